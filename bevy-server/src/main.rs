@@ -1,0 +1,2 @@
+//! The floor server.
+fn main() {}

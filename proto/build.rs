@@ -1,0 +1,16 @@
+//! Compiles `floors/v1/floors.proto` with protox, so that nobody needs protoc, and keeps the descriptor set for reflection.
+
+use std::{env, error::Error, fs, path::PathBuf};
+
+use prost::Message;
+
+const PROTO: &str = "floors/v1/floors.proto";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed={PROTO}");
+    let descriptors = protox::compile([PROTO], ["."])?;
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("floors_descriptor.bin"), descriptors.encode_to_vec())?;
+    tonic_prost_build::configure().compile_fds(descriptors)?;
+    Ok(())
+}
