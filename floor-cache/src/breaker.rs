@@ -1,0 +1,233 @@
+//! Stops asking a tier that keeps failing, and asks again later.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool, AtomicU8,
+            Ordering::{AcqRel, Relaxed, Release},
+        },
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use failsafe::FailurePolicy as _;
+use failsafe::{
+    Instrument, StateMachine,
+    backoff::{self, EqualJittered},
+    failure_policy::{self, ConsecutiveFailures, OrElse, SuccessRateOverTimeWindow},
+};
+use tracing::{info, warn};
+
+use crate::{
+    key::Key,
+    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+};
+
+/// A tier behind a circuit breaker: while that is open, every answer is [`TierErrorKind::Open`], at once.
+#[derive(Debug)]
+pub struct Breaker<T> {
+    inner: T,
+    circuit: Arc<Circuit>,
+}
+
+impl<T> Breaker<T> {
+    /// Asks `inner` while `circuit` lets it.
+    pub const fn new(inner: T, circuit: Arc<Circuit>) -> Self {
+        Self { inner, circuit }
+    }
+}
+
+/// Whether a tier may be asked.
+pub struct Circuit {
+    machine: StateMachine<Policy, Watch>,
+    state: Arc<AtomicU8>,
+    /// One call at a time finds out whether the tier is back; else a burst of callers would each wait for its timeout.
+    probing: AtomicBool,
+}
+
+type Policy = OrElse<ConsecutiveFailures<EqualJittered>, SuccessRateOverTimeWindow<EqualJittered>>;
+
+/// What a [`Circuit`] is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CircuitState {
+    /// Every call goes through.
+    Closed = 0,
+    /// One call at a time goes through, to see.
+    HalfOpen = 1,
+    /// No call goes through.
+    Open = 2,
+}
+
+impl CircuitState {
+    /// Its name in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::HalfOpen => "half-open",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// So many failures in a row open the circuit.
+const FAILURES: u32 = 5;
+
+/// So does a share of successes below this, over the window, once there were enough calls to say.
+const SUCCESS_RATE: f64 = 0.5;
+const SUCCESS_CALLS: u32 = 20;
+const SUCCESS_WINDOW: Duration = Duration::from_secs(10);
+
+/// How long it stays open the first time, and at the most after many times.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+impl Circuit {
+    /// A closed circuit for the tier `name`.
+    #[must_use]
+    pub fn new(name: &'static str) -> Self {
+        let pause = || backoff::equal_jittered(FIRST_PAUSE, LONGEST_PAUSE);
+        let policy = failure_policy::consecutive_failures(FAILURES, pause()).or_else(
+            failure_policy::success_rate_over_time_window(SUCCESS_RATE, SUCCESS_CALLS, SUCCESS_WINDOW, pause()),
+        );
+        let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
+        let watch = Watch { name, state: state.clone() };
+        Self { machine: StateMachine::new(policy, watch), state, probing: AtomicBool::new(false) }
+    }
+
+    /// What it is doing.
+    #[must_use]
+    pub fn state(&self) -> CircuitState {
+        match self.state.load(Relaxed) {
+            0 => CircuitState::Closed,
+            1 => CircuitState::HalfOpen,
+            _ => CircuitState::Open,
+        }
+    }
+
+    /// Opens it, as if the tier had failed until it opened.
+    pub fn trip(&self) {
+        while self.state() != CircuitState::Open {
+            self.machine.on_error();
+        }
+    }
+
+    fn permit(&self) -> Option<Permit<'_>> {
+        if !self.machine.is_call_permitted() {
+            return None;
+        }
+        let probe = self.state() == CircuitState::HalfOpen;
+        if probe && self.probing.swap(true, AcqRel) {
+            return None;
+        }
+        Some(Permit { circuit: self, probe })
+    }
+}
+
+/// Leave for one call. A call that is dropped before it ended says nothing about the tier.
+struct Permit<'a> {
+    circuit: &'a Circuit,
+    probe: bool,
+}
+
+impl Permit<'_> {
+    fn report<A>(self, result: &Result<A, TierError>) {
+        match result {
+            Ok(_) => self.circuit.machine.on_success(),
+            Err(_) => self.circuit.machine.on_error(),
+        }
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        if self.probe {
+            self.circuit.probing.store(false, Release);
+        }
+    }
+}
+
+impl fmt::Debug for Circuit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Circuit").field("state", &self.state()).finish_non_exhaustive()
+    }
+}
+
+/// Keeps the state where metrics and reports can read it without the machine's lock.
+struct Watch {
+    name: &'static str,
+    state: Arc<AtomicU8>,
+}
+
+impl Instrument for Watch {
+    fn on_call_rejected(&self) {}
+
+    fn on_open(&self) {
+        self.state.store(CircuitState::Open as u8, Relaxed);
+        warn!(tier = self.name, "the tier keeps failing; going on without it");
+    }
+
+    fn on_half_open(&self) {
+        self.state.store(CircuitState::HalfOpen as u8, Relaxed);
+    }
+
+    fn on_closed(&self) {
+        let before = self.state.swap(CircuitState::Closed as u8, Relaxed);
+        if before != CircuitState::Closed as u8 {
+            info!(tier = self.name, "the tier is back");
+        }
+    }
+}
+
+impl<T: Tier> Breaker<T> {
+    fn guarded<'a, A: Send + 'a>(&'a self, ask: impl FnOnce(&'a T) -> Answer<'a, A>) -> Answer<'a, A> {
+        match self.circuit.permit() {
+            Some(permit) => ask(&self.inner).inspect(move |result| permit.report(result)),
+            None => {
+                Answer::Now(Err(TierError::new(TierErrorKind::Open, self.inner.name(), "it failed too often of late")))
+            }
+        }
+    }
+}
+
+impl<T: Tier> Tier for Breaker<T> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn waits(&self) -> bool {
+        self.inner.waits()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        self.guarded(move |tier| tier.get(key))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        self.guarded(move |tier| tier.get_many(keys))
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        self.guarded(move |tier| tier.put_many(entries))
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        self.guarded(move |tier| tier.remove_many(keys))
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        self.guarded(move |tier| tier.contains(key))
+    }
+
+    fn stats(&self) -> TierStats {
+        self.inner.stats()
+    }
+
+    fn flush(&self) -> Answer<'_, ()> {
+        self.inner.flush()
+    }
+}

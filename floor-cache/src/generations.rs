@@ -1,0 +1,53 @@
+//! Counts what the source makes and what that costs: `floors_generations_total{kind}` and
+//! `floors_generation_seconds{kind}`.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use prometheus::{HistogramVec, IntCounterVec};
+
+use crate::{
+    chain::GENERATED,
+    report::{TierReport, micros},
+};
+
+/// The source's counts.
+#[derive(Debug)]
+pub(crate) struct Generations {
+    totals: IntCounterVec,
+    seconds: HistogramVec,
+    made: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Generations {
+    pub(crate) const fn new(totals: IntCounterVec, seconds: HistogramVec) -> Self {
+        Self { totals, seconds, made: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn count(&self, kind: &str, took: Duration) {
+        self.totals.with_label_values(&[kind]).inc();
+        self.seconds.with_label_values(&[kind]).observe(took.as_secs_f64());
+        self.made.fetch_add(1, Relaxed);
+        self.nanoseconds.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    pub(crate) fn report(&self) -> TierReport {
+        let made = self.made.load(Relaxed);
+        let mean = Duration::from_nanos(self.nanoseconds.load(Relaxed) / made.max(1));
+        TierReport {
+            name: GENERATED,
+            hits: made,
+            misses: 0,
+            errors: 0,
+            bypasses: 0,
+            entries: 0,
+            bytes: 0,
+            hit_cost_us: micros(mean),
+            miss_cost_us: 0.0,
+            verdict: "last".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A key with its hash, taken once and used by every memory tier that the key passes.
+
+use std::{
+    hash::{BuildHasher, Hash, Hasher},
+    sync::LazyLock,
+};
+
+use foldhash::fast::RandomState;
+
+use crate::key::Key;
+
+/// Seeded at random once a process: callers choose the keys, so a fixed hash would let them choose the collisions.
+static SEEDS: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
+/// A [`Key`] and its hash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hashed {
+    hash: u64,
+    key: Key,
+}
+
+impl Hashed {
+    #[inline]
+    pub(crate) fn new(key: &Key) -> Self {
+        Self { hash: SEEDS.hash_one(key), key: *key }
+    }
+
+    #[inline]
+    pub(crate) const fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Which of `count` (a power of two) shards the key belongs to. Taken from the middle of the hash, since the maps
+    /// inside the shards use both of its ends.
+    #[inline]
+    pub(crate) const fn shard(&self, count: usize) -> usize {
+        (self.hash >> 24) as usize & (count - 1)
+    }
+}
+
+impl PartialEq for Hashed {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Hashed {}
+
+impl Hash for Hashed {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// Takes the hash of a [`Hashed`] as it is.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Ready(u64);
+
+impl BuildHasher for Ready {
+    type Hasher = Self;
+
+    #[inline]
+    fn build_hasher(&self) -> Self {
+        Self(0)
+    }
+}
+
+impl Hasher for Ready {
+    #[inline]
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    /// Only for what is not a [`Hashed`]; folds so that it stays a hash.
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,42 @@
+//! A chain of cache tiers for immutable values: bytes in, bytes out.
+//!
+//! ```text
+//! Chain::get(Key) --> LRU --> [Redis | LMDB | sled] --> Source::generate
+//! ```
+//!
+//! A value is a function of its [`Key`], so nothing here ever goes stale: a tier may lose a value (it is made again),
+//! it must never give a wrong one.
+//!
+//! - [`assemble()`] builds a [`Chain`] from a [`ChainConfig`]; [`Chain`] is what callers hold.
+//! - [`Tier`] is a place that keeps values; [`tiers`] has the four that there are, [`envelope`] what their values
+//!   travel in. [`timeout`], [`breaker`] and [`metered`] each wrap any tier in one more property.
+//! - [`Source`] makes what no tier has.
+#![deny(unsafe_code)]
+
+pub mod assemble;
+pub mod breaker;
+pub mod chain;
+mod collector;
+pub mod config;
+pub mod envelope;
+mod flight;
+mod generations;
+mod hash;
+pub mod key;
+mod link;
+pub mod metered;
+pub mod report;
+pub mod source;
+pub mod tier;
+pub mod tiers;
+pub mod timeout;
+mod walk;
+mod write_behind;
+
+pub use assemble::{OpenError, assemble};
+pub use chain::{Chain, Options, Outcome, Served, Step};
+pub use config::{Admit, Bypass, ChainConfig, ClassSet, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind};
+pub use key::{Class, Key};
+pub use report::TierReport;
+pub use source::{Made, Priority, Source, SourceError};
+pub use tier::{Answer, Tier, TierError, TierErrorKind, TierStats};

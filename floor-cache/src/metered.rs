@@ -1,0 +1,230 @@
+//! Counts what a tier answers and what that costs.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use prometheus::Histogram;
+
+use crate::{
+    key::Key,
+    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+};
+
+/// A tier whose answers are counted in a [`Meter`].
+#[derive(Debug)]
+pub struct Metered<T> {
+    inner: T,
+    meter: Arc<Meter>,
+}
+
+impl<T> Metered<T> {
+    /// Counts what `inner` answers in `meter`.
+    pub const fn new(inner: T, meter: Arc<Meter>) -> Self {
+        Self { inner, meter }
+    }
+}
+
+/// What a tier was asked and how it answered, since the start. The metrics and the reports both read it.
+#[derive(Debug)]
+pub struct Meter {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    errors: AtomicU64,
+    timeouts: AtomicU64,
+    bypasses: AtomicU64,
+    hit_cost: Mean,
+    miss_cost: Mean,
+    seconds: OpSeconds,
+}
+
+/// Where the time of each operation goes: `floors_tier_seconds{tier,op}`.
+#[derive(Debug, Clone)]
+pub struct OpSeconds {
+    /// One key.
+    pub get: Histogram,
+    /// Many keys in one round trip.
+    pub get_many: Histogram,
+    /// Many entries in one round trip.
+    pub put_many: Histogram,
+    /// Many keys in one round trip.
+    pub remove_many: Histogram,
+}
+
+/// A copy of a [`Meter`]'s counts. Counts are keys, not calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Values found.
+    pub hits: u64,
+    /// Values not found.
+    pub misses: u64,
+    /// Answers that were errors, timeouts not among them.
+    pub errors: u64,
+    /// No answer in time.
+    pub timeouts: u64,
+    /// Not asked: it would not have paid, its breaker is open, or it does not keep such values.
+    pub bypasses: u64,
+}
+
+impl Meter {
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new(seconds: OpSeconds) -> Self {
+        Self {
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            timeouts: AtomicU64::new(0),
+            bypasses: AtomicU64::new(0),
+            hit_cost: Mean::default(),
+            miss_cost: Mean::default(),
+            seconds,
+        }
+    }
+
+    /// The counts as they stand.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts {
+            hits: self.hits.load(Relaxed),
+            misses: self.misses.load(Relaxed),
+            errors: self.errors.load(Relaxed),
+            timeouts: self.timeouts.load(Relaxed),
+            bypasses: self.bypasses.load(Relaxed),
+        }
+    }
+
+    /// What a key costs when it is found. Zero until one was.
+    #[must_use]
+    pub fn hit_cost(&self) -> Duration {
+        self.hit_cost.get()
+    }
+
+    /// What a key costs when it is not found. Zero until one was not.
+    #[must_use]
+    pub fn miss_cost(&self) -> Duration {
+        self.miss_cost.get()
+    }
+
+    /// `keys` were not asked for.
+    pub fn bypassed(&self, keys: usize) {
+        self.bypasses.fetch_add(keys as u64, Relaxed);
+    }
+
+    fn failed(&self, kind: TierErrorKind, keys: usize) {
+        let count = match kind {
+            TierErrorKind::Timeout => &self.timeouts,
+            TierErrorKind::Open => &self.bypasses,
+            TierErrorKind::Unreachable | TierErrorKind::Refused | TierErrorKind::Internal => &self.errors,
+        };
+        count.fetch_add(keys as u64, Relaxed);
+    }
+
+    fn looked_up(&self, hits: usize, misses: usize, took: Duration) {
+        self.hits.fetch_add(hits as u64, Relaxed);
+        self.misses.fetch_add(misses as u64, Relaxed);
+        let each = took / u32::try_from((hits + misses).max(1)).unwrap_or(u32::MAX);
+        if hits > 0 {
+            self.hit_cost.add(each);
+        }
+        if misses > 0 {
+            self.miss_cost.add(each);
+        }
+    }
+
+    fn got(&self, result: &Result<Option<Bytes>, TierError>, started: Instant) {
+        let took = started.elapsed();
+        match result {
+            Ok(value) => {
+                let hits = usize::from(value.is_some());
+                self.looked_up(hits, 1 - hits, took);
+            }
+            Err(error) => self.failed(error.kind(), 1),
+        }
+        self.seconds.get.observe(took.as_secs_f64());
+    }
+
+    fn got_many(&self, result: &Result<Vec<Option<Bytes>>, TierError>, asked: usize, started: Instant) {
+        let took = started.elapsed();
+        match result {
+            Ok(values) => {
+                let hits = values.iter().flatten().count();
+                self.looked_up(hits, values.len() - hits, took);
+            }
+            Err(error) => self.failed(error.kind(), asked),
+        }
+        self.seconds.get_many.observe(took.as_secs_f64());
+    }
+}
+
+/// A running mean that follows a change within some dozens of samples. Concurrent samples may be lost, which an
+/// estimate can bear.
+#[derive(Debug, Default)]
+pub(crate) struct Mean(AtomicU64);
+
+impl Mean {
+    /// The weight of a new sample is one part in this.
+    const WEIGHT: u64 = 16;
+
+    pub(crate) fn add(&self, sample: Duration) {
+        let sample = u64::try_from(sample.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let mean = self.0.load(Relaxed);
+        let next = if mean == 0 { sample } else { mean - mean / Self::WEIGHT + sample / Self::WEIGHT };
+        self.0.store(next.max(1), Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Relaxed))
+    }
+}
+
+impl<T: Tier> Tier for Metered<T> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn waits(&self) -> bool {
+        self.inner.waits()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        let started = Instant::now();
+        self.inner.get(key).inspect(move |result| self.meter.got(result, started))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        let started = Instant::now();
+        self.inner.get_many(keys).inspect(move |result| self.meter.got_many(result, keys.len(), started))
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        let started = Instant::now();
+        self.inner
+            .put_many(entries)
+            .inspect(move |_| self.meter.seconds.put_many.observe(started.elapsed().as_secs_f64()))
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        let started = Instant::now();
+        self.inner
+            .remove_many(keys)
+            .inspect(move |_| self.meter.seconds.remove_many.observe(started.elapsed().as_secs_f64()))
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        self.inner.contains(key)
+    }
+
+    fn stats(&self) -> TierStats {
+        self.inner.stats()
+    }
+
+    fn flush(&self) -> Answer<'_, ()> {
+        self.inner.flush()
+    }
+}

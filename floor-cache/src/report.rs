@@ -1,0 +1,33 @@
+//! What the tiers have done and cost, for people.
+
+use std::time::Duration;
+
+/// One tier's figures since the start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TierReport {
+    /// The tier; `generated` for the source, which stands last.
+    pub name: &'static str,
+    /// Values found; for the source, values made.
+    pub hits: u64,
+    /// Values not found.
+    pub misses: u64,
+    /// Failures, timeouts among them.
+    pub errors: u64,
+    /// Keys that it was not asked for.
+    pub bypasses: u64,
+    /// Values that it holds.
+    pub entries: u64,
+    /// Bytes that it holds.
+    pub bytes: u64,
+    /// What a hit costs, in microseconds; 0 while unknown.
+    pub hit_cost_us: f64,
+    /// What a miss costs, in microseconds; 0 while unknown.
+    pub miss_cost_us: f64,
+    /// What the chain makes of it: `probed`, `bypassed`, `open`, `half-open`.
+    pub verdict: String,
+}
+
+/// In microseconds.
+pub(crate) fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}

@@ -1,0 +1,307 @@
+//! The tier in a memory-mapped file: read where it lies, written in batches, oldest out before it is full.
+
+use std::{
+    fmt, fs, io,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use bytes::Bytes;
+use heed::{
+    Database, Env, EnvFlags, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithTls,
+    types::{Bytes as Raw, Str},
+};
+use parking_lot::Mutex;
+use tracing::{debug, warn};
+
+use crate::{
+    assemble::OpenError,
+    config::LmdbConfig,
+    envelope::{Envelope, StoredKey},
+    key::Key,
+    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+};
+
+/// Keeps values in LMDB.
+///
+/// A read is a read transaction on the caller's stack and copies the value once, out of the map. A write is one
+/// transaction for all entries and ends in one sync of the file; it blocks, so the chain writes from a thread of its own.
+pub struct LmdbTier {
+    env: Env<WithTls>,
+    /// Stored key -> [`Record`].
+    values: Database<Raw, Raw>,
+    /// Age -> stored key, so that the oldest can be found.
+    ages: Database<Raw, Raw>,
+    envelope: Envelope,
+    /// Bytes of the map beyond which the oldest entries go.
+    high_water: u64,
+    corrupt: AtomicU64,
+    /// Found wrong by readers, to be removed by the next write.
+    condemned: Mutex<Vec<StoredKey>>,
+}
+
+/// What is stored in `values`: the age under which the entry stands in `ages` (8 bytes, big-endian so that ages sort),
+/// then the envelope.
+type Age = [u8; 8];
+
+/// What is stored in `meta` under [`LAYOUT_KEY`].
+const LAYOUT: &str = "floor-cache lmdb 1";
+const LAYOUT_KEY: &str = "layout";
+
+/// The least map: below it, the tree's own pages leave too little for values.
+const MIN_MAP: u64 = 1 << 20;
+
+/// A map is a multiple of the page size, and no system has larger pages than this.
+const MAP_STEP: u64 = 64 << 10;
+
+/// Threads that may read at once, those of other servers on the same store among them.
+const MAX_READERS: u32 = 512;
+
+/// LMDB copies pages to change them and frees the old ones only after the next commit, so a map cannot be used whole.
+const HIGH_WATER_PERCENT: u64 = 85;
+
+/// One part in this of the map is freed beyond what a batch needs, so that eviction is seldom.
+const EVICTION_SLACK: u64 = 64;
+
+impl LmdbTier {
+    /// Opens the store in `config.path`, making directory and store if they are missing.
+    ///
+    /// # Errors
+    /// When the directory cannot be written, or what lies there is not a store of this version.
+    pub fn open(config: &LmdbConfig, envelope: Envelope) -> Result<Self, OpenError> {
+        let path = config.path.as_path();
+        fs::create_dir_all(path).map_err(|error| OpenError::directory("lmdb", path, &error))?;
+        let map_size = config.map_size.max(MIN_MAP) / MAP_STEP * MAP_STEP;
+        let mut options = EnvOpenOptions::new();
+        options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
+        let env = open_env(&options, path)?;
+        let broken = |error: heed::Error| OpenError::store("lmdb", path, &error);
+
+        env.clear_stale_readers().map_err(broken)?;
+        let mut txn = env.write_txn().map_err(broken)?;
+        let meta: Database<Str, Str> = env.create_database(&mut txn, Some("meta")).map_err(broken)?;
+        let values = env.create_database(&mut txn, Some("values")).map_err(broken)?;
+        let ages = env.create_database(&mut txn, Some("ages")).map_err(broken)?;
+        match meta.get(&txn, LAYOUT_KEY).map_err(broken)? {
+            Some(LAYOUT) => {}
+            None if values.is_empty(&txn).map_err(broken)? => {
+                meta.put(&mut txn, LAYOUT_KEY, LAYOUT).map_err(broken)?;
+            }
+            other => return Err(OpenError::version("lmdb", path, other.unwrap_or("none"), LAYOUT)),
+        }
+        txn.commit().map_err(broken)?;
+        Ok(Self {
+            env,
+            values,
+            ages,
+            envelope,
+            high_water: map_size / 100 * HIGH_WATER_PERCENT,
+            corrupt: AtomicU64::new(0),
+            condemned: Mutex::default(),
+        })
+    }
+
+    fn read(&self, txn: &RoTxn<'_>, key: &Key) -> Result<Option<Bytes>, heed::Error> {
+        let stored = self.envelope.stored(key);
+        let Some(record) = self.values.get(txn, stored.as_bytes())? else { return Ok(None) };
+        let envelope = record.split_first_chunk::<{ size_of::<Age>() }>().map_or(&[][..], |(_, envelope)| envelope);
+        match self.envelope.open(&stored, envelope) {
+            Ok(value) => Ok(Some(Bytes::copy_from_slice(value))),
+            Err(defect) => {
+                debug!(tier = "lmdb", %key, %defect, "a stored value is wrong; it will be removed");
+                self.corrupt.fetch_add(1, Relaxed);
+                self.condemned.lock().push(stored);
+                Ok(None)
+            }
+        }
+    }
+
+    fn write(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
+        let mut txn = self.env.write_txn()?;
+        self.remove_condemned(&mut txn)?;
+        let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len())).sum();
+        self.make_room(&mut txn, incoming)?;
+        let mut next_age = self.next_age(&txn)?;
+        let mut record = Vec::new();
+        for (key, value) in entries {
+            let stored = self.envelope.stored(key);
+            let known = self.values.get(&txn, stored.as_bytes())?.and_then(|record| record.first_chunk()).copied();
+            let age: Age = known.unwrap_or_else(|| next_age.to_be_bytes());
+            record.clear();
+            record.extend_from_slice(&age);
+            if let Err(defect) = self.envelope.seal(&stored, value, &mut record) {
+                debug!(tier = "lmdb", %key, %defect, "a value is not kept");
+                continue;
+            }
+            self.values.put(&mut txn, stored.as_bytes(), &record)?;
+            if known.is_none() {
+                self.ages.put_with_flags(&mut txn, PutFlags::APPEND, &age, stored.as_bytes())?;
+                next_age += 1;
+            }
+        }
+        txn.commit()
+    }
+
+    /// Removes the oldest entries until `incoming` bytes fit under the high water.
+    fn make_room(&self, txn: &mut RwTxn<'_>, incoming: u64) -> Result<(), heed::Error> {
+        let used = self.used(txn)?;
+        if used + incoming <= self.high_water {
+            return Ok(());
+        }
+        let wanted = used + incoming - self.high_water + self.high_water / EVICTION_SLACK;
+        let mut freed = 0;
+        let mut evicted = 0_u64;
+        while freed < wanted {
+            let Some((age, stored)) = self.ages.first(txn)? else { break };
+            let (age, stored) = (age.to_vec(), stored.to_vec());
+            freed += self.values.get(txn, &stored)?.map_or(0, |record| footprint(record.len()));
+            self.values.delete(txn, &stored)?;
+            self.ages.delete(txn, &age)?;
+            evicted += 1;
+        }
+        debug!(tier = "lmdb", evicted, freed, "made room");
+        Ok(())
+    }
+
+    /// Bytes of the pages in use.
+    fn used(&self, txn: &RoTxn<'_>) -> Result<u64, heed::Error> {
+        let mut used = 0;
+        for stat in [self.values.stat(txn)?, self.ages.stat(txn)?] {
+            let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
+            used += pages as u64 * u64::from(stat.page_size);
+        }
+        Ok(used)
+    }
+
+    fn next_age(&self, txn: &RoTxn<'_>) -> Result<u64, heed::Error> {
+        let last = self.ages.last(txn)?.and_then(|(age, _)| age.first_chunk().copied());
+        Ok(last.map_or(0, |age: Age| u64::from_be_bytes(age) + 1))
+    }
+
+    fn remove(&self, keys: &[Key]) -> Result<(), heed::Error> {
+        let mut txn = self.env.write_txn()?;
+        self.remove_condemned(&mut txn)?;
+        for key in keys {
+            self.remove_stored(&mut txn, self.envelope.stored(key).as_bytes())?;
+        }
+        txn.commit()
+    }
+
+    fn remove_condemned(&self, txn: &mut RwTxn<'_>) -> Result<(), heed::Error> {
+        let condemned = std::mem::take(&mut *self.condemned.lock());
+        condemned.iter().try_for_each(|stored| self.remove_stored(txn, stored.as_bytes()))
+    }
+
+    fn remove_stored(&self, txn: &mut RwTxn<'_>, stored: &[u8]) -> Result<(), heed::Error> {
+        let age: Option<Age> = self.values.get(txn, stored)?.and_then(|record| record.first_chunk()).copied();
+        if let Some(age) = age {
+            self.ages.delete(txn, &age)?;
+        }
+        self.values.delete(txn, stored).map(|_| ())
+    }
+}
+
+/// Opens the environment.
+#[allow(unsafe_code)]
+fn open_env(options: &EnvOpenOptions<WithTls>, path: &Path) -> Result<Env<WithTls>, OpenError> {
+    let mut options = options.clone();
+    // SAFETY: `NO_META_SYNC` gives up the last commit after a crash of the system, not the file's integrity; it is
+    // unsafe in heed because some other flags are.
+    unsafe { options.flags(EnvFlags::NO_META_SYNC) };
+    // SAFETY: the map is undefined behaviour when something else changes the file under it. The directory is ours:
+    // operators are told so, LMDB's own lock file orders other servers that open it, and heed refuses a second opening
+    // in this process.
+    unsafe { options.open(path) }.map_err(|error| match &error {
+        heed::Error::Mdb(MdbError::VersionMismatch) => {
+            OpenError::version("lmdb", path, "another version of LMDB", LAYOUT)
+        }
+        heed::Error::Io(io) => OpenError::directory("lmdb", path, io),
+        _ => OpenError::store("lmdb", path, &error),
+    })
+}
+
+/// Bytes of the map that a value of `len` bytes takes, with its key, age and share of the tree: whole pages once it is
+/// too long for a leaf.
+const fn footprint(len: usize) -> u64 {
+    const PAGE: u64 = 4096;
+    const KEYS: u64 = 256;
+    let len = len as u64 + KEYS;
+    if len > PAGE / 2 { len.div_ceil(PAGE) * PAGE + KEYS } else { 2 * len }
+}
+
+fn failed(action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
+    move |error| {
+        let kind = match &error {
+            heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => TierErrorKind::Refused,
+            heed::Error::Io(io) if io.kind() == io::ErrorKind::StorageFull => TierErrorKind::Refused,
+            _ => TierErrorKind::Internal,
+        };
+        TierError::new(kind, action, error)
+    }
+}
+
+impl Tier for LmdbTier {
+    fn name(&self) -> &'static str {
+        "lmdb"
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        let read = || {
+            let txn = self.env.read_txn()?;
+            self.read(&txn, key)
+        };
+        Answer::Now(read().map_err(failed("read from lmdb")))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        let read = || {
+            let txn = self.env.read_txn()?;
+            keys.iter().map(|key| self.read(&txn, key)).collect::<Result<_, heed::Error>>()
+        };
+        Answer::Now(read().map_err(failed("read many from lmdb")))
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        Answer::Now(self.write(entries).map_err(failed("write to lmdb")))
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        Answer::Now(self.remove(keys).map_err(failed("remove from lmdb")))
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        let look = || {
+            let txn = self.env.read_txn()?;
+            self.values.get(&txn, self.envelope.stored(key).as_bytes()).map(|record| record.is_some())
+        };
+        Answer::Now(look().map_err(failed("look in lmdb")))
+    }
+
+    fn stats(&self) -> TierStats {
+        let read = || {
+            let txn = self.env.read_txn()?;
+            Ok::<_, heed::Error>((self.values.len(&txn)?, self.used(&txn)?))
+        };
+        let (entries, bytes) = read().unwrap_or_else(|error| {
+            warn!(tier = "lmdb", %error, "cannot be counted");
+            (0, 0)
+        });
+        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed) }
+    }
+
+    fn flush(&self) -> Answer<'_, ()> {
+        let flush = || {
+            if !self.condemned.lock().is_empty() {
+                self.remove(&[])?;
+            }
+            self.env.force_sync()
+        };
+        Answer::Now(flush().map_err(failed("flush lmdb")))
+    }
+}
+
+impl fmt::Debug for LmdbTier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LmdbTier").field("path", &self.env.path()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,270 @@
+//! The tier in this process's memory: least recently used out first, bounded by bytes, in shards.
+
+use std::{
+    cell::Cell,
+    fmt,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use crate::{
+    config::LruConfig,
+    hash::{Hashed, Ready},
+    key::Key,
+    metered::{Counts, Mean},
+    report::{TierReport, micros},
+    tier::{Answer, Tier, TierError, TierStats},
+};
+
+/// Keeps values in memory, up to a bound in bytes that includes what keeping them costs.
+///
+/// A hit clones a [`Bytes`], which counts a reference and neither copies nor allocates. Hits and misses are counted
+/// under the shard's lock, where counting costs next to nothing.
+pub struct LruTier {
+    name: &'static str,
+    shards: Box<[Aligned]>,
+    ttl: Option<Duration>,
+    hit_cost: Mean,
+    miss_cost: Mean,
+}
+
+/// A shard on cache lines of its own (two, since processors fetch them in pairs), so that threads in different shards
+/// do not slow one another.
+#[repr(align(128))]
+struct Aligned(Mutex<Shard>);
+
+struct Shard {
+    entries: LruCache<Hashed, Entry, Ready>,
+    bytes: usize,
+    capacity: usize,
+    hits: u64,
+    misses: u64,
+}
+
+struct Entry {
+    value: Bytes,
+    expires: Option<Instant>,
+}
+
+/// What keeping a value takes beyond its bytes: the list node (key, entry, two links), the map's slot (pointers and
+/// control byte, over a load of between 7/16 and 7/8), the count that `Bytes` shares, and three allocations' headers.
+const OVERHEAD: usize = size_of::<(Hashed, Entry)>() + 2 * size_of::<usize>() + 28 + 24 + 3 * 16;
+
+/// Fewer bytes than this a shard, and one large value would push out too many others.
+const MIN_SHARD: u64 = 4 << 20;
+
+/// More shards than this gain nothing: threads seldom meet in one of 64.
+const MAX_SHARDS: u64 = 64;
+
+impl LruTier {
+    /// An empty tier named `lru`.
+    #[must_use]
+    pub fn new(config: &LruConfig) -> Self {
+        Self::named("lru", config)
+    }
+
+    /// An empty tier of that name, for chains with several in memory.
+    #[must_use]
+    pub fn named(name: &'static str, config: &LruConfig) -> Self {
+        let count = (config.capacity / MIN_SHARD).clamp(1, MAX_SHARDS);
+        // Rounded down to a power of two, so that choosing a shard is a mask.
+        let count = 1 << count.ilog2();
+        let capacity = usize::try_from(config.capacity).unwrap_or(usize::MAX) / count;
+        let shard = || Shard {
+            entries: LruCache::unbounded_with_hasher(Ready::default()),
+            bytes: 0,
+            capacity,
+            hits: 0,
+            misses: 0,
+        };
+        let shards = (0..count).map(|_| Aligned(Mutex::new(shard()))).collect();
+        Self { name, shards, ttl: config.ttl, hit_cost: Mean::default(), miss_cost: Mean::default() }
+    }
+
+    /// Keys found and not found since the start.
+    pub(crate) fn counts(&self) -> Counts {
+        self.shards.iter().map(|shard| shard.0.lock()).fold(Counts::default(), |sum, shard| Counts {
+            hits: sum.hits + shard.hits,
+            misses: sum.misses + shard.misses,
+            ..sum
+        })
+    }
+
+    /// What a lookup that found nothing costs, from samples.
+    pub(crate) fn miss_cost(&self) -> Duration {
+        self.miss_cost.get()
+    }
+
+    pub(crate) fn report(&self) -> TierReport {
+        let (counts, stats) = (self.counts(), self.stats());
+        TierReport {
+            name: self.name,
+            hits: counts.hits,
+            misses: counts.misses,
+            errors: 0,
+            bypasses: 0,
+            entries: stats.entries,
+            bytes: stats.bytes,
+            hit_cost_us: micros(self.hit_cost.get()),
+            miss_cost_us: micros(self.miss_cost.get()),
+            verdict: "probed".to_owned(),
+        }
+    }
+
+    /// The value, counted as a hit or a miss and as a use.
+    #[inline]
+    pub(crate) fn lookup(&self, key: &Hashed) -> Option<Bytes> {
+        if is_sample() { self.sampled_lookup(key) } else { self.untimed_lookup(key) }
+    }
+
+    /// Two readings of the clock cost as much as the lookup between them.
+    #[cold]
+    fn sampled_lookup(&self, key: &Hashed) -> Option<Bytes> {
+        let started = Instant::now();
+        let value = self.untimed_lookup(key);
+        let cost = if value.is_some() { &self.hit_cost } else { &self.miss_cost };
+        cost.add(started.elapsed());
+        value
+    }
+
+    #[inline]
+    fn untimed_lookup(&self, key: &Hashed) -> Option<Bytes> {
+        let mut shard = self.shard(key).lock();
+        match shard.entries.get(key) {
+            Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
+                let value = entry.value.clone();
+                shard.hits += 1;
+                Some(value)
+            }
+            found => {
+                if found.is_some() {
+                    shard.remove(key);
+                }
+                shard.misses += 1;
+                None
+            }
+        }
+    }
+
+    /// The value, neither counted nor used.
+    pub(crate) fn peek(&self, key: &Hashed) -> Option<Bytes> {
+        let shard = self.shard(key).lock();
+        let entry = shard.entries.peek(key)?;
+        entry.expires.is_none_or(|at| Instant::now() < at).then(|| entry.value.clone())
+    }
+
+    pub(crate) fn insert(&self, key: &Hashed, value: &Bytes) {
+        // The first clone of a `Bytes` made from a vector allocates the count that later clones share. It is taken
+        // here, so that it is not taken by the first hit.
+        let value = value.clone();
+        let expires = self.ttl.map(|ttl| Instant::now() + ttl);
+        self.shard(key).lock().insert(*key, Entry { value, expires });
+    }
+
+    pub(crate) fn remove(&self, key: &Hashed) {
+        self.shard(key).lock().remove(key);
+    }
+
+    pub(crate) fn holds(&self, key: &Hashed) -> bool {
+        self.shard(key).lock().entries.peek(key).is_some_and(|entry| entry.expires.is_none_or(|at| Instant::now() < at))
+    }
+
+    #[inline]
+    fn shard(&self, key: &Hashed) -> &Mutex<Shard> {
+        &self.shards[key.shard(self.shards.len())].0
+    }
+}
+
+/// One lookup in this many is timed, on each thread.
+const SAMPLE: u32 = 1024;
+
+fn is_sample() -> bool {
+    thread_local! {
+        static LOOKUPS: Cell<u32> = const { Cell::new(0) };
+    }
+    LOOKUPS.with(|lookups| {
+        let count = lookups.get().wrapping_add(1);
+        lookups.set(count);
+        count % SAMPLE == 1
+    })
+}
+
+impl Shard {
+    fn insert(&mut self, key: Hashed, entry: Entry) {
+        let size = size_of_entry(&entry);
+        if size > self.capacity {
+            return;
+        }
+        if let Some(old) = self.entries.put(key, entry) {
+            self.bytes -= size_of_entry(&old);
+        }
+        self.bytes += size;
+        while self.bytes > self.capacity {
+            let Some((_, oldest)) = self.entries.pop_lru() else { break };
+            self.bytes -= size_of_entry(&oldest);
+        }
+    }
+
+    fn remove(&mut self, key: &Hashed) {
+        if let Some(entry) = self.entries.pop(key) {
+            self.bytes -= size_of_entry(&entry);
+        }
+    }
+}
+
+fn size_of_entry(entry: &Entry) -> usize {
+    entry.value.len() + OVERHEAD
+}
+
+impl Tier for LruTier {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        Answer::Now(Ok(self.lookup(&Hashed::new(key))))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        Answer::Now(Ok(keys.iter().map(|key| self.lookup(&Hashed::new(key))).collect()))
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        for (key, value) in entries {
+            self.insert(&Hashed::new(key), value);
+        }
+        Answer::Now(Ok(()))
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        for key in keys {
+            self.remove(&Hashed::new(key));
+        }
+        Answer::Now(Ok(()))
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        Answer::Now(Ok::<_, TierError>(self.holds(&Hashed::new(key))))
+    }
+
+    fn stats(&self) -> TierStats {
+        self.shards.iter().map(|shard| shard.0.lock()).fold(TierStats::default(), |sum, shard| TierStats {
+            entries: sum.entries + shard.entries.len() as u64,
+            bytes: sum.bytes + shard.bytes as u64,
+            ..sum
+        })
+    }
+}
+
+impl fmt::Debug for LruTier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LruTier")
+            .field("name", &self.name)
+            .field("shards", &self.shards.len())
+            .field("ttl", &self.ttl)
+            .finish_non_exhaustive()
+    }
+}

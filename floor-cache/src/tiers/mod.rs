@@ -1,0 +1,11 @@
+//! The places that keep values.
+
+mod lmdb;
+mod lru;
+mod redis;
+mod sled;
+
+pub use lmdb::LmdbTier;
+pub use lru::LruTier;
+pub use redis::RedisTier;
+pub use sled::SledTier;

@@ -1,0 +1,275 @@
+//! The tier in a Redis server, shared by the servers that know it.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use redis::{
+    Client, Cmd, Pipeline, RedisError, Value,
+    aio::{ConnectionManager, ConnectionManagerConfig},
+};
+use tokio::runtime::Handle;
+use tracing::debug;
+
+use crate::{
+    assemble::OpenError,
+    config::RedisConfig,
+    envelope::{Envelope, StoredKey},
+    key::Key,
+    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+};
+
+/// Keeps values in a Redis server.
+///
+/// All calls share one connection, which is made when it is first needed and again when it broke. A read of many keys is
+/// one `MGET`, a write of many one pipeline of `SET`s.
+pub struct RedisTier {
+    connection: ConnectionManager,
+    url: String,
+    envelope: Envelope,
+    corrupt: AtomicU64,
+    /// Found wrong by readers, to be removed by the next write.
+    condemned: Mutex<Vec<StoredKey>>,
+    holdings: Mutex<Holdings>,
+}
+
+/// What the server said it holds, when it was last asked.
+#[derive(Debug, Default)]
+struct Holdings {
+    entries: u64,
+    bytes: u64,
+    asked: Option<Instant>,
+}
+
+/// How old [`Holdings`] may be before a write asks again. They are for people and dashboards.
+const HOLDINGS_AGE: Duration = Duration::from_secs(5);
+
+impl RedisTier {
+    /// A tier at `config.url`, not yet connected.
+    ///
+    /// # Errors
+    /// When the URL is none.
+    pub fn open(config: &RedisConfig, envelope: Envelope, runtime: &Handle) -> Result<Self, OpenError> {
+        let url = config.redacted_url();
+        let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
+        let client = Client::open(config.url.as_str()).map_err(unusable)?;
+        // One attempt a call: the breaker decides when to try again, and a caller waits for the timeout at the most.
+        let manager = ConnectionManagerConfig::new()
+            .set_number_of_retries(0)
+            .set_connection_timeout(Some(config.timeout))
+            .set_response_timeout(Some(config.timeout));
+        let _in_runtime = runtime.enter();
+        let connection = ConnectionManager::new_lazy_with_config(client, manager).map_err(unusable)?;
+        Ok(Self {
+            connection,
+            url,
+            envelope,
+            corrupt: AtomicU64::new(0),
+            condemned: Mutex::default(),
+            holdings: Mutex::default(),
+        })
+    }
+
+    async fn run(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
+        self.connection.clone().send_packed_command(command).await.map_err(|error| failed(action, &error))
+    }
+
+    async fn run_all(&self, action: &'static str, pipeline: &Pipeline) -> Result<Vec<Value>, TierError> {
+        if pipeline.is_empty() {
+            return Ok(Vec::new());
+        }
+        let replies = self.connection.clone().send_packed_commands(pipeline, 0, pipeline.len()).await;
+        replies.map_err(|error| failed(action, &error))
+    }
+
+    /// The value in `reply` to a request for `key`.
+    fn opened(&self, key: &Key, reply: Value) -> Option<Bytes> {
+        let stored = self.envelope.stored(key);
+        let defect = match reply {
+            Value::Nil => return None,
+            Value::BulkString(envelope) => match self.envelope.open_owned(&stored, &Bytes::from(envelope)) {
+                Ok(value) => return Some(value),
+                Err(defect) => defect.to_string(),
+            },
+            other => format!("the server sent {}", kind_of(&other)),
+        };
+        debug!(tier = "redis", %key, %defect, "a stored value is wrong; it will be removed");
+        self.corrupt.fetch_add(1, Relaxed);
+        self.condemned.lock().push(stored);
+        None
+    }
+
+    async fn write(&self, entries: &[(Key, Bytes)]) -> Result<(), TierError> {
+        let mut pipeline = Pipeline::with_capacity(entries.len() + 2);
+        let mut record = Vec::new();
+        for (key, value) in entries {
+            let stored = self.envelope.stored(key);
+            record.clear();
+            match self.envelope.seal(&stored, value, &mut record) {
+                Ok(()) => {
+                    pipeline.set(stored.as_bytes(), record.as_slice());
+                }
+                Err(defect) => debug!(tier = "redis", %key, %defect, "a value is not kept"),
+            }
+        }
+        self.remove_condemned().await?;
+        self.run_all("write to redis", &pipeline).await?;
+        self.ask_holdings().await;
+        Ok(())
+    }
+
+    async fn remove_condemned(&self) -> Result<(), TierError> {
+        let condemned = std::mem::take(&mut *self.condemned.lock());
+        self.unlink(condemned.iter().map(StoredKey::as_bytes)).await
+    }
+
+    async fn unlink<'k>(&self, keys: impl ExactSizeIterator<Item = &'k [u8]>) -> Result<(), TierError> {
+        if keys.len() == 0 {
+            return Ok(());
+        }
+        let mut command = redis::cmd("UNLINK");
+        keys.for_each(|key| {
+            command.arg(key);
+        });
+        self.run("remove from redis", &command).await.map(|_count| ())
+    }
+
+    /// Asks what the server holds, if that was not done of late. Says nothing when it fails: it is not worth a write.
+    async fn ask_holdings(&self) {
+        {
+            let mut holdings = self.holdings.lock();
+            if holdings.asked.is_some_and(|asked| asked.elapsed() < HOLDINGS_AGE) {
+                return;
+            }
+            holdings.asked = Some(Instant::now());
+        }
+        let mut pipeline = Pipeline::with_capacity(2);
+        pipeline.cmd("DBSIZE").cmd("INFO").arg("memory");
+        let Ok(replies) = self.run_all("ask redis what it holds", &pipeline).await else { return };
+        let mut holdings = self.holdings.lock();
+        if let [Value::Int(entries), memory] = replies.as_slice() {
+            holdings.entries = u64::try_from(*entries).unwrap_or(0);
+            holdings.bytes = used_memory(memory).unwrap_or(0);
+        }
+    }
+}
+
+/// `used_memory:BYTES` in the answer to `INFO memory`.
+fn used_memory(info: &Value) -> Option<u64> {
+    let text = match info {
+        Value::BulkString(text) => std::str::from_utf8(text).ok()?,
+        Value::VerbatimString { text, .. } => text,
+        _ => return None,
+    };
+    text.lines().find_map(|line| line.strip_prefix("used_memory:"))?.trim().parse().ok()
+}
+
+fn failed(action: &'static str, error: &RedisError) -> TierError {
+    let kind = if error.is_timeout() {
+        TierErrorKind::Timeout
+    } else if error.is_connection_dropped() || error.is_connection_refusal() || error.is_io_error() {
+        TierErrorKind::Unreachable
+    } else if error.code().is_some() {
+        TierErrorKind::Refused
+    } else {
+        TierErrorKind::Internal
+    };
+    TierError::new(kind, action, reason(error))
+}
+
+/// What went wrong, without what the library may add of the connection's address and secrets.
+fn reason(error: &RedisError) -> String {
+    match (error.code(), error.detail()) {
+        (Some(code), Some(detail)) => format!("{code} {detail}"),
+        _ => error.to_string(),
+    }
+}
+
+const fn kind_of(reply: &Value) -> &'static str {
+    match reply {
+        Value::Int(_) => "an integer",
+        Value::Array(_) => "an array",
+        Value::SimpleString(_) | Value::Okay => "a status",
+        Value::ServerError(_) => "an error",
+        _ => "something else",
+    }
+}
+
+impl Tier for RedisTier {
+    fn name(&self) -> &'static str {
+        "redis"
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        Answer::later(async move {
+            let mut command = redis::cmd("GET");
+            command.arg(self.envelope.stored(key).as_bytes());
+            let reply = self.run("read from redis", &command).await?;
+            Ok(self.opened(key, reply))
+        })
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        Answer::later(async move {
+            if keys.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut command = redis::cmd("MGET");
+            for key in keys {
+                command.arg(self.envelope.stored(key).as_bytes());
+            }
+            match self.run("read many from redis", &command).await? {
+                Value::Array(replies) if replies.len() == keys.len() => {
+                    Ok(keys.iter().zip(replies).map(|(key, reply)| self.opened(key, reply)).collect())
+                }
+                other => {
+                    let answer = format!("the server sent {} for {} keys", kind_of(&other), keys.len());
+                    Err(TierError::new(TierErrorKind::Internal, "read many from redis", answer))
+                }
+            }
+        })
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        Answer::later(self.write(entries))
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        Answer::later(async move {
+            let stored: Vec<StoredKey> = keys.iter().map(|key| self.envelope.stored(key)).collect();
+            self.remove_condemned().await?;
+            self.unlink(stored.iter().map(StoredKey::as_bytes)).await
+        })
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        Answer::later(async move {
+            let mut command = redis::cmd("EXISTS");
+            command.arg(self.envelope.stored(key).as_bytes());
+            Ok(self.run("look in redis", &command).await? == Value::Int(1))
+        })
+    }
+
+    fn stats(&self) -> TierStats {
+        let holdings = self.holdings.lock();
+        TierStats { entries: holdings.entries, bytes: holdings.bytes, corrupt: self.corrupt.load(Relaxed) }
+    }
+
+    fn flush(&self) -> Answer<'_, ()> {
+        Answer::later(self.remove_condemned())
+    }
+}
+
+impl fmt::Debug for RedisTier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisTier").field("url", &self.url).finish_non_exhaustive()
+    }
+}

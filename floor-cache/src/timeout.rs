@@ -1,0 +1,84 @@
+//! Bounds how long a tier may take to answer.
+
+use std::{future::Future, time::Duration};
+
+use bytes::Bytes;
+
+use crate::{
+    key::Key,
+    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+};
+
+/// A tier that answers within a deadline, if only with [`TierErrorKind::Timeout`].
+///
+/// An answer that comes at once is passed on as it is; there is nothing to bound.
+#[derive(Debug)]
+pub struct Timeout<T> {
+    inner: T,
+    limit: Duration,
+}
+
+impl<T> Timeout<T> {
+    /// Gives `inner` `limit` for each call.
+    pub const fn new(inner: T, limit: Duration) -> Self {
+        Self { inner, limit }
+    }
+
+    fn bound<'a, A: Send + 'a>(&self, action: &'static str, answer: Answer<'a, A>) -> Answer<'a, A> {
+        match answer {
+            Answer::Now(result) => Answer::Now(result),
+            Answer::Later(work) => Answer::later(within(self.limit, action, work)),
+        }
+    }
+}
+
+async fn within<A>(
+    limit: Duration,
+    action: &'static str,
+    work: impl Future<Output = Result<A, TierError>>,
+) -> Result<A, TierError> {
+    match tokio::time::timeout(limit, work).await {
+        Ok(result) => result,
+        Err(_elapsed) => {
+            Err(TierError::new(TierErrorKind::Timeout, action, format!("no answer within {} ms", limit.as_millis())))
+        }
+    }
+}
+
+impl<T: Tier> Tier for Timeout<T> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn waits(&self) -> bool {
+        self.inner.waits()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        self.bound("get", self.inner.get(key))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        self.bound("get many", self.inner.get_many(keys))
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        self.bound("put many", self.inner.put_many(entries))
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        self.bound("remove many", self.inner.remove_many(keys))
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        self.bound("contains", self.inner.contains(key))
+    }
+
+    fn stats(&self) -> TierStats {
+        self.inner.stats()
+    }
+
+    fn flush(&self) -> Answer<'_, ()> {
+        self.bound("flush", self.inner.flush())
+    }
+}

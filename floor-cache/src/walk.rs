@@ -1,0 +1,162 @@
+//! The way of a miss: down the lower tiers, then to the source, for one key or for many at once.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
+
+use crate::{
+    chain::{GENERATED, Links, Outcome, Step},
+    flight::{Found, Lead},
+    key::Key,
+    link::Link,
+    source::{Made, Priority, SourceError},
+    tier::TierError,
+};
+
+/// Keys on their way down. Each is a flight that this walk leads, and lands it as soon as its value is there.
+pub(crate) struct Walk {
+    wanted: Vec<Lead>,
+    /// The lower tier to ask next.
+    next: usize,
+    steps: Vec<Step>,
+    priority: Priority,
+}
+
+impl Walk {
+    pub(crate) fn new(wanted: Vec<Lead>, priority: Priority) -> Self {
+        Self { wanted, next: 0, steps: Vec::new(), priority }
+    }
+
+    /// Whether every key has landed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    /// Goes as far as it can without waiting.
+    pub(crate) fn start(&mut self, links: &Links) {
+        while let Some(link) = links.lower.get(self.next).filter(|link| !link.tier.waits()) {
+            if self.is_over() {
+                return;
+            }
+            let asked = self.asked(link);
+            if !asked.is_empty() {
+                let started = Instant::now();
+                let Some(answer) = ask(link, &asked).now_or_never() else { return };
+                self.take(links, link, &asked, answer, started.elapsed());
+            }
+            self.next += 1;
+        }
+    }
+
+    /// Goes the rest of the way.
+    pub(crate) async fn finish(mut self, links: &Links) {
+        while let Some(link) = links.lower.get(self.next) {
+            if self.is_over() {
+                return;
+            }
+            let asked = self.asked(link);
+            if !asked.is_empty() {
+                let started = Instant::now();
+                let answer = ask(link, &asked).await;
+                self.take(links, link, &asked, answer, started.elapsed());
+            }
+            self.next += 1;
+        }
+        self.generate(links).await;
+    }
+
+    /// The keys that `link` is to be asked for; the others are counted as passed by.
+    fn asked(&mut self, link: &Link) -> Vec<Key> {
+        let asked: Vec<Key> =
+            self.wanted.iter().map(|lead| *lead.key()).filter(|key| link.probes(key.class())).collect();
+        if asked.len() < self.wanted.len() {
+            link.meter.bypassed(self.wanted.len() - asked.len());
+        }
+        if asked.is_empty() {
+            self.steps.push(Step { tier: link.name(), outcome: Outcome::Bypass, took: Duration::ZERO });
+        }
+        asked
+    }
+
+    /// Lands the keys that were found, after the tiers above have them.
+    fn take(&mut self, links: &Links, link: &Link, asked: &[Key], answer: Result<Values, TierError>, took: Duration) {
+        let step = |outcome| Step { tier: link.name(), outcome, took };
+        let values = match answer {
+            Ok(values) => values,
+            Err(error) => {
+                tracing::debug!(tier = link.name(), %error, "a tier failed; going on without it");
+                self.steps.push(step(Outcome::from_error(error.kind())));
+                return;
+            }
+        };
+        let mut hit_steps = None;
+        let mut answers = asked.iter().zip(values).peekable();
+        let mut missed = Vec::new();
+        for mut lead in self.wanted.drain(..) {
+            // Both are in the order of `wanted`; `asked` may have gaps.
+            match answers.next_if(|(key, _)| **key == *lead.key()) {
+                Some((_, Some(value))) => {
+                    let steps = hit_steps.get_or_insert_with(|| {
+                        self.steps.iter().copied().chain([step(Outcome::Hit)]).collect::<Arc<[Step]>>()
+                    });
+                    links.promote(lead.hashed(), &value, self.next);
+                    lead.land(Ok(Found { value, by: link.name(), steps: steps.clone() }));
+                }
+                Some((_, None)) | None => missed.push(lead),
+            }
+        }
+        self.wanted = missed;
+        self.steps.push(step(Outcome::Miss));
+    }
+
+    /// Makes what no tier had, all at once, and lands each value as it comes.
+    async fn generate(self, links: &Links) {
+        let Self { wanted, steps, priority, .. } = self;
+        let mut making: FuturesUnordered<_> = wanted
+            .into_iter()
+            .map(|lead| async move {
+                let made = make(links, *lead.key(), priority).await;
+                (lead, made)
+            })
+            .collect();
+        while let Some((mut lead, made)) = making.next().await {
+            let landing = made.map(|made| {
+                links.promote(lead.hashed(), &made.value, links.lower.len());
+                found(made, &steps)
+            });
+            lead.land(landing);
+        }
+    }
+}
+
+type Values = Vec<Option<Bytes>>;
+
+/// Asks for one key or for many in the tier's own way.
+async fn ask(link: &Link, keys: &[Key]) -> Result<Values, TierError> {
+    match keys {
+        [key] => link.tier.get(key).await.map(|value| vec![value]),
+        _ => link.tier.get_many(keys).await,
+    }
+}
+
+/// Makes the value of `key`, refreshes nothing. A source that panics has failed on this key alone.
+pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Result<Made, SourceError> {
+    let work = AssertUnwindSafe(async { links.source.generate(key, priority).await });
+    let made = work
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_panic| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() }))?;
+    links.made.count(links.source.class_name(key.class()), made.took);
+    Ok(made)
+}
+
+/// `made` as it is served, after `steps`.
+pub(crate) fn found(made: Made, steps: &[Step]) -> Found {
+    let step = Step { tier: GENERATED, outcome: Outcome::Hit, took: made.took };
+    Found { value: made.value, by: GENERATED, steps: steps.iter().copied().chain([step]).collect() }
+}
