@@ -1,0 +1,75 @@
+//! `floorctl batch`: many floors in one call.
+
+use std::io::Write as _;
+
+use clap::Args;
+use floor_client::FloorSpec;
+use serde::Serialize;
+
+use crate::{
+    cli::{Server, Serving},
+    json::{FloorJson, ServedJson},
+    layout,
+    numbers::Numbers,
+    output::{self, Destination, Format},
+    target::Tower,
+};
+
+const AFTER_HELP: &str = "\
+The floors come in the order asked, all or none, in one BatchGetFloors call: at most 256 of them, and at most
+4,194,304 cells in all. `floorctl stream` fetches more.
+
+The JSON: floors, each as `floorctl get --help` describes but for `served`, a line each; and one `served` for all.
+With --format bin: the bytes of a floors.v1.BatchGetFloorsResponse.
+
+Examples:
+  floorctl batch --seed 42 --numbers 1-10,20
+  floorctl batch --numbers 1-100 | jq '.floors[].rooms | length'";
+
+/// Fetch several floors in one call
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Batch {
+    #[command(flatten)]
+    tower: Tower,
+    /// Floor numbers and ranges, e.g. 1-10,20
+    #[arg(long, value_name = "LIST")]
+    numbers: Numbers,
+    #[command(flatten)]
+    serving: Serving,
+    #[command(flatten)]
+    to: Destination,
+}
+
+#[derive(Serialize)]
+struct BatchJson<'a> {
+    floors: Vec<FloorJson<'a>>,
+    served: ServedJson<'a>,
+}
+
+/// More numbers than this are cut off before they are listed: the server refuses them by their count alone, and a
+/// request for a whole tower would not fit into its message limit.
+const MOST_SENT: usize = 10_000;
+
+impl Batch {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let client = self.serving.connect(server).await?;
+        let specs = self.numbers.iter().take(MOST_SENT).map(|n| self.tower.floor(n)).collect::<Vec<FloorSpec>>();
+        let answer = client.batch_encoded(&specs).await?;
+        let checked = answer.value.iter().zip(&specs).map(|(encoded, spec)| encoded.decode_for(spec));
+        let floors = checked.collect::<Result<Vec<_>, _>>()?;
+        let mut out = self.to.open()?;
+        match self.to.format() {
+            Format::Json => {
+                let floors = floors.iter().map(|floor| FloorJson::new(floor, None)).collect();
+                layout::write(&mut out, &BatchJson { floors, served: ServedJson::new(&answer.served) })?;
+            }
+            Format::Bin => {
+                for encoded in &answer.value {
+                    output::write_batch_entry(&mut out, encoded)?;
+                }
+            }
+        }
+        Ok(out.flush()?)
+    }
+}

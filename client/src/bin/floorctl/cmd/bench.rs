@@ -1,0 +1,283 @@
+//! `floorctl bench`: a small closed-loop load.
+
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    net::IpAddr,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use floor_client::{ClientError, FloorClient, Served};
+use hdrhistogram::Histogram;
+use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
+use rand_distr::{Distribution as _, Zipf};
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use crate::{
+    cli::Server,
+    json::ServedJson,
+    output::{self, Report},
+    target::Tower,
+};
+
+const AFTER_HELP: &str = "\
+Closed loop: each stream asks for its next floor when the last one has come, so a server that stalls is asked less
+often, and the percentiles are kinder than those of users who do not wait. The client shares the machine's cores with
+a server on the same machine. Floors are received but not decoded. The first second is not counted.
+
+Examples:
+  floorctl bench --connections 2 --streams 50 --seconds 10
+  floorctl bench --mix one --json
+  floorctl bench --mix uniform --floors 100000        # mostly generated";
+
+/// Load the server and report throughput and latency
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Bench {
+    #[command(flatten)]
+    tower: Tower,
+    /// TCP connections
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    connections: u16,
+    /// Streams, each with one call in flight, shared out over the connections
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    streams: u16,
+    /// How long to measure
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    seconds: u16,
+    /// Which floors are asked for
+    #[arg(long, value_enum, default_value_t = Mix::Zipf)]
+    mix: Mix,
+    /// The floors asked for are 1 to this
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    floors: u32,
+    #[command(flatten)]
+    report: Report,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mix {
+    /// Every floor as often as any other
+    Uniform,
+    /// Floor n in proportion to 1/n
+    Zipf,
+    /// Each stream climbs from a floor of its own, one by one
+    Climb,
+    /// Floor 1 alone
+    One,
+}
+
+/// Warm connections, warm caches: what comes earlier is not counted.
+const WARM_UP: Duration = Duration::from_secs(1);
+/// Latencies are recorded in microseconds, up to a minute, to three digits.
+const LONGEST_US: u64 = 60_000_000;
+const DIGITS: u8 = 3;
+
+/// What streams saw.
+struct Tally {
+    latency: Histogram<u64>,
+    served: Served,
+    bytes: u64,
+    failures: BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+struct BenchJson<'a> {
+    mix: String,
+    connections: u16,
+    streams: u16,
+    seconds: f64,
+    requests: u64,
+    requests_per_second: f64,
+    bytes_per_second: f64,
+    latency_us: LatencyJson,
+    failures: &'a BTreeMap<String, u64>,
+    served: ServedJson<'a>,
+}
+
+#[derive(Serialize)]
+struct LatencyJson {
+    p50: u64,
+    p90: u64,
+    p99: u64,
+    max: u64,
+    mean: f64,
+}
+
+impl Bench {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        if !is_loopback(server.url()) {
+            let url = server.url();
+            writeln!(
+                std::io::stderr(),
+                "note: {url} is another machine; make sure that its owner expects a load test"
+            )?;
+        }
+        let mut clients = Vec::new();
+        for _ in 0..self.connections {
+            clients.push(server.connect().await?);
+        }
+        // A bad flag (a kind that the server does not make) is said once, not counted a thousand times.
+        clients[0].get(self.tower.floor(1)).await?;
+        let counted_from = Instant::now() + WARM_UP;
+        let until = counted_from + Duration::from_secs(self.seconds.into());
+        let mut streams = JoinSet::new();
+        for (number, client) in (0..self.streams).zip(clients.iter().cycle()) {
+            let stream = Stream { client: client.clone(), tower: self.tower.clone(), floors: self.choice(number) };
+            streams.spawn(stream.run(counted_from, until));
+        }
+        let mut sum = Tally::new()?;
+        while let Some(tally) = streams.join_next().await {
+            sum.add(&tally.context("a stream broke off")??)?;
+        }
+        self.tell(&sum, counted_from.elapsed())
+    }
+
+    fn choice(&self, stream: u16) -> Choice {
+        let mut random = SmallRng::seed_from_u64(stream.into());
+        match self.mix {
+            Mix::One => Choice::One,
+            Mix::Uniform => Choice::Uniform(random, self.floors),
+            Mix::Zipf => Choice::Zipf(random, Zipf::new(self.floors.into(), 1.0).expect("at least one floor")),
+            Mix::Climb => Choice::Climb { at: random.random_range(1..=self.floors), top: self.floors },
+        }
+    }
+
+    fn tell(&self, sum: &Tally, took: Duration) -> anyhow::Result<()> {
+        let seconds = took.as_secs_f64();
+        let requests = sum.latency.len();
+        let requests_per_second = requests as f64 / seconds;
+        let at = |quantile| sum.latency.value_at_quantile(quantile);
+        let latency =
+            LatencyJson { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: sum.latency.max(), mean: sum.latency.mean() };
+        if self.report.json {
+            return output::print_json(&BenchJson {
+                mix: self.mix.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default(),
+                connections: self.connections,
+                streams: self.streams,
+                seconds,
+                requests,
+                requests_per_second,
+                bytes_per_second: sum.bytes as f64 / seconds,
+                latency_us: latency,
+                failures: &sum.failures,
+                served: ServedJson::new(&sum.served),
+            });
+        }
+        let mut out = output::stdout();
+        writeln!(out, "{requests_per_second:.0} requests/s over {seconds:.1} s: {requests} requests")?;
+        let LatencyJson { p50, p90, p99, max, .. } = latency;
+        writeln!(out, "  latency    p50 {p50} us, p90 {p90} us, p99 {p99} us, max {max} us")?;
+        writeln!(out, "  served by  {}", sum.served.by)?;
+        for (failure, count) in &sum.failures {
+            writeln!(out, "  failed     {count} times: {failure}")?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// One caller, with one call in flight.
+struct Stream {
+    client: FloorClient,
+    tower: Tower,
+    floors: Choice,
+}
+
+impl Stream {
+    async fn run(mut self, counted_from: Instant, until: Instant) -> anyhow::Result<Tally> {
+        let mut tally = Tally::new()?;
+        loop {
+            let asked = Instant::now();
+            if asked >= until {
+                return Ok(tally);
+            }
+            let answer = self.client.get_encoded(self.tower.floor(self.floors.next())).await;
+            if asked < counted_from {
+                continue;
+            }
+            match answer {
+                Ok(answer) => {
+                    let micros = u64::try_from(asked.elapsed().as_micros()).unwrap_or(LONGEST_US);
+                    tally.latency.saturating_record(micros);
+                    tally.served.add(&answer.served);
+                    tally.bytes += answer.value.bytes().len() as u64;
+                }
+                // A server that is gone fails at once; asking on would only heat the machine.
+                Err(error @ ClientError::Unreachable { .. }) => return Err(error.into()),
+                Err(error) => *tally.failures.entry(error.to_string()).or_default() += 1,
+            }
+        }
+    }
+}
+
+/// Which floor a stream asks for next.
+enum Choice {
+    One,
+    Uniform(SmallRng, u32),
+    Zipf(SmallRng, Zipf<f64>),
+    Climb { at: u32, top: u32 },
+}
+
+impl Choice {
+    fn next(&mut self) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::Uniform(random, top) => random.random_range(1..=*top),
+            Self::Zipf(random, zipf) => zipf.sample(random) as u32,
+            Self::Climb { at, top } => {
+                let here = *at;
+                *at = if here == *top { 1 } else { here + 1 };
+                here
+            }
+        }
+    }
+}
+
+impl Tally {
+    fn new() -> anyhow::Result<Self> {
+        let latency = Histogram::new_with_max(LONGEST_US, DIGITS)?;
+        Ok(Self { latency, served: Served::default(), bytes: 0, failures: BTreeMap::new() })
+    }
+
+    fn add(&mut self, other: &Self) -> anyhow::Result<()> {
+        self.latency.add(&other.latency)?;
+        self.served.add(&other.served);
+        self.bytes += other.bytes;
+        for (failure, count) in &other.failures {
+            *self.failures.entry(failure.clone()).or_default() += count;
+        }
+        Ok(())
+    }
+}
+
+fn is_loopback(url: &str) -> bool {
+    let host = url.parse::<http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default();
+    host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mixes_stay_within_the_floors() {
+        let zipf = Choice::Zipf(SmallRng::seed_from_u64(1), Zipf::new(50.0, 1.0).unwrap());
+        let uniform = Choice::Uniform(SmallRng::seed_from_u64(1), 50);
+        for mut choice in [zipf, uniform, Choice::Climb { at: 49, top: 50 }, Choice::One] {
+            assert!((0..1000).all(|_| (1..=50).contains(&choice.next())));
+        }
+    }
+
+    #[test]
+    fn loopback_is_told_from_elsewhere() {
+        for here in ["http://127.0.0.1:50051", "http://localhost:1", "http://[::1]:50051", "127.0.0.1:50051"] {
+            assert!(is_loopback(here), "{here}");
+        }
+        for elsewhere in ["http://10.0.0.5:50051", "http://floors.example:50051", "nonsense"] {
+            assert!(!is_loopback(elsewhere), "{elsewhere}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `floorctl completions`: a script that completes commands and flags.
+
+use std::io::Write as _;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use crate::{cli::Cli, output};
+
+const AFTER_HELP: &str = "\
+Examples:
+  floorctl completions bash > ~/.local/share/bash-completion/completions/floorctl
+  floorctl completions fish > ~/.config/fish/completions/floorctl.fish";
+
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Completions {
+    /// For which shell
+    shell: Shell,
+}
+
+impl Completions {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        // Generated whole first: the generator panics when its writer fails, as a closed pipe does.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "floorctl", &mut script);
+        let mut out = output::stdout();
+        out.write_all(&script)?;
+        Ok(out.flush()?)
+    }
+}

@@ -1,0 +1,64 @@
+//! `floorctl get`: one floor.
+
+use std::io::Write as _;
+
+use clap::Args;
+
+use crate::{
+    cli::{Server, Serving},
+    json::FloorJson,
+    layout,
+    output::{Destination, Format},
+    target::Target,
+};
+
+const AFTER_HELP: &str = r##"The JSON:
+  spec               seed (a string: 64 bits), number, width, height, kind; resolved, never 0
+  generator_version, content_hash (16 hexadecimal digits), encoded_bytes
+  legend             what each character of the terrain stands for
+  terrain            rows from north to south, a character a cell
+  region             rows, two hexadecimal digits a cell: room id + 1, 00 = no room
+  grids              how terrain and region travelled: encoding, bits, palette, data_bytes
+  entry, exit        cells as [x, y], x to the right, y down, from 0
+  rooms              id, role, min, max, center
+  connections        from_room, to_room, lock_id (0 = open), secret
+  spawns, traps      at, archetype, level
+  items              at, archetype, value, opens_lock (0 = not a key)
+  locks              id, at
+  metrics            critical_path (steps), passable_cells, loops, difficulty (thousandths)
+  served             by (floors a tier), coalesced; with --trace also server_us and trace
+
+With --format bin: the bytes of the floors.v1.Floor message as they came, their hash checked.
+
+Examples:
+  floorctl get --seed 42 --number 7
+  floorctl get --seed 42 --number 7 --trace | jq .served
+  floorctl get --number 10 --size 64x48 --format bin --output floor.bin"##;
+
+/// Print a floor as JSON, or save its bytes
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Get {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    serving: Serving,
+    #[command(flatten)]
+    to: Destination,
+}
+
+impl Get {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let client = self.serving.connect(server).await?;
+        let spec = self.target.floor();
+        let answer = client.get_encoded(spec).await?;
+        // Checked whatever the format: bytes that are not the floor asked for are never passed on.
+        let floor = answer.value.decode_for(&spec)?;
+        let mut out = self.to.open()?;
+        match self.to.format() {
+            Format::Json => layout::write(&mut out, &FloorJson::new(&floor, Some(&answer.served)))?,
+            Format::Bin => out.write_all(answer.value.bytes())?,
+        }
+        Ok(out.flush()?)
+    }
+}

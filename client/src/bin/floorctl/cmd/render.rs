@@ -1,0 +1,126 @@
+//! `floorctl render`: draw a floor.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anstream::{AutoStream, ColorChoice};
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use terminal_size::{Width, terminal_size};
+
+use crate::{
+    cli::{Server, Serving},
+    output,
+    picture::{self, Legend, Scene, colour::Depth},
+    target::Target,
+};
+
+const AFTER_HELP: &str = "\
+In letters: # wall, . floor, + door, 1 to 9 locked doors by their lock, < stairs up, > stairs down, lower-case letters
+monsters, $ loot, % keys, ^ traps; the legend names what occurs. NO_COLOR and --plain turn colour off. A floor that is
+wider than the terminal is drawn in blocks, smaller.
+
+Examples:
+  floorctl render --seed 42 --number 7
+  floorctl render --seed 42 --number 10 --blocks
+  floorctl render --seed 42 --number 7 --png floor.png --scale 12
+  floorctl render --size 48x24 --plain > floor.txt";
+
+/// Draw a floor in the terminal, or as a PNG
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Render {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    serving: Serving,
+    /// ASCII without colour
+    #[arg(long, conflicts_with_all = ["blocks", "color"])]
+    plain: bool,
+    /// Square cells in half-height blocks, scaled to the terminal's width
+    #[arg(long)]
+    blocks: bool,
+    /// Write a PNG instead of drawing in the terminal
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "blocks", "color"])]
+    png: Option<PathBuf>,
+    /// Pixels a cell of the PNG
+    #[arg(long, value_name = "PIXELS", default_value_t = 10, requires = "png",
+        value_parser = clap::value_parser!(u32).range(2..=64))]
+    scale: u32,
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    color: Colour,
+    /// Leave the legend off
+    #[arg(long)]
+    no_legend: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+/// Columns of blocks where no terminal says how wide it is.
+const COLUMNS: u32 = 100;
+
+impl Render {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let client = self.serving.connect(server).await?;
+        let answer = client.get(self.target.floor()).await?;
+        let scene = Scene::new(&answer.value);
+        let legend = Legend::new(&scene);
+        match &self.png {
+            Some(path) => self.write_png(path, &scene, &legend)?,
+            None => self.draw(&scene, &legend)?,
+        }
+        let mut notes = io::stderr();
+        if notes.is_terminal() || !answer.served.trace.is_empty() {
+            writeln!(notes, "served by {}", answer.served.by)?;
+        }
+        for step in &answer.served.trace {
+            writeln!(notes, "  {step}")?;
+        }
+        Ok(())
+    }
+
+    fn draw(&self, scene: &Scene<'_>, legend: &Legend) -> anyhow::Result<()> {
+        let depth = self.depth();
+        let columns = terminal_size().filter(|_| io::stdout().is_terminal()).map(|(Width(columns), _)| columns.into());
+        let too_wide = columns.is_some_and(|columns| columns < scene.floor.width());
+        let mut out = output::stdout();
+        match depth {
+            Some(depth) if self.blocks || too_wide => {
+                picture::draw_blocks(&mut out, scene, columns.unwrap_or(COLUMNS), depth)?;
+            }
+            depth => picture::draw_text(&mut out, scene, depth)?,
+        }
+        if !self.no_legend {
+            legend.write(&mut out, depth)?;
+        }
+        Ok(out.flush()?)
+    }
+
+    fn write_png(&self, path: &Path, scene: &Scene<'_>, legend: &Legend) -> anyhow::Result<()> {
+        let cannot = || format!("cannot write {}", path.display());
+        let mut file = BufWriter::new(File::create(path).with_context(cannot)?);
+        picture::draw_png(&mut file, scene, (!self.no_legend).then_some(legend), self.scale)?;
+        file.flush().with_context(cannot)
+    }
+
+    /// Blocks are nothing without colour, so asking for them is asking for colour.
+    fn depth(&self) -> Option<Depth> {
+        let coloured = match self.color {
+            _ if self.plain => false,
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => self.blocks || AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+        };
+        coloured.then(Depth::of_terminal)
+    }
+}

@@ -1,0 +1,56 @@
+//! `floorctl stream`: consecutive floors as they come.
+
+use std::io::Write as _;
+
+use clap::Args;
+
+use crate::{
+    cli::{Server, Serving},
+    json::FloorJson,
+    layout,
+    output::{self, Destination, Format},
+    target::Target,
+};
+
+const AFTER_HELP: &str = "\
+Prints each floor as it arrives, one JSON object a line (see `floorctl get --help`), and how they were served on
+stderr at the end. With --format bin the output is the bytes of a floors.v1.BatchGetFloorsResponse.
+
+Examples:
+  floorctl stream --seed 42 --number 1 --count 100 | jq -c '[.spec.number, .metrics.difficulty]'
+  floorctl stream --number 1 --count 10000 | head -3";
+
+/// Fetch consecutive floors, from --number upwards
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Stream {
+    #[command(flatten)]
+    first: Target,
+    /// How many floors, 1 to 10,000
+    #[arg(long, default_value_t = 10)]
+    count: u32,
+    #[command(flatten)]
+    serving: Serving,
+    #[command(flatten)]
+    to: Destination,
+}
+
+impl Stream {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let client = self.serving.connect(server).await?;
+        let mut floors = client.stream(self.first.floor(), self.count).await?;
+        let mut out = self.to.open()?;
+        while let Some((spec, encoded)) = floors.next_encoded().await? {
+            let floor = encoded.decode_for(&spec)?;
+            match self.to.format() {
+                Format::Json => layout::write_line(&mut out, &FloorJson::new(&floor, None))?,
+                Format::Bin => output::write_batch_entry(&mut out, &encoded)?,
+            }
+            // A floor is shown when it comes: the reader may be a person, or stop reading.
+            out.flush()?;
+        }
+        let served = floors.served().await?;
+        writeln!(std::io::stderr(), "{} floors served by {}", self.count, served.by)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! `floorctl tiers`: how the tiers fare.
+
+use std::io::Write as _;
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets::UTF8_HORIZONTAL_ONLY};
+use floor_client::TierInfo;
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
+
+use crate::{
+    cli::Server,
+    output::{self, Report},
+};
+
+const AFTER_HELP: &str = "\
+Tiers stand in the order in which they are probed; generation answers what no tier holds. Costs are what the server
+measures of its own lookups, in microseconds. A tier that costs more than generating is bypassed until it does not.
+
+Examples:
+  floorctl tiers
+  floorctl tiers --json | jq '.tiers[] | {name, hit_rate}'";
+
+/// Show hits, misses, costs and verdict of each tier
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Tiers {
+    #[command(flatten)]
+    report: Report,
+}
+
+#[derive(Serialize)]
+struct TiersJson {
+    tiers: Vec<TierJson>,
+}
+
+#[derive(Serialize)]
+struct TierJson {
+    name: String,
+    hits: u64,
+    misses: u64,
+    /// Of the lookups that were answered; null before the first.
+    hit_rate: Option<f64>,
+    errors: u64,
+    bypasses: u64,
+    entries: u64,
+    bytes: u64,
+    hit_cost_us: f64,
+    miss_cost_us: f64,
+    verdict: String,
+}
+
+impl Tiers {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let info = server.connect().await?.server_info().await?;
+        let tiers = info.tiers.into_iter().map(TierJson::new).collect::<Vec<_>>();
+        if self.report.json {
+            return output::print_json(&TiersJson { tiers });
+        }
+        let mut out = output::stdout();
+        writeln!(out, "{}", table(&tiers))?;
+        Ok(out.flush()?)
+    }
+}
+
+impl TierJson {
+    fn new(tier: TierInfo) -> Self {
+        let asked = tier.hits + tier.misses;
+        Self {
+            hit_rate: (asked > 0).then(|| tier.hits as f64 / asked as f64),
+            name: tier.name,
+            hits: tier.hits,
+            misses: tier.misses,
+            errors: tier.errors,
+            bypasses: tier.bypasses,
+            entries: tier.entries,
+            bytes: tier.bytes,
+            hit_cost_us: tier.hit_cost_us,
+            miss_cost_us: tier.miss_cost_us,
+            verdict: tier.verdict,
+        }
+    }
+}
+
+fn table(tiers: &[TierJson]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header([
+        "tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "a hit", "a miss", "verdict",
+    ]);
+    for tier in tiers {
+        table.add_row([
+            tier.name.clone(),
+            HumanCount(tier.hits).to_string(),
+            HumanCount(tier.misses).to_string(),
+            tier.hit_rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.1} %", rate * 100.0)),
+            HumanCount(tier.errors).to_string(),
+            HumanCount(tier.bypasses).to_string(),
+            HumanCount(tier.entries).to_string(),
+            HumanBytes(tier.bytes).to_string(),
+            cost(tier.hit_cost_us),
+            cost(tier.miss_cost_us),
+            tier.verdict.clone(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1).take(9) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// A cost that was never measured is 0.
+fn cost(micros: f64) -> String {
+    if micros > 0.0 { format!("{micros:.1} us") } else { "-".to_owned() }
+}

@@ -1,0 +1,144 @@
+//! `floorctl verify`: hold what the chain answers against floors generated anew.
+
+use std::io::Write as _;
+
+use anyhow::bail;
+use clap::Args;
+use floor_client::{ClientError, EncodedFloor, FloorClient, FloorSpec, Served};
+use indicatif::HumanCount;
+use serde::Serialize;
+
+use crate::{
+    cli::Server,
+    difference,
+    json::ServedJson,
+    numbers::Numbers,
+    output::{self, Report},
+    progress,
+    target::Tower,
+};
+
+const AFTER_HELP: &str = "\
+Fetches each floor twice: from the chain, and with `cache-control: no-cache`, which has it generated anew. Checks the
+content hash of each against its bytes, that it is the floor asked for, and that both are the same to the byte.
+Exit code 1 if any floor is wrong; the first difference is described.
+
+Examples:
+  floorctl verify --seed 42 --numbers 1-100
+  floorctl verify --numbers 1-1000 --json";
+
+/// Floors in a batch: generating them takes a share of a second, so that the bar moves.
+const BATCH: usize = 64;
+
+/// Check floors from the chain against floors generated anew
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    tower: Tower,
+    /// Floor numbers and ranges, e.g. 1-100,200
+    #[arg(long, value_name = "LIST", default_value = "1-100")]
+    numbers: Numbers,
+    #[command(flatten)]
+    report: Report,
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Findings {
+    floors: u64,
+    wrong: u64,
+    first: Option<Wrong>,
+    chain: Served,
+    anew: Served,
+}
+
+#[derive(Debug, Serialize)]
+struct Wrong {
+    number: u32,
+    what: String,
+}
+
+#[derive(Serialize)]
+struct VerifyJson<'a> {
+    floors: u64,
+    wrong: u64,
+    first_wrong: Option<&'a Wrong>,
+    chain: ServedJson<'a>,
+    anew: ServedJson<'a>,
+}
+
+impl Verify {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let chain = server.connect().await?;
+        let anew = chain.with_options(server.options().no_cache(true));
+        let bar = progress::bar("verifying", self.numbers.len());
+        let mut findings = Findings::default();
+        let mut specs = self.numbers.iter().map(|number| self.tower.floor(number));
+        let batch = self.tower.batch_len().min(BATCH);
+        loop {
+            let batch = specs.by_ref().take(batch).collect::<Vec<_>>();
+            if batch.is_empty() {
+                break;
+            }
+            findings.compare(&batch, &chain, &anew).await?;
+            bar.inc(batch.len() as u64);
+        }
+        bar.finish_and_clear();
+        self.tell(&findings)
+    }
+
+    fn tell(&self, findings: &Findings) -> anyhow::Result<()> {
+        if self.report.json {
+            output::print_json(&VerifyJson {
+                floors: findings.floors,
+                wrong: findings.wrong,
+                first_wrong: findings.first.as_ref(),
+                chain: ServedJson::new(&findings.chain),
+                anew: ServedJson::new(&findings.anew),
+            })?;
+        } else if findings.wrong == 0 {
+            let mut out = output::stdout();
+            let floors = HumanCount(findings.floors);
+            writeln!(out, "Verified {floors} floors: from the chain ({}) as generated anew", findings.chain.by)?;
+            out.flush()?;
+        }
+        match &findings.first {
+            None => Ok(()),
+            Some(Wrong { number, what }) => {
+                bail!("{} of {} floors are wrong; the first is floor {number}: {what}", findings.wrong, findings.floors)
+            }
+        }
+    }
+}
+
+impl Findings {
+    async fn compare(
+        &mut self,
+        specs: &[FloorSpec],
+        chain: &FloorClient,
+        anew: &FloorClient,
+    ) -> Result<(), ClientError> {
+        let from_chain = chain.batch_encoded(specs).await?;
+        let generated = anew.batch_encoded(specs).await?;
+        self.chain.add(&from_chain.served);
+        self.anew.add(&generated.served);
+        for (spec, (kept, made)) in specs.iter().zip(from_chain.value.iter().zip(&generated.value)) {
+            self.floors += 1;
+            if let Some(what) = wrong(spec, kept, made) {
+                self.wrong += 1;
+                self.first.get_or_insert(Wrong { number: spec.number, what });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a floor from the chain or its twin generated anew.
+fn wrong(spec: &FloorSpec, kept: &EncodedFloor, made: &EncodedFloor) -> Option<String> {
+    match (kept.decode_for(spec), made.decode_for(spec)) {
+        (Err(invalid), _) => Some(format!("from the chain: {invalid}")),
+        (_, Err(invalid)) => Some(format!("generated anew: {invalid}")),
+        (Ok(kept), Ok(made)) => difference::between(("the chain", &kept), ("the floor generated anew", &made)),
+    }
+}

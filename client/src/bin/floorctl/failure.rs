@@ -1,0 +1,54 @@
+//! What went wrong, in a sentence on stderr and an exit code.
+
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use floor_client::{ClientError, Refusal};
+
+const SAID_NO: u8 = 1;
+const USAGE: u8 = 2;
+const CANNOT_CONNECT: u8 = 3;
+
+/// Prints `error` and chooses the exit code. A reader that went away (`floorctl ... | head`) is no error.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    if error.chain().any(is_broken_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    let client = error.chain().find_map(|cause| cause.downcast_ref::<ClientError>());
+    let mut text = format!("error: {error:#}\n");
+    let code = match client {
+        Some(ClientError::Unreachable { .. }) => {
+            text += "Is the server running? Start it with `cargo run --release`, or name another with --server URL or \
+                     FLOORCTL_SERVER.\n";
+            CANNOT_CONNECT
+        }
+        Some(ClientError::Address { .. }) => USAGE,
+        Some(ClientError::Refused(refusal)) => {
+            text += &details(refusal);
+            SAID_NO
+        }
+        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) | None => SAID_NO,
+    };
+    // Nothing is left to be done when stderr is closed as well.
+    let _ = io::stderr().write_all(text.as_bytes());
+    ExitCode::from(code)
+}
+
+fn details(refusal: &Refusal) -> String {
+    let mut text = String::new();
+    for violation in &refusal.violations {
+        text += &format!("  {}: {}\n", violation.field, violation.description);
+    }
+    if let Some(wait) = refusal.retry_after {
+        text += &format!("The server asks to wait {}; --retries does so.\n", humantime::format_duration(wait));
+    }
+    text
+}
+
+fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+    let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+    io.or(json) == Some(io::ErrorKind::BrokenPipe)
+}

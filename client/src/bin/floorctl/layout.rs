@@ -1,0 +1,121 @@
+//! How JSON is laid out: for people and programs alike.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::Formatter;
+
+/// Writes a document: the outer object a field a line, the lists in it an element a line, and what lies deeper on one
+/// line, so that a floor's rows stand under one another and a room takes one line, not twelve.
+pub(crate) fn write(out: &mut (impl Write + ?Sized), document: &impl Serialize) -> anyhow::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Shallow::default());
+    document.serialize(&mut serializer)?;
+    Ok(out.write_all(b"\n")?)
+}
+
+/// Writes a document on one line.
+pub(crate) fn write_line(out: &mut (impl Write + ?Sized), document: &impl Serialize) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *out, document)?;
+    Ok(out.write_all(b"\n")?)
+}
+
+/// Lines for the outer object and the lists directly in it.
+#[derive(Default)]
+struct Shallow {
+    /// For each list or object that is open, outermost first: whether its values stand on lines of their own.
+    on_lines: Vec<bool>,
+    /// Whether the innermost one holds a value yet.
+    filled: bool,
+}
+
+impl Shallow {
+    fn begin<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8], on_lines: bool) -> io::Result<()> {
+        self.on_lines.push(on_lines);
+        self.filled = false;
+        out.write_all(bracket)
+    }
+
+    fn separate<W: ?Sized + Write>(&self, out: &mut W, first: bool) -> io::Result<()> {
+        let on_lines = self.on_lines.last() == Some(&true);
+        match (on_lines, first) {
+            (true, true) => self.new_line(out),
+            (true, false) => out.write_all(b",").and_then(|()| self.new_line(out)),
+            (false, true) => Ok(()),
+            (false, false) => out.write_all(b", "),
+        }
+    }
+
+    fn end<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        let on_lines = self.on_lines.pop() == Some(true);
+        if on_lines && self.filled {
+            self.new_line(out)?;
+        }
+        out.write_all(bracket)
+    }
+
+    fn new_line<W: ?Sized + Write>(&self, out: &mut W) -> io::Result<()> {
+        write!(out, "\n{:1$}", "", 2 * self.on_lines.len())
+    }
+}
+
+impl Formatter for Shallow {
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        let on_lines = self.on_lines.len() <= 1 && self.on_lines.iter().all(|on_lines| *on_lines);
+        self.begin(out, b"[", on_lines)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.separate(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.filled = true;
+        Ok(())
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.end(out, b"]")
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        let on_lines = self.on_lines.is_empty();
+        self.begin(out, b"{", on_lines)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.separate(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(b": ")
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.filled = true;
+        Ok(())
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.end(out, b"}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lines_outside_compact_inside() {
+        let document = json!({"a": {"b": [1, 2]}, "c": [{"d": []}, [3, 4]], "e": [], "f": {}});
+        let mut out = Vec::new();
+        write(&mut out, &document).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(
+            text,
+            "{\n  \"a\": {\"b\": [1, 2]},\n  \"c\": [\n    {\"d\": []},\n    [3, 4]\n  ],\n  \"e\": [],\n  \"f\": {}\n}\n"
+        );
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), document);
+    }
+}

@@ -1,0 +1,78 @@
+//! Floor numbers as people list them: `1-10,20`.
+
+use std::{fmt, ops::RangeInclusive, str::FromStr};
+
+/// Floor numbers in the order given, repeats and all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Numbers(Vec<RangeInclusive<u32>>);
+
+impl Numbers {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().cloned().flatten()
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.0.iter().map(|range| u64::from(range.end() - range.start()) + 1).sum()
+    }
+}
+
+impl FromStr for Numbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split(',').map(|part| range(part.trim())).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+fn range(text: &str) -> Result<RangeInclusive<u32>, String> {
+    let number = |digits: &str| {
+        digits.trim().parse::<u32>().map_err(|_| format!("{text:?} is neither a floor number nor a range such as 1-10"))
+    };
+    let (first, last) = match text.split_once('-') {
+        Some((first, last)) => (number(first)?, number(last)?),
+        None => (number(text)?, number(text)?),
+    };
+    if first > last {
+        return Err(format!("{text} runs backwards; write {last}-{first}"));
+    }
+    Ok(first..=last)
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, range) in self.0.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            match (range.start(), range.end()) {
+                (first, last) if first == last => write!(f, "{comma}{first}")?,
+                (first, last) => write!(f, "{comma}{first}-{last}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_single_numbers_mix() {
+        let numbers: Numbers = "3-5, 9,1".parse().unwrap();
+        assert_eq!(numbers.iter().collect::<Vec<_>>(), [3, 4, 5, 9, 1]);
+        assert_eq!(numbers.len(), 5);
+        assert_eq!(numbers.to_string(), "3-5,9,1");
+    }
+
+    #[test]
+    fn the_whole_tower_counts_without_being_listed() {
+        assert_eq!("0-4294967295".parse::<Numbers>().unwrap().len(), 1 << 32);
+    }
+
+    #[test]
+    fn nonsense_says_what_is_wrong() {
+        for (text, part) in [("", "\"\""), ("a", "\"a\""), ("1-", "\"1-\""), ("-3", "\"-3\""), ("5-2", "write 2-5")] {
+            let error = text.parse::<Numbers>().unwrap_err();
+            assert!(error.contains(part), "{text:?}: {error}");
+        }
+    }
+}

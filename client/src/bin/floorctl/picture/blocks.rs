@@ -1,0 +1,59 @@
+//! A floor in half-height blocks: two cells a character, one above the other, which makes cells square. A floor wider
+//! than the terminal is drawn smaller, several cells a block.
+
+use std::io::{self, Write};
+
+use anstyle::{Reset, RgbColor, Style};
+use floor_client::Terrain;
+
+use super::{
+    colour::{self, Depth},
+    scene::{Mark, Scene},
+};
+
+/// Draws the scene within `columns` characters.
+pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, columns: u32, depth: Depth) -> io::Result<()> {
+    let (width, height) = (scene.floor.width(), scene.floor.height());
+    let scale = width.div_ceil(columns.max(1)).max(1);
+    let block = |column: u32, row: u32| {
+        let cells = (row * scale..((row + 1) * scale).min(height))
+            .flat_map(|y| (column * scale..((column + 1) * scale).min(width)).map(move |x| (x, y)));
+        cells.map(|(x, y)| scene.mark(x, y)).max_by_key(|mark| weight(*mark)).map_or(colour::ROCK, ground)
+    };
+    let columns = width.div_ceil(scale);
+    let rows = height.div_ceil(scale);
+    for row in (0..rows).step_by(2) {
+        let pairs = (0..columns).map(|column| (block(column, row), block(column, row + 1))).collect::<Vec<_>>();
+        for run in pairs.chunk_by(|a, b| a == b) {
+            let (upper, lower) = run[0];
+            let style = Style::new().fg_color(Some(depth.colour(upper))).bg_color(Some(depth.colour(lower)));
+            write!(out, "{}{}", style.render(), "▀".repeat(run.len()))?;
+        }
+        writeln!(out, "{}", Reset.render())?;
+    }
+    Ok(())
+}
+
+/// Which of several cells a block shows: what a player looks for, then ways, then walls.
+const fn weight(mark: Mark) -> u8 {
+    match mark {
+        Mark::Terrain(Terrain::StairsUp | Terrain::StairsDown) => 6,
+        Mark::Locked(_) => 5,
+        Mark::Thing(_) => 4,
+        Mark::Terrain(Terrain::Door | Terrain::SecretDoor) => 3,
+        Mark::Terrain(Terrain::Wall) => 1,
+        Mark::Terrain(_) => 2,
+        Mark::Rock => 0,
+    }
+}
+
+/// Solid colour needs more calm than a thin character: ground is darkened so that things stand out.
+fn ground(mark: Mark) -> RgbColor {
+    match mark {
+        Mark::Terrain(Terrain::Wall) => colour::mix(colour::mark(mark), colour::ROCK, 110),
+        Mark::Terrain(Terrain::Floor | Terrain::Rubble | Terrain::Grass) => {
+            colour::mix(colour::mark(mark), colour::ROCK, 60)
+        }
+        other => colour::mark(other),
+    }
+}

@@ -1,0 +1,101 @@
+//! Smooth shapes and small letters on pixels.
+
+use anstyle::RgbColor;
+use font8x8::{BASIC_FONTS, UnicodeFonts as _};
+use tiny_skia::{FillRule, LineCap, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform};
+
+use super::colour;
+
+/// Pixels of a letter's box at size 1.
+pub(crate) const LETTER: f32 = 8.0;
+
+/// An opaque picture being painted. Coordinates are pixels from the upper left corner.
+pub(crate) struct Canvas(Pixmap);
+
+impl Canvas {
+    /// `None` for a picture of no pixels or too many.
+    pub(crate) fn new(width: u32, height: u32) -> Option<Self> {
+        let mut pixels = Pixmap::new(width, height)?;
+        pixels.fill(solid(colour::ROCK, 1.0));
+        Some(Self(pixels))
+    }
+
+    /// Red, green and blue of each pixel, row-major.
+    pub(crate) fn rgb(&self) -> Vec<u8> {
+        self.0.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect()
+    }
+
+    pub(crate) fn rectangle(&mut self, [x, y, width, height]: [f32; 4], colour: RgbColor, opacity: f32) {
+        if let Some(rectangle) = Rect::from_xywh(x, y, width, height) {
+            let mut paint = paint(colour, opacity);
+            // Cells lie on whole pixels; smoothed edges would show as a grid.
+            paint.anti_alias = false;
+            self.0.fill_rect(rectangle, &paint, Transform::identity(), None);
+        }
+    }
+
+    pub(crate) fn disc(&mut self, x: f32, y: f32, radius: f32, colour: RgbColor, opacity: f32) {
+        self.fill(PathBuilder::from_circle(x, y, radius), colour, opacity);
+    }
+
+    pub(crate) fn ring(&mut self, x: f32, y: f32, radius: f32, thickness: f32, colour: RgbColor) {
+        self.stroke(PathBuilder::from_circle(x, y, radius), thickness, colour, 1.0);
+    }
+
+    pub(crate) fn polygon(&mut self, corners: &[(f32, f32)], colour: RgbColor, opacity: f32) {
+        self.fill(outline(corners, true), colour, opacity);
+    }
+
+    pub(crate) fn line(&mut self, points: &[(f32, f32)], thickness: f32, colour: RgbColor, opacity: f32) {
+        self.stroke(outline(points, false), thickness, colour, opacity);
+    }
+
+    /// Writes in letters of `size` pixels a dot; what the font lacks is left blank.
+    pub(crate) fn text(&mut self, x: f32, y: f32, size: f32, text: &str, colour: RgbColor) {
+        for (i, letter) in text.chars().enumerate() {
+            let left = LETTER.mul_add(size * i as f32, x);
+            for (row, bits) in BASIC_FONTS.get(letter).unwrap_or_default().into_iter().enumerate() {
+                for column in (0..8).filter(|column| bits >> column & 1 == 1) {
+                    let dot = [size.mul_add(column as f32, left), size.mul_add(row as f32, y), size, size];
+                    self.rectangle(dot, colour, 1.0);
+                }
+            }
+        }
+    }
+
+    fn fill(&mut self, path: Option<Path>, colour: RgbColor, opacity: f32) {
+        if let Some(path) = path {
+            self.0.fill_path(&path, &paint(colour, opacity), FillRule::Winding, Transform::identity(), None);
+        }
+    }
+
+    fn stroke(&mut self, path: Option<Path>, thickness: f32, colour: RgbColor, opacity: f32) {
+        if let Some(path) = path {
+            let stroke = Stroke { width: thickness, line_cap: LineCap::Round, ..Stroke::default() };
+            self.0.stroke_path(&path, &paint(colour, opacity), &stroke, Transform::identity(), None);
+        }
+    }
+}
+
+fn outline(points: &[(f32, f32)], closed: bool) -> Option<Path> {
+    let ((x, y), rest) = points.split_first()?;
+    let mut path = PathBuilder::new();
+    path.move_to(*x, *y);
+    for (x, y) in rest {
+        path.line_to(*x, *y);
+    }
+    if closed {
+        path.close();
+    }
+    path.finish()
+}
+
+fn paint(colour: RgbColor, opacity: f32) -> Paint<'static> {
+    let mut paint = Paint { anti_alias: true, ..Paint::default() };
+    paint.set_color(solid(colour, opacity));
+    paint
+}
+
+fn solid(RgbColor(red, green, blue): RgbColor, opacity: f32) -> tiny_skia::Color {
+    tiny_skia::Color::from_rgba8(red, green, blue, (opacity.clamp(0.0, 1.0) * 255.0) as u8)
+}

@@ -1,0 +1,114 @@
+//! The palette: torchlit stone on dark rock, and one saturated colour for each thing that matters.
+
+use anstyle::{Ansi256Color, Color, RgbColor};
+use floor_client::{RoomRole, Terrain};
+
+use super::scene::{Mark, Thing};
+
+/// What lies behind everything.
+pub(crate) const ROCK: RgbColor = RgbColor(0x17, 0x16, 0x1d);
+/// Text beside a picture.
+pub(crate) const TEXT: RgbColor = RgbColor(0xd8, 0xd2, 0xc4);
+/// Text that matters less.
+pub(crate) const FAINT: RgbColor = RgbColor(0x8d, 0x88, 0x80);
+
+/// Lock 1 and its key, lock 2 and its key, and so on around.
+const LOCKS: [RgbColor; 6] = [
+    RgbColor(0xe8, 0x4d, 0x8a),
+    RgbColor(0x4d, 0xb8, 0xe8),
+    RgbColor(0x8c, 0xd8, 0x4f),
+    RgbColor(0xb0, 0x7c, 0xf0),
+    RgbColor(0xf0, 0x96, 0x3c),
+    RgbColor(0x45, 0xd6, 0xb5),
+];
+
+pub(crate) const fn of(terrain: Terrain) -> RgbColor {
+    match terrain {
+        Terrain::Unspecified | Terrain::LockedDoor => RgbColor(0xff, 0x00, 0xff),
+        Terrain::Wall => RgbColor(0x5d, 0x58, 0x68),
+        Terrain::Floor => RgbColor(0xa3, 0x97, 0x82),
+        Terrain::Door => RgbColor(0xb9, 0x7a, 0x3d),
+        Terrain::SecretDoor => RgbColor(0x9a, 0x7f, 0xc4),
+        Terrain::StairsUp => RgbColor(0x7b, 0xe0, 0x7b),
+        Terrain::StairsDown => RgbColor(0x6f, 0xb4, 0xff),
+        Terrain::ShallowWater => RgbColor(0x4f, 0x9d, 0xbd),
+        Terrain::DeepWater => RgbColor(0x24, 0x5a, 0x8c),
+        Terrain::Lava => RgbColor(0xf2, 0x6a, 0x21),
+        Terrain::Chasm => RgbColor(0x4a, 0x3a, 0x5e),
+        Terrain::Bridge => RgbColor(0x9c, 0x6b, 0x3a),
+        Terrain::Grass => RgbColor(0x6d, 0xa3, 0x4d),
+        Terrain::Rubble => RgbColor(0x8b, 0x83, 0x78),
+        Terrain::Pillar => RgbColor(0xcd, 0xc5, 0xb4),
+    }
+}
+
+pub(crate) const fn lock(id: u32) -> RgbColor {
+    LOCKS[(id.wrapping_sub(1) % LOCKS.len() as u32) as usize]
+}
+
+pub(crate) const fn thing(thing: Thing) -> RgbColor {
+    match thing {
+        Thing::Monster(_) => RgbColor(0xe5, 0x4b, 0x3c),
+        Thing::Key(id) => lock(id),
+        Thing::Loot => RgbColor(0xff, 0xd2, 0x4a),
+        Thing::Trap => RgbColor(0xd0, 0x6b, 0xe8),
+    }
+}
+
+pub(crate) const fn mark(mark: Mark) -> RgbColor {
+    match mark {
+        Mark::Rock => ROCK,
+        Mark::Terrain(terrain) => of(terrain),
+        Mark::Locked(id) => lock(id),
+        Mark::Thing(it) => thing(it),
+    }
+}
+
+/// What the floor of a room is tinted with, if its role is worth a look.
+pub(crate) const fn tint(role: RoomRole) -> Option<RgbColor> {
+    match role {
+        RoomRole::Entry => Some(of(Terrain::StairsUp)),
+        RoomRole::Exit => Some(of(Terrain::StairsDown)),
+        RoomRole::Treasure | RoomRole::Vault => Some(thing(Thing::Loot)),
+        RoomRole::Key => Some(RgbColor(0xe8, 0x4d, 0x8a)),
+        RoomRole::Shrine => Some(RgbColor(0x45, 0xd6, 0xd6)),
+        RoomRole::Shop => Some(RgbColor(0xf0, 0x96, 0x3c)),
+        RoomRole::Boss => Some(RgbColor(0xc8, 0x2a, 0x2a)),
+        RoomRole::Secret => Some(of(Terrain::SecretDoor)),
+        RoomRole::Unspecified | RoomRole::Combat | RoomRole::Passage => None,
+    }
+}
+
+/// `base` with `part` in 256 of `over` mixed in.
+pub(crate) fn mix(base: RgbColor, over: RgbColor, part: u16) -> RgbColor {
+    let channel = |base: u8, over: u8| {
+        let sum = u16::from(base) * (256 - part) + u16::from(over) * part;
+        (sum >> 8) as u8
+    };
+    RgbColor(channel(base.0, over.0), channel(base.1, over.1), channel(base.2, over.2))
+}
+
+/// How many colours a terminal shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    Ansi256,
+    TrueColour,
+}
+
+impl Depth {
+    /// What the terminal claims in `COLORTERM`; 256 colours are safe to assume.
+    pub(crate) fn of_terminal() -> Self {
+        match std::env::var("COLORTERM").as_deref() {
+            Ok("truecolor" | "24bit") => Self::TrueColour,
+            _ => Self::Ansi256,
+        }
+    }
+
+    /// The nearest colour that the terminal shows.
+    pub(crate) fn colour(self, colour: RgbColor) -> Color {
+        match self {
+            Self::TrueColour => colour.into(),
+            Self::Ansi256 => Ansi256Color(anstyle_lossy::rgb_to_xterm(colour).0).into(),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! One ASCII character for everything that a cell can show.
+
+use floor_client::Terrain;
+
+use super::scene::{Mark, Thing};
+
+/// The glyph of a terrain; each terrain has its own, so rows of them can be read back.
+pub(crate) const fn of(terrain: Terrain) -> char {
+    match terrain {
+        Terrain::Unspecified => '?',
+        Terrain::Wall => '#',
+        Terrain::Floor => '.',
+        Terrain::Door => '+',
+        Terrain::LockedDoor => 'L',
+        Terrain::SecretDoor => 'S',
+        Terrain::StairsUp => '<',
+        Terrain::StairsDown => '>',
+        Terrain::ShallowWater => '~',
+        Terrain::DeepWater => '}',
+        Terrain::Lava => '{',
+        Terrain::Chasm => ':',
+        Terrain::Bridge => '=',
+        Terrain::Grass => '"',
+        Terrain::Rubble => ',',
+        Terrain::Pillar => 'O',
+    }
+}
+
+/// The glyph of what a cell shows. A locked door shows its lock's number as long as that is one digit.
+pub(crate) fn mark(mark: Mark) -> char {
+    match mark {
+        Mark::Rock => ' ',
+        Mark::Terrain(terrain) => of(terrain),
+        Mark::Locked(lock @ 1..=9) => char::from_digit(lock, 10).unwrap_or('L'),
+        Mark::Locked(_) => of(Terrain::LockedDoor),
+        Mark::Thing(Thing::Monster(letter)) => letter,
+        Mark::Thing(Thing::Key(_)) => '%',
+        Mark::Thing(Thing::Loot) => '$',
+        Mark::Thing(Thing::Trap) => '^',
+    }
+}

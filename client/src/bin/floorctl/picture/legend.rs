@@ -1,0 +1,154 @@
+//! What a picture shows: a heading, and a line for each mark that occurs.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, Write},
+};
+
+use anstyle::Reset;
+use floor_client::{Terrain, v1::Point};
+
+use super::{
+    colour::Depth,
+    glyph,
+    scene::{Mark, Scene, Thing},
+    text,
+};
+use crate::{json, names};
+
+/// The words beside a picture.
+#[derive(Debug)]
+pub(crate) struct Legend {
+    /// Which floor.
+    pub(crate) title: String,
+    /// What a player would want to know of it as a whole.
+    pub(crate) facts: String,
+    /// What a program would: size as it travelled, generator, content hash.
+    pub(crate) identity: String,
+    /// Marks that occur and what they are.
+    pub(crate) marks: Vec<(Mark, String)>,
+}
+
+impl Legend {
+    pub(crate) fn new(scene: &Scene<'_>) -> Self {
+        let floor = scene.floor;
+        let wire = floor.wire();
+        let title = format!(
+            "Floor {} of tower {}: {}, {}x{}",
+            floor.spec().number,
+            floor.spec().seed,
+            names::kind_of(floor.spec()),
+            floor.width(),
+            floor.height(),
+        );
+        let metrics = wire.metrics.unwrap_or_default();
+        let facts = format!(
+            "{} rooms, {} loops, {} steps to the exit, difficulty {}.{:03}",
+            floor.rooms().len(),
+            metrics.loops,
+            metrics.critical_path,
+            metrics.difficulty / 1000,
+            metrics.difficulty % 1000,
+        );
+        let identity = format!(
+            "{} bytes, generator {}, hash {}",
+            floor.encoded_len(),
+            wire.generator_version,
+            json::hash(floor.content_hash()),
+        );
+        let mut marks = terrain(scene);
+        marks.extend(locks(scene));
+        marks.extend(monsters(scene));
+        marks.extend(items(scene));
+        marks.extend(traps(scene));
+        Self { title, facts, identity, marks }
+    }
+
+    /// Writes the legend under a picture in characters.
+    pub(crate) fn write(&self, out: &mut impl Write, depth: Option<Depth>) -> io::Result<()> {
+        writeln!(out, "\n{}\n{}\n{}\n", self.title, self.facts, self.identity)?;
+        let widest = self.marks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
+        // Two columns fit 80 characters unless a name is long.
+        let columns = if widest <= 36 { 2 } else { 1 };
+        let rows = self.marks.len().div_ceil(columns);
+        for row in 0..rows {
+            for (mark, name) in self.marks.iter().skip(row).step_by(rows) {
+                let glyph = glyph::mark(*mark);
+                match depth {
+                    None => write!(out, "  {glyph} {name:widest$}")?,
+                    Some(depth) => {
+                        let style = text::style(*mark, depth).render();
+                        write!(out, "  {style}{glyph}{} {name:widest$}", Reset.render())?;
+                    }
+                }
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+fn terrain(scene: &Scene<'_>) -> Vec<(Mark, String)> {
+    let occurs = scene.floor.terrain().iter().copied().collect::<BTreeSet<_>>();
+    let shown = occurs.into_iter().filter(|terrain| *terrain != Terrain::LockedDoor);
+    shown.map(|terrain| (Mark::Terrain(terrain), names::terrain(terrain))).collect()
+}
+
+fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
+    let wire = scene.floor.wire();
+    let door =
+        |lock: &floor_client::v1::Lock| (Mark::Locked(lock.id), format!("lock {} at {}", lock.id, place(lock.at)));
+    let key = |item: &floor_client::v1::Item| {
+        (
+            Mark::Thing(Thing::Key(item.opens_lock)),
+            format!("{} of lock {} at {}", item.archetype, item.opens_lock, place(item.at)),
+        )
+    };
+    let keys = wire.items.iter().filter(|item| item.opens_lock != 0);
+    wire.locks.iter().map(door).chain(keys.map(key)).collect()
+}
+
+fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
+    let mut packs = BTreeMap::<&str, Vec<u32>>::new();
+    for spawn in &scene.floor.wire().spawns {
+        packs.entry(&spawn.archetype).or_default().push(spawn.level);
+    }
+    let entry = |(archetype, levels): (&str, Vec<u32>)| {
+        (
+            Mark::Thing(Thing::Monster(scene.letter(archetype))),
+            format!("{} {archetype}, {}", levels.len(), range(&levels)),
+        )
+    };
+    packs.into_iter().map(entry).collect()
+}
+
+fn items(scene: &Scene<'_>) -> Option<(Mark, String)> {
+    let loot = scene.floor.wire().items.iter().filter(|item| item.opens_lock == 0);
+    counted(loot.map(|item| item.archetype.as_str())).map(|text| (Mark::Thing(Thing::Loot), text))
+}
+
+fn traps(scene: &Scene<'_>) -> Option<(Mark, String)> {
+    let traps = scene.floor.wire().traps.iter();
+    counted(traps.map(|trap| trap.archetype.as_str())).map(|text| (Mark::Thing(Thing::Trap), text))
+}
+
+/// `3 dart, 1 pit`, or nothing.
+fn counted<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let parts = counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn range(levels: &[u32]) -> String {
+    let least = levels.iter().min().copied().unwrap_or(0);
+    let greatest = levels.iter().max().copied().unwrap_or(0);
+    if least == greatest { format!("level {least}") } else { format!("levels {least} to {greatest}") }
+}
+
+fn place(at: Option<Point>) -> String {
+    let Point { x, y } = at.unwrap_or_default();
+    format!("({x}, {y})")
+}

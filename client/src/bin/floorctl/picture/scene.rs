@@ -1,0 +1,115 @@
+//! What each cell of a floor shows.
+
+use std::collections::BTreeMap;
+
+use floor_client::{Floor, Terrain, v1::Point};
+
+/// A floor, and what stands where.
+#[derive(Debug)]
+pub(crate) struct Scene<'a> {
+    pub(crate) floor: &'a Floor,
+    things: BTreeMap<(u32, u32), Thing>,
+    locks: BTreeMap<(u32, u32), u32>,
+    letters: BTreeMap<&'a str, char>,
+}
+
+/// Something that stands on a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Thing {
+    /// A monster, by the letter of its archetype.
+    Monster(char),
+    /// The key of a lock.
+    Key(u32),
+    Loot,
+    Trap,
+}
+
+/// What a cell shows at a glance: what stands on it, else what it is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mark {
+    /// Wall that touches nothing but wall, diagonals included: the space between.
+    Rock,
+    Terrain(Terrain),
+    /// The door of a lock.
+    Locked(u32),
+    Thing(Thing),
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(floor: &'a Floor) -> Self {
+        let wire = floor.wire();
+        let letters = letters(wire.spawns.iter().map(|spawn| spawn.archetype.as_str()));
+        let spawns = wire.spawns.iter().map(|spawn| (spawn.at, Thing::Monster(letters[spawn.archetype.as_str()])));
+        let items = wire.items.iter().map(|item| match item.opens_lock {
+            0 => (item.at, Thing::Loot),
+            lock => (item.at, Thing::Key(lock)),
+        });
+        let traps = wire.traps.iter().map(|trap| (trap.at, Thing::Trap));
+        let things = traps.chain(spawns).chain(items).map(|(at, thing)| (cell(at), thing)).collect();
+        let locks = wire.locks.iter().map(|lock| (cell(lock.at), lock.id)).collect();
+        Self { floor, things, locks, letters }
+    }
+
+    pub(crate) fn mark(&self, x: u32, y: u32) -> Mark {
+        match (self.thing(x, y), self.floor.terrain_at(x, y)) {
+            (Some(thing), _) => Mark::Thing(thing),
+            (None, Some(Terrain::LockedDoor)) => Mark::Locked(self.lock(x, y)),
+            (None, Some(Terrain::Wall) | None) if self.is_rock(x, y) => Mark::Rock,
+            (None, terrain) => Mark::Terrain(terrain.unwrap_or(Terrain::Wall)),
+        }
+    }
+
+    pub(crate) fn thing(&self, x: u32, y: u32) -> Option<Thing> {
+        self.things.get(&(x, y)).copied()
+    }
+
+    /// The lock of a locked door, 0 if the floor names none.
+    pub(crate) fn lock(&self, x: u32, y: u32) -> u32 {
+        self.locks.get(&(x, y)).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn letter(&self, archetype: &str) -> char {
+        self.letters.get(archetype).copied().unwrap_or(ANY_MONSTER)
+    }
+
+    pub(crate) fn is_rock(&self, x: u32, y: u32) -> bool {
+        let near = |at: u32| at.saturating_sub(1)..=at + 1;
+        near(y).all(|y| near(x).all(|x| matches!(self.floor.terrain_at(x, y), Some(Terrain::Wall) | None)))
+    }
+}
+
+/// Stands for monsters beyond the 26th archetype.
+const ANY_MONSTER: char = '@';
+
+/// A letter for each archetype: the first of its own that is free, in alphabetical order of the names, so that the same
+/// monsters have the same letters on every floor that holds the same ones.
+fn letters<'a>(archetypes: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, char> {
+    let mut letters = archetypes.map(|name| (name, ANY_MONSTER)).collect::<BTreeMap<_, _>>();
+    let mut free = ('a'..='z').collect::<Vec<_>>();
+    for (name, letter) in &mut letters {
+        let own = name.chars().filter_map(|c| free.iter().position(|letter| *letter == c.to_ascii_lowercase())).next();
+        if let Some(chosen) = own.or_else(|| (!free.is_empty()).then_some(0)) {
+            *letter = free.remove(chosen);
+        }
+    }
+    letters
+}
+
+fn cell(at: Option<Point>) -> (u32, u32) {
+    let at = at.unwrap_or_default();
+    (at.x, at.y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archetypes_get_letters_of_their_own() {
+        let letters = letters(["rat", "goblin", "ghoul", "rat", "gg"].into_iter());
+        assert_eq!(letters["gg"], 'g');
+        assert_eq!(letters["ghoul"], 'h');
+        assert_eq!(letters["goblin"], 'o');
+        assert_eq!(letters["rat"], 'r');
+    }
+}

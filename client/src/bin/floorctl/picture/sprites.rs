@@ -1,0 +1,237 @@
+//! How each cell is painted: ground with light and shadow, then what stands on it.
+
+use anstyle::RgbColor;
+use floor_client::Terrain;
+
+use super::{
+    canvas::{Canvas, LETTER},
+    colour,
+    scene::{Mark, Scene, Thing},
+};
+
+const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
+const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
+/// Letters are legible on cells of this many pixels or more.
+const LETTERED: f32 = 10.0;
+
+/// A cell's square on the canvas.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Square {
+    pub(crate) left: f32,
+    pub(crate) top: f32,
+    pub(crate) side: f32,
+}
+
+impl Square {
+    /// A point of the square, each coordinate 0 to 1.
+    const fn at(&self, x: f32, y: f32) -> (f32, f32) {
+        (self.left + x * self.side, self.top + y * self.side)
+    }
+
+    const fn part(&self, x: f32, y: f32, width: f32, height: f32) -> [f32; 4] {
+        let (left, top) = self.at(x, y);
+        [left, top, width * self.side, height * self.side]
+    }
+}
+
+/// Paints what a cell is made of.
+pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
+    let floor = scene.floor;
+    let terrain = floor.terrain_at(x, y).unwrap_or(Terrain::Wall);
+    let wall_at = |x: Option<u32>, y: Option<u32>| match (x, y) {
+        (Some(x), Some(y)) => matches!(floor.terrain_at(x, y), Some(Terrain::Wall | Terrain::SecretDoor) | None),
+        _ => true,
+    };
+    if matches!(terrain, Terrain::Wall | Terrain::SecretDoor) {
+        if !scene.is_rock(x, y) {
+            wall(canvas, square, !wall_at(Some(x), y.checked_add(1)));
+        }
+        if terrain == Terrain::SecretDoor {
+            let [left, top, width, height] = square.part(0.2, 0.2, 0.6, 0.6);
+            canvas.rectangle([left, top, width, height], colour::of(terrain), 0.55);
+        }
+        return;
+    }
+    canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone(scene, terrain, x, y), 1.0);
+    detail(canvas, square, terrain);
+    if wall_at(Some(x), y.checked_sub(1)) {
+        canvas.rectangle(square.part(0.0, 0.0, 1.0, 0.3), INK, 0.32);
+    }
+    if wall_at(x.checked_sub(1), Some(y)) {
+        canvas.rectangle(square.part(0.0, 0.0, 0.2, 1.0), INK, 0.22);
+    }
+    if matches!(terrain, Terrain::Door | Terrain::LockedDoor) {
+        let across = wall_at(x.checked_sub(1), Some(y)) && wall_at(x.checked_add(1), Some(y));
+        let colour = if terrain == Terrain::Door { colour::of(terrain) } else { colour::lock(scene.lock(x, y)) };
+        door(canvas, square, across, colour, terrain == Terrain::LockedDoor);
+    }
+}
+
+/// Paints what stands on a cell. After all ground, so that a glow may reach over its neighbours.
+pub(crate) fn standing(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
+    if let Some(terrain @ (Terrain::StairsUp | Terrain::StairsDown)) = scene.floor.terrain_at(x, y) {
+        stairs(canvas, square, terrain);
+    }
+    if let Some(it) = scene.thing(x, y) {
+        thing(canvas, square, it);
+    }
+}
+
+/// Paints a mark by itself, for the legend.
+pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
+    let stone = colour::mix(colour::of(Terrain::Floor), INK, 30);
+    match mark {
+        Mark::Rock => {}
+        Mark::Terrain(Terrain::Wall) => wall(canvas, square, true),
+        Mark::Terrain(terrain @ Terrain::SecretDoor) => {
+            wall(canvas, square, false);
+            canvas.rectangle(square.part(0.2, 0.2, 0.6, 0.6), colour::of(terrain), 0.55);
+        }
+        Mark::Terrain(terrain) => {
+            let base = if natural(terrain) { colour::of(terrain) } else { stone };
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), base, 1.0);
+            detail(canvas, square, terrain);
+            match terrain {
+                Terrain::Door => door(canvas, square, true, colour::of(terrain), false),
+                Terrain::StairsUp | Terrain::StairsDown => stairs(canvas, square, terrain),
+                _ => {}
+            }
+        }
+        Mark::Locked(id) => {
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
+            door(canvas, square, true, colour::lock(id), true);
+        }
+        Mark::Thing(it) => {
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
+            thing(canvas, square, it);
+        }
+    }
+}
+
+/// The colour of a walkable cell: tinted by what its room is for, darker in passages, no two stones quite alike.
+fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
+    let natural = natural(terrain);
+    let mut stone = colour::of(if natural { terrain } else { Terrain::Floor });
+    if !natural {
+        match (scene.floor.room_at(x, y), colour::tint(scene.floor.role_at(x, y))) {
+            (_, Some(tint)) => stone = colour::mix(stone, tint, 58),
+            (None, _) => stone = colour::mix(stone, INK, 52),
+            (Some(_), None) => {}
+        }
+    }
+    let grain = (x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77)).wrapping_mul(0xc2b2_ae3d) >> 28;
+    colour::mix(stone, INK, grain as u16 * 2)
+}
+
+/// Whether the ground shows the terrain's own colour; the rest stands on bare floor.
+const fn natural(terrain: Terrain) -> bool {
+    use Terrain::{Bridge, Chasm, DeepWater, Grass, Lava, ShallowWater};
+    matches!(terrain, ShallowWater | DeepWater | Lava | Chasm | Bridge | Grass)
+}
+
+/// A wall seen from above, and its lit face where it ends towards the viewer.
+fn wall(canvas: &mut Canvas, square: Square, faces_viewer: bool) {
+    let top = colour::mix(colour::of(Terrain::Wall), colour::ROCK, 120);
+    canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), top, 1.0);
+    if faces_viewer {
+        canvas.rectangle(square.part(0.0, 0.5, 1.0, 0.5), colour::of(Terrain::Wall), 1.0);
+        canvas.rectangle(square.part(0.0, 0.5, 1.0, 0.1), LIGHT, 0.18);
+    }
+}
+
+/// Strokes that tell water from lava and grass from rubble without their colour.
+fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
+    let hair = (square.side * 0.09).max(0.7);
+    match terrain {
+        Terrain::ShallowWater | Terrain::DeepWater | Terrain::Lava => {
+            let wave = [square.at(0.15, 0.6), square.at(0.38, 0.45), square.at(0.62, 0.6), square.at(0.85, 0.45)];
+            canvas.line(&wave, hair, LIGHT, if terrain == Terrain::DeepWater { 0.14 } else { 0.38 });
+        }
+        Terrain::Grass => {
+            for (x, lean) in [(0.3, -0.1), (0.5, 0.05), (0.7, 0.14)] {
+                canvas.line(&[square.at(x, 0.8), square.at(x + lean, 0.35)], hair, INK, 0.35);
+            }
+        }
+        Terrain::Rubble => {
+            for (x, y, radius) in [(0.3, 0.62, 0.14), (0.62, 0.7, 0.1), (0.6, 0.36, 0.16)] {
+                let (x, y) = square.at(x, y);
+                canvas.disc(x, y, radius * square.side, INK, 0.42);
+            }
+        }
+        Terrain::Bridge => {
+            for y in [0.25, 0.5, 0.75] {
+                canvas.line(&[square.at(0.0, y), square.at(1.0, y)], hair, INK, 0.4);
+            }
+        }
+        Terrain::Pillar => {
+            let (x, y) = square.at(0.56, 0.58);
+            canvas.disc(x, y, 0.4 * square.side, INK, 0.5);
+            let (x, y) = square.at(0.48, 0.48);
+            canvas.disc(x, y, 0.37 * square.side, colour::of(terrain), 1.0);
+        }
+        _ => {}
+    }
+}
+
+fn door(canvas: &mut Canvas, square: Square, across: bool, colour: RgbColor, locked: bool) {
+    let (frame, leaf) = if across {
+        (square.part(0.0, 0.24, 1.0, 0.52), square.part(0.08, 0.32, 0.84, 0.36))
+    } else {
+        (square.part(0.24, 0.0, 0.52, 1.0), square.part(0.32, 0.08, 0.36, 0.84))
+    };
+    canvas.rectangle(frame, INK, 0.85);
+    canvas.rectangle(leaf, colour, 1.0);
+    if locked {
+        let (x, y) = square.at(0.5, 0.5);
+        canvas.disc(x, y, 0.16 * square.side, INK, 1.0);
+    }
+}
+
+/// An arrowhead on a glow: the first thing that a reader looks for.
+fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain) {
+    let colour = colour::of(terrain);
+    let (x, y) = square.at(0.5, 0.5);
+    canvas.disc(x, y, 1.05 * square.side, colour, 0.25);
+    canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), INK, 0.9);
+    let (tip, base) = if terrain == Terrain::StairsUp { (0.14, 0.82) } else { (0.86, 0.18) };
+    canvas.polygon(&[square.at(0.5, tip), square.at(0.9, base), square.at(0.1, base)], colour, 1.0);
+}
+
+fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
+    let colour = colour::thing(thing);
+    let side = square.side;
+    let (x, y) = square.at(0.5, 0.5);
+    match thing {
+        Thing::Monster(letter) => {
+            canvas.disc(x, y, 0.52 * side, INK, 0.75);
+            canvas.disc(x, y, 0.45 * side, colour, 1.0);
+            if side >= LETTERED {
+                let size = (side / 14.0).floor().max(1.0);
+                // A letter leaves the last column and row of its box empty.
+                let half = (LETTER - 1.0) * size / 2.0;
+                canvas.text((x - half).round(), (y - half).round(), size, &letter.to_string(), LIGHT);
+            }
+        }
+        Thing::Loot => {
+            let diamond = |reach: f32| {
+                [(0.5, 0.5 - reach), (0.5 + reach, 0.5), (0.5, 0.5 + reach), (0.5 - reach, 0.5)]
+                    .map(|(x, y)| square.at(x, y))
+            };
+            canvas.polygon(&diamond(0.5), INK, 0.8);
+            canvas.polygon(&diamond(0.36), colour, 1.0);
+        }
+        Thing::Key(_) => {
+            let (bow_x, bow_y) = square.at(0.3, 0.5);
+            for (thickness, colour) in [(0.36, INK), (0.17, colour)] {
+                canvas.ring(bow_x, bow_y, 0.22 * side, thickness * side, colour);
+                canvas.line(&[square.at(0.52, 0.5), square.at(0.95, 0.5)], thickness * side, colour, 1.0);
+                canvas.line(&[square.at(0.85, 0.5), square.at(0.85, 0.76)], thickness * side, colour, 1.0);
+            }
+        }
+        Thing::Trap => {
+            canvas.polygon(&[square.at(0.5, 0.0), square.at(1.05, 1.0), square.at(-0.05, 1.0)], INK, 0.7);
+            canvas.polygon(&[square.at(0.5, 0.17), square.at(0.88, 0.9), square.at(0.12, 0.9)], colour, 1.0);
+            canvas.line(&[square.at(0.5, 0.45), square.at(0.5, 0.66)], 0.13 * side, INK, 1.0);
+        }
+    }
+}

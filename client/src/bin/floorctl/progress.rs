@@ -1,0 +1,13 @@
+//! A progress bar on stderr; nothing at all where stderr is no terminal.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar of `floors` with rate and time to go.
+pub(crate) fn bar(verb: &'static str, floors: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{msg} {bar:30.cyan/dim} {human_pos}/{human_len} floors  {per_sec:.cyan}  {eta} to go",
+    )
+    .expect("the template is well formed")
+    .progress_chars("━╸─");
+    ProgressBar::new(floors).with_style(style).with_message(verb)
+}

@@ -1,0 +1,151 @@
+//! The flags that name floors: a tower, a size, a kind, and a number.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use floor_client::{FloorKind, FloorSpec, limits};
+
+/// Everything that names a floor but its number.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Tower {
+    /// The tower, decimal or 0x hexadecimal
+    #[arg(long, default_value = "0", value_parser = seed)]
+    seed: u64,
+    /// Cells from west to east, 16 to 512; the server's default is 100
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "CELLS")]
+    width: u32,
+    /// Cells from north to south, 16 to 512; the server's default is 100
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "CELLS")]
+    height: u32,
+    /// Width and height in one, e.g. 64x48
+    #[arg(long, conflicts_with_all = ["width", "height"], value_name = "WxH")]
+    size: Option<Size>,
+    /// How the floor is built; the tower's schedule decides by default
+    #[arg(long)]
+    kind: Option<Kind>,
+}
+
+impl Tower {
+    /// What is out of range is left for the server to say: it knows the ranges, and which kinds it makes.
+    pub(crate) fn floor(&self, number: u32) -> FloorSpec {
+        let Size { width, height } = self.size.unwrap_or(Size { width: self.width, height: self.height });
+        let kind = self.kind.map_or(FloorKind::Unspecified, Kind::on_wire);
+        FloorSpec { seed: self.seed, number, width, height, kind: kind.into() }
+    }
+
+    /// Floors of this size that go into one batch.
+    pub(crate) fn batch_len(&self) -> usize {
+        let spec = self.floor(1);
+        let side = |cells: u32| u64::from(if cells == 0 { limits::DEFAULT_SIDE } else { cells });
+        let by_cells = limits::MAX_BATCH_CELLS / (side(spec.width) * side(spec.height)).max(1);
+        usize::try_from(by_cells).unwrap_or(limits::MAX_BATCH).clamp(1, limits::MAX_BATCH)
+    }
+}
+
+/// One floor of a tower.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Target {
+    #[command(flatten)]
+    tower: Tower,
+    /// The floor, 1 to 1,000,000
+    #[arg(long, default_value_t = 1)]
+    number: u32,
+}
+
+impl Target {
+    pub(crate) fn floor(&self) -> FloorSpec {
+        self.tower.floor(self.number)
+    }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "a seed is a number from 0 to 2^64 - 1, decimal or 0x hexadecimal".to_owned())
+}
+
+/// `WxH`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Size {
+    width: u32,
+    height: u32,
+}
+
+impl FromStr for Size {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.split_once(['x', 'X'])
+            .and_then(|(width, height)| Some(Self { width: width.parse().ok()?, height: height.parse().ok()? }))
+            .ok_or("write width x height, e.g. 64x48")
+    }
+}
+
+/// The kinds that the wire knows; a server says which of them it makes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kind {
+    Standard,
+    Keep,
+    Halls,
+    Cavern,
+    Cyclic,
+    Maze,
+    Boss,
+    Event,
+    Story,
+}
+
+impl Kind {
+    const fn on_wire(self) -> FloorKind {
+        match self {
+            Self::Standard => FloorKind::Standard,
+            Self::Keep => FloorKind::Keep,
+            Self::Halls => FloorKind::Halls,
+            Self::Cavern => FloorKind::Cavern,
+            Self::Cyclic => FloorKind::Cyclic,
+            Self::Maze => FloorKind::Maze,
+            Self::Boss => FloorKind::Boss,
+            Self::Event => FloorKind::Event,
+            Self::Story => FloorKind::Story,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        tower: Tower,
+    }
+
+    fn tower(line: &str) -> Tower {
+        Line::try_parse_from(line.split(' ')).unwrap().tower
+    }
+
+    #[test]
+    fn the_flags_name_a_floor() {
+        let asked = tower("x --seed 0xFF --size 64x48 --kind boss").floor(10);
+        assert_eq!(asked, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
+        assert_eq!(tower("x").floor(1), FloorSpec { number: 1, ..FloorSpec::default() });
+    }
+
+    #[test]
+    fn size_excludes_width_and_height() {
+        assert!(Line::try_parse_from(["x", "--size", "64x48", "--width", "64"]).is_err());
+        assert!(Line::try_parse_from(["x", "--size", "64"]).is_err());
+    }
+
+    #[test]
+    fn batches_stay_within_both_limits() {
+        assert_eq!(tower("x").batch_len(), 256);
+        assert_eq!(tower("x --size 512x512").batch_len(), 16);
+        assert_eq!(tower("x --size 4000000000x4000000000").batch_len(), 1);
+    }
+}

@@ -1,0 +1,193 @@
+//! The client: a handle on one server, cheap to clone.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use backon::{ExponentialBuilder, Retryable};
+use bytes::Bytes;
+use floor_proto::v1::{
+    BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetServerInfoRequest, ServerInfo, StreamFloorsRequest,
+};
+use prost::Message;
+use tonic::{
+    Response, Status,
+    transport::{Channel, Endpoint},
+};
+
+use crate::{
+    CallOptions, ClientError, EncodedFloor, Floor, FloorStream, Served,
+    transport::{self, Rpc},
+};
+
+/// The first wait between two tries when the server names none.
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+/// The longest wait between two tries when the server names none.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
+/// A client of one floor server. Clones share its connection, which carries any number of calls at once and is made
+/// again when it breaks.
+#[derive(Debug, Clone)]
+pub struct FloorClient {
+    channel: Channel,
+    server: Arc<str>,
+    options: CallOptions,
+}
+
+/// What was asked for, and how it was served.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<T> {
+    /// What was asked for.
+    pub value: T,
+    /// What the server said about the call.
+    pub served: Served,
+}
+
+impl FloorClient {
+    /// Connects to `http://host:port`, or `host:port` for short.
+    ///
+    /// # Errors
+    /// [`ClientError::Address`] for what is no such URL, [`ClientError::Unreachable`] when nothing answers there.
+    pub async fn connect(url: &str) -> Result<Self, ClientError> {
+        let endpoint = transport::endpoint(url)?;
+        let server = name(&endpoint);
+        let channel = endpoint.connect().await.map_err(|error| ClientError::unreachable(&server, &error))?;
+        Ok(Self { channel, server: server.into(), options: CallOptions::default() })
+    }
+
+    /// Like [`connect`](Self::connect), but connects with the first call. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// [`ClientError::Address`] for what is no URL of a server.
+    pub fn connect_lazily(url: &str) -> Result<Self, ClientError> {
+        let endpoint = transport::endpoint(url)?;
+        let server = name(&endpoint).into();
+        Ok(Self { channel: endpoint.connect_lazy(), server, options: CallOptions::default() })
+    }
+
+    /// A handle on the same connection whose calls carry `options`.
+    #[must_use]
+    pub fn with_options(&self, options: CallOptions) -> Self {
+        Self { options, ..self.clone() }
+    }
+
+    /// The server's URL.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// One floor.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn get(&self, spec: FloorSpec) -> Result<Answer<Floor>, ClientError> {
+        let Answer { value, served } = self.get_encoded(spec).await?;
+        Ok(Answer { value: value.decode_for(&spec)?, served })
+    }
+
+    /// One floor as it travels, unchecked.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn get_encoded(&self, spec: FloorSpec) -> Result<Answer<EncodedFloor>, ClientError> {
+        let response = self.call(Rpc::GetFloor, &GetFloorRequest { spec: Some(spec) }).await?;
+        Ok(Answer { served: Served::read(response.metadata()), value: EncodedFloor::new(response.into_inner()) })
+    }
+
+    /// Many floors, in the order asked, all or nothing.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn batch(&self, specs: &[FloorSpec]) -> Result<Answer<Vec<Floor>>, ClientError> {
+        let Answer { value, served } = self.batch_encoded(specs).await?;
+        let value =
+            value.iter().zip(specs).map(|(encoded, spec)| encoded.decode_for(spec)).collect::<Result<_, _>>()?;
+        Ok(Answer { value, served })
+    }
+
+    /// Many floors as they travel, unchecked but for their number.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn batch_encoded(&self, specs: &[FloorSpec]) -> Result<Answer<Vec<EncodedFloor>>, ClientError> {
+        let response = self.call(Rpc::BatchGetFloors, &BatchGetFloorsRequest { specs: specs.to_vec() }).await?;
+        let served = Served::read(response.metadata());
+        let EncodedBatch { floors } = decode_answer(Rpc::BatchGetFloors, response.into_inner())?;
+        if floors.len() != specs.len() {
+            let reason = format!("{} floors for {} specs", floors.len(), specs.len());
+            return Err(ClientError::Malformed { rpc: Rpc::BatchGetFloors.name(), reason });
+        }
+        Ok(Answer { value: floors.into_iter().map(EncodedFloor::new).collect(), served })
+    }
+
+    /// Consecutive floors of one tower, `first.number` the first, `count` of them, as fast as they are taken.
+    ///
+    /// # Errors
+    /// See [`ClientError`]; the stream itself may end with one as well.
+    pub async fn stream(&self, first: FloorSpec, count: u32) -> Result<FloorStream, ClientError> {
+        let body: Bytes = StreamFloorsRequest { first: Some(first), count }.encode_to_vec().into();
+        let until = self.until();
+        let open = || transport::streaming(&self.channel, Rpc::StreamFloors, body.clone(), &self.options, until);
+        let response = self.persist(until, open).await?;
+        Ok(FloorStream::new(self.server.clone(), first, count, response.into_inner()))
+    }
+
+    /// What the server is, and how its tiers fare.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn server_info(&self) -> Result<ServerInfo, ClientError> {
+        let response = self.call(Rpc::GetServerInfo, &GetServerInfoRequest {}).await?;
+        decode_answer(Rpc::GetServerInfo, response.into_inner())
+    }
+
+    async fn call(&self, rpc: Rpc, request: &impl Message) -> Result<Response<Bytes>, ClientError> {
+        let body: Bytes = request.encode_to_vec().into();
+        let until = self.until();
+        self.persist(until, || transport::unary(&self.channel, rpc, body.clone(), &self.options, until)).await
+    }
+
+    fn until(&self) -> Option<Instant> {
+        self.options.deadline.map(|deadline| Instant::now() + deadline)
+    }
+
+    /// Makes a call, again if the options say so, waiting as the server asks, never beyond the deadline.
+    async fn persist<T, F>(&self, until: Option<Instant>, mut once: impl FnMut() -> F) -> Result<T, ClientError>
+    where
+        F: Future<Output = Result<T, Status>>,
+    {
+        let attempt = || {
+            let call = once();
+            async { call.await.map_err(|status| ClientError::from_status(&self.server, &status)) }
+        };
+        let waits = ExponentialBuilder::new()
+            .with_min_delay(FIRST_WAIT)
+            .with_max_delay(LONGEST_WAIT)
+            .with_max_times(self.options.retries)
+            .with_jitter();
+        let in_time = |wait: &Duration| until.is_none_or(|until| Instant::now() + *wait < until);
+        attempt
+            .retry(waits)
+            .when(ClientError::is_transient)
+            .adjust(|error, wait| wait.map(|wait| error.retry_after().unwrap_or(wait)).filter(in_time))
+            .await
+    }
+}
+
+/// The server's URL as a person writes it.
+fn name(endpoint: &Endpoint) -> String {
+    endpoint.uri().to_string().trim_end_matches('/').to_owned()
+}
+
+/// `BatchGetFloorsResponse`, its floors left encoded: on the wire an embedded message and a byte string are the same.
+#[derive(Clone, PartialEq, Message)]
+struct EncodedBatch {
+    #[prost(bytes = "bytes", repeated, tag = "1")]
+    floors: Vec<Bytes>,
+}
+
+fn decode_answer<M: Message + Default>(rpc: Rpc, bytes: Bytes) -> Result<M, ClientError> {
+    M::decode(bytes).map_err(|error| ClientError::Malformed { rpc: rpc.name(), reason: error.to_string() })
+}

@@ -1,0 +1,221 @@
+//! What can go wrong with a call, kept apart by whose fault it is: nobody answers, the server says no, the floor is
+//! not one.
+
+use std::{error::Error as StdError, fmt, time::Duration};
+
+use floor_proto::{grid::GridError, hash::HashError, v1::FloorSpec};
+use tonic::{Code, ConnectError, Status, TimeoutExpired};
+use tonic_types::StatusExt;
+
+/// Why a call gave no floor.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The server's URL cannot be used.
+    #[error("{url:?} is no server address: {reason}")]
+    Address {
+        /// As given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Nothing answers at the address, or the connection broke.
+    #[error("cannot reach the floor server at {server}: {reason}")]
+    Unreachable {
+        /// The server's URL.
+        server: String,
+        /// The innermost cause, such as "Connection refused".
+        reason: String,
+    },
+    /// The server answered with a status other than OK.
+    #[error(transparent)]
+    Refused(#[from] Box<Refusal>),
+    /// The server answered with something that is not the floor asked for.
+    #[error("floor {} of tower {}: {source}", spec.number, spec.seed)]
+    Invalid {
+        /// What was asked for.
+        spec: Box<FloorSpec>,
+        /// What is wrong.
+        source: Box<InvalidFloor>,
+    },
+    /// An answer other than floors does not decode, or holds fewer or more floors than asked for.
+    #[error("the answer to {rpc} is malformed: {reason}")]
+    Malformed {
+        /// Name of the RPC.
+        rpc: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl ClientError {
+    /// Whether the same call may succeed a little later: nothing changed, and the server is not there, draining or
+    /// has a full queue.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Refused(refusal) => matches!(refusal.code, Code::Unavailable | Code::ResourceExhausted),
+            Self::Address { .. } | Self::Invalid { .. } | Self::Malformed { .. } => false,
+        }
+    }
+
+    /// How long the server asks to wait before trying again.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused(refusal) => refusal.retry_after,
+            _ => None,
+        }
+    }
+
+    /// Sorts a failed call. tonic reports a broken connection as a status too; only its source tells the two apart.
+    pub(crate) fn from_status(server: &str, status: &Status) -> Self {
+        if causes(status).any(|cause| cause.is::<TimeoutExpired>()) {
+            return Self::deadline();
+        }
+        if causes(status).any(|cause| cause.is::<ConnectError>() || cause.is::<tonic::transport::Error>()) {
+            return Self::unreachable(server, status);
+        }
+        Self::Refused(Box::new(Refusal::read(status)))
+    }
+
+    pub(crate) fn unreachable(server: &str, error: &(dyn StdError + 'static)) -> Self {
+        Self::Unreachable { server: server.to_owned(), reason: innermost(error) }
+    }
+
+    /// The caller's own clock ran out before the server's answer came; the server would have said the same.
+    fn deadline() -> Self {
+        Self::Refused(Box::new(Refusal {
+            code: Code::DeadlineExceeded,
+            message: "the deadline passed before the server answered".to_owned(),
+            violations: Vec::new(),
+            retry_after: None,
+        }))
+    }
+}
+
+/// An error and what caused it, outermost first.
+fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// What the innermost cause says: "Connection refused", where the outermost says "transport error".
+pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
+    causes(error).last().unwrap_or(error).to_string()
+}
+
+/// A status other than OK, with the details that the floor server attaches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// The gRPC code.
+    pub code: Code,
+    /// The server's sentence.
+    pub message: String,
+    /// Fields of the request that are wrong: `google.rpc.BadRequest`.
+    pub violations: Vec<Violation>,
+    /// How long to wait before trying again: `google.rpc.RetryInfo`.
+    pub retry_after: Option<Duration>,
+}
+
+/// A field of a request, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// A path in the request, such as `specs[3].width`.
+    pub field: String,
+    /// What is wrong.
+    pub description: String,
+}
+
+impl Refusal {
+    fn read(status: &Status) -> Self {
+        let violations = status.get_details_bad_request().map_or_else(Vec::new, |bad| {
+            let each = bad.field_violations.into_iter();
+            each.map(|v| Violation { field: v.field, description: v.description }).collect()
+        });
+        Self {
+            code: status.code(),
+            message: status.message().to_owned(),
+            violations,
+            retry_after: status.get_details_retry_info().and_then(|info| info.retry_delay),
+        }
+    }
+
+    /// The code as the gRPC specification writes it, such as `INVALID_ARGUMENT`.
+    #[must_use]
+    pub const fn code_name(&self) -> &'static str {
+        match self.code {
+            Code::Ok => "OK",
+            Code::Cancelled => "CANCELLED",
+            Code::Unknown => "UNKNOWN",
+            Code::InvalidArgument => "INVALID_ARGUMENT",
+            Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+            Code::NotFound => "NOT_FOUND",
+            Code::AlreadyExists => "ALREADY_EXISTS",
+            Code::PermissionDenied => "PERMISSION_DENIED",
+            Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+            Code::FailedPrecondition => "FAILED_PRECONDITION",
+            Code::Aborted => "ABORTED",
+            Code::OutOfRange => "OUT_OF_RANGE",
+            Code::Unimplemented => "UNIMPLEMENTED",
+            Code::Internal => "INTERNAL",
+            Code::Unavailable => "UNAVAILABLE",
+            Code::DataLoss => "DATA_LOSS",
+            Code::Unauthenticated => "UNAUTHENTICATED",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code_name(), self.message)
+    }
+}
+
+impl StdError for Refusal {}
+
+/// Why the bytes of an answer are not the floor asked for.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum InvalidFloor {
+    /// Not a floor, or the content hash in it is not that of its bytes.
+    #[error(transparent)]
+    Hash(#[from] HashError),
+    /// A grid does not decode.
+    #[error("its {grid} grid is broken: {source}")]
+    Grid {
+        /// `terrain` or `region`.
+        grid: &'static str,
+        /// What is wrong.
+        source: GridError,
+    },
+    /// A part that every floor has is not there.
+    #[error("it has no {0}")]
+    Missing(&'static str),
+    /// A terrain that this version of the client does not know.
+    #[error("cell ({x}, {y}) holds terrain {value}, which this client does not know")]
+    Terrain {
+        /// Column.
+        x: u32,
+        /// Row.
+        y: u32,
+        /// Its number.
+        value: u8,
+    },
+    /// Something lies outside the floor.
+    #[error("its {what} lies at ({x}, {y}), outside the floor")]
+    Outside {
+        /// Which part.
+        what: &'static str,
+        /// Column.
+        x: u32,
+        /// Row.
+        y: u32,
+    },
+    /// A good floor, but not the one asked for.
+    #[error("the server sent another floor: {got:?} for {asked:?}")]
+    Another {
+        /// The spec of the request.
+        asked: FloorSpec,
+        /// The spec in the floor.
+        got: FloorSpec,
+    },
+}

@@ -1,0 +1,207 @@
+//! A floor, decoded and checked.
+
+use floor_proto::{
+    grid,
+    v1::{self, FloorKind, FloorSpec, Grid, Point, RoomRole, Terrain},
+};
+
+use crate::InvalidFloor;
+
+/// A floor whose hash, grids and coordinates have been checked: every point in it lies on it, so looking one up cannot
+/// fail. Cells are row-major, x right, y down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Floor {
+    wire: v1::Floor,
+    spec: FloorSpec,
+    entry: Point,
+    exit: Point,
+    terrain: Vec<Terrain>,
+    region: Vec<u8>,
+    encoded_len: usize,
+}
+
+impl Floor {
+    pub(crate) fn from_wire(wire: v1::Floor, encoded_len: usize) -> Result<Self, InvalidFloor> {
+        let spec = wire.spec.ok_or(InvalidFloor::Missing("spec"))?;
+        let terrain = cells(&spec, "terrain", wire.terrain.as_ref())?;
+        let region = cells(&spec, "region", wire.region.as_ref())?;
+        let terrain = (0..).zip(terrain).map(|(index, value)| known(&spec, index, value)).collect::<Result<_, _>>()?;
+        let inside = |what, at: Option<Point>| inside(&spec, what, at);
+        let entry = inside("entry", wire.entry)?;
+        let exit = inside("exit", wire.exit)?;
+        for room in &wire.rooms {
+            for corner in [room.min, room.max, room.center] {
+                inside("room", corner)?;
+            }
+        }
+        for (what, at) in things(&wire) {
+            inside(what, at)?;
+        }
+        Ok(Self { spec, entry, exit, terrain, region, encoded_len, wire })
+    }
+
+    /// Checks that this is the floor that `asked` names. What the request leaves open (size 0, no kind) is the
+    /// server's choice.
+    pub(crate) fn answers(self, asked: &FloorSpec) -> Result<Self, InvalidFloor> {
+        let got = self.spec;
+        let open_or_equal = |asked: u32, got: u32| asked == 0 || asked == got;
+        let same = got.seed == asked.seed
+            && got.number == asked.number
+            && open_or_equal(asked.width, got.width)
+            && open_or_equal(asked.height, got.height)
+            && (asked.kind == 0 || asked.kind == got.kind);
+        if same { Ok(self) } else { Err(InvalidFloor::Another { asked: *asked, got }) }
+    }
+
+    /// The resolved spec: number, size and kind are never 0.
+    #[must_use]
+    pub const fn spec(&self) -> &FloorSpec {
+        &self.spec
+    }
+
+    /// How it is built. `Unspecified` for a kind newer than this client.
+    #[must_use]
+    pub fn kind(&self) -> FloorKind {
+        self.spec.kind()
+    }
+
+    /// Cells from west to east.
+    #[must_use]
+    pub const fn width(&self) -> u32 {
+        self.spec.width
+    }
+
+    /// Cells from north to south.
+    #[must_use]
+    pub const fn height(&self) -> u32 {
+        self.spec.height
+    }
+
+    /// Every cell's terrain, row-major.
+    #[must_use]
+    pub fn terrain(&self) -> &[Terrain] {
+        &self.terrain
+    }
+
+    /// The terrain of a cell, `None` outside the floor.
+    #[must_use]
+    pub fn terrain_at(&self, x: u32, y: u32) -> Option<Terrain> {
+        Some(self.terrain[self.index(x, y)?])
+    }
+
+    /// Every cell's room id + 1, 0 = none, row-major.
+    #[must_use]
+    pub fn region(&self) -> &[u8] {
+        &self.region
+    }
+
+    /// The room of a cell, `None` for cells of no room.
+    #[must_use]
+    pub fn room_at(&self, x: u32, y: u32) -> Option<&v1::Room> {
+        let id = u32::from(self.region[self.index(x, y)?]).checked_sub(1)?;
+        self.wire.rooms.iter().find(|room| room.id == id)
+    }
+
+    /// Whether a walker without keys who never searches may stand on a cell.
+    #[must_use]
+    pub fn passable(&self, x: u32, y: u32) -> bool {
+        self.terrain_at(x, y).is_some_and(|terrain| {
+            matches!(
+                terrain,
+                Terrain::Floor
+                    | Terrain::Door
+                    | Terrain::StairsUp
+                    | Terrain::StairsDown
+                    | Terrain::ShallowWater
+                    | Terrain::Bridge
+                    | Terrain::Grass
+                    | Terrain::Rubble
+            )
+        })
+    }
+
+    /// Stairs up: where a climber arrives.
+    #[must_use]
+    pub const fn entry(&self) -> Point {
+        self.entry
+    }
+
+    /// Stairs to the next floor.
+    #[must_use]
+    pub const fn exit(&self) -> Point {
+        self.exit
+    }
+
+    /// Rooms, by id.
+    #[must_use]
+    pub fn rooms(&self) -> &[v1::Room] {
+        &self.wire.rooms
+    }
+
+    /// What a room is for, `Unspecified` for a role newer than this client or no room.
+    #[must_use]
+    pub fn role_at(&self, x: u32, y: u32) -> RoomRole {
+        self.room_at(x, y).map_or(RoomRole::Unspecified, v1::Room::role)
+    }
+
+    /// The content hash, which has been checked.
+    #[must_use]
+    pub const fn content_hash(&self) -> u64 {
+        self.wire.content_hash
+    }
+
+    /// Bytes of the message as it travelled.
+    #[must_use]
+    pub const fn encoded_len(&self) -> usize {
+        self.encoded_len
+    }
+
+    /// The message as it travelled, with everything not named above: connections, spawns, items, locks, traps, metrics.
+    #[must_use]
+    pub const fn wire(&self) -> &v1::Floor {
+        &self.wire
+    }
+
+    /// Gives the message up, with its grids still encoded.
+    #[must_use]
+    pub fn into_wire(self) -> v1::Floor {
+        self.wire
+    }
+
+    fn index(&self, x: u32, y: u32) -> Option<usize> {
+        (x < self.spec.width && y < self.spec.height).then(|| (y * self.spec.width + x) as usize)
+    }
+}
+
+/// Decodes a grid, which must be as large as the floor.
+fn cells(spec: &FloorSpec, grid: &'static str, encoded: Option<&Grid>) -> Result<Vec<u8>, InvalidFloor> {
+    let encoded = encoded.ok_or(InvalidFloor::Missing(grid))?;
+    let (width, height) = (encoded.width, encoded.height);
+    if (width, height) != (spec.width, spec.height) {
+        let source = grid::GridError::Size { width, height };
+        return Err(InvalidFloor::Grid { grid, source });
+    }
+    grid::decode(encoded).map_err(|source| InvalidFloor::Grid { grid, source })
+}
+
+fn known(spec: &FloorSpec, index: u32, value: u8) -> Result<Terrain, InvalidFloor> {
+    match Terrain::try_from(i32::from(value)) {
+        Ok(terrain) if terrain != Terrain::Unspecified => Ok(terrain),
+        _ => Err(InvalidFloor::Terrain { x: index % spec.width, y: index / spec.width, value }),
+    }
+}
+
+fn inside(spec: &FloorSpec, what: &'static str, at: Option<Point>) -> Result<Point, InvalidFloor> {
+    let at = at.ok_or(InvalidFloor::Missing(what))?;
+    let Point { x, y } = at;
+    if x < spec.width && y < spec.height { Ok(at) } else { Err(InvalidFloor::Outside { what, x, y }) }
+}
+
+/// Everything on the floor that stands on one cell.
+fn things(wire: &v1::Floor) -> impl Iterator<Item = (&'static str, Option<Point>)> {
+    let spawns = wire.spawns.iter().map(|spawn| ("spawn", spawn.at));
+    let items = wire.items.iter().map(|item| ("item", item.at));
+    let locks = wire.locks.iter().map(|lock| ("lock", lock.at));
+    let traps = wire.traps.iter().map(|trap| ("trap", trap.at));
+    spawns.chain(items).chain(locks).chain(traps)
+}

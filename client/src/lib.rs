@@ -1,0 +1,39 @@
+//! The typed client of the floor server.
+//!
+//! [`FloorClient`] asks for floors; what comes back is a [`Floor`] whose content hash, grids and coordinates have been
+//! checked, together with [`Served`]: what the server said about how it answered.
+//!
+//! ```no_run
+//! use floor_client::{FloorClient, FloorSpec};
+//!
+//! # async fn climb() -> Result<(), floor_client::ClientError> {
+//! let client = FloorClient::connect("http://127.0.0.1:50051").await?;
+//! let answer = client.get(FloorSpec { seed: 42, number: 7, ..FloorSpec::default() }).await?;
+//! let floor = answer.value;
+//! println!("{} rooms, served by {}", floor.rooms().len(), answer.served.by);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Features: `cli` (default) builds `floorctl`; `bevy` adds a plugin for Bevy games. A game takes this crate with
+//! `default-features = false`.
+#![forbid(unsafe_code)]
+
+mod client;
+mod encoded;
+mod error;
+mod floor;
+mod options;
+mod served;
+mod stream;
+mod transport;
+
+pub use client::{Answer, FloorClient};
+pub use encoded::EncodedFloor;
+pub use error::{ClientError, InvalidFloor, Refusal, Violation};
+pub use floor::Floor;
+pub use floor_proto::v1::{self, FloorKind, FloorSpec, RoomRole, ServerInfo, Terrain, TierInfo};
+pub use floor_proto::{grid::GridError, hash::HashError, limits};
+pub use options::CallOptions;
+pub use served::{Served, ServedBy, TraceStep};
+pub use stream::FloorStream;

@@ -1,0 +1,188 @@
+//! What the response metadata says about how a call was answered.
+
+use std::{fmt, time::Duration};
+
+use tonic::metadata::MetadataMap;
+
+/// How a call was answered. A server that says nothing (another implementation of the .proto) gives the default.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Served {
+    /// Which tier answered, counted by floor: `floor-served-by`.
+    pub by: ServedBy,
+    /// Floors that waited for another call's work on the same floor: `floor-coalesced`.
+    pub coalesced: u64,
+    /// Time spent inside the server: `floor-server-us`, if [tracing](crate::CallOptions::trace) was asked for.
+    pub in_server: Option<Duration>,
+    /// What each tier answered and cost, in probing order: `floor-trace`, if tracing was asked for.
+    pub trace: Vec<TraceStep>,
+}
+
+impl Served {
+    /// Reads headers or trailers. Unknown or malformed values are passed over: they describe the answer and are no
+    /// part of it.
+    pub(crate) fn read(metadata: &MetadataMap) -> Self {
+        let text = |key: &str| metadata.get(key).and_then(|value| value.to_str().ok());
+        Self {
+            by: text("floor-served-by").map(ServedBy::parse).unwrap_or_default(),
+            coalesced: text("floor-coalesced").and_then(|count| count.trim().parse().ok()).unwrap_or(0),
+            in_server: text("floor-server-us").and_then(|us| us.trim().parse().ok()).map(Duration::from_micros),
+            trace: text("floor-trace").map(TraceStep::parse_all).unwrap_or_default(),
+        }
+    }
+
+    /// Adds the counts of another call. Times and traces belong to one call each and are left alone.
+    pub fn add(&mut self, other: &Self) {
+        self.by.add(&other.by);
+        self.coalesced += other.coalesced;
+    }
+}
+
+/// Floors by the tier that answered, in the order in which the tiers were first named.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServedBy(Vec<(String, u64)>);
+
+impl ServedBy {
+    /// Reads `lru` (one floor) or `lru=3,lmdb=5,generated=8`.
+    fn parse(text: &str) -> Self {
+        let mut counts = Self::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (tier, count) = part.split_once('=').unwrap_or((part, "1"));
+            if let Ok(count) = count.trim().parse() {
+                counts.count(tier.trim(), count);
+            }
+        }
+        counts
+    }
+
+    /// Tiers and their floors.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(tier, count)| (tier.as_str(), *count))
+    }
+
+    /// Floors in all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Adds the counts of another answer.
+    pub fn add(&mut self, other: &Self) {
+        for (tier, count) in other.iter() {
+            self.count(tier, count);
+        }
+    }
+
+    fn count(&mut self, tier: &str, floors: u64) {
+        match self.0.iter_mut().find(|(name, _)| name == tier) {
+            Some((_, count)) => *count += floors,
+            None => self.0.push((tier.to_owned(), floors)),
+        }
+    }
+}
+
+impl fmt::Display for ServedBy {
+    /// `lru` for a single floor, else `lru 3, lmdb 5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [] => f.write_str("unknown"),
+            [(tier, 1)] => f.write_str(tier),
+            counts => {
+                for (i, (tier, count)) in counts.iter().enumerate() {
+                    write!(f, "{}{tier} {count}", if i == 0 { "" } else { ", " })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// One step of a traced call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceStep {
+    /// A tier's name, or `generated`.
+    pub tier: String,
+    /// What a tier answered: hit, miss, error, timeout or bypass. Generation answers nothing but the floor.
+    pub outcome: Option<String>,
+    /// What it took, in whole microseconds.
+    pub cost: Duration,
+}
+
+impl TraceStep {
+    /// Reads `lru=miss:1us,lmdb=miss:4us,generated:212us`.
+    fn parse_all(text: &str) -> Vec<Self> {
+        text.split(',').filter_map(|step| Self::parse(step.trim())).collect()
+    }
+
+    fn parse(step: &str) -> Option<Self> {
+        let (what, cost) = step.rsplit_once(':')?;
+        let cost = Duration::from_micros(cost.strip_suffix("us")?.parse().ok()?);
+        let (tier, outcome) = match what.split_once('=') {
+            Some((tier, outcome)) => (tier, Some(outcome.to_owned())),
+            None => (what, None),
+        };
+        Some(Self { tier: tier.to_owned(), outcome, cost })
+    }
+}
+
+impl fmt::Display for TraceStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.outcome {
+            Some(outcome) => write!(f, "{} {outcome} {} us", self.tier, self.cost.as_micros()),
+            None => write!(f, "{} {} us", self.tier, self.cost.as_micros()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metadata(pairs: &[(&'static str, &'static str)]) -> MetadataMap {
+        let mut map = MetadataMap::new();
+        for (key, value) in pairs {
+            map.insert(*key, value.parse().unwrap());
+        }
+        map
+    }
+
+    #[test]
+    fn a_single_answer_counts_one_floor() {
+        let served = Served::read(&metadata(&[("floor-served-by", "lmdb"), ("floor-coalesced", "1")]));
+        assert_eq!(served.by.iter().collect::<Vec<_>>(), [("lmdb", 1)]);
+        assert_eq!(served.coalesced, 1);
+        assert_eq!(served.by.to_string(), "lmdb");
+    }
+
+    #[test]
+    fn batches_add_up() {
+        let mut sum = Served::read(&metadata(&[("floor-served-by", "lru=3,lmdb=5"), ("floor-coalesced", "2")]));
+        sum.add(&Served::read(&metadata(&[("floor-served-by", "generated=8,lru=1")])));
+        assert_eq!(sum.by.to_string(), "lru 4, lmdb 5, generated 8");
+        assert_eq!((sum.by.total(), sum.coalesced), (17, 2));
+    }
+
+    #[test]
+    fn a_trace_keeps_its_order() {
+        let served = Served::read(&metadata(&[
+            ("floor-trace", "lru=miss:1us,lmdb=miss:4us,generated:212us"),
+            ("floor-server-us", "220"),
+        ]));
+        let steps = served.trace.iter().map(TraceStep::to_string).collect::<Vec<_>>();
+        assert_eq!(steps, ["lru miss 1 us", "lmdb miss 4 us", "generated 212 us"]);
+        assert_eq!(served.in_server, Some(Duration::from_micros(220)));
+    }
+
+    #[test]
+    fn nonsense_is_passed_over() {
+        let served = Served::read(&metadata(&[
+            ("floor-served-by", "lru=many,,=,lmdb=2"),
+            ("floor-coalesced", "yes"),
+            ("floor-trace", "lru,lmdb=hit:fast,sled=hit:3us"),
+            ("floor-server-us", "-1"),
+        ]));
+        assert_eq!(served.by.to_string(), "lmdb 2");
+        assert_eq!((served.coalesced, served.in_server), (0, None));
+        assert_eq!(served.trace.len(), 1);
+        assert_eq!(Served::read(&MetadataMap::new()), Served::default());
+    }
+}

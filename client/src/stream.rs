@@ -1,0 +1,93 @@
+//! A stream of consecutive floors.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use floor_proto::v1::FloorSpec;
+use futures_util::{Stream, StreamExt};
+use tonic::Streaming;
+
+use crate::{ClientError, EncodedFloor, Floor, Served, transport::Rpc};
+
+/// Floors of one tower in order, decoded and checked as they come. The server sends no faster than they are taken.
+///
+/// It is a [`Stream`]; [`next`](Self::next) does without naming that trait.
+#[derive(Debug)]
+pub struct FloorStream {
+    server: Arc<str>,
+    /// What the next floor must be.
+    expected: FloorSpec,
+    remaining: u32,
+    messages: Streaming<Bytes>,
+}
+
+impl FloorStream {
+    pub(crate) const fn new(server: Arc<str>, first: FloorSpec, count: u32, messages: Streaming<Bytes>) -> Self {
+        Self { server, expected: first, remaining: count, messages }
+    }
+
+    /// The next floor, `None` after the last.
+    ///
+    /// # Errors
+    /// See [`ClientError`]. A stream that ends before its last floor is [`ClientError::Malformed`].
+    pub async fn next(&mut self) -> Result<Option<Floor>, ClientError> {
+        StreamExt::next(self).await.transpose()
+    }
+
+    /// The next floor as it travels, unchecked, and the spec that it must answer: what [`next`](Self::next) decodes.
+    ///
+    /// # Errors
+    /// As for [`next`](Self::next).
+    pub async fn next_encoded(&mut self) -> Result<Option<(FloorSpec, EncodedFloor)>, ClientError> {
+        poll_fn(|context| self.poll_encoded(context)).await.transpose()
+    }
+
+    /// What the server says about the whole stream, once it has ended; floors not yet taken are passed over.
+    ///
+    /// # Errors
+    /// When the stream ends with an error.
+    pub async fn served(mut self) -> Result<Served, ClientError> {
+        let trailers = self.messages.trailers().await;
+        let trailers = trailers.map_err(|status| ClientError::from_status(&self.server, &status))?;
+        Ok(trailers.map(|metadata| Served::read(&metadata)).unwrap_or_default())
+    }
+
+    fn poll_encoded(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<(FloorSpec, EncodedFloor), ClientError>>> {
+        Poll::Ready(match ready!(self.messages.poll_next_unpin(context)) {
+            Some(Ok(_)) if self.remaining == 0 => Some(Err(malformed("more floors than asked for"))),
+            Some(Ok(message)) => {
+                let spec = self.expected;
+                self.remaining -= 1;
+                self.expected.number += 1;
+                Some(Ok((spec, EncodedFloor::new(message))))
+            }
+            Some(Err(status)) => Some(Err(ClientError::from_status(&self.server, &status))),
+            None if self.remaining > 0 => {
+                let missing = std::mem::take(&mut self.remaining);
+                Some(Err(malformed(&format!("it ended {missing} floors early"))))
+            }
+            None => None,
+        })
+    }
+}
+
+impl Stream for FloorStream {
+    type Item = Result<Floor, ClientError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let encoded = ready!(self.poll_encoded(context));
+        Poll::Ready(encoded.map(|floor| floor.and_then(|(spec, encoded)| encoded.decode_for(&spec))))
+    }
+}
+
+fn malformed(reason: &str) -> ClientError {
+    ClientError::Malformed { rpc: Rpc::StreamFloors.name(), reason: reason.to_owned() }
+}

@@ -1,0 +1,144 @@
+//! Calls in bytes: encoded requests out, encoded answers in.
+//!
+//! The client reads answers as they lie on the wire, not through the generated stubs, so that a content hash is checked
+//! against the bytes that came and not against bytes encoded again.
+
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, BufMut, Bytes};
+use floor_proto::limits::CLIENT_MESSAGE_BYTES;
+use http::uri::PathAndQuery;
+use tonic::{
+    Request, Response, Status, Streaming,
+    client::Grpc,
+    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
+    metadata::MetadataValue,
+    transport::{Channel, Endpoint},
+};
+
+use crate::{CallOptions, ClientError, error::innermost};
+
+/// How long a server may take to accept the connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// An RPC of `floors.v1.FloorService`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rpc {
+    GetFloor,
+    BatchGetFloors,
+    StreamFloors,
+    GetServerInfo,
+}
+
+impl Rpc {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::GetFloor => "GetFloor",
+            Self::BatchGetFloors => "BatchGetFloors",
+            Self::StreamFloors => "StreamFloors",
+            Self::GetServerInfo => "GetServerInfo",
+        }
+    }
+
+    fn path(self) -> PathAndQuery {
+        PathAndQuery::from_static(match self {
+            Self::GetFloor => "/floors.v1.FloorService/GetFloor",
+            Self::BatchGetFloors => "/floors.v1.FloorService/BatchGetFloors",
+            Self::StreamFloors => "/floors.v1.FloorService/StreamFloors",
+            Self::GetServerInfo => "/floors.v1.FloorService/GetServerInfo",
+        })
+    }
+}
+
+/// Reads a server's URL; `127.0.0.1:50051` stands for `http://127.0.0.1:50051`.
+pub(crate) fn endpoint(url: &str) -> Result<Endpoint, ClientError> {
+    let bad = |reason: &dyn ToString| ClientError::Address { url: url.to_owned(), reason: reason.to_string() };
+    let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    let endpoint = Endpoint::from_shared(full).map_err(|error| bad(&innermost(&error)))?;
+    match endpoint.uri().scheme_str() {
+        Some("http") => Ok(endpoint.connect_timeout(CONNECT_TIMEOUT)),
+        _ => Err(bad(&"the floor server speaks plain HTTP/2; write http://host:port")),
+    }
+}
+
+/// One unary call, once.
+pub(crate) async fn unary(
+    channel: &Channel,
+    rpc: Rpc,
+    body: Bytes,
+    options: &CallOptions,
+    until: Option<Instant>,
+) -> Result<Response<Bytes>, Status> {
+    let mut grpc = ready(channel).await?;
+    grpc.unary(request(body, options, until), rpc.path(), AsBytes).await
+}
+
+/// Opens a stream, once.
+pub(crate) async fn streaming(
+    channel: &Channel,
+    rpc: Rpc,
+    body: Bytes,
+    options: &CallOptions,
+    until: Option<Instant>,
+) -> Result<Response<Streaming<Bytes>>, Status> {
+    let mut grpc = ready(channel).await?;
+    grpc.server_streaming(request(body, options, until), rpc.path(), AsBytes).await
+}
+
+async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {
+    let mut grpc = Grpc::new(channel.clone()).max_decoding_message_size(CLIENT_MESSAGE_BYTES);
+    grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
+    Ok(grpc)
+}
+
+fn request(body: Bytes, options: &CallOptions, until: Option<Instant>) -> Request<Bytes> {
+    let mut request = Request::new(body);
+    let metadata = request.metadata_mut();
+    if options.no_cache {
+        metadata.insert("cache-control", MetadataValue::from_static("no-cache"));
+    }
+    if options.trace {
+        metadata.insert("floor-trace", MetadataValue::from_static("1"));
+    }
+    if let Some(until) = until {
+        request.set_timeout(until.saturating_duration_since(Instant::now()));
+    }
+    request
+}
+
+/// The codec that leaves messages as they are. Receiving shares the transport's buffer.
+struct AsBytes;
+
+impl Codec for AsBytes {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for AsBytes {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, message: Bytes, out: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        out.put(message);
+        Ok(())
+    }
+}
+
+impl Decoder for AsBytes {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, message: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(message.copy_to_bytes(message.remaining())))
+    }
+}
