@@ -1,0 +1,194 @@
+//! The scratch that every stage works on. It keeps its memory from floor to floor, so that a floor allocates only what
+//! it returns.
+
+use alloc::vec::Vec;
+
+use crate::floor::{Item, Lock, Metrics, Point, RoomRole, Spawn, Terrain, Trap};
+use crate::graph::Graph;
+use crate::mask::Mask;
+use crate::spec::FloorSpec;
+use crate::walk::Walk;
+
+/// The most rooms that a layout may place: the wire's 255.
+pub(crate) const MAX_ROOMS: usize = 255;
+
+/// A floor under construction.
+#[derive(Debug, Default)]
+pub(crate) struct Arena {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    /// Row-major, as in the finished floor.
+    pub(crate) terrain: Vec<Terrain>,
+    /// Room id + 1, 0 = none.
+    pub(crate) region: Vec<u8>,
+    pub(crate) rooms: Vec<Chamber>,
+    pub(crate) ways: Vec<Way>,
+    /// Cells that a new room may not use: open ones, the eight around each, and the border.
+    pub(crate) claim: Mask,
+    /// Cells on which something stands, or whose terrain must stay: stairs, centers, keys.
+    pub(crate) taken: Mask,
+    pub(crate) graph: Graph,
+    pub(crate) walk: Walk,
+    pub(crate) entry: usize,
+    pub(crate) exit: usize,
+    pub(crate) spawns: Vec<Spawn>,
+    pub(crate) items: Vec<Item>,
+    pub(crate) locks: Vec<Lock>,
+    pub(crate) traps: Vec<Trap>,
+    pub(crate) metrics: Metrics,
+    /// Rooms that may still take a neighbour, and other lists of rooms that a stage needs for a moment.
+    pub(crate) shortlist: Vec<u8>,
+    /// Ways from entry to exit over the tree that the rooms form before they get loops.
+    pub(crate) path: Vec<u16>,
+}
+
+/// A room under construction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chamber {
+    pub(crate) min: Point,
+    pub(crate) max: Point,
+    /// A cell of it that stays passable.
+    pub(crate) center: usize,
+    /// Cells.
+    pub(crate) area: u32,
+    pub(crate) role: RoomRole,
+    /// Which part of the floor between locks it lies in; rooms of one zone reach each other without a key.
+    pub(crate) zone: u8,
+    /// Steps of the way from the entry, room by room: how deep in the floor it lies.
+    pub(crate) depth: u32,
+    /// Failed tries to attach another room to it.
+    pub(crate) refusals: u8,
+}
+
+/// A way between two rooms under construction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    /// The cell by `from` that closes it when it is shut; none where two rooms lie open to each other.
+    pub(crate) gate: Option<u32>,
+    /// The lock that shuts it, 0 = none.
+    pub(crate) lock: u8,
+    pub(crate) secret: bool,
+}
+
+/// The zone of a room that nothing but its one shut way leads to.
+pub(crate) const SEALED: u8 = u8::MAX;
+
+/// A side of a room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    North,
+    East,
+    South,
+    West,
+}
+
+impl Side {
+    pub(crate) const ALL: [Self; 4] = [Self::North, Self::East, Self::South, Self::West];
+
+    pub(crate) const fn opposite(self) -> Self {
+        match self {
+            Self::North => Self::South,
+            Self::East => Self::West,
+            Self::South => Self::North,
+            Self::West => Self::East,
+        }
+    }
+}
+
+impl Arena {
+    /// Solid rock of the size of `spec`, nothing in it.
+    pub(crate) fn reset(&mut self, spec: &FloorSpec) {
+        self.width = usize::from(spec.width());
+        self.height = usize::from(spec.height());
+        let cells = self.width * self.height;
+        self.terrain.clear();
+        self.terrain.resize(cells, Terrain::Wall);
+        self.region.clear();
+        self.region.resize(cells, 0);
+        self.rooms.clear();
+        self.ways.clear();
+        self.claim.reset(self.width, self.height);
+        self.taken.reset(self.width, self.height);
+        self.spawns.clear();
+        self.items.clear();
+        self.locks.clear();
+        self.traps.clear();
+        self.shortlist.clear();
+        self.path.clear();
+        self.metrics = Metrics::default();
+        (self.entry, self.exit) = (0, 0);
+    }
+
+    pub(crate) const fn at(&self, x: usize, y: usize) -> usize {
+        y * self.width + x
+    }
+
+    pub(crate) const fn column(&self, at: usize) -> usize {
+        at % self.width
+    }
+
+    pub(crate) const fn row(&self, at: usize) -> usize {
+        at / self.width
+    }
+
+    pub(crate) const fn point(&self, at: usize) -> Point {
+        Point { x: self.column(at) as u16, y: self.row(at) as u16 }
+    }
+
+    /// The step from a cell to its neighbour on that side, to be added to its index.
+    pub(crate) const fn step(&self, side: Side) -> isize {
+        match side {
+            Side::North => -(self.width as isize),
+            Side::East => 1,
+            Side::South => self.width as isize,
+            Side::West => -1,
+        }
+    }
+
+    /// The four neighbours of a cell that is not on the border.
+    pub(crate) const fn neighbours(&self, at: usize) -> [usize; 4] {
+        [at - self.width, at + 1, at + self.width, at - 1]
+    }
+
+    /// Opens one cell that belongs to no room, and claims what lies around it.
+    pub(crate) fn open_cell(&mut self, at: usize, terrain: Terrain) {
+        self.terrain[at] = terrain;
+        let (x, y) = (self.column(at), self.row(at));
+        for row in y - 1..=y + 1 {
+            self.claim.insert_row(x - 1, row, 0b111);
+        }
+    }
+
+    /// The room whose cell this is.
+    pub(crate) fn room_at(&self, at: usize) -> Option<usize> {
+        usize::from(self.region[at]).checked_sub(1)
+    }
+
+    /// Marks a cell as one that nothing more may be put on.
+    pub(crate) fn take(&mut self, at: usize) {
+        let (x, y) = (self.column(at), self.row(at));
+        self.taken.insert(x, y);
+    }
+
+    /// Undoes [`Self::take`].
+    pub(crate) fn release(&mut self, at: usize) {
+        let (x, y) = (self.column(at), self.row(at));
+        self.taken.remove(x, y);
+    }
+
+    pub(crate) fn is_taken(&self, at: usize) -> bool {
+        self.taken.contains(self.column(at), self.row(at))
+    }
+}
+
+impl Chamber {
+    pub(crate) const fn width(&self) -> usize {
+        (self.max.x - self.min.x + 1) as usize
+    }
+
+    pub(crate) const fn height(&self) -> usize {
+        (self.max.y - self.min.y + 1) as usize
+    }
+}

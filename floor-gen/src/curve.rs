@@ -1,0 +1,43 @@
+//! How hard a floor is, and where: strength by floor number, and a curve along the walk with rests in it.
+
+/// The whole walk, in the unit in which progress along it is told.
+pub(crate) const WALK: u32 = 1_000;
+
+/// Parts of a floor, each a rise that ends in a rest.
+const ACTS: u32 = 3;
+/// Share of an act that is a rest, at its start, in thousandths.
+const REST: u32 = 200;
+
+/// The level that monsters, traps and loot of a floor start from: the root of the number, so that every floor is
+/// harder than one well below it and the millionth is still a number to show (2,000).
+pub(crate) const fn level_of_floor(number: u32) -> u32 {
+    (4 * number).isqrt() - 1
+}
+
+/// How hard a room should be that lies at `progress` (of [`WALK`]) from entry to exit, in thousandths of a full room.
+/// Three acts, each above the last: a rest, then a rise.
+pub(crate) const fn intensity(progress: u32) -> u32 {
+    let progress = if progress < WALK { progress } else { WALK - 1 };
+    let act = progress * ACTS / WALK;
+    let within = progress * ACTS % WALK;
+    if within < REST { 150 + 100 * act } else { 450 + 150 * act + (within - REST) * 350 / (WALK - REST) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_act_rests_then_rises_above_the_last() {
+        let peak = |act: u32| intensity((act + 1) * WALK / ACTS - 1);
+        let rest = |act: u32| intensity(act * WALK / ACTS + 10);
+        assert!(rest(0) < rest(1) && rest(1) < rest(2) && rest(2) < peak(0));
+        assert!(peak(0) < peak(1) && peak(1) < peak(2));
+        assert_eq!(intensity(WALK), intensity(WALK - 1));
+    }
+
+    #[test]
+    fn floors_grow_harder() {
+        assert_eq!([1, 10, 100, 1_000_000].map(level_of_floor), [1, 5, 19, 1_999]);
+    }
+}

@@ -1,0 +1,148 @@
+//! Rooms as nodes and ways as edges, for questions that need no cells: how far, on which way, in which part.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::arena::{Chamber, Way};
+
+/// No room, or not reached.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// The neighbours of every room, one after the other, and the last search's answer.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    /// Where each room's links begin; one more than there are rooms.
+    first: Vec<u16>,
+    links: Vec<Link>,
+    /// Distance of each room from the last search's start.
+    pub(crate) distance: Vec<u32>,
+    /// The way by which the last search came to each room.
+    pub(crate) came_by: Vec<u16>,
+    queue: VecDeque<u8>,
+}
+
+/// One end of a way, seen from the room at the other.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Link {
+    pub(crate) room: u8,
+    pub(crate) way: u16,
+}
+
+impl Graph {
+    /// Takes in the rooms and ways as they stand.
+    pub(crate) fn rebuild(&mut self, rooms: usize, ways: &[Way]) {
+        self.first.clear();
+        self.first.resize(rooms + 1, 0);
+        for way in ways {
+            self.first[usize::from(way.from)] += 1;
+            self.first[usize::from(way.to)] += 1;
+        }
+        let mut end = 0;
+        for count in &mut self.first {
+            end += *count;
+            *count = end;
+        }
+        self.links.clear();
+        self.links.resize(2 * ways.len(), Link::default());
+        for (i, way) in ways.iter().enumerate() {
+            for (here, there) in [(way.from, way.to), (way.to, way.from)] {
+                let slot = &mut self.first[usize::from(here)];
+                *slot -= 1;
+                self.links[usize::from(*slot)] = Link { room: there, way: i as u16 };
+            }
+        }
+    }
+
+    pub(crate) fn links(&self, room: usize) -> &[Link] {
+        &self.links[usize::from(self.first[room])..usize::from(self.first[room + 1])]
+    }
+
+    /// Counts the doors from room `start` to every other, over the ways that `open` lets pass.
+    pub(crate) fn count_doors(&mut self, start: usize, ways: &[Way], open: impl Fn(&Way) -> bool) {
+        self.search(start, ways, open, |_, _| 1);
+    }
+
+    /// Measures the walk from room `start` to every other, center to center. On a tree it is exact; where there are
+    /// loops, it is the length of a way with the fewest doors.
+    pub(crate) fn measure_walk(&mut self, start: usize, rooms: &[Chamber], ways: &[Way], open: impl Fn(&Way) -> bool) {
+        self.search(start, ways, open, |from, to| {
+            let (a, b) = (&rooms[from], &rooms[to]);
+            let middle = |least: u16, greatest: u16| (i32::from(least) + i32::from(greatest)) / 2;
+            let dx = middle(a.min.x, a.max.x).abs_diff(middle(b.min.x, b.max.x));
+            let dy = middle(a.min.y, a.max.y).abs_diff(middle(b.min.y, b.max.y));
+            (dx + dy).max(1)
+        });
+    }
+
+    /// Breadth first, so each room is come to by the fewest doors.
+    fn search(
+        &mut self,
+        start: usize,
+        ways: &[Way],
+        open: impl Fn(&Way) -> bool,
+        length: impl Fn(usize, usize) -> u32,
+    ) {
+        let rooms = self.first.len() - 1;
+        self.distance.clear();
+        self.distance.resize(rooms, NOWHERE);
+        self.came_by.clear();
+        self.came_by.resize(rooms, u16::MAX);
+        self.distance[start] = 0;
+        self.queue.clear();
+        self.queue.push_back(start as u8);
+        while let Some(room) = self.queue.pop_front() {
+            let room = usize::from(room);
+            for i in usize::from(self.first[room])..usize::from(self.first[room + 1]) {
+                let link = self.links[i];
+                let there = usize::from(link.room);
+                if self.distance[there] == NOWHERE && open(&ways[usize::from(link.way)]) {
+                    self.distance[there] = self.distance[room] + length(room, there);
+                    self.came_by[there] = link.way;
+                    self.queue.push_back(link.room);
+                }
+            }
+        }
+    }
+
+    /// The room farthest from the last search's start, the first of those equally far.
+    pub(crate) fn farthest(&self) -> usize {
+        let reached = self.distance.iter().enumerate().filter(|(_, distance)| **distance != NOWHERE);
+        reached.fold((0, 0), |best, (room, &distance)| if distance > best.1 { (room, distance) } else { best }).0
+    }
+
+    /// The ways from room `end` back to the last search's start, last first.
+    pub(crate) fn way_back<'a>(&'a self, end: usize, ways: &'a [Way]) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let mut here = end;
+        core::iter::from_fn(move || {
+            let index = *self.came_by.get(here)?;
+            let way = ways.get(usize::from(index))?;
+            here = usize::from(if usize::from(way.to) == here { way.from } else { way.to });
+            Some((usize::from(index), here))
+        })
+    }
+
+    /// How many pieces the rooms fall into over all ways.
+    pub(crate) fn pieces(&mut self, ways: &[Way]) -> u32 {
+        let rooms = self.first.len() - 1;
+        self.came_by.clear();
+        self.came_by.extend((0..rooms).map(|room| room as u16));
+        let mut pieces = rooms as u32;
+        for way in ways {
+            let (a, b) = (root(&mut self.came_by, way.from.into()), root(&mut self.came_by, way.to.into()));
+            if a != b {
+                self.came_by[a] = b as u16;
+                pieces -= 1;
+            }
+        }
+        pieces
+    }
+}
+
+/// Union-find's find, halving the path as it goes.
+fn root(parents: &mut [u16], mut room: usize) -> usize {
+    while usize::from(parents[room]) != room {
+        parents[room] = parents[usize::from(parents[room])];
+        room = usize::from(parents[room]);
+    }
+    room
+}

@@ -1,0 +1,20 @@
+//! How each kind of floor is laid out: rooms, ways, and what is shut. What stands in the rooms is common to all.
+
+use crate::arena::Arena;
+use crate::rng::Streams;
+use crate::spec::{FloorSpec, Kind};
+use crate::stages::survey::Unfit;
+
+mod boss;
+mod refuge;
+mod standard;
+
+/// Lays out a floor of the spec's kind.
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams) -> Result<(), Unfit> {
+    match spec.kind() {
+        Kind::Boss => boss::lay_out(arena, streams),
+        _ => standard::lay_out(arena, spec, streams),
+    }
+}
+
+pub(crate) use refuge::lay_out as lay_out_refuge;

@@ -1,0 +1,76 @@
+//! The floor that always fits: rooms in rows and columns, joined along one winding walk. It takes over when a layout
+//! found no place for what it needs, so that every spec has a floor.
+
+use crate::arena::{Arena, Side};
+use crate::floor::{RoomRole, Terrain};
+use crate::rng::Streams;
+use crate::shape::{Form, Shape};
+use crate::spec::{FloorSpec, Kind};
+use crate::stages::accrete::{join, place};
+use crate::stages::gates;
+
+/// Cells of a side for each room along it.
+const PITCH: usize = 16;
+/// The most rooms along a side: 144 in all, each no broader than a plan may be.
+const MOST_ALONG: usize = 12;
+
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams) {
+    let columns = (arena.width / PITCH).clamp(2, MOST_ALONG);
+    let rows = (arena.height / PITCH).clamp(2, MOST_ALONG);
+    let rng = &mut streams.open("refuge");
+    for row in 0..rows {
+        let (top, bottom) = stretch(arena.height, row, rows);
+        for column in 0..columns {
+            let (left, right) = stretch(arena.width, column, columns);
+            let (width, height) = ((right - left + 1) as i32, (bottom - top + 1) as i32);
+            place(arena, &Shape::draw(Form::Hall, width, height, rng), left, top);
+        }
+    }
+    // East along the first row, west along the next, and so on.
+    let at = |step: usize| {
+        let (row, along) = (step / columns, step % columns);
+        row * columns + if row.is_multiple_of(2) { along } else { columns - 1 - along }
+    };
+    let last = rows * columns - 1;
+    for step in 0..last {
+        join_neighbours(arena, at(step), at(step + 1));
+    }
+    let (entry, exit) = (at(0), at(last));
+    arena.rooms[entry].role = RoomRole::Entry;
+    arena.rooms[exit].role = RoomRole::Exit;
+    gates::trace_path(arena, entry, exit);
+    // The last door but one is locked: before it, every room; behind it, the boss's on a boss's floor.
+    gates::lock(arena, last - 2);
+    if spec.kind() == Kind::Boss {
+        arena.rooms[at(last - 1)].role = RoomRole::Boss;
+    }
+    gates::zone(arena, entry);
+    // The rows' far ends meet too, as long as no lock lies between.
+    for row in 1..rows {
+        let far = at(row * columns) - row * columns;
+        let far = columns - 1 - far;
+        let (north, south) = ((row - 1) * columns + far, row * columns + far);
+        if arena.rooms[north].zone == arena.rooms[south].zone {
+            join_neighbours(arena, north, south);
+        }
+    }
+}
+
+/// First and last cell of a room's stretch of a side, with one wall between neighbours and one at each end.
+fn stretch(side: usize, index: usize, count: usize) -> (usize, usize) {
+    let edge = |i: usize| i * (side - 1) / count;
+    (edge(index) + 1, edge(index + 1) - 1)
+}
+
+/// A door in the middle of the wall between two rooms side by side.
+fn join_neighbours(arena: &mut Arena, from: usize, to: usize) {
+    let (a, b) = (arena.rooms[from], arena.rooms[to]);
+    let (x, y) = (usize::from(a.min.x + a.max.x) / 2, usize::from(a.min.y + a.max.y) / 2);
+    let (side, gate) = match () {
+        () if b.min.x > a.max.x => (Side::East, arena.at(usize::from(a.max.x) + 1, y)),
+        () if b.max.x < a.min.x => (Side::West, arena.at(usize::from(a.min.x) - 1, y)),
+        () if b.min.y > a.max.y => (Side::South, arena.at(x, usize::from(a.max.y) + 1)),
+        () => (Side::North, arena.at(x, usize::from(a.min.y) - 1)),
+    };
+    join(arena, (from, to), gate, side, 0, Terrain::Door);
+}

@@ -1,0 +1,44 @@
+//! STANDARD: rooms and corridors, grown by accretion, with loops where the walk would be long.
+
+use crate::arena::Arena;
+use crate::rng::Streams;
+use crate::spec::FloorSpec;
+use crate::stages::gates::Shut;
+use crate::stages::loops::Wanted;
+use crate::stages::survey::Unfit;
+use crate::stages::{accrete, gates, loops};
+
+/// Doors between two rooms from which a loop is worth a wall.
+const LONG_DETOUR: u32 = 5;
+
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams) -> Result<(), Unfit> {
+    let grain = accrete::Grain::of(arena);
+    accrete::seed(arena, &grain, &mut streams.open("first room"));
+    accrete::grow_from(arena, &grain, 0, &mut streams.open("rooms"));
+    if arena.rooms.len() < 2 {
+        return Err(Unfit("fewer than two rooms"));
+    }
+    let ends = gates::choose_ends(arena, &mut streams.open("ends"));
+    gates::shut(arena, ends, shut_parts(arena, spec), &mut streams.open("locks"));
+    let wanted = Wanted { loops: arena.rooms.len() / 4, detour: LONG_DETOUR, tries: 4 * arena.rooms.len() };
+    let made = loops::close(arena, &grain, wanted, &mut streams.open("loops"));
+    if made < least_loops(arena) {
+        return Err(Unfit("too few loops"));
+    }
+    Ok(())
+}
+
+/// A floor of 100x100 and above has two loops at the least.
+fn least_loops(arena: &Arena) -> usize {
+    if arena.width.min(arena.height) >= 100 { 2 } else { 0 }
+}
+
+/// A lock for every 12 rooms, and more to find on deeper floors.
+fn shut_parts(arena: &Arena, spec: &FloorSpec) -> Shut {
+    let rooms = arena.rooms.len();
+    Shut {
+        locks: (rooms / 12).max(usize::from(rooms >= 3)).min(4),
+        vaults: usize::from(rooms >= 10 && spec.number() >= 3),
+        secrets: (rooms / 16).min(3),
+    }
+}

@@ -1,0 +1,164 @@
+//! The plans of single rooms: a row of bits a row of cells, so that fitting one is a few word operations.
+
+use crate::arena::Side;
+use crate::rng::Rng;
+
+/// The greatest width and height of a room, in cells: a row and its two neighbours fit a word.
+pub(crate) const MAX_SIDE: i32 = 48;
+
+/// A room's plan. Its first and last rows and columns each hold at least one cell, and its cells hang together.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    pub(crate) width: i32,
+    pub(crate) height: i32,
+    rows: [u64; MAX_SIDE as usize],
+}
+
+/// What a room's plan looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A rectangle.
+    Hall,
+    /// Two halls laid across each other.
+    Cross,
+    /// A rectangle that lacks a corner.
+    Ell,
+    /// A rectangle with its corners cut.
+    Octagon,
+    /// An ellipse.
+    Rotunda,
+    /// Overlapping ellipses.
+    Grotto,
+}
+
+impl Shape {
+    /// A plan of that form and size; sides are held to `3 ..= MAX_SIDE`.
+    pub(crate) fn draw(form: Form, width: i32, height: i32, rng: &mut Rng) -> Self {
+        let (width, height) = (width.clamp(3, MAX_SIDE), height.clamp(3, MAX_SIDE));
+        let mut shape = Self { width, height, rows: [0; MAX_SIDE as usize] };
+        let small = width < 5 || height < 5;
+        match form {
+            _ if small => shape.fill(0, 0, width, height),
+            Form::Hall => shape.fill(0, 0, width, height),
+            Form::Cross => {
+                let (arm, bar) = (rng.range(width / 3, width / 2).max(2), rng.range(height / 3, height / 2).max(2));
+                shape.fill(rng.range(1, width - arm - 1), 0, arm, height);
+                shape.fill(0, rng.range(1, height - bar - 1), width, bar);
+            }
+            Form::Ell => {
+                let (arm, bar) = (rng.range(width / 3, width / 2).max(2), rng.range(height / 3, height / 2).max(2));
+                shape.fill(if rng.chance(500) { 0 } else { width - arm }, 0, arm, height);
+                shape.fill(0, if rng.chance(500) { 0 } else { height - bar }, width, bar);
+            }
+            Form::Octagon => {
+                let cut = rng.range(1, (width.min(height) / 3).max(1));
+                for y in 0..height {
+                    let inset = (cut - y).max(cut - (height - 1 - y)).max(0);
+                    shape.fill(inset, y, width - 2 * inset, 1);
+                }
+            }
+            Form::Rotunda => shape.ellipse(0, 0, width, height),
+            Form::Grotto => shape.grotto(rng),
+        }
+        shape
+    }
+
+    /// The rows from north to south, the westmost cell of each in the lowest bit.
+    pub(crate) fn rows(&self) -> &[u64] {
+        &self.rows[..self.height as usize]
+    }
+
+    /// Cells.
+    pub(crate) fn area(&self) -> u32 {
+        self.rows().iter().map(|row| row.count_ones()).sum()
+    }
+
+    /// Which rows (east and west) or columns (north and south) hold a cell on the outermost line of that side.
+    pub(crate) fn edge(&self, side: Side) -> u64 {
+        let column = |x: i32| self.rows().iter().rev().fold(0, |bits, row| bits << 1 | (row >> x & 1));
+        match side {
+            Side::North => self.rows[0],
+            Side::South => self.rows[self.height as usize - 1],
+            Side::West => column(0),
+            Side::East => column(self.width - 1),
+        }
+    }
+
+    /// The cell of the middle row that is nearest the middle column.
+    pub(crate) fn center(&self) -> (i32, i32) {
+        let (middle, row) = (self.width / 2, self.rows[(self.height / 2) as usize]);
+        let set = |x: i32| x >= 0 && row >> x & 1 == 1;
+        let x = (0..self.width).map(|d| if set(middle - d) { middle - d } else { middle + d }).find(|&x| set(x));
+        (x.unwrap_or(middle), self.height / 2)
+    }
+
+    fn fill(&mut self, x: i32, y: i32, width: i32, height: i32) {
+        let bits = ((1u64 << width) - 1) << x;
+        for row in &mut self.rows[y as usize..(y + height) as usize] {
+            *row |= bits;
+        }
+    }
+
+    /// The cells whose middle lies in the ellipse that the box holds.
+    fn ellipse(&mut self, x: i32, y: i32, width: i32, height: i32) {
+        for row in 0..height {
+            // The one or two middle rows reach both sides.
+            let dy = ((2 * row + 1 - height).abs() - i32::from(height % 2 == 0)) * width;
+            let reach = width * width * height * height - dy * dy;
+            // The ellipse narrows evenly, so the first cell inside tells the whole row.
+            let inset = (0..(width - 1) / 2).find(|i| {
+                let dx = (2 * i + 1 - width) * height;
+                dx * dx <= reach
+            });
+            let inset = inset.unwrap_or((width - 1) / 2);
+            self.fill(x + inset, y + row, width - 2 * inset, 1);
+        }
+    }
+
+    /// A broad ellipse that reaches two sides and others over it that reach the rest.
+    fn grotto(&mut self, rng: &mut Rng) {
+        let (width, height) = (self.width, self.height);
+        let (tall, wide) = (rng.range(height / 2, 2 * height / 3).max(3), rng.range(width / 2, 2 * width / 3).max(3));
+        // Both cross the middle of the box, so they overlap whatever their places.
+        self.ellipse(0, rng.range((height / 2 + 1 - tall).max(0), (height / 2 - 1).min(height - tall)), width, tall);
+        self.ellipse(rng.range((width / 2 + 1 - wide).max(0), (width / 2 - 1).min(width - wide)), 0, wide, height);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn every_plan_is_tight_and_hangs_together() {
+        let mut rng = Rng::from_seed(1);
+        for form in [Form::Hall, Form::Cross, Form::Ell, Form::Octagon, Form::Rotunda, Form::Grotto] {
+            for width in 3..=MAX_SIDE {
+                for height in 3..=MAX_SIDE {
+                    let shape = Shape::draw(form, width, height, &mut rng);
+                    for side in Side::ALL {
+                        assert_ne!(shape.edge(side), 0, "{form:?} {width}x{height} {side:?}");
+                    }
+                    let (x, y) = shape.center();
+                    assert_eq!(shape.rows()[y as usize] >> x & 1, 1, "{form:?} {width}x{height}");
+                    assert_eq!(flood(&shape), shape.area(), "{form:?} {width}x{height}");
+                }
+            }
+        }
+    }
+
+    /// How many cells hang together with the center.
+    fn flood(shape: &Shape) -> u32 {
+        let mut seen = [0u64; MAX_SIDE as usize];
+        let mut open = vec![shape.center()];
+        while let Some((x, y)) = open.pop() {
+            let inside = (0..shape.width).contains(&x) && (0..shape.height).contains(&y);
+            if inside && shape.rows()[y as usize] & !seen[y as usize] & 1 << x != 0 {
+                seen[y as usize] |= 1 << x;
+                open.extend([(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)]);
+            }
+        }
+        seen.iter().map(|row| row.count_ones()).sum()
+    }
+}

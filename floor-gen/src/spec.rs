@@ -1,0 +1,219 @@
+//! Which floor: a [`FloorSpec`] is always resolved and valid, so nothing behind it checks again.
+
+use core::fmt;
+
+/// Names one floor: tower, number, size and kind, all resolved and in range. A `Copy` value of 24 bytes or fewer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FloorSpec {
+    seed: u64,
+    number: u32,
+    width: u16,
+    height: u16,
+    kind: Kind,
+}
+
+impl FloorSpec {
+    /// The least floor number.
+    pub const MIN_NUMBER: u32 = 1;
+    /// The greatest floor number.
+    pub const MAX_NUMBER: u32 = 1_000_000;
+    /// The least width and height, in cells.
+    pub const MIN_SIDE: u16 = 16;
+    /// The greatest width and height, in cells.
+    pub const MAX_SIDE: u16 = 512;
+    /// The width and height of a floor whose request names none, in cells.
+    pub const DEFAULT_SIDE: u16 = 100;
+
+    /// Resolves what a caller asked for: a side of 0 becomes [`Self::DEFAULT_SIDE`], no kind becomes the one that the
+    /// tower's schedule gives the number.
+    ///
+    /// # Errors
+    /// Names the part that is out of range and the range.
+    pub fn resolve(seed: u64, number: u32, width: u32, height: u32, kind: Option<Kind>) -> Result<Self, SpecError> {
+        if !(Self::MIN_NUMBER..=Self::MAX_NUMBER).contains(&number) {
+            return Err(SpecError::Number(number));
+        }
+        let width = side(width).ok_or(SpecError::Width(width))?;
+        let height = side(height).ok_or(SpecError::Height(height))?;
+        let kind = match kind {
+            Some(kind) if !Kind::OFFERED.contains(&kind) => return Err(SpecError::Kind(kind)),
+            Some(kind) => kind,
+            None => Kind::scheduled(seed, number),
+        };
+        Ok(Self { seed, number, width, height, kind })
+    }
+
+    /// The tower.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The floor of the tower, 1 ..= 1_000_000.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Cells from west to east, 16 ..= 512.
+    #[must_use]
+    pub const fn width(&self) -> u16 {
+        self.width
+    }
+
+    /// Cells from north to south, 16 ..= 512.
+    #[must_use]
+    pub const fn height(&self) -> u16 {
+        self.height
+    }
+
+    /// How it is built.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Cells in all.
+    #[must_use]
+    pub const fn cells(&self) -> usize {
+        self.width as usize * self.height as usize
+    }
+}
+
+/// 0 stands for the default side.
+fn side(cells: u32) -> Option<u16> {
+    match u16::try_from(cells).ok()? {
+        0 => Some(FloorSpec::DEFAULT_SIDE),
+        n if (FloorSpec::MIN_SIDE..=FloorSpec::MAX_SIDE).contains(&n) => Some(n),
+        _ => None,
+    }
+}
+
+/// How a floor is built. The numbers are those of `floors.v1.FloorKind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    /// Rooms and corridors, grown by accretion, with loops.
+    Standard = 1,
+    /// Halls with thick walls.
+    Keep = 2,
+    /// Rooms apart from one another on a sparse graph.
+    Halls = 3,
+    /// A cave.
+    Cavern = 4,
+    /// A graph of cycles.
+    Cyclic = 5,
+    /// A braided maze with rooms.
+    Maze = 6,
+    /// An arena with approach and reward.
+    Boss = 7,
+    /// A hand-made set-piece.
+    Event = 8,
+    /// Fixed beats in order.
+    Story = 9,
+}
+
+impl Kind {
+    /// Every kind that the wire knows, in the order of its number.
+    pub const ALL: [Self; 9] = [
+        Self::Standard,
+        Self::Keep,
+        Self::Halls,
+        Self::Cavern,
+        Self::Cyclic,
+        Self::Maze,
+        Self::Boss,
+        Self::Event,
+        Self::Story,
+    ];
+
+    /// The kinds that this generator makes.
+    pub const OFFERED: &'static [Self] = &[Self::Standard, Self::Boss];
+
+    /// The kind that the schedule of tower `seed` gives floor `number`.
+    #[must_use]
+    pub const fn scheduled(_seed: u64, number: u32) -> Self {
+        if number.is_multiple_of(10) { Self::Boss } else { Self::Standard }
+    }
+
+    /// The kind of that number, if there is one.
+    #[must_use]
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u32 == number)
+    }
+
+    /// Its name in lower case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Keep => "keep",
+            Self::Halls => "halls",
+            Self::Cavern => "cavern",
+            Self::Cyclic => "cyclic",
+            Self::Maze => "maze",
+            Self::Boss => "boss",
+            Self::Event => "event",
+            Self::Story => "story",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a spec does not name a floor. Carries the value asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpecError {
+    /// Not in [`FloorSpec::MIN_NUMBER`] ..= [`FloorSpec::MAX_NUMBER`].
+    Number(u32),
+    /// Not 0 nor in [`FloorSpec::MIN_SIDE`] ..= [`FloorSpec::MAX_SIDE`].
+    Width(u32),
+    /// Not 0 nor in [`FloorSpec::MIN_SIDE`] ..= [`FloorSpec::MAX_SIDE`].
+    Height(u32),
+    /// Known, but not made by this generator.
+    Kind(Kind),
+}
+
+impl SpecError {
+    /// The field of the spec that is wrong.
+    #[must_use]
+    pub const fn field(&self) -> &'static str {
+        match self {
+            Self::Number(_) => "number",
+            Self::Width(_) => "width",
+            Self::Height(_) => "height",
+            Self::Kind(_) => "kind",
+        }
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(n) => {
+                write!(f, "floor number {n} is not in {} ..= {}", FloorSpec::MIN_NUMBER, FloorSpec::MAX_NUMBER)
+            }
+            Self::Width(n) | Self::Height(n) => write!(
+                f,
+                "{} {n} is not in {} ..= {} (or 0 for {})",
+                self.field(),
+                FloorSpec::MIN_SIDE,
+                FloorSpec::MAX_SIDE,
+                FloorSpec::DEFAULT_SIDE
+            ),
+            Self::Kind(kind) => {
+                write!(f, "kind {kind} is not made by generator version {}; offered:", crate::GENERATOR_VERSION)?;
+                for (i, offered) in Kind::OFFERED.iter().enumerate() {
+                    write!(f, "{} {offered}", if i == 0 { "" } else { "," })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl core::error::Error for SpecError {}

@@ -1,0 +1,258 @@
+//! Accretion: a floor grows room by room, each set against one that stands and joined to it by a door or a short
+//! corridor. The idea is Brian Walker's, as he tells it of his game Brogue.
+
+use crate::arena::{Arena, Chamber, MAX_ROOMS, Side, Way};
+use crate::floor::{Point, RoomRole, Terrain};
+use crate::rng::Rng;
+use crate::shape::{Form, MAX_SIDE, Shape};
+
+/// How large rooms are and how far apart, for a floor of some size.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grain {
+    /// Rooms that the floor should come to.
+    pub(crate) rooms: usize,
+    /// Least and greatest width of a room, in cells.
+    pub(crate) width: (i32, i32),
+    /// Least and greatest height of a room, in cells. Rooms lie broad: a cell of a terminal is twice as high as wide,
+    /// and a row of cells of one kind is a run on the wire.
+    pub(crate) height: (i32, i32),
+    /// Longest corridor, in cells.
+    pub(crate) corridor: i32,
+    /// How often a room stands at the end of a corridor, in 1,000.
+    pub(crate) apart: u32,
+    /// How often the way between two rooms has a door and not an open arch, in 1,000.
+    pub(crate) doors: u32,
+}
+
+/// Cells of floor and rock for each room: 28 rooms on 100x100.
+const CELLS_PER_ROOM: usize = 355;
+/// Room for vaults and other late additions below the wire's limit.
+const MOST_ROOMS: usize = MAX_ROOMS - 15;
+/// A room takes no more neighbours after so many tries in vain.
+const PATIENCE: u8 = 14;
+/// Tries to place a plan in different spots before another plan is drawn.
+const SPOTS_PER_PLAN: usize = 6;
+
+impl Grain {
+    /// The grain that fits the arena's size.
+    pub(crate) fn of(arena: &Arena) -> Self {
+        let cells = arena.width * arena.height;
+        let rooms = (cells / CELLS_PER_ROOM).clamp(5, MOST_ROOMS);
+        let pitch = (cells / rooms).isqrt() as i32;
+        let (widest, highest) = (arena.width as i32 / 3, arena.height as i32 / 3);
+        Self {
+            rooms,
+            width: ((pitch * 2 / 5).clamp(3, widest), pitch.clamp(4, widest).min(MAX_SIDE)),
+            height: ((pitch / 4).clamp(3, highest), (pitch * 3 / 5).clamp(4, highest).min(MAX_SIDE)),
+            corridor: (pitch / 2).clamp(2, 14),
+            apart: 450,
+            doors: 850,
+        }
+    }
+}
+
+/// How often each form is drawn.
+const FORMS: [(Form, u32); 6] = [
+    (Form::Hall, 36),
+    (Form::Cross, 20),
+    (Form::Ell, 12),
+    (Form::Octagon, 12),
+    (Form::Rotunda, 10),
+    (Form::Grotto, 10),
+];
+
+/// A plan as the grain has them.
+pub(crate) fn draw_room(grain: &Grain, rng: &mut Rng) -> Shape {
+    let form = FORMS[rng.weighted(&FORMS.map(|(_, weight)| weight))].0;
+    let width = rng.range(grain.width.0, grain.width.1);
+    let height = rng.range(grain.height.0, grain.height.1);
+    Shape::draw(form, width, height, rng)
+}
+
+/// Places the first room, near the middle.
+pub(crate) fn seed(arena: &mut Arena, grain: &Grain, rng: &mut Rng) {
+    let shape = draw_room(grain, rng);
+    let (free_x, free_y) = (arena.width as i32 - 2 - shape.width, arena.height as i32 - 2 - shape.height);
+    let x = 1 + rng.range(free_x / 3, free_x - free_x / 3);
+    let y = 1 + rng.range(free_y / 3, free_y - free_y / 3);
+    place(arena, &shape, x as usize, y as usize);
+}
+
+/// The least room.
+pub(crate) fn draw_closet(rng: &mut Rng) -> Shape {
+    Shape::draw(Form::Hall, 3, 3, rng)
+}
+
+/// Adds rooms to room `first`, and to those added, until the grain's number stands or none can take another.
+pub(crate) fn grow_from(arena: &mut Arena, grain: &Grain, first: usize, rng: &mut Rng) {
+    arena.shortlist.clear();
+    arena.shortlist.push(first as u8);
+    while arena.rooms.len() < grain.rooms && !arena.shortlist.is_empty() {
+        let shape = draw_room(grain, rng);
+        for _ in 0..SPOTS_PER_PLAN {
+            if arena.shortlist.is_empty() {
+                break;
+            }
+            let pick = rng.index(arena.shortlist.len());
+            let parent = usize::from(arena.shortlist[pick]);
+            let side = rng.pick(&Side::ALL);
+            if let Some(room) = attach(arena, grain, parent, side, &shape, rng) {
+                arena.shortlist.push(room as u8);
+                break;
+            }
+            arena.rooms[parent].refusals += 1;
+            if arena.rooms[parent].refusals >= PATIENCE {
+                arena.shortlist.swap_remove(pick);
+            }
+        }
+    }
+}
+
+/// Sets a room of that plan against a side of room `parent`, with a door or corridor between, if it fits there.
+pub(crate) fn attach(
+    arena: &mut Arena,
+    grain: &Grain,
+    parent: usize,
+    side: Side,
+    shape: &Shape,
+    rng: &mut Rng,
+) -> Option<usize> {
+    let gate = doorway(arena, parent, side, rng)?;
+    let corridor = if rng.chance(grain.apart) { rng.range(1, grain.corridor) } else { 0 };
+    let (x, y) = place_beyond(arena, gate, side, corridor, shape, rng)?;
+    if arena.rooms.len() >= MAX_ROOMS || !fits(arena, shape, x, y) {
+        return None;
+    }
+    let step = arena.step(side);
+    let mut at = gate;
+    for _ in 0..corridor {
+        at = at.wrapping_add_signed(step);
+        if arena.claim.contains(arena.column(at), arena.row(at)) {
+            return None;
+        }
+    }
+    let door = if rng.chance(grain.doors) { Terrain::Door } else { Terrain::Floor };
+    let room = place(arena, shape, x as usize, y as usize);
+    join(arena, (parent, room), gate, side, corridor as usize, door);
+    Some(room)
+}
+
+/// Digs a way from one room to another: a gate beside the first, then `corridor` cells straight on.
+pub(crate) fn join(
+    arena: &mut Arena,
+    (from, to): (usize, usize),
+    gate: usize,
+    side: Side,
+    corridor: usize,
+    door: Terrain,
+) {
+    arena.open_cell(gate, door);
+    let step = arena.step(side);
+    let mut at = gate;
+    for _ in 0..corridor {
+        at = at.wrapping_add_signed(step);
+        arena.open_cell(at, Terrain::Floor);
+    }
+    arena.ways.push(Way { from: from as u8, to: to as u8, gate: Some(gate as u32), lock: 0, secret: false });
+}
+
+/// A wall cell on that side of a room, outward of one of its cells, where a door may stand.
+pub(crate) fn doorway(arena: &Arena, room: usize, side: Side, rng: &mut Rng) -> Option<usize> {
+    let chamber = &arena.rooms[room];
+    let mark = room as u8 + 1;
+    let x = usize::from(chamber.min.x) + rng.index(chamber.width());
+    let y = usize::from(chamber.min.y) + rng.index(chamber.height());
+    let (mut at, depth) = match side {
+        Side::North => (arena.at(x, chamber.min.y.into()), chamber.height()),
+        Side::South => (arena.at(x, chamber.max.y.into()), chamber.height()),
+        Side::West => (arena.at(chamber.min.x.into(), y), chamber.width()),
+        Side::East => (arena.at(chamber.max.x.into(), y), chamber.width()),
+    };
+    let inward = arena.step(side.opposite());
+    for _ in 0..depth {
+        if arena.region[at] == mark {
+            let gate = at.wrapping_add_signed(-inward);
+            let free = arena.terrain[gate] == Terrain::Wall && flanked(arena, gate, side);
+            return free.then_some(gate);
+        }
+        at = at.wrapping_add_signed(inward);
+    }
+    None
+}
+
+/// Whether both cells beside `at`, as one goes towards `side`, are wall.
+pub(crate) fn flanked(arena: &Arena, at: usize, side: Side) -> bool {
+    let across = match side {
+        Side::North | Side::South => 1,
+        Side::East | Side::West => arena.width,
+    };
+    arena.terrain[at - across] == Terrain::Wall && arena.terrain[at + across] == Terrain::Wall
+}
+
+/// Where the plan's north-west corner comes to lie when one of its outermost cells is to meet the way.
+fn place_beyond(
+    arena: &Arena,
+    gate: usize,
+    side: Side,
+    corridor: i32,
+    shape: &Shape,
+    rng: &mut Rng,
+) -> Option<(i32, i32)> {
+    let edge = shape.edge(side.opposite());
+    let offset = nth_bit(edge, rng.below(edge.count_ones()))?;
+    let (x, y) = (arena.column(gate) as i32, arena.row(gate) as i32);
+    Some(match side {
+        Side::North => (x - offset, y - corridor - shape.height),
+        Side::South => (x - offset, y + corridor + 1),
+        Side::West => (x - corridor - shape.width, y - offset),
+        Side::East => (x + corridor + 1, y - offset),
+    })
+}
+
+/// The place of the `n`-th set bit.
+fn nth_bit(mut bits: u64, n: u32) -> Option<i32> {
+    for _ in 0..n {
+        bits &= bits.wrapping_sub(1);
+    }
+    (bits != 0).then(|| bits.trailing_zeros() as i32)
+}
+
+/// Whether the plan lies inside the border and touches nothing that stands.
+pub(crate) fn fits(arena: &Arena, shape: &Shape, x: i32, y: i32) -> bool {
+    let inside = x >= 1 && y >= 1 && x + shape.width < arena.width as i32 && y + shape.height < arena.height as i32;
+    inside && shape.rows().iter().zip(y as usize..).all(|(row, y)| arena.claim.window(x as usize, y) & row == 0)
+}
+
+/// Carves a room and gives it the next id.
+pub(crate) fn place(arena: &mut Arena, shape: &Shape, x: usize, y: usize) -> usize {
+    let room = arena.rooms.len();
+    let mark = room as u8 + 1;
+    for (&row, y) in shape.rows().iter().zip(y..) {
+        let start = arena.at(x, y);
+        let mut bits = row;
+        while bits != 0 {
+            let from = bits.trailing_zeros() as usize;
+            let run = (bits >> from).trailing_ones() as usize;
+            arena.terrain[start + from..start + from + run].fill(Terrain::Floor);
+            arena.region[start + from..start + from + run].fill(mark);
+            bits &= !(((1u64 << run) - 1) << from);
+        }
+        let wide = row | row << 1 | row << 2;
+        for around in y - 1..=y + 1 {
+            arena.claim.insert_row(x - 1, around, wide);
+        }
+    }
+    let (cx, cy) = shape.center();
+    let center = arena.at(x + cx as usize, y + cy as usize);
+    arena.rooms.push(Chamber {
+        min: Point { x: x as u16, y: y as u16 },
+        max: Point { x: (x as i32 + shape.width - 1) as u16, y: (y as i32 + shape.height - 1) as u16 },
+        center,
+        area: shape.area(),
+        role: RoomRole::Combat,
+        zone: 0,
+        depth: 0,
+        refusals: 0,
+    });
+    room
+}

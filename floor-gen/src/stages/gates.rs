@@ -1,0 +1,185 @@
+//! Where a climber arrives and leaves, what is shut in between and where the keys lie. Runs while the rooms still form
+//! a tree, so that every way is the only one; the loops that come later keep to one zone.
+
+use crate::arena::{Arena, SEALED};
+use crate::floor::{Item, Lock, RoomRole, Terrain};
+use crate::rng::Rng;
+use crate::stages::spots;
+
+/// How much of a floor is shut.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shut {
+    /// Locks on the way out, each opening what lies beyond it.
+    pub(crate) locks: usize,
+    /// Locked rooms beside the way, with loot.
+    pub(crate) vaults: usize,
+    /// Rooms beside the way that take searching to find.
+    pub(crate) secrets: usize,
+}
+
+/// The most locks on the way out.
+const MOST_LOCKS: usize = 4;
+
+/// Takes the two rooms that lie farthest apart as entry and exit.
+pub(crate) fn choose_ends(arena: &mut Arena, rng: &mut Rng) -> (usize, usize) {
+    let Arena { graph, rooms, ways, .. } = arena;
+    graph.rebuild(rooms.len(), ways);
+    graph.measure_walk(0, rooms, ways, |_| true);
+    let one = graph.farthest();
+    graph.measure_walk(one, rooms, ways, |_| true);
+    let other = graph.farthest();
+    if rng.chance(500) { (one, other) } else { (other, one) }
+}
+
+/// Shuts ways between entry and exit and beside them, puts the stairs, and zones the rooms: zone 0 is what a climber
+/// reaches without a key, zone `n` what lock `n` opens.
+pub(crate) fn shut(arena: &mut Arena, (entry, exit): (usize, usize), shut: Shut, rng: &mut Rng) {
+    arena.rooms[entry].role = RoomRole::Entry;
+    arena.rooms[exit].role = RoomRole::Exit;
+    trace_path(arena, entry, exit);
+    lock_the_way(arena, shut.locks, rng);
+    seal_rooms(arena, RoomRole::Secret, shut.secrets, rng);
+    seal_rooms(arena, RoomRole::Vault, shut.vaults, rng);
+    zone(arena, entry);
+}
+
+/// Notes the ways from entry to exit, and how deep each room lies.
+pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) {
+    let Arena { graph, rooms, ways, path, .. } = arena;
+    graph.rebuild(rooms.len(), ways);
+    graph.measure_walk(entry, rooms, ways, |_| true);
+    path.clear();
+    path.extend(graph.way_back(exit, ways).map(|(way, _)| way as u16));
+    path.reverse();
+    for (room, &depth) in rooms.iter_mut().zip(&graph.distance) {
+        room.depth = depth;
+    }
+}
+
+/// Locks up to `wanted` ways of the path, each on its own stretch. The first way is left open, so that the climber sees
+/// more than the entry room before the first key is needed.
+fn lock_the_way(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
+    let doors = arena.path.len().saturating_sub(1);
+    let wanted = wanted.min(doors).min(MOST_LOCKS);
+    for stretch in 0..wanted {
+        let (from, to) = (1 + stretch * doors / wanted, 1 + (stretch + 1) * doors / wanted);
+        let way = usize::from(arena.path[from + rng.index(to - from)]);
+        lock(arena, way);
+    }
+}
+
+/// Gives a way the next lock, unless it has no place for a door.
+pub(crate) fn lock(arena: &mut Arena, way: usize) -> bool {
+    let Some(gate) = arena.ways[way].gate else { return false };
+    let id = arena.locks.len() as u8 + 1;
+    arena.ways[way].lock = id;
+    arena.terrain[gate as usize] = Terrain::LockedDoor;
+    arena.locks.push(Lock { id, at: arena.point(gate as usize) });
+    true
+}
+
+/// Turns up to `wanted` dead ends beside the path into rooms of that role, behind a lock or a secret door.
+fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: &mut Rng) {
+    if wanted == 0 {
+        return;
+    }
+    let Arena { graph, rooms, ways, shortlist, .. } = arena;
+    shortlist.clear();
+    shortlist.extend((0..rooms.len()).filter(|&room| rooms[room].role == RoomRole::Combat).filter_map(|room| {
+        let [link] = graph.links(room) else { return None };
+        let way = &ways[usize::from(link.way)];
+        // The gate stands at the way's first room; seen from there, what lies beyond it is hidden whole.
+        let shuttable = way.gate.is_some() && usize::from(way.to) == room && way.lock == 0 && !way.secret;
+        shuttable.then_some(room as u8)
+    }));
+    rng.shuffle(&mut arena.shortlist);
+    // Small rooms first: a great hall is missed when it is shut away.
+    let Arena { rooms, shortlist, .. } = arena;
+    shortlist.truncate(3 * wanted + 2);
+    shortlist.sort_by_key(|&room| rooms[usize::from(room)].area);
+    for i in 0..arena.shortlist.len().min(wanted) {
+        let room = usize::from(arena.shortlist[i]);
+        let way = usize::from(arena.graph.links(room)[0].way);
+        if role == RoomRole::Vault {
+            lock(arena, way);
+        } else if let Some(gate) = arena.ways[way].gate {
+            arena.ways[way].secret = true;
+            arena.terrain[gate as usize] = Terrain::SecretDoor;
+        }
+        arena.rooms[room].role = role;
+    }
+}
+
+/// Numbers the parts between locks, walking the tree from the entry.
+pub(crate) fn zone(arena: &mut Arena, entry: usize) {
+    let Arena { graph, rooms, ways, path, shortlist, .. } = arena;
+    let mut seen = [false; crate::arena::MAX_ROOMS];
+    shortlist.clear();
+    shortlist.push(entry as u8);
+    rooms[entry].zone = 0;
+    seen[entry] = true;
+    while let Some(room) = shortlist.pop() {
+        for link in graph.links(usize::from(room)) {
+            let there = usize::from(link.room);
+            if core::mem::replace(&mut seen[there], true) {
+                continue;
+            }
+            let way = &ways[usize::from(link.way)];
+            rooms[there].zone = match way {
+                _ if way.secret => SEALED,
+                _ if way.lock == 0 => rooms[usize::from(room)].zone,
+                _ if path.contains(&link.way) => way.lock,
+                _ => SEALED,
+            };
+            shortlist.push(link.room);
+        }
+    }
+}
+
+/// Puts the stairs where one sees them last: by a wall, far from the room's ways.
+pub(crate) fn put_stairs(arena: &mut Arena, rng: &mut Rng) {
+    let of = |role| arena.rooms.iter().position(|room| room.role == role).unwrap_or(0);
+    let (entry, exit) = (of(RoomRole::Entry), of(RoomRole::Exit));
+    arena.entry = spots::retired(arena, entry, rng);
+    arena.terrain[arena.entry] = Terrain::StairsUp;
+    arena.take(arena.entry);
+    arena.exit = spots::retired(arena, exit, rng);
+    arena.terrain[arena.exit] = Terrain::StairsDown;
+    arena.take(arena.exit);
+}
+
+/// Lays each lock's key in a room that is reached without it: for a lock on the way out, in the part just before it, so
+/// that keys are found in order.
+pub(crate) fn lay_keys(arena: &mut Arena, rng: &mut Rng) {
+    for i in 0..arena.locks.len() {
+        let id = arena.locks[i].id;
+        let on_the_way = arena.path.iter().any(|&way| arena.ways[usize::from(way)].lock == id);
+        let room = (0..arena.rooms.len())
+            .filter(|&room| {
+                let zone = arena.rooms[room].zone;
+                if on_the_way { zone + 1 == id } else { zone != SEALED }
+            })
+            .max_by_key(|&room| (key_room_worth(arena, room), rng.next()));
+        // The part before a lock holds at least the room whose way is locked.
+        let Some(room) = room else { continue };
+        let center = arena.rooms[room].center;
+        let at = if arena.is_taken(center) { spots::open(arena, room, rng) } else { Some(center) };
+        let Some(at) = at else { continue };
+        if arena.rooms[room].role == RoomRole::Combat {
+            arena.rooms[room].role = RoomRole::Key;
+        }
+        arena.take(at);
+        arena.items.push(Item { at: arena.point(at), archetype: "key", value: 0, opens_lock: id });
+    }
+}
+
+/// How well a room hides a key: best a dead end that serves nothing else, worst the entry.
+fn key_room_worth(arena: &Arena, room: usize) -> u32 {
+    let dead_end = arena.graph.links(room).len() == 1;
+    match arena.rooms[room].role {
+        RoomRole::Combat if dead_end => 3,
+        RoomRole::Combat => 2,
+        RoomRole::Entry => 0,
+        _ => 1,
+    }
+}

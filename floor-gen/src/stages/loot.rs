@@ -1,0 +1,58 @@
+//! Loot, worth more where getting it is riskier, and the hint that each secret room has somewhere.
+
+use crate::arena::Arena;
+use crate::curve;
+use crate::floor::{Item, RoomRole};
+use crate::rng::Rng;
+use crate::stages::spots;
+
+/// What lies in rooms of each worth.
+const PLAIN: [&str; 4] = ["gold", "potion", "bread", "scroll"];
+const FINE: [&str; 4] = ["gem", "ring", "elixir", "blade"];
+
+/// Fills the rooms that are worth a visit, then lays the hints.
+pub(crate) fn lay(arena: &mut Arena, number: u32, rng: &mut Rng) {
+    let deepest = arena.rooms.iter().map(|room| room.depth).max().unwrap_or(1).max(1);
+    let level = curve::level_of_floor(number);
+    for room in 0..arena.rooms.len() {
+        let progress = arena.rooms[room].depth * curve::WALK / deepest;
+        // How many, and their worth in tenths of what lies about.
+        let (count, worth) = match arena.rooms[room].role {
+            RoomRole::Vault => (3, 50),
+            RoomRole::Secret => (2, 40),
+            RoomRole::Treasure => (2, 20),
+            RoomRole::Shop => (3, 25),
+            RoomRole::Shrine => (1, 15),
+            RoomRole::Combat if rng.chance(300) => (1, 10),
+            _ => continue,
+        };
+        for _ in 0..count {
+            let archetype = if worth >= 40 || rng.chance(worth * 10) { rng.pick(&FINE) } else { rng.pick(&PLAIN) };
+            let value = (5 + level) * worth * (600 + progress + rng.below(400)) / 10_000;
+            drop_item(arena, room, archetype, value, rng);
+        }
+    }
+    for room in 0..arena.rooms.len() {
+        if arena.rooms[room].role == RoomRole::Secret {
+            hint(arena, rng);
+        }
+    }
+}
+
+/// Lays a map to a secret room where everybody comes.
+fn hint(arena: &mut Arena, rng: &mut Rng) {
+    for _ in 0..8 {
+        let room = rng.index(arena.rooms.len());
+        if !matches!(arena.rooms[room].role, RoomRole::Secret | RoomRole::Vault | RoomRole::Entry) {
+            drop_item(arena, room, "torn_map", 0, rng);
+            return;
+        }
+    }
+}
+
+fn drop_item(arena: &mut Arena, room: usize, archetype: &'static str, value: u32, rng: &mut Rng) {
+    if let Some(at) = spots::open(arena, room, rng) {
+        arena.take(at);
+        arena.items.push(Item { at: arena.point(at), archetype, value, opens_lock: 0 });
+    }
+}

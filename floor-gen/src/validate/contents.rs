@@ -1,0 +1,52 @@
+//! What a walker gets to, and what lies about.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::walker::Walker;
+use super::{Violation, index};
+use crate::floor::{Floor, Point, RoomRole};
+
+/// The exit, every key and every room but the secret ones without searching; the secret ones by searching alone.
+pub(super) fn check_reach(floor: &Floor, explorer: &Walker, searcher: &Walker, found: &mut Vec<Violation>) {
+    if !explorer.reaches(floor.exit) {
+        found.push(Violation::ExitOutOfReach);
+    }
+    for key in floor.items.iter().filter(|item| item.opens_lock != 0) {
+        // Somebody who leaves the lock shut must still find its key.
+        if !Walker::explore(floor, false, Some(key.opens_lock)).reaches(key.at) {
+            found.push(Violation::KeyOutOfReach(key.opens_lock));
+        }
+    }
+    for (place, room) in floor.rooms.iter().enumerate() {
+        let walker = if room.role == RoomRole::Secret { searcher } else { explorer };
+        if !walker.reaches(room.center) {
+            found.push(Violation::RoomOutOfReach(place, room.role));
+        }
+    }
+    let width = usize::from(floor.spec.width());
+    for (i, &mark) in floor.region.iter().enumerate() {
+        let secret = mark != 0 && floor.rooms[usize::from(mark) - 1].role == RoomRole::Secret;
+        let at = Point { x: (i % width) as u16, y: (i / width) as u16 };
+        if secret && explorer.reaches(at) {
+            found.push(Violation::SecretInTheOpen(at));
+        }
+    }
+}
+
+/// Every spawn, item and trap to be stood on, no two on one cell.
+pub(super) fn check_things(floor: &Floor, searcher: &Walker, found: &mut Vec<Violation>) {
+    let spawns = floor.spawns.iter().map(|spawn| ("spawn", spawn.at));
+    let items = floor.items.iter().map(|item| ("item", item.at));
+    let traps = floor.traps.iter().map(|trap| ("trap", trap.at));
+    let mut used = vec![false; floor.terrain.len()];
+    for (what, at) in spawns.chain(items).chain(traps) {
+        let i = index(floor, at);
+        if !floor.terrain[i].passable() || !searcher.reaches(at) {
+            found.push(Violation::ThingOutOfReach(what, at));
+        }
+        if core::mem::replace(&mut used[i], true) {
+            found.push(Violation::ThingsCollide(at));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The floor's measures, counted again.
+
+use alloc::vec::Vec;
+
+use super::walker::{Walker, steps_from};
+use super::{Violation, index};
+use crate::floor::Floor;
+
+pub(super) fn check(floor: &Floor, found: &mut Vec<Violation>) {
+    let mut compare = |name, told, counted| {
+        if told != counted {
+            found.push(Violation::Measure { name, told, counted });
+        }
+    };
+    let passable = floor.terrain.iter().filter(|cell| cell.passable()).count();
+    compare("passable_cells", floor.metrics.passable_cells, passable as u32);
+    compare("loops", floor.metrics.loops, loops(floor));
+    // A floor whose exit is out of reach has no path to count; that is a violation of its own.
+    if let Some(steps) = critical_path(floor) {
+        compare("critical_path", floor.metrics.critical_path, steps);
+    }
+}
+
+/// Connections - rooms + connected pieces.
+fn loops(floor: &Floor) -> u32 {
+    let mut piece: Vec<usize> = (0..floor.rooms.len()).collect();
+    for way in &floor.connections {
+        let (a, b) = (piece[usize::from(way.from_room)], piece[usize::from(way.to_room)]);
+        for mark in &mut piece {
+            if *mark == a {
+                *mark = b;
+            }
+        }
+    }
+    piece.sort_unstable();
+    piece.dedup();
+    (floor.connections.len() + piece.len()).saturating_sub(floor.rooms.len()) as u32
+}
+
+/// Steps along the entry, the keys that the way out needs in lock order, and the exit. A lock is needed when somebody
+/// who leaves it shut never gets out.
+fn critical_path(floor: &Floor) -> Option<u32> {
+    let mut locks: Vec<u8> = floor.locks.iter().map(|lock| lock.id).collect();
+    locks.sort_unstable();
+    locks.retain(|&lock| !Walker::explore(floor, false, Some(lock)).reaches(floor.exit));
+    let mut held: Vec<u8> = Vec::new();
+    let (mut here, mut total) = (floor.entry, 0);
+    for lock in locks {
+        for key in floor.items.iter().filter(|item| item.opens_lock == lock) {
+            let steps = steps_from(floor, here, false, |place| held.contains(&floor.locks[place].id));
+            total += steps[index(floor, key.at)]?;
+            here = key.at;
+        }
+        held.push(lock);
+    }
+    let steps = steps_from(floor, here, false, |place| held.contains(&floor.locks[place].id));
+    Some(total + steps[index(floor, floor.exit)]?)
+}

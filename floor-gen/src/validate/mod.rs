@@ -1,0 +1,46 @@
+//! Proves a finished floor: every rule that makes a floor valid, checked from its data alone. Shares no code with the
+//! stages that build floors, so that one mistake cannot hide in both.
+
+mod contents;
+mod measures;
+mod plan;
+mod violation;
+mod walker;
+
+use alloc::vec::Vec;
+
+pub use violation::Violation;
+
+use crate::floor::{Floor, Point, Terrain};
+use walker::Walker;
+
+/// Checks the floor against the whole rule.
+///
+/// # Errors
+/// Everything that is wrong with it, in the order of the checks. A floor whose grids have the wrong size, or whose
+/// parts lie outside it, is checked no further.
+pub fn validate(floor: &Floor) -> Result<(), Vec<Violation>> {
+    let mut found = Vec::new();
+    plan::check_frame(floor, &mut found);
+    if !found.is_empty() {
+        return Err(found);
+    }
+    plan::check_rooms(floor, &mut found);
+    plan::check_locks(floor, &mut found);
+    let explorer = Walker::explore(floor, false, None);
+    let searcher = Walker::explore(floor, true, None);
+    contents::check_reach(floor, &explorer, &searcher, &mut found);
+    contents::check_things(floor, &searcher, &mut found);
+    measures::check(floor, &mut found);
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
+/// What lies at a point inside the floor.
+fn terrain_at(floor: &Floor, at: Point) -> Terrain {
+    floor.terrain[index(floor, at)]
+}
+
+/// A point's place in the grids.
+fn index(floor: &Floor, at: Point) -> usize {
+    usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x)
+}

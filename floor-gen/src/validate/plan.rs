@@ -1,0 +1,104 @@
+//! What needs no walking: the frame, the rooms' boxes, the locks' books.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Violation, terrain_at};
+use crate::floor::{Floor, Point, Terrain};
+
+/// Grids of the right size, everything inside, a closed border and one of each stairs. What follows relies on it.
+pub(super) fn check_frame(floor: &Floor, found: &mut Vec<Violation>) {
+    let (width, height) = (floor.spec.width(), floor.spec.height());
+    for (grid, cells) in [("terrain", floor.terrain.len()), ("region", floor.region.len())] {
+        if cells != floor.spec.cells() {
+            found.push(Violation::GridSize { grid, cells });
+        }
+    }
+    let things = floor.spawns.iter().map(|spawn| ("spawn", spawn.at));
+    let things = things.chain(floor.items.iter().map(|item| ("item", item.at)));
+    let things = things.chain(floor.traps.iter().map(|trap| ("trap", trap.at)));
+    let things = things.chain(floor.locks.iter().map(|lock| ("lock", lock.at)));
+    let things = things
+        .chain(floor.rooms.iter().flat_map(|room| [("room", room.min), ("room", room.max), ("room", room.center)]));
+    for (what, at) in things.chain([("entry", floor.entry), ("exit", floor.exit)]) {
+        if at.x >= width || at.y >= height {
+            found.push(Violation::Outside(what, at));
+        }
+    }
+    let named = floor.connections.iter().flat_map(|way| [way.from_room, way.to_room]).map(usize::from);
+    let marked = floor.region.iter().filter_map(|&mark| usize::from(mark).checked_sub(1));
+    found.extend(named.chain(marked).filter(|&room| room >= floor.rooms.len()).map(Violation::NoSuchRoom));
+    if !found.is_empty() {
+        return;
+    }
+    for (at, cell) in cells(floor) {
+        let on_border = at.x == 0 || at.y == 0 || at.x == width - 1 || at.y == height - 1;
+        if on_border && cell != Terrain::Wall {
+            found.push(Violation::OpenBorder(at));
+        }
+    }
+    for (kind, at) in [(Terrain::StairsUp, floor.entry), (Terrain::StairsDown, floor.exit)] {
+        let count = floor.terrain.iter().filter(|&&cell| cell == kind).count();
+        if count != 1 || terrain_at(floor, at) != kind {
+            found.push(Violation::Stairs { kind, count });
+        }
+    }
+}
+
+/// Ids without gaps, boxes that bound the rooms' own cells, centers to stand on.
+pub(super) fn check_rooms(floor: &Floor, found: &mut Vec<Violation>) {
+    let mut boxes: Vec<Option<(Point, Point)>> = vec![None; floor.rooms.len()];
+    for ((at, cell), &mark) in cells(floor).zip(&floor.region) {
+        let Some(room) = usize::from(mark).checked_sub(1) else { continue };
+        if matches!(cell, Terrain::Wall | Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor) {
+            found.push(Violation::RoomCell(at));
+        }
+        let (min, max) = boxes[room].get_or_insert((at, at));
+        (min.x, min.y) = (min.x.min(at.x), min.y.min(at.y));
+        (max.x, max.y) = (max.x.max(at.x), max.y.max(at.y));
+    }
+    for (place, (room, around)) in floor.rooms.iter().zip(boxes).enumerate() {
+        if usize::from(room.id) != place {
+            found.push(Violation::RoomId(place));
+        }
+        if around != Some((room.min, room.max)) {
+            found.push(Violation::RoomBox(place));
+        }
+        let center = usize::from(room.center.y) * usize::from(floor.spec.width()) + usize::from(room.center.x);
+        if usize::from(floor.region[center]) != place + 1 || !floor.terrain[center].passable() {
+            found.push(Violation::RoomCenter(place));
+        }
+    }
+}
+
+/// Locks from 1, each once, one door each; every locked door, lock and key has its counterpart.
+pub(super) fn check_locks(floor: &Floor, found: &mut Vec<Violation>) {
+    let exists = |id: u8| floor.locks.iter().any(|lock| lock.id == id);
+    let mut ids: Vec<u8> = floor.locks.iter().map(|lock| lock.id).collect();
+    ids.sort_unstable();
+    found.extend(ids.iter().zip(1..).filter(|&(&id, want)| id != want).map(|(&id, _)| Violation::LockId(id)));
+    for lock in &floor.locks {
+        let sharing = floor.locks.iter().filter(|other| other.at == lock.at).count();
+        if sharing != 1 || terrain_at(floor, lock.at) != Terrain::LockedDoor {
+            found.push(Violation::LockCell(lock.at));
+        }
+        if !floor.items.iter().any(|item| item.opens_lock == lock.id) {
+            found.push(Violation::LockWithoutKey(lock.id));
+        }
+    }
+    let locked = cells(floor).filter(|&(_, cell)| cell == Terrain::LockedDoor);
+    let loose = locked.filter(|&(at, _)| !floor.locks.iter().any(|lock| lock.at == at));
+    found.extend(loose.map(|(at, _)| Violation::DoorWithoutLock(at)));
+    let named = floor.items.iter().map(|item| item.opens_lock).chain(floor.connections.iter().map(|way| way.lock_id));
+    found.extend(named.filter(|&id| id != 0 && !exists(id)).map(Violation::NoSuchLock));
+}
+
+/// Every cell and where it lies.
+fn cells(floor: &Floor) -> impl Iterator<Item = (Point, Terrain)> + '_ {
+    let width = usize::from(floor.spec.width());
+    floor
+        .terrain
+        .iter()
+        .enumerate()
+        .map(move |(i, &cell)| (Point { x: (i % width) as u16, y: (i / width) as u16 }, cell))
+}

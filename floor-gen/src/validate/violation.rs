@@ -1,0 +1,109 @@
+//! What can be wrong with a floor.
+
+use core::fmt;
+
+use crate::floor::{Point, RoomRole, Terrain};
+
+/// One broken rule, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Violation {
+    /// A grid does not hold width * height cells.
+    GridSize {
+        /// Which grid.
+        grid: &'static str,
+        /// Cells that it holds.
+        cells: usize,
+    },
+    /// Something lies outside the floor.
+    Outside(&'static str, Point),
+    /// A connection or a cell names a room that is not there.
+    NoSuchRoom(usize),
+    /// A border cell is not wall.
+    OpenBorder(Point),
+    /// The stairs are not where the floor says, or not once.
+    Stairs {
+        /// Which stairs.
+        kind: Terrain,
+        /// How many such cells there are.
+        count: usize,
+    },
+    /// A room's id is not its place in the list.
+    RoomId(usize),
+    /// A room's box is not the one around its cells, or it has none.
+    RoomBox(usize),
+    /// A room's center is not a passable cell of it.
+    RoomCenter(usize),
+    /// A wall or a door is marked as a room's cell.
+    RoomCell(Point),
+    /// Lock ids are not 1, 2, 3 and so on, each once.
+    LockId(u8),
+    /// A lock's cell is no locked door, or another lock's too.
+    LockCell(Point),
+    /// A locked door without a lock.
+    DoorWithoutLock(Point),
+    /// A lock without a key.
+    LockWithoutKey(u8),
+    /// A key, or a connection, of a lock that is not there.
+    NoSuchLock(u8),
+    /// The exit cannot be walked to without searching.
+    ExitOutOfReach,
+    /// A key that cannot be picked up before its lock is opened.
+    KeyOutOfReach(u8),
+    /// A room whose center cannot be reached, by a walker or, for a secret room, by a searcher.
+    RoomOutOfReach(usize, RoomRole),
+    /// A secret room's cell that is reached without searching.
+    SecretInTheOpen(Point),
+    /// A spawn, item or trap on a cell that a searcher with all keys cannot stand on.
+    ThingOutOfReach(&'static str, Point),
+    /// Two things on one cell.
+    ThingsCollide(Point),
+    /// A measure that differs from the floor's.
+    Measure {
+        /// Which measure.
+        name: &'static str,
+        /// What the floor says.
+        told: u32,
+        /// What a walk over it says.
+        counted: u32,
+    },
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GridSize { grid, cells } => write!(f, "the {grid} grid holds {cells} cells"),
+            Self::Outside(what, at) => write!(f, "{what} at {} lies outside the floor", Cell(*at)),
+            Self::NoSuchRoom(room) => write!(f, "room {room} is named but not there"),
+            Self::OpenBorder(at) => write!(f, "the border is open at {}", Cell(*at)),
+            Self::Stairs { kind, count } => write!(f, "{count} cells of {kind:?}, or not where the floor says"),
+            Self::RoomId(room) => write!(f, "room {room} does not carry its place as its id"),
+            Self::RoomBox(room) => write!(f, "the box of room {room} is not the one around its cells"),
+            Self::RoomCenter(room) => write!(f, "the center of room {room} is not a passable cell of it"),
+            Self::RoomCell(at) => write!(f, "the wall or door at {} is marked as a room's cell", Cell(*at)),
+            Self::LockId(id) => write!(f, "lock id {id} is out of order"),
+            Self::LockCell(at) => write!(f, "the lock at {} closes no door of its own", Cell(*at)),
+            Self::DoorWithoutLock(at) => write!(f, "the locked door at {} has no lock", Cell(*at)),
+            Self::LockWithoutKey(id) => write!(f, "lock {id} has no key"),
+            Self::NoSuchLock(id) => write!(f, "lock {id} is named but not there"),
+            Self::ExitOutOfReach => write!(f, "the exit is out of reach"),
+            Self::KeyOutOfReach(id) => write!(f, "a key of lock {id} is out of reach before the lock is opened"),
+            Self::RoomOutOfReach(room, role) => write!(f, "the center of room {room} ({role:?}) is out of reach"),
+            Self::SecretInTheOpen(at) => write!(f, "the secret cell at {} is reached without searching", Cell(*at)),
+            Self::ThingOutOfReach(what, at) => write!(f, "the {what} at {} is out of reach", Cell(*at)),
+            Self::ThingsCollide(at) => write!(f, "two things lie at {}", Cell(*at)),
+            Self::Measure { name, told, counted } => write!(f, "{name} is {counted}, not {told}"),
+        }
+    }
+}
+
+impl core::error::Error for Violation {}
+
+/// A point as people write it.
+struct Cell(Point);
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.0.x, self.0.y)
+    }
+}
