@@ -157,7 +157,7 @@ pub(crate) fn lay_keys(arena: &mut Arena, rng: &mut Rng) {
         let room = (0..arena.rooms.len())
             .filter(|&room| {
                 let zone = arena.rooms[room].zone;
-                if on_the_way { zone + 1 == id } else { zone != SEALED }
+                if on_the_way { zone.checked_add(1) == Some(id) } else { zone != SEALED }
             })
             .max_by_key(|&room| (key_room_worth(arena, room), rng.next()));
         // The part before a lock holds at least the room whose way is locked.
