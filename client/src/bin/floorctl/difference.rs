@@ -60,3 +60,42 @@ fn unequal<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
 fn debug(value: &impl std::fmt::Debug) -> String {
     format!("{value:?}")
 }
+
+#[cfg(test)]
+mod tests {
+    use floor_proto::{grid, hash};
+
+    use super::*;
+    use crate::fixture;
+
+    /// What is said when the second of two floors was altered.
+    fn said(alter: impl FnOnce(&mut v1::Floor)) -> Option<String> {
+        let mut altered = fixture::message();
+        alter(&mut altered);
+        altered.content_hash = hash::content_hash(&altered);
+        let altered = fixture::encoded(&altered).decode().unwrap();
+        between(("one", &fixture::floor()), ("two", &altered))
+    }
+
+    #[test]
+    fn equal_floors_do_not_differ() {
+        assert_eq!(said(|_| {}), None);
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let cell = said(|floor| {
+            let mut cells = grid::decode(floor.terrain.as_ref().unwrap()).unwrap();
+            cells[2 * 30 + 6] = floor_client::Terrain::Wall as u8;
+            floor.terrain = Some(grid::encode(30, 16, &cells));
+            floor.spawns.clear();
+        });
+        assert_eq!(cell.unwrap(), "terrain at (6, 2): door in one, wall in two");
+        let shorter = said(|floor| floor.locks.clear()).unwrap();
+        assert!(shorter.starts_with("locks[0]: Lock {") && shorter.ends_with("in one, nothing in two"), "{shorter}");
+        let version = said(|floor| floor.generator_version = 2).unwrap();
+        assert_eq!(version, "generator version: 1 in one, 2 in two");
+        let metrics = said(|floor| floor.metrics = None).unwrap();
+        assert!(metrics.starts_with("metrics: Some("), "{metrics}");
+    }
+}

@@ -38,7 +38,8 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 
 fn details(refusal: &Refusal) -> String {
     let mut text = String::new();
-    for violation in &refusal.violations {
+    // The message often names the one field that is wrong; it need not be said twice.
+    for violation in refusal.violations.iter().filter(|violation| !refusal.message.contains(&violation.description)) {
         text += &format!("  {}: {}\n", violation.field, violation.description);
     }
     if let Some(wait) = refusal.retry_after {

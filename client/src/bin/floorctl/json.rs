@@ -9,10 +9,7 @@ use floor_client::{
     Floor, Served,
     v1::{self, Grid, GridEncoding, Point},
 };
-use serde::{
-    Serialize, Serializer,
-    ser::{SerializeMap as _, SerializeSeq as _},
-};
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{names, picture::glyph};
 
@@ -66,8 +63,8 @@ impl<'a> FloorJson<'a> {
                 terrain: wire.terrain.as_ref().map(GridJson::new),
                 region: wire.region.as_ref().map(GridJson::new),
             },
-            entry: PointJson(floor.entry()),
-            exit: PointJson(floor.exit()),
+            entry: PointJson::new(floor.entry()),
+            exit: PointJson::new(floor.exit()),
             rooms: wire.rooms.iter().map(RoomJson::new).collect(),
             connections: wire.connections.iter().map(ConnectionJson::new).collect(),
             spawns: wire.spawns.iter().map(|s| SpawnJson::new(s.at, &s.archetype, s.level)).collect(),
@@ -121,22 +118,22 @@ impl GridJson {
     }
 }
 
-/// `[x, y]`.
-#[derive(Debug, Clone, Copy)]
-struct PointJson(Point);
+/// A cell: x to the right, y down, from 0.
+#[derive(Debug, Serialize)]
+struct PointJson {
+    x: u32,
+    y: u32,
+}
 
-impl Serialize for PointJson {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut pair = serializer.serialize_seq(Some(2))?;
-        pair.serialize_element(&self.0.x)?;
-        pair.serialize_element(&self.0.y)?;
-        pair.end()
+impl PointJson {
+    const fn new(at: Point) -> Self {
+        Self { x: at.x, y: at.y }
     }
 }
 
 /// A checked floor has all its points.
 fn point(at: Option<Point>) -> PointJson {
-    PointJson(at.unwrap_or_default())
+    PointJson::new(at.unwrap_or_default())
 }
 
 #[derive(Debug, Serialize)]
@@ -268,4 +265,18 @@ struct StepJson<'a> {
     tier: &'a str,
     outcome: Option<&'a str>,
     cost_us: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixture, layout};
+
+    #[test]
+    fn the_shape_that_scripts_rely_on() {
+        let floor = fixture::floor();
+        let mut out = Vec::new();
+        layout::write(&mut out, &FloorJson::new(&floor, Some(&Served::default()))).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
 }

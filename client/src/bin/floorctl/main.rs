@@ -4,6 +4,8 @@ mod cli;
 mod cmd;
 mod difference;
 mod failure;
+#[cfg(test)]
+mod fixture;
 mod json;
 mod layout;
 mod names;

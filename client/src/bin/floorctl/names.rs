@@ -16,8 +16,11 @@ pub(crate) fn kind_of(spec: &FloorSpec) -> String {
 }
 
 pub(crate) fn role_of(room: &Room) -> String {
-    RoomRole::try_from(room.role)
-        .map_or_else(|_| format!("role {}", room.role), |role| plain(role.as_str_name(), "ROOM_ROLE_"))
+    RoomRole::try_from(room.role).map_or_else(|_| format!("role {}", room.role), role)
+}
+
+pub(crate) fn role(role: RoomRole) -> String {
+    plain(role.as_str_name(), "ROOM_ROLE_")
 }
 
 pub(crate) fn terrain(terrain: Terrain) -> String {

@@ -19,7 +19,7 @@ const AFTER_HELP: &str = r##"The JSON:
   terrain            rows from north to south, a character a cell
   region             rows, two hexadecimal digits a cell: room id + 1, 00 = no room
   grids              how terrain and region travelled: encoding, bits, palette, data_bytes
-  entry, exit        cells as [x, y], x to the right, y down, from 0
+  entry, exit        cells: x to the right, y down, from 0
   rooms              id, role, min, max, center
   connections        from_room, to_room, lock_id (0 = open), secret
   spawns, traps      at, archetype, level

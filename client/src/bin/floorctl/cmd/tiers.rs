@@ -85,7 +85,7 @@ impl TierJson {
 fn table(tiers: &[TierJson]) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY).set_header([
-        "tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "a hit", "a miss", "verdict",
+        "tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "per hit", "per miss", "verdict",
     ]);
     for tier in tiers {
         table.add_row([
@@ -110,5 +110,9 @@ fn table(tiers: &[TierJson]) -> Table {
 
 /// A cost that was never measured is 0.
 fn cost(micros: f64) -> String {
-    if micros > 0.0 { format!("{micros:.1} us") } else { "-".to_owned() }
+    match micros {
+        0.0 => "-".to_owned(),
+        under if under < 1.0 => format!("{:.0} ns", under * 1000.0),
+        _ => format!("{micros:.1} us"),
+    }
 }

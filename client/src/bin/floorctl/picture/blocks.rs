@@ -57,3 +57,31 @@ fn ground(mark: Mark) -> RgbColor {
         other => colour::mark(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn drawn(columns: u32) -> String {
+        let floor = fixture::floor();
+        let mut out = Vec::new();
+        draw(&mut out, &Scene::new(&floor), columns, Depth::Ansi256).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_floor_in_blocks() {
+        insta::assert_snapshot!(drawn(80).replace('\u{1b}', "ESC"));
+    }
+
+    #[test]
+    fn a_wide_floor_is_drawn_smaller() {
+        // 30x16 cells: at 30 columns or more a column a cell, below that a cell of every two or three.
+        for (columns, width, lines) in [(80, 30, 8), (30, 30, 8), (29, 15, 4), (10, 10, 3), (0, 1, 1)] {
+            let drawn = anstream::adapter::strip_str(&drawn(columns)).to_string();
+            assert_eq!(drawn.lines().count(), lines, "{columns} columns");
+            assert!(drawn.lines().all(|line| line.chars().count() == width), "{columns} columns");
+        }
+    }
+}

@@ -6,10 +6,13 @@ use std::{
 };
 
 use anstyle::Reset;
-use floor_client::{Terrain, v1::Point};
+use floor_client::{
+    RoomRole, Terrain,
+    v1::{Point, Room},
+};
 
 use super::{
-    colour::Depth,
+    colour::{self, Depth},
     glyph,
     scene::{Mark, Scene, Thing},
     text,
@@ -27,6 +30,8 @@ pub(crate) struct Legend {
     pub(crate) identity: String,
     /// Marks that occur and what they are.
     pub(crate) marks: Vec<(Mark, String)>,
+    /// Roles of rooms that occur and have a tint, for pictures that show it.
+    pub(crate) tints: Vec<(RoomRole, String)>,
 }
 
 impl Legend {
@@ -43,9 +48,9 @@ impl Legend {
         );
         let metrics = wire.metrics.unwrap_or_default();
         let facts = format!(
-            "{} rooms, {} loops, {} steps to the exit, difficulty {}.{:03}",
-            floor.rooms().len(),
-            metrics.loops,
+            "{}, {}, {} steps to the exit, difficulty {}.{:03}",
+            several(floor.rooms().len(), "room"),
+            several(metrics.loops as usize, "loop"),
             metrics.critical_path,
             metrics.difficulty / 1000,
             metrics.difficulty % 1000,
@@ -61,7 +66,7 @@ impl Legend {
         marks.extend(monsters(scene));
         marks.extend(items(scene));
         marks.extend(traps(scene));
-        Self { title, facts, identity, marks }
+        Self { title, facts, identity, marks, tints: tints(scene) }
     }
 
     /// Writes the legend under a picture in characters.
@@ -72,17 +77,19 @@ impl Legend {
         let columns = if widest <= 36 { 2 } else { 1 };
         let rows = self.marks.len().div_ceil(columns);
         for row in 0..rows {
+            let mut line = Vec::new();
             for (mark, name) in self.marks.iter().skip(row).step_by(rows) {
-                let glyph = glyph::mark(*mark);
-                match depth {
-                    None => write!(out, "  {glyph} {name:widest$}")?,
-                    Some(depth) => {
-                        let style = text::style(*mark, depth).render();
-                        write!(out, "  {style}{glyph}{} {name:widest$}", Reset.render())?;
-                    }
-                }
+                let (style, reset) = depth.map(|depth| (text::style(*mark, depth).render(), Reset.render())).unzip();
+                let (style, reset) = (style.map(|s| s.to_string()), reset.map(|r| r.to_string()));
+                write!(
+                    line,
+                    "  {}{}{} {name:widest$}",
+                    style.unwrap_or_default(),
+                    glyph::mark(*mark),
+                    reset.unwrap_or_default()
+                )?;
             }
-            writeln!(out)?;
+            writeln!(out, "{}", String::from_utf8_lossy(&line).trim_end())?;
         }
         Ok(())
     }
@@ -101,7 +108,7 @@ fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let key = |item: &floor_client::v1::Item| {
         (
             Mark::Thing(Thing::Key(item.opens_lock)),
-            format!("{} of lock {} at {}", item.archetype, item.opens_lock, place(item.at)),
+            format!("{} {} at {}", item.archetype, item.opens_lock, place(item.at)),
         )
     };
     let keys = wire.items.iter().filter(|item| item.opens_lock != 0);
@@ -122,30 +129,40 @@ fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     packs.into_iter().map(entry).collect()
 }
 
-fn items(scene: &Scene<'_>) -> Option<(Mark, String)> {
+fn items(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let loot = scene.floor.wire().items.iter().filter(|item| item.opens_lock == 0);
-    counted(loot.map(|item| item.archetype.as_str())).map(|text| (Mark::Thing(Thing::Loot), text))
+    counted(Mark::Thing(Thing::Loot), loot.map(|item| item.archetype.as_str()))
 }
 
-fn traps(scene: &Scene<'_>) -> Option<(Mark, String)> {
+fn traps(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let traps = scene.floor.wire().traps.iter();
-    counted(traps.map(|trap| trap.archetype.as_str())).map(|text| (Mark::Thing(Thing::Trap), text))
+    counted(Mark::Thing(Thing::Trap), traps.map(|trap| trap.archetype.as_str()))
 }
 
-/// `3 dart, 1 pit`, or nothing.
-fn counted<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+/// A line for each archetype, with how many there are.
+fn counted<'a>(mark: Mark, names: impl Iterator<Item = &'a str>) -> Vec<(Mark, String)> {
     let mut counts = BTreeMap::<&str, usize>::new();
     for name in names {
         *counts.entry(name).or_default() += 1;
     }
-    let parts = counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    counts.iter().map(|(name, count)| (mark, format!("{count} {name}"))).collect()
+}
+
+fn tints(scene: &Scene<'_>) -> Vec<(RoomRole, String)> {
+    let roles = scene.floor.rooms().iter().map(Room::role).collect::<BTreeSet<_>>();
+    let tinted = roles.into_iter().filter(|role| colour::tint(*role).is_some());
+    tinted.map(|role| (role, format!("{} room", names::role(role)))).collect()
+}
+
+/// `1 room`, `2 rooms`.
+fn several(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn range(levels: &[u32]) -> String {
     let least = levels.iter().min().copied().unwrap_or(0);
     let greatest = levels.iter().max().copied().unwrap_or(0);
-    if least == greatest { format!("level {least}") } else { format!("levels {least} to {greatest}") }
+    if least == greatest { format!("level {least}") } else { format!("level {least}-{greatest}") }
 }
 
 fn place(at: Option<Point>) -> String {

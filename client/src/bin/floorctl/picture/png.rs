@@ -54,14 +54,16 @@ impl Sheet {
             return Self { width, height, side, letter: 0.0, left: 0.0, columns: 0, rows: 0, column: 0.0 };
         };
         let (floor_width, floor_height) = (width as f32, height as f32);
-        let mark = legend.marks.iter().map(|(_, name)| name.len()).max().unwrap_or(0) as f32 + 4.0;
+        let names = legend.marks.iter().map(|(_, name)| name).chain(legend.tints.iter().map(|(_, name)| name));
+        let (count, longest) = names.fold((0usize, 0), |(n, longest), name| (n + 1, longest.max(name.len())));
+        let mark = longest as f32 + 4.0;
         let lines = [&legend.title, &legend.facts, &legend.identity].map(|line| line.len() as f32);
         let widest = lines.into_iter().fold(mark, f32::max) + 2.0 * MARGIN;
         // Letters twice as large read better, if they fit under the floor.
         let letter = if widest * LETTER * 2.0 <= floor_width { LETTER * 2.0 } else { LETTER };
         let width = floor_width.max(widest * letter);
         let columns = ((width / letter - 2.0 * MARGIN) / mark).floor().max(1.0) as usize;
-        let rows = legend.marks.len().div_ceil(columns);
+        let rows = count.div_ceil(columns);
         let text = 2.0f32.mul_add(MARGIN, LINE * (4.0 + rows as f32)) * letter;
         Self {
             width: width.ceil() as u32,
@@ -100,18 +102,81 @@ impl Sheet {
             top += LINE * self.letter;
         }
         top += LINE * self.letter;
-        for (i, (mark, name)) in legend.marks.iter().enumerate().take(self.columns * self.rows) {
-            let (column, row) = ((i / self.rows) as f32, (i % self.rows) as f32);
-            let x = column.mul_add(self.column * self.letter, left);
-            let y = row.mul_add(LINE * self.letter, top);
-            // A sample is half as large again as a letter, centred on the line.
-            let sample = Square { left: x, top: y - self.letter * 0.25, side: self.letter * 1.5 };
-            sprites::sample(canvas, sample, *mark);
+        let mut places =
+            (0..self.columns).flat_map(|column| (0..self.rows).map(move |row| (column, row))).map(|place| {
+                let (column, row) = (place.0 as f32, place.1 as f32);
+                (column.mul_add(self.column * self.letter, left), row.mul_add(LINE * self.letter, top))
+            });
+        // A sample is half as large again as a letter, centred on the line.
+        let sample = |(x, y)| Square { left: x, top: y - self.letter * 0.25, side: self.letter * 1.5 };
+        let name = |canvas: &mut Canvas, (x, y), name: &str| {
             canvas.text(x + self.letter * 2.0, y, size, name, colour::TEXT);
+        };
+        for ((mark, text), place) in legend.marks.iter().zip(&mut places) {
+            sprites::sample(canvas, sample(place), *mark);
+            name(canvas, place, text);
+        }
+        for ((role, text), place) in legend.tints.iter().zip(places) {
+            sprites::tinted(canvas, sample(place), *role);
+            name(canvas, place, text);
         }
     }
 
     fn square(&self, x: u32, y: u32) -> Square {
         Square { left: self.left + (x * self.side) as f32, top: (y * self.side) as f32, side: self.side as f32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixture, picture::colour};
+
+    fn drawn(legend: bool, side: u32) -> (png::OutputInfo, Vec<u8>) {
+        let floor = fixture::floor();
+        let scene = Scene::new(&floor);
+        let legend = legend.then(|| Legend::new(&scene));
+        let mut file = Vec::new();
+        draw(&mut file, &scene, legend.as_ref(), side).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        (reader.next_frame(&mut pixels).unwrap(), pixels)
+    }
+
+    /// The colour in the middle of a cell.
+    fn middle(info: &png::OutputInfo, pixels: &[u8], side: u32, x: u32, y: u32) -> [u8; 3] {
+        let at = ((y * side + side / 2) * info.width + x * side + side / 2) as usize * 3;
+        [pixels[at], pixels[at + 1], pixels[at + 2]]
+    }
+
+    #[test]
+    fn things_show_their_colours_where_they_stand() {
+        let side = 20;
+        let (info, pixels) = drawn(false, side);
+        assert_eq!((info.width, info.height), (30 * side, 16 * side));
+        let rgb = |colour: anstyle::RgbColor| [colour.0, colour.1, colour.2];
+        let thing = |thing| rgb(colour::thing(thing));
+        use crate::picture::scene::Thing;
+        assert_eq!(middle(&info, &pixels, side, 21, 11), thing(Thing::Loot), "the gem");
+        assert_eq!(middle(&info, &pixels, side, 1, 1), rgb(colour::of(floor_client::Terrain::StairsUp)), "the entry");
+        assert_eq!(middle(&info, &pixels, side, 10, 6), rgb(colour::ROCK), "between the rooms");
+        assert_eq!(middle(&info, &pixels, side, 6, 2), rgb(colour::of(floor_client::Terrain::Door)), "a door");
+    }
+
+    #[test]
+    fn a_legend_makes_room_for_itself() {
+        let (bare, _) = drawn(false, 4);
+        let (with, pixels) = drawn(true, 4);
+        assert!(with.width > bare.width && with.height > bare.height, "{}x{}", with.width, with.height);
+        let below = &pixels[(bare.height * with.width * 3) as usize..];
+        let text = [colour::TEXT.0, colour::TEXT.1, colour::TEXT.2];
+        assert!(below.chunks(3).any(|pixel| pixel == text), "no text below the floor");
+    }
+
+    #[test]
+    fn a_picture_beyond_memory_is_refused() {
+        let floor = fixture::floor();
+        let error = draw(std::io::sink(), &Scene::new(&floor), None, 100_000_000).unwrap_err();
+        assert!(error.to_string().contains("lower --scale"), "{error}");
     }
 }

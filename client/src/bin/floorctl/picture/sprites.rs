@@ -1,7 +1,7 @@
 //! How each cell is painted: ground with light and shadow, then what stands on it.
 
 use anstyle::RgbColor;
-use floor_client::Terrain;
+use floor_client::{RoomRole, Terrain};
 
 use super::{
     canvas::{Canvas, LETTER},
@@ -13,6 +13,8 @@ const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
 const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
 /// Letters are legible on cells of this many pixels or more.
 const LETTERED: f32 = 10.0;
+/// How much of a room's tint its ground takes, of 256: enough to tell, not enough to hide what lies on it.
+const TINT: u16 = 58;
 
 /// A cell's square on the canvas.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +72,8 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
 /// Paints what stands on a cell. After all ground, so that a glow may reach over its neighbours.
 pub(crate) fn standing(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     if let Some(terrain @ (Terrain::StairsUp | Terrain::StairsDown)) = scene.floor.terrain_at(x, y) {
+        let (x, y) = square.at(0.5, 0.5);
+        canvas.disc(x, y, 1.05 * square.side, colour::of(terrain), 0.25);
         stairs(canvas, square, terrain);
     }
     if let Some(it) = scene.thing(x, y) {
@@ -108,13 +112,20 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
     }
 }
 
+/// Paints the ground of a room by itself, for the legend.
+pub(crate) fn tinted(canvas: &mut Canvas, square: Square, role: RoomRole) {
+    let stone = colour::of(Terrain::Floor);
+    let tinted = colour::tint(role).map_or(stone, |tint| colour::mix(stone, tint, TINT));
+    canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), tinted, 1.0);
+}
+
 /// The colour of a walkable cell: tinted by what its room is for, darker in passages, no two stones quite alike.
 fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     let natural = natural(terrain);
     let mut stone = colour::of(if natural { terrain } else { Terrain::Floor });
     if !natural {
         match (scene.floor.room_at(x, y), colour::tint(scene.floor.role_at(x, y))) {
-            (_, Some(tint)) => stone = colour::mix(stone, tint, 58),
+            (_, Some(tint)) => stone = colour::mix(stone, tint, TINT),
             (None, _) => stone = colour::mix(stone, INK, 52),
             (Some(_), None) => {}
         }
@@ -187,11 +198,9 @@ fn door(canvas: &mut Canvas, square: Square, across: bool, colour: RgbColor, loc
     }
 }
 
-/// An arrowhead on a glow: the first thing that a reader looks for.
+/// An arrowhead on black: the first thing that a reader looks for.
 fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain) {
     let colour = colour::of(terrain);
-    let (x, y) = square.at(0.5, 0.5);
-    canvas.disc(x, y, 1.05 * square.side, colour, 0.25);
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), INK, 0.9);
     let (tip, base) = if terrain == Terrain::StairsUp { (0.14, 0.82) } else { (0.86, 0.18) };
     canvas.polygon(&[square.at(0.5, tip), square.at(0.9, base), square.at(0.1, base)], colour, 1.0);

@@ -49,3 +49,36 @@ pub(crate) fn style(mark: Mark, depth: Depth) -> Style {
         Mark::Rock | Mark::Terrain(_) => style,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixture, picture::Legend};
+
+    fn drawn(depth: Option<Depth>) -> String {
+        let floor = fixture::floor();
+        let scene = Scene::new(&floor);
+        let mut out = Vec::new();
+        draw(&mut out, &scene, depth).unwrap();
+        Legend::new(&scene).write(&mut out, depth).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_floor_in_letters() {
+        insta::assert_snapshot!(drawn(None));
+    }
+
+    #[test]
+    fn a_floor_in_256_colours() {
+        insta::assert_snapshot!(drawn(Some(Depth::Ansi256)).replace('\u{1b}', "ESC"));
+    }
+
+    #[test]
+    fn colour_changes_no_letter() {
+        let coloured = drawn(Some(Depth::TrueColour));
+        let stripped = anstream::adapter::strip_str(&coloured).to_string();
+        let trimmed = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+        assert_eq!(trimmed(&stripped), trimmed(&drawn(None)));
+    }
+}

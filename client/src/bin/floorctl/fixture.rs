@@ -1,0 +1,107 @@
+//! A floor drawn by hand, with everything that a floor can hold, for the tests of what shows floors.
+
+use floor_client::{
+    EncodedFloor, Floor,
+    v1::{
+        self, Connection, FloorKind, FloorMetrics, FloorSpec, Item, Lock, Point, Room, RoomRole, Spawn, Terrain, Trap,
+    },
+};
+use floor_proto::{grid, hash};
+
+use crate::picture::glyph;
+
+const MAP: [&str; 16] = [
+    "##############################",
+    "#<....##########......########",
+    "#.....+,,,,,,,,+......###....#",
+    "#..O..##########.\"\"\"..###....#",
+    "#.....#        #.\"\"\"..L..O...#",
+    "###+###        #......###....#",
+    "  #.#          ####+#####....#",
+    "  #.#             #.#   #..>.#",
+    "###.##############+.#   ######",
+    "#.......~~}}}~~....##         ",
+    "#.......~~===~~....S..#       ",
+    "#......{{{}}}::....#..#       ",
+    "#......{{{...::....####       ",
+    "####################          ",
+    "                              ",
+    "                              ",
+];
+
+const fn at(x: u32, y: u32) -> Option<Point> {
+    Some(Point { x, y })
+}
+
+fn room(id: u32, role: RoomRole, min: (u32, u32), max: (u32, u32)) -> Room {
+    let center = at(min.0 + 1, min.1 + 1);
+    Room { id, min: at(min.0, min.1), max: at(max.0, max.1), role: role.into(), center }
+}
+
+fn terrain() -> Vec<u8> {
+    let all = (1..16).map(|number| Terrain::try_from(number).unwrap());
+    let named = all.map(|terrain| (glyph::of(terrain), terrain as u8)).collect::<std::collections::BTreeMap<_, _>>();
+    MAP.iter().flat_map(|row| row.chars()).map(|glyph| named.get(&glyph).copied().unwrap_or(1)).collect()
+}
+
+/// The message, its hash filled in.
+pub(crate) fn message() -> v1::Floor {
+    let (width, height) = (30, 16);
+    let rooms = vec![
+        room(0, RoomRole::Entry, (1, 1), (5, 4)),
+        room(1, RoomRole::Shrine, (16, 1), (21, 5)),
+        room(2, RoomRole::Exit, (25, 2), (28, 7)),
+        room(3, RoomRole::Key, (1, 9), (18, 12)),
+        room(4, RoomRole::Secret, (20, 10), (21, 11)),
+    ];
+    let mut region = vec![0; 30 * 16];
+    for room in &rooms {
+        let (min, max) = (room.min.unwrap(), room.max.unwrap());
+        for y in min.y..=max.y {
+            for x in min.x..=max.x {
+                region[(y * width + x) as usize] = room.id as u8 + 1;
+            }
+        }
+    }
+    let way = |from_room, to_room, lock_id, secret| Connection { from_room, to_room, lock_id, secret };
+    let spawn = |at, archetype: &str, level| Spawn { at, archetype: archetype.to_owned(), level };
+    let item = |at, archetype: &str, value, opens_lock| Item { at, archetype: archetype.to_owned(), value, opens_lock };
+    let mut floor = v1::Floor {
+        spec: Some(FloorSpec { seed: u64::MAX, number: 7, width, height, kind: FloorKind::Standard.into() }),
+        generator_version: 1,
+        content_hash: 0,
+        terrain: Some(grid::encode(width, height, &terrain())),
+        region: Some(grid::encode(width, height, &region)),
+        entry: at(1, 1),
+        exit: at(27, 7),
+        rooms,
+        connections: vec![
+            way(0, 1, 0, false),
+            way(0, 3, 0, false),
+            way(1, 2, 1, false),
+            way(1, 3, 0, false),
+            way(3, 4, 0, true),
+        ],
+        spawns: vec![
+            spawn(at(17, 2), "goblin", 3),
+            spawn(at(20, 3), "ghoul", 4),
+            spawn(at(16, 10), "goblin", 5),
+            spawn(at(26, 4), "ogre", 6),
+        ],
+        items: vec![item(at(2, 11), "key", 0, 1), item(at(21, 11), "gem", 120, 0), item(at(4, 4), "bread", 5, 0)],
+        locks: vec![Lock { id: 1, at: at(22, 4) }],
+        metrics: Some(FloorMetrics { critical_path: 71, passable_cells: 169, loops: 1, difficulty: 4250 }),
+        traps: vec![Trap { at: at(9, 2), archetype: "darts".to_owned(), level: 2 }],
+    };
+    floor.content_hash = hash::content_hash(&floor);
+    floor
+}
+
+/// The floor as the client hands it out.
+pub(crate) fn floor() -> Floor {
+    encoded(&message()).decode().unwrap()
+}
+
+pub(crate) fn encoded(message: &v1::Floor) -> EncodedFloor {
+    EncodedFloor::new(prost::Message::encode_to_vec(message).into())
+}
