@@ -1,1 +1,25 @@
-//! The floor server.
+//! The floor server: procedural tower floors over gRPC from a headless Bevy app.
+//!
+//! ```text
+//! client --gRPC--> grpc --> chain (LRU --> Redis | LMDB | sled) --> generation on Bevy's task pool
+//! ```
+//!
+//! [`app`] opens everything that can fail (files, ports) and returns a Bevy `App` that only has to run. This crate is
+//! the composition root: the one place that knows floors ([`floor_gen`]), bytes ([`floor_cache`]) and the wire
+//! ([`floor_proto`]) together.
+#![forbid(unsafe_code)]
+
+pub mod app;
+pub mod cache;
+pub mod cli;
+pub mod config;
+pub mod generation;
+pub mod grpc;
+pub mod healthcheck;
+pub mod key;
+pub mod lifecycle;
+pub mod metrics;
+pub mod ops;
+pub mod wire;
+
+pub use app::{StartError, app};

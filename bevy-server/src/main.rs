@@ -1,2 +1,42 @@
-//! The floor server.
-fn main() {}
+//! The floor server's binary: reads the command line, then runs the app.
+
+use std::{path::Path, process::ExitCode};
+
+use bevy::app::AppExit;
+use bevy_server::{
+    cli::{Cli, Command},
+    config::{Config, DEFAULTS},
+    healthcheck,
+};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("bevy-server: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+    if cli.print_defaults {
+        print!("{DEFAULTS}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let config = Config::resolve(cli.config.as_deref().map(Path::new))?;
+    if cli.check_config {
+        print!("{}", config.resolved());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(Command::Healthcheck) = cli.command {
+        println!("{}", healthcheck::ask(config.grpc_listen)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(match bevy_server::app(&config)?.run() {
+        AppExit::Success => ExitCode::SUCCESS,
+        AppExit::Error(code) => ExitCode::from(code.get()),
+    })
+}

@@ -1,0 +1,31 @@
+# The floor server and floorctl in a small image, built from this checkout.
+#
+#   docker build -t floor-server .
+#
+# Both bases are arguments, for those who mirror images or build on their own: any Debian 12 with Rust 1.95 builds,
+# any Debian 12 runs.
+ARG BUILD_IMAGE=rust:1.95-bookworm
+ARG RUN_IMAGE=debian:bookworm-slim
+
+FROM ${BUILD_IMAGE} AS build
+WORKDIR /src
+COPY . .
+RUN cargo build --release --locked --package bevy-server --package floor-client
+
+FROM ${RUN_IMAGE}
+RUN groupadd --system --gid 10001 floors \
+    && useradd --system --uid 10001 --gid floors --home-dir /data --shell /usr/sbin/nologin floors \
+    && install --directory --owner floors --group floors /data
+COPY --from=build /src/target/release/bevy-server /src/target/release/floorctl /usr/local/bin/
+USER floors
+WORKDIR /
+VOLUME /data
+# Inside a container, everything that listens must listen on every interface; what is published is the operator's choice.
+ENV FLOORS__GRPC__LISTEN=0.0.0.0:50051 \
+    FLOORS__OPS__LISTEN=0.0.0.0:50052 \
+    FLOORS__CACHE__LMDB__PATH=/data/lmdb \
+    FLOORS__CACHE__SLED__PATH=/data/sled
+EXPOSE 50051 50052
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["bevy-server", "healthcheck"]
+ENTRYPOINT ["bevy-server"]

@@ -1,0 +1,131 @@
+//! The composition root: opens what can fail, then wires the app.
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
+
+use bevy::{
+    log::{DEFAULT_FILTER, Level, LogPlugin},
+    prelude::*,
+    state::app::StatesPlugin,
+};
+use floor_cache::Chain;
+use prometheus::Registry;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    cache::{CachePlugin, Floors},
+    config::Config,
+    generation::{Generation, GenerationPlugin, task_pools},
+    grpc::{FloorService, GrpcPlugin, GrpcServer, Parts},
+    lifecycle::{Events, Gate, LifecyclePlugin, Phase, ServerEvent},
+    metrics::RequestMetrics,
+    ops::OpsPlugin,
+};
+
+/// Connections that carry nothing any more get this long to close by themselves once the drain is over.
+const PARTING: Duration = Duration::from_millis(200);
+
+/// Opens stores and ports, and wires an app that has only to run.
+///
+/// # Errors
+/// In one sentence: what could not be opened, and what to do about it.
+pub fn app(config: &Config) -> Result<App, StartError> {
+    let grpc_listener = bind(config.grpc_listen, "gRPC", "grpc.listen")?;
+    let ops_listener = bind(config.ops_listen, "the operations pages", "ops.listen")?;
+    let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
+    let registry = Registry::new();
+    let metrics = RequestMetrics::register(&registry)?;
+    let generation = Generation::new(config.generation_queue, config.generation_threads, &registry)?;
+    let chain = floor_cache::assemble(&config.cache, Arc::new(generation.clone()), &registry, runtime.handle())?;
+    let gate = Gate::default();
+    let service = FloorService::new(Parts { chain: chain.clone(), metrics, gate: gate.clone() });
+    let handle = runtime.handle().clone();
+
+    let mut app = App::new();
+    app.add_plugins((
+        LogPlugin { level: Level::INFO, filter: log_filter(), ..default() },
+        task_pools(config.generation_threads),
+        StatesPlugin,
+        LifecyclePlugin { runtime: handle.clone() },
+        GenerationPlugin { generation: generation.clone(), workers: config.generation_threads },
+        CachePlugin { chain: chain.clone() },
+        GrpcPlugin { service, listener: grpc_listener, runtime: handle.clone() },
+        OpsPlugin { listener: ops_listener, runtime: handle, registry, chain, generation },
+    ));
+    app.insert_resource(gate)
+        .insert_resource(Tokio(runtime))
+        .insert_resource(DrainDeadline(config.drain))
+        .add_systems(OnEnter(Phase::Draining), drain);
+    Ok(app)
+}
+
+fn log_filter() -> String {
+    format!("{DEFAULT_FILTER},sled=warn")
+}
+
+fn bind(address: SocketAddr, what: &'static str, key: &'static str) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).map_err(|source| StartError::Bind { address, what, key, source })
+}
+
+/// The threads that tokio runs on; they end with the app.
+#[derive(Resource)]
+struct Tokio(Runtime);
+
+#[derive(Resource)]
+struct DrainDeadline(Duration);
+
+/// Refuses new calls, lets those in flight end, writes what waits to be written, then says so.
+fn drain(
+    tokio: Res<'_, Tokio>,
+    deadline: Res<'_, DrainDeadline>,
+    server: Res<'_, GrpcServer>,
+    gate: Res<'_, Gate>,
+    floors: Res<'_, Floors>,
+    generation: Res<'_, Generation>,
+    events: Res<'_, Events>,
+) {
+    let (deadline, server, gate) = (deadline.0, server.clone(), gate.clone());
+    let (chain, generation, events) = (Chain::clone(&floors), generation.clone(), events.clone());
+    tokio.0.spawn(async move {
+        gate.close();
+        server.set_health(tonic_health::ServingStatus::NotServing).await;
+        let until = tokio::time::Instant::now() + deadline;
+        let calls_ended = tokio::time::timeout_at(until, gate.emptied()).await.is_ok();
+        server.close();
+        generation.stop();
+        // Writes get at least a moment even when calls used up the time.
+        let left = until.saturating_duration_since(tokio::time::Instant::now()).max(Duration::from_secs(1));
+        let flushed = chain.close(left).await;
+        tokio::time::sleep(PARTING).await;
+        events.send(ServerEvent::Drained { complete: calls_ended && flushed });
+    });
+}
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A port is taken, or an address is not this machine's.
+    #[error("cannot listen on {address} for {what}: {source}; choose another address with {key}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// For what.
+        what: &'static str,
+        /// The key that names it.
+        key: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A tier could not be opened.
+    #[error(transparent)]
+    Cache(#[from] floor_cache::OpenError),
+    /// Threads could not be started.
+    #[error("cannot start tokio's threads: {0}")]
+    Runtime(std::io::Error),
+    /// Two metrics have one name.
+    #[error("cannot register metrics: {0}")]
+    Metrics(#[from] prometheus::Error),
+}

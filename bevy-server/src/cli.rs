@@ -1,0 +1,42 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Serves procedural tower floors over gRPC through a chain of cache tiers.
+///
+/// Configuration comes from defaults, then --config, then the environment: FLOORS__SECTION__KEY, as in
+/// FLOORS__CACHE__CHAIN='["lru","redis"]' or FLOORS__CACHE__LRU__CAPACITY=64MiB. Logging follows RUST_LOG.
+#[derive(Debug, Parser)]
+#[command(
+    name = "bevy-server",
+    version,
+    after_help = "\
+Ports: gRPC, gRPC-Web, health and reflection on 127.0.0.1:50051; /metrics, /healthz and /readyz on 127.0.0.1:50052.
+Stop it with Ctrl-C or SIGTERM: it finishes the calls in flight, writes what waits to be written, and exits with 0."
+)]
+pub struct Cli {
+    /// A TOML file over the defaults
+    #[arg(long, value_name = "FILE.toml", global = true)]
+    pub config: Option<PathBuf>,
+
+    /// Print the resolved configuration, secrets redacted, and exit
+    #[arg(long)]
+    pub check_config: bool,
+
+    /// Print the defaults as a commented TOML file and exit
+    #[arg(long, conflicts_with = "check_config")]
+    pub print_defaults: bool,
+
+    /// What to do instead of serving
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do instead of serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Ask the server that this configuration describes whether it serves: exit 0 if so, 1 if not (for containers)
+    Healthcheck,
+}

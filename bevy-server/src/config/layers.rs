@@ -1,0 +1,221 @@
+//! Merging defaults, file and environment, and reading keys out of the result one by one.
+
+use std::{
+    fmt::{self, Write as _},
+    path::Path,
+};
+
+use figment::{
+    Figment, Metadata, Source,
+    providers::{Env, Format, Toml},
+    value::{Num, Value},
+};
+
+use super::{DEFAULTS, values::Setting};
+
+/// What begins the name of every environment variable that is meant for the server.
+const ENVIRONMENT_PREFIX: &str = "FLOORS__";
+
+/// Defaults, file and environment, merged.
+pub(super) struct Layers(Figment);
+
+impl Layers {
+    pub(super) fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
+        let mut figment = Figment::from(Toml::string(DEFAULTS));
+        if let Some(file) = file {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| Problem::whole(format!("cannot read {}: {error}", file.display())))?;
+            check_syntax(&text, &file.display().to_string())?;
+            figment = figment.merge(Toml::file_exact(file));
+        }
+        Ok(Self(figment.merge(Env::prefixed(ENVIRONMENT_PREFIX).split("__"))))
+    }
+
+    pub(super) fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        check_syntax(text, "the given text")?;
+        Ok(Self(Figment::from(Toml::string(DEFAULTS)).merge(Toml::string(text))))
+    }
+
+    /// Every leaf there is, as a dotted key.
+    fn keys(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        if let Ok(data) = self.0.extract::<Value>() {
+            leaves("", &data, &mut keys);
+        }
+        keys
+    }
+}
+
+/// TOML's own message shows line and column, which figment's does not.
+fn check_syntax(text: &str, place: &str) -> Result<(), ConfigError> {
+    match text.parse::<toml::Table>() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Problem::whole(format!("{place} is not TOML: {error}")).into()),
+    }
+}
+
+fn leaves(prefix: &str, value: &Value, keys: &mut Vec<String>) {
+    match value.as_dict() {
+        Some(table) => {
+            for (name, value) in table {
+                let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                leaves(&key, value, keys);
+            }
+        }
+        None => keys.push(prefix.to_owned()),
+    }
+}
+
+/// Reads keys and remembers what was wrong with any of them.
+pub(super) struct Reader<'a> {
+    layers: &'a Layers,
+    known: Vec<&'static str>,
+    problems: Vec<Problem>,
+    resolved: String,
+    table: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(layers: &'a Layers) -> Self {
+        Self { layers, known: Vec::new(), problems: Vec::new(), resolved: String::new(), table: "" }
+    }
+
+    /// The value of `key`. An error is remembered too, so a caller may go on reading and learn of it from
+    /// [`finish`](Self::finish).
+    pub(super) fn key<T: Setting>(&mut self, key: &'static str) -> Result<T, ConfigError> {
+        self.known.push(key);
+        let found = self.layers.0.find_value(key).map_err(|_| "is missing".to_owned());
+        let from = self.origin(key);
+        match found.and_then(|value| T::parse(&value).ok_or_else(|| format!("is {}", shown(&value)))) {
+            Ok(value) => {
+                self.show(key, &value.show(), &from);
+                Ok(value)
+            }
+            Err(is) => {
+                let problem = Problem { key: key.to_owned(), says: format!("{is} ({from}); {}", T::EXPECTED) };
+                self.problems.push(problem.clone());
+                Err(problem.into())
+            }
+        }
+    }
+
+    /// The resolved configuration as TOML.
+    pub(super) fn finish(mut self) -> Result<String, ConfigError> {
+        let found = self.layers.keys();
+        for key in found.iter().filter(|key| !self.known.contains(&key.as_str())) {
+            let from = self.origin(key);
+            let nearest = self.known.iter().copied().max_by(|a, b| likeness(key, a).total_cmp(&likeness(key, b)));
+            let says = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
+            self.problems.push(Problem { key: key.clone(), says });
+        }
+        if self.problems.is_empty() { Ok(self.resolved) } else { Err(ConfigError(self.problems)) }
+    }
+
+    fn origin(&self, key: &str) -> String {
+        match self.layers.0.find_metadata(key) {
+            Some(metadata) => origin(metadata, key),
+            None => "nowhere".to_owned(),
+        }
+    }
+
+    fn show(&mut self, key: &'static str, value: &str, from: &str) {
+        let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
+        if table != self.table {
+            let gap = if self.resolved.is_empty() { "" } else { "\n" };
+            let _ = writeln!(self.resolved, "{gap}[{table}]");
+            self.table = table;
+        }
+        let line = format!("{name} = {value}");
+        let _ = writeln!(self.resolved, "{line:<44}  # {from}");
+    }
+}
+
+fn origin(metadata: &Metadata, key: &str) -> String {
+    match metadata.source.as_ref().and_then(Source::file_path) {
+        Some(path) => path.display().to_string(),
+        None if metadata.name.contains("environment") => {
+            format!("{ENVIRONMENT_PREFIX}{}", key.replace('.', "__").to_uppercase())
+        }
+        None => "default".to_owned(),
+    }
+}
+
+/// How much a misspelt key resembles `known`: the whole path, and the last part of it more.
+fn likeness(key: &str, known: &str) -> f64 {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    strsim::jaro_winkler(key, known) + 2.0 * strsim::normalized_damerau_levenshtein(&last(key), &last(known))
+}
+
+/// A value as its writer would know it again.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(_, text) => format!("{text:?}"),
+        Value::Char(_, char) => format!("\"{char}\""),
+        Value::Dict(..) => "a table".to_owned(),
+        Value::Array(_, items) => {
+            format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
+        }
+        Value::Empty(..) => "empty".to_owned(),
+        Value::Bool(_, bool) => bool.to_string(),
+        Value::Num(_, num) => digits(*num).unwrap_or_default(),
+    }
+}
+
+/// A number as text; figment keeps signed, unsigned and floating ones apart.
+pub(super) fn digits(num: Num) -> Option<String> {
+    let whole = num.to_i128().map(|n| n.to_string()).or_else(|| num.to_u128().map(|n| n.to_string()));
+    whole.or_else(|| num.to_f64().map(|n| n.to_string()))
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The key, or nothing when the whole file is wrong.
+    pub key: String,
+    /// What is wrong with it, where it came from and what would be right.
+    pub says: String,
+}
+
+impl Problem {
+    fn whole(says: String) -> Self {
+        Self { key: String::new(), says }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key.is_empty() { f.write_str(&self.says) } else { write!(f, "{} {}", self.key, self.says) }
+    }
+}
+
+/// Everything that is wrong with a configuration, a line each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError(Vec<Problem>);
+
+impl ConfigError {
+    /// What is wrong, in the order of the keys, unknown keys last. Never empty.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.0
+    }
+}
+
+impl From<Problem> for ConfigError {
+    fn from(problem: Problem) -> Self {
+        Self(vec![problem])
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [one] => write!(f, "the configuration is wrong: {one}"),
+            many => {
+                write!(f, "the configuration is wrong in {} places:", many.len())?;
+                many.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}

@@ -1,0 +1,119 @@
+//! What the server is told: defaults, then a file, then the environment, each over the one before.
+//!
+//! Parsing, validating and building are apart: [`layers`] merges, [`Config::resolve`] reads every key into a type that
+//! cannot be wrong and collects every error, and nothing is opened before all of it is right.
+
+mod layers;
+mod values;
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use floor_cache::{Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig};
+
+pub use layers::{ConfigError, Problem};
+use layers::{Layers, Reader};
+use values::{Admission, BypassMode, ByteCount, Span, Tiers};
+
+/// The defaults, with a comment a key; every key that there is.
+pub const DEFAULTS: &str = include_str!("defaults.toml");
+
+/// A resolved configuration.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where gRPC and gRPC-Web listen.
+    pub grpc_listen: SocketAddr,
+    /// How long calls in flight may still take once the server drains.
+    pub drain: Duration,
+    /// Where the operations HTTP listens.
+    pub ops_listen: SocketAddr,
+    /// The tiers.
+    pub cache: ChainConfig,
+    /// Floors that may wait for the task pool.
+    pub generation_queue: usize,
+    /// Threads that generate; never 0.
+    pub generation_threads: usize,
+    resolved: String,
+}
+
+impl Config {
+    /// Reads defaults, then `file`, then the environment.
+    ///
+    /// # Errors
+    /// Every problem there is, all at once: unknown keys with the nearest valid one, values that do not parse with where
+    /// they came from and what would be right.
+    pub fn resolve(file: Option<&std::path::Path>) -> Result<Self, ConfigError> {
+        Self::read(&Layers::load(file)?)
+    }
+
+    /// The same from a text instead of a file, and without the environment.
+    ///
+    /// # Errors
+    /// As [`Config::resolve`].
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        Self::read(&Layers::from_toml(text)?)
+    }
+
+    fn read(layers: &Layers) -> Result<Self, ConfigError> {
+        let mut read = Reader::new(layers);
+        let grpc_listen = read.key("grpc.listen");
+        let drain = read.key::<Span>("grpc.drain");
+        let ops_listen = read.key("ops.listen");
+        let chain = read.key::<Tiers>("cache.chain");
+        let namespace = read.key::<values::Namespace>("cache.namespace");
+        let bypass = read.key::<BypassMode>("cache.bypass");
+        let capacity = read.key::<ByteCount>("cache.lru.capacity");
+        let ttl = read.key::<Span>("cache.lru.ttl");
+        let lmdb_path = read.key::<PathBuf>("cache.lmdb.path");
+        let map_size = read.key::<ByteCount>("cache.lmdb.map_size");
+        let sled_path = read.key::<PathBuf>("cache.sled.path");
+        let url = read.key::<values::RedisUrl>("cache.redis.url");
+        let admit = read.key::<Admission>("cache.redis.admit");
+        let timeout = read.key::<values::Deadline>("cache.redis.timeout");
+        let queue = read.key::<values::Positive>("generation.queue");
+        let threads = read.key::<usize>("generation.threads");
+        let resolved = read.finish()?;
+        Ok(Self {
+            grpc_listen: grpc_listen?,
+            drain: drain?.0,
+            ops_listen: ops_listen?,
+            cache: ChainConfig {
+                chain: chain?.0,
+                namespace: namespace?.0,
+                bypass: match bypass? {
+                    BypassMode::Auto => Bypass::Auto,
+                    BypassMode::Off => Bypass::Off,
+                },
+                value_version: floor_gen::GENERATOR_VERSION,
+                lru: LruConfig { capacity: capacity?.0, ttl: Some(ttl?.0).filter(|ttl| !ttl.is_zero()) },
+                lmdb: LmdbConfig { path: lmdb_path?, map_size: map_size?.0 },
+                sled: SledConfig { path: sled_path? },
+                redis: RedisConfig {
+                    url: url?.0,
+                    admit: match admit? {
+                        Admission::All => Admit::All,
+                        Admission::Special => Admit::Only(special()),
+                    },
+                    timeout: timeout?.0,
+                },
+            },
+            generation_queue: queue?.0,
+            generation_threads: match threads? {
+                0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+                threads => threads,
+            },
+            resolved,
+        })
+    }
+
+    /// The resolved configuration as TOML, each key with where it came from, secrets redacted.
+    #[must_use]
+    pub fn resolved(&self) -> &str {
+        &self.resolved
+    }
+}
+
+/// The classes that `admit = "special"` lets into Redis.
+fn special() -> floor_cache::ClassSet {
+    use floor_gen::Kind;
+    [Kind::Boss, Kind::Event, Kind::Story].into_iter().map(crate::key::class).collect()
+}

@@ -1,0 +1,247 @@
+//! What the values of keys may be: each type reads itself from a merged value, shows itself as TOML, and says what it
+//! expects.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use bytesize::ByteSize;
+use figment::value::Value;
+use floor_cache::{RedisConfig, TierKind};
+
+/// A value that a key can have.
+pub(super) trait Setting: Sized {
+    /// The end of an error message: what would be right.
+    const EXPECTED: &'static str;
+
+    fn parse(value: &Value) -> Option<Self>;
+
+    /// As TOML, secrets redacted.
+    fn show(&self) -> String;
+}
+
+/// Text as it stands; the environment gives numbers where a file gives text.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(_, text) => Some(text.clone()),
+        Value::Char(_, char) => Some(char.to_string()),
+        Value::Num(_, num) => super::layers::digits(*num),
+        _ => None,
+    }
+}
+
+impl Setting for SocketAddr {
+    const EXPECTED: &'static str = "write an address and a port, as in \"127.0.0.1:50051\" or \"[::1]:50051\"";
+
+    fn parse(value: &Value) -> Option<Self> {
+        text(value)?.parse().ok()
+    }
+
+    fn show(&self) -> String {
+        format!("\"{self}\"")
+    }
+}
+
+impl Setting for PathBuf {
+    const EXPECTED: &'static str = "write the path of a directory, as in \"./data/lmdb\"";
+
+    fn parse(value: &Value) -> Option<Self> {
+        text(value).filter(|path| !path.is_empty()).map(Self::from)
+    }
+
+    fn show(&self) -> String {
+        toml::Value::from(self.to_string_lossy().into_owned()).to_string()
+    }
+}
+
+impl Setting for usize {
+    const EXPECTED: &'static str = "write a whole number, 0 ..= 1024";
+
+    fn parse(value: &Value) -> Option<Self> {
+        text(value)?.parse().ok().filter(|n| *n <= 1024)
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// How many floors may wait.
+pub(super) struct Positive(pub(super) usize);
+
+impl Setting for Positive {
+    const EXPECTED: &'static str = "write a whole number, 1 ..= 1000000";
+
+    fn parse(value: &Value) -> Option<Self> {
+        text(value)?.parse().ok().filter(|n| (1..=1_000_000).contains(n)).map(Self)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// An amount of memory or disk.
+pub(super) struct ByteCount(pub(super) u64);
+
+impl Setting for ByteCount {
+    const EXPECTED: &'static str = "write a size of at least 1MiB, as in \"256MiB\" or \"4GiB\"";
+
+    fn parse(value: &Value) -> Option<Self> {
+        let size: ByteSize = text(value)?.parse().ok()?;
+        Some(Self(size.as_u64())).filter(|size| size.0 >= bytesize::MIB)
+    }
+
+    fn show(&self) -> String {
+        let (unit, name) = [(bytesize::GIB, "GiB"), (bytesize::MIB, "MiB"), (bytesize::KIB, "KiB"), (1, "B")]
+            .into_iter()
+            .find(|(unit, _)| self.0.is_multiple_of(*unit))
+            .expect("every size is a multiple of a byte");
+        format!("\"{}{name}\"", self.0 / unit)
+    }
+}
+
+fn span(value: &Value) -> Option<Duration> {
+    humantime::parse_duration(&text(value)?).ok()
+}
+
+fn show_span(span: Duration) -> String {
+    format!("\"{}\"", humantime::format_duration(span))
+}
+
+/// A length of time, 0 included.
+pub(super) struct Span(pub(super) Duration);
+
+impl Setting for Span {
+    const EXPECTED: &'static str = "write a duration, as in \"50ms\", \"10s\" or \"0s\"";
+
+    fn parse(value: &Value) -> Option<Self> {
+        span(value).map(Self)
+    }
+
+    fn show(&self) -> String {
+        show_span(self.0)
+    }
+}
+
+/// A length of time to wait for something, so not 0.
+pub(super) struct Deadline(pub(super) Duration);
+
+impl Setting for Deadline {
+    const EXPECTED: &'static str = "write a duration of 1ms ..= 60s, as in \"50ms\"";
+
+    fn parse(value: &Value) -> Option<Self> {
+        let bounds = Duration::from_millis(1)..=Duration::from_secs(60);
+        span(value).filter(|span| bounds.contains(span)).map(Self)
+    }
+
+    fn show(&self) -> String {
+        show_span(self.0)
+    }
+}
+
+/// The tiers in probing order.
+pub(super) struct Tiers(pub(super) Vec<TierKind>);
+
+impl Setting for Tiers {
+    const EXPECTED: &'static str = "write a list of lru, redis, lmdb and sled, each at most once, as in \
+         [\"lru\", \"lmdb\"]; [] generates every floor";
+
+    fn parse(value: &Value) -> Option<Self> {
+        let names = value.as_array()?;
+        let tiers = names.iter().map(|name| text(name)?.parse().ok()).collect::<Option<Vec<TierKind>>>()?;
+        let twice = tiers.iter().enumerate().any(|(i, tier)| tiers[..i].contains(tier));
+        (!twice).then_some(Self(tiers))
+    }
+
+    fn show(&self) -> String {
+        let names: Vec<_> = self.0.iter().map(|tier| format!("\"{tier}\"")).collect();
+        format!("[{}]", names.join(", "))
+    }
+}
+
+/// What begins every stored key.
+pub(super) struct Namespace(pub(super) String);
+
+impl Setting for Namespace {
+    const EXPECTED: &'static str = "write 1 ..= 64 letters, digits, '-', '_' or '.'";
+
+    fn parse(value: &Value) -> Option<Self> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        text(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed)).map(Self)
+    }
+
+    fn show(&self) -> String {
+        format!("\"{}\"", self.0)
+    }
+}
+
+/// `auto` or `off`.
+#[derive(Clone, Copy)]
+pub(super) enum BypassMode {
+    Auto,
+    Off,
+}
+
+impl Setting for BypassMode {
+    const EXPECTED: &'static str = "write \"auto\" (a tier is probed while it measures cheaper than generating) or \
+         \"off\" (always probed)";
+
+    fn parse(value: &Value) -> Option<Self> {
+        match text(value)?.as_str() {
+            "auto" => Some(Self::Auto),
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Auto => "\"auto\"".to_owned(),
+            Self::Off => "\"off\"".to_owned(),
+        }
+    }
+}
+
+/// `all` or `special`.
+#[derive(Clone, Copy)]
+pub(super) enum Admission {
+    All,
+    Special,
+}
+
+impl Setting for Admission {
+    const EXPECTED: &'static str = "write \"all\" or \"special\" (only boss, event and story floors)";
+
+    fn parse(value: &Value) -> Option<Self> {
+        match text(value)?.as_str() {
+            "all" => Some(Self::All),
+            "special" => Some(Self::Special),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::All => "\"all\"".to_owned(),
+            Self::Special => "\"special\"".to_owned(),
+        }
+    }
+}
+
+/// Where Redis is. Shown without user and password.
+pub(super) struct RedisUrl(pub(super) String);
+
+impl Setting for RedisUrl {
+    const EXPECTED: &'static str = "write redis://host:port, rediss://host:port or redis+cluster://host:port,host:port";
+
+    fn parse(value: &Value) -> Option<Self> {
+        let url = text(value)?;
+        let (scheme, rest) = url.split_once("://")?;
+        let known = ["redis", "rediss", "redis+cluster"].contains(&scheme) && !rest.is_empty();
+        known.then_some(Self(url))
+    }
+
+    fn show(&self) -> String {
+        let config = RedisConfig { url: self.0.clone(), ..RedisConfig::default() };
+        format!("\"{}\"", config.redacted_url())
+    }
+}

@@ -1,0 +1,88 @@
+//! What stands behind every connection: floor calls go straight to the floor service, the rest through tonic.
+
+use std::{convert::Infallible, time::Duration};
+
+use futures_util::future::BoxFuture;
+use http::{HeaderName, Request, Response, header};
+use hyper::body::Incoming;
+use tonic::{body::Body, service::Routes};
+use tonic_health::pb::health_server::{Health, HealthServer};
+use tower::{ServiceExt, util::BoxCloneSyncService};
+use tower_http::cors::{Any, CorsLayer};
+
+use super::{FloorBody, FloorService, SERVICE_NAME};
+
+/// How long a browser may remember what it was told about cross-origin calls.
+const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The service of a connection. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Front {
+    floors: FloorService,
+    /// Health, reflection, and the floor service again for callers who speak gRPC-Web.
+    others: BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>,
+}
+
+impl Front {
+    pub(super) fn new(floors: FloorService, health: HealthServer<impl Health>) -> Self {
+        let reflection = || {
+            tonic_reflection::server::Builder::configure()
+                .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
+        let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
+            unreachable!("descriptor sets that prost wrote are well-formed");
+        };
+        let routes = Routes::new(floors.clone()).add_service(health).add_service(v1).add_service(v1alpha).prepare();
+        let others = tower::ServiceBuilder::new().layer(cors()).layer(tonic_web::GrpcWebLayer::new()).service(routes);
+        Self { floors, others: BoxCloneSyncService::new(others) }
+    }
+}
+
+/// A page of any origin may ask for floors: there is nothing of a visitor's here for another page to take.
+fn cors() -> CorsLayer {
+    let exposed = [
+        "grpc-status",
+        "grpc-message",
+        "grpc-status-details-bin",
+        "floor-served-by",
+        "floor-coalesced",
+        "floor-trace",
+        "floor-server-us",
+    ];
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([http::Method::POST])
+        .allow_headers(Any)
+        .expose_headers(exposed.map(HeaderName::from_static))
+        .max_age(CORS_MAX_AGE)
+}
+
+impl hyper::service::Service<Request<Incoming>> for Front {
+    type Response = Response<FloorBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        if is_floor_call(&request) {
+            let floors = self.floors.clone();
+            return Box::pin(async move { Ok(floors.answer(request).await) });
+        }
+        let others = self.others.clone();
+        Box::pin(async move { Ok(others.oneshot(request.map(Body::new)).await?.map(FloorBody::Other)) })
+    }
+}
+
+/// Whether it is a plain gRPC call to the floor service.
+fn is_floor_call(request: &Request<Incoming>) -> bool {
+    let path = request.uri().path().as_bytes();
+    let to_us = path
+        .strip_prefix(b"/")
+        .and_then(|path| path.strip_prefix(SERVICE_NAME.as_bytes()))
+        .is_some_and(|rest| rest.starts_with(b"/"));
+    let grpc = || {
+        let kind = request.headers().get(header::CONTENT_TYPE).map(|value| value.as_bytes());
+        matches!(kind, Some(b"application/grpc" | b"application/grpc+proto"))
+    };
+    to_us && grpc() && request.version() == http::Version::HTTP_2 && request.method() == http::Method::POST
+}

@@ -1,0 +1,190 @@
+//! Reading requests: the message out of the body, and specs that are valid out of the message.
+
+use bytes::{Buf, Bytes, BytesMut};
+use floor_gen::{FloorSpec, Kind, SpecError};
+use floor_proto::{
+    FRAME_PREFIX_BYTES,
+    limits::{DEFAULT_MESSAGE_BYTES, MAX_BATCH, MAX_BATCH_CELLS, MAX_FLOOR, MAX_STREAM},
+    v1,
+};
+use http_body::Body;
+use http_body_util::BodyExt;
+use prost::Message;
+use tonic::Status;
+
+use super::status::{Violation, invalid, malformed};
+
+/// Violations named in one answer, at the most: a batch of 256 wrong specs says enough with the first few.
+const MAX_VIOLATIONS: usize = 16;
+
+/// The one message of a unary request's body, without its frame prefix.
+pub(super) async fn message<B>(body: B) -> Result<Bytes, Status>
+where
+    B: Body<Data = Bytes>,
+    B::Error: std::fmt::Display,
+{
+    let mut body = std::pin::pin!(body);
+    let mut read = Read::default();
+    while let Some(frame) = body.as_mut().frame().await {
+        let frame = frame.map_err(|error| Status::cancelled(format!("the request broke off: {error}")))?;
+        if let Ok(data) = frame.into_data()
+            && let Some(message) = read.push(data)?
+        {
+            return Ok(message);
+        }
+    }
+    Err(Status::invalid_argument(format!("the request ended after {} bytes of its message", read.so_far.len())))
+}
+
+/// Puts a message together from however many pieces it comes in; mostly it is one.
+#[derive(Default)]
+struct Read {
+    so_far: BytesMut,
+}
+
+impl Read {
+    fn push(&mut self, mut data: Bytes) -> Result<Option<Bytes>, Status> {
+        if self.so_far.is_empty()
+            && let Some(length) = length(&data)?
+            && data.len() >= FRAME_PREFIX_BYTES + length
+        {
+            data.advance(FRAME_PREFIX_BYTES);
+            data.truncate(length);
+            return Ok(Some(data));
+        }
+        self.so_far.extend_from_slice(&data);
+        match length(&self.so_far)? {
+            Some(length) if self.so_far.len() >= FRAME_PREFIX_BYTES + length => {
+                self.so_far.advance(FRAME_PREFIX_BYTES);
+                Ok(Some(self.so_far.split_to(length).freeze()))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The length that a frame's prefix announces, once all five bytes of it are there.
+fn length(data: &[u8]) -> Result<Option<usize>, Status> {
+    let Some((prefix, _)) = data.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
+        return Ok(None);
+    };
+    let [compressed, length @ ..] = *prefix;
+    match compressed {
+        0 => {}
+        1 => return Err(Status::unimplemented("the request is compressed; this server takes identity only")),
+        flag => return Err(Status::invalid_argument(format!("the message begins with flag {flag}, which must be 0"))),
+    }
+    let length = u32::from_be_bytes(length) as usize;
+    if length > DEFAULT_MESSAGE_BYTES {
+        return Err(Status::out_of_range(format!(
+            "the request message has {length} bytes; the limit is {DEFAULT_MESSAGE_BYTES}"
+        )));
+    }
+    Ok(Some(length))
+}
+
+pub(super) fn get_floor(message: &[u8]) -> Result<FloorSpec, Status> {
+    let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
+    spec(request.spec.as_ref(), "spec").map_err(|violation| invalid(vec![violation]))
+}
+
+pub(super) fn batch_get_floors(message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
+    let request = v1::BatchGetFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
+    let count = request.specs.len();
+    if !(1..=MAX_BATCH).contains(&count) {
+        let says = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {count}");
+        return Err(invalid(vec![Violation::new("specs", says)]));
+    }
+    let mut specs = Vec::with_capacity(count);
+    let mut violations = Vec::new();
+    for (i, asked) in request.specs.iter().enumerate() {
+        match spec(Some(asked), format_args!("specs[{i}]")) {
+            Ok(spec) => specs.push(spec),
+            Err(violation) if violations.len() < MAX_VIOLATIONS => violations.push(violation),
+            Err(_) => {}
+        }
+    }
+    if !violations.is_empty() {
+        return Err(invalid(violations));
+    }
+    let cells: u64 = specs.iter().map(|spec| spec.cells() as u64).sum();
+    if cells > MAX_BATCH_CELLS {
+        let says = format!("the floors of a batch have {MAX_BATCH_CELLS} cells at the most, these have {cells}");
+        return Err(invalid(vec![Violation::new("specs", says)]));
+    }
+    Ok(specs)
+}
+
+/// The floors of a stream: consecutive numbers from `first` on, each of the kind asked for or scheduled.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Climb {
+    first: FloorSpec,
+    kind: Option<Kind>,
+    next: u32,
+    count: u32,
+}
+
+impl Iterator for Climb {
+    type Item = FloorSpec;
+
+    fn next(&mut self) -> Option<FloorSpec> {
+        if self.next == self.count {
+            return None;
+        }
+        let number = self.first.number() + self.next;
+        self.next += 1;
+        let (width, height) = (self.first.width().into(), self.first.height().into());
+        let spec = FloorSpec::resolve(self.first.seed(), number, width, height, self.kind);
+        Some(spec.expect("checked when the stream was asked for"))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = (self.count - self.next) as usize;
+        (left, Some(left))
+    }
+}
+
+pub(super) fn stream_floors(message: &[u8]) -> Result<Climb, Status> {
+    let request = v1::StreamFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
+    let count = request.count;
+    let mut violations = Vec::new();
+    if !(1..=MAX_STREAM).contains(&count) {
+        violations.push(Violation::new("count", format!("a stream holds 1 ..= {MAX_STREAM} floors, not {count}")));
+    }
+    match spec(request.first.as_ref(), "first") {
+        Err(violation) => violations.push(violation),
+        Ok(first) if u64::from(first.number()) + u64::from(count) > u64::from(MAX_FLOOR) + 1 => {
+            let says = format!("{count} floors from {} on pass floor {MAX_FLOOR}, the last of a tower", first.number());
+            violations.push(Violation::new("count", says));
+        }
+        Ok(first) if violations.is_empty() => {
+            let kind = request.first.and_then(|first| Kind::from_number(u32::try_from(first.kind).ok()?));
+            return Ok(Climb { first, kind, next: 0, count });
+        }
+        Ok(_) => {}
+    }
+    Err(invalid(violations))
+}
+
+/// Resolves a spec that stands at `path` in the request.
+fn spec(asked: Option<&v1::FloorSpec>, path: impl std::fmt::Display) -> Result<FloorSpec, Violation> {
+    let Some(asked) = asked else {
+        return Err(Violation::new(path.to_string(), "missing: it must name a floor"));
+    };
+    let at = |field: &str| format!("{path}.{field}");
+    let kind = match asked.kind {
+        0 => None,
+        number => match u32::try_from(number).ok().and_then(Kind::from_number) {
+            Some(kind) => Some(kind),
+            None => {
+                return Err(Violation::new(at("kind"), format!("{number} is no FloorKind; offered: {}", offered())));
+            }
+        },
+    };
+    FloorSpec::resolve(asked.seed, asked.number, asked.width, asked.height, kind)
+        .map_err(|error: SpecError| Violation::new(at(error.field()), error.to_string()))
+}
+
+fn offered() -> String {
+    Kind::OFFERED.iter().map(|kind| format!("{} ({})", *kind as u8, kind)).collect::<Vec<_>>().join(", ")
+}

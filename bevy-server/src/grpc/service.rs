@@ -1,0 +1,271 @@
+//! `floors.v1.FloorService`, from the headers of a call to the frames of its answer.
+
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use floor_cache::{Served, Step, TierReport};
+use floor_gen::{GENERATOR_VERSION, Kind};
+use floor_proto::{
+    FRAME_PREFIX_BYTES,
+    limits::{MAX_BATCH, MAX_STREAM},
+    v1,
+};
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, HeaderValue, Request, Response, header};
+use http_body::Body;
+use prost::Message;
+use tonic::{Code, Status, server::NamedService};
+
+use super::{
+    Parts,
+    body::FloorBody,
+    call::Call,
+    request,
+    status::{draining, from_source},
+    stream::{self, Tally},
+};
+use crate::{key, metrics::Rpc, wire};
+
+/// The service's name on the wire.
+pub const SERVICE_NAME: &str = "floors.v1.FloorService";
+
+/// The floor service. Cheap to clone.
+///
+/// A `tower` service over plain HTTP requests, so that a cached floor goes out without passing an encoder. It can stand
+/// in tonic's routes like any generated service.
+#[derive(Debug, Clone)]
+pub struct FloorService(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    parts: Parts,
+    since: Instant,
+}
+
+impl NamedService for FloorService {
+    const NAME: &'static str = SERVICE_NAME;
+}
+
+impl FloorService {
+    /// A service over `parts`, its uptime counted from now.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(Inner { parts, since: Instant::now() }))
+    }
+
+    /// Answers one call. Every failure is a status in the answer.
+    pub async fn answer<B>(self, request: Request<B>) -> Response<FloorBody>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: std::fmt::Display,
+    {
+        let started = Instant::now();
+        let (head, body) = request.into_parts();
+        let method = head.uri.path().rsplit('/').next().unwrap_or_default();
+        let Some(rpc) = Rpc::named(method) else {
+            return Status::unimplemented(format!("{SERVICE_NAME} has no method {method:?}")).into_http();
+        };
+        // Counted when dropped, so a caller who hangs up is counted too.
+        let mut watch = Watch { service: self, rpc, started, code: Code::Cancelled };
+        match watch.service.0.dispatch(rpc, &head.headers, body, started).await {
+            Ok(Answer::Whole(answer)) => {
+                watch.code = Code::Ok;
+                answer
+            }
+            Ok(Answer::Stream(stream)) => stream.respond(watch),
+            Err(status) => {
+                watch.code = status.code();
+                tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
+                status.into_http()
+            }
+        }
+    }
+}
+
+impl<B> tower::Service<Request<B>> for FloorService
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    type Response = Response<tonic::body::Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.answer(request).await.map(tonic::body::Body::new)) })
+    }
+}
+
+/// Counts a call when it is over.
+pub(super) struct Watch {
+    service: FloorService,
+    rpc: Rpc,
+    pub(super) started: Instant,
+    pub(super) code: Code,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.service.0.parts.metrics.finished(self.rpc, self.code, self.started.elapsed());
+    }
+}
+
+enum Answer {
+    Whole(Response<FloorBody>),
+    Stream(stream::Floors),
+}
+
+impl Inner {
+    async fn dispatch<B>(&self, rpc: Rpc, headers: &HeaderMap, body: B, started: Instant) -> Result<Answer, Status>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: std::fmt::Display,
+    {
+        let pass = self.parts.gate.enter().ok_or_else(draining)?;
+        let call = Call::of(headers, started)?;
+        let message = call.within(request::message(body)).await?;
+        match rpc {
+            Rpc::GetFloor => self.get(call, &message).await.map(Answer::Whole),
+            Rpc::BatchGetFloors => self.batch(call, &message).await.map(Answer::Whole),
+            Rpc::StreamFloors => {
+                let climb = request::stream_floors(&message)?;
+                Ok(Answer::Stream(stream::Floors::new(self.parts.chain.clone(), climb, call, pass)))
+            }
+            Rpc::GetServerInfo => Ok(Answer::Whole(self.info(call))),
+        }
+    }
+
+    async fn get(&self, call: Call, message: &[u8]) -> Result<Response<FloorBody>, Status> {
+        let key = key::of(&request::get_floor(message)?);
+        if call.plain()
+            && let Some(hit) = self.parts.chain.get_now(&key)
+        {
+            return Ok(respond(hit.value, HeaderValue::from_static(hit.by)));
+        }
+        let get = async { self.parts.chain.get(key, call.options()).await.map_err(from_source) };
+        let served = call.within(get).await?;
+        let mut response = respond(served.value.clone(), HeaderValue::from_static(served.by));
+        if served.coalesced {
+            response.headers_mut().insert("floor-coalesced", HeaderValue::from_static("1"));
+        }
+        add_trace(&call, served.trace.as_deref().unwrap_or_default(), response.headers_mut());
+        Ok(response)
+    }
+
+    async fn batch(&self, call: Call, message: &[u8]) -> Result<Response<FloorBody>, Status> {
+        let keys: Vec<_> = request::batch_get_floors(message)?.iter().map(key::of).collect();
+        let get = async { self.parts.chain.get_many(&keys, call.options()).await.map_err(from_source) };
+        let served = call.within(get).await?;
+        let mut tally = Tally::default();
+        served.iter().for_each(|served| tally.add(served));
+        let mut response = respond(batch_message(&served), tally.served_by());
+        if let Some(coalesced) = tally.coalesced() {
+            response.headers_mut().insert("floor-coalesced", coalesced);
+        }
+        let steps = served.iter().find_map(|served| served.trace.as_deref());
+        add_trace(&call, steps.unwrap_or_default(), response.headers_mut());
+        Ok(response)
+    }
+
+    fn info(&self, call: Call) -> Response<FloorBody> {
+        let info = v1::ServerInfo {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            generator_version: GENERATOR_VERSION,
+            kinds: Kind::OFFERED.iter().map(|kind| wire::kind(*kind).into()).collect(),
+            max_batch: MAX_BATCH as u32,
+            max_stream: MAX_STREAM,
+            uptime_seconds: self.since.elapsed().as_secs(),
+            tiers: self.parts.chain.report().into_iter().map(tier_info).collect(),
+        };
+        let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + info.encoded_len());
+        put_prefix(&mut message, info.encoded_len());
+        info.encode(&mut message).expect("a BytesMut grows");
+        let mut response = head(FloorBody::unary(message.freeze()));
+        add_trace(&call, &[], response.headers_mut());
+        response
+    }
+}
+
+fn tier_info(tier: TierReport) -> v1::TierInfo {
+    v1::TierInfo {
+        name: tier.name.to_owned(),
+        hits: tier.hits,
+        misses: tier.misses,
+        errors: tier.errors,
+        bypasses: tier.bypasses,
+        entries: tier.entries,
+        bytes: tier.bytes,
+        hit_cost_us: tier.hit_cost_us,
+        miss_cost_us: tier.miss_cost_us,
+        verdict: tier.verdict.to_owned(),
+    }
+}
+
+/// A whole answer that a tier had, or that generation made.
+fn respond(message: Bytes, served_by: HeaderValue) -> Response<FloorBody> {
+    let mut response = head(FloorBody::unary(message));
+    response.headers_mut().insert("floor-served-by", served_by);
+    response
+}
+
+pub(super) fn head(body: FloorBody) -> Response<FloorBody> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    response
+}
+
+/// `floors.v1.BatchGetFloorsResponse`, its floors copied from where they lie: one buffer, so that the answer is a few
+/// large HTTP/2 frames and not two small ones a floor.
+fn batch_message(served: &[Served]) -> Bytes {
+    /// Field 1, length-delimited.
+    const FLOORS_TAG: u8 = 1 << 3 | 2;
+    let lengths = served.iter().map(|served| served.value.len() - FRAME_PREFIX_BYTES);
+    let total = lengths.clone().map(|length| 1 + prost::length_delimiter_len(length) + length).sum();
+    let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + total);
+    put_prefix(&mut message, total);
+    for (served, length) in served.iter().zip(lengths) {
+        message.put_u8(FLOORS_TAG);
+        prost::encode_length_delimiter(length, &mut message).expect("a BytesMut grows");
+        message.put_slice(&served.value[FRAME_PREFIX_BYTES..]);
+    }
+    message.freeze()
+}
+
+fn put_prefix(message: &mut BytesMut, length: usize) {
+    message.put_u8(0);
+    message.put_u32(u32::try_from(length).expect("256 floors of 512x512 are far below 4 GiB"));
+}
+
+/// `floor-server-us` and `floor-trace`, for a call that asked for them.
+pub(super) fn add_trace(call: &Call, steps: &[Step], headers: &mut HeaderMap) {
+    if !call.trace {
+        return;
+    }
+    let micros = u64::try_from(call.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    headers.insert("floor-server-us", HeaderValue::from(micros));
+    if steps.is_empty() {
+        return;
+    }
+    let steps: Vec<_> = steps.iter().map(show_step).collect();
+    if let Ok(trace) = HeaderValue::try_from(steps.join(",")) {
+        headers.insert("floor-trace", trace);
+    }
+}
+
+fn show_step(step: &Step) -> String {
+    let micros = step.took.as_micros();
+    match step.tier {
+        "generated" => format!("generated:{micros}us"),
+        tier => format!("{tier}={}:{micros}us", step.outcome.as_str()),
+    }
+}

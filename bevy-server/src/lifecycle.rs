@@ -1,0 +1,199 @@
+//! The server's states, the events that move it between them, and the runner that sleeps until there is one.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use async_channel::{Receiver, Sender};
+use bevy::prelude::*;
+use tokio::{runtime::Handle, sync::Notify};
+
+/// Where the server stands.
+#[derive(States, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Phase {
+    /// Ports are open, nothing is answered yet.
+    #[default]
+    Starting,
+    /// Calls are answered.
+    Serving,
+    /// Calls in flight are finished, new ones refused.
+    Draining,
+}
+
+/// What wakes the app. There is no tick: between events the main thread sleeps.
+#[derive(Message, Debug, Clone)]
+pub enum ServerEvent {
+    /// A signal asked the server to end.
+    Terminate(&'static str),
+    /// The drain is over.
+    Drained {
+        /// Whether every call in flight ended and every queued write was written in time.
+        complete: bool,
+    },
+}
+
+/// Adds [`Phase`], moves it on [`ServerEvent`]s, and installs the runner.
+///
+/// Events are read in `PreUpdate`, so the transition that one asks for runs in the same update.
+#[derive(Debug)]
+pub struct LifecyclePlugin {
+    /// Where signals are awaited.
+    pub runtime: Handle,
+}
+
+impl Plugin for LifecyclePlugin {
+    fn build(&self, app: &mut App) {
+        let (sender, receiver) = async_channel::unbounded();
+        let events = Events(sender);
+        self.runtime.spawn(signals(events.clone()));
+        app.insert_resource(events)
+            .init_state::<Phase>()
+            .add_message::<ServerEvent>()
+            .add_systems(PostStartup, serve)
+            .add_systems(PreUpdate, heed)
+            .set_runner(move |app| run(app, &receiver));
+    }
+}
+
+/// Sends [`ServerEvent`]s to the app from any thread.
+#[derive(Resource, Debug, Clone)]
+pub struct Events(Sender<ServerEvent>);
+
+impl Events {
+    /// Wakes the app with `event`.
+    pub fn send(&self, event: ServerEvent) {
+        // The channel is unbounded and closes only with the app.
+        let _ = self.0.try_send(event);
+    }
+}
+
+/// One update an event, and sleep in between.
+#[allow(clippy::needless_pass_by_value, reason = "a Bevy runner is handed the app")]
+fn run(mut app: App, inbox: &Receiver<ServerEvent>) -> AppExit {
+    app.finish();
+    app.cleanup();
+    loop {
+        app.update();
+        if let Some(exit) = app.should_exit() {
+            return exit;
+        }
+        match inbox.recv_blocking() {
+            Ok(event) => app.world_mut().write_message(event),
+            Err(_) => return AppExit::error(),
+        };
+    }
+}
+
+fn serve(mut next: ResMut<'_, NextState<Phase>>) {
+    next.set(Phase::Serving);
+}
+
+fn heed(
+    mut events: MessageReader<'_, '_, ServerEvent>,
+    phase: Res<'_, State<Phase>>,
+    mut next: ResMut<'_, NextState<Phase>>,
+    mut exit: MessageWriter<'_, AppExit>,
+) {
+    for event in events.read() {
+        match event {
+            ServerEvent::Terminate(signal) if *phase.get() != Phase::Draining => {
+                tracing::info!(signal, "draining");
+                next.set(Phase::Draining);
+            }
+            ServerEvent::Terminate(_) => {}
+            ServerEvent::Drained { complete } => {
+                tracing::info!(complete, "stopped");
+                exit.write(AppExit::Success);
+            }
+        }
+    }
+}
+
+/// SIGTERM and Ctrl-C drain; a second of either ends the process at once, for the operator who will not wait.
+#[cfg(unix)]
+async fn signals(events: Events) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        tracing::error!("cannot listen for signals; only SIGKILL will end this server");
+        return;
+    };
+    for count in 0.. {
+        let signal = tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        };
+        terminate_or_end(&events, signal, count);
+    }
+}
+
+/// Ctrl-C drains; a second ends the process at once, for the operator who will not wait.
+#[cfg(not(unix))]
+async fn signals(events: Events) {
+    for count in 0.. {
+        if tokio::signal::ctrl_c().await.is_err() {
+            tracing::error!("cannot listen for Ctrl-C");
+            return;
+        }
+        terminate_or_end(&events, "Ctrl-C", count);
+    }
+}
+
+fn terminate_or_end(events: &Events, signal: &'static str, count: u32) {
+    if count > 0 {
+        tracing::warn!(signal, "ended before the drain was over");
+        std::process::exit(130);
+    }
+    events.send(ServerEvent::Terminate(signal));
+}
+
+/// Counts the calls in flight and, once closed, lets no more in.
+#[derive(Resource, Debug, Clone, Default)]
+pub struct Gate(Arc<GateState>);
+
+#[derive(Debug, Default)]
+struct GateState {
+    closed: AtomicBool,
+    inside: AtomicUsize,
+    left: Notify,
+}
+
+impl Gate {
+    /// Lets a call in, or `None` while draining. The call is in flight until the pass is dropped.
+    #[must_use]
+    pub fn enter(&self) -> Option<Pass> {
+        // Counted before the look at `closed`, so that `emptied` cannot miss a call that got in.
+        self.0.inside.fetch_add(1, Ordering::SeqCst);
+        let pass = Pass(Arc::clone(&self.0));
+        (!self.0.closed.load(Ordering::SeqCst)).then_some(pass)
+    }
+
+    /// Lets no more in.
+    pub fn close(&self) {
+        self.0.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until nobody is inside.
+    pub async fn emptied(&self) {
+        loop {
+            let left = self.0.left.notified();
+            if self.0.inside.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            left.await;
+        }
+    }
+}
+
+/// A call in flight.
+#[derive(Debug)]
+pub struct Pass(Arc<GateState>);
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        if self.0.inside.fetch_sub(1, Ordering::SeqCst) == 1 && self.0.closed.load(Ordering::SeqCst) {
+            self.0.left.notify_waiters();
+        }
+    }
+}

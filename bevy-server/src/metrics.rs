@@ -1,0 +1,114 @@
+//! What the gRPC service counts: `floors_requests_total{rpc,code}` and `floors_request_seconds{rpc}`.
+//!
+//! The tiers count for themselves in `floor-cache`; everything lands in one registry.
+
+use std::time::Duration;
+
+use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
+use tonic::Code;
+
+/// From a hit in memory to a floor that waited for the queue, in seconds.
+const REQUEST_BUCKETS: &[f64] =
+    &[10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1.0, 5.0];
+
+/// The methods of the service, by the name that metrics use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rpc {
+    /// `GetFloor`
+    GetFloor,
+    /// `BatchGetFloors`
+    BatchGetFloors,
+    /// `StreamFloors`
+    StreamFloors,
+    /// `GetServerInfo`
+    GetServerInfo,
+}
+
+impl Rpc {
+    const ALL: [Self; 4] = [Self::GetFloor, Self::BatchGetFloors, Self::StreamFloors, Self::GetServerInfo];
+
+    /// Its name in the .proto and in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::GetFloor => "GetFloor",
+            Self::BatchGetFloors => "BatchGetFloors",
+            Self::StreamFloors => "StreamFloors",
+            Self::GetServerInfo => "GetServerInfo",
+        }
+    }
+
+    /// The method of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rpc| rpc.name() == name)
+    }
+}
+
+/// Handles to the request metrics, resolved once so that counting is an atomic add.
+#[derive(Debug, Clone)]
+pub struct RequestMetrics {
+    requests: IntCounterVec,
+    succeeded: [IntCounter; 4],
+    seconds: [Histogram; 4],
+}
+
+impl RequestMetrics {
+    /// Registers the metrics.
+    ///
+    /// # Errors
+    /// When `registry` has metrics of these names already.
+    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let requests = IntCounterVec::new(
+            Opts::new("floors_requests_total", "Calls by method and status code"),
+            &["rpc", "code"],
+        )?;
+        let seconds = HistogramVec::new(
+            HistogramOpts::new("floors_request_seconds", "Time inside the server by method, in seconds")
+                .buckets(REQUEST_BUCKETS.to_vec()),
+            &["rpc"],
+        )?;
+        registry.register(Box::new(requests.clone()))?;
+        registry.register(Box::new(seconds.clone()))?;
+        Ok(Self {
+            succeeded: Rpc::ALL.map(|rpc| requests.with_label_values(&[rpc.name(), code_name(Code::Ok)])),
+            seconds: Rpc::ALL.map(|rpc| seconds.with_label_values(&[rpc.name()])),
+            requests,
+        })
+    }
+
+    /// Counts a finished call.
+    pub fn finished(&self, rpc: Rpc, code: Code, took: Duration) {
+        let at = rpc as usize;
+        if code == Code::Ok {
+            self.succeeded[at].inc();
+        } else {
+            self.requests.with_label_values(&[rpc.name(), code_name(code)]).inc();
+        }
+        self.seconds[at].observe(took.as_secs_f64());
+    }
+}
+
+/// The status code as the gRPC specification spells it.
+#[must_use]
+pub const fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}

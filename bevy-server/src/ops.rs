@@ -1,0 +1,144 @@
+//! Operations over HTTP: `/metrics`, `/healthz`, `/readyz`, and a short status page.
+
+use std::{
+    fmt::Write as _,
+    net::TcpListener,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header},
+    response::{Html, IntoResponse},
+    routing::get,
+};
+use bevy::prelude::*;
+use floor_cache::Chain;
+use prometheus::{Registry, TextEncoder};
+use tokio::runtime::Handle;
+
+use crate::{generation::Generation, lifecycle::Phase};
+
+/// Serves the operations pages on a listener that is open already.
+#[derive(Debug)]
+pub struct OpsPlugin {
+    /// Where.
+    pub listener: TcpListener,
+    /// On whose threads.
+    pub runtime: Handle,
+    /// What `/metrics` shows.
+    pub registry: Registry,
+    /// What the status page shows.
+    pub chain: Chain,
+    /// What `/readyz` looks at.
+    pub generation: Generation,
+}
+
+impl Plugin for OpsPlugin {
+    fn build(&self, app: &mut App) {
+        let page = Arc::new(Page {
+            registry: self.registry.clone(),
+            chain: self.chain.clone(),
+            generation: self.generation.clone(),
+            serving: AtomicBool::new(false),
+            since: Instant::now(),
+        });
+        if let Err(error) = self.serve(Arc::clone(&page)) {
+            // The listener is bound already; what is left is handing it to the reactor.
+            panic!("the operations listener cannot be handed to tokio: {error}");
+        }
+        app.insert_resource(Ready(page))
+            .add_systems(OnEnter(Phase::Serving), |ready: Res<'_, Ready>| ready.set(true))
+            .add_systems(OnEnter(Phase::Draining), |ready: Res<'_, Ready>| ready.set(false));
+    }
+}
+
+impl OpsPlugin {
+    fn serve(&self, page: Arc<Page>) -> std::io::Result<()> {
+        let listener = self.listener.try_clone()?;
+        listener.set_nonblocking(true)?;
+        let _entered = self.runtime.enter();
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        tracing::info!(address = %listener.local_addr()?, "serving operations pages");
+        let pages = Router::new()
+            .route("/", get(status))
+            .route("/metrics", get(metrics))
+            .route("/healthz", get(async || "the process lives\n"))
+            .route("/readyz", get(readyz))
+            .with_state(page);
+        self.runtime.spawn(async move { axum::serve(listener, pages).await });
+        Ok(())
+    }
+}
+
+#[derive(Resource)]
+struct Ready(Arc<Page>);
+
+impl Ready {
+    fn set(&self, serving: bool) {
+        self.0.serving.store(serving, Ordering::Release);
+    }
+}
+
+struct Page {
+    registry: Registry,
+    chain: Chain,
+    generation: Generation,
+    serving: AtomicBool,
+    since: Instant,
+}
+
+async fn metrics(State(page): State<Arc<Page>>) -> impl IntoResponse {
+    match TextEncoder::new().encode_to_string(&page.registry.gather()) {
+        Ok(text) => (StatusCode::OK, [(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
+}
+
+async fn readyz(State(page): State<Arc<Page>>) -> (StatusCode, &'static str) {
+    if !page.serving.load(Ordering::Acquire) {
+        (StatusCode::SERVICE_UNAVAILABLE, "not serving: starting or draining\n")
+    } else if !page.generation.has_room() {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready: the generation queue is full\n")
+    } else {
+        (StatusCode::OK, "ready\n")
+    }
+}
+
+async fn status(State(page): State<Arc<Page>>) -> Html<String> {
+    let mut rows = String::new();
+    for tier in page.chain.report() {
+        let asked = (tier.hits + tier.misses).max(1);
+        let _ = write!(
+            rows,
+            "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{}",
+            tier.name,
+            tier.hits,
+            tier.misses,
+            tier.hits as f64 * 100.0 / asked as f64,
+            tier.errors,
+            tier.entries,
+            tier.bytes,
+            tier.hit_cost_us,
+            tier.miss_cost_us,
+            tier.verdict,
+        );
+    }
+    Html(format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Floor Server</title>\
+         <style>body{{font:15px system-ui;margin:2em;max-width:60em}}td,th{{padding:.2em .8em;text-align:right}}\
+         td:first-child,th:first-child{{text-align:left}}</style>\
+         <h1>Floor Server {}</h1><p>Up for {} s, generator version {}. <a href=/metrics>metrics</a> \
+         <a href=/healthz>healthz</a> <a href=/readyz>readyz</a></p>\
+         <table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
+         <th>verdict{rows}</table></html>",
+        env!("CARGO_PKG_VERSION"),
+        page.since.elapsed().as_secs(),
+        floor_gen::GENERATOR_VERSION,
+    ))
+}

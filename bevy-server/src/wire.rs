@@ -1,0 +1,112 @@
+//! A generated floor as it goes on the wire: `floors.v1.Floor`, encoded once, with its gRPC frame prefix in front.
+
+use bytes::Bytes;
+use floor_gen::{Floor, FloorSpec, Kind, Point};
+use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, v1};
+
+/// Encodes `floor` with its content hash, behind the five bytes of a gRPC frame: what the chain keeps and the transport
+/// sends as it lies.
+#[must_use]
+pub fn framed(floor: &Floor) -> Bytes {
+    let mut bytes = hash::encode_hashed(&message(floor), FRAME_PREFIX_BYTES);
+    let length = u32::try_from(bytes.len() - FRAME_PREFIX_BYTES).expect("a floor is far smaller than 4 GiB");
+    bytes[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
+    Bytes::from(bytes)
+}
+
+/// The encoded `floors.v1.Floor` in a [framed](framed) value.
+///
+/// # Panics
+/// When `framed` is shorter than a frame's prefix, which no value of [`framed`] is.
+#[must_use]
+pub fn unframed(framed: &Bytes) -> Bytes {
+    framed.slice(FRAME_PREFIX_BYTES..)
+}
+
+/// The floor as a message, its content hash still 0.
+#[must_use]
+pub fn message(floor: &Floor) -> v1::Floor {
+    let width = u32::from(floor.spec.width());
+    let height = u32::from(floor.spec.height());
+    let terrain: Vec<u8> = floor.terrain.iter().map(|terrain| *terrain as u8).collect();
+    v1::Floor {
+        spec: Some(spec(&floor.spec)),
+        generator_version: floor_gen::GENERATOR_VERSION,
+        content_hash: 0,
+        terrain: Some(grid::encode(width, height, &terrain)),
+        region: Some(grid::encode(width, height, &floor.region)),
+        entry: point(floor.entry),
+        exit: point(floor.exit),
+        rooms: floor.rooms.iter().map(room).collect(),
+        connections: floor
+            .connections
+            .iter()
+            .map(|c| v1::Connection {
+                from_room: c.from_room.into(),
+                to_room: c.to_room.into(),
+                lock_id: c.lock_id.into(),
+                secret: c.secret,
+            })
+            .collect(),
+        spawns: floor
+            .spawns
+            .iter()
+            .map(|s| v1::Spawn { at: point(s.at), archetype: s.archetype.into(), level: s.level.into() })
+            .collect(),
+        items: floor
+            .items
+            .iter()
+            .map(|i| v1::Item {
+                at: point(i.at),
+                archetype: i.archetype.into(),
+                value: i.value,
+                opens_lock: i.opens_lock.into(),
+            })
+            .collect(),
+        locks: floor.locks.iter().map(|l| v1::Lock { id: l.id.into(), at: point(l.at) }).collect(),
+        metrics: Some(v1::FloorMetrics {
+            critical_path: floor.metrics.critical_path,
+            passable_cells: floor.metrics.passable_cells,
+            loops: floor.metrics.loops,
+            difficulty: floor.metrics.difficulty,
+        }),
+        traps: floor
+            .traps
+            .iter()
+            .map(|t| v1::Trap { at: point(t.at), archetype: t.archetype.into(), level: t.level.into() })
+            .collect(),
+    }
+}
+
+/// A resolved spec as a message.
+#[must_use]
+pub fn spec(spec: &FloorSpec) -> v1::FloorSpec {
+    v1::FloorSpec {
+        seed: spec.seed(),
+        number: spec.number(),
+        width: spec.width().into(),
+        height: spec.height().into(),
+        kind: kind(spec.kind()).into(),
+    }
+}
+
+/// The wire's name of a kind.
+#[must_use]
+pub fn kind(kind: Kind) -> v1::FloorKind {
+    v1::FloorKind::try_from(kind as i32).expect("kinds have the wire's numbers")
+}
+
+fn room(room: &floor_gen::Room) -> v1::Room {
+    v1::Room {
+        id: room.id.into(),
+        min: point(room.min),
+        max: point(room.max),
+        role: room.role as i32,
+        center: point(room.center),
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "every message field that holds a point is an Option")]
+fn point(at: Point) -> Option<v1::Point> {
+    Some(v1::Point { x: at.x.into(), y: at.y.into() })
+}

@@ -1,0 +1,113 @@
+//! The rules of ARCHITECTURE.md that a compiler does not check: which crate may name which dependency.
+
+use std::{collections::BTreeSet, path::Path, process::Command};
+
+const CRATES: [(&str, &str); 6] = [
+    ("floor-proto", "proto"),
+    ("floor-gen", "floor-gen"),
+    ("floor-cache", "floor-cache"),
+    ("bevy-server", "bevy-server"),
+    ("floor-client", "client"),
+    ("benches", "benches"),
+];
+
+/// A dependency (or a family of them, ending in `*`) and the crates that may name it.
+const MAY_NAME: [(&str, &[&str]); 14] = [
+    ("floor-proto", &["bevy-server", "floor-client", "benches"]),
+    ("floor-gen", &["bevy-server", "benches"]),
+    ("floor-cache", &["bevy-server", "benches"]),
+    ("bevy-server", &["benches"]),
+    ("redis", &["floor-cache"]),
+    ("heed", &["floor-cache"]),
+    ("sled", &["floor-cache"]),
+    ("lru", &["floor-cache"]),
+    ("tonic*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
+    ("prost*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
+    ("axum*", &["bevy-server"]),
+    ("hyper*", &["bevy-server", "benches"]),
+    // The client's Bevy plugin stands behind a feature that is off by default.
+    ("bevy", &["bevy-server", "floor-client"]),
+    ("figment", &["bevy-server"]),
+];
+
+/// Crates that open windows, draw or make sound, by the beginning of their names.
+const NEVER: [&str; 9] = ["winit", "wgpu", "alsa", "udev", "libudev", "naga", "rodio", "cpal", "bevy_render"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
+}
+
+fn manifest(dir: &str) -> toml::Table {
+    let path = root().join(dir).join("Cargo.toml");
+    std::fs::read_to_string(path).unwrap().parse().unwrap()
+}
+
+/// What a crate names for its library and binaries: tests may use what they like.
+fn named(dir: &str) -> BTreeSet<String> {
+    let manifest = manifest(dir);
+    let table = |name: &str| manifest.get(name).and_then(toml::Value::as_table).cloned().unwrap_or_default();
+    table("dependencies").keys().chain(table("build-dependencies").keys()).cloned().collect()
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(family) => name == family || name.starts_with(&format!("{family}-")),
+        None => name == pattern,
+    }
+}
+
+#[test]
+fn each_crate_names_only_what_it_may() {
+    for (krate, dir) in CRATES {
+        for name in named(dir) {
+            for (pattern, allowed) in MAY_NAME {
+                let may = !matches(pattern, &name) || krate == pattern || allowed.contains(&krate);
+                assert!(may, "{dir}/Cargo.toml names {name}; only {allowed:?} may");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_generator_depends_on_nothing() {
+    assert_eq!(named("floor-gen"), BTreeSet::new());
+}
+
+#[test]
+fn the_clients_bevy_is_optional_and_off() {
+    let manifest = manifest("client");
+    let bevy = manifest["dependencies"].get("bevy");
+    assert!(bevy.is_none_or(|bevy| bevy.get("optional").and_then(toml::Value::as_bool) == Some(true)));
+    let default = manifest.get("features").and_then(|features| features.get("default"));
+    assert!(default.is_none_or(|default| default.as_array().is_some_and(Vec::is_empty)));
+}
+
+#[test]
+fn every_version_stands_in_the_one_table() {
+    for (_, dir) in CRATES {
+        let manifest = manifest(dir);
+        for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            for (name, entry) in manifest.get(section).and_then(toml::Value::as_table).into_iter().flatten() {
+                let inherits = entry.get("workspace").and_then(toml::Value::as_bool) == Some(true);
+                assert!(inherits, "{dir}/Cargo.toml gives {name} a version of its own");
+            }
+        }
+        assert_eq!(manifest["lints"]["workspace"].as_bool(), Some(true), "{dir} has lints of its own");
+    }
+}
+
+#[test]
+fn the_server_draws_nothing_and_makes_no_sound() {
+    let tree = Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["tree", "--package", "bevy-server", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
+        .args(["--offline", "--locked"])
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.contains("bevy_app"), "the tree is the server's: {names:?}");
+    let found: Vec<_> = names.iter().filter(|name| NEVER.iter().any(|never| name.starts_with(never))).collect();
+    assert!(found.is_empty(), "{found:?} came in with a dependency or a feature of one");
+}

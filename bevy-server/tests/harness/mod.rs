@@ -1,0 +1,268 @@
+//! A real server in a process of its own, on free ports, with its files in a directory of its own.
+#![allow(dead_code, reason = "each test binary uses its own part of the harness")]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, mpsc},
+    time::{Duration, Instant},
+};
+
+use bytes::{Buf, BufMut, Bytes};
+use floor_proto::v1::{FloorSpec, floor_service_client::FloorServiceClient};
+use tempfile::TempDir;
+use tonic::{
+    Code, Request, Response, Status,
+    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
+    transport::Channel,
+};
+
+/// How long anything may take before the test gives up on it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running server; killed when dropped.
+pub struct Server {
+    child: Child,
+    log: Arc<Mutex<String>>,
+    pub grpc: String,
+    pub ops: String,
+    pub started_in: Duration,
+}
+
+/// How a server is started.
+pub struct Setup {
+    command: Command,
+}
+
+impl Setup {
+    /// A server whose files lie in `data`.
+    pub fn new(data: &TempDir) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bevy-server"));
+        command
+            .env("FLOORS__GRPC__LISTEN", "127.0.0.1:0")
+            .env("FLOORS__OPS__LISTEN", "127.0.0.1:0")
+            .env("FLOORS__CACHE__LMDB__PATH", data.path().join("lmdb"))
+            .env("FLOORS__CACHE__LMDB__MAP_SIZE", "64MiB")
+            .env("FLOORS__CACHE__SLED__PATH", data.path().join("sled"))
+            .env("NO_COLOR", "1")
+            .current_dir(data.path())
+            .stdin(Stdio::null());
+        Self { command }
+    }
+
+    /// `FLOORS__` and `key` set to `value`.
+    pub fn with(mut self, key: &str, value: &str) -> Self {
+        self.command.env(format!("FLOORS__{key}"), value);
+        self
+    }
+
+    pub fn arg(mut self, arg: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// Runs a server that should end by itself; its exit code, standard output and standard error.
+    pub fn run(mut self) -> (Option<i32>, String, String) {
+        let output = self.command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Starts the server and waits until it serves.
+    pub fn start(mut self) -> Server {
+        let began = Instant::now();
+        let mut child = self.command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = Arc::new(Mutex::new(String::new()));
+        let (lines, addresses) = mpsc::channel();
+        let (errors, kept) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
+        std::thread::spawn(move || {
+            for line in errors.lines().map_while(Result::ok) {
+                kept.lock().unwrap().push_str(&format!("{line}\n"));
+                let _ = lines.send(line);
+            }
+        });
+        let mut server = Server { child, log, grpc: String::new(), ops: String::new(), started_in: Duration::ZERO };
+        while server.grpc.is_empty() || server.ops.is_empty() {
+            let line = match addresses.recv_timeout(PATIENCE) {
+                Ok(line) => line,
+                Err(_) => panic!("the server did not start: {}", server.log()),
+            };
+            let address = line.split("address=").nth(1).map(|rest| rest.trim().to_owned());
+            match address {
+                Some(address) if line.contains("serving gRPC") => server.grpc = address,
+                Some(address) if line.contains("serving operations") => server.ops = address,
+                _ => {}
+            }
+        }
+        server.started_in = began.elapsed();
+        server
+    }
+}
+
+impl Server {
+    /// The default server: LRU and LMDB in `data`.
+    pub fn start(data: &TempDir) -> Self {
+        Setup::new(data).start()
+    }
+
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub async fn channel(&self) -> Channel {
+        Channel::from_shared(format!("http://{}", self.grpc)).unwrap().connect().await.unwrap()
+    }
+
+    pub async fn client(&self) -> FloorServiceClient<Channel> {
+        FloorServiceClient::new(self.channel().await).max_decoding_message_size(16 << 20)
+    }
+
+    /// A call of `method` with `message` as its bytes, whatever they are.
+    pub async fn raw(&self, method: &str, message: Bytes) -> Result<Response<Bytes>, Status> {
+        let mut grpc = tonic::client::Grpc::new(self.channel().await).max_encoding_message_size(64 << 20);
+        grpc.ready().await.unwrap();
+        let path = format!("/floors.v1.FloorService/{method}").parse().unwrap();
+        grpc.unary(Request::new(message), path, RawCodec).await
+    }
+
+    /// The value of one metric, by its name and labels as `/metrics` writes them; 0 when it is not there.
+    pub fn metric(&self, name: &str) -> f64 {
+        let text = self.page("/metrics").1;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.map_or(0.0, |value| value.parse().unwrap())
+    }
+
+    /// A page of the operations port: status and body.
+    pub fn page(&self, path: &str) -> (u16, String) {
+        let (status, _, body) =
+            http1(&self.ops, &format!("GET {path} HTTP/1.1\r\nhost: ops\r\nconnection: close\r\n\r\n"), &[]);
+        (status, String::from_utf8(body).unwrap())
+    }
+
+    pub fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits for the process to end.
+    pub fn wait(mut self) -> (ExitStatus, String) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return (status, self.log());
+            }
+            assert!(Instant::now() < until, "the server does not end: {}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// SIGTERM, and the end that should follow: exit code 0.
+    pub fn stop(self) -> String {
+        self.signal("-TERM");
+        let (status, log) = self.wait();
+        assert_eq!(status.code(), Some(0), "{log}");
+        log
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A floor of the default size and the scheduled kind.
+pub fn spec(seed: u64, number: u32) -> FloorSpec {
+    FloorSpec { seed, number, ..FloorSpec::default() }
+}
+
+/// Which fields a status says are wrong.
+pub fn wrong_fields(status: &Status) -> Vec<String> {
+    use tonic_types::StatusExt;
+    assert_eq!(status.code(), Code::InvalidArgument, "{status:?}");
+    let details = status.get_error_details();
+    let fields = details.bad_request().map(|bad| bad.field_violations.clone()).unwrap_or_default();
+    fields.into_iter().map(|violation| violation.field).collect()
+}
+
+/// Waits until `condition` holds, and fails when it does not in time.
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < until, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// One HTTP/1.1 exchange over a connection of its own: status, headers as text, body with chunks put together.
+pub fn http1(address: &str, head: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").expect("headers end") + 4;
+    let head = String::from_utf8(answer[..end].to_vec()).unwrap().to_lowercase();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = &answer[end..];
+    let body = if head.contains("transfer-encoding: chunked") { unchunk(body) } else { body.to_vec() };
+    (status, head, body)
+}
+
+fn unchunk(mut body: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    loop {
+        let line = body.windows(2).position(|window| window == b"\r\n").expect("a chunk's length");
+        let length = usize::from_str_radix(std::str::from_utf8(&body[..line]).unwrap(), 16).unwrap();
+        if length == 0 {
+            return whole;
+        }
+        whole.extend_from_slice(&body[line + 2..line + 2 + length]);
+        body = &body[line + 2 + length + 2..];
+    }
+}
+
+/// Bytes as they are, for messages that no type would make.
+#[derive(Clone, Default)]
+struct RawCodec;
+
+impl Codec for RawCodec {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for RawCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put(item);
+        Ok(())
+    }
+}
+
+impl Decoder for RawCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
+    }
+}

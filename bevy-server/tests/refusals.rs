@@ -1,0 +1,110 @@
+//! Bad input: each gets the status that names what was wrong, and the server goes on.
+
+mod harness;
+
+use bytes::Bytes;
+use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
+use harness::{Server, spec, wrong_fields};
+use prost::Message;
+use tempfile::TempDir;
+use tonic::Code;
+
+#[tokio::test]
+async fn a_wrong_spec_is_named_by_its_field() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let cases = [
+        (None, "spec"),
+        (Some(spec(1, 0)), "spec.number"),
+        (Some(spec(1, 1_000_001)), "spec.number"),
+        (Some(FloorSpec { width: 15, ..spec(1, 1) }), "spec.width"),
+        (Some(FloorSpec { width: 513, ..spec(1, 1) }), "spec.width"),
+        (Some(FloorSpec { height: 1, ..spec(1, 1) }), "spec.height"),
+        (Some(FloorSpec { height: u32::MAX, ..spec(1, 1) }), "spec.height"),
+        (Some(FloorSpec { kind: 99, ..spec(1, 1) }), "spec.kind"),
+        (Some(FloorSpec { kind: -1, ..spec(1, 1) }), "spec.kind"),
+    ];
+    for (spec, field) in cases {
+        let status = client.get_floor(GetFloorRequest { spec }).await.unwrap_err();
+        assert_eq!(wrong_fields(&status), [field], "{spec:?}");
+    }
+    let status = client.get_floor(GetFloorRequest { spec: Some(FloorSpec { kind: 99, ..spec(1, 1) }) }).await;
+    assert!(status.unwrap_err().message().contains("standard"), "the kinds offered are listed");
+    client.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.expect("the server goes on");
+    assert_eq!(server.metric("floors_requests_total{code=\"INVALID_ARGUMENT\",rpc=\"GetFloor\"}"), 10.0);
+}
+
+#[tokio::test]
+async fn a_wrong_batch_is_named_by_its_positions() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let largest = FloorSpec { width: 512, height: 512, ..spec(1, 1) };
+    let cases = [
+        (vec![], vec!["specs"]),
+        (vec![spec(1, 1); 257], vec!["specs"]),
+        (vec![largest; 17], vec!["specs"]),
+        (
+            vec![spec(1, 1), spec(1, 2), spec(1, 3), FloorSpec { width: 7, ..spec(1, 4) }, spec(1, 0)],
+            vec!["specs[3].width", "specs[4].number"],
+        ),
+    ];
+    for (specs, fields) in cases {
+        let count = specs.len();
+        let status = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap_err();
+        assert_eq!(wrong_fields(&status), fields, "a batch of {count}");
+    }
+    let specs = vec![FloorSpec { width: 16, height: 16, ..spec(1, 1) }; 256];
+    let answer = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.expect("256 is not too many");
+    assert_eq!(answer.into_inner().floors.len(), 256);
+}
+
+#[tokio::test]
+async fn a_wrong_stream_is_named() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let cases = [
+        (Some(spec(1, 1)), 0, vec!["count"]),
+        (Some(spec(1, 1)), 10_001, vec!["count"]),
+        (Some(spec(1, 999_999)), 3, vec!["count"]),
+        (None, 1, vec!["first"]),
+        (Some(spec(1, 0)), 0, vec!["count", "first.number"]),
+        (Some(FloorSpec { height: 3, ..spec(1, 1) }), 1, vec!["first.height"]),
+    ];
+    for (first, count, fields) in cases {
+        let status = client.stream_floors(StreamFloorsRequest { first, count }).await.unwrap_err();
+        assert_eq!(wrong_fields(&status), fields);
+    }
+    let last = StreamFloorsRequest { first: Some(spec(1, 999_999)), count: 2 };
+    client.stream_floors(last).await.expect("the last two floors of a tower");
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_request_are_refused_and_the_server_goes_on() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    for method in ["GetFloor", "BatchGetFloors", "StreamFloors"] {
+        let status = server.raw(method, Bytes::from_static(&[0x0a, 0xff, 0xff, 0xff])).await.unwrap_err();
+        assert_eq!(status.code(), Code::InvalidArgument, "{method}: {status:?}");
+        let status = server.raw(method, Bytes::from(vec![0; 8 << 20])).await.unwrap_err();
+        assert_eq!(status.code(), Code::OutOfRange, "{method}: {status:?}");
+    }
+    let status = server.raw("GetFlour", Bytes::new()).await.unwrap_err();
+    assert_eq!(status.code(), Code::Unimplemented);
+    assert!(status.message().contains("GetFlour"), "{status:?}");
+    let good = Bytes::from(GetFloorRequest { spec: Some(spec(1, 1)) }.encode_to_vec());
+    server.raw("GetFloor", good).await.expect("the server goes on");
+}
+
+#[tokio::test]
+async fn a_timeout_that_is_none_is_refused() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut request = tonic::Request::new(GetFloorRequest { spec: Some(spec(1, 1)) });
+    request.metadata_mut().insert("grpc-timeout", "soon".parse().unwrap());
+    let status = server.client().await.get_floor(request).await.unwrap_err();
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert!(status.message().contains("grpc-timeout"), "{status:?}");
+}

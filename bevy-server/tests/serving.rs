@@ -1,0 +1,336 @@
+//! The path end to end: a client asks, a tier or generation answers, and the answer says which.
+
+mod harness;
+
+use floor_proto::{
+    hash::verify,
+    v1::{
+        BatchGetFloorsRequest, Floor, FloorKind, FloorSpec, GetFloorRequest, GetServerInfoRequest, StreamFloorsRequest,
+    },
+};
+use harness::{Server, Setup, http1, spec, wait_until};
+use prost::Message;
+use tempfile::TempDir;
+use tonic::{Code, Request, Response, metadata::MetadataMap};
+
+fn header<'a>(metadata: &'a MetadataMap, name: &str) -> Option<&'a str> {
+    metadata.get(name).map(|value| value.to_str().unwrap())
+}
+
+fn served_by<T>(response: &Response<T>) -> &str {
+    header(response.metadata(), "floor-served-by").expect("every answer says who served it")
+}
+
+fn get(seed: u64, number: u32) -> GetFloorRequest {
+    GetFloorRequest { spec: Some(spec(seed, number)) }
+}
+
+#[tokio::test]
+async fn a_floor_is_generated_once_then_served_by_memory_then_after_a_restart_by_disk() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let first = client.get_floor(get(42, 7)).await.unwrap();
+    assert_eq!(served_by(&first), "generated");
+    let again = client.get_floor(get(42, 7)).await.unwrap();
+    assert_eq!(served_by(&again), "lru");
+    let floor = first.into_inner();
+    assert!(verify(&floor));
+    assert_eq!(again.into_inner(), floor);
+    let resolved = FloorSpec { seed: 42, number: 7, width: 100, height: 100, kind: FloorKind::Standard.into() };
+    assert_eq!(floor.spec, Some(resolved));
+    server.stop();
+
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let from_disk = client.get_floor(get(42, 7)).await.unwrap();
+    assert_eq!(served_by(&from_disk), "lmdb");
+    assert_eq!(from_disk.into_inner(), floor);
+    assert_eq!(served_by(&client.get_floor(get(42, 7)).await.unwrap()), "lru", "a hit is promoted");
+    assert_eq!(server.metric("floors_generations_total{kind=\"standard\"}"), 0.0);
+}
+
+#[tokio::test]
+async fn every_order_and_subset_of_embedded_tiers_serves_the_same_floor() {
+    let data = TempDir::new().unwrap();
+    let mut floors: Vec<Floor> = Vec::new();
+    for chain in [r#"["sled"]"#, r#"["lru","sled"]"#, r#"["lmdb","lru"]"#, r#"["sled","lmdb","lru"]"#, "[]"] {
+        let server = Setup::new(&data).with("CACHE__CHAIN", chain).start();
+        floors.push(server.client().await.get_floor(get(3, 3)).await.unwrap().into_inner());
+        server.stop();
+    }
+    assert!(floors.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[tokio::test]
+async fn ten_thousand_identical_misses_generate_one_floor() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    // The largest floor, so that the calls come while it is being made.
+    let wanted = FloorSpec { width: 512, height: 512, ..spec(9, 1) };
+    let client = server.client().await;
+    let calls: Vec<_> = (0..10_000)
+        .map(|_| {
+            let mut client = client.clone();
+            tokio::spawn(async move {
+                let answer = client.get_floor(GetFloorRequest { spec: Some(wanted) }).await.unwrap();
+                let waited = header(answer.metadata(), "floor-coalesced") == Some("1");
+                (answer.into_inner().content_hash, waited)
+            })
+        })
+        .collect();
+    let mut hashes = std::collections::BTreeSet::new();
+    let mut waited = 0;
+    for call in calls {
+        let (hash, coalesced) = call.await.unwrap();
+        hashes.insert(hash);
+        waited += u32::from(coalesced);
+    }
+    assert_eq!(hashes.len(), 1);
+    assert_eq!(server.metric("floors_generations_total{kind=\"standard\"}"), 1.0);
+    assert_eq!(server.metric("floors_coalesced_total"), f64::from(waited));
+    assert_eq!(server.metric("floors_requests_total{code=\"OK\",rpc=\"GetFloor\"}"), 10_000.0);
+}
+
+#[tokio::test]
+async fn a_batch_keeps_its_order_and_counts_who_served_it() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    client.get_floor(get(1, 5)).await.unwrap();
+    let specs: Vec<_> = [9, 5, 1, 9, 10].map(|number| spec(1, number)).to_vec();
+    let answer = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap();
+    let counts = served_by(&answer).to_owned();
+    assert!(counts.contains("lru=1") && counts.contains("generated="), "{counts}");
+    let total: u32 = counts.split(',').map(|count| count.split('=').nth(1).unwrap().parse::<u32>().unwrap()).sum();
+    assert_eq!(total, 5, "a position each");
+    let floors = answer.into_inner().floors;
+    assert!(floors.iter().all(verify));
+    let numbers: Vec<_> = floors.iter().map(|floor| floor.spec.unwrap().number).collect();
+    assert_eq!(numbers, [9, 5, 1, 9, 10]);
+    assert_eq!(floors[0], floors[3]);
+    assert_eq!(floors[4].spec.unwrap().kind(), FloorKind::Boss, "each tenth floor is a boss's");
+    assert_eq!(server.metric("floors_generations_total{kind=\"standard\"}"), 3.0, "5, 9 and 1, each once");
+}
+
+#[tokio::test]
+async fn a_stream_comes_in_order_and_tells_who_served_it_in_its_trailers() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let request =
+        StreamFloorsRequest { first: Some(FloorSpec { width: 32, height: 32, ..spec(8, 999_951) }), count: 50 };
+    for (round, by) in ["generated=50", "lru=50"].into_iter().enumerate() {
+        let mut stream = client.stream_floors(request).await.unwrap().into_inner();
+        let mut numbers = Vec::new();
+        while let Some(floor) = stream.message().await.unwrap() {
+            assert!(verify(&floor));
+            numbers.push(floor.spec.unwrap().number);
+        }
+        assert_eq!(numbers, (999_951..=1_000_000).collect::<Vec<_>>());
+        let trailers = stream.trailers().await.unwrap().unwrap();
+        assert_eq!(header(&trailers, "floor-served-by"), Some(by), "round {round}");
+    }
+    assert_eq!(server.metric("floors_requests_total{code=\"OK\",rpc=\"StreamFloors\"}"), 2.0);
+}
+
+#[tokio::test]
+async fn a_reader_who_stops_reading_makes_the_server_hold_little() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let request = StreamFloorsRequest { first: Some(spec(8, 1)), count: 10_000 };
+    let mut stream = client.stream_floors(request).await.unwrap().into_inner();
+    stream.message().await.unwrap().unwrap();
+    let made = || {
+        let kinds = ["standard", "boss"];
+        kinds.iter().map(|kind| server.metric(&format!("floors_generations_total{{kind=\"{kind}\"}}"))).sum::<f64>()
+    };
+    // Generation settles where HTTP/2's windows are full: wait until it has stood still for a while.
+    let (mut last, mut still) = (made(), 0);
+    wait_until("the stream stands still", || {
+        let now = made();
+        still = if now == last { still + 1 } else { 0 };
+        last = now;
+        still == 40
+    });
+    assert!(last < 2_000.0, "{last} floors were made for a reader who took one");
+    drop(stream);
+    wait_until("the broken-off stream is counted", || {
+        server.metric("floors_requests_total{code=\"CANCELLED\",rpc=\"StreamFloors\"}") == 1.0
+    });
+}
+
+#[tokio::test]
+async fn no_cache_generates_again_and_gives_the_same_floor() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let cached = client.get_floor(get(4, 4)).await.unwrap().into_inner();
+    let mut request = Request::new(get(4, 4));
+    request.metadata_mut().insert("cache-control", "no-cache".parse().unwrap());
+    let fresh = client.get_floor(request).await.unwrap();
+    assert_eq!(served_by(&fresh), "generated");
+    assert_eq!(fresh.into_inner(), cached);
+    assert_eq!(server.metric("floors_generations_total{kind=\"standard\"}"), 2.0);
+}
+
+#[tokio::test]
+async fn a_traced_call_tells_what_each_tier_answered_and_cost() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let traced = || {
+        let mut request = Request::new(get(5, 5));
+        request.metadata_mut().insert("floor-trace", "1".parse().unwrap());
+        request
+    };
+    let miss = client.get_floor(traced()).await.unwrap();
+    let trace = header(miss.metadata(), "floor-trace").unwrap();
+    let steps: Vec<_> = trace.split(',').collect();
+    assert!(steps[0].starts_with("lru=miss:") && steps[1].starts_with("lmdb=miss:"), "{trace}");
+    assert!(steps[2].starts_with("generated:") && steps.iter().all(|step| step.ends_with("us")), "{trace}");
+    let inside: u64 = header(miss.metadata(), "floor-server-us").unwrap().parse().unwrap();
+    assert!(inside > 0);
+    let hit = client.get_floor(traced()).await.unwrap();
+    assert!(header(hit.metadata(), "floor-trace").unwrap().starts_with("lru=hit:"));
+    let plain = client.get_floor(get(5, 5)).await.unwrap();
+    assert!(plain.metadata().get("floor-trace").is_none() && plain.metadata().get("floor-server-us").is_none());
+}
+
+#[tokio::test]
+async fn the_server_describes_itself() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    client.get_floor(get(6, 6)).await.unwrap();
+    client.get_floor(get(6, 6)).await.unwrap();
+    let info = client.get_server_info(GetServerInfoRequest {}).await.unwrap().into_inner();
+    assert_eq!((info.max_batch, info.max_stream), (256, 10_000));
+    assert!(info.kinds().any(|kind| kind == FloorKind::Standard) && info.kinds().any(|kind| kind == FloorKind::Boss));
+    let names: Vec<_> = info.tiers.iter().map(|tier| tier.name.as_str()).collect();
+    assert_eq!(names, ["lru", "lmdb", "generated"]);
+    assert_eq!((info.tiers[0].hits, info.tiers[0].misses, info.tiers[2].hits), (1, 1, 1));
+    assert!(info.tiers[2].hit_cost_us > 0.0);
+}
+
+#[tokio::test]
+async fn health_and_reflection_answer_on_the_same_port() {
+    use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+    use tonic_reflection::pb::v1::{
+        ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+        server_reflection_request::MessageRequest, server_reflection_response::MessageResponse,
+    };
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut health = HealthClient::new(server.channel().await);
+    for service in ["", "floors.v1.FloorService"] {
+        let answer = health.check(HealthCheckRequest { service: service.into() }).await.unwrap().into_inner();
+        assert_eq!(answer.status(), ServingStatus::Serving);
+    }
+    let mut reflection = ServerReflectionClient::new(server.channel().await);
+    let ask = ServerReflectionRequest {
+        message_request: Some(MessageRequest::ListServices(String::new())),
+        ..ServerReflectionRequest::default()
+    };
+    let mut answers = reflection.server_reflection_info(futures_util::stream::iter([ask])).await.unwrap().into_inner();
+    match answers.message().await.unwrap().unwrap().message_response {
+        Some(MessageResponse::ListServicesResponse(list)) => {
+            assert!(list.service.iter().any(|service| service.name == "floors.v1.FloorService"));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_browser_gets_a_floor_by_grpc_web() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let message = get(11, 11).encode_to_vec();
+    let body = [&[0, 0, 0, 0, message.len() as u8][..], &message].concat();
+    let head = format!(
+        "POST /floors.v1.FloorService/GetFloor HTTP/1.1\r\nhost: floors\r\norigin: http://game.example\r\n\
+         content-type: application/grpc-web+proto\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    let (status, head, body) = http1(&server.grpc, &head, &body);
+    assert_eq!(status, 200);
+    assert!(head.contains("access-control-allow-origin: *"), "{head}");
+    assert!(head.contains("floor-served-by: generated"), "{head}");
+    let length = u32::from_be_bytes(body[1..5].try_into().unwrap()) as usize;
+    let floor = Floor::decode(&body[5..5 + length]).unwrap();
+    assert!(verify(&floor));
+    let trailers = String::from_utf8_lossy(&body[5 + length + 5..]);
+    assert!(trailers.contains("grpc-status:0"), "{trailers}");
+
+    let preflight = "OPTIONS /floors.v1.FloorService/GetFloor HTTP/1.1\r\nhost: floors\r\norigin: http://game.example\r\n\
+         access-control-request-method: POST\r\naccess-control-request-headers: content-type,x-grpc-web\r\n\
+         connection: close\r\n\r\n";
+    let (status, head, _) = http1(&server.grpc, preflight, &[]);
+    assert_eq!(status, 200);
+    assert!(head.contains("access-control-allow-methods: post"), "{head}");
+}
+
+#[tokio::test]
+async fn the_operations_port_tells_how_the_server_fares() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    server.client().await.get_floor(get(1, 1)).await.unwrap();
+    assert_eq!(server.page("/healthz").0, 200);
+    assert_eq!(server.page("/readyz").0, 200);
+    assert!(server.page("/").1.contains("lmdb"));
+    wait_until("the floor is written behind", || server.metric("floors_tier_entries{tier=\"lmdb\"}") == 1.0);
+    let text = server.page("/metrics").1;
+    for name in [
+        "floors_requests_total{code=\"OK\",rpc=\"GetFloor\"} 1",
+        "floors_request_seconds_count{rpc=\"GetFloor\"} 1",
+        "floors_tier_requests_total{outcome=\"miss\",tier=\"lru\"} 1",
+        "floors_tier_requests_total{outcome=\"miss\",tier=\"lmdb\"} 1",
+        "floors_tier_seconds_bucket{op=",
+        "floors_tier_bytes{tier=\"lru\"}",
+        "floors_tier_entries{tier=\"lru\"} 1",
+        "floors_breaker_state{tier=\"lmdb\"} 0",
+        "floors_generations_total{kind=\"standard\"} 1",
+        "floors_generation_seconds_count{kind=\"standard\"} 1",
+        "floors_generation_queue 0",
+        "floors_coalesced_total 0",
+    ] {
+        assert!(text.contains(name), "{name} is missing in\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_time_is_up_says_so() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let mut request = Request::new(GetFloorRequest { spec: Some(FloorSpec { width: 512, height: 512, ..spec(1, 1) }) });
+    request.metadata_mut().insert("grpc-timeout", "1u".parse().unwrap());
+    let status = client.get_floor(request).await.unwrap_err();
+    assert_eq!(status.code(), Code::DeadlineExceeded, "{status:?}");
+}
+
+#[tokio::test]
+async fn a_full_generation_queue_says_when_to_come_back() {
+    use tonic_types::StatusExt;
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).with("GENERATION__QUEUE", "1").with("GENERATION__THREADS", "1").start();
+    let client = server.client().await;
+    let calls: Vec<_> = (1..=64)
+        .map(|number| {
+            let mut client = client.clone();
+            let wanted = FloorSpec { width: 512, height: 512, ..spec(2, number) };
+            tokio::spawn(async move { client.get_floor(GetFloorRequest { spec: Some(wanted) }).await })
+        })
+        .collect();
+    let mut refused = 0;
+    for call in calls {
+        if let Err(status) = call.await.unwrap() {
+            assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+            assert!(status.get_error_details().retry_info().unwrap().retry_delay.is_some());
+            refused += 1;
+        }
+    }
+    assert!(refused > 0, "64 floors did not fill a queue of one");
+    assert_eq!(served_by(&client.clone().get_floor(get(2, 100)).await.unwrap()), "generated", "and the server goes on");
+}

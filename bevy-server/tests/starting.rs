@@ -1,0 +1,194 @@
+//! Starting and stopping: configuration, what cannot be opened, and the end.
+
+mod harness;
+
+use std::{fs, net::TcpListener, time::Duration};
+
+use floor_proto::v1::{FloorSpec, GetFloorRequest, StreamFloorsRequest};
+use harness::{Server, Setup, spec, wait_until};
+use tempfile::TempDir;
+use tonic::Code;
+
+/// The one line that a failed start prints, its exit code checked.
+fn failure(setup: Setup) -> String {
+    let (code, _, errors) = setup.run();
+    assert_eq!(code, Some(1), "{errors}");
+    let said: Vec<_> = errors.lines().filter(|line| line.starts_with("bevy-server: ")).collect();
+    assert_eq!(said.len(), 1, "one sentence: {errors}");
+    assert!(!errors.contains("panicked"), "{errors}");
+    errors
+}
+
+#[test]
+fn the_configuration_is_layered_and_shown_without_secrets() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("floors.toml");
+    fs::write(
+        &file,
+        "[cache]\nchain = [\"lru\", \"redis\"]\n[cache.redis]\nurl = \"redis://me:hush@cache.example:6379\"\n\
+         timeout = \"20ms\"\n[cache.lru]\ncapacity = \"1GiB\"\n",
+    )
+    .unwrap();
+    let (code, shown, errors) = Setup::new(&data)
+        .with("CACHE__LRU__CAPACITY", "64MiB")
+        .with("GENERATION__QUEUE", "5")
+        .arg("--config")
+        .arg(&file)
+        .arg("--check-config")
+        .run();
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(!shown.contains("hush"), "{shown}");
+    let value = |key: &str| {
+        let line = shown.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap();
+        line.split('#').map(|part| part.trim().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(value("capacity"), ["capacity = \"64MiB\"", "FLOORS__CACHE__LRU__CAPACITY"]);
+    assert_eq!(value("timeout"), ["timeout = \"20ms\"".to_owned(), file.display().to_string()]);
+    assert_eq!(value("namespace"), ["namespace = \"floors\"", "default"]);
+    assert_eq!(value("queue")[0], "queue = 5");
+    shown.parse::<toml::Table>().expect("what is shown is TOML");
+}
+
+#[test]
+fn every_error_of_a_configuration_is_told_at_once() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("floors.toml");
+    fs::write(
+        &file,
+        "[cache]\nchian = []\nchain = [\"lru\", \"memcached\"]\n[cache.lru]\ncapcity = \"1GiB\"\n\
+         [cache.redis]\ntimeout = \"soon\"\n[generation]\nqueue = 0\n",
+    )
+    .unwrap();
+    let errors = failure(Setup::new(&data).with("OPS__LISTEN", "here").arg("--config").arg(&file));
+    for said in [
+        "wrong in 6 places",
+        "cache.chian is no key",
+        "the nearest is cache.chain",
+        "cache.lru.capcity is no key",
+        "the nearest is cache.lru.capacity",
+        "cache.chain is [\"lru\", \"memcached\"]",
+        "cache.redis.timeout is \"soon\"",
+        "generation.queue is 0",
+        "ops.listen is \"here\" (FLOORS__OPS__LISTEN)",
+    ] {
+        assert!(errors.contains(said), "{said} is not in\n{errors}");
+    }
+    let errors = failure(Setup::new(&data).arg("--config").arg("nowhere.toml"));
+    assert!(errors.contains("cannot read nowhere.toml"), "{errors}");
+    fs::write(&file, "[cache\n").unwrap();
+    let errors = failure(Setup::new(&data).arg("--config").arg(&file));
+    assert!(errors.contains("is not TOML") && errors.contains("line 1"), "{errors}");
+}
+
+#[test]
+fn a_taken_port_is_named_with_the_key_to_change() {
+    let data = TempDir::new().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let errors = failure(Setup::new(&data).with("GRPC__LISTEN", &address));
+    assert!(errors.contains(&address) && errors.contains("grpc.listen"), "{errors}");
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_is_named_with_what_to_do() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("a-file");
+    fs::write(&file, "no directory").unwrap();
+    let path = file.join("lmdb").display().to_string();
+    let errors = failure(Setup::new(&data).with("CACHE__LMDB__PATH", &path));
+    assert!(errors.contains(&path), "{errors}");
+
+    let locked = Setup::new(&data).with("CACHE__CHAIN", r#"["sled"]"#).start();
+    let errors = failure(Setup::new(&data).with("CACHE__CHAIN", r#"["sled"]"#));
+    assert!(errors.contains("sled"), "{errors}");
+    drop(locked);
+}
+
+#[tokio::test]
+async fn a_redis_that_is_down_stops_neither_the_start_nor_a_call() {
+    let data = TempDir::new().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = Setup::new(&data)
+        .with("CACHE__CHAIN", r#"["lru","redis"]"#)
+        .with("CACHE__REDIS__URL", &format!("redis://{free}"))
+        .start();
+    let mut client = server.client().await;
+    for number in 1..=20 {
+        client.get_floor(GetFloorRequest { spec: Some(spec(1, number)) }).await.unwrap();
+    }
+    let failed = server.metric("floors_tier_requests_total{outcome=\"error\",tier=\"redis\"}")
+        + server.metric("floors_tier_requests_total{outcome=\"timeout\",tier=\"redis\"}");
+    assert!(failed > 0.0, "the failing tier is counted");
+    assert_eq!(server.page("/readyz").0, 200);
+    server.stop();
+}
+
+#[tokio::test]
+async fn sigterm_lets_calls_in_flight_end_and_writes_what_waits() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let first = Some(FloorSpec { width: 256, height: 256, ..spec(1, 1) });
+    let mut stream = client.stream_floors(StreamFloorsRequest { first, count: 200 }).await.unwrap().into_inner();
+    stream.message().await.unwrap().unwrap();
+    server.signal("-TERM");
+    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
+    let refused = client.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unavailable, "{refused:?}");
+    let mut floors = 1;
+    while stream.message().await.unwrap().is_some() {
+        floors += 1;
+    }
+    assert_eq!(floors, 200, "the stream in flight came whole");
+    drop((stream, client));
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("complete=true"), "{log}");
+
+    let server = Server::start(&data);
+    let info = server.client().await.get_server_info(floor_proto::v1::GetServerInfoRequest {}).await.unwrap();
+    let lmdb = info.into_inner().tiers.into_iter().find(|tier| tier.name == "lmdb").unwrap();
+    assert_eq!(lmdb.entries, 200, "every floor was written before the end");
+}
+
+#[test]
+fn ctrl_c_ends_the_server_like_sigterm() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    server.signal("-INT");
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
+#[test]
+fn healthcheck_tells_a_serving_server_from_none() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let ask = |address: &str| Setup::new(&data).with("GRPC__LISTEN", address).arg("healthcheck").run();
+    let (code, said, _) = ask(&server.grpc);
+    assert_eq!((code, said.contains("serves")), (Some(0), true));
+    let address = server.grpc.clone();
+    server.stop();
+    let (code, _, errors) = ask(&address);
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(errors.contains(&address), "{errors}");
+}
+
+/// The main thread, the workers and tokio's threads all sleep while nothing happens.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_idle_server_uses_no_processor() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let ticks = || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap();
+        let fields: Vec<_> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    };
+    // A tick is 10 ms of processor time: two seconds of idling may cost two.
+    std::thread::sleep(Duration::from_millis(500));
+    let before = ticks();
+    std::thread::sleep(Duration::from_secs(2));
+    let used = ticks() - before;
+    assert!(used <= 2, "{used} ticks of 10 ms in 2 s of doing nothing");
+}
