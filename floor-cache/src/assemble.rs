@@ -19,6 +19,7 @@ use crate::{
     generations::Generations,
     link::Link,
     metered::{Meter, Metered, OpSeconds},
+    shield::Shield,
     source::Source,
     tier::Tier,
     tiers::{LmdbTier, LruTier, RedisTier, SledTier},
@@ -110,7 +111,8 @@ impl<'a> Parts<'a> {
             remove_many: op("remove_many"),
         }));
         let circuit = Arc::new(Circuit::new(name));
-        let tier: Arc<dyn Tier> = Arc::new(Metered::new(Breaker::new(tier, circuit.clone()), meter.clone()));
+        let tier: Arc<dyn Tier> =
+            Arc::new(Metered::new(Breaker::new(Shield::new(tier), circuit.clone()), meter.clone()));
         let writes = WriteBehind::start(tier.clone(), self.runtime, Writes::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         Ok(Link { tier, meter, circuit, writes, admit })

@@ -16,7 +16,6 @@ use bytes::Bytes;
 use failsafe::FailurePolicy as _;
 use failsafe::{
     Instrument, StateMachine,
-    backoff::{self, EqualJittered},
     failure_policy::{self, ConsecutiveFailures, OrElse, SuccessRateOverTimeWindow},
 };
 use tracing::{info, warn};
@@ -48,7 +47,7 @@ pub struct Circuit {
     probing: AtomicBool,
 }
 
-type Policy = OrElse<ConsecutiveFailures<EqualJittered>, SuccessRateOverTimeWindow<EqualJittered>>;
+type Policy = OrElse<ConsecutiveFailures<Pauses>, SuccessRateOverTimeWindow<Pauses>>;
 
 /// What a [`Circuit`] is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,15 +81,29 @@ const SUCCESS_RATE: f64 = 0.5;
 const SUCCESS_CALLS: u32 = 20;
 const SUCCESS_WINDOW: Duration = Duration::from_secs(10);
 
-/// How long it stays open the first time, and at the most after many times.
+/// How long it stays open the first time; each further time in a row it stays open twice as long, up to a limit.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+
+/// The lengths of the pauses.
+#[derive(Debug, Clone)]
+struct Pauses(Duration);
+
+impl Iterator for Pauses {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let pause = self.0;
+        self.0 = (2 * pause).min(LONGEST_PAUSE);
+        Some(pause)
+    }
+}
 
 impl Circuit {
     /// A closed circuit for the tier `name`.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
-        let pause = || backoff::equal_jittered(FIRST_PAUSE, LONGEST_PAUSE);
+        let pause = || Pauses(FIRST_PAUSE);
         let policy = failure_policy::consecutive_failures(FAILURES, pause()).or_else(
             failure_policy::success_rate_over_time_window(SUCCESS_RATE, SUCCESS_CALLS, SUCCESS_WINDOW, pause()),
         );

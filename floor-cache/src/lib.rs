@@ -9,7 +9,7 @@
 //!
 //! - [`assemble()`] builds a [`Chain`] from a [`ChainConfig`]; [`Chain`] is what callers hold.
 //! - [`Tier`] is a place that keeps values; [`tiers`] has the four that there are, [`envelope`] what their values
-//!   travel in. [`timeout`], [`breaker`] and [`metered`] each wrap any tier in one more property.
+//!   travel in. [`timeout`], [`shield`], [`breaker`] and [`metered`] each wrap any tier in one more property.
 //! - [`Source`] makes what no tier has.
 #![deny(unsafe_code)]
 
@@ -26,6 +26,7 @@ pub mod key;
 mod link;
 pub mod metered;
 pub mod report;
+pub mod shield;
 pub mod source;
 pub mod tier;
 pub mod tiers;

@@ -35,6 +35,8 @@ pub struct LmdbTier {
     envelope: Envelope,
     /// Bytes of the map beyond which the oldest entries go.
     high_water: u64,
+    /// Bytes of the map that one transaction may take.
+    transaction_limit: u64,
     corrupt: AtomicU64,
     /// Found wrong by readers, to be removed by the next write.
     condemned: Mutex<Vec<StoredKey>>,
@@ -57,11 +59,12 @@ const MAP_STEP: u64 = 64 << 10;
 /// Threads that may read at once, those of other servers on the same store among them.
 const MAX_READERS: u32 = 512;
 
-/// LMDB copies pages to change them and frees the old ones only after the next commit, so a map cannot be used whole.
+/// LMDB never writes over a page that a reader may see: what one transaction frees, the next but one may use. So a map
+/// is not filled beyond this,
 const HIGH_WATER_PERCENT: u64 = 85;
 
-/// One part in this of the map is freed beyond what a batch needs, so that eviction is seldom.
-const EVICTION_SLACK: u64 = 64;
+/// and one transaction writes no more than one part in this of it: some four of them fit above the high water.
+const TRANSACTIONS: u64 = 32;
 
 impl LmdbTier {
     /// Opens the store in `config.path`, making directory and store if they are missing.
@@ -96,6 +99,7 @@ impl LmdbTier {
             ages,
             envelope,
             high_water: map_size / 100 * HIGH_WATER_PERCENT,
+            transaction_limit: map_size / TRANSACTIONS,
             corrupt: AtomicU64::new(0),
             condemned: Mutex::default(),
         })
@@ -116,17 +120,36 @@ impl LmdbTier {
         }
     }
 
+    /// Writes `entries` in as few transactions as the map allows.
     fn write(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
+        let mut rest = entries;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |(_, value): &&(Key, Bytes)| {
+                bytes += footprint(value.len());
+                bytes <= self.transaction_limit
+            };
+            let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+            self.write_transaction(now).inspect_err(|error| self.after(error))?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn write_transaction(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
         let mut txn = self.env.write_txn()?;
         self.remove_condemned(&mut txn)?;
         let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len())).sum();
-        self.make_room(&mut txn, incoming)?;
+        let room = self.high_water.saturating_sub(self.used(&txn)?);
+        if incoming > room {
+            self.evict(&mut txn, incoming - room)?;
+        }
         let mut next_age = self.next_age(&txn)?;
         let mut record = Vec::new();
         for (key, value) in entries {
             let stored = self.envelope.stored(key);
-            let known = self.values.get(&txn, stored.as_bytes())?.and_then(|record| record.first_chunk()).copied();
-            let age: Age = known.unwrap_or_else(|| next_age.to_be_bytes());
+            let known = self.age(&txn, stored.as_bytes())?;
+            let age = known.unwrap_or_else(|| next_age.to_be_bytes());
             record.clear();
             record.extend_from_slice(&age);
             if let Err(defect) = self.envelope.seal(&stored, value, &mut record) {
@@ -142,15 +165,25 @@ impl LmdbTier {
         txn.commit()
     }
 
-    /// Removes the oldest entries until `incoming` bytes fit under the high water.
-    fn make_room(&self, txn: &mut RwTxn<'_>, incoming: u64) -> Result<(), heed::Error> {
-        let used = self.used(txn)?;
-        if used + incoming <= self.high_water {
-            return Ok(());
+    /// After a failed write: a map that is full all the same (its free pages are in pieces too small, or a reader holds
+    /// them) is given more room, for the next write.
+    fn after(&self, error: &heed::Error) {
+        if !matches!(error, heed::Error::Mdb(MdbError::MapFull)) {
+            return;
         }
-        let wanted = used + incoming - self.high_water + self.high_water / EVICTION_SLACK;
-        let mut freed = 0;
-        let mut evicted = 0_u64;
+        let evict = || {
+            let mut txn = self.env.write_txn()?;
+            self.evict(&mut txn, self.transaction_limit)?;
+            txn.commit()
+        };
+        if let Err(error) = evict() {
+            warn!(tier = "lmdb", %error, "the map is full and no room can be made");
+        }
+    }
+
+    /// Removes the oldest entries until `wanted` bytes are free.
+    fn evict(&self, txn: &mut RwTxn<'_>, wanted: u64) -> Result<(), heed::Error> {
+        let (mut freed, mut evicted) = (0, 0_u64);
         while freed < wanted {
             let Some((age, stored)) = self.ages.first(txn)? else { break };
             let (age, stored) = (age.to_vec(), stored.to_vec());
@@ -178,6 +211,11 @@ impl LmdbTier {
         Ok(last.map_or(0, |age: Age| u64::from_be_bytes(age) + 1))
     }
 
+    /// The age of the entry under `stored`.
+    fn age(&self, txn: &RoTxn<'_>, stored: &[u8]) -> Result<Option<Age>, heed::Error> {
+        Ok(self.values.get(txn, stored)?.and_then(|record| record.first_chunk()).copied())
+    }
+
     fn remove(&self, keys: &[Key]) -> Result<(), heed::Error> {
         let mut txn = self.env.write_txn()?;
         self.remove_condemned(&mut txn)?;
@@ -193,8 +231,7 @@ impl LmdbTier {
     }
 
     fn remove_stored(&self, txn: &mut RwTxn<'_>, stored: &[u8]) -> Result<(), heed::Error> {
-        let age: Option<Age> = self.values.get(txn, stored)?.and_then(|record| record.first_chunk()).copied();
-        if let Some(age) = age {
+        if let Some(age) = self.age(txn, stored)? {
             self.ages.delete(txn, &age)?;
         }
         self.values.delete(txn, stored).map(|_| ())

@@ -1,20 +1,18 @@
-//! The tier in a Redis server, shared by the servers that know it.
+//! What is asked of the server, and what is made of its replies.
 
 use std::{
-    fmt,
+    fmt, slice,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use redis::{
-    Client, Cmd, Pipeline, RedisError, Value,
-    aio::{ConnectionManager, ConnectionManagerConfig},
-};
+use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, Value};
 use tokio::runtime::Handle;
 use tracing::debug;
 
+use super::line::Line;
 use crate::{
     assemble::OpenError,
     config::RedisConfig,
@@ -25,10 +23,10 @@ use crate::{
 
 /// Keeps values in a Redis server.
 ///
-/// All calls share one connection, which is made when it is first needed and again when it broke. A read of many keys is
-/// one `MGET`, a write of many one pipeline of `SET`s.
+/// All calls share one connection, which is made when it is first needed and again when it broke. A read is one
+/// `MGET`, a write of many one pipeline of `SET`s.
 pub struct RedisTier {
-    connection: ConnectionManager,
+    line: Line,
     url: String,
     envelope: Envelope,
     corrupt: AtomicU64,
@@ -48,6 +46,9 @@ struct Holdings {
 /// How old [`Holdings`] may be before a write asks again. They are for people and dashboards.
 const HOLDINGS_AGE: Duration = Duration::from_secs(5);
 
+/// How long connecting may take: longer than a caller waits, since a new connection serves every later call.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(2);
+
 impl RedisTier {
     /// A tier at `config.url`, not yet connected.
     ///
@@ -57,15 +58,13 @@ impl RedisTier {
         let url = config.redacted_url();
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
         let client = Client::open(config.url.as_str()).map_err(unusable)?;
-        // One attempt a call: the breaker decides when to try again, and a caller waits for the timeout at the most.
-        let manager = ConnectionManagerConfig::new()
-            .set_number_of_retries(0)
-            .set_connection_timeout(Some(config.timeout))
+        // The tier's own deadline is the one that callers see. These end what no caller waits for any more.
+        let connection = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(DIAL_TIMEOUT.max(config.timeout)))
             .set_response_timeout(Some(config.timeout));
-        let _in_runtime = runtime.enter();
-        let connection = ConnectionManager::new_lazy_with_config(client, manager).map_err(unusable)?;
+        let line = Line::new(client, connection, runtime.clone());
         Ok(Self {
-            connection,
+            line,
             url,
             envelope,
             corrupt: AtomicU64::new(0),
@@ -75,15 +74,35 @@ impl RedisTier {
     }
 
     async fn run(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
-        self.connection.clone().send_packed_command(command).await.map_err(|error| failed(action, &error))
+        self.line.send(command).await.map_err(|error| failed(action, &error))
     }
 
     async fn run_all(&self, action: &'static str, pipeline: &Pipeline) -> Result<Vec<Value>, TierError> {
         if pipeline.is_empty() {
             return Ok(Vec::new());
         }
-        let replies = self.connection.clone().send_packed_commands(pipeline, 0, pipeline.len()).await;
+        let replies = self.line.send_all(pipeline).await.map_err(|error| failed(action, &error))?;
+        // A refusal of one command is a reply like any other.
+        let replies = replies.into_iter().map(|reply| reply.extract_error()).collect::<Result<_, _>>();
         replies.map_err(|error| failed(action, &error))
+    }
+
+    /// `MGET` for one key too: to a key that holds something other than a string it answers "not here", which is right.
+    async fn read(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, TierError> {
+        const ACTION: &str = "read from redis";
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut command = redis::cmd("MGET");
+        for key in keys {
+            command.arg(self.envelope.stored(key).as_bytes());
+        }
+        match self.run(ACTION, &command).await? {
+            Value::Array(replies) if replies.len() == keys.len() => {
+                Ok(keys.iter().zip(replies).map(|(key, reply)| self.opened(key, reply)).collect())
+            }
+            other => Err(TierError::new(TierErrorKind::Internal, ACTION, format!("it sent {}", kind_of(&other)))),
+        }
     }
 
     /// The value in `reply` to a request for `key`.
@@ -209,33 +228,11 @@ impl Tier for RedisTier {
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
-        Answer::later(async move {
-            let mut command = redis::cmd("GET");
-            command.arg(self.envelope.stored(key).as_bytes());
-            let reply = self.run("read from redis", &command).await?;
-            Ok(self.opened(key, reply))
-        })
+        Answer::later(async move { Ok(self.read(slice::from_ref(key)).await?.pop().flatten()) })
     }
 
     fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
-        Answer::later(async move {
-            if keys.is_empty() {
-                return Ok(Vec::new());
-            }
-            let mut command = redis::cmd("MGET");
-            for key in keys {
-                command.arg(self.envelope.stored(key).as_bytes());
-            }
-            match self.run("read many from redis", &command).await? {
-                Value::Array(replies) if replies.len() == keys.len() => {
-                    Ok(keys.iter().zip(replies).map(|(key, reply)| self.opened(key, reply)).collect())
-                }
-                other => {
-                    let answer = format!("the server sent {} for {} keys", kind_of(&other), keys.len());
-                    Err(TierError::new(TierErrorKind::Internal, "read many from redis", answer))
-                }
-            }
-        })
+        Answer::later(self.read(keys))
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {

@@ -1,0 +1,278 @@
+//! The chain through its public door: order, promotion, single flight, batches, writes behind the response.
+
+mod setting;
+
+use std::{collections::HashSet, time::Duration};
+
+use floor_cache::{
+    Admit, Class, ClassSet, Key, OpenError, Options, Outcome, RedisConfig, SourceError, TierKind, assemble,
+};
+use futures_util::future::join_all;
+use prometheus::Registry;
+use setting::{
+    Setting, key, keys,
+    mill::{Mill, Mood, value_of},
+    redis_server::RedisServer,
+    until,
+};
+use tokio::runtime::Handle;
+
+const DEADLINE: Duration = Duration::from_secs(10);
+const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_cache::Priority::Foreground };
+const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_is_made_once_and_then_served_from_memory() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    let first = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+    assert_eq!((first.by, first.coalesced, first.value), ("generated", false, value_of(&key(1, 1))));
+    let second = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+    assert_eq!((second.by, second.value), ("lru", value_of(&key(1, 1))));
+    let now = setting.chain.get_now(&key(1, 1)).unwrap();
+    assert_eq!((now.by, now.value), ("lru", value_of(&key(1, 1))));
+    assert!(setting.chain.get_now(&key(2, 1)).is_none());
+    assert_eq!(setting.mill.ground(), 1);
+    assert_eq!(setting.metric("floors_generations_total", &[("kind", "standard")]), 1.0);
+    assert_eq!(setting.metric("floors_tier_requests_total", &[("tier", "lru"), ("outcome", "hit")]), 2.0);
+}
+
+/// Every order of every subset serves a value made before from its first tier after a restart, if that keeps values.
+#[tokio::test(flavor = "multi_thread")]
+async fn any_order_and_subset_of_tiers_is_a_chain() {
+    let Some(redis) = RedisServer::start() else { return };
+    let kinds = TierKind::ALL;
+    let mut orders: Vec<Vec<TierKind>> = vec![vec![]];
+    let mut next = 0;
+    while next < orders.len() {
+        let longer: Vec<_> = kinds
+            .iter()
+            .filter(|kind| !orders[next].contains(kind))
+            .map(|kind| [&orders[next][..], &[*kind]].concat())
+            .collect();
+        orders.extend(longer);
+        next += 1;
+    }
+    assert_eq!(orders.len(), 65, "1 + 4 + 12 + 24 + 24");
+    for order in orders {
+        redis.command(&[b"FLUSHALL"]);
+        let setting = Setting::new(&order, |config| config.redis = redis.config());
+        let first = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+        assert_eq!((first.by, &first.value), ("generated", &value_of(&key(1, 1))), "{order:?}");
+        assert!(setting.chain.close(DEADLINE).await, "{order:?}");
+
+        let expected = order.first().map_or("generated", |kind| kind.name());
+        let second = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+        assert_eq!((second.by, &second.value), (expected, &value_of(&key(1, 1))), "{order:?}");
+        let names: Vec<_> = setting.chain.report().iter().map(|tier| tier.name).collect();
+        let expected: Vec<_> = order.iter().map(|kind| kind.name()).chain(["generated"]).collect();
+        assert_eq!(names, expected);
+        let held = setting.chain.contains(&key(1, 1)).await;
+        assert!(held.iter().all(|(_, held)| *held) && held.len() == order.len(), "{order:?}: {held:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hit_fills_the_tiers_above_it() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
+    setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+    assert!(setting.chain.close(DEADLINE).await);
+    let lmdb_only: HashSet<_> = [("lru", true), ("lmdb", true), ("sled", true)].into();
+    assert_eq!(HashSet::from_iter(setting.chain.contains(&key(1, 1)).await), lmdb_only);
+
+    let setting = setting.reopened().await;
+    assert_eq!(setting.chain.contains(&key(1, 1)).await, [("lru", false), ("lmdb", true), ("sled", true)]);
+    assert_eq!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().by, "lmdb");
+    assert_eq!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().by, "lru");
+    assert_eq!(setting.mill.ground(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_identical_misses_are_one_generation() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    setting.mill.set(Mood::Wait);
+    let calls: Vec<_> = (0..10_000)
+        .map(|_| {
+            let chain = setting.chain.clone();
+            tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await })
+        })
+        .collect();
+    until("all but one wait for the one", || setting.metric("floors_coalesced_total", &[]) == 9_999.0).await;
+    setting.mill.open();
+    let mut coalesced = 0;
+    for served in join_all(calls).await {
+        let served = served.unwrap().unwrap();
+        assert_eq!(served.value, value_of(&key(1, 1)));
+        coalesced += u32::from(served.coalesced);
+    }
+    assert_eq!(coalesced, 9_999);
+    assert_eq!(setting.metric("floors_generations_total", &[]), 1.0);
+    assert_eq!(setting.mill.ground(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_goes_away_harms_nobody() {
+    let setting = Setting::new(&[TierKind::Lru], |_| {});
+    setting.mill.set(Mood::Wait);
+    let call = |chain: floor_cache::Chain| tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await });
+    let leader = call(setting.chain.clone());
+    until("the first is at work", || setting.mill.ground() == 1).await;
+    let follower = call(setting.chain.clone());
+    until("the second waits", || setting.metric("floors_coalesced_total", &[]) == 1.0).await;
+    leader.abort();
+    assert!(leader.await.unwrap_err().is_cancelled());
+    setting.mill.open();
+    assert_eq!(follower.await.unwrap().unwrap().value, value_of(&key(1, 1)));
+    assert_eq!(setting.mill.ground(), 1);
+
+    // And work that nobody waits for any more is finished for the next.
+    setting.mill.set(Mood::Grind);
+    let lonely = setting.chain.clone();
+    drop(tokio::spawn(async move { lonely.get(key(2, 1), Options::default()).await }));
+    until("it is in memory", || setting.chain.get_now(&key(2, 1)).is_some()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_reaches_everyone_and_is_not_kept() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    setting.mill.set(Mood::Fail);
+    let error = setting.chain.get(key(1, 1), Options::default()).await.unwrap_err();
+    assert!(matches!(error, SourceError::Busy { queued: 1024, .. }), "{error:?}");
+    let error = setting.chain.get_many(&keys(0..3), Options::default()).await.unwrap_err();
+    assert!(matches!(error, SourceError::Busy { .. }), "{error:?}");
+    setting.mill.set(Mood::Grind);
+    assert_eq!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().by, "generated");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_in_the_source_is_an_error_for_its_key_alone() {
+    let setting = Setting::new(&[TierKind::Lru], |_| {});
+    setting.mill.set(Mood::PanicOn(key(1, 1)));
+    let chain = setting.chain.clone();
+    let batch = tokio::spawn(async move { chain.get_many(&keys(0..3), Options::default()).await });
+    let error = batch.await.unwrap().unwrap_err();
+    assert!(matches!(&error, SourceError::Failed { key: bad, .. } if *bad == key(1, 1)), "{error:?}");
+    until("the others of the batch are kept", || {
+        setting.chain.get_now(&key(0, 1)).is_some() && setting.chain.get_now(&key(2, 1)).is_some()
+    })
+    .await;
+    setting.mill.set(Mood::Grind);
+    assert_eq!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().value, value_of(&key(1, 1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_keeps_its_order_and_makes_each_value_once() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    setting.chain.get_many(&keys(0..4), Options::default()).await.unwrap();
+    let asked: Vec<Key> = [7, 2, 7, 9, 0, 2, 9, 7].into_iter().map(|number| key(number, 1)).collect();
+    let served = setting.chain.get_many(&asked, Options::default()).await.unwrap();
+    let by: Vec<_> = served.iter().map(|served| served.by).collect();
+    assert_eq!(by, ["generated", "lru", "generated", "generated", "lru", "lru", "generated", "generated"]);
+    for (key, served) in asked.iter().zip(&served) {
+        assert_eq!(served.value, value_of(key));
+        assert!(!served.coalesced, "a double in one's own batch is not another's work");
+    }
+    assert_eq!(setting.mill.ground(), 6, "0, 1, 2, 3, then 7 and 9");
+    assert!(setting.chain.get_many(&[], Options::default()).await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_batches_make_what_they_share_once() {
+    let setting = Setting::new(&[TierKind::Lru], |_| {});
+    setting.mill.set(Mood::Wait);
+    let batch = |range| {
+        let chain = setting.chain.clone();
+        tokio::spawn(async move { chain.get_many(&keys(range), Options::default()).await })
+    };
+    let (one, two) = (batch(0..20), batch(10..30));
+    until("both are at work", || setting.mill.ground() == 30).await;
+    setting.mill.open();
+    let one = one.await.unwrap().unwrap();
+    let two = two.await.unwrap().unwrap();
+    assert!(one.iter().map(|s| &s.value).eq(&keys(0..20).iter().map(value_of).collect::<Vec<_>>()));
+    assert!(two.iter().map(|s| &s.value).eq(&keys(10..30).iter().map(value_of).collect::<Vec<_>>()));
+    assert_eq!(one.iter().chain(&two).filter(|served| served.coalesced).count(), 10);
+    assert_eq!(setting.mill.ground(), 30);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_cache_asks_no_tier_and_refreshes_all() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+    let fresh = setting.chain.get(key(1, 1), NO_CACHE).await.unwrap();
+    assert_eq!((fresh.by, fresh.value), ("generated", value_of(&key(1, 1))));
+    let fresh = setting.chain.get_many(&[key(1, 1), key(2, 1)], NO_CACHE).await.unwrap();
+    assert!(fresh.iter().all(|served| served.by == "generated"));
+    assert_eq!(setting.mill.ground(), 4);
+    assert_eq!(setting.chain.get(key(2, 1), Options::default()).await.unwrap().by, "lru");
+    assert!(setting.chain.close(DEADLINE).await);
+    assert_eq!(setting.chain.contains(&key(2, 1)).await, [("lru", true), ("lmdb", true)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_tells_what_each_tier_answered() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    let steps = |served: floor_cache::Served| -> Vec<_> {
+        served.trace.unwrap().iter().map(|step| (step.tier, step.outcome)).collect()
+    };
+    let made = setting.chain.get(key(1, 1), TRACED).await.unwrap();
+    let expected = [("lru", Outcome::Miss), ("lmdb", Outcome::Miss), ("generated", Outcome::Hit)];
+    assert_eq!(steps(made), expected);
+    assert_eq!(steps(setting.chain.get(key(1, 1), TRACED).await.unwrap()), [("lru", Outcome::Hit)]);
+    assert!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().trace.is_none());
+    let setting = setting.reopened().await;
+    let found = setting.chain.get_many(&[key(1, 1), key(2, 1)], TRACED).await.unwrap();
+    let mut found = found.into_iter().map(steps);
+    assert_eq!(found.next().unwrap(), [("lru", Outcome::Miss), ("lmdb", Outcome::Hit)]);
+    assert_eq!(found.next().unwrap(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_removed_is_gone_from_every_tier_even_if_it_was_still_to_be_written() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
+    setting.chain.get_many(&keys(0..200), Options::default()).await.unwrap();
+    setting.chain.remove_many(&keys(0..100)).await;
+    for key in keys(0..100) {
+        assert!(setting.chain.contains(&key).await.iter().all(|(_, held)| !held), "{key}");
+    }
+    assert!(setting.chain.close(DEADLINE).await);
+    for key in keys(100..200) {
+        assert!(setting.chain.contains(&key).await.iter().all(|(_, held)| *held), "{key}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_keeps_only_the_classes_that_it_admits() {
+    let Some(redis) = RedisServer::start() else { return };
+    let special: ClassSet = [Class::new(2)].into_iter().collect();
+    let setting = Setting::new(&[TierKind::Redis], |config| {
+        config.redis = RedisConfig { admit: Admit::Only(special), ..redis.config() };
+    });
+    for _ in 0..2 {
+        setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+        setting.chain.get(key(1, 2), Options::default()).await.unwrap();
+        assert!(setting.chain.close(DEADLINE).await);
+    }
+    let redis = setting.tier("redis");
+    assert_eq!((redis.hits, redis.misses, redis.bypasses), (1, 1, 2));
+    assert_eq!(setting.mill.ground(), 3);
+}
+
+#[tokio::test]
+async fn a_chain_that_contradicts_itself_says_so() {
+    let refuse = |adjust: fn(&mut floor_cache::ChainConfig)| {
+        let mut config = floor_cache::ChainConfig { chain: vec![TierKind::Lru], ..Default::default() };
+        adjust(&mut config);
+        let source = std::sync::Arc::new(Mill::default());
+        assemble(&config, source, &Registry::new(), &Handle::current()).unwrap_err()
+    };
+    let twice = refuse(|config| config.chain = vec![TierKind::Lru, TierKind::Redis, TierKind::Lru]);
+    assert_eq!(twice.to_string(), "cache.chain names lru twice; name each tier once");
+    assert!(matches!(refuse(|config| config.namespace = String::new()), OpenError::Namespace(_)));
+    assert!(matches!(refuse(|config| config.namespace = "a b".to_owned()), OpenError::Namespace(_)));
+    let url = refuse(|config| {
+        config.chain = vec![TierKind::Redis];
+        config.redis.url = "http://user:hunter2@cache".to_owned();
+    });
+    assert!(!url.to_string().contains("hunter2"), "{url}");
+    assert!(url.to_string().contains("http://***@cache"), "{url}");
+}

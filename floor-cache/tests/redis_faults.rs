@@ -1,0 +1,136 @@
+//! A Redis that is down, killed, paused, refusing or holding nonsense: no call fails for it, and none waits long.
+
+mod setting;
+
+use std::time::{Duration, Instant};
+
+use floor_cache::{ChainConfig, Options, RedisConfig, TierKind};
+use setting::{
+    Setting, key, keys,
+    mill::value_of,
+    redis_server::{RedisServer, free_port},
+    until,
+};
+
+/// The deadline of one call in these tests.
+const TIMEOUT: Duration = Duration::from_millis(50);
+
+/// How much longer than its deadline a call may take on a machine that is busy with other things.
+const SLACK: Duration = Duration::from_millis(500);
+
+const CLOSE: Duration = Duration::from_secs(10);
+
+fn over_redis(server: &RedisServer) -> impl FnOnce(&mut ChainConfig) {
+    let config = RedisConfig { timeout: TIMEOUT, ..server.config() };
+    move |chain| chain.redis = config
+}
+
+/// Asks for values that are nowhere, and checks that each call is right and bounded.
+async fn all_is_well(setting: &Setting, numbers: std::ops::Range<u64>) {
+    for key in keys(numbers) {
+        let started = Instant::now();
+        let served = setting.chain.get(key, Options::default()).await.expect("no fault reaches a caller");
+        assert_eq!(served.value, value_of(&key));
+        assert!(started.elapsed() < TIMEOUT + SLACK, "{key} took {:?}", started.elapsed());
+    }
+}
+
+/// Asks for new values until Redis serves again what was written to it.
+async fn redis_is_back(setting: &Setting) {
+    let started = Instant::now();
+    let mut number = 1_000_000;
+    loop {
+        number += 1;
+        setting.chain.get(key(number, 1), Options::default()).await.expect("no fault reaches a caller");
+        setting.chain.close(CLOSE).await;
+        let served = setting.chain.get(key(number, 1), Options::default()).await.expect("no fault reaches a caller");
+        if served.by == "redis" {
+            return;
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "Redis is back, but the chain has not noticed");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn down_at_the_start() {
+    let setting = Setting::new(&[TierKind::Redis], |config| {
+        config.redis.url = format!("redis://:hunter2@127.0.0.1:{}", free_port());
+    });
+    all_is_well(&setting, 0..50).await;
+    let redis = setting.tier("redis");
+    assert!(redis.errors > 0, "{redis:?}");
+    assert_eq!(redis.verdict, "open");
+    assert!(redis.bypasses > 0, "{redis:?}");
+    assert_eq!(setting.metric("floors_breaker_state", &[("tier", "redis")]), 2.0);
+    assert!(!format!("{:?} {:?}", setting.chain, setting.config).contains("hunter2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_and_back() {
+    let Some(mut server) = RedisServer::start() else { return };
+    let setting = Setting::new(&[TierKind::Redis], over_redis(&server));
+    redis_is_back(&setting).await;
+    server.kill();
+    all_is_well(&setting, 0..50).await;
+    assert_eq!(setting.tier("redis").verdict, "open");
+    server.restart();
+    redis_is_back(&setting).await;
+    assert_eq!(setting.tier("redis").verdict, "probed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paused_and_back() {
+    let Some(server) = RedisServer::start() else { return };
+    let setting = Setting::new(&[TierKind::Redis], over_redis(&server));
+    redis_is_back(&setting).await;
+    server.pause();
+    let started = Instant::now();
+    all_is_well(&setting, 0..200).await;
+    assert!(started.elapsed() < 40 * TIMEOUT, "the breaker spares most calls the wait: {:?}", started.elapsed());
+    assert!(setting.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", "timeout")]) > 0.0);
+    server.resume();
+    redis_is_back(&setting).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flapping() {
+    let Some(mut server) = RedisServer::start() else { return };
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Redis], over_redis(&server));
+    for round in 0..5 {
+        server.kill();
+        all_is_well(&setting, 100 * round..100 * round + 30).await;
+        server.restart();
+        all_is_well(&setting, 100 * round + 30..100 * round + 60).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusing_to_write() {
+    let Some(server) = RedisServer::start_with(&["--maxmemory", "1mb"]) else { return };
+    let setting = Setting::new(&[TierKind::Redis], over_redis(&server));
+    all_is_well(&setting, 0..1000).await;
+    until("a write was refused", || {
+        setting.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", "failed")]) > 0.0
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn holding_something_else_under_our_keys() {
+    let Some(server) = RedisServer::start() else { return };
+    let setting = Setting::new(&[TierKind::Redis], |config| config.redis = server.config());
+    let stored = |number| [b"floors:".as_slice(), key(number, 1).as_bytes()].concat();
+    server.command(&[b"RPUSH", &stored(0), b"a", b"list"]);
+    server.command(&[b"SET", &stored(1), b"not an envelope"]);
+    server.command(&[b"HSET", &stored(2), b"a", b"hash"]);
+    let served = setting.chain.get_many(&keys(0..3), Options::default()).await.unwrap();
+    assert!(served.iter().all(|served| served.by == "generated"));
+    assert!(setting.chain.close(CLOSE).await);
+    for key in keys(0..3) {
+        let served = setting.chain.get(key, Options::default()).await.unwrap();
+        assert_eq!((served.by, served.value), ("redis", value_of(&key)), "the right value has taken its place");
+    }
+    let corrupt = [("tier", "redis"), ("outcome", "corrupt")];
+    assert_eq!(setting.metric("floors_tier_requests_total", &corrupt), 1.0);
+}

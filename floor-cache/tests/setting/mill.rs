@@ -1,0 +1,109 @@
+//! A source whose values follow from their keys, and which counts, waits and breaks as a test tells it to.
+
+use std::{
+    panic,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use floor_cache::{Class, Key, Made, Priority, Source, SourceError};
+use futures_util::{FutureExt, future::BoxFuture};
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+
+/// Grinds keys into values.
+#[derive(Debug)]
+pub(crate) struct Mill {
+    ground: AtomicU64,
+    gate: Arc<Semaphore>,
+    cost: Mutex<Duration>,
+    mood: Mutex<Mood>,
+}
+
+/// What the mill does with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Mood {
+    #[default]
+    Grind,
+    /// Waits until [`Mill::open`].
+    Wait,
+    Fail,
+    /// Panics on the key alone.
+    PanicOn(Key),
+}
+
+impl Default for Mill {
+    fn default() -> Self {
+        Self {
+            ground: AtomicU64::new(0),
+            gate: Arc::new(Semaphore::new(0)),
+            cost: Mutex::new(Duration::from_micros(300)),
+            mood: Mutex::default(),
+        }
+    }
+}
+
+/// The value of `key`: bytes that no other key has, as many as the key's first word says, of 1 to 4,000.
+pub(crate) fn value_of(key: &Key) -> Bytes {
+    let number = u64::from_le_bytes(key.as_bytes()[..8].try_into().expect("eight bytes"));
+    let len = 1 + (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % 4000;
+    key.as_bytes().iter().copied().cycle().enumerate().map(|(i, byte)| byte ^ (i / 24) as u8).take(len).collect()
+}
+
+impl Mill {
+    /// How many values it has begun to make.
+    pub(crate) fn ground(&self) -> u64 {
+        self.ground.load(SeqCst)
+    }
+
+    pub(crate) fn set(&self, mood: Mood) {
+        *self.mood.lock() = mood;
+    }
+
+    /// What it says that a value costs.
+    pub(crate) fn set_cost(&self, cost: Duration) {
+        *self.cost.lock() = cost;
+    }
+
+    /// Lets all go on that wait, and come after.
+    pub(crate) fn open(&self) {
+        self.set(Mood::Grind);
+        self.gate.add_permits(Semaphore::MAX_PERMITS / 2);
+    }
+}
+
+impl Source for Mill {
+    fn generate(&self, key: Key, _priority: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
+        self.ground.fetch_add(1, SeqCst);
+        let cost = *self.cost.lock();
+        let made = move || Ok(Made { value: value_of(&key), took: cost });
+        let mood = *self.mood.lock();
+        match mood {
+            Mood::Grind => std::future::ready(made()).boxed(),
+            Mood::Fail => {
+                let busy = SourceError::Busy { queued: 1024, retry_after: Duration::from_millis(10) };
+                std::future::ready(Err(busy)).boxed()
+            }
+            Mood::PanicOn(bad) if bad == key => {
+                async move { panic::resume_unwind(Box::new("the stone split")) }.boxed()
+            }
+            Mood::PanicOn(_) => std::future::ready(made()).boxed(),
+            Mood::Wait => {
+                let gate = self.gate.clone();
+                async move {
+                    let _through = gate.acquire_owned().await;
+                    made()
+                }
+                .boxed()
+            }
+        }
+    }
+
+    fn class_name(&self, class: Class) -> &'static str {
+        ["plain", "standard", "special"][class.index() % 3]
+    }
+}

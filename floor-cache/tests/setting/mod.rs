@@ -1,0 +1,110 @@
+//! What the tests need around a chain: a real Redis server, a source that can be watched, and a way to wait.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+pub(crate) mod mill;
+pub(crate) mod redis_server;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use floor_cache::{
+    Chain, ChainConfig, Class, Key, LmdbConfig, SledConfig, TierKind, TierReport, assemble,
+    envelope::{Envelope, Namespace},
+};
+use mill::Mill;
+use prometheus::Registry;
+use tempfile::TempDir;
+use tokio::runtime::Handle;
+
+/// A chain in front of a [`Mill`], in a directory of its own.
+pub(crate) struct Setting {
+    pub(crate) chain: Chain,
+    pub(crate) mill: Arc<Mill>,
+    pub(crate) registry: Registry,
+    pub(crate) config: ChainConfig,
+    pub(crate) directory: Arc<TempDir>,
+}
+
+impl Setting {
+    /// The chain of `tiers`, to which `adjust` may give other settings.
+    pub(crate) fn new(tiers: &[TierKind], adjust: impl FnOnce(&mut ChainConfig)) -> Self {
+        let directory = Arc::new(tempfile::tempdir().expect("a directory for the stores"));
+        let mut config = ChainConfig {
+            chain: tiers.to_vec(),
+            lmdb: LmdbConfig { path: directory.path().join("lmdb"), map_size: 64 << 20 },
+            sled: SledConfig { path: directory.path().join("sled") },
+            ..ChainConfig::default()
+        };
+        adjust(&mut config);
+        Self::open(config, directory)
+    }
+
+    fn open(config: ChainConfig, directory: Arc<TempDir>) -> Self {
+        let mill = Arc::new(Mill::default());
+        let registry = Registry::new();
+        let chain = assemble(&config, mill.clone(), &registry, &Handle::current()).expect("the chain opens");
+        Self { chain, mill, registry, config, directory }
+    }
+
+    /// Closes the chain and opens it again with nothing in memory and a new source.
+    pub(crate) async fn reopened(self) -> Self {
+        let Self { chain, config, directory, .. } = self;
+        assert!(chain.close(Duration::from_secs(10)).await, "the writes are flushed");
+        drop(chain);
+        let mut reopened = None;
+        // The writers' threads hold the stores until they have seen that the chain is gone.
+        until("the stores are free", || {
+            let mill = Arc::new(Mill::default());
+            let registry = Registry::new();
+            reopened = assemble(&config, mill.clone(), &registry, &Handle::current())
+                .ok()
+                .map(|chain| (chain, mill, registry));
+            reopened.is_some()
+        })
+        .await;
+        let (chain, mill, registry) = reopened.expect("just seen");
+        Self { chain, mill, registry, config, directory }
+    }
+
+    pub(crate) fn tier(&self, name: &str) -> TierReport {
+        self.chain.report().into_iter().find(|tier| tier.name == name).expect("the tier is in the chain")
+    }
+
+    /// The sum of the series of `metric` whose labels hold `labels`.
+    pub(crate) fn metric(&self, metric: &str, labels: &[(&str, &str)]) -> f64 {
+        let families = self.registry.gather();
+        let family = families.iter().find(|family| family.name() == metric);
+        let series = family.map(|family| family.get_metric()).unwrap_or_default();
+        let fits = |m: &&prometheus::proto::Metric| {
+            labels.iter().all(|(name, value)| m.get_label().iter().any(|l| l.name() == *name && l.value() == *value))
+        };
+        series.iter().filter(fits).map(|m| m.get_counter().get_value() + m.get_gauge().get_value()).sum()
+    }
+}
+
+/// The `number`th key of `class`.
+pub(crate) fn key(number: u64, class: u8) -> Key {
+    let mut identity = [0; Key::LEN - 1];
+    identity[..8].copy_from_slice(&number.to_le_bytes());
+    Key::new(identity, Class::new(class))
+}
+
+pub(crate) fn keys(numbers: std::ops::Range<u64>) -> Vec<Key> {
+    numbers.map(|number| key(number, 1)).collect()
+}
+
+/// What the tests' tiers seal their values in.
+pub(crate) fn envelope() -> Envelope {
+    Envelope::new(Namespace::new("test").expect("a namespace"), 1)
+}
+
+/// Waits until `true`, at most ten seconds.
+pub(crate) async fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !done() {
+        assert!(started.elapsed() < Duration::from_secs(10), "not within ten seconds: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

@@ -1,0 +1,141 @@
+//! The stores on disk: what stops them from opening, what they do when they are full, and what a restart finds.
+
+mod setting;
+
+use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+
+use bytes::Bytes;
+use floor_cache::{
+    LmdbConfig, OpenError, Options, SledConfig, Tier, TierKind,
+    tiers::{LmdbTier, SledTier},
+};
+use heed::{EnvOpenOptions, types::Str};
+use setting::{Setting, envelope, key, keys, mill::value_of};
+use tempfile::TempDir;
+
+fn home() -> TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+fn lmdb(home: &TempDir) -> LmdbConfig {
+    LmdbConfig { path: home.path().to_owned(), map_size: 16 << 20 }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_finds_what_was_written() {
+    for kind in [TierKind::Lmdb, TierKind::Sled] {
+        let setting = Setting::new(&[TierKind::Lru, kind], |_| {});
+        setting.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
+        let setting = setting.reopened().await;
+        let served = setting.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
+        assert!(served.iter().all(|served| served.by == kind.name()));
+        assert_eq!(setting.tier(kind.name()).entries, 300);
+        assert_eq!(setting.mill.ground(), 0);
+    }
+}
+
+/// Root writes anywhere, so a file in the way stands for a directory that cannot be written.
+#[test]
+fn a_directory_that_cannot_be_used_says_what_to_do() {
+    let home = home();
+    let path = home.path().join("file");
+    fs::write(&path, "in the way").unwrap();
+    let error = LmdbTier::open(&LmdbConfig { path: path.clone(), map_size: 1 << 20 }, envelope()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("the lmdb directory ") && text.contains("file cannot be used"), "{text}");
+    assert!(text.ends_with("make it writable for this user, or set cache.lmdb.path to one that is"), "{text}");
+    let error = SledTier::open(&SledConfig { path }, envelope()).unwrap_err();
+    assert!(error.to_string().contains("set cache.sled.path"), "{error}");
+
+    let locked = home.path().join("locked");
+    fs::create_dir(&locked).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
+    let opened = LmdbTier::open(&LmdbConfig { path: locked.join("lmdb"), map_size: 1 << 20 }, envelope());
+    let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+    assert!(is_root || matches!(opened, Err(OpenError::Directory { .. })), "{opened:?}");
+}
+
+#[test]
+fn a_store_of_another_version_is_left_alone() {
+    let home = home();
+    drop(LmdbTier::open(&lmdb(&home), envelope()).unwrap());
+    set_layout(&home, "floor-cache lmdb 2");
+    let error = LmdbTier::open(&lmdb(&home), envelope()).unwrap_err();
+    assert!(matches!(error, OpenError::Version { .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(
+        text.contains("was made by another version (found: floor-cache lmdb 2; this one reads: floor-cache lmdb 1)")
+    );
+    assert!(text.contains("move the directory away"), "{text}");
+}
+
+#[allow(unsafe_code)]
+fn set_layout(home: &TempDir, layout: &str) {
+    let mut options = EnvOpenOptions::new();
+    options.max_dbs(3);
+    // SAFETY: nothing else has the store open; the tier was dropped.
+    let env = unsafe { options.open(home.path()) }.expect("it opens");
+    let mut txn = env.write_txn().expect("a transaction");
+    let meta: heed::Database<Str, Str> = env.open_database(&txn, Some("meta")).expect("no error").expect("it is there");
+    meta.put(&mut txn, "layout", layout).expect("it takes the layout");
+    txn.commit().expect("it commits");
+    env.prepare_for_closing().wait();
+}
+
+#[test]
+fn sled_in_use_says_so() {
+    let home = home();
+    let config = SledConfig { path: home.path().to_owned() };
+    let _held = SledTier::open(&config, envelope()).unwrap();
+    let error = SledTier::open(&config, envelope()).unwrap_err();
+    assert!(matches!(error, OpenError::Locked { tier: "sled", .. }), "{error:?}");
+    assert!(error.to_string().contains("is in use by another process; stop that one"), "{error}");
+}
+
+/// Four times as much as the map holds: the newest stay, the oldest go, and nothing fails.
+#[tokio::test]
+async fn lmdb_makes_room_by_letting_the_oldest_go() {
+    let home = home();
+    let tier = LmdbTier::open(&LmdbConfig { path: home.path().to_owned(), map_size: 4 << 20 }, envelope()).unwrap();
+    let value = Bytes::from(vec![7; 3000]);
+    let count = 4 * (4 << 20) / 3000;
+    for first in (0..count).step_by(64) {
+        let batch: Vec<_> = (first..first + 64).map(|number| (key(number, 1), value.clone())).collect();
+        tier.put_many(&batch).await.expect("a full map is no error");
+    }
+    let stats = tier.stats();
+    assert!(stats.bytes < 4 << 20, "{stats:?}");
+    assert!(stats.entries > 300, "most of the map is used: {stats:?}");
+    let held: Vec<u64> = (0..count + 64).filter(|n| tier.contains(&key(*n, 1)).into_ready()).collect();
+    assert_eq!(held.len() as u64, stats.entries);
+    let newest_run = held.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    assert!(newest_run && held.contains(&(count - 1)), "the newest stay: {:?}..{:?}", held.first(), held.last());
+    assert_eq!(tier.get(&key(count - 1, 1)).await.unwrap(), Some(value));
+}
+
+/// Values that are larger than the room there is.
+#[tokio::test]
+async fn lmdb_bears_a_batch_that_cannot_fit() {
+    let home = home();
+    let tier = LmdbTier::open(&LmdbConfig { path: home.path().to_owned(), map_size: 1 << 20 }, envelope()).unwrap();
+    tier.put_many(&[(key(1, 1), value_of(&key(1, 1)))]).await.unwrap();
+    let large = Bytes::from(vec![7; 3 << 20]);
+    let _refused_or_not = tier.put_many(&[(key(2, 1), large)]).await;
+    assert_eq!(tier.get(&key(2, 1)).await.unwrap(), None);
+    tier.put_many(&[(key(3, 1), value_of(&key(3, 1)))]).await.expect("and goes on");
+    assert_eq!(tier.get(&key(3, 1)).await.unwrap(), Some(value_of(&key(3, 1))));
+}
+
+trait Ready<T> {
+    /// The answer of a tier that does not wait.
+    fn into_ready(self) -> T;
+}
+
+impl<T> Ready<T> for floor_cache::Answer<'_, T> {
+    fn into_ready(self) -> T {
+        match self {
+            Self::Now(result) => result.expect("it answers"),
+            Self::Later(_) => panic!("a store on disk answers at once"),
+        }
+    }
+}
