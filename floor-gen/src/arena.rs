@@ -161,6 +161,11 @@ impl Arena {
         }
     }
 
+    /// The depth of the deepest room, at least 1.
+    pub(crate) fn deepest(&self) -> u32 {
+        self.rooms.iter().map(|room| room.depth).max().unwrap_or(1).max(1)
+    }
+
     /// The room whose cell this is.
     pub(crate) fn room_at(&self, at: usize) -> Option<usize> {
         usize::from(self.region[at]).checked_sub(1)

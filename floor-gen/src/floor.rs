@@ -3,12 +3,15 @@
 use alloc::vec::Vec;
 
 use crate::spec::FloorSpec;
+use crate::theme::Theme;
 
 /// A finished floor. Grids are row-major: the cell at `(x, y)` is index `y * width + x`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Floor {
     /// The spec it was made from.
     pub spec: FloorSpec,
+    /// What its depth looks like. Follows from the spec's number, so it needs no place on the wire.
+    pub theme: Theme,
     /// `width * height` cells.
     pub terrain: Vec<Terrain>,
     /// `width * height` cells: room id + 1, 0 = no room.

@@ -1,12 +1,14 @@
 //! From a spec to a floor: lay out, furnish, survey; and the plain floor that takes over when a layout does not fit.
 
 use crate::arena::Arena;
+use crate::explain::Watcher;
 use crate::floor::{Connection, Floor, Room};
 use crate::kinds;
 use crate::rng::Streams;
 use crate::spec::FloorSpec;
 use crate::stages::survey::Unfit;
 use crate::stages::{gates, loot, monsters, roles, scenery, survey, traps};
+use crate::theme::Theme;
 
 /// Layouts tried before the refuge takes over. The first fits nearly always.
 const ATTEMPTS: u32 = 4;
@@ -28,13 +30,13 @@ impl Generator {
     /// The floor of that spec: always the same, and always valid.
     #[must_use]
     pub fn generate(&mut self, spec: &FloorSpec) -> Floor {
-        for attempt in 0..ATTEMPTS {
-            if self.attempt(spec, &Streams::new(spec, attempt)).is_ok() {
-                return self.finish(spec);
-            }
-        }
-        self.fallbacks += 1;
-        self.take_refuge(spec)
+        self.build(spec, None)
+    }
+
+    /// The same floor, while `watcher` is told what each stage does.
+    #[must_use]
+    pub fn generate_watched(&mut self, spec: &FloorSpec, watcher: &dyn Watcher) -> Floor {
+        self.build(spec, Some(watcher))
     }
 
     /// How many floors of this generator came from the plain construction that stands in for a layout that does not
@@ -44,7 +46,25 @@ impl Generator {
         self.fallbacks
     }
 
-    fn attempt(&mut self, spec: &FloorSpec, streams: &Streams) -> Result<(), Unfit> {
+    fn build(&mut self, spec: &FloorSpec, watcher: Option<&dyn Watcher>) -> Floor {
+        for attempt in 0..ATTEMPTS {
+            if let Some(watcher) = watcher {
+                watcher.attempt(attempt);
+            }
+            match self.attempt(spec, &Streams::new(spec, attempt).watched(watcher)) {
+                Ok(()) => return self.finish(spec),
+                Err(Unfit(why)) => {
+                    if let Some(watcher) = watcher {
+                        watcher.refused(why);
+                    }
+                }
+            }
+        }
+        self.fallbacks += 1;
+        self.take_refuge(spec, &Streams::new(spec, ATTEMPTS).watched(watcher))
+    }
+
+    fn attempt(&mut self, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
         self.arena.reset(spec);
         kinds::lay_out(&mut self.arena, spec, streams)?;
         furnish(&mut self.arena, spec, streams);
@@ -52,11 +72,10 @@ impl Generator {
     }
 
     /// The construction that cannot fail.
-    fn take_refuge(&mut self, spec: &FloorSpec) -> Floor {
-        let streams = Streams::new(spec, ATTEMPTS);
+    fn take_refuge(&mut self, spec: &FloorSpec, streams: &Streams<'_>) -> Floor {
         self.arena.reset(spec);
-        kinds::lay_out_refuge(&mut self.arena, spec, &streams);
-        furnish(&mut self.arena, spec, &streams);
+        kinds::lay_out_refuge(&mut self.arena, spec, streams);
+        furnish(&mut self.arena, spec, streams);
         let measured = survey::measure(&mut self.arena);
         debug_assert_eq!(measured, Ok(()));
         self.finish(spec)
@@ -80,6 +99,7 @@ impl Generator {
         };
         Floor {
             spec: *spec,
+            theme: Theme::of_number(spec.number()),
             terrain: arena.terrain.clone(),
             region: arena.region.clone(),
             entry: arena.point(arena.entry),
@@ -102,12 +122,59 @@ pub fn generate(spec: &FloorSpec) -> Floor {
 }
 
 /// Fills the rooms of a layout.
-fn furnish(arena: &mut Arena, spec: &FloorSpec, streams: &Streams) {
+fn furnish(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
     gates::put_stairs(arena, &mut streams.open("stairs"));
     gates::lay_keys(arena, &mut streams.open("keys"));
     roles::assign(arena, &mut streams.open("roles"));
-    scenery::dress(arena, &mut streams.open("scenery"));
-    loot::lay(arena, spec.number(), &mut streams.open("loot"));
-    monsters::settle(arena, spec.number(), &mut streams.open("monsters"));
+    scenery::dress(arena, Theme::of_number(spec.number()), &mut streams.open("scenery"));
+    loot::lay(arena, spec, &mut streams.open("loot"));
+    monsters::settle(arena, spec, &mut streams.open("monsters"));
     traps::set(arena, spec.number(), &mut streams.open("traps"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Kind;
+    use crate::validate::validate;
+
+    const SIZES: [(u32, u32); 9] =
+        [(16, 16), (16, 17), (31, 16), (33, 47), (64, 64), (100, 100), (16, 512), (512, 16), (512, 512)];
+
+    #[test]
+    fn the_refuge_holds_at_every_size_and_kind() {
+        let mut generator = Generator::new();
+        for (width, height) in SIZES {
+            for &kind in Kind::OFFERED {
+                for seed in 0..20 {
+                    let spec = FloorSpec::resolve(seed, 30, width, height, Some(kind)).unwrap();
+                    let floor = generator.take_refuge(&spec, &Streams::new(&spec, ATTEMPTS));
+                    assert_eq!(validate(&floor), Ok(()), "{spec:?}");
+                    assert!(width.min(height) < 100 || floor.metrics.loops >= 2, "{spec:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_draw_more_in_one_stage_leaves_the_others_alone() {
+        let spec = FloorSpec::resolve(42, 7, 0, 0, Some(Kind::Standard)).unwrap();
+        let make = |disturbed| {
+            let mut generator = Generator::new();
+            generator.attempt(&spec, &Streams::new(&spec, 0).disturb(disturbed)).unwrap();
+            generator.finish(&spec)
+        };
+        let calm = make("no such stage");
+        let traps = make("traps");
+        assert_ne!(traps.traps, calm.traps);
+        assert_eq!(Floor { traps: calm.traps.clone(), ..traps }, calm);
+        let scenery = make("scenery");
+        assert_ne!(scenery.terrain, calm.terrain);
+        assert_eq!((&scenery.region, &scenery.rooms), (&calm.region, &calm.rooms));
+        assert_eq!((&scenery.connections, &scenery.locks), (&calm.connections, &calm.locks));
+        let loops = make("loops");
+        assert_ne!(loops.connections, calm.connections);
+        assert_eq!((&loops.region, loops.rooms.len()), (&calm.region, calm.rooms.len()));
+        assert_eq!((loops.locks, loops.entry, loops.exit), (calm.locks.clone(), calm.entry, calm.exit));
+    }
 }

@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod arena;
 mod curve;
+pub mod explain;
 pub mod floor;
 mod generator;
 mod graph;
@@ -18,12 +19,14 @@ pub mod rng;
 mod shape;
 pub mod spec;
 mod stages;
+mod theme;
 pub mod validate;
 mod walk;
 
 pub use floor::{Connection, Floor, Item, Lock, Metrics, Point, Room, RoomRole, Spawn, Terrain, Trap};
 pub use generator::{Generator, generate};
 pub use spec::{FloorSpec, Kind, SpecError};
+pub use theme::Theme;
 
 /// Rises with every change that alters any floor's bytes; part of every storage key.
 pub const GENERATOR_VERSION: u32 = 1;

@@ -4,17 +4,22 @@
 //! generators", OOPSLA 2014) and advanced by xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number
 //! generators", ACM TOMS 2021). Both are public domain in their authors' reference form.
 
+use core::fmt;
+
+use crate::explain::Watcher;
 use crate::spec::FloorSpec;
 
-/// Opens the streams of one floor. Everything that the floor depends on is mixed in once, here.
-#[derive(Debug, Clone, Copy)]
-pub struct Streams {
+/// Opens the streams of one floor. Everything that the floor depends on is mixed in once, here. A stage begins by
+/// opening its stream, so this is also where a watcher learns of it.
+#[derive(Clone, Copy)]
+pub struct Streams<'w> {
     root: u64,
+    watcher: Option<&'w dyn Watcher>,
     #[cfg(test)]
     disturbed: Option<&'static str>,
 }
 
-impl Streams {
+impl<'w> Streams<'w> {
     /// The streams of `spec`. `attempt` tells a second construction of the same floor from the first.
     #[must_use]
     pub fn new(spec: &FloorSpec, attempt: u32) -> Self {
@@ -23,8 +28,22 @@ impl Streams {
         let root = [which, size, u64::from(attempt)].into_iter().fold(mix(spec.seed()), |h, part| mix(h ^ mix(part)));
         Self {
             root,
+            watcher: None,
             #[cfg(test)]
             disturbed: None,
+        }
+    }
+
+    /// The same streams, told to `watcher` as they are opened.
+    #[must_use]
+    pub fn watched(self, watcher: Option<&'w dyn Watcher>) -> Self {
+        Self { watcher, ..self }
+    }
+
+    /// Tells the watcher, if there is one, what a stage decided.
+    pub(crate) fn note(&self, what: &'static str, value: usize) {
+        if let Some(watcher) = self.watcher {
+            watcher.chose(what, value);
         }
     }
 
@@ -36,7 +55,10 @@ impl Streams {
 
     /// The stream of the stage of that name. Opening it twice gives the same numbers twice.
     #[must_use]
-    pub fn open(&self, stage: &str) -> Rng {
+    pub fn open(&self, stage: &'static str) -> Rng {
+        if let Some(watcher) = self.watcher {
+            watcher.stage(stage);
+        }
         #[cfg_attr(not(test), expect(unused_mut, reason = "only a test disturbs a stream"))]
         let mut rng = Rng::from_seed(self.root ^ name_hash(stage));
         #[cfg(test)]
@@ -44,6 +66,12 @@ impl Streams {
             rng.next();
         }
         rng
+    }
+}
+
+impl fmt::Debug for Streams<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streams").field("root", &self.root).field("watched", &self.watcher.is_some()).finish()
     }
 }
 
@@ -161,7 +189,7 @@ fn name_hash(name: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn streams() -> Streams {
+    fn streams() -> Streams<'static> {
         Streams::new(&FloorSpec::resolve(42, 7, 0, 0, None).unwrap(), 0)
     }
 

@@ -12,7 +12,7 @@ use crate::stages::{gates, loops};
 /// Tries to set a room that the layout needs.
 const TRIES: usize = 40;
 
-pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), Unfit> {
     let mut grain = Grain::of(arena);
     let rng = &mut streams.open("arena");
     let onward = place_arena(arena, rng);

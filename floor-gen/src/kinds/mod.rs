@@ -10,7 +10,7 @@ mod refuge;
 mod standard;
 
 /// Lays out a floor of the spec's kind.
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
     match spec.kind() {
         Kind::Boss => boss::lay_out(arena, streams),
         _ => standard::lay_out(arena, spec, streams),

@@ -14,7 +14,7 @@ const PITCH: usize = 16;
 /// The most rooms along a side: 144 in all, each no broader than a plan may be.
 const MOST_ALONG: usize = 12;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams) {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
     let columns = (arena.width / PITCH).clamp(2, MOST_ALONG);
     let rows = (arena.height / PITCH).clamp(2, MOST_ALONG);
     let rng = &mut streams.open("refuge");

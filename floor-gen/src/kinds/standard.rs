@@ -11,7 +11,7 @@ use crate::stages::{accrete, gates, loops};
 /// Doors between two rooms from which a loop is worth a wall.
 const LONG_DETOUR: u32 = 5;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
     let grain = accrete::Grain::of(arena);
     accrete::seed(arena, &grain, &mut streams.open("first room"));
     accrete::grow_from(arena, &grain, 0, &mut streams.open("rooms"));
@@ -22,6 +22,9 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams) ->
     gates::shut(arena, ends, shut_parts(arena, spec), &mut streams.open("locks"));
     let wanted = Wanted { loops: arena.rooms.len() / 4, detour: LONG_DETOUR, tries: 4 * arena.rooms.len() };
     let made = loops::close(arena, &grain, wanted, &mut streams.open("loops"));
+    streams.note("rooms", arena.rooms.len());
+    streams.note("locks", arena.locks.len());
+    streams.note("loops", made);
     if made < least_loops(arena) {
         return Err(Unfit("too few loops"));
     }

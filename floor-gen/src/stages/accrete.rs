@@ -11,6 +11,8 @@ use crate::shape::{Form, MAX_SIDE, Shape};
 pub(crate) struct Grain {
     /// Rooms that the floor should come to.
     pub(crate) rooms: usize,
+    /// Cells from one room to the next.
+    pub(crate) pitch: i32,
     /// Least and greatest width of a room, in cells.
     pub(crate) width: (i32, i32),
     /// Least and greatest height of a room, in cells. Rooms lie broad: a cell of a terminal is twice as high as wide,
@@ -30,6 +32,8 @@ const CELLS_PER_ROOM: usize = 355;
 const MOST_ROOMS: usize = MAX_ROOMS - 15;
 /// A room takes no more neighbours after so many tries in vain.
 const PATIENCE: u8 = 14;
+/// Rooms and sides compared before one is built on.
+const GLANCES: usize = 6;
 /// Tries to place a plan in different spots before another plan is drawn.
 const SPOTS_PER_PLAN: usize = 6;
 
@@ -42,6 +46,7 @@ impl Grain {
         let (widest, highest) = (arena.width as i32 / 3, arena.height as i32 / 3);
         Self {
             rooms,
+            pitch: pitch.min(MAX_SIDE),
             width: ((pitch * 2 / 5).clamp(3, widest), pitch.clamp(4, widest).min(MAX_SIDE)),
             height: ((pitch / 4).clamp(3, highest), (pitch * 3 / 5).clamp(4, highest).min(MAX_SIDE)),
             corridor: (pitch / 2).clamp(2, 14),
@@ -93,9 +98,8 @@ pub(crate) fn grow_from(arena: &mut Arena, grain: &Grain, first: usize, rng: &mu
             if arena.shortlist.is_empty() {
                 break;
             }
-            let pick = rng.index(arena.shortlist.len());
+            let (pick, side) = outward(arena, grain, rng);
             let parent = usize::from(arena.shortlist[pick]);
-            let side = rng.pick(&Side::ALL);
             if let Some(room) = attach(arena, grain, parent, side, &shape, rng) {
                 arena.shortlist.push(room as u8);
                 break;
@@ -106,6 +110,45 @@ pub(crate) fn grow_from(arena: &mut Arena, grain: &Grain, first: usize, rng: &mu
             }
         }
     }
+}
+
+/// Of a few rooms and sides, the one that looks out on the emptiest part of the floor, so that no corner is left bare.
+fn outward(arena: &Arena, grain: &Grain, rng: &mut Rng) -> (usize, Side) {
+    let mut best = (u32::MAX, (0, Side::North));
+    for _ in 0..GLANCES {
+        let choice = (rng.index(arena.shortlist.len()), rng.pick(&Side::ALL));
+        let chamber = &arena.rooms[usize::from(arena.shortlist[choice.0])];
+        let built = built_beyond(arena, grain, chamber, choice.1);
+        if built < best.0 {
+            best = (built, choice);
+        }
+    }
+    best.1
+}
+
+/// How many of the cells in a window on that side of a room are claimed; cells outside the floor count as claimed.
+fn built_beyond(arena: &Arena, grain: &Grain, chamber: &Chamber, side: Side) -> u32 {
+    let (width, height) = (grain.pitch, grain.pitch);
+    let x = (i32::from(chamber.min.x) + i32::from(chamber.max.x) - width) / 2;
+    let y = (i32::from(chamber.min.y) + i32::from(chamber.max.y) - height) / 2;
+    let (x, y) = match side {
+        Side::North => (x, i32::from(chamber.min.y) - 1 - height),
+        Side::South => (x, i32::from(chamber.max.y) + 2),
+        Side::West => (i32::from(chamber.min.x) - 1 - width, y),
+        Side::East => (i32::from(chamber.max.x) + 2, y),
+    };
+    let left = x.clamp(0, arena.width as i32 - 1);
+    let right = (x + width).clamp(left, arena.width as i32 - 1);
+    let row_bits = (1u64 << (right - left)) - 1;
+    let rows = (y..y + height).step_by(4);
+    rows.map(|row| {
+        if row < 0 || row >= arena.height as i32 {
+            return width as u32;
+        }
+        let built = arena.claim.window(left as usize, row as usize) & row_bits;
+        built.count_ones() + (width - (right - left)) as u32
+    })
+    .sum()
 }
 
 /// Sets a room of that plan against a side of room `parent`, with a door or corridor between, if it fits there.

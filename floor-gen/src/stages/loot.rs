@@ -4,6 +4,7 @@ use crate::arena::Arena;
 use crate::curve;
 use crate::floor::{Item, RoomRole};
 use crate::rng::Rng;
+use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
 
 /// What lies in rooms of each worth.
@@ -11,9 +12,9 @@ const PLAIN: [&str; 4] = ["gold", "potion", "bread", "scroll"];
 const FINE: [&str; 4] = ["gem", "ring", "elixir", "blade"];
 
 /// Fills the rooms that are worth a visit, then lays the hints.
-pub(crate) fn lay(arena: &mut Arena, number: u32, rng: &mut Rng) {
-    let deepest = arena.rooms.iter().map(|room| room.depth).max().unwrap_or(1).max(1);
-    let level = curve::level_of_floor(number);
+pub(crate) fn lay(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+    let deepest = arena.deepest();
+    let level = curve::level_of_floor(spec.number());
     for room in 0..arena.rooms.len() {
         let progress = arena.rooms[room].depth * curve::WALK / deepest;
         // How many, and their worth in tenths of what lies about.
@@ -23,6 +24,8 @@ pub(crate) fn lay(arena: &mut Arena, number: u32, rng: &mut Rng) {
             RoomRole::Treasure => (2, 20),
             RoomRole::Shop => (3, 25),
             RoomRole::Shrine => (1, 15),
+            // The reward for the boss.
+            RoomRole::Exit if spec.kind() == Kind::Boss => (2, 50),
             RoomRole::Combat if rng.chance(300) => (1, 10),
             _ => continue,
         };

@@ -4,56 +4,83 @@ use crate::arena::Arena;
 use crate::curve;
 use crate::floor::{RoomRole, Spawn};
 use crate::rng::Rng;
+use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
+use crate::theme::{Folk, Theme};
 
-/// What a monster does in its pack.
+/// A monster as a pack counts it.
 #[derive(Debug, Clone, Copy)]
 struct Recruit {
     archetype: &'static str,
     /// How much of a pack's strength it uses up, in thousandths of a full room's.
     cost: u32,
+    /// Levels above the floor's.
+    above: u16,
 }
 
-/// Packs: who leads, and who comes along while strength is left.
-const PACKS: [(Recruit, Recruit); 5] = [
-    (Recruit { archetype: "ogre", cost: 600 }, Recruit { archetype: "goblin", cost: 250 }),
-    (Recruit { archetype: "shaman", cost: 450 }, Recruit { archetype: "goblin", cost: 250 }),
-    (Recruit { archetype: "archer", cost: 350 }, Recruit { archetype: "archer", cost: 350 }),
-    (Recruit { archetype: "wolf", cost: 250 }, Recruit { archetype: "wolf", cost: 250 }),
-    (Recruit { archetype: "rat", cost: 150 }, Recruit { archetype: "rat", cost: 150 }),
-];
+const fn recruit(archetype: &'static str, cost: u32, above: u16) -> Recruit {
+    Recruit { archetype, cost, above }
+}
+
+/// Packs of a people: who leads, and who comes along while strength is left.
+const fn packs(folk: &Folk) -> [(Recruit, Recruit); 5] {
+    let (brute, skirmisher) = (recruit(folk.brute, 600, 2), recruit(folk.skirmisher, 250, 0));
+    let (archer, caster, swarm) =
+        (recruit(folk.archer, 350, 0), recruit(folk.caster, 450, 1), recruit(folk.swarm, 150, 0));
+    [(brute, skirmisher), (caster, skirmisher), (archer, skirmisher), (skirmisher, skirmisher), (swarm, swarm)]
+}
 
 /// The most monsters in one room.
 const MOST_IN_A_ROOM: usize = 6;
 /// Steps from the leader within which a pack stands.
 const PACK_REACH: u32 = 4;
+/// Cells of a room that holds a full pack.
+const FULL_ROOM: u32 = 60;
 
-/// Peoples every room that may hold a pack. The entry room is left in peace.
-pub(crate) fn settle(arena: &mut Arena, number: u32, rng: &mut Rng) {
-    let deepest = arena.rooms.iter().map(|room| room.depth).max().unwrap_or(1).max(1);
+/// Peoples every room that may hold a pack. The entry room, shrines and shops are left in peace.
+pub(crate) fn settle(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+    let deepest = arena.deepest();
+    let floor_level = curve::level_of_floor(spec.number());
+    let folk = Theme::of_number(spec.number()).folk();
     for room in 0..arena.rooms.len() {
         let progress = arena.rooms[room].depth * curve::WALK / deepest;
+        let level = (floor_level * (900 + progress / 4) / 1_000).max(1) as u16;
         let share = match arena.rooms[room].role {
             RoomRole::Combat => 1_000,
-            RoomRole::Exit | RoomRole::Key => 700,
+            RoomRole::Key => 800,
             RoomRole::Treasure => 500,
+            RoomRole::Passage => 300,
+            // Behind a boss there is peace.
+            RoomRole::Exit if spec.kind() != Kind::Boss => 700,
+            RoomRole::Boss => {
+                enthrone(arena, room, &folk, level, rng);
+                continue;
+            }
             _ => continue,
         };
-        let strength = curve::intensity(progress) * share / 1_000;
-        // A small room holds a small pack.
-        let strength = strength * arena.rooms[room].area.min(80) / 60;
-        let level = curve::level_of_floor(number) * (900 + progress / 4) / 1_000;
-        pack(arena, room, strength, level.max(1) as u16, rng);
+        // A room somewhat larger than full holds somewhat more.
+        let room_for = arena.rooms[room].area.min(FULL_ROOM * 4 / 3);
+        let strength = curve::intensity(progress) * share / 1_000 * room_for / FULL_ROOM;
+        let (leader, follower) = rng.pick(&packs(&folk));
+        pack(arena, room, strength, level, (leader, follower), rng);
     }
 }
 
 /// Puts a pack that uses up that strength into the room.
-fn pack(arena: &mut Arena, room: usize, strength: u32, level: u16, rng: &mut Rng) {
-    let (leader, follower) = rng.pick(&PACKS);
+fn pack(
+    arena: &mut Arena,
+    room: usize,
+    strength: u32,
+    level: u16,
+    (leader, follower): (Recruit, Recruit),
+    rng: &mut Rng,
+) {
     let mut left = strength;
     let mut head = None;
     for i in 0..MOST_IN_A_ROOM {
-        let recruit = if i == 0 { leader } else { follower };
+        // A rest is too short for a leader: then somebody strays about alone.
+        let leads = i == 0 && left >= leader.cost;
+        let recruit = if leads { leader } else { follower };
         if left < recruit.cost / 2 {
             return;
         }
@@ -61,8 +88,24 @@ fn pack(arena: &mut Arena, room: usize, strength: u32, level: u16, rng: &mut Rng
         let near = |at| head.is_none_or(|head| spots::distance(arena, head, at) <= PACK_REACH);
         let Some(at) = spots::open_where(arena, room, rng, near) else { continue };
         head = head.or(Some(at));
-        arena.take(at);
-        let level = level + u16::from(i == 0);
-        arena.spawns.push(Spawn { at: arena.point(at), archetype: recruit.archetype, level });
+        spawn(arena, at, recruit.archetype, level + recruit.above);
     }
+}
+
+/// The boss in the middle of the arena, two of its people beside it.
+fn enthrone(arena: &mut Arena, room: usize, folk: &Folk, level: u16, rng: &mut Rng) {
+    let center = arena.rooms[room].center;
+    if !arena.is_taken(center) {
+        spawn(arena, center, folk.boss, level + level / 2 + 3);
+    }
+    for guard in [folk.caster, folk.brute] {
+        if let Some(at) = spots::open(arena, room, rng) {
+            spawn(arena, at, guard, level + 1);
+        }
+    }
+}
+
+fn spawn(arena: &mut Arena, at: usize, archetype: &'static str, level: u16) {
+    arena.take(at);
+    arena.spawns.push(Spawn { at: arena.point(at), archetype, level });
 }

@@ -4,70 +4,129 @@
 use crate::arena::Arena;
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Rng;
+use crate::theme::{Ground, Theme};
 
 /// Rooms of fewer cells stay bare.
 const LEAST_AREA: u32 = 20;
 /// Rooms of fewer cells hold no lake and no row of pillars.
 const LEAST_AREA_OF_LAKE: u32 = 48;
+/// Rooms shorter than this hold no rift, in cells.
+const LEAST_LENGTH_OF_RIFT: usize = 10;
 
-/// Dresses every room.
-pub(crate) fn dress(arena: &mut Arena, rng: &mut Rng) {
+/// Dresses every room as its theme and role want it.
+pub(crate) fn dress(arena: &mut Arena, theme: Theme, rng: &mut Rng) {
+    let ground = theme.ground();
     for room in 0..arena.rooms.len() {
-        let center = arena.rooms[room].center;
-        let chamber = &arena.rooms[room];
-        let bare = chamber.area < LEAST_AREA || matches!(chamber.role, RoomRole::Shop | RoomRole::Shrine);
-        let roomy = chamber.area >= LEAST_AREA_OF_LAKE;
-        if bare {
-            continue;
-        }
-        let was_taken = arena.is_taken(center);
-        arena.take(center);
-        match rng.below(100) {
-            0..12 if roomy => lake(arena, room, rng),
-            12..22 if roomy => pillars(arena, room),
-            22..42 => patch(arena, room, Terrain::Grass, rng),
-            42..54 => patch(arena, room, Terrain::Rubble, rng),
-            54..58 => patch(arena, room, Terrain::ShallowWater, rng),
+        let chamber = arena.rooms[room];
+        // The center is where a walker must get to; it stays what it is.
+        let was_taken = arena.is_taken(chamber.center);
+        arena.take(chamber.center);
+        match chamber.role {
+            RoomRole::Boss => stage_a_fight(arena, room, &ground, rng),
+            RoomRole::Shop | RoomRole::Shrine => pillars(arena, room),
+            _ if chamber.area >= LEAST_AREA => dress_one(arena, room, &ground, rng),
             _ => {}
         }
         if !was_taken {
-            arena.release(center);
+            arena.release(chamber.center);
         }
     }
 }
 
-/// A pond: deep in the middle, shallow at its shore.
-fn lake(arena: &mut Arena, room: usize, rng: &mut Rng) {
+/// One thing that a climber remembers the room by, or nothing.
+fn dress_one(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
+    let roomy = arena.rooms[room].area >= LEAST_AREA_OF_LAKE;
+    match rng.below(100) {
+        0..10 if roomy => lake(arena, room, ground.deep, rng),
+        10..16 if roomy => rift(arena, room, ground.deep, rng),
+        16..26 if roomy => pillars(arena, room),
+        26..46 => patch(arena, room, ground.cover[0], rng),
+        46..56 => patch(arena, room, ground.cover[1], rng),
+        _ => {}
+    }
+}
+
+/// A pond or a pit. Water is shallow at its shore.
+fn lake(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let blob = Blob::within(arena, room, rng);
-    let deep = match rng.below(10) {
-        0..7 => Terrain::DeepWater,
-        7..9 => Terrain::Chasm,
-        _ => Terrain::Lava,
-    };
     if deep == Terrain::DeepWater {
         blob.each(arena, |arena, at| lay(arena, room, at, Terrain::ShallowWater));
     }
-    blob.shrunk().each(arena, |arena, at| {
-        if stays_joined(arena, at) {
-            lay(arena, room, at, deep);
-        }
-    });
+    blob.shrunk().each(arena, |arena, at| sink(arena, room, at, deep));
 }
 
-/// Two rows of pillars along the room.
-fn pillars(arena: &mut Arena, room: usize) {
+/// A band across the room's short side, with a bridge over it.
+fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let chamber = arena.rooms[room];
-    let (left, right) = (usize::from(chamber.min.x) + 2, usize::from(chamber.max.x).saturating_sub(2));
-    let (top, bottom) = (usize::from(chamber.min.y) + 1, usize::from(chamber.max.y).saturating_sub(1));
-    if right < left + 3 || bottom < top + 2 {
+    let lies_broad = chamber.width() >= chamber.height();
+    let (along, across) =
+        if lies_broad { (chamber.width(), chamber.height()) } else { (chamber.height(), chamber.width()) };
+    if along < LEAST_LENGTH_OF_RIFT || across < 5 {
         return;
     }
-    let gap = 3 + (right - left) % 2;
-    for y in [top, bottom] {
-        for x in (left..=right).step_by(gap) {
-            let at = arena.at(x, y);
-            if stays_joined(arena, at) {
-                lay(arena, room, at, Terrain::Pillar);
+    let breadth = 2 + rng.index(2);
+    let start = along / 3 + rng.index(along / 3);
+    let bridge = across / 4 + rng.index(across / 2);
+    let cell = |along: usize, across: usize| {
+        let (x, y) = if lies_broad { (along, across) } else { (across, along) };
+        (usize::from(chamber.min.x) + x, usize::from(chamber.min.y) + y)
+    };
+    // The bridge first: what is sunk beside it may then part the room.
+    for i in start..start + breadth {
+        let (x, y) = cell(i, bridge);
+        lay(arena, room, arena.at(x, y), Terrain::Bridge);
+    }
+    for j in 0..across {
+        for i in start..start + breadth {
+            let (x, y) = cell(i, j);
+            sink(arena, room, arena.at(x, y), deep);
+        }
+    }
+    // A bridge over nothing is ground.
+    for i in start..start + breadth {
+        let (x, y) = cell(i, bridge);
+        let at = arena.at(x, y);
+        let over = arena.neighbours(at).into_iter().any(|there| arena.terrain[there] == deep);
+        if arena.terrain[at] == Terrain::Bridge && !over {
+            arena.terrain[at] = Terrain::Floor;
+        }
+    }
+}
+
+/// Two rows of pillars along the room, evenly from both ends.
+fn pillars(arena: &mut Arena, room: usize) {
+    let chamber = arena.rooms[room];
+    let (width, height) = (chamber.width(), chamber.height());
+    if width < 7 || height < 5 {
+        return;
+    }
+    let gap = if (width - 5) % 4 == 0 { 4 } else { 3 };
+    for offset in (2..width / 2).step_by(gap) {
+        for x in [offset, width - 1 - offset] {
+            for y in [1, height - 2] {
+                raise(arena, room, usize::from(chamber.min.x) + x, usize::from(chamber.min.y) + y);
+            }
+        }
+    }
+}
+
+/// What makes a fight with a boss more than an exchange of blows: cover to hide behind, or ground to be driven into.
+fn stage_a_fight(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
+    let chamber = arena.rooms[room];
+    let (width, height) = (chamber.width(), chamber.height());
+    let quarter = (width / 4, height / 4);
+    let pools = width.min(height) >= 9 && rng.chance(500);
+    for x in [quarter.0, width - 1 - quarter.0] {
+        for y in [quarter.1, height - 1 - quarter.1] {
+            let (x, y) = (usize::from(chamber.min.x) + x, usize::from(chamber.min.y) + y);
+            if pools {
+                let reach = ((quarter.0 / 2).max(1) as i32, (quarter.1 / 2).max(1) as i32);
+                Blob { x: x as i32, y: y as i32, reach }.each(arena, |arena, at| sink(arena, room, at, ground.deep));
+            } else {
+                let size = if width.min(height) >= 12 { 2 } else { 1 };
+                for i in 0..size * size {
+                    raise(arena, room, x + i % size, y + i / size);
+                }
             }
         }
     }
@@ -76,6 +135,22 @@ fn pillars(arena: &mut Arena, room: usize) {
 /// Ground cover, in one piece and broad, so that it reads as a patch and costs few runs.
 fn patch(arena: &mut Arena, room: usize, cover: Terrain, rng: &mut Rng) {
     Blob::within(arena, room, rng).each(arena, |arena, at| lay(arena, room, at, cover));
+}
+
+/// A pillar, if it stands free of the walls and cuts nothing.
+fn raise(arena: &mut Arena, room: usize, x: usize, y: usize) {
+    let at = arena.at(x, y);
+    let free = arena.neighbours(at).into_iter().all(|there| arena.region[there] == arena.region[at]);
+    if free && stays_joined(arena, at) {
+        lay(arena, room, at, Terrain::Pillar);
+    }
+}
+
+/// Makes a cell impassable, if that cuts nothing.
+fn sink(arena: &mut Arena, room: usize, at: usize, deep: Terrain) {
+    if stays_joined(arena, at) {
+        lay(arena, room, at, deep);
+    }
 }
 
 /// Changes bare ground of the room, and leaves all else.

@@ -1,0 +1,90 @@
+//! Looking over the generator's shoulder. Costs one untaken branch a stage when nobody looks.
+
+use alloc::string::String;
+use core::fmt::Write;
+
+use crate::floor::{Floor, RoomRole};
+
+/// Told what a generator does while it does it. A clock is the watcher's own: a stage ends when the next begins.
+pub trait Watcher {
+    /// A layout is begun, the first with number 0.
+    fn attempt(&self, number: u32) {
+        let _ = number;
+    }
+
+    /// A stage begins.
+    fn stage(&self, name: &'static str) {
+        let _ = name;
+    }
+
+    /// The stage that runs decided something.
+    fn chose(&self, what: &'static str, value: usize) {
+        let _ = (what, value);
+    }
+
+    /// The layout did not fit and is thrown away.
+    fn refused(&self, why: &'static str) {
+        let _ = why;
+    }
+}
+
+/// The floor's locks as text, a line each: what it parts, where its key lies, and what must be opened to get to that
+/// key.
+#[must_use]
+pub fn lock_graph(floor: &Floor) -> String {
+    let mut text = String::new();
+    for lock in &floor.locks {
+        let ways = floor.connections.iter().filter(|way| way.lock_id == lock.id);
+        let key = floor.items.iter().find(|item| item.opens_lock == lock.id);
+        let key_room = key.and_then(|key| room_at(floor, key.at));
+        // Writing to a String cannot fail.
+        let _ = write!(text, "lock {} at ({}, {})", lock.id, lock.at.x, lock.at.y);
+        for way in ways {
+            let _ = write!(text, ", between {} and {}", name(floor, way.from_room), name(floor, way.to_room));
+        }
+        if let (Some(key), Some(room)) = (key, key_room) {
+            let _ = write!(text, "; key at ({}, {}) in {}", key.at.x, key.at.y, name(floor, room));
+            let behind = locks_before(floor, room);
+            match behind.as_slice() {
+                [] => text.push_str(", in the open"),
+                locks => {
+                    text.push_str(", behind lock");
+                    for lock in locks {
+                        let _ = write!(text, " {lock}");
+                    }
+                }
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The locks that must be opened to get from the entry to a room.
+fn locks_before(floor: &Floor, room: u8) -> alloc::vec::Vec<u8> {
+    let Some(entry) = room_at(floor, floor.entry) else { return alloc::vec::Vec::new() };
+    let needed = |lock: u8| {
+        let mut reached = [false; 256];
+        reached[usize::from(entry)] = true;
+        // As many rounds as there are rooms reach everything.
+        for _ in 0..floor.rooms.len() {
+            for way in floor.connections.iter().filter(|way| way.lock_id != lock && !way.secret) {
+                let (a, b) = (usize::from(way.from_room), usize::from(way.to_room));
+                let either = reached[a] || reached[b];
+                (reached[a], reached[b]) = (either, either);
+            }
+        }
+        !reached[usize::from(room)]
+    };
+    floor.locks.iter().map(|lock| lock.id).filter(|&lock| needed(lock)).collect()
+}
+
+fn room_at(floor: &Floor, at: crate::floor::Point) -> Option<u8> {
+    let i = usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x);
+    floor.region[i].checked_sub(1)
+}
+
+fn name(floor: &Floor, room: u8) -> String {
+    let role = floor.rooms.get(usize::from(room)).map_or(RoomRole::Passage, |room| room.role);
+    alloc::format!("room {room} ({role:?})")
+}
