@@ -1,13 +1,14 @@
 //! The composition root: opens what can fail, then wires the app.
 
 use std::{
+    io::IsTerminal,
     net::{SocketAddr, TcpListener},
     sync::Arc,
     time::Duration,
 };
 
 use bevy::{
-    log::{DEFAULT_FILTER, Level, LogPlugin},
+    log::{BoxedFmtLayer, Level, LogPlugin},
     prelude::*,
     state::app::StatesPlugin,
 };
@@ -25,6 +26,8 @@ use crate::{
     ops::OpsPlugin,
 };
 
+/// What is logged unless `RUST_LOG` says otherwise, beside everything of level INFO.
+const LOG_FILTER: &str = "sled=warn";
 /// Connections that carry nothing any more get this long to close by themselves once the drain is over.
 const PARTING: Duration = Duration::from_millis(200);
 
@@ -46,7 +49,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
 
     let mut app = App::new();
     app.add_plugins((
-        LogPlugin { level: Level::INFO, filter: log_filter(), ..default() },
+        LogPlugin { level: Level::INFO, filter: LOG_FILTER.to_owned(), fmt_layer, ..default() },
         task_pools(config.generation_threads),
         StatesPlugin,
         LifecyclePlugin { runtime: handle.clone() },
@@ -62,8 +65,12 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     Ok(app)
 }
 
-fn log_filter() -> String {
-    format!("{DEFAULT_FILTER},sled=warn")
+/// Logs go to standard error, in colour only where somebody reads them.
+#[allow(clippy::unnecessary_wraps, reason = "the signature is LogPlugin's")]
+fn fmt_layer(_: &mut App) -> Option<BoxedFmtLayer> {
+    let errors = std::io::stderr;
+    let colour = errors().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    Some(Box::new(tracing_subscriber::fmt::layer().with_writer(errors).with_ansi(colour)))
 }
 
 fn bind(address: SocketAddr, what: &'static str, key: &'static str) -> Result<TcpListener, StartError> {

@@ -75,8 +75,8 @@ impl Body for FloorBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Empty => SizeHint::with_exact(0),
-            Self::Unary { message, .. } => SizeHint::with_exact(message.as_ref().map_or(0, |m| m.len() as u64)),
-            Self::Stream(_) => SizeHint::default(),
+            // No exact size: gRPC-Web appends the trailers to the body, behind what a content-length would announce.
+            Self::Unary { .. } | Self::Stream(_) => SizeHint::default(),
             Self::Other(body) => body.size_hint(),
         }
     }

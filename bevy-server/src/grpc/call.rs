@@ -19,7 +19,7 @@ pub(super) struct Call {
     /// When the caller stops waiting.
     deadline: Option<Instant>,
     /// `cache-control: no-cache`
-    pub(super) no_cache: bool,
+    no_cache: bool,
     /// `floor-trace: 1`
     pub(super) trace: bool,
 }
@@ -41,11 +41,6 @@ impl Call {
         let no_cache = headers.get("cache-control").is_some_and(|value| value.as_bytes() == b"no-cache");
         let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
         Ok(Self { started, deadline, no_cache, trace })
-    }
-
-    /// Whether a look at the memory tiers may answer it.
-    pub(super) const fn plain(&self) -> bool {
-        !self.no_cache && !self.trace
     }
 
     pub(super) const fn options(&self) -> Options {

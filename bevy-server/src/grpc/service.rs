@@ -147,11 +147,7 @@ impl Inner {
 
     async fn get(&self, call: Call, message: &[u8]) -> Result<Response<FloorBody>, Status> {
         let key = key::of(&request::get_floor(message)?);
-        if call.plain()
-            && let Some(hit) = self.parts.chain.get_now(&key)
-        {
-            return Ok(respond(hit.value, HeaderValue::from_static(hit.by)));
-        }
+        // A hit in memory is there at the first poll: no task, no timer, no allocation.
         let get = async { self.parts.chain.get(key, call.options()).await.map_err(from_source) };
         let served = call.within(get).await?;
         let mut response = respond(served.value.clone(), HeaderValue::from_static(served.by));

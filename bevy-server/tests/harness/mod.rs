@@ -11,6 +11,9 @@ use std::{
 
 use bytes::{Buf, BufMut, Bytes};
 use floor_proto::v1::{FloorSpec, floor_service_client::FloorServiceClient};
+use http_body_util::BodyExt;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use prost::Message;
 use tempfile::TempDir;
 use tonic::{
     Code, Request, Response, Status,
@@ -128,6 +131,28 @@ impl Server {
         grpc.ready().await.unwrap();
         let path = format!("/floors.v1.FloorService/{method}").parse().unwrap();
         grpc.unary(Request::new(message), path, RawCodec).await
+    }
+
+    /// A call over plain HTTP/2 with headers of the caller's choice: the answer's headers and trailers together.
+    pub async fn http2(&self, method: &str, headers: &[(&str, &str)], message: &impl Message) -> http::HeaderMap {
+        let stream = tokio::net::TcpStream::connect(&self.grpc).await.unwrap();
+        let (mut sender, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let message = message.encode_to_vec();
+        let prefix = [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes()].concat();
+        let mut request = http::Request::post(format!("http://{}/floors.v1.FloorService/{method}", self.grpc))
+            .header("content-type", "application/grpc")
+            .header("te", "trailers");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = http_body_util::Full::new(Bytes::from([prefix, message].concat()));
+        let response = sender.send_request(request.body(body).unwrap()).await.unwrap();
+        let mut all = response.headers().clone();
+        let body = response.into_body().collect().await.unwrap();
+        all.extend(body.trailers().cloned().unwrap_or_default());
+        all
     }
 
     /// The value of one metric, by its name and labels as `/metrics` writes them; 0 when it is not there.
