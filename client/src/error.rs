@@ -4,7 +4,7 @@
 use std::{error::Error as StdError, fmt, time::Duration};
 
 use floor_proto::{grid::GridError, hash::HashError, v1::FloorSpec};
-use tonic::{Code, ConnectError, Status, TimeoutExpired};
+use tonic::{Code, Status, TimeoutExpired};
 use tonic_types::StatusExt;
 
 /// Why a call gave no floor.
@@ -68,15 +68,16 @@ impl ClientError {
         }
     }
 
-    /// Sorts a failed call. tonic reports a broken connection as a status too; only its source tells the two apart.
+    /// Sorts a failed call. tonic reports a broken connection as a status too; what tells the two apart is that a
+    /// status which came from the server has no source.
     pub(crate) fn from_status(server: &str, status: &Status) -> Self {
         if causes(status).any(|cause| cause.is::<TimeoutExpired>()) {
             return Self::deadline();
         }
-        if causes(status).any(|cause| cause.is::<ConnectError>() || cause.is::<tonic::transport::Error>()) {
-            return Self::unreachable(server, status);
+        match status.source() {
+            Some(source) => Self::unreachable(server, source),
+            None => Self::Refused(Box::new(Refusal::read(status))),
         }
-        Self::Refused(Box::new(Refusal::read(status)))
     }
 
     pub(crate) fn unreachable(server: &str, error: &(dyn StdError + 'static)) -> Self {

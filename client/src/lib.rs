@@ -15,7 +15,7 @@
 //! # }
 //! ```
 //!
-//! Features: `cli` (default) builds `floorctl`; `bevy` adds a plugin for Bevy games. A game takes this crate with
+//! Features: `cli` (default) builds `floorctl`; `bevy` adds `FloorClientPlugin` for games made with Bevy. A game takes this crate with
 //! `default-features = false`.
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,8 @@ mod encoded;
 mod error;
 mod floor;
 mod options;
+#[cfg(feature = "bevy")]
+pub mod plugin;
 mod served;
 mod stream;
 mod transport;

@@ -1,5 +1,7 @@
 //! What floorctl says, and how it exits, without a server.
 
+#![allow(clippy::unwrap_used)]
+
 use std::{
     io::{BufRead as _, BufReader},
     net::TcpListener,

@@ -1,5 +1,7 @@
 //! A floor drawn by hand, with everything that a floor can hold, for the tests of what shows floors.
 
+#![allow(clippy::unwrap_used)]
+
 use floor_client::{
     EncodedFloor, Floor,
     v1::{

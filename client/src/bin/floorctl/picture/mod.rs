@@ -1,6 +1,6 @@
 //! Floors as pictures: in letters, in colour, in half-height blocks, as a PNG.
 //!
-//! A [`Scene`](scene::Scene) decides what each cell shows; the drawers only choose how. What is later laid over a floor
+//! A [`Scene`] decides what each cell shows; the drawers only choose how. What is later laid over a floor
 //! (a path, a difference) is another layer of the scene and works in all of them.
 
 mod blocks;

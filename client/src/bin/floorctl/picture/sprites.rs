@@ -56,6 +56,10 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
     }
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone(scene, terrain, x, y), 1.0);
     detail(canvas, square, terrain);
+    let above = y.checked_sub(1).and_then(|above| floor.terrain_at(x, above));
+    if terrain == Terrain::Chasm && !matches!(above, Some(Terrain::Chasm | Terrain::Bridge)) {
+        canvas.rectangle(square.part(0.0, 0.0, 1.0, 0.45), colour::mix(colour::of(Terrain::Floor), INK, 130), 1.0);
+    }
     if wall_at(Some(x), y.checked_sub(1)) {
         canvas.rectangle(square.part(0.0, 0.0, 1.0, 0.3), INK, 0.32);
     }
@@ -92,8 +96,8 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
             canvas.rectangle(square.part(0.2, 0.2, 0.6, 0.6), colour::of(terrain), 0.55);
         }
         Mark::Terrain(terrain) => {
-            let base = if natural(terrain) { colour::of(terrain) } else { stone };
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), base, 1.0);
+            let base = base(terrain);
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), if natural(terrain) { base } else { stone }, 1.0);
             detail(canvas, square, terrain);
             match terrain {
                 Terrain::Door => door(canvas, square, true, colour::of(terrain), false),
@@ -122,7 +126,7 @@ pub(crate) fn tinted(canvas: &mut Canvas, square: Square, role: RoomRole) {
 /// The colour of a walkable cell: tinted by what its room is for, darker in passages, no two stones quite alike.
 fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     let natural = natural(terrain);
-    let mut stone = colour::of(if natural { terrain } else { Terrain::Floor });
+    let mut stone = base(terrain);
     if !natural {
         match (scene.floor.room_at(x, y), colour::tint(scene.floor.role_at(x, y))) {
             (_, Some(tint)) => stone = colour::mix(stone, tint, TINT),
@@ -132,6 +136,16 @@ fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     }
     let grain = (x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77)).wrapping_mul(0xc2b2_ae3d) >> 28;
     colour::mix(stone, INK, grain as u16 * 2)
+}
+
+/// The colour of a cell's ground before light and grain.
+fn base(terrain: Terrain) -> RgbColor {
+    match terrain {
+        // A thin character needs a lighter colour than a hole does.
+        Terrain::Chasm => colour::mix(colour::of(terrain), INK, 170),
+        terrain if natural(terrain) => colour::of(terrain),
+        _ => colour::of(Terrain::Floor),
+    }
 }
 
 /// Whether the ground shows the terrain's own colour; the rest stands on bare floor.

@@ -1,0 +1,108 @@
+//! The plugin in a headless app: requests go out, floors and failures come in, frames never wait.
+
+#![allow(clippy::unwrap_used)]
+
+mod scripted;
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use bevy::prelude::*;
+use floor_client::{
+    CallOptions, FloorSpec,
+    plugin::{FloorArrived, FloorClientPlugin, FloorFailed, RequestFloor},
+};
+use tonic::Status;
+
+use crate::scripted::{Scripted, floor};
+
+/// Everything that came back.
+#[derive(Resource, Default)]
+struct Seen {
+    arrived: Vec<FloorArrived>,
+    failed: Vec<FloorFailed>,
+}
+
+fn keep(mut seen: ResMut<'_, Seen>, mut arrived: MessageReader<FloorArrived>, mut failed: MessageReader<FloorFailed>) {
+    seen.arrived.extend(arrived.read().cloned());
+    seen.failed.extend(failed.read().cloned());
+}
+
+fn app(plugin: FloorClientPlugin) -> App {
+    let mut app = App::new();
+    app.add_plugins(plugin).init_resource::<Seen>().add_systems(Update, keep);
+    app
+}
+
+/// Runs frames until `count` answers have come.
+fn run_until(app: &mut App, count: usize) {
+    let started = Instant::now();
+    loop {
+        app.update();
+        let seen = app.world().resource::<Seen>();
+        if seen.arrived.len() + seen.failed.len() >= count {
+            return;
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "no answer in 20 s");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn spec(number: u32) -> FloorSpec {
+    FloorSpec { seed: 42, number, ..FloorSpec::default() }
+}
+
+/// One call at a time, so that the script's replies meet their requests; no retries.
+fn plugin(server: &str) -> FloorClientPlugin {
+    FloorClientPlugin::new(server).unwrap().with_in_flight(1).with_options(CallOptions::default())
+}
+
+#[test]
+fn floors_and_failures_come_back_as_messages() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let replies = [Ok(vec![floor(1)]), Err(Status::unavailable("draining")), Ok(vec![floor(3)])];
+    let (_, client) = runtime.block_on(Scripted::serve(replies));
+    let mut app = app(plugin(client.server()));
+    for number in 1..=3 {
+        app.world_mut().write_message(RequestFloor(spec(number)));
+    }
+    run_until(&mut app, 3);
+    let seen = app.world().resource::<Seen>();
+    assert_eq!(seen.arrived.iter().map(|arrived| arrived.floor.spec().number).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(seen.arrived[0].served.by.to_string(), "lmdb");
+    assert_eq!(seen.failed[0].asked, spec(2));
+    assert_eq!(seen.failed[0].error.to_string(), "UNAVAILABLE: draining");
+}
+
+#[test]
+fn a_server_that_never_answers_holds_no_frame_up() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (server, client) = runtime.block_on(Scripted::serve([]));
+    let mut app = app(plugin(client.server()));
+    app.world_mut().write_message(RequestFloor(spec(1)));
+    let started = Instant::now();
+    while server.calls() == 0 {
+        app.update();
+        assert!(started.elapsed() < Duration::from_secs(20), "the request never left");
+    }
+    for _ in 0..100 {
+        app.update();
+    }
+    assert_eq!(app.world().resource::<Seen>().arrived.len(), 0);
+}
+
+#[test]
+fn a_game_starts_without_its_server() {
+    let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut app = app(plugin(&nowhere.to_string()));
+    app.world_mut().write_message(RequestFloor(spec(1)));
+    run_until(&mut app, 1);
+    assert!(app.world().resource::<Seen>().failed[0].error.to_string().contains("cannot reach"));
+}
+
+#[test]
+fn a_bad_address_is_found_when_the_plugin_is_made() {
+    assert!(FloorClientPlugin::new("https://floors").is_err());
+}

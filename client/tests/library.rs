@@ -1,0 +1,203 @@
+//! The client library: what it asks, and what it makes of good and bad answers.
+
+#![allow(clippy::unwrap_used)]
+
+mod scripted;
+
+use std::time::{Duration, Instant};
+
+use floor_client::{
+    CallOptions, ClientError, FloorClient, FloorSpec, InvalidFloor,
+    v1::{Floor, Point, Terrain},
+};
+use floor_proto::grid;
+use tokio::net::TcpListener;
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+
+use crate::scripted::{Scripted, floor, sealed};
+
+fn spec(number: u32) -> FloorSpec {
+    FloorSpec { seed: 42, number, ..FloorSpec::default() }
+}
+
+fn busy(wait: Option<Duration>) -> Status {
+    let details = wait.map_or_else(ErrorDetails::new, |wait| ErrorDetails::with_retry_info(Some(wait)));
+    Status::with_error_details(Code::ResourceExhausted, "the generation queue is full", details)
+}
+
+#[tokio::test]
+async fn a_floor_comes_with_what_the_server_said_of_it() {
+    let (_, client) = Scripted::serve([Ok(vec![floor(7)])]).await;
+    let answer = client.get(spec(7)).await.unwrap();
+    assert_eq!(answer.value.spec(), &FloorSpec { seed: 42, number: 7, width: 16, height: 16, kind: 1 });
+    assert_eq!(answer.value.terrain_at(1, 1), Some(Terrain::Floor));
+    assert_eq!(answer.value.terrain_at(16, 0), None);
+    assert_eq!(answer.value.room_at(3, 3).map(|room| room.id), Some(0));
+    assert!(answer.value.passable(14, 14) && !answer.value.passable(0, 0));
+    assert_eq!(answer.value.wire(), &floor(7));
+    assert_eq!(answer.served.by.to_string(), "lmdb");
+    assert_eq!(answer.served.coalesced, 1);
+    assert_eq!(answer.served.in_server, Some(Duration::from_micros(9)));
+    assert_eq!(answer.served.trace.len(), 2);
+}
+
+#[tokio::test]
+async fn options_travel_as_metadata() {
+    let (server, client) = Scripted::serve([Ok(vec![floor(1)]), Ok(vec![floor(1)])]).await;
+    client.get(spec(1)).await.unwrap();
+    let options = CallOptions::default().no_cache(true).trace(true).deadline(Duration::from_secs(30));
+    client.with_options(options).get(spec(1)).await.unwrap();
+    let asked = server.asked.lock().unwrap();
+    let text = |call: usize, key: &str| asked[call].get(key).map(|value| value.to_str().unwrap().to_owned());
+    for key in ["cache-control", "floor-trace", "grpc-timeout"] {
+        assert_eq!(text(0, key), None, "{key}");
+    }
+    assert_eq!(text(1, "cache-control").as_deref(), Some("no-cache"));
+    assert_eq!(text(1, "floor-trace").as_deref(), Some("1"));
+    assert!(text(1, "grpc-timeout").is_some());
+}
+
+#[tokio::test]
+async fn a_refusal_carries_its_details() {
+    let mut details = ErrorDetails::with_bad_request_violation("spec.number", "floor number 0 is not in 1 ..= 1000000");
+    details.set_retry_info(Some(Duration::from_millis(70)));
+    let status = Status::with_error_details(Code::InvalidArgument, "no such floor", details);
+    let (server, client) = Scripted::serve([Err(status)]).await;
+    let error = client.with_options(CallOptions::default().retries(5)).get(spec(0)).await.unwrap_err();
+    assert_eq!(error.to_string(), "INVALID_ARGUMENT: no such floor");
+    assert_eq!(error.retry_after(), Some(Duration::from_millis(70)));
+    let ClientError::Refused(refusal) = error else { panic!("{error}") };
+    assert_eq!(refusal.violations[0].field, "spec.number");
+    assert_eq!(server.calls(), 1, "a bad request stays bad, however often it is asked");
+}
+
+#[tokio::test]
+async fn nothing_is_tried_again_unless_asked_for() {
+    let (server, client) = Scripted::serve([Err(busy(None)), Ok(vec![floor(1)])]).await;
+    let error = client.get(spec(1)).await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    assert_eq!(server.calls(), 1);
+}
+
+#[tokio::test]
+async fn retries_wait_as_long_as_the_server_asks() {
+    let wait = Duration::from_millis(120);
+    let replies = [Err(busy(Some(wait))), Err(Status::unavailable("draining")), Ok(vec![floor(1)])];
+    let (server, client) = Scripted::serve(replies).await;
+    let started = Instant::now();
+    client.with_options(CallOptions::default().retries(2)).get(spec(1)).await.unwrap();
+    assert_eq!(server.calls(), 3);
+    assert!(started.elapsed() >= wait, "only {:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn retries_end() {
+    let (server, client) = Scripted::serve([Err(busy(None)), Err(busy(None)), Err(busy(None))]).await;
+    let error = client.with_options(CallOptions::default().retries(2)).get(spec(1)).await.unwrap_err();
+    assert!(error.to_string().starts_with("RESOURCE_EXHAUSTED"), "{error}");
+    assert_eq!(server.calls(), 3);
+}
+
+#[tokio::test]
+async fn no_retry_waits_beyond_the_deadline() {
+    let (server, client) = Scripted::serve([Err(busy(Some(Duration::from_secs(3600))))]).await;
+    let options = CallOptions::default().retries(9).deadline(Duration::from_secs(5));
+    let error = client.with_options(options).get(spec(1)).await.unwrap_err();
+    assert!(error.to_string().starts_with("RESOURCE_EXHAUSTED"), "{error}");
+    assert_eq!(server.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_deadline_ends_a_call_that_is_never_answered() {
+    let (_, client) = Scripted::serve([]).await;
+    let options = CallOptions::default().deadline(Duration::from_millis(50));
+    let error = client.with_options(options).get(spec(1)).await.unwrap_err();
+    assert!(error.to_string().starts_with("DEADLINE_EXCEEDED"), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_not_the_floor_is_never_handed_out() {
+    let forged = Floor { generator_version: 9, ..floor(1) };
+    let outside = sealed(Floor { entry: Some(Point { x: 16, y: 0 }), ..floor(1) });
+    let no_grid = sealed(Floor { region: None, ..floor(1) });
+    let small = sealed(Floor { region: Some(grid::encode(1, 1, &[0])), ..floor(1) });
+    let terrain = sealed(Floor { terrain: Some(grid::encode(16, 16, &[99; 256])), ..floor(1) });
+    let replies = [forged, outside, no_grid, small, terrain, floor(2)];
+    let (_, client) = Scripted::serve(replies.map(|floor| Ok(vec![floor]))).await;
+    let mut said = Vec::new();
+    for _ in 0..6 {
+        let error = client.get(spec(1)).await.unwrap_err();
+        let ClientError::Invalid { spec: asked, source } = error else { panic!("{error}") };
+        assert_eq!(*asked, spec(1));
+        said.push(*source);
+    }
+    assert!(
+        matches!(
+            said.as_slice(),
+            [
+                InvalidFloor::Hash(_),
+                InvalidFloor::Outside { what: "entry", x: 16, y: 0 },
+                InvalidFloor::Missing("region"),
+                InvalidFloor::Grid { grid: "region", .. },
+                InvalidFloor::Terrain { x: 0, y: 0, value: 99 },
+                InvalidFloor::Another { .. },
+            ]
+        ),
+        "{said:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_batch_has_a_floor_for_each_spec() {
+    let (_, client) = Scripted::serve([Ok(vec![floor(1), floor(2)]), Ok(vec![floor(1)])]).await;
+    let specs = [spec(1), spec(2)];
+    let floors = client.batch(&specs).await.unwrap().value;
+    assert_eq!(floors.iter().map(|floor| floor.spec().number).collect::<Vec<_>>(), [1, 2]);
+    let error = client.batch(&specs).await.unwrap_err();
+    assert_eq!(error.to_string(), "the answer to BatchGetFloors is malformed: 1 floors for 2 specs");
+}
+
+#[tokio::test]
+async fn a_stream_is_whole_or_an_error() {
+    let replies = [vec![floor(5), floor(6)], vec![floor(5)], vec![floor(5), floor(7)], vec![floor(5), floor(6)]];
+    let (_, client) = Scripted::serve(replies.map(Ok)).await;
+    let mut whole = client.stream(spec(5), 2).await.unwrap();
+    assert_eq!(whole.next().await.unwrap().unwrap().spec().number, 5);
+    assert_eq!(whole.next().await.unwrap().unwrap().spec().number, 6);
+    assert!(whole.next().await.unwrap().is_none());
+
+    let mut short = client.stream(spec(5), 2).await.unwrap();
+    short.next().await.unwrap();
+    assert!(short.next().await.unwrap_err().to_string().contains("1 floors early"));
+
+    let mut gap = client.stream(spec(5), 2).await.unwrap();
+    gap.next().await.unwrap();
+    assert!(matches!(gap.next().await, Err(ClientError::Invalid { .. })));
+
+    let mut long = client.stream(spec(5), 1).await.unwrap();
+    long.next().await.unwrap();
+    assert!(long.next().await.unwrap_err().to_string().contains("more floors"));
+}
+
+#[tokio::test]
+async fn server_info_decodes() {
+    let (_, client) = Scripted::serve([Ok(Vec::new())]).await;
+    assert_eq!(client.server_info().await.unwrap().version, "1.2.3");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unreachable() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let eager = FloorClient::connect(&address).await.unwrap_err();
+    let lazy = FloorClient::connect_lazily(&address).unwrap().get(spec(1)).await.unwrap_err();
+    for error in [eager, lazy] {
+        let ClientError::Unreachable { server, reason } = &error else { panic!("{error:?}") };
+        assert_eq!(server, &address);
+        assert!(reason.contains("refused"), "{reason}");
+        assert!(error.is_transient());
+    }
+    assert!(matches!(FloorClient::connect("https://floors").await, Err(ClientError::Address { .. })));
+}

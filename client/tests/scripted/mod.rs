@@ -1,0 +1,120 @@
+//! A server that answers as a test says: full queues, short streams and forged floors cannot be had on demand from the
+//! real one, whose own tests use this client too.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use floor_client::{
+    FloorClient, FloorSpec,
+    v1::{
+        self, BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, GetFloorRequest, GetServerInfoRequest, Point,
+        ServerInfo, StreamFloorsRequest, Terrain,
+        floor_service_server::{FloorService, FloorServiceServer},
+    },
+};
+use floor_proto::{grid, hash};
+use tokio::net::TcpListener;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Request, Response, Status, metadata::MetadataMap};
+
+/// What a call is answered with: its floors, or a status.
+pub type Reply = Result<Vec<Floor>, Status>;
+
+/// Answers each call with the next reply, and keeps what it was asked with.
+#[derive(Clone, Default)]
+pub struct Scripted {
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+    pub asked: Arc<Mutex<Vec<MetadataMap>>>,
+}
+
+impl Scripted {
+    /// Serves on a free port until the test's runtime ends.
+    pub async fn serve(replies: impl IntoIterator<Item = Reply>) -> (Self, FloorClient) {
+        let scripted = Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address: SocketAddr = listener.local_addr().unwrap();
+        let server = tonic::transport::Server::builder().add_service(FloorServiceServer::new(scripted.clone()));
+        tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+        (scripted, FloorClient::connect(&address.to_string()).await.unwrap())
+    }
+
+    async fn reply<T>(&self, request: Request<T>) -> Reply {
+        self.asked.lock().unwrap().push(request.metadata().clone());
+        let reply = self.replies.lock().unwrap().pop_front();
+        match reply {
+            Some(reply) => reply,
+            // A server that never answers.
+            None => std::future::pending().await,
+        }
+    }
+
+    pub fn calls(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+#[tonic::async_trait]
+impl FloorService for Scripted {
+    type StreamFloorsStream = tokio_stream::Iter<std::vec::IntoIter<Result<Floor, Status>>>;
+
+    async fn get_floor(&self, request: Request<GetFloorRequest>) -> Result<Response<Floor>, Status> {
+        let mut response = Response::new(self.reply(request).await?.remove(0));
+        for (key, value) in [
+            ("floor-served-by", "lmdb"),
+            ("floor-coalesced", "1"),
+            ("floor-trace", "lru=miss:1us,lmdb=hit:4us"),
+            ("floor-server-us", "9"),
+        ] {
+            response.metadata_mut().insert(key, value.parse().unwrap());
+        }
+        Ok(response)
+    }
+
+    async fn batch_get_floors(
+        &self,
+        request: Request<BatchGetFloorsRequest>,
+    ) -> Result<Response<BatchGetFloorsResponse>, Status> {
+        Ok(Response::new(BatchGetFloorsResponse { floors: self.reply(request).await? }))
+    }
+
+    async fn stream_floors(
+        &self,
+        request: Request<StreamFloorsRequest>,
+    ) -> Result<Response<Self::StreamFloorsStream>, Status> {
+        let floors = self.reply(request).await?.into_iter().map(Ok).collect::<Vec<_>>();
+        Ok(Response::new(tokio_stream::iter(floors)))
+    }
+
+    async fn get_server_info(&self, request: Request<GetServerInfoRequest>) -> Result<Response<ServerInfo>, Status> {
+        self.reply(request).await?;
+        Ok(Response::new(ServerInfo { version: "1.2.3".to_owned(), ..ServerInfo::default() }))
+    }
+}
+
+/// Sixteen by sixteen cells of wall around one room.
+pub fn floor(number: u32) -> Floor {
+    let mut cells = [Terrain::Wall as u8; 256];
+    let mut region = [0; 256];
+    for inside in (1..15).flat_map(|y| (1..15).map(move |x| y * 16 + x)) {
+        cells[inside] = Terrain::Floor as u8;
+        region[inside] = 1;
+    }
+    let at = |x, y| Some(Point { x, y });
+    sealed(Floor {
+        spec: Some(FloorSpec { seed: 42, number, width: 16, height: 16, kind: 1 }),
+        generator_version: 1,
+        terrain: Some(grid::encode(16, 16, &cells)),
+        region: Some(grid::encode(16, 16, &region)),
+        entry: at(1, 1),
+        exit: at(14, 14),
+        rooms: vec![v1::Room { id: 0, min: at(1, 1), max: at(14, 14), role: 1, center: at(7, 7) }],
+        ..Floor::default()
+    })
+}
+
+pub fn sealed(mut floor: Floor) -> Floor {
+    floor.content_hash = hash::content_hash(&floor);
+    floor
+}
