@@ -153,7 +153,8 @@ struct Requests(UnboundedSender<FloorSpec>);
 #[derive(Resource)]
 struct Answers(UnboundedReceiver<Outcome>);
 
-fn send(mut wanted: MessageReader<RequestFloor>, requests: Res<'_, Requests>) {
+#[expect(clippy::needless_pass_by_value, reason = "a system takes its parameters by value")]
+fn send(mut wanted: MessageReader<'_, '_, RequestFloor>, requests: Res<'_, Requests>) {
     for RequestFloor(spec) in wanted.read() {
         requests.0.send(*spec).expect("the thread ends only after this resource");
     }

@@ -25,7 +25,11 @@ struct Seen {
     failed: Vec<FloorFailed>,
 }
 
-fn keep(mut seen: ResMut<'_, Seen>, mut arrived: MessageReader<FloorArrived>, mut failed: MessageReader<FloorFailed>) {
+fn keep(
+    mut seen: ResMut<'_, Seen>,
+    mut arrived: MessageReader<'_, '_, FloorArrived>,
+    mut failed: MessageReader<'_, '_, FloorFailed>,
+) {
     seen.arrived.extend(arrived.read().cloned());
     seen.failed.extend(failed.read().cloned());
 }

@@ -20,21 +20,21 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
 /// What a call is answered with: its floors, or a status.
-pub type Reply = Result<Vec<Floor>, Status>;
+pub(crate) type Reply = Result<Vec<Floor>, Status>;
 
 /// Answers each call with the next reply, and keeps what it was asked with.
 #[derive(Clone, Default)]
-pub struct Scripted {
+pub(crate) struct Scripted {
     replies: Arc<Mutex<VecDeque<Reply>>>,
-    pub asked: Arc<Mutex<Vec<MetadataMap>>>,
+    pub(crate) asked: Arc<Mutex<Vec<MetadataMap>>>,
 }
 
 impl Scripted {
     /// Serves on a free port until the test's runtime ends.
-    pub async fn serve(replies: impl IntoIterator<Item = Reply>) -> (Self, FloorClient) {
+    pub(crate) async fn serve(replies: impl IntoIterator<Item = Reply>) -> (Self, FloorClient) {
         let scripted = Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address: SocketAddr = listener.local_addr().unwrap();
+        let address = listener.local_addr().unwrap();
         let server = tonic::transport::Server::builder().add_service(FloorServiceServer::new(scripted.clone()));
         tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
         (scripted, FloorClient::connect(&address.to_string()).await.unwrap())
@@ -50,7 +50,7 @@ impl Scripted {
         }
     }
 
-    pub fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 }
@@ -94,7 +94,7 @@ impl FloorService for Scripted {
 }
 
 /// Sixteen by sixteen cells of wall around one room.
-pub fn floor(number: u32) -> Floor {
+pub(crate) fn floor(number: u32) -> Floor {
     let mut cells = [Terrain::Wall as u8; 256];
     let mut region = [0; 256];
     for inside in (1..15).flat_map(|y| (1..15).map(move |x| y * 16 + x)) {
@@ -114,7 +114,7 @@ pub fn floor(number: u32) -> Floor {
     })
 }
 
-pub fn sealed(mut floor: Floor) -> Floor {
+pub(crate) fn sealed(mut floor: Floor) -> Floor {
     floor.content_hash = hash::content_hash(&floor);
     floor
 }

@@ -13,15 +13,17 @@ use super::{
 
 /// Draws the scene within `columns` characters.
 pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, columns: u32, depth: Depth) -> io::Result<()> {
-    let (width, height) = (scene.floor.width(), scene.floor.height());
+    let (width, shown) = (scene.floor.width(), scene.rows());
     let scale = width.div_ceil(columns.max(1)).max(1);
     let block = |column: u32, row: u32| {
-        let cells = (row * scale..((row + 1) * scale).min(height))
+        let top = shown.start + row * scale;
+        let cells = (top..(top + scale).min(shown.end))
             .flat_map(|y| (column * scale..((column + 1) * scale).min(width)).map(move |x| (x, y)));
-        cells.map(|(x, y)| scene.mark(x, y)).max_by_key(|mark| weight(*mark)).map_or(colour::ROCK, ground)
+        let shown = cells.max_by_key(|(x, y)| weight(scene.mark(*x, *y)));
+        shown.map_or(colour::ROCK, |(x, y)| ground(scene, x, y))
     };
     let columns = width.div_ceil(scale);
-    let rows = height.div_ceil(scale);
+    let rows = (shown.end - shown.start).div_ceil(scale);
     for row in (0..rows).step_by(2) {
         let pairs = (0..columns).map(|column| (block(column, row), block(column, row + 1))).collect::<Vec<_>>();
         for run in pairs.chunk_by(|a, b| a == b) {
@@ -48,11 +50,14 @@ const fn weight(mark: Mark) -> u8 {
 }
 
 /// Solid colour needs more calm than a thin character: ground is darkened so that things stand out.
-fn ground(mark: Mark) -> RgbColor {
+fn ground(scene: &Scene<'_>, x: u32, y: u32) -> RgbColor {
+    let mark = scene.mark(x, y);
     match mark {
         Mark::Terrain(Terrain::Wall) => colour::mix(colour::mark(mark), colour::ROCK, 110),
         Mark::Terrain(Terrain::Floor | Terrain::Rubble | Terrain::Grass) => {
-            colour::mix(colour::mark(mark), colour::ROCK, 60)
+            let stone = colour::mix(colour::mark(mark), colour::ROCK, 60);
+            let tint = colour::tint(scene.floor.role_at(x, y));
+            tint.map_or(stone, |tint| colour::mix(stone, tint, colour::TINT))
         }
         other => colour::mark(other),
     }
@@ -77,8 +82,8 @@ mod tests {
 
     #[test]
     fn a_wide_floor_is_drawn_smaller() {
-        // 30x16 cells: at 30 columns or more a column a cell, below that a cell of every two or three.
-        for (columns, width, lines) in [(80, 30, 8), (30, 30, 8), (29, 15, 4), (10, 10, 3), (0, 1, 1)] {
+        // 30 columns and 14 rows that show something: at 30 columns or more a column a cell, below that a cell of every two or three.
+        for (columns, width, lines) in [(80, 30, 7), (30, 30, 7), (29, 15, 4), (10, 10, 3), (0, 1, 1)] {
             let drawn = anstream::adapter::strip_str(&drawn(columns)).to_string();
             assert_eq!(drawn.lines().count(), lines, "{columns} columns");
             assert!(drawn.lines().all(|line| line.chars().count() == width), "{columns} columns");

@@ -12,6 +12,9 @@ pub(crate) const TEXT: RgbColor = RgbColor(0xd8, 0xd2, 0xc4);
 /// Text that matters less.
 pub(crate) const FAINT: RgbColor = RgbColor(0x8d, 0x88, 0x80);
 
+/// How much of a room's tint its ground takes, of 256: enough to tell, not enough to hide what lies on it.
+pub(crate) const TINT: u16 = 58;
+
 /// Lock 1 and its key, lock 2 and its key, and so on around.
 const LOCKS: [RgbColor; 6] = [
     RgbColor(0xe8, 0x4d, 0x8a),

@@ -1,6 +1,6 @@
 //! What each cell of a floor shows.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use floor_client::{Floor, Terrain, v1::Point};
 
@@ -57,6 +57,16 @@ impl<'a> Scene<'a> {
             (None, Some(Terrain::Wall) | None) if self.is_rock(x, y) => Mark::Rock,
             (None, terrain) => Mark::Terrain(terrain.unwrap_or(Terrain::Wall)),
         }
+    }
+
+    /// The rows from the first to the last that show anything but rock: what a terminal need not scroll past is left
+    /// out.
+    pub(crate) fn rows(&self) -> Range<u32> {
+        let shows = |y: &u32| (0..self.floor.width()).any(|x| self.mark(x, *y) != Mark::Rock);
+        let mut rows = 0..self.floor.height();
+        let first = rows.by_ref().find(shows).unwrap_or(0);
+        let last = rows.rev().find(shows).unwrap_or(first);
+        first..last + 1
     }
 
     pub(crate) fn thing(&self, x: u32, y: u32) -> Option<Thing> {

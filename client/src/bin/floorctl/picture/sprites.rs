@@ -13,8 +13,6 @@ const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
 const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
 /// Letters are legible on cells of this many pixels or more.
 const LETTERED: f32 = 10.0;
-/// How much of a room's tint its ground takes, of 256: enough to tell, not enough to hide what lies on it.
-const TINT: u16 = 58;
 
 /// A cell's square on the canvas.
 #[derive(Debug, Clone, Copy)]
@@ -119,7 +117,7 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
 /// Paints the ground of a room by itself, for the legend.
 pub(crate) fn tinted(canvas: &mut Canvas, square: Square, role: RoomRole) {
     let stone = colour::of(Terrain::Floor);
-    let tinted = colour::tint(role).map_or(stone, |tint| colour::mix(stone, tint, TINT));
+    let tinted = colour::tint(role).map_or(stone, |tint| colour::mix(stone, tint, colour::TINT));
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), tinted, 1.0);
 }
 
@@ -129,7 +127,7 @@ fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     let mut stone = base(terrain);
     if !natural {
         match (scene.floor.room_at(x, y), colour::tint(scene.floor.role_at(x, y))) {
-            (_, Some(tint)) => stone = colour::mix(stone, tint, TINT),
+            (_, Some(tint)) => stone = colour::mix(stone, tint, colour::TINT),
             (None, _) => stone = colour::mix(stone, INK, 52),
             (Some(_), None) => {}
         }

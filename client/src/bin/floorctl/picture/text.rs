@@ -12,7 +12,7 @@ use super::{
 
 /// Draws the scene a row a line; without a depth, no colour.
 pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
-    for y in 0..scene.floor.height() {
+    for y in scene.rows() {
         let row = (0..scene.floor.width()).map(|x| scene.mark(x, y)).collect::<Vec<_>>();
         match depth {
             None => plain_row(out, &row)?,
