@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::floor::{Item, Lock, Metrics, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::graph::Graph;
+use crate::kinds::Plot;
 use crate::mask::Mask;
 use crate::spec::FloorSpec;
 use crate::walk::Walk;
@@ -40,6 +41,22 @@ pub(crate) struct Arena {
     pub(crate) shortlist: Vec<u8>,
     /// Ways from entry to exit over the tree that the rooms form before they get loops.
     pub(crate) path: Vec<u16>,
+    /// How many locks the way out needs; they have the first ids, in the order in which they are opened.
+    pub(crate) needed: usize,
+    /// Lock by lock, the room that its key must lie in, if that is not left to chance.
+    pub(crate) hides: Vec<Option<u8>>,
+    /// Dead ends outside rooms, where a find rewards who looks.
+    pub(crate) nooks: Vec<u32>,
+    /// The cells of a corridor that is being laid.
+    pub(crate) trail: Vec<u32>,
+    /// Pairs of rooms to join, with how much a stage would rather not.
+    pub(crate) offers: Vec<(u32, u8, u8)>,
+    /// Pieces of ground that a keep's halls are built on.
+    pub(crate) plots: Vec<Plot>,
+    /// Open rock of a cave before it is carved, and its next generation.
+    pub(crate) cave: (Mask, Mask),
+    /// A mark a cell, for a stage that spreads over the floor.
+    pub(crate) marks: Vec<u8>,
 }
 
 /// A room under construction.
@@ -117,6 +134,9 @@ impl Arena {
         self.traps.clear();
         self.shortlist.clear();
         self.path.clear();
+        self.needed = 0;
+        self.hides.clear();
+        self.nooks.clear();
         self.metrics = Metrics::default();
         (self.entry, self.exit) = (0, 0);
     }

@@ -126,7 +126,7 @@ fn furnish(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
     gates::put_stairs(arena, &mut streams.open("stairs"));
     gates::lay_keys(arena, &mut streams.open("keys"));
     roles::assign(arena, &mut streams.open("roles"));
-    scenery::dress(arena, Theme::of_number(spec.number()), &mut streams.open("scenery"));
+    scenery::dress(arena, spec, &mut streams.open("scenery"));
     loot::lay(arena, spec, &mut streams.open("loot"));
     monsters::settle(arena, spec, &mut streams.open("monsters"));
     traps::set(arena, spec.number(), &mut streams.open("traps"));

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::arena::{Chamber, Way};
+use crate::arena::{Chamber, MAX_ROOMS, Way};
 
 /// No room, or not reached.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -120,29 +120,51 @@ impl Graph {
             Some((usize::from(index), here))
         })
     }
+}
 
-    /// How many pieces the rooms fall into over all ways.
-    pub(crate) fn pieces(&mut self, ways: &[Way]) -> u32 {
-        let rooms = self.first.len() - 1;
-        self.came_by.clear();
-        self.came_by.extend((0..rooms).map(|room| room as u16));
-        let mut pieces = rooms as u32;
+/// Which rooms hang together: union-find, halving paths as it goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Pieces {
+    parent: [u8; MAX_ROOMS],
+    /// How many pieces there are.
+    pub(crate) count: usize,
+}
+
+impl Pieces {
+    /// Every room a piece of its own.
+    pub(crate) fn apart(rooms: usize) -> Self {
+        Self { parent: core::array::from_fn(|room| room as u8), count: rooms }
+    }
+
+    /// The pieces that `ways` make of the rooms.
+    pub(crate) fn joined_by(rooms: usize, ways: &[Way]) -> Self {
+        let mut pieces = Self::apart(rooms);
         for way in ways {
-            let (a, b) = (root(&mut self.came_by, way.from.into()), root(&mut self.came_by, way.to.into()));
-            if a != b {
-                self.came_by[a] = b as u16;
-                pieces -= 1;
-            }
+            pieces.join(way.from.into(), way.to.into());
         }
         pieces
     }
-}
 
-/// Union-find's find, halving the path as it goes.
-fn root(parents: &mut [u16], mut room: usize) -> usize {
-    while usize::from(parents[room]) != room {
-        parents[room] = parents[usize::from(parents[room])];
-        room = usize::from(parents[room]);
+    /// Joins two pieces; false if they were one.
+    pub(crate) fn join(&mut self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b {
+            return false;
+        }
+        self.parent[a] = b as u8;
+        self.count -= 1;
+        true
     }
-    room
+
+    pub(crate) fn same(&mut self, a: usize, b: usize) -> bool {
+        self.root(a) == self.root(b)
+    }
+
+    fn root(&mut self, mut room: usize) -> usize {
+        while usize::from(self.parent[room]) != room {
+            self.parent[room] = self.parent[usize::from(self.parent[room])];
+            room = usize::from(self.parent[room]);
+        }
+        room
+    }
 }

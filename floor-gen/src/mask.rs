@@ -20,6 +20,26 @@ impl Mask {
         self.words.resize(self.stride * height, 0);
     }
 
+    /// The words of a row, westmost cell in the lowest bit of the first.
+    pub(crate) fn row(&self, y: usize) -> &[u64] {
+        &self.words[y * self.stride..(y + 1) * self.stride]
+    }
+
+    pub(crate) fn row_mut(&mut self, y: usize) -> &mut [u64] {
+        &mut self.words[y * self.stride..(y + 1) * self.stride]
+    }
+
+    /// The cells of a row, each given to `see` from west to east.
+    pub(crate) fn each_in_row(&self, y: usize, mut see: impl FnMut(usize)) {
+        for (i, &word) in self.row(y).iter().enumerate() {
+            let mut bits = word;
+            while bits != 0 {
+                see(i * WORD + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+    }
+
     pub(crate) fn contains(&self, x: usize, y: usize) -> bool {
         self.words[y * self.stride + x / WORD] >> (x % WORD) & 1 == 1
     }

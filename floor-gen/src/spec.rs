@@ -128,7 +128,8 @@ impl Kind {
     ];
 
     /// The kinds that this generator makes.
-    pub const OFFERED: &'static [Self] = &[Self::Standard, Self::Boss];
+    pub const OFFERED: &'static [Self] =
+        &[Self::Standard, Self::Keep, Self::Halls, Self::Cavern, Self::Maze, Self::Boss];
 
     /// The kind that the schedule of tower `seed` gives floor `number`.
     #[must_use]

@@ -76,7 +76,7 @@ impl Fingerprint {
 
 fn specs() -> impl Iterator<Item = FloorSpec> {
     Kind::OFFERED.iter().flat_map(|&kind| {
-        SIZES.map(|(width, height)| FloorSpec::resolve(0x5eed, 27, width, height, Some(kind)).unwrap())
+        SIZES.map(|(width, height)| FloorSpec::resolve(0x5eed, 27, width, height, Some(kind)).expect("in range"))
     })
 }
 

@@ -9,8 +9,9 @@ fn specs() -> impl Strategy<Value = FloorSpec> {
     let side = prop_oneof![6 => 16u32..=40, 5 => 16u32..=128, 1 => 16u32..=512, 1 => Just(512), 1 => Just(16)];
     let number = prop_oneof![3 => 1u32..=100, 1 => 1u32..=1_000_000];
     let kind = proptest::option::of(prop::sample::select(Kind::OFFERED));
-    (any::<u64>(), number, side.clone(), side, kind)
-        .prop_map(|(seed, number, width, height, kind)| FloorSpec::resolve(seed, number, width, height, kind).unwrap())
+    (any::<u64>(), number, side.clone(), side, kind).prop_map(|(seed, number, width, height, kind)| {
+        FloorSpec::resolve(seed, number, width, height, kind).expect("in range")
+    })
 }
 
 proptest! {
@@ -80,7 +81,8 @@ fn harm_is_found() {
     let lock = good.locks[0];
     let (key_place, key) = good.items.iter().enumerate().find(|(_, item)| item.opens_lock == lock.id).unwrap();
 
-    let cases: [(&dyn Fn(&mut Floor), &dyn Fn(&Violation) -> bool); 15] = [
+    type Case<'a> = (&'a dyn Fn(&mut Floor), &'a dyn Fn(&Violation) -> bool);
+    let cases: [Case<'_>; 15] = [
         (&|f| f.terrain.truncate(9_999), &|v| matches!(v, Violation::GridSize { .. })),
         (&|f| f.entry.x = 100, &|v| matches!(v, Violation::Outside("entry", _))),
         (&|f| f.connections[0].to_room = 250, &|v| matches!(v, Violation::NoSuchRoom(250))),

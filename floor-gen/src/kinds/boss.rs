@@ -36,6 +36,7 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), Un
     arena.rooms[exit].role = RoomRole::Exit;
     gates::trace_path(arena, entry, exit);
     gates::lock(arena, gate);
+    arena.needed = 1;
     gates::zone(arena, entry);
     let wanted = Wanted { loops: arena.rooms.len() / 5, detour: 4, tries: 3 * arena.rooms.len() };
     loops::close(arena, &grain, wanted, &mut streams.open("loops"));

@@ -6,6 +6,10 @@ use crate::spec::{FloorSpec, Kind};
 use crate::stages::survey::Unfit;
 
 mod boss;
+mod cavern;
+mod halls;
+mod keep;
+mod maze;
 mod refuge;
 mod standard;
 
@@ -13,8 +17,13 @@ mod standard;
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
     match spec.kind() {
         Kind::Boss => boss::lay_out(arena, streams),
+        Kind::Keep => keep::lay_out(arena, spec, streams),
+        Kind::Cavern => cavern::lay_out(arena, spec, streams),
+        Kind::Maze => maze::lay_out(arena, spec, streams),
+        Kind::Halls => halls::lay_out(arena, spec, streams),
         _ => standard::lay_out(arena, spec, streams),
     }
 }
 
+pub(crate) use keep::Plot;
 pub(crate) use refuge::lay_out as lay_out_refuge;

@@ -41,6 +41,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     gates::trace_path(arena, entry, exit);
     // The last door but one is locked: before it, every room; behind it, the boss's on a boss's floor.
     gates::lock(arena, last - 2);
+    arena.needed = 1;
     if spec.kind() == Kind::Boss {
         arena.rooms[at(last - 1)].role = RoomRole::Boss;
     }

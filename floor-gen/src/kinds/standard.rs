@@ -19,7 +19,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(Unfit("fewer than two rooms"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::shut(arena, ends, shut_parts(arena, spec), &mut streams.open("locks"));
+    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
     let wanted = Wanted { loops: arena.rooms.len() / 4, detour: LONG_DETOUR, tries: 4 * arena.rooms.len() };
     let made = loops::close(arena, &grain, wanted, &mut streams.open("loops"));
     streams.note("rooms", arena.rooms.len());
@@ -34,14 +34,4 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
 /// A floor of 100x100 and above has two loops at the least.
 fn least_loops(arena: &Arena) -> usize {
     if arena.width.min(arena.height) >= 100 { 2 } else { 0 }
-}
-
-/// A lock for every 12 rooms, and more to find on deeper floors.
-fn shut_parts(arena: &Arena, spec: &FloorSpec) -> Shut {
-    let rooms = arena.rooms.len();
-    Shut {
-        locks: (rooms / 12).max(usize::from(rooms >= 3)).min(4),
-        vaults: usize::from(rooms >= 10 && spec.number() >= 3),
-        secrets: (rooms / 16).min(3),
-    }
 }

@@ -202,23 +202,32 @@ pub(crate) fn join(
 /// A wall cell on that side of a room, outward of one of its cells, where a door may stand.
 pub(crate) fn doorway(arena: &Arena, room: usize, side: Side, rng: &mut Rng) -> Option<usize> {
     let chamber = &arena.rooms[room];
-    let mark = room as u8 + 1;
-    let x = usize::from(chamber.min.x) + rng.index(chamber.width());
-    let y = usize::from(chamber.min.y) + rng.index(chamber.height());
-    let (mut at, depth) = match side {
-        Side::North => (arena.at(x, chamber.min.y.into()), chamber.height()),
-        Side::South => (arena.at(x, chamber.max.y.into()), chamber.height()),
-        Side::West => (arena.at(chamber.min.x.into(), y), chamber.width()),
-        Side::East => (arena.at(chamber.max.x.into(), y), chamber.width()),
+    let line = match side {
+        Side::North | Side::South => usize::from(chamber.min.x) + rng.index(chamber.width()),
+        Side::East | Side::West => usize::from(chamber.min.y) + rng.index(chamber.height()),
     };
-    let inward = arena.step(side.opposite());
+    doorway_on(arena, room, side, line)
+}
+
+/// The same on a given column (north and south) or row (east and west), which the room's box has.
+pub(crate) fn doorway_on(arena: &Arena, room: usize, side: Side, line: usize) -> Option<usize> {
+    let chamber = &arena.rooms[room];
+    let mark = room as u8 + 1;
+    let (mut at, depth) = match side {
+        Side::North => (arena.at(line, chamber.min.y.into()), chamber.height()),
+        Side::South => (arena.at(line, chamber.max.y.into()), chamber.height()),
+        Side::West => (arena.at(chamber.min.x.into(), line), chamber.width()),
+        Side::East => (arena.at(chamber.max.x.into(), line), chamber.width()),
+    };
+    let outward = arena.step(side);
     for _ in 0..depth {
         if arena.region[at] == mark {
-            let gate = at.wrapping_add_signed(-inward);
-            let free = arena.terrain[gate] == Terrain::Wall && flanked(arena, gate, side);
-            return free.then_some(gate);
+            let gate = at.wrapping_add_signed(outward);
+            let (x, y) = (arena.column(gate), arena.row(gate));
+            let inside = x > 0 && y > 0 && x < arena.width - 1 && y < arena.height - 1;
+            return (inside && arena.terrain[gate] == Terrain::Wall && flanked(arena, gate, side)).then_some(gate);
         }
-        at = at.wrapping_add_signed(inward);
+        at = at.wrapping_add_signed(-outward);
     }
     None
 }

@@ -4,6 +4,7 @@
 use crate::arena::{Arena, SEALED};
 use crate::floor::{Item, Lock, RoomRole, Terrain};
 use crate::rng::Rng;
+use crate::spec::FloorSpec;
 use crate::stages::spots;
 
 /// How much of a floor is shut.
@@ -15,6 +16,18 @@ pub(crate) struct Shut {
     pub(crate) vaults: usize,
     /// Rooms beside the way that take searching to find.
     pub(crate) secrets: usize,
+}
+
+impl Shut {
+    /// A lock for every 12 rooms or so, and more to find on deeper floors.
+    pub(crate) fn for_floor(arena: &Arena, spec: &FloorSpec) -> Self {
+        let rooms = arena.rooms.len();
+        Self {
+            locks: (rooms / 12).max(usize::from(rooms >= 3)).min(MOST_LOCKS),
+            vaults: usize::from(rooms >= 10 && spec.number() >= 3),
+            secrets: (rooms / 16).min(3),
+        }
+    }
 }
 
 /// The most locks on the way out.
@@ -63,8 +76,15 @@ fn lock_the_way(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
     let wanted = wanted.min(doors).min(MOST_LOCKS);
     for stretch in 0..wanted {
         let (from, to) = (1 + stretch * doors / wanted, 1 + (stretch + 1) * doors / wanted);
-        let way = usize::from(arena.path[from + rng.index(to - from)]);
-        lock(arena, way);
+        // Not every way has a place for a door: take the first that has, from a random one on.
+        let first = rng.index(to - from);
+        for i in 0..to - from {
+            let way = usize::from(arena.path[from + (first + i) % (to - from)]);
+            if lock(arena, way) {
+                arena.needed += 1;
+                break;
+            }
+        }
     }
 }
 
@@ -75,7 +95,16 @@ pub(crate) fn lock(arena: &mut Arena, way: usize) -> bool {
     arena.ways[way].lock = id;
     arena.terrain[gate as usize] = Terrain::LockedDoor;
     arena.locks.push(Lock { id, at: arena.point(gate as usize) });
+    arena.hides.push(None);
     true
+}
+
+/// Makes a way's door one that only a searcher finds.
+pub(crate) fn hide(arena: &mut Arena, way: usize) {
+    if let Some(gate) = arena.ways[way].gate {
+        arena.ways[way].secret = true;
+        arena.terrain[gate as usize] = Terrain::SecretDoor;
+    }
 }
 
 /// Turns up to `wanted` dead ends beside the path into rooms of that role, behind a lock or a secret door.
@@ -88,8 +117,7 @@ fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: &mut Rng) {
     shortlist.extend((0..rooms.len()).filter(|&room| rooms[room].role == RoomRole::Combat).filter_map(|room| {
         let [link] = graph.links(room) else { return None };
         let way = &ways[usize::from(link.way)];
-        // The gate stands at the way's first room; seen from there, what lies beyond it is hidden whole.
-        let shuttable = way.gate.is_some() && usize::from(way.to) == room && way.lock == 0 && !way.secret;
+        let shuttable = way.gate.is_some() && way.lock == 0 && !way.secret;
         shuttable.then_some(room as u8)
     }));
     rng.shuffle(&mut arena.shortlist);
@@ -102,9 +130,8 @@ fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: &mut Rng) {
         let way = usize::from(arena.graph.links(room)[0].way);
         if role == RoomRole::Vault {
             lock(arena, way);
-        } else if let Some(gate) = arena.ways[way].gate {
-            arena.ways[way].secret = true;
-            arena.terrain[gate as usize] = Terrain::SecretDoor;
+        } else {
+            hide(arena, way);
         }
         arena.rooms[room].role = role;
     }
@@ -153,13 +180,7 @@ pub(crate) fn put_stairs(arena: &mut Arena, rng: &mut Rng) {
 pub(crate) fn lay_keys(arena: &mut Arena, rng: &mut Rng) {
     for i in 0..arena.locks.len() {
         let id = arena.locks[i].id;
-        let on_the_way = arena.path.iter().any(|&way| arena.ways[usize::from(way)].lock == id);
-        let room = (0..arena.rooms.len())
-            .filter(|&room| {
-                let zone = arena.rooms[room].zone;
-                if on_the_way { zone.checked_add(1) == Some(id) } else { zone != SEALED }
-            })
-            .max_by_key(|&room| (key_room_worth(arena, room), rng.next()));
+        let room = arena.hides[i].map(usize::from).or_else(|| find_hide(arena, id, rng));
         // The part before a lock holds at least the room whose way is locked.
         let Some(room) = room else { continue };
         let center = arena.rooms[room].center;
@@ -171,6 +192,18 @@ pub(crate) fn lay_keys(arena: &mut Arena, rng: &mut Rng) {
         arena.take(at);
         arena.items.push(Item { at: arena.point(at), archetype: "key", value: 0, opens_lock: id });
     }
+}
+
+/// A room for the key of that lock.
+fn find_hide(arena: &Arena, id: u8, rng: &mut Rng) -> Option<usize> {
+    let on_the_way = usize::from(id) <= arena.needed;
+    let zoned = arena.rooms.iter().any(|room| room.zone == id);
+    let fit = |room: &usize| {
+        let zone = arena.rooms[*room].zone;
+        // A lock whose room is sealed off by itself zones nothing: its key may lie anywhere in the open.
+        zone != SEALED && (!on_the_way || zone + 1 == id || !zoned)
+    };
+    (0..arena.rooms.len()).filter(fit).max_by_key(|&room| (key_room_worth(arena, room), rng.next()))
 }
 
 /// How well a room hides a key: best a dead end that serves nothing else, worst the entry.

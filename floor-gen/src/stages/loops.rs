@@ -61,7 +61,11 @@ pub(crate) struct Sight {
 
 /// The first thing out of a random spot on that side, if it is a room and nothing else lies beside the line.
 pub(crate) fn look_out(arena: &Arena, room: usize, side: Side, farthest: usize, rng: &mut Rng) -> Option<Sight> {
-    let gate = doorway(arena, room, side, rng)?;
+    look_from(arena, room, doorway(arena, room, side, rng)?, side, farthest)
+}
+
+/// The same from a given doorway of the room.
+pub(crate) fn look_from(arena: &Arena, room: usize, gate: usize, side: Side, farthest: usize) -> Option<Sight> {
     let step = arena.step(side);
     let mut at = gate;
     for corridor in 0..=farthest {

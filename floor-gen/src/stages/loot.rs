@@ -11,6 +11,9 @@ use crate::stages::spots;
 const PLAIN: [&str; 4] = ["gold", "potion", "bread", "scroll"];
 const FINE: [&str; 4] = ["gem", "ring", "elixir", "blade"];
 
+/// The most dead ends with something in them.
+const MOST_NOOKS: usize = 8;
+
 /// Fills the rooms that are worth a visit, then lays the hints.
 pub(crate) fn lay(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     let deepest = arena.deepest();
@@ -35,6 +38,13 @@ pub(crate) fn lay(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
             drop_item(arena, room, archetype, value, rng);
         }
     }
+    for i in 0..arena.nooks.len().min(MOST_NOOKS) {
+        let pick = i + rng.index(arena.nooks.len() - i);
+        arena.nooks.swap(i, pick);
+        let at = arena.nooks[i] as usize;
+        let archetype = rng.pick(&PLAIN);
+        put(arena, at, archetype, (5 + level) * (10 + rng.below(10)) / 10);
+    }
     for room in 0..arena.rooms.len() {
         if arena.rooms[room].role == RoomRole::Secret {
             hint(arena, rng);
@@ -55,7 +65,11 @@ fn hint(arena: &mut Arena, rng: &mut Rng) {
 
 fn drop_item(arena: &mut Arena, room: usize, archetype: &'static str, value: u32, rng: &mut Rng) {
     if let Some(at) = spots::open(arena, room, rng) {
-        arena.take(at);
-        arena.items.push(Item { at: arena.point(at), archetype, value, opens_lock: 0 });
+        put(arena, at, archetype, value);
     }
+}
+
+fn put(arena: &mut Arena, at: usize, archetype: &'static str, value: u32) {
+    arena.take(at);
+    arena.items.push(Item { at: arena.point(at), archetype, value, opens_lock: 0 });
 }

@@ -1,12 +1,16 @@
 //! The passes that kinds are made of, one job each, named after what a designer would call it.
 
 pub(crate) mod accrete;
+pub(crate) mod cave;
+pub(crate) mod corridors;
 pub(crate) mod gates;
 pub(crate) mod loops;
 pub(crate) mod loot;
 pub(crate) mod monsters;
+pub(crate) mod niches;
 pub(crate) mod roles;
 pub(crate) mod scenery;
 pub(crate) mod spots;
 pub(crate) mod survey;
+pub(crate) mod territory;
 pub(crate) mod traps;

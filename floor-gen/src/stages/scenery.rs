@@ -4,6 +4,7 @@
 use crate::arena::Arena;
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Rng;
+use crate::spec::{FloorSpec, Kind};
 use crate::theme::{Ground, Theme};
 
 /// Rooms of fewer cells stay bare.
@@ -14,8 +15,10 @@ const LEAST_AREA_OF_LAKE: u32 = 48;
 const LEAST_LENGTH_OF_RIFT: usize = 10;
 
 /// Dresses every room as its theme and role want it.
-pub(crate) fn dress(arena: &mut Arena, theme: Theme, rng: &mut Rng) {
-    let ground = theme.ground();
+pub(crate) fn dress(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+    let ground = Theme::of_number(spec.number()).ground();
+    // Nobody raises pillars in a cave.
+    let built = spec.kind() != Kind::Cavern;
     for room in 0..arena.rooms.len() {
         let chamber = arena.rooms[room];
         // The center is where a walker must get to; it stays what it is.
@@ -23,8 +26,8 @@ pub(crate) fn dress(arena: &mut Arena, theme: Theme, rng: &mut Rng) {
         arena.take(chamber.center);
         match chamber.role {
             RoomRole::Boss => stage_a_fight(arena, room, &ground, rng),
-            RoomRole::Shop | RoomRole::Shrine => pillars(arena, room),
-            _ if chamber.area >= LEAST_AREA => dress_one(arena, room, &ground, rng),
+            RoomRole::Shop | RoomRole::Shrine if built => pillars(arena, room),
+            _ if chamber.area >= LEAST_AREA => dress_one(arena, room, &ground, built, rng),
             _ => {}
         }
         if !was_taken {
@@ -34,12 +37,12 @@ pub(crate) fn dress(arena: &mut Arena, theme: Theme, rng: &mut Rng) {
 }
 
 /// One thing that a climber remembers the room by, or nothing.
-fn dress_one(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
+fn dress_one(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: &mut Rng) {
     let roomy = arena.rooms[room].area >= LEAST_AREA_OF_LAKE;
     match rng.below(100) {
         0..10 if roomy => lake(arena, room, ground.deep, rng),
         10..16 if roomy => rift(arena, room, ground.deep, rng),
-        16..26 if roomy => pillars(arena, room),
+        16..26 if roomy && built => pillars(arena, room),
         26..46 => patch(arena, room, ground.cover[0], rng),
         46..56 => patch(arena, room, ground.cover[1], rng),
         _ => {}

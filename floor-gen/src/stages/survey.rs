@@ -2,6 +2,7 @@
 
 use crate::arena::Arena;
 use crate::floor::{Metrics, RoomRole};
+use crate::graph::Pieces;
 
 /// Why a construction is thrown away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,19 +15,18 @@ pub(crate) fn measure(arena: &mut Arena) -> Result<(), Unfit> {
     }
     let passable_cells = arena.terrain.iter().filter(|cell| cell.passable()).count() as u32;
     let critical_path = walk_out(arena)?;
-    arena.graph.rebuild(arena.rooms.len(), &arena.ways);
-    let pieces = arena.graph.pieces(&arena.ways);
-    let loops = arena.ways.len() as u32 + pieces - arena.rooms.len() as u32;
+    let pieces = Pieces::joined_by(arena.rooms.len(), &arena.ways).count;
+    let loops = (arena.ways.len() + pieces - arena.rooms.len()) as u32;
     let difficulty = difficulty(arena);
     arena.metrics = Metrics { critical_path, passable_cells, loops, difficulty };
     Ok(())
 }
 
-/// Steps of the critical path. Locks on the path have the first ids, in the order they are met.
+/// Steps of the critical path. The locks that the way out needs have the first ids, in the order they are opened.
 fn walk_out(arena: &mut Arena) -> Result<u32, Unfit> {
-    let Arena { walk, terrain, locks, items, path, ways, width, .. } = arena;
+    let Arena { walk, terrain, locks, items, needed, width, .. } = arena;
     let cell = |x: u16, y: u16| usize::from(y) * *width + usize::from(x);
-    let needed = path.iter().filter(|&&way| ways[usize::from(way)].lock != 0).count();
+    let needed = *needed;
     let mut here = arena.entry;
     let mut steps = 0;
     for leg in 0..=needed {

@@ -1,0 +1,141 @@
+//! CAVERN: one organic cave of chambers that lie open to each other, with few doors: only what people have dug into its
+//! walls has one.
+
+use crate::arena::{Arena, Chamber};
+use crate::floor::{Point, RoomRole, Terrain};
+use crate::rng::{Rng, Streams};
+use crate::spec::FloorSpec;
+use crate::stages::survey::Unfit;
+use crate::stages::{cave, niches, territory};
+
+/// Open cells in 16 before smoothing: more than half, so that one cave reaches everywhere.
+const OPEN: u32 = 9;
+/// Width and height of the tile that holds a chamber, in cells.
+const TILE: (usize, usize) = (24, 20);
+/// The most chambers along a side: 196 in all, which leaves marks for what is dug.
+const MOST_TILES: usize = 14;
+/// Caves of fewer cells, as a share of the floor's in thousandths, are not worth a climb.
+const LEAST_CAVE: usize = 180;
+
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+    cave::hollow(arena, OPEN, &mut streams.open("cave"));
+    let rng = &mut streams.open("chambers");
+    let cells = keep_largest(arena);
+    if cells * 1_000 < arena.width * arena.height * LEAST_CAVE {
+        return Err(Unfit("too small a cave"));
+    }
+    found_chambers(arena, rng);
+    spread_chambers(arena);
+    streams.note("chambers", arena.rooms.len());
+    let chambers = arena.rooms.len();
+    niches::dig(arena, chambers, niches::Wanted::for_floor(arena, spec), &mut streams.open("niches"))?;
+    streams.note("ways", arena.ways.len());
+    Ok(())
+}
+
+/// Carves the largest of the caves and forgets the rest. Returns its cells.
+fn keep_largest(arena: &mut Arena) -> usize {
+    let (width, height) = (arena.width, arena.height);
+    let mut best = (0, 0);
+    // Spread over what is left, again and again; the rest of the cave mask shrinks to nothing.
+    let Arena { cave: (open, left), trail, .. } = arena;
+    left.reset(width, height);
+    for y in 1..height - 1 {
+        left.row_mut(y).copy_from_slice(open.row(y));
+    }
+    for y in 1..height - 1 {
+        while let Some(x) = first_in_row(left, y) {
+            let size = drain(left, trail, width, y * width + x);
+            if size > best.0 {
+                best = (size, y * width + x);
+            }
+        }
+    }
+    if best.0 == 0 {
+        return 0;
+    }
+    drain(open, trail, width, best.1);
+    for i in 0..best.0 {
+        let at = arena.trail[i] as usize;
+        arena.terrain[at] = Terrain::Floor;
+    }
+    for i in 0..best.0 {
+        let at = arena.trail[i] as usize;
+        let (x, y) = (at % width, at / width);
+        for row in y - 1..=y + 1 {
+            arena.claim.insert_row(x - 1, row, 0b111);
+        }
+    }
+    best.0
+}
+
+fn first_in_row(mask: &crate::mask::Mask, y: usize) -> Option<usize> {
+    mask.row(y)
+        .iter()
+        .enumerate()
+        .find(|(_, word)| **word != 0)
+        .map(|(i, word)| i * 64 + word.trailing_zeros() as usize)
+}
+
+/// Takes the cells that hang together with `start` out of the mask, into `trail`. Returns how many.
+fn drain(mask: &mut crate::mask::Mask, trail: &mut alloc::vec::Vec<u32>, width: usize, start: usize) -> usize {
+    trail.clear();
+    trail.push(start as u32);
+    mask.remove(start % width, start / width);
+    let mut next = 0;
+    while let Some(&at) = trail.get(next) {
+        next += 1;
+        let (x, y) = (at as usize % width, at as usize / width);
+        for (x, y) in [(x, y - 1), (x + 1, y), (x, y + 1), (x - 1, y)] {
+            if mask.contains(x, y) {
+                mask.remove(x, y);
+                trail.push((y * width + x) as u32);
+            }
+        }
+    }
+    trail.len()
+}
+
+/// Chooses the middle of each chamber: an open cell of each tile.
+fn found_chambers(arena: &mut Arena, rng: &mut Rng) {
+    let (columns, rows) = ((arena.width / TILE.0).clamp(1, MOST_TILES), (arena.height / TILE.1).clamp(1, MOST_TILES));
+    let (columns, rows) = if columns * rows < 3 { (columns.max(2), rows.max(2)) } else { (columns, rows) };
+    for tile in 0..columns * rows {
+        let (left, top) = (tile % columns * arena.width / columns, tile / columns * arena.height / rows);
+        let (width, height) = (arena.width / columns, arena.height / rows);
+        let glance = |rng: &mut Rng| arena.at(left + rng.index(width), top + rng.index(height));
+        let open =
+            (0..12).map(|_| glance(rng)).find(|&at| arena.terrain[at] == Terrain::Floor && arena.region[at] == 0);
+        if let Some(center) = open {
+            let place = arena.point(center);
+            arena.region[center] = arena.rooms.len() as u8 + 1;
+            arena.rooms.push(Chamber {
+                min: place,
+                max: place,
+                center,
+                area: 0,
+                role: RoomRole::Combat,
+                zone: 0,
+                depth: 0,
+                refusals: 0,
+            });
+        }
+    }
+}
+
+/// Gives every cell of the cave to the chamber whose middle is the fewest steps away, and joins chambers that touch.
+fn spread_chambers(arena: &mut Arena) {
+    let Arena { rooms, region, terrain, trail, width, ways, .. } = arena;
+    trail.clear();
+    trail.extend(rooms.iter().map(|room| room.center as u32));
+    territory::spread(region, trail, *width, |at| terrain[at] == Terrain::Floor);
+    territory::join_touching(region, trail, *width, ways);
+    for &at in trail.iter() {
+        let at = at as usize;
+        let room = &mut rooms[usize::from(region[at]) - 1];
+        let place = Point { x: (at % *width) as u16, y: (at / *width) as u16 };
+        room.area += 1;
+        room.min = Point { x: room.min.x.min(place.x), y: room.min.y.min(place.y) };
+        room.max = Point { x: room.max.x.max(place.x), y: room.max.y.max(place.y) };
+    }
+}

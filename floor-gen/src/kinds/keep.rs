@@ -1,0 +1,175 @@
+//! KEEP: a fortress. Halls side by side behind thick walls, from splitting the ground in two again and again.
+
+use crate::arena::{Arena, Side};
+use crate::floor::Terrain;
+use crate::graph::Pieces;
+use crate::rng::{Rng, Streams};
+use crate::shape::{Form, MAX_SIDE, Shape};
+use crate::spec::FloorSpec;
+use crate::stages::accrete::{doorway_on, join, place};
+use crate::stages::gates::{self, Shut};
+use crate::stages::loops::look_from;
+use crate::stages::survey::Unfit;
+
+/// Cells of floor and wall for each hall.
+const CELLS_PER_HALL: usize = 480;
+/// The most halls.
+const MOST_HALLS: usize = 200;
+
+/// A piece of ground, walls not included.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plot {
+    x: i32,
+    y: i32,
+    width: i32,
+    height: i32,
+}
+
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+    let wall = wall_thickness(arena);
+    split_ground(arena, wall, &mut streams.open("split"));
+    build_halls(arena, &mut streams.open("halls"));
+    offer_doors(arena, wall, &mut streams.open("doors"));
+    let rng = &mut streams.open("ways");
+    let mut pieces = Pieces::apart(arena.rooms.len());
+    break_through(arena, wall, rng, |arena, a, b| {
+        let _ = arena;
+        !pieces.same(a, b) && pieces.join(a, b)
+    });
+    if arena.rooms.len() < 2 || Pieces::joined_by(arena.rooms.len(), &arena.ways).count > 1 {
+        return Err(Unfit("halls that do not meet"));
+    }
+    let ends = gates::choose_ends(arena, &mut streams.open("ends"));
+    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
+    // A keep is easy to run through: every third wall between halls of one zone has a door.
+    let mut left = arena.rooms.len() / 3;
+    break_through(arena, wall, rng, |arena, a, b| {
+        let wanted =
+            left > 0 && arena.rooms[a].zone == arena.rooms[b].zone && arena.rooms[a].zone != crate::arena::SEALED;
+        left -= usize::from(wanted);
+        wanted
+    });
+    streams.note("halls", arena.rooms.len());
+    streams.note("doors", arena.ways.len());
+    Ok(())
+}
+
+/// Thick, but not where the floor is too small to spend ground on walls.
+fn wall_thickness(arena: &Arena) -> i32 {
+    if arena.width.min(arena.height) < 40 { 1 } else { 2 }
+}
+
+/// Cuts the largest plot in two until there are enough.
+fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
+    let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(4, MOST_HALLS);
+    let whole = Plot { x: 1, y: 1, width: arena.width as i32 - 2, height: arena.height as i32 - 2 };
+    arena.plots.clear();
+    arena.plots.push(whole);
+    while arena.plots.len() < wanted {
+        // First those that no plan of a hall could fill.
+        let size = |plot: &Plot| (plot.width > MAX_SIDE || plot.height > MAX_SIDE, plot.width * plot.height);
+        let Some(largest) = (0..arena.plots.len()).max_by_key(|&i| size(&arena.plots[i])) else { return };
+        let Some((a, b)) = halve(arena.plots[largest], wall, rng) else { return };
+        arena.plots[largest] = a;
+        arena.plots.push(b);
+    }
+    // Plots that are still too large for a hall's plan.
+    let mut i = 0;
+    while i < arena.plots.len() {
+        let plot = arena.plots[i];
+        if plot.width <= MAX_SIDE && plot.height <= MAX_SIDE {
+            i += 1;
+        } else if let Some((a, b)) = halve(plot, wall, rng) {
+            arena.plots[i] = a;
+            arena.plots.push(b);
+        } else {
+            return;
+        }
+    }
+}
+
+/// Cuts across the longer side, somewhere near the middle; nothing if the halves would be too small for halls.
+fn halve(plot: Plot, wall: i32, rng: &mut Rng) -> Option<(Plot, Plot)> {
+    // A row of cells is a run on the wire: halls lie broad.
+    let cut_columns = 2 * plot.width > 3 * plot.height;
+    let side = if cut_columns { plot.width } else { plot.height };
+    let least = 3;
+    if side < 2 * least + wall {
+        return None;
+    }
+    let (from, to) = ((side * 36 / 100).max(least), (side * 64 / 100 - wall).min(side - wall - least));
+    let first = rng.range(from, to.max(from)).clamp(least, side - wall - least);
+    let second = side - wall - first;
+    Some(if cut_columns {
+        (Plot { width: first, ..plot }, Plot { x: plot.x + first + wall, width: second, ..plot })
+    } else {
+        (Plot { height: first, ..plot }, Plot { y: plot.y + first + wall, height: second, ..plot })
+    })
+}
+
+/// A hall on every plot; towers, with their corners cut, at the corners of the keep.
+fn build_halls(arena: &mut Arena, rng: &mut Rng) {
+    for i in 0..arena.plots.len() {
+        let plot = arena.plots[i];
+        let at_side = plot.x == 1 || plot.x + plot.width == arena.width as i32 - 1;
+        let at_end = plot.y == 1 || plot.y + plot.height == arena.height as i32 - 1;
+        let form = if at_side && at_end { Form::Octagon } else { Form::Hall };
+        let shape = Shape::draw(form, plot.width, plot.height, rng);
+        place(arena, &shape, plot.x as usize, plot.y as usize);
+    }
+}
+
+/// Notes which halls share a wall, in random order, but larger halls first: they are where ways meet.
+fn offer_doors(arena: &mut Arena, wall: i32, rng: &mut Rng) {
+    arena.offers.clear();
+    let Arena { plots, offers, .. } = arena;
+    for (i, a) in plots.iter().enumerate() {
+        for (j, b) in plots.iter().enumerate().skip(i + 1) {
+            if shared_wall(a, b, wall).is_some() {
+                let large = (a.width * a.height).max(b.width * b.height) as u32;
+                offers.push((rng.below(1_000) + 40_000 / large.max(1), i as u8, j as u8));
+            }
+        }
+    }
+    offers.sort_unstable();
+}
+
+/// On which side of `a` the plot `b` lies behind one wall, and the lines that they share.
+fn shared_wall(a: &Plot, b: &Plot, wall: i32) -> Option<(Side, i32, i32)> {
+    let rows = (a.y.max(b.y), (a.y + a.height).min(b.y + b.height));
+    let columns = (a.x.max(b.x), (a.x + a.width).min(b.x + b.width));
+    match () {
+        () if rows.0 < rows.1 && b.x == a.x + a.width + wall => Some((Side::East, rows.0, rows.1)),
+        () if rows.0 < rows.1 && a.x == b.x + b.width + wall => Some((Side::West, rows.0, rows.1)),
+        () if columns.0 < columns.1 && b.y == a.y + a.height + wall => Some((Side::South, columns.0, columns.1)),
+        () if columns.0 < columns.1 && a.y == b.y + b.height + wall => Some((Side::North, columns.0, columns.1)),
+        () => None,
+    }
+}
+
+/// Makes a door in each wall on offer that is `wanted`, and takes it off the offers.
+fn break_through(arena: &mut Arena, wall: i32, rng: &mut Rng, mut wanted: impl FnMut(&Arena, usize, usize) -> bool) {
+    let mut kept = 0;
+    for i in 0..arena.offers.len() {
+        let (weight, a, b) = arena.offers[i];
+        let (from, to) = (usize::from(a), usize::from(b));
+        let sight = shared_wall(&arena.plots[from], &arena.plots[to], wall).and_then(|(side, first, end)| {
+            let start = rng.range(0, end - first - 1);
+            (0..end - first).find_map(|i| {
+                let line = (first + (start + i) % (end - first)) as usize;
+                let sight = look_from(arena, from, doorway_on(arena, from, side, line)?, side, wall as usize + 8)?;
+                (sight.room == to).then_some((side, sight))
+            })
+        });
+        match sight {
+            Some((side, sight)) if wanted(arena, from, to) => {
+                join(arena, (from, to), sight.gate, side, sight.corridor, Terrain::Door);
+            }
+            _ => {
+                arena.offers[kept] = (weight, a, b);
+                kept += 1;
+            }
+        }
+    }
+    arena.offers.truncate(kept);
+}

@@ -1,0 +1,292 @@
+//! MAZE: a labyrinth with rooms in it. Most of its dead ends are opened again (braided), so that it has many ways
+//! round; those that stay hide a find.
+
+use crate::arena::{Arena, SEALED, Side, Way};
+use crate::floor::{RoomRole, Terrain};
+use crate::rng::{Rng, Streams};
+use crate::shape::{Form, Shape};
+use crate::spec::FloorSpec;
+use crate::stages::accrete::place;
+use crate::stages::niches::{self, Wanted};
+use crate::stages::survey::Unfit;
+use crate::stages::{gates, spots, territory};
+
+/// Cells of floor and rock for each room.
+const CELLS_PER_ROOM: usize = 900;
+/// The most rooms.
+const MOST_ROOMS: usize = 120;
+/// Spots looked at for each room.
+const SPOTS_PER_ROOM: usize = 12;
+/// How often a dead end is opened, in 1,000.
+const BRAID: u32 = 600;
+/// How often a passage goes on eastwards or westwards, if it may, in 1,000. Long level runs cost little on the wire, and
+/// cells of a terminal are twice as high as wide.
+const LEVEL: u32 = 600;
+
+/// Crossings, spread evenly; passages run from one to the next.
+#[derive(Debug, Clone, Copy)]
+struct Lattice {
+    columns: usize,
+    rows: usize,
+    /// Cells from one crossing to the next, across and down.
+    pitch: (usize, usize),
+    /// The first crossing's cell.
+    origin: (usize, usize),
+}
+
+/// A room's place: the crossings around it, of which those strictly inside are lost to it.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    left: usize,
+    top: usize,
+    right: usize,
+    bottom: usize,
+}
+
+/// A crossing that passages use.
+const REACHED: u8 = 1;
+/// A crossing inside a room.
+const BUILT_ON: u8 = 2;
+
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+    let lattice = Lattice::over(arena);
+    set_rooms(arena, &lattice, &mut streams.open("rooms"));
+    if arena.rooms.len() < 2 {
+        return Err(Unfit("fewer than two rooms"));
+    }
+    wind(arena, &lattice, &mut streams.open("passages"));
+    braid(arena, &lattice, &mut streams.open("braid"));
+    streams.note("dead ends", arena.nooks.len());
+    let rng = &mut streams.open("doors");
+    let wanted = Wanted::for_floor(arena, spec);
+    let (entry, exit) = farthest_apart(arena);
+    arena.rooms[entry].role = RoomRole::Entry;
+    arena.rooms[exit].role = RoomRole::Exit;
+    close_rooms(arena, (entry, exit), wanted, rng);
+    open_hubs(arena, &lattice, rng);
+    open_closed(arena, &lattice, rng)?;
+    niches::seal(arena, exit, wanted);
+    gates::trace_path(arena, entry, exit);
+    streams.note("rooms", arena.rooms.len());
+    Ok(())
+}
+
+impl Lattice {
+    fn over(arena: &Arena) -> Self {
+        let pitch = (if arena.width < 40 { 4 } else { 6 }, 3);
+        let (columns, rows) = ((arena.width - 3) / pitch.0 + 1, (arena.height - 3) / pitch.1 + 1);
+        let spare = (arena.width - 3 - (columns - 1) * pitch.0, arena.height - 3 - (rows - 1) * pitch.1);
+        Self { columns, rows, pitch, origin: (1 + spare.0 / 2, 1 + spare.1 / 2) }
+    }
+
+    const fn count(&self) -> usize {
+        self.columns * self.rows
+    }
+
+    const fn cell(&self, crossing: usize) -> (usize, usize) {
+        let (column, row) = (crossing % self.columns, crossing / self.columns);
+        (self.origin.0 + column * self.pitch.0, self.origin.1 + row * self.pitch.1)
+    }
+
+    /// The next crossing on that side.
+    const fn beside(&self, crossing: usize, side: Side) -> Option<usize> {
+        let (column, row) = (crossing % self.columns, crossing / self.columns);
+        match side {
+            Side::North if row > 0 => Some(crossing - self.columns),
+            Side::South if row + 1 < self.rows => Some(crossing + self.columns),
+            Side::West if column > 0 => Some(crossing - 1),
+            Side::East if column + 1 < self.columns => Some(crossing + 1),
+            _ => None,
+        }
+    }
+}
+
+/// Rooms on random blocks of the lattice, their walls one cell from the passages around them.
+fn set_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+    let Arena { marks, width, height, .. } = arena;
+    marks.clear();
+    marks.resize(*width * *height, 0);
+    let wanted = (*width * *height / CELLS_PER_ROOM).clamp(2, MOST_ROOMS);
+    // Blocks as many crossings broad and high; larger on great floors.
+    let (broadest, highest) = ((3 + *width / 200).min(lattice.columns - 1), (4 + *height / 200).min(lattice.rows - 1));
+    for _ in 0..wanted * SPOTS_PER_ROOM {
+        if arena.rooms.len() >= wanted {
+            return;
+        }
+        let (across, down) = (2 + rng.index(broadest - 1), 2 + rng.index(highest - 1));
+        let (left, top) = (rng.index(lattice.columns - across), rng.index(lattice.rows - down));
+        let block = Block { left, top, right: left + across, bottom: top + down };
+        if !is_free(arena, lattice, &block) {
+            continue;
+        }
+        for row in block.top + 1..block.bottom {
+            let first = row * lattice.columns;
+            arena.marks[first + block.left + 1..first + block.right].fill(BUILT_ON);
+        }
+        let (x, y) = lattice.cell(block.top * lattice.columns + block.left);
+        let (width, height) = (across * lattice.pitch.0 - 3, down * lattice.pitch.1 - 3);
+        let shape = Shape::draw(Form::Hall, width as i32, height as i32, rng);
+        place(arena, &shape, x + 2, y + 2);
+    }
+}
+
+/// Whether no room stands on the block's crossings or on those around it.
+fn is_free(arena: &Arena, lattice: &Lattice, block: &Block) -> bool {
+    (block.top..=block.bottom).all(|row| {
+        let first = row * lattice.columns;
+        arena.marks[first + block.left..=first + block.right].iter().all(|&mark| mark != BUILT_ON)
+    })
+}
+
+/// Digs passages to every crossing: a walk that goes on at random while it can and else goes back (recursive
+/// backtracking). Nothing cuts the lattice in two, since every room leaves the crossings around it free.
+fn wind(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+    let Some(start) = (0..lattice.count()).find(|&crossing| arena.marks[crossing] == 0) else { return };
+    arena.marks[start] = REACHED;
+    arena.trail.clear();
+    arena.trail.push(start as u32);
+    while let Some(&here) = arena.trail.last() {
+        let here = here as usize;
+        let mut sides = [Side::North; 4];
+        let mut count = 0;
+        for side in Side::ALL {
+            if lattice.beside(here, side).is_some_and(|there| arena.marks[there] == 0) {
+                sides[count] = side;
+                count += 1;
+            }
+        }
+        if count == 0 {
+            arena.trail.pop();
+            continue;
+        }
+        let level = |side: &Side| matches!(side, Side::East | Side::West);
+        let mut side = sides[rng.index(count)];
+        if !level(&side) && rng.chance(LEVEL) {
+            side = sides[..count].iter().copied().find(level).unwrap_or(side);
+        }
+        if let Some(there) = lattice.beside(here, side) {
+            arena.marks[there] = REACHED;
+            dig_passage(arena, lattice, here, side);
+            arena.trail.push(there as u32);
+        }
+    }
+}
+
+/// Opens the cells from a crossing to the next one on that side.
+fn dig_passage(arena: &mut Arena, lattice: &Lattice, crossing: usize, side: Side) {
+    let (x, y) = lattice.cell(crossing);
+    let mut at = arena.at(x, y);
+    let length = if matches!(side, Side::East | Side::West) { lattice.pitch.0 } else { lattice.pitch.1 };
+    arena.terrain[at] = Terrain::Floor;
+    for _ in 0..length {
+        at = at.wrapping_add_signed(arena.step(side));
+        arena.terrain[at] = Terrain::Floor;
+    }
+}
+
+/// Opens most dead ends, and notes the others as nooks.
+fn braid(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+    for crossing in 0..lattice.count() {
+        if arena.marks[crossing] != REACHED {
+            continue;
+        }
+        let (x, y) = lattice.cell(crossing);
+        let at = arena.at(x, y);
+        let is_open = |side: Side| arena.terrain[at.wrapping_add_signed(arena.step(side))] != Terrain::Wall;
+        if Side::ALL.into_iter().filter(|&side| is_open(side)).count() != 1 {
+            continue;
+        }
+        let leads_on = |side: Side| lattice.beside(crossing, side).is_some_and(|there| arena.marks[there] == REACHED);
+        let first = rng.index(4);
+        let side = (0..4).map(|i| Side::ALL[(first + i) % 4]).find(|&side| !is_open(side) && leads_on(side));
+        match side {
+            Some(side) if rng.chance(BRAID) => dig_passage(arena, lattice, crossing, side),
+            _ => arena.nooks.push(at as u32),
+        }
+    }
+}
+
+/// The two rooms farthest from each other as the crow flies; walls make the walk longer still.
+fn farthest_apart(arena: &Arena) -> (usize, usize) {
+    let apart = |a: usize, b: usize| spots::distance(arena, arena.rooms[a].center, arena.rooms[b].center);
+    let pairs = (0..arena.rooms.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
+    pairs.max_by_key(|&(a, b)| apart(a, b)).unwrap_or((0, 1))
+}
+
+/// Chooses the rooms that get one door alone: the exit, if it is to be locked, and as many others as are to be shut.
+fn close_rooms(arena: &mut Arena, (entry, exit): (usize, usize), wanted: Wanted, rng: &mut Rng) {
+    let Arena { shortlist, rooms, .. } = arena;
+    shortlist.clear();
+    shortlist.extend((0..rooms.len()).filter(|&room| room != entry && room != exit).map(|room| room as u8));
+    rng.shuffle(shortlist);
+    // Half of the rooms stay open.
+    shortlist.truncate(wanted.beside_exit().min(shortlist.len() / 2));
+    if wanted.locks > 0 {
+        arena.rooms[exit].zone = SEALED;
+    }
+    for i in 0..arena.shortlist.len() {
+        let room = usize::from(arena.shortlist[i]);
+        arena.rooms[room].zone = SEALED;
+    }
+}
+
+/// Gives every open room doors on two or three sides, and finds which rooms the passages join.
+fn open_hubs(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+    arena.marks.fill(0);
+    arena.trail.clear();
+    for room in 0..arena.rooms.len() {
+        if arena.rooms[room].zone == SEALED {
+            continue;
+        }
+        let mut sides = Side::ALL;
+        rng.shuffle(&mut sides);
+        let wanted = 2 + rng.index(2);
+        let mut made = 0;
+        for side in sides {
+            let (gate, outside) = doorstep(arena, lattice, room, side, rng);
+            if made < wanted && arena.marks[outside] == 0 {
+                arena.open_cell(gate, Terrain::Door);
+                arena.marks[outside] = room as u8 + 1;
+                arena.trail.push(outside as u32);
+                made += 1;
+            }
+        }
+    }
+    let Arena { marks, trail, terrain, region, width, ways, .. } = arena;
+    territory::spread(marks, trail, *width, |at| terrain[at] == Terrain::Floor && region[at] == 0);
+    territory::join_touching(marks, trail, *width, ways);
+}
+
+/// Gives every closed room its door, and a way to the open room nearest to it.
+fn open_closed(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) -> Result<(), Unfit> {
+    for room in 0..arena.rooms.len() {
+        if arena.rooms[room].zone != SEALED {
+            continue;
+        }
+        let (gate, outside) = doorstep(arena, lattice, room, rng.pick(&Side::ALL), rng);
+        let hub = arena.marks[outside].checked_sub(1).ok_or(Unfit("a passage that no room opens on"))?;
+        arena.open_cell(gate, Terrain::Door);
+        arena.ways.push(Way { from: room as u8, to: hub, gate: Some(gate as u32), lock: 0, secret: false });
+    }
+    Ok(())
+}
+
+/// A place for a door on that side of a room, and the crossing before it.
+fn doorstep(arena: &Arena, lattice: &Lattice, room: usize, side: Side, rng: &mut Rng) -> (usize, usize) {
+    let chamber = &arena.rooms[room];
+    // The room's walls lie one cell inside the passages around it.
+    let column = |x: u16, out: usize| (usize::from(x) + out - lattice.origin.0) / lattice.pitch.0;
+    let row = |y: u16, out: usize| (usize::from(y) + out - lattice.origin.1) / lattice.pitch.1;
+    let (left, right) = (column(chamber.min.x - 2, 0), column(chamber.max.x, 2));
+    let (top, bottom) = (row(chamber.min.y - 2, 0), row(chamber.max.y, 2));
+    let between = |rng: &mut Rng, first: usize, last: usize| first + 1 + rng.index(last - first - 1);
+    let (column, row) = match side {
+        Side::North => (between(rng, left, right), top),
+        Side::South => (between(rng, left, right), bottom),
+        Side::West => (left, between(rng, top, bottom)),
+        Side::East => (right, between(rng, top, bottom)),
+    };
+    let (x, y) = lattice.cell(row * lattice.columns + column);
+    let outside = arena.at(x, y);
+    (outside.wrapping_add_signed(arena.step(side.opposite())), outside)
+}

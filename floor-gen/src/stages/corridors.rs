@@ -1,0 +1,124 @@
+//! Corridors between rooms that stand apart: straight, with one bend or with two.
+
+use crate::arena::{Arena, Side, Way};
+use crate::floor::Terrain;
+use crate::rng::Rng;
+use crate::stages::accrete::doorway;
+
+/// Routes tried between two rooms.
+const TRIES: usize = 8;
+
+/// Digs a corridor from room `from` to room `to`, if one of a few routes touches nothing on its way. `doors` is how
+/// often, in 1,000, an end has a door.
+pub(crate) fn connect(arena: &mut Arena, from: usize, to: usize, doors: u32, rng: &mut Rng) -> bool {
+    for _ in 0..TRIES {
+        if let Some((leave, arrive)) = choose_sides(arena, from, to, rng)
+            && route(arena, (from, leave), (to, arrive), rng)
+        {
+            carve(arena, from, to, doors, rng);
+            return true;
+        }
+    }
+    false
+}
+
+/// Sides of the two rooms from which each looks towards the other.
+fn choose_sides(arena: &Arena, from: usize, to: usize, rng: &mut Rng) -> Option<(Side, Side)> {
+    let (a, b) = (&arena.rooms[from], &arena.rooms[to]);
+    // Rooms beside each other with a gap of two cells or more can look at each other.
+    let across = match () {
+        () if b.min.x > a.max.x + 2 => Some(Side::East),
+        () if a.min.x > b.max.x + 2 => Some(Side::West),
+        () => None,
+    };
+    let along = match () {
+        () if b.min.y > a.max.y + 2 => Some(Side::South),
+        () if a.min.y > b.max.y + 2 => Some(Side::North),
+        () => None,
+    };
+    match (across, along) {
+        (Some(side), None) | (None, Some(side)) => Some((side, side.opposite())),
+        (Some(across), Some(along)) => Some(match rng.below(4) {
+            0 => (across, across.opposite()),
+            1 => (along, along.opposite()),
+            2 => (across, along.opposite()),
+            _ => (along, across.opposite()),
+        }),
+        (None, None) => None,
+    }
+}
+
+/// Lays the trail of a corridor. False if it would touch anything but its two rooms.
+fn route(arena: &mut Arena, (from, leave): (usize, Side), (to, arrive): (usize, Side), rng: &mut Rng) -> bool {
+    let Some(first) = doorway(arena, from, leave, rng) else { return false };
+    // Rooms that face each other are joined straight where they can be.
+    let same_line = leave == arrive.opposite() && rng.chance(700);
+    let line = |at: usize| if matches!(leave, Side::East | Side::West) { arena.row(at) } else { arena.column(at) };
+    let last = if same_line { straight_across(arena, to, arrive, line(first)) } else { None };
+    let Some(last) = last.or_else(|| doorway(arena, to, arrive, rng)) else { return false };
+
+    let (start, end) = (first.wrapping_add_signed(arena.step(leave)), last.wrapping_add_signed(arena.step(arrive)));
+    let (sx, sy) = (arena.column(start), arena.row(start));
+    let (ex, ey) = (arena.column(end), arena.row(end));
+    let flat = |side| matches!(side, Side::East | Side::West);
+    let corners = match (flat(leave), flat(arrive)) {
+        (true, true) => {
+            let bend = sx.min(ex) + rng.index(sx.abs_diff(ex) + 1);
+            [(bend, sy), (bend, ey)]
+        }
+        (false, false) => {
+            let bend = sy.min(ey) + rng.index(sy.abs_diff(ey) + 1);
+            [(sx, bend), (ex, bend)]
+        }
+        (true, false) => [(ex, sy), (ex, sy)],
+        (false, true) => [(sx, ey), (sx, ey)],
+    };
+    arena.trail.clear();
+    arena.trail.push(first as u32);
+    let mut here = (sx, sy);
+    let mut free = !arena.claim.contains(sx, sy);
+    arena.trail.push(start as u32);
+    for corner in corners.into_iter().chain([(ex, ey)]) {
+        while here != corner && free {
+            here.0 = toward(here.0, corner.0);
+            here.1 = toward(here.1, corner.1);
+            free = !arena.claim.contains(here.0, here.1);
+            arena.trail.push(arena.at(here.0, here.1) as u32);
+        }
+    }
+    arena.trail.push(last as u32);
+    free
+}
+
+/// The doorway of a room on the line on which somebody comes.
+fn straight_across(arena: &Arena, room: usize, side: Side, line: usize) -> Option<usize> {
+    let chamber = &arena.rooms[room];
+    let lines = match side {
+        Side::East | Side::West => usize::from(chamber.min.y)..=usize::from(chamber.max.y),
+        Side::North | Side::South => usize::from(chamber.min.x)..=usize::from(chamber.max.x),
+    };
+    if lines.contains(&line) { crate::stages::accrete::doorway_on(arena, room, side, line) } else { None }
+}
+
+/// One step closer; corners share a coordinate with the cell before, so one of the two stands still.
+const fn toward(here: usize, there: usize) -> usize {
+    if here < there {
+        here + 1
+    } else if here > there {
+        here - 1
+    } else {
+        here
+    }
+}
+
+/// Opens the trail that was laid.
+fn carve(arena: &mut Arena, from: usize, to: usize, doors: u32, rng: &mut Rng) {
+    let end = arena.trail.len() - 1;
+    for i in 0..=end {
+        let at = arena.trail[i] as usize;
+        let door = (i == 0 || i == end) && rng.chance(doors);
+        arena.open_cell(at, if door { Terrain::Door } else { Terrain::Floor });
+    }
+    let gate = Some(arena.trail[0]);
+    arena.ways.push(Way { from: from as u8, to: to as u8, gate, lock: 0, secret: false });
+}

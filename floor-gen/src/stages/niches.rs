@@ -1,0 +1,134 @@
+//! Niches: small rooms dug off a floor whose other rooms lie open to each other, each with a door of its own. They are
+//! what can be locked there: the exit, the rooms that hold its keys, vaults and secrets.
+
+use crate::arena::{Arena, SEALED, Side};
+use crate::floor::RoomRole;
+use crate::rng::Rng;
+use crate::shape::{Form, Shape};
+use crate::spec::FloorSpec;
+use crate::stages::accrete::{Grain, attach};
+use crate::stages::gates;
+use crate::stages::survey::Unfit;
+
+/// What to dig.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    /// Locks one behind the other: the exit's, the one on the room of that lock's key, and so on.
+    pub(crate) locks: usize,
+    pub(crate) vaults: usize,
+    pub(crate) secrets: usize,
+}
+
+/// Tries to dig one niche.
+const TRIES: usize = 90;
+/// Cells of a niche's sides.
+const LEAST: i32 = 3;
+const GREATEST: (i32, i32) = (8, 5);
+
+impl Wanted {
+    /// A lock for every 8,000 cells, up to three.
+    pub(crate) fn for_floor(arena: &Arena, spec: &FloorSpec) -> Self {
+        let cells = arena.width * arena.height;
+        Self {
+            locks: (cells / 8_000 + usize::from(cells >= 2_000)).min(3),
+            vaults: usize::from(cells >= 4_000 && spec.number() >= 3) + usize::from(cells >= 40_000),
+            secrets: (cells / 6_000).min(3),
+        }
+    }
+
+    /// Rooms to shut besides the exit.
+    pub(crate) const fn beside_exit(&self) -> usize {
+        self.locks.saturating_sub(1) + self.vaults + self.secrets
+    }
+}
+
+/// Digs the niches off the first `hosts` rooms, and chooses entry and exit: as far from each other as the floor has it.
+pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: Wanted, rng: &mut Rng) -> Result<(), Unfit> {
+    if hosts == 0 {
+        return Err(Unfit("no room to dig from"));
+    }
+    let Arena { graph, rooms, ways, .. } = arena;
+    graph.rebuild(hosts, ways);
+    graph.measure_walk(rng.index(hosts), rooms, ways, |_| true);
+    let entry = graph.farthest();
+    graph.measure_walk(entry, rooms, ways, |_| true);
+    let far = graph.farthest();
+
+    // The exit lies off the room farthest from the entry, or in it where the rock is too thin.
+    let exit = dig_one(arena, Some(far), hosts, rng).unwrap_or(far);
+    if exit == entry {
+        return Err(Unfit("nowhere to go"));
+    }
+    arena.rooms[entry].role = RoomRole::Entry;
+    arena.rooms[exit].role = RoomRole::Exit;
+    arena.shortlist.clear();
+    for _ in 0..wanted.beside_exit() {
+        if let Some(niche) = dig_one(arena, None, hosts, rng) {
+            arena.shortlist.push(niche as u8);
+        }
+    }
+    let wanted = Wanted { locks: if exit == far { 0 } else { wanted.locks }, ..wanted };
+    seal(arena, exit, wanted);
+    gates::trace_path(arena, entry, exit);
+    Ok(())
+}
+
+/// Shuts the exit and the rooms on the shortlist, which have one way each, with a gate: first those that hold the keys
+/// of nested locks, then vaults, then secret rooms.
+pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: Wanted) {
+    let mut next = 0;
+    let mut take = |arena: &mut Arena, count: usize, role: RoomRole| {
+        let last = (next + count).min(arena.shortlist.len());
+        for i in next..last {
+            let room = usize::from(arena.shortlist[i]);
+            arena.rooms[room].role = role;
+            close(arena, room);
+        }
+        next = last;
+    };
+    // Locks are numbered as they are opened: the first one's key lies in the open, each other's in the room that the
+    // lock before it opens, the exit's in the last of those.
+    if wanted.locks > 0 {
+        take(arena, wanted.locks - 1, RoomRole::Key);
+        close(arena, exit);
+        arena.needed = arena.locks.len();
+        for i in 1..arena.needed {
+            arena.hides[i] = Some(arena.shortlist[i - 1]);
+        }
+    }
+    take(arena, wanted.vaults, RoomRole::Vault);
+    take(arena, wanted.secrets, RoomRole::Secret);
+}
+
+/// Locks a room's one way, or hides it if the room is secret.
+fn close(arena: &mut Arena, room: usize) {
+    let here = room as u8;
+    let way = arena.ways.iter().position(|way| way.gate.is_some() && (way.from == here || way.to == here));
+    if let Some(way) = way {
+        if arena.rooms[room].role == RoomRole::Secret {
+            gates::hide(arena, way);
+        } else {
+            gates::lock(arena, way);
+        }
+        arena.rooms[room].zone = SEALED;
+    }
+}
+
+/// A niche off one of the hosts, or off the one named.
+fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) -> Option<usize> {
+    let grain = Grain { apart: 350, corridor: 4, doors: 1_000, ..Grain::of(arena) };
+    for tried in 0..TRIES {
+        // Plans shrink as tries go by.
+        let slack = (TRIES - tried) as i32;
+        let width = rng.range(LEAST, LEAST + (GREATEST.0 - LEAST) * slack / TRIES as i32);
+        let height = rng.range(LEAST, LEAST + (GREATEST.1 - LEAST) * slack / TRIES as i32);
+        let form = rng.pick(&[Form::Hall, Form::Octagon, Form::Rotunda]);
+        let shape = Shape::draw(form, width, height, rng);
+        let parent = host.unwrap_or_else(|| rng.index(hosts));
+        let side = rng.pick(&Side::ALL);
+        if let Some(niche) = attach(arena, &grain, parent, side, &shape, rng) {
+            return Some(niche);
+        }
+    }
+    None
+}
