@@ -24,6 +24,7 @@ use crate::{
     lifecycle::{Events, Gate, LifecyclePlugin, Phase, ServerEvent},
     metrics::RequestMetrics,
     ops::OpsPlugin,
+    prefetch::{Footsteps, PrefetchPlugin},
 };
 
 /// What is logged unless `RUST_LOG` says otherwise, beside everything of level INFO.
@@ -44,7 +45,9 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let generation = Generation::new(config.generation_queue, config.generation_threads, &registry)?;
     let chain = floor_cache::assemble(&config.cache, Arc::new(generation.clone()), &registry, runtime.handle())?;
     let gate = Gate::default();
-    let service = FloorService::new(Parts { chain: chain.clone(), metrics, gate: gate.clone() });
+    let footsteps = (config.prefetch_ahead > 0).then(Footsteps::default);
+    let service =
+        FloorService::new(Parts { chain: chain.clone(), metrics, gate: gate.clone(), footsteps: footsteps.clone() });
     let handle = runtime.handle().clone();
 
     let mut app = App::new();
@@ -56,8 +59,26 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         GenerationPlugin { generation: generation.clone(), workers: config.generation_threads },
         CachePlugin { chain: chain.clone() },
         GrpcPlugin { service, listener: grpc_listener, runtime: handle.clone() },
-        OpsPlugin { listener: ops_listener, runtime: handle, registry, chain, generation },
+        OpsPlugin {
+            listener: ops_listener,
+            runtime: handle.clone(),
+            registry: registry.clone(),
+            chain: chain.clone(),
+            generation: generation.clone(),
+        },
     ));
+    if let Some(footsteps) = footsteps {
+        app.add_plugins(PrefetchPlugin {
+            ahead: config.prefetch_ahead,
+            footsteps,
+            chain,
+            generation,
+            // Half the workers, so that a caller always finds one that is not busy for a climber.
+            budget: config.generation_threads.div_ceil(2),
+            runtime: handle,
+            registry,
+        });
+    }
     app.insert_resource(gate)
         .insert_resource(Tokio(runtime))
         .insert_resource(DrainDeadline(config.drain))

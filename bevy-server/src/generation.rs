@@ -119,6 +119,12 @@ impl Generation {
         !self.0.foreground.0.is_full() && !self.0.foreground.0.is_closed()
     }
 
+    /// Whether a caller waits for a worker.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        !self.0.foreground.0.is_empty()
+    }
+
     /// Refuses further floors and lets the workers end once those waiting are made.
     pub fn stop(&self) {
         self.0.foreground.0.close();

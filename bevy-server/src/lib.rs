@@ -20,6 +20,7 @@ pub mod key;
 pub mod lifecycle;
 pub mod metrics;
 pub mod ops;
+pub mod prefetch;
 pub mod wire;
 
 pub use app::{StartError, app};

@@ -9,6 +9,8 @@ use async_channel::{Receiver, Sender};
 use bevy::prelude::*;
 use tokio::{runtime::Handle, sync::Notify};
 
+use crate::prefetch::Trail;
+
 /// Where the server stands.
 #[derive(States, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Phase {
@@ -31,6 +33,8 @@ pub enum ServerEvent {
         /// Whether every call in flight ended and every queued write was written in time.
         complete: bool,
     },
+    /// Floors were asked for.
+    Footsteps(Trail),
 }
 
 /// Adds [`Phase`], moves it on [`ServerEvent`]s, and installs the runner.
@@ -79,9 +83,10 @@ fn run(mut app: App, inbox: &Receiver<ServerEvent>) -> AppExit {
             return exit;
         }
         match inbox.recv_blocking() {
-            Ok(event) => app.world_mut().write_message(event),
+            Ok(ServerEvent::Footsteps(trail)) => _ = app.world_mut().write_message(trail),
+            Ok(event) => _ = app.world_mut().write_message(event),
             Err(_) => return AppExit::error(),
-        };
+        }
     }
 }
 
@@ -101,7 +106,7 @@ fn heed(
                 tracing::info!(signal, "draining");
                 next.set(Phase::Draining);
             }
-            ServerEvent::Terminate(_) => {}
+            ServerEvent::Terminate(_) | ServerEvent::Footsteps(_) => {}
             ServerEvent::Drained { complete } => {
                 tracing::info!(complete, "stopped");
                 exit.write(AppExit::Success);

@@ -300,6 +300,46 @@ async fn the_operations_port_tells_how_the_server_fares() {
 }
 
 #[tokio::test]
+async fn a_climber_finds_the_next_floors_made() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let prefetched = || server.metric("floors_prefetches_total{outcome=\"prefetched\"}");
+    assert_eq!(served_by(&client.get_floor(get(5, 20)).await.unwrap()), "generated");
+    assert_eq!(served_by(&client.get_floor(get(5, 21)).await.unwrap()), "generated", "one step makes no climb");
+    wait_until("the floor above is warm", || prefetched() >= 1.0);
+    for number in 22..=30 {
+        let warm = prefetched();
+        assert_eq!(served_by(&client.get_floor(get(5, number)).await.unwrap()), "lru", "floor {number}");
+        wait_until("one more floor is warm", || prefetched() > warm);
+    }
+    assert_eq!(server.metric("floors_prefetches_total{outcome=\"used\"}"), 9.0);
+    assert_eq!(server.metric("floors_prefetches_total{outcome=\"wasted\"}"), 0.0);
+    client.get_floor(get(5, 500)).await.unwrap();
+    wait_until("what a leap leaves behind is counted", || {
+        server.metric("floors_prefetches_total{outcome=\"wasted\"}") >= 1.0
+    });
+}
+
+#[tokio::test]
+async fn nobody_is_prefetched_for_who_does_not_climb() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    for number in (1..=40).map(|i| i * 7) {
+        client.get_floor(get(6, number)).await.unwrap();
+    }
+    let elsewhere = TempDir::new().unwrap();
+    let off = Setup::new(&elsewhere).with("PREFETCH__AHEAD", "0").start();
+    let mut climber = off.client().await;
+    for number in 1..=10 {
+        climber.get_floor(get(7, number)).await.unwrap();
+    }
+    assert_eq!(server.metric("floors_prefetches_total{outcome=\"prefetched\"}"), 0.0);
+    assert!(!off.page("/metrics").1.contains("floors_prefetches_total"));
+}
+
+#[tokio::test]
 async fn a_call_whose_time_is_up_says_so() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);

@@ -32,6 +32,8 @@ pub struct Config {
     pub generation_queue: usize,
     /// Threads that generate; never 0.
     pub generation_threads: usize,
+    /// Floors made ahead of a climber; 0: none.
+    pub prefetch_ahead: u32,
     resolved: String,
 }
 
@@ -71,6 +73,7 @@ impl Config {
         let timeout = read.key::<values::Deadline>("cache.redis.timeout");
         let queue = read.key::<values::Positive>("generation.queue");
         let threads = read.key::<usize>("generation.threads");
+        let ahead = read.key::<values::Floors>("prefetch.ahead");
         let resolved = read.finish()?;
         Ok(Self {
             grpc_listen: grpc_listen?,
@@ -101,6 +104,7 @@ impl Config {
                 0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
                 threads => threads,
             },
+            prefetch_ahead: ahead?.0,
             resolved,
         })
     }

@@ -79,6 +79,21 @@ impl Setting for Positive {
     }
 }
 
+/// How many floors to look ahead.
+pub(super) struct Floors(pub(super) u32);
+
+impl Setting for Floors {
+    const EXPECTED: &'static str = "write a whole number of floors, 0 ..= 16";
+
+    fn parse(value: &Value) -> Option<Self> {
+        text(value)?.parse().ok().filter(|n| *n <= 16).map(Self)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
 /// An amount of memory or disk.
 pub(super) struct ByteCount(pub(super) u64);
 

@@ -26,6 +26,7 @@ pub use service::{FloorService, SERVICE_NAME};
 use crate::{
     lifecycle::{Gate, Phase},
     metrics::RequestMetrics,
+    prefetch::Footsteps,
 };
 
 /// Serves gRPC on a listener that is open already.
@@ -101,4 +102,6 @@ pub struct Parts {
     pub metrics: RequestMetrics,
     /// Closes when the server drains.
     pub gate: Gate,
+    /// Where calls leave footsteps for prefetching, unless that is off.
+    pub footsteps: Option<Footsteps>,
 }

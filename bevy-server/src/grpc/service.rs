@@ -146,7 +146,11 @@ impl Inner {
     }
 
     async fn get(&self, call: Call, message: &[u8]) -> Result<Response<FloorBody>, Status> {
-        let key = key::of(&request::get_floor(message)?);
+        let spec = request::get_floor(message)?;
+        if let Some(footsteps) = &self.parts.footsteps {
+            footsteps.leave(spec);
+        }
+        let key = key::of(&spec);
         // A hit in memory is there at the first poll: no task, no timer, no allocation.
         let get = async { self.parts.chain.get(key, call.options()).await.map_err(from_source) };
         let served = call.within(get).await?;
