@@ -10,6 +10,7 @@ use prometheus::{
 
 use crate::{
     chain::Links,
+    link::Link,
     metered::Counts,
     tier::{Tier, TierStats},
 };
@@ -29,6 +30,9 @@ struct Families {
     bytes: IntGaugeVec,
     entries: IntGaugeVec,
     breaker: GaugeVec,
+    hit_ratio: GaugeVec,
+    probe_cost: GaugeVec,
+    bypassed: GaugeVec,
 }
 
 impl Families {
@@ -44,11 +48,23 @@ impl Families {
                 Opts::new("floors_breaker_state", "A tier's circuit breaker: 0 closed, 1 half-open, 2 open."),
                 &["tier"],
             )?,
+            hit_ratio: GaugeVec::new(
+                Opts::new("floors_tier_hit_ratio", "The share of questions to a tier that find a value, of late."),
+                &["tier"],
+            )?,
+            probe_cost: GaugeVec::new(
+                Opts::new("floors_tier_probe_cost_seconds", "What asking a tier for one value costs, of late."),
+                &["tier"],
+            )?,
+            bypassed: GaugeVec::new(
+                Opts::new("floors_tier_bypassed", "Whether a tier is passed by, since asking it does not pay: 0 or 1."),
+                &["tier"],
+            )?,
         })
     }
 
-    fn collectors(&self) -> [&dyn Collector; 4] {
-        [&self.requests, &self.bytes, &self.entries, &self.breaker]
+    fn collectors(&self) -> [&dyn Collector; 7] {
+        [&self.requests, &self.bytes, &self.entries, &self.breaker, &self.hit_ratio, &self.probe_cost, &self.bypassed]
     }
 
     fn tier(&self, name: &str, counts: Counts, stats: TierStats) {
@@ -64,6 +80,16 @@ impl Families {
         }
         self.bytes.with_label_values(&[name]).set(i64::try_from(stats.bytes).unwrap_or(i64::MAX));
         self.entries.with_label_values(&[name]).set(i64::try_from(stats.entries).unwrap_or(i64::MAX));
+    }
+}
+
+impl Families {
+    fn link(&self, link: &Link) {
+        let (labels, standing) = (&[link.name()], link.policy.standing());
+        self.breaker.with_label_values(labels).set(f64::from(link.circuit.state() as u8));
+        self.hit_ratio.with_label_values(labels).set(standing.hit_ratio);
+        self.probe_cost.with_label_values(labels).set(standing.cost.as_secs_f64());
+        self.bypassed.with_label_values(labels).set(f64::from(u8::from(standing.verdict == "bypassed")));
     }
 }
 
@@ -87,7 +113,7 @@ impl Collector for TierCollector {
         }
         for link in &links.lower {
             families.tier(link.name(), link.meter.counts(), link.tier.stats());
-            families.breaker.with_label_values(&[link.name()]).set(f64::from(link.circuit.state() as u8));
+            families.link(link);
         }
         families.collectors().into_iter().flat_map(Collector::collect).collect()
     }

@@ -215,3 +215,113 @@ fn binding_hash(key: &StoredKey, header: &[u8; HASHED_HEADER], value: &[u8]) -> 
     bound[key.len()..][..HASHED_HEADER].copy_from_slice(header);
     xxh3_64_with_seed(value, xxh3_64(&bound[..key.len() + HASHED_HEADER]))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::key::Class;
+
+    fn envelope(version: u32) -> Envelope {
+        Envelope::new(Namespace::new("floors").unwrap(), version)
+    }
+
+    fn sealed(key: &Key, value: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        envelope(1).seal(&envelope(1).stored(key), value, &mut out).unwrap();
+        out
+    }
+
+    fn any_key() -> impl Strategy<Value = Key> {
+        (any::<[u8; Key::LEN - 1]>(), any::<u8>()).prop_map(|(identity, class)| Key::new(identity, Class::new(class)))
+    }
+
+    #[test]
+    fn the_format_stays_as_it_is() {
+        let key = Key::new([7; Key::LEN - 1], Class::new(2));
+        let header = [b'F', b'L', b'C', 1, 0, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0];
+        let hash = [35, 27, 56, 28, 45, 150, 206, 245];
+        assert_eq!(sealed(&key, b"floor"), [&header[..], &hash, b"floor"].concat());
+    }
+
+    /// 1,000 values, every bit of each.
+    #[test]
+    fn no_flipped_bit_goes_unseen() {
+        for number in 0..1000_u64 {
+            let mut identity = [0; Key::LEN - 1];
+            identity[..8].copy_from_slice(&number.to_le_bytes());
+            let key = Key::new(identity, Class::new(1));
+            let value: Vec<u8> = (0..number % 300).map(|i| (i * number >> 3) as u8).collect();
+            let mut bytes = sealed(&key, &value);
+            let stored = envelope(1).stored(&key);
+            assert_eq!(envelope(1).open(&stored, &bytes), Ok(&value[..]));
+            for bit in 0..8 * bytes.len() {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                assert!(envelope(1).open(&stored, &bytes).is_err(), "value {number}, bit {bit}");
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_sealed_opens_under_its_key(key in any_key(), value in prop::collection::vec(any::<u8>(), 0..5000)) {
+            let bytes = Bytes::from(sealed(&key, &value));
+            let opened = envelope(1).open_owned(&envelope(1).stored(&key), &bytes).unwrap();
+            prop_assert_eq!(&opened[..], &value[..]);
+            if !value.is_empty() {
+                prop_assert_eq!(opened.as_ptr(), bytes[HEADER..].as_ptr(), "no copy");
+            }
+        }
+
+        #[test]
+        fn under_another_key_it_does_not_open(key in any_key(), other in any_key(), value: Vec<u8>) {
+            prop_assume!(key != other);
+            let opened = envelope(1).open(&envelope(1).stored(&other), &sealed(&key, &value)).map(<[u8]>::to_vec);
+            prop_assert_eq!(opened, Err(Defect::Hash));
+        }
+
+        #[test]
+        fn in_another_namespace_it_does_not_open(key in any_key(), value: Vec<u8>) {
+            let other = Envelope::new(Namespace::new("floor").unwrap(), 1);
+            let opened = other.open(&other.stored(&key), &sealed(&key, &value)).map(<[u8]>::to_vec);
+            prop_assert_eq!(opened, Err(Defect::Hash));
+        }
+
+        #[test]
+        fn another_version_does_not_open(key in any_key(), value: Vec<u8>, version in 2_u32..) {
+            let opened = envelope(version).open(&envelope(1).stored(&key), &sealed(&key, &value)).map(<[u8]>::to_vec);
+            prop_assert_eq!(opened, Err(Defect::ValueVersion));
+        }
+
+        #[test]
+        fn cut_anywhere_it_does_not_open(key in any_key(), value: Vec<u8>, at: prop::sample::Index) {
+            let bytes = sealed(&key, &value);
+            let cut = &bytes[..at.index(bytes.len())];
+            prop_assert!(envelope(1).open(&envelope(1).stored(&key), cut).is_err());
+        }
+
+        #[test]
+        fn noise_does_not_open(key in any_key(), noise: Vec<u8>) {
+            prop_assert!(envelope(1).open(&envelope(1).stored(&key), &noise).is_err());
+        }
+    }
+
+    #[test]
+    fn a_value_too_long_is_neither_sealed_nor_opened() {
+        let key = envelope(1).stored(&Key::new([0; Key::LEN - 1], Class::new(0)));
+        let long = vec![0; MAX_VALUE + 1];
+        assert_eq!(envelope(1).seal(&key, &long, &mut Vec::new()), Err(Defect::TooLong));
+        assert_eq!(envelope(1).open(&key, &vec![0; MAX_ENVELOPE + 1]), Err(Defect::TooLong));
+    }
+
+    #[test]
+    fn a_namespace_cannot_run_into_the_key() {
+        for bad in ["", "a:b", "a b", "t\u{fc}rme", &"n".repeat(65)] {
+            assert_eq!(Namespace::new(bad), None, "{bad:?}");
+        }
+        let stored = Namespace::new(&"n".repeat(64)).unwrap().stored(&Key::new([0xFF; Key::LEN - 1], Class::new(9)));
+        assert_eq!(stored.as_bytes().len(), StoredKey::MAX);
+    }
+}

@@ -3,13 +3,15 @@
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use prometheus::{HistogramVec, IntCounterVec};
 
 use crate::{
     chain::GENERATED,
+    key::Class,
+    metered::Mean,
     report::{TierReport, micros},
 };
 
@@ -20,14 +22,30 @@ pub(crate) struct Generations {
     seconds: HistogramVec,
     made: AtomicU64,
     nanoseconds: AtomicU64,
+    costs: [Mean; Class::COUNT],
+    started: Instant,
 }
 
 impl Generations {
-    pub(crate) const fn new(totals: IntCounterVec, seconds: HistogramVec) -> Self {
-        Self { totals, seconds, made: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) }
+    pub(crate) fn new(totals: IntCounterVec, seconds: HistogramVec) -> Self {
+        Self {
+            totals,
+            seconds,
+            made: AtomicU64::new(0),
+            nanoseconds: AtomicU64::new(0),
+            costs: Default::default(),
+            started: Instant::now(),
+        }
     }
 
-    pub(crate) fn count(&self, kind: &str, took: Duration) {
+    /// What making a value of `class` costs of late; `None` until one was made.
+    pub(crate) fn cost(&self, class: Class) -> Option<Duration> {
+        Some(self.costs[class.index()].get()).filter(|cost| !cost.is_zero())
+    }
+
+    /// Counts a value of `class`, which is called `kind`.
+    pub(crate) fn count(&self, class: Class, kind: &str, took: Duration) {
+        self.costs[class.index()].add(took);
         self.totals.with_label_values(&[kind]).inc();
         self.seconds.with_label_values(&[kind]).observe(took.as_secs_f64());
         self.made.fetch_add(1, Relaxed);
@@ -47,7 +65,9 @@ impl Generations {
             bytes: 0,
             hit_cost_us: micros(mean),
             miss_cost_us: 0.0,
+            hit_ratio: 1.0,
             verdict: "last".to_owned(),
+            since: self.started.elapsed(),
         }
     }
 }

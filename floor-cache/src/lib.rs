@@ -15,6 +15,7 @@
 
 pub mod assemble;
 pub mod breaker;
+pub mod builder;
 pub mod chain;
 mod collector;
 pub mod config;
@@ -25,6 +26,8 @@ mod hash;
 pub mod key;
 mod link;
 pub mod metered;
+mod open_error;
+mod policy;
 pub mod report;
 pub mod shield;
 pub mod source;
@@ -34,10 +37,12 @@ pub mod timeout;
 mod walk;
 mod write_behind;
 
-pub use assemble::{OpenError, assemble};
+pub use assemble::assemble;
+pub use builder::ChainBuilder;
 pub use chain::{Chain, Options, Outcome, Served, Step};
 pub use config::{Admit, Bypass, ChainConfig, ClassSet, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind};
 pub use key::{Class, Key};
+pub use open_error::OpenError;
 pub use report::TierReport;
 pub use source::{Made, Priority, Source, SourceError};
 pub use tier::{Answer, Tier, TierError, TierErrorKind, TierStats};

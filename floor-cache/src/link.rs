@@ -1,6 +1,9 @@
 //! A lower tier in its place in the chain: the tier itself, what is written to it, and whether it is asked.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 
@@ -9,8 +12,9 @@ use crate::{
     config::Admit,
     key::{Class, Key},
     metered::Meter,
+    policy::{Decision, Policy},
     report::{TierReport, micros},
-    tier::Tier,
+    tier::{Tier, TierError, TierErrorKind},
     write_behind::WriteBehind,
 };
 
@@ -22,6 +26,7 @@ pub(crate) struct Link {
     pub(crate) circuit: Arc<Circuit>,
     pub(crate) writes: WriteBehind,
     pub(crate) admit: Admit,
+    pub(crate) policy: Policy,
 }
 
 impl Link {
@@ -29,9 +34,26 @@ impl Link {
         self.tier.name()
     }
 
-    /// Whether it is to be asked for a value of `class`.
-    pub(crate) fn probes(&self, class: Class) -> bool {
-        self.admit.admits(class)
+    /// Whether it is to be asked for a value of `class`, which costs `generation` to make, if that is known.
+    pub(crate) fn decide(&self, class: Class, generation: Option<Duration>) -> Decision {
+        if self.admit.admits(class) { self.policy.decide(class, generation) } else { Decision::Bypass }
+    }
+
+    /// Asks for `key` only to learn what that costs now.
+    pub(crate) async fn sample(&self, key: Key) {
+        let started = Instant::now();
+        let answer = self.tier.get(&key).await;
+        self.learn(1, answer.as_ref().map(|value| usize::from(value.is_some())), started.elapsed());
+    }
+
+    /// Learns from a question for `keys` keys and its answer: how many were found.
+    pub(crate) fn learn(&self, keys: usize, found: Result<usize, &TierError>, took: Duration) {
+        match found {
+            Ok(hits) => self.policy.learn(keys, hits, took),
+            // A breaker's refusal says nothing about the tier behind it.
+            Err(error) if error.kind() == TierErrorKind::Open => {}
+            Err(_) => self.policy.learn(keys, 0, took),
+        }
     }
 
     /// Has `value` written, if its class is kept here.
@@ -42,7 +64,7 @@ impl Link {
     }
 
     pub(crate) fn report(&self) -> TierReport {
-        let (counts, stats) = (self.meter.counts(), self.tier.stats());
+        let (counts, stats, standing) = (self.meter.counts(), self.tier.stats(), self.policy.standing());
         TierReport {
             name: self.name(),
             hits: counts.hits,
@@ -53,15 +75,12 @@ impl Link {
             bytes: stats.bytes,
             hit_cost_us: micros(self.meter.hit_cost()),
             miss_cost_us: micros(self.meter.miss_cost()),
-            verdict: self.verdict().to_owned(),
-        }
-    }
-
-    /// `probed`, or the state of its breaker while that is not closed.
-    pub(crate) fn verdict(&self) -> &'static str {
-        match self.circuit.state() {
-            CircuitState::Closed => "probed",
-            other => other.as_str(),
+            hit_ratio: standing.hit_ratio,
+            verdict: match self.circuit.state() {
+                CircuitState::Closed => standing.verdict.to_owned(),
+                other => other.as_str().to_owned(),
+            },
+            since: standing.since.elapsed(),
         }
     }
 }

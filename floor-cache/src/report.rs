@@ -23,8 +23,13 @@ pub struct TierReport {
     pub hit_cost_us: f64,
     /// What a miss costs, in microseconds; 0 while unknown.
     pub miss_cost_us: f64,
-    /// What the chain makes of it: `probed`, `bypassed`, `open`, `half-open`.
+    /// The share of questions that find a value, of late; 1 while unknown.
+    pub hit_ratio: f64,
+    /// What the chain makes of it: `probed`, `bypassed`, `bypassed in part` (for some classes); `open` or `half-open`
+    /// while its breaker is; `last` for the source.
     pub verdict: String,
+    /// For how long the chain has made of it what it does, its breaker aside.
+    pub since: Duration,
 }
 
 /// In microseconds.

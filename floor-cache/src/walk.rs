@@ -14,6 +14,7 @@ use crate::{
     flight::{Found, Lead},
     key::Key,
     link::Link,
+    policy::Decision,
     source::{Made, Priority, SourceError},
     tier::TierError,
 };
@@ -38,12 +39,12 @@ impl Walk {
     }
 
     /// Goes as far as it can without waiting.
-    pub(crate) fn start(&mut self, links: &Links) {
+    pub(crate) fn start(&mut self, links: &Arc<Links>) {
         while let Some(link) = links.lower.get(self.next).filter(|link| !link.tier.waits()) {
             if self.is_over() {
                 return;
             }
-            let asked = self.asked(link);
+            let asked = self.asked(links, link);
             if !asked.is_empty() {
                 let started = Instant::now();
                 let Some(answer) = ask(link, &asked).now_or_never() else { return };
@@ -54,12 +55,12 @@ impl Walk {
     }
 
     /// Goes the rest of the way.
-    pub(crate) async fn finish(mut self, links: &Links) {
+    pub(crate) async fn finish(mut self, links: &Arc<Links>) {
         while let Some(link) = links.lower.get(self.next) {
             if self.is_over() {
                 return;
             }
-            let asked = self.asked(link);
+            let asked = self.asked(links, link);
             if !asked.is_empty() {
                 let started = Instant::now();
                 let answer = ask(link, &asked).await;
@@ -71,12 +72,17 @@ impl Walk {
     }
 
     /// The keys that `link` is to be asked for; the others are counted as passed by.
-    fn asked(&mut self, link: &Link) -> Vec<Key> {
-        let asked: Vec<Key> =
-            self.wanted.iter().map(|lead| *lead.key()).filter(|key| link.probes(key.class())).collect();
-        if asked.len() < self.wanted.len() {
-            link.meter.bypassed(self.wanted.len() - asked.len());
+    fn asked(&mut self, links: &Arc<Links>, link: &Link) -> Vec<Key> {
+        let mut asked = Vec::with_capacity(self.wanted.len());
+        for lead in &self.wanted {
+            let key = *lead.key();
+            match link.decide(key.class(), links.made.cost(key.class())) {
+                Decision::Probe => asked.push(key),
+                Decision::Bypass => {}
+                Decision::Sample => sample(links, self.next, key),
+            }
         }
+        link.meter.bypassed(self.wanted.len() - asked.len());
         if asked.is_empty() {
             self.steps.push(Step { tier: link.name(), outcome: Outcome::Bypass, took: Duration::ZERO });
         }
@@ -86,6 +92,7 @@ impl Walk {
     /// Lands the keys that were found, after the tiers above have them.
     fn take(&mut self, links: &Links, link: &Link, asked: &[Key], answer: Result<Values, TierError>, took: Duration) {
         let step = |outcome| Step { tier: link.name(), outcome, took };
+        link.learn(asked.len(), answer.as_ref().map(|values| values.iter().flatten().count()), took);
         let values = match answer {
             Ok(values) => values,
             Err(error) => {
@@ -144,6 +151,12 @@ async fn ask(link: &Link, keys: &[Key]) -> Result<Values, TierError> {
     }
 }
 
+/// Asks the lower tier at `depth` for `key` beside the call that it was passed by in.
+fn sample(links: &Arc<Links>, depth: usize, key: Key) {
+    let links = links.clone();
+    links.runtime.clone().spawn(async move { links.lower[depth].sample(key).await });
+}
+
 /// Makes the value of `key`, refreshes nothing. A source that panics has failed on this key alone.
 pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Result<Made, SourceError> {
     let work = AssertUnwindSafe(async { links.source.generate(key, priority).await });
@@ -151,7 +164,7 @@ pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Result<
         .catch_unwind()
         .await
         .unwrap_or_else(|_panic| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() }))?;
-    links.made.count(links.source.class_name(key.class()), made.took);
+    links.made.count(key.class(), links.source.class_name(key.class()), made.took);
     Ok(made)
 }
 

@@ -4,13 +4,15 @@ mod setting;
 
 use std::time::{Duration, Instant};
 
-use floor_cache::{ChainConfig, Options, RedisConfig, TierKind};
+use floor_cache::{Bypass, ChainConfig, Options, RedisConfig, TierKind};
 use setting::{
     Setting, key, keys,
     mill::value_of,
     redis_server::{RedisServer, free_port},
     until,
 };
+
+// Every chain here asks Redis always, so that it is the faults that are seen and not their cost.
 
 /// The deadline of one call in these tests.
 const TIMEOUT: Duration = Duration::from_millis(50);
@@ -22,7 +24,10 @@ const CLOSE: Duration = Duration::from_secs(10);
 
 fn over_redis(server: &RedisServer) -> impl FnOnce(&mut ChainConfig) {
     let config = RedisConfig { timeout: TIMEOUT, ..server.config() };
-    move |chain| chain.redis = config
+    move |chain| {
+        chain.redis = config;
+        chain.bypass = Bypass::Off;
+    }
 }
 
 /// Asks for values that are nowhere, and checks that each call is right and bounded.
@@ -56,6 +61,7 @@ async fn redis_is_back(setting: &Setting) {
 async fn down_at_the_start() {
     let setting = Setting::new(&[TierKind::Redis], |config| {
         config.redis.url = format!("redis://:hunter2@127.0.0.1:{}", free_port());
+        config.bypass = Bypass::Off;
     });
     all_is_well(&setting, 0..50).await;
     let redis = setting.tier("redis");

@@ -15,10 +15,10 @@ use parking_lot::Mutex;
 use tracing::{debug, warn};
 
 use crate::{
-    assemble::OpenError,
     config::LmdbConfig,
     envelope::{Envelope, StoredKey},
     key::Key,
+    open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
 };
 

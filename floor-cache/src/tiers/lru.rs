@@ -29,6 +29,7 @@ pub struct LruTier {
     ttl: Option<Duration>,
     hit_cost: Mean,
     miss_cost: Mean,
+    started: Instant,
 }
 
 /// A shard on cache lines of its own (two, since processors fetch them in pairs), so that threads in different shards
@@ -81,7 +82,14 @@ impl LruTier {
             misses: 0,
         };
         let shards = (0..count).map(|_| Aligned(Mutex::new(shard()))).collect();
-        Self { name, shards, ttl: config.ttl, hit_cost: Mean::default(), miss_cost: Mean::default() }
+        Self {
+            name,
+            shards,
+            ttl: config.ttl,
+            hit_cost: Mean::default(),
+            miss_cost: Mean::default(),
+            started: Instant::now(),
+        }
     }
 
     /// Keys found and not found since the start.
@@ -110,7 +118,9 @@ impl LruTier {
             bytes: stats.bytes,
             hit_cost_us: micros(self.hit_cost.get()),
             miss_cost_us: micros(self.miss_cost.get()),
+            hit_ratio: counts.hits as f64 / (counts.hits + counts.misses).max(1) as f64,
             verdict: "probed".to_owned(),
+            since: self.started.elapsed(),
         }
     }
 

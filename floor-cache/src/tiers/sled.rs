@@ -10,10 +10,10 @@ use sled::{Batch, Db, IVec, Tree};
 use tracing::debug;
 
 use crate::{
-    assemble::OpenError,
     config::SledConfig,
     envelope::Envelope,
     key::Key,
+    open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
 };
 

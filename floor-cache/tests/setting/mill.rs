@@ -64,7 +64,7 @@ impl Mill {
         *self.mood.lock() = mood;
     }
 
-    /// What it says that a value costs.
+    /// What a value costs to make; above a millisecond, the mill also takes that long.
     pub(crate) fn set_cost(&self, cost: Duration) {
         *self.cost.lock() = cost;
     }
@@ -83,7 +83,13 @@ impl Source for Mill {
         let made = move || Ok(Made { value: value_of(&key), took: cost });
         let mood = *self.mood.lock();
         match mood {
-            Mood::Grind => std::future::ready(made()).boxed(),
+            Mood::Grind => async move {
+                if cost >= Duration::from_millis(1) {
+                    tokio::time::sleep(cost).await;
+                }
+                made()
+            }
+            .boxed(),
             Mood::Fail => {
                 let busy = SourceError::Busy { queued: 1024, retry_after: Duration::from_millis(10) };
                 std::future::ready(Err(busy)).boxed()
@@ -91,7 +97,7 @@ impl Source for Mill {
             Mood::PanicOn(bad) if bad == key => {
                 async move { panic::resume_unwind(Box::new("the stone split")) }.boxed()
             }
-            Mood::PanicOn(_) => std::future::ready(made()).boxed(),
+            Mood::PanicOn(_) => async move { made() }.boxed(),
             Mood::Wait => {
                 let gate = self.gate.clone();
                 async move {

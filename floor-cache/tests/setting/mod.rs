@@ -3,6 +3,7 @@
 
 pub(crate) mod mill;
 pub(crate) mod redis_server;
+pub(crate) mod slow_road;
 
 use std::{
     sync::Arc,

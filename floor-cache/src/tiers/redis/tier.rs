@@ -14,10 +14,10 @@ use tracing::debug;
 
 use super::line::Line;
 use crate::{
-    assemble::OpenError,
     config::RedisConfig,
     envelope::{Envelope, StoredKey},
     key::Key,
+    open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
 };
 

@@ -1,0 +1,155 @@
+//! Puts a chain together tier by tier.
+
+use std::{fmt, sync::Arc};
+
+use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
+use tokio::runtime::Handle;
+
+use crate::{
+    breaker::{Breaker, Circuit},
+    chain::{Chain, Links},
+    collector::TierCollector,
+    config::{Admit, ChainConfig, LruConfig},
+    envelope::{Envelope, Namespace},
+    flight::Flights,
+    generations::Generations,
+    link::Link,
+    metered::{Meter, Metered, OpSeconds},
+    open_error::OpenError,
+    policy::Policy,
+    shield::Shield,
+    source::Source,
+    tier::Tier,
+    tiers::LruTier,
+    write_behind::{WriteBehind, Writes},
+};
+
+/// A chain being put together, from the first tier that is asked to the last. [`assemble`](crate::assemble()) does it
+/// by configuration; this is for chains that no configuration describes.
+pub struct ChainBuilder<'a> {
+    config: &'a ChainConfig,
+    envelope: Envelope,
+    registry: &'a Registry,
+    runtime: &'a Handle,
+    seconds: HistogramVec,
+    writes: IntCounterVec,
+    memory: Vec<Arc<LruTier>>,
+    lower: Vec<Link>,
+}
+
+impl<'a> ChainBuilder<'a> {
+    /// A chain without tiers yet. Of `config`, namespace, version and bypass count here; what tiers there are does not.
+    ///
+    /// # Errors
+    /// When the namespace is none, or `registry` has a chain already.
+    pub fn new(config: &'a ChainConfig, registry: &'a Registry, runtime: &'a Handle) -> Result<Self, OpenError> {
+        let namespace =
+            Namespace::new(&config.namespace).ok_or_else(|| OpenError::Namespace(config.namespace.clone()))?;
+        let seconds = HistogramVec::new(
+            HistogramOpts::new("floors_tier_seconds", "How long a tier took.").buckets(tier_buckets()),
+            &["tier", "op"],
+        )?;
+        let writes = IntCounterVec::new(
+            Opts::new("floors_tier_writes_total", "Values written behind the response, by what became of them."),
+            &["tier", "outcome"],
+        )?;
+        registry.register(Box::new(seconds.clone()))?;
+        registry.register(Box::new(writes.clone()))?;
+        let envelope = Envelope::new(namespace, config.value_version);
+        Ok(Self { config, envelope, registry, runtime, seconds, writes, memory: Vec::new(), lower: Vec::new() })
+    }
+
+    /// What tiers outside this process are to seal their values in.
+    #[must_use]
+    pub fn envelope(&self) -> Envelope {
+        self.envelope.clone()
+    }
+
+    /// Adds a tier in this process's memory. Those that come before every other tier are asked on the caller's stack,
+    /// without a step that could wait or fail.
+    ///
+    /// # Errors
+    /// When it stands behind another tier and no thread can be started for it.
+    pub fn memory(mut self, name: &'static str, config: &LruConfig) -> Result<Self, OpenError> {
+        let tier = LruTier::named(name, config);
+        if !self.lower.is_empty() {
+            return self.tier(tier, Admit::All);
+        }
+        self.memory.push(Arc::new(tier));
+        Ok(self)
+    }
+
+    /// Adds `tier` and puts around it what the chain needs: nothing that can fail without a breaker, nothing uncounted.
+    /// A remote tier brings its own [`Timeout`](crate::timeout::Timeout).
+    ///
+    /// # Errors
+    /// When no thread can be started to write to it.
+    pub fn tier(mut self, tier: impl Tier, admit: Admit) -> Result<Self, OpenError> {
+        let name = tier.name();
+        let op = |op| self.seconds.with_label_values(&[name, op]);
+        let meter = Arc::new(Meter::new(OpSeconds {
+            get: op("get"),
+            get_many: op("get_many"),
+            put_many: op("put_many"),
+            remove_many: op("remove_many"),
+        }));
+        let circuit = Arc::new(Circuit::new(name));
+        let tier: Arc<dyn Tier> =
+            Arc::new(Metered::new(Breaker::new(Shield::new(tier), circuit.clone()), meter.clone()));
+        let writes = WriteBehind::start(tier.clone(), self.runtime, Writes::new(name, &self.writes))
+            .map_err(OpenError::Thread)?;
+        let policy = Policy::new(self.config.bypass);
+        self.lower.push(Link { tier, meter, circuit, writes, admit, policy });
+        Ok(self)
+    }
+
+    /// The chain, in front of `source`.
+    ///
+    /// # Errors
+    /// When the registry has a chain already.
+    pub fn build(self, source: Arc<dyn Source>) -> Result<Chain, OpenError> {
+        let generations =
+            IntCounterVec::new(Opts::new("floors_generations_total", "Floors made, by kind."), &["kind"])?;
+        let seconds = HistogramVec::new(
+            HistogramOpts::new("floors_generation_seconds", "How long making a floor took, waiting not included.")
+                .buckets(generation_buckets()),
+            &["kind"],
+        )?;
+        let coalesced =
+            IntCounter::new("floors_coalesced_total", "Floors that a call got by waiting for another's work.")?;
+        self.registry.register(Box::new(generations.clone()))?;
+        self.registry.register(Box::new(seconds.clone()))?;
+        self.registry.register(Box::new(coalesced.clone()))?;
+        let links = Arc::new(Links {
+            memory: self.memory.into(),
+            lower: self.lower.into(),
+            source,
+            made: Generations::new(generations, seconds),
+            coalesced,
+            flights: Flights::new(),
+            runtime: self.runtime.clone(),
+        });
+        self.registry.register(Box::new(TierCollector::new(Arc::downgrade(&links))?))?;
+        Ok(Chain::new(links))
+    }
+}
+
+/// Seconds: from half a microsecond (a map in memory) to a quarter of a second (a timeout), doubling.
+fn tier_buckets() -> Vec<f64> {
+    doubling(0.5e-6, 20)
+}
+
+/// Seconds: from 16 microseconds (the smallest floor) to half a second, doubling.
+fn generation_buckets() -> Vec<f64> {
+    doubling(16e-6, 16)
+}
+
+fn doubling(first: f64, count: u32) -> Vec<f64> {
+    (0..count).map(|power| first * f64::from(1 << power)).collect()
+}
+
+impl fmt::Debug for ChainBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChainBuilder").field("memory", &self.memory).field("lower", &self.lower).finish_non_exhaustive()
+    }
+}

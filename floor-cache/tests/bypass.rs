@@ -1,0 +1,73 @@
+//! A tier that has become slower than generating is passed by, and asked again when it is faster: shown on a real Redis
+//! behind a road that can be held up.
+
+mod setting;
+
+use std::time::Duration;
+
+use floor_cache::{Bypass, Options, Outcome, RedisConfig, TierKind};
+use setting::{Setting, key, keys, redis_server::RedisServer, slow_road::SlowRoad};
+
+/// The earlier game's ratio of 0.55 ms to 6.19 ms, ten times slower: far from what a busy machine adds to either.
+const GENERATION: Duration = Duration::from_micros(5500);
+const SLOW: Duration = Duration::from_micros(61_900);
+
+const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_cache::Priority::Foreground };
+const CLOSE: Duration = Duration::from_secs(10);
+
+/// A chain of Redis alone, which holds the keys 0 to 99.
+async fn warm(server: &RedisServer, road: &SlowRoad, bypass: Bypass) -> Setting {
+    let setting = Setting::new(&[TierKind::Redis], |config| {
+        config.redis = RedisConfig { url: road.url(), ..server.config() };
+        config.bypass = bypass;
+    });
+    setting.mill.set_cost(GENERATION);
+    setting.chain.get_many(&keys(0..100), Options::default()).await.expect("it serves");
+    assert!(setting.chain.close(CLOSE).await);
+    ask(&setting, 50).await;
+    assert_eq!(setting.tier("redis").verdict, "probed");
+    setting
+}
+
+/// Asks for `count` keys that Redis holds; how many of them Redis was asked for.
+async fn ask(setting: &Setting, count: u64) -> u64 {
+    let mut asked = 0;
+    for number in 0..count {
+        let served = setting.chain.get(key(number % 100, 1), TRACED).await.expect("it serves");
+        asked += u64::from(served.trace.expect("a trace was asked for")[0].outcome != Outcome::Bypass);
+    }
+    asked
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slowed_tier_is_passed_by_within_200_requests_and_asked_again_within_200_of_its_return() {
+    let Some(server) = RedisServer::start() else { return };
+    let road = SlowRoad::to(server.port()).await;
+    let setting = warm(&server, &road, Bypass::Auto).await;
+
+    road.hold_up(SLOW);
+    let asked = ask(&setting, 200).await;
+    assert!(asked < 100, "{asked} of 200 callers waited for a tier 11 times slower than generating");
+    assert_eq!(setting.tier("redis").verdict, "bypassed");
+    assert_eq!(setting.metric("floors_tier_bypassed", &[("tier", "redis")]), 1.0);
+    assert_eq!(ask(&setting, 100).await, 0, "the tier is sampled beside the calls, never before their eyes");
+    assert!(setting.tier("redis").bypasses >= 200);
+
+    road.hold_up(Duration::ZERO);
+    ask(&setting, 200).await;
+    let redis = setting.tier("redis");
+    assert_eq!(redis.verdict, "probed", "{redis:?}");
+    assert!(redis.since < Duration::from_secs(5), "{redis:?}");
+    let asked = ask(&setting, 100).await;
+    assert_eq!(asked, 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_bypass_off_a_tier_is_always_asked() {
+    let Some(server) = RedisServer::start() else { return };
+    let road = SlowRoad::to(server.port()).await;
+    let setting = warm(&server, &road, Bypass::Off).await;
+    road.hold_up(SLOW);
+    assert_eq!(ask(&setting, 40).await, 40);
+    assert_eq!(setting.tier("redis").verdict, "probed");
+}
