@@ -30,6 +30,9 @@ use crate::{key, wire};
 
 /// Floors that may wait without a caller, at the most: prefetches and audits are dropped sooner than calls.
 const BACKGROUND_QUEUE: usize = 64;
+/// However many callers wait, every so many-th floor a worker makes is one from the background, if any waits there: a
+/// caller who asks for a floor that is being prefetched waits for that very job.
+const BACKGROUND_SHARE: u32 = 16;
 
 /// Starts the workers that answer a [`Generation`] queue.
 #[derive(Debug)]
@@ -168,8 +171,14 @@ impl Queue {
         SourceError::Busy { queued, retry_after: half.clamp(Duration::from_millis(1), Duration::from_secs(5)) }
     }
 
-    /// The next job, callers' first; `None` when both lanes are closed and empty.
-    async fn next(&self) -> Option<Job> {
+    /// A worker's `turn`-th job, callers' first; `None` when both lanes are closed and empty.
+    async fn next(&self, turn: u32) -> Option<Job> {
+        if turn.is_multiple_of(BACKGROUND_SHARE)
+            && let Ok(job) = self.background.1.try_recv()
+        {
+            self.waiting.dec();
+            return Some(job);
+        }
         let foreground = async { self.foreground.1.recv().await.ok() };
         let background = async { self.background.1.recv().await.ok() };
         // `or` polls the first first, so a background job is taken only while no caller waits.
@@ -193,7 +202,9 @@ impl Queue {
 
 async fn work(queue: Arc<Queue>) {
     let mut generator = Generator::new();
-    while let Some(job) = queue.next().await {
+    let mut turn = 0u32;
+    while let Some(job) = queue.next(turn).await {
+        turn = turn.wrapping_add(1);
         if job.reply.is_closed() {
             continue;
         }
