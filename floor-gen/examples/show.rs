@@ -1,6 +1,7 @@
 //! Draws floors in the terminal: `cargo run --release -p floor-gen --example show -- --kind boss --seed 7`.
 
 use clap::Parser;
+use floor_gen::explain::{self, Watcher};
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
 
 /// Draws floors as text.
@@ -27,6 +28,30 @@ struct Options {
     /// Lists rooms, ways, monsters, loot and traps too.
     #[arg(long)]
     list: bool,
+    /// Tells what the generator does, and how the locks hang together.
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Says what the generator does.
+struct Narrator;
+
+impl Watcher for Narrator {
+    fn attempt(&self, number: u32) {
+        println!("attempt {number}");
+    }
+
+    fn stage(&self, name: &'static str) {
+        println!("  {name}");
+    }
+
+    fn chose(&self, what: &'static str, value: usize) {
+        println!("    {what}: {value}");
+    }
+
+    fn refused(&self, why: &'static str) {
+        println!("  refused: {why}");
+    }
 }
 
 fn kind(name: &str) -> Result<Kind, String> {
@@ -38,7 +63,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut generator = Generator::new();
     for number in options.number..options.number.saturating_add(options.count) {
         let spec = FloorSpec::resolve(options.seed, number, options.width, options.height, options.kind)?;
-        let floor = generator.generate(&spec);
+        let floor =
+            if options.explain { generator.generate_watched(&spec, &Narrator) } else { generator.generate(&spec) };
+        if options.explain {
+            print!("{}", explain::lock_graph(&floor));
+        }
         println!(
             "{} {}x{} seed {} number {number}: {:?}",
             spec.kind(),

@@ -75,6 +75,8 @@ pub(crate) struct Chamber {
     pub(crate) depth: u32,
     /// Failed tries to attach another room to it.
     pub(crate) refusals: u8,
+    /// Made by hand: nothing is added to it and no door cut in its walls.
+    pub(crate) set_piece: bool,
 }
 
 /// A way between two rooms under construction.

@@ -5,7 +5,7 @@ use crate::explain::Watcher;
 use crate::floor::{Connection, Floor, Room};
 use crate::kinds;
 use crate::rng::Streams;
-use crate::spec::FloorSpec;
+use crate::spec::{FloorSpec, Kind};
 use crate::stages::survey::Unfit;
 use crate::stages::{gates, loot, monsters, roles, scenery, survey, traps};
 use crate::theme::Theme;
@@ -125,7 +125,10 @@ pub fn generate(spec: &FloorSpec) -> Floor {
 fn furnish(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
     gates::put_stairs(arena, &mut streams.open("stairs"));
     gates::lay_keys(arena, &mut streams.open("keys"));
-    roles::assign(arena, &mut streams.open("roles"));
+    // A story's roles are told by its beats.
+    if spec.kind() != Kind::Story {
+        roles::assign(arena, &mut streams.open("roles"));
+    }
     scenery::dress(arena, spec, &mut streams.open("scenery"));
     loot::lay(arena, spec, &mut streams.open("loot"));
     monsters::settle(arena, spec, &mut streams.open("monsters"));
@@ -135,7 +138,6 @@ fn furnish(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Kind;
     use crate::validate::validate;
 
     const SIZES: [(u32, u32); 9] =

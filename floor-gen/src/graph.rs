@@ -104,10 +104,13 @@ impl Graph {
         }
     }
 
-    /// The room farthest from the last search's start, the first of those equally far.
-    pub(crate) fn farthest(&self) -> usize {
-        let reached = self.distance.iter().enumerate().filter(|(_, distance)| **distance != NOWHERE);
-        reached.fold((0, 0), |best, (room, &distance)| if distance > best.1 { (room, distance) } else { best }).0
+    /// The room farthest from the last search's start of those that are `fit`, the first of those equally far.
+    pub(crate) fn farthest(&self, fit: impl Fn(usize) -> bool) -> usize {
+        let reached = self.distance.iter().enumerate().filter(|&(room, &distance)| distance != NOWHERE && fit(room));
+        let farther = |best: Option<(usize, u32)>, (room, &distance): (usize, &u32)| {
+            if best.is_none_or(|best| distance > best.1) { Some((room, distance)) } else { best }
+        };
+        reached.fold(None, farther).map_or(0, |(room, _)| room)
     }
 
     /// The ways from room `end` back to the last search's start, last first.

@@ -21,6 +21,7 @@ pub mod spec;
 mod stages;
 mod theme;
 pub mod validate;
+pub mod vaults;
 mod walk;
 
 pub use floor::{Connection, Floor, Item, Lock, Metrics, Point, Room, RoomRole, Spawn, Terrain, Trap};

@@ -29,17 +29,6 @@ impl Mask {
         &mut self.words[y * self.stride..(y + 1) * self.stride]
     }
 
-    /// The cells of a row, each given to `see` from west to east.
-    pub(crate) fn each_in_row(&self, y: usize, mut see: impl FnMut(usize)) {
-        for (i, &word) in self.row(y).iter().enumerate() {
-            let mut bits = word;
-            while bits != 0 {
-                see(i * WORD + bits.trailing_zeros() as usize);
-                bits &= bits - 1;
-            }
-        }
-    }
-
     pub(crate) fn contains(&self, x: usize, y: usize) -> bool {
         self.words[y * self.stride + x / WORD] >> (x % WORD) & 1 == 1
     }

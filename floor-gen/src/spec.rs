@@ -128,8 +128,7 @@ impl Kind {
     ];
 
     /// The kinds that this generator makes.
-    pub const OFFERED: &'static [Self] =
-        &[Self::Standard, Self::Keep, Self::Halls, Self::Cavern, Self::Maze, Self::Boss];
+    pub const OFFERED: &'static [Self] = &Self::ALL;
 
     /// The kind that the schedule of tower `seed` gives floor `number`.
     #[must_use]

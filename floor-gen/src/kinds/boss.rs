@@ -29,7 +29,7 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), Un
     let Arena { graph, rooms, ways, .. } = arena;
     graph.rebuild(rooms.len(), ways);
     graph.measure_walk(0, rooms, ways, |way| way.from != 0 || usize::from(way.to) == approach);
-    let entry = graph.farthest();
+    let entry = graph.farthest(|_| true);
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[0].role = RoomRole::Boss;
     arena.rooms[1].role = RoomRole::Vault;

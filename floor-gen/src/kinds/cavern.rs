@@ -118,6 +118,7 @@ fn found_chambers(arena: &mut Arena, rng: &mut Rng) {
                 zone: 0,
                 depth: 0,
                 refusals: 0,
+                set_piece: false,
             });
         }
     }

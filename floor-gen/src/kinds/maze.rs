@@ -17,6 +17,8 @@ const CELLS_PER_ROOM: usize = 900;
 const MOST_ROOMS: usize = 120;
 /// Spots looked at for each room.
 const SPOTS_PER_ROOM: usize = 12;
+/// Spots looked at besides, so that the least floor gets its two rooms.
+const LEAST_SPOTS: usize = 60;
 /// How often a dead end is opened, in 1,000.
 const BRAID: u32 = 600;
 /// How often a passage goes on eastwards or westwards, if it may, in 1,000. Long level runs cost little on the wire, and
@@ -109,7 +111,7 @@ fn set_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     let wanted = (*width * *height / CELLS_PER_ROOM).clamp(2, MOST_ROOMS);
     // Blocks as many crossings broad and high; larger on great floors.
     let (broadest, highest) = ((3 + *width / 200).min(lattice.columns - 1), (4 + *height / 200).min(lattice.rows - 1));
-    for _ in 0..wanted * SPOTS_PER_ROOM {
+    for _ in 0..wanted * SPOTS_PER_ROOM + LEAST_SPOTS {
         if arena.rooms.len() >= wanted {
             return;
         }

@@ -7,11 +7,14 @@ use crate::stages::survey::Unfit;
 
 mod boss;
 mod cavern;
+mod cyclic;
+mod event;
 mod halls;
 mod keep;
 mod maze;
 mod refuge;
 mod standard;
+mod story;
 
 /// Lays out a floor of the spec's kind.
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
@@ -20,8 +23,11 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         Kind::Keep => keep::lay_out(arena, spec, streams),
         Kind::Cavern => cavern::lay_out(arena, spec, streams),
         Kind::Maze => maze::lay_out(arena, spec, streams),
+        Kind::Cyclic => cyclic::lay_out(arena, spec, streams),
+        Kind::Story => story::lay_out(arena, spec, streams),
+        Kind::Event => event::lay_out(arena, spec, streams),
         Kind::Halls => halls::lay_out(arena, spec, streams),
-        _ => standard::lay_out(arena, spec, streams),
+        Kind::Standard => standard::lay_out(arena, spec, streams),
     }
 }
 

@@ -92,6 +92,11 @@ pub(crate) fn draw_closet(rng: &mut Rng) -> Shape {
 pub(crate) fn grow_from(arena: &mut Arena, grain: &Grain, first: usize, rng: &mut Rng) {
     arena.shortlist.clear();
     arena.shortlist.push(first as u8);
+    grow(arena, grain, rng);
+}
+
+/// The same to the rooms on the shortlist.
+pub(crate) fn grow(arena: &mut Arena, grain: &Grain, rng: &mut Rng) {
     while arena.rooms.len() < grain.rooms && !arena.shortlist.is_empty() {
         let shape = draw_room(grain, rng);
         for _ in 0..SPOTS_PER_PLAN {
@@ -161,6 +166,18 @@ pub(crate) fn attach(
     rng: &mut Rng,
 ) -> Option<usize> {
     let gate = doorway(arena, parent, side, rng)?;
+    attach_at(arena, grain, (parent, gate), side, shape, rng)
+}
+
+/// The same before a given doorway of the parent.
+pub(crate) fn attach_at(
+    arena: &mut Arena,
+    grain: &Grain,
+    (parent, gate): (usize, usize),
+    side: Side,
+    shape: &Shape,
+    rng: &mut Rng,
+) -> Option<usize> {
     let corridor = if rng.chance(grain.apart) { rng.range(1, grain.corridor) } else { 0 };
     let (x, y) = place_beyond(arena, gate, side, corridor, shape, rng)?;
     if arena.rooms.len() >= MAX_ROOMS || !fits(arena, shape, x, y) {
@@ -305,6 +322,7 @@ pub(crate) fn place(arena: &mut Arena, shape: &Shape, x: usize, y: usize) -> usi
         zone: 0,
         depth: 0,
         refusals: 0,
+        set_piece: false,
     });
     room
 }

@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use crate::stages::accrete::doorway;
 
 /// Routes tried between two rooms.
-const TRIES: usize = 8;
+const TRIES: usize = 20;
 
 /// Digs a corridor from room `from` to room `to`, if one of a few routes touches nothing on its way. `doors` is how
 /// often, in 1,000, an end has a door.

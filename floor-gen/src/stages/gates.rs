@@ -1,7 +1,7 @@
 //! Where a climber arrives and leaves, what is shut in between and where the keys lie. Runs while the rooms still form
 //! a tree, so that every way is the only one; the loops that come later keep to one zone.
 
-use crate::arena::{Arena, SEALED};
+use crate::arena::{Arena, Chamber, SEALED};
 use crate::floor::{Item, Lock, RoomRole, Terrain};
 use crate::rng::Rng;
 use crate::spec::FloorSpec;
@@ -35,13 +35,24 @@ const MOST_LOCKS: usize = 4;
 
 /// Takes the two rooms that lie farthest apart as entry and exit.
 pub(crate) fn choose_ends(arena: &mut Arena, rng: &mut Rng) -> (usize, usize) {
+    choose_ends_where(arena, rng, |_| true).unwrap_or((0, 0))
+}
+
+/// The same among the rooms that are `fit`, if there are two of them.
+pub(crate) fn choose_ends_where(
+    arena: &mut Arena,
+    rng: &mut Rng,
+    fit: impl Fn(&Chamber) -> bool,
+) -> Option<(usize, usize)> {
     let Arena { graph, rooms, ways, .. } = arena;
     graph.rebuild(rooms.len(), ways);
-    graph.measure_walk(0, rooms, ways, |_| true);
-    let one = graph.farthest();
+    let first = rooms.iter().position(&fit)?;
+    graph.measure_walk(first, rooms, ways, |_| true);
+    let one = graph.farthest(|room| fit(&rooms[room]));
     graph.measure_walk(one, rooms, ways, |_| true);
-    let other = graph.farthest();
-    if rng.chance(500) { (one, other) } else { (other, one) }
+    let other = graph.farthest(|room| fit(&rooms[room]));
+    let ends = if rng.chance(500) { (one, other) } else { (other, one) };
+    (one != other).then_some(ends)
 }
 
 /// Shuts ways between entry and exit and beside them, puts the stairs, and zones the rooms: zone 0 is what a climber

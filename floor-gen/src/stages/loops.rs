@@ -1,6 +1,6 @@
 //! Loops: a second way where the walk between two rooms that lie side by side is long.
 
-use crate::arena::{Arena, Side};
+use crate::arena::{Arena, SEALED, Side};
 use crate::floor::Terrain;
 use crate::graph::NOWHERE;
 use crate::rng::Rng;
@@ -36,7 +36,8 @@ fn try_one(arena: &mut Arena, grain: &Grain, detour: u32, rng: &mut Rng) -> bool
     let room = rng.index(arena.rooms.len());
     let side = rng.pick(&Side::ALL);
     let Some(sight) = look_out(arena, room, side, grain.corridor as usize, rng) else { return false };
-    if arena.rooms[room].zone != arena.rooms[sight.room].zone {
+    let (here, there) = (&arena.rooms[room], &arena.rooms[sight.room]);
+    if here.zone != there.zone || here.zone == SEALED || here.set_piece || there.set_piece {
         return false;
     }
     arena.graph.count_doors(room, &arena.ways, |way| way.lock == 0 && !way.secret);

@@ -8,8 +8,8 @@ use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
 
 /// What lies in rooms of each worth.
-const PLAIN: [&str; 4] = ["gold", "potion", "bread", "scroll"];
-const FINE: [&str; 4] = ["gem", "ring", "elixir", "blade"];
+pub(crate) const PLAIN: [&str; 4] = ["gold", "potion", "bread", "scroll"];
+pub(crate) const FINE: [&str; 4] = ["gem", "ring", "elixir", "blade"];
 
 /// The most dead ends with something in them.
 const MOST_NOOKS: usize = 8;
@@ -19,6 +19,9 @@ pub(crate) fn lay(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     let deepest = arena.deepest();
     let level = curve::level_of_floor(spec.number());
     for room in 0..arena.rooms.len() {
+        if arena.rooms[room].set_piece {
+            continue;
+        }
         let progress = arena.rooms[room].depth * curve::WALK / deepest;
         // How many, and their worth in tenths of what lies about.
         let (count, worth) = match arena.rooms[room].role {
@@ -56,7 +59,9 @@ pub(crate) fn lay(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
 fn hint(arena: &mut Arena, rng: &mut Rng) {
     for _ in 0..8 {
         let room = rng.index(arena.rooms.len());
-        if !matches!(arena.rooms[room].role, RoomRole::Secret | RoomRole::Vault | RoomRole::Entry) {
+        if !matches!(arena.rooms[room].role, RoomRole::Secret | RoomRole::Vault | RoomRole::Entry)
+            && !arena.rooms[room].set_piece
+        {
             drop_item(arena, room, "torn_map", 0, rng);
             return;
         }

@@ -13,4 +13,5 @@ pub(crate) mod scenery;
 pub(crate) mod spots;
 pub(crate) mod survey;
 pub(crate) mod territory;
+pub(crate) mod tiles;
 pub(crate) mod traps;

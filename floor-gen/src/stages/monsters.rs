@@ -43,6 +43,9 @@ pub(crate) fn settle(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     let floor_level = curve::level_of_floor(spec.number());
     let folk = Theme::of_number(spec.number()).folk();
     for room in 0..arena.rooms.len() {
+        if arena.rooms[room].set_piece {
+            continue;
+        }
         let progress = arena.rooms[room].depth * curve::WALK / deepest;
         let level = (floor_level * (900 + progress / 4) / 1_000).max(1) as u16;
         let share = match arena.rooms[room].role {
@@ -95,8 +98,9 @@ fn pack(
 /// The boss in the middle of the arena, two of its people beside it.
 fn enthrone(arena: &mut Arena, room: usize, folk: &Folk, level: u16, rng: &mut Rng) {
     let center = arena.rooms[room].center;
-    if !arena.is_taken(center) {
-        spawn(arena, center, folk.boss, level + level / 2 + 3);
+    let throne = if arena.is_taken(center) { spots::open(arena, room, rng) } else { Some(center) };
+    if let Some(at) = throne {
+        spawn(arena, at, folk.boss, level + level / 2 + 3);
     }
     for guard in [folk.caster, folk.brute] {
         if let Some(at) = spots::open(arena, room, rng) {

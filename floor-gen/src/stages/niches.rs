@@ -50,9 +50,9 @@ pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: Wanted, rng: &mut Rng
     let Arena { graph, rooms, ways, .. } = arena;
     graph.rebuild(hosts, ways);
     graph.measure_walk(rng.index(hosts), rooms, ways, |_| true);
-    let entry = graph.farthest();
+    let entry = graph.farthest(|_| true);
     graph.measure_walk(entry, rooms, ways, |_| true);
-    let far = graph.farthest();
+    let far = graph.farthest(|_| true);
 
     // The exit lies off the room farthest from the entry, or in it where the rock is too thin.
     let exit = dig_one(arena, Some(far), hosts, rng).unwrap_or(far);
@@ -61,16 +61,27 @@ pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: Wanted, rng: &mut Rng
     }
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
+    let wanted = Wanted { locks: if exit == far { 0 } else { wanted.locks }, ..wanted };
+    dig_closed(arena, hosts, wanted, rng);
+    seal(arena, exit, wanted);
+    gates::trace_path(arena, entry, exit);
+    Ok(())
+}
+
+/// Digs vaults and secret rooms alone, off a floor whose entry and exit are settled.
+pub(crate) fn dig_beside(arena: &mut Arena, hosts: usize, wanted: Wanted, rng: &mut Rng) {
+    dig_closed(arena, hosts, wanted, rng);
+    seal(arena, 0, Wanted { locks: 0, ..wanted });
+}
+
+/// Digs the niches that are wanted besides the exit's onto the shortlist.
+fn dig_closed(arena: &mut Arena, hosts: usize, wanted: Wanted, rng: &mut Rng) {
     arena.shortlist.clear();
     for _ in 0..wanted.beside_exit() {
         if let Some(niche) = dig_one(arena, None, hosts, rng) {
             arena.shortlist.push(niche as u8);
         }
     }
-    let wanted = Wanted { locks: if exit == far { 0 } else { wanted.locks }, ..wanted };
-    seal(arena, exit, wanted);
-    gates::trace_path(arena, entry, exit);
-    Ok(())
 }
 
 /// Shuts the exit and the rooms on the shortlist, which have one way each, with a gate: first those that hold the keys

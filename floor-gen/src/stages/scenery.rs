@@ -21,6 +21,9 @@ pub(crate) fn dress(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     let built = spec.kind() != Kind::Cavern;
     for room in 0..arena.rooms.len() {
         let chamber = arena.rooms[room];
+        if chamber.set_piece {
+            continue;
+        }
         // The center is where a walker must get to; it stays what it is.
         let was_taken = arena.is_taken(chamber.center);
         arena.take(chamber.center);

@@ -6,7 +6,7 @@ use crate::floor::{RoomRole, Terrain, Trap};
 use crate::rng::Rng;
 use crate::stages::spots;
 
-const TRAPS: [&str; 4] = ["spikes", "darts", "gas", "net"];
+pub(crate) const TRAPS: [&str; 4] = ["spikes", "darts", "gas", "net"];
 /// Rooms for each trap.
 const ROOMS_PER_TRAP: usize = 4;
 /// Cells around a trap, on each side, that hold no door and no stairs.
@@ -17,7 +17,9 @@ pub(crate) fn set(arena: &mut Arena, number: u32, rng: &mut Rng) {
     let level = curve::level_of_floor(number) as u16;
     for _ in 0..arena.rooms.len().div_ceil(ROOMS_PER_TRAP) {
         let room = rng.index(arena.rooms.len());
-        if matches!(arena.rooms[room].role, RoomRole::Entry | RoomRole::Shop | RoomRole::Shrine) {
+        if arena.rooms[room].set_piece
+            || matches!(arena.rooms[room].role, RoomRole::Entry | RoomRole::Shop | RoomRole::Shrine)
+        {
             continue;
         }
         if let Some(at) = spots::open_where(arena, room, rng, |at| is_clear(arena, at)) {

@@ -1,0 +1,154 @@
+//! CYCLIC: a graph of cycles. Wherever a climber stands, there are two ways on; what is worth having lies off a cycle,
+//! behind a lock whose key is on its other side, and some cycles have a hidden chord.
+//!
+//! Cycles are grown as an ear decomposition (Whitney, 1932): a ring first, then path after path between two rooms that
+//! stand. The idea of making levels of cycles is Joris Dormans's, as he tells it of the game Unexplored.
+
+use crate::arena::{Arena, SEALED, Side};
+use crate::graph::Pieces;
+use crate::rng::{Rng, Streams};
+use crate::shape::Form;
+use crate::spec::FloorSpec;
+use crate::stages::corridors::connect;
+use crate::stages::survey::Unfit;
+use crate::stages::tiles::Tiles;
+use crate::stages::{gates, niches};
+
+/// Cells of a tile.
+const TILE: (usize, usize) = (20, 17);
+/// Share of the tiles that hold a room, in thousandths.
+const FULL: usize = 720;
+/// Starts tried for each ear.
+const TRIES: usize = 30;
+/// How often a corridor's end has a door, in 1,000: cycles are walked round, not opened and shut.
+const DOORS: u32 = 250;
+/// No room stands on the tile.
+const FREE: u8 = 0;
+/// The tile is on the ear that is being laid.
+const ON_EAR: u8 = u8::MAX;
+
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+    let tiles = Tiles::over(arena, TILE);
+    arena.marks.clear();
+    arena.marks.resize(tiles.count(), FREE);
+    let rng = &mut streams.open("cycles");
+    lay_ring(arena, &tiles, rng);
+    let wanted = tiles.count() * FULL / 1_000;
+    let mut ears = 0;
+    for _ in 0..tiles.count() {
+        if arena.rooms.len() >= wanted {
+            break;
+        }
+        ears += usize::from(lay_ear(arena, &tiles, rng));
+    }
+    streams.note("ears", ears);
+    let is_tree = arena.ways.len() < arena.rooms.len();
+    if is_tree || Pieces::joined_by(arena.rooms.len(), &arena.ways).count > 1 {
+        return Err(Unfit("a cycle that does not close"));
+    }
+    let rooms = arena.rooms.len();
+    niches::dig(arena, rooms, niches::Wanted::for_floor(arena, spec), &mut streams.open("niches"))?;
+    hide_chord(arena, &tiles, rooms, &mut streams.open("chord"));
+    streams.note("rooms", arena.rooms.len());
+    Ok(())
+}
+
+/// The first cycle: around a block of tiles.
+fn lay_ring(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
+    let side = |count: usize, rng: &mut Rng| (count * 3 / 5).max(2) + rng.index(count - (count * 3 / 5).max(2) + 1);
+    let (across, down) = (side(tiles.columns, rng), side(tiles.rows, rng));
+    let (left, top) = (rng.index(tiles.columns - across + 1), rng.index(tiles.rows - down + 1));
+    let tile = |x: usize, y: usize| (top + y) * tiles.columns + left + x;
+    let north = (0..across).map(|x| tile(x, 0));
+    let east = (1..down).map(|y| tile(across - 1, y));
+    let south = (0..across - 1).rev().map(|x| tile(x, down - 1));
+    let west = (1..down - 1).rev().map(|y| tile(0, y));
+    arena.offers.clear();
+    arena.offers.extend(north.chain(east).chain(south).chain(west).map(|tile| (tile as u32, 0, 0)));
+    let count = arena.offers.len();
+    for i in 0..count {
+        let tile = arena.offers[i].0 as usize;
+        build(arena, tiles, tile, rng);
+    }
+    for room in 0..count {
+        connect(arena, room, (room + 1) % count, DOORS, rng);
+    }
+}
+
+/// A path over free tiles from one room to another.
+fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
+    for _ in 0..TRIES {
+        let start = rng.index(tiles.count());
+        if arena.marks[start] == FREE {
+            continue;
+        }
+        arena.offers.clear();
+        let end = walk_free(arena, tiles, start, rng);
+        for i in 0..arena.offers.len() {
+            arena.marks[arena.offers[i].0 as usize] = FREE;
+        }
+        let Some(end) = end else { continue };
+        let mut before = usize::from(arena.marks[start]) - 1;
+        for i in 0..arena.offers.len() {
+            let tile = arena.offers[i].0 as usize;
+            let room = build(arena, tiles, tile, rng);
+            connect(arena, before, room, DOORS, rng);
+            before = room;
+        }
+        connect(arena, before, usize::from(arena.marks[end]) - 1, DOORS, rng);
+        return true;
+    }
+    false
+}
+
+/// Walks over free tiles at random, never twice over one, until another room's tile than the start's is beside. Returns
+/// that tile; the walk is in the arena's offers.
+fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> Option<usize> {
+    let mut here = start;
+    loop {
+        let first = rng.index(4);
+        let beside = (0..4).filter_map(|i| tiles.beside(here, Side::ALL[(first + i) % 4]));
+        let mut free = None;
+        for there in beside {
+            match arena.marks[there] {
+                FREE => free = free.or(Some(there)),
+                ON_EAR => {}
+                _ if there != start && here != start => return Some(there),
+                _ => {}
+            }
+        }
+        here = free?;
+        arena.marks[here] = ON_EAR;
+        arena.offers.push((here as u32, 0, 0));
+    }
+}
+
+/// A room on a tile.
+fn build(arena: &mut Arena, tiles: &Tiles, tile: usize, rng: &mut Rng) -> usize {
+    let form = rng.pick(&[Form::Hall, Form::Rotunda, Form::Rotunda, Form::Octagon, Form::Grotto, Form::Cross]);
+    let room = tiles.build(arena, tile, form, (500, 1_000), rng);
+    arena.marks[tile] = room as u8 + 1;
+    room
+}
+
+/// A secret way between two neighbours that are far apart by the open ways: for who searches, the short way round.
+fn hide_chord(arena: &mut Arena, tiles: &Tiles, rooms: usize, rng: &mut Rng) {
+    let start = rng.index(tiles.count());
+    for i in 0..tiles.count() {
+        let tile = (start + i) % tiles.count();
+        for side in [Side::East, Side::South] {
+            let Some(there) = tiles.beside(tile, side) else { continue };
+            let (Some(a), Some(b)) = (arena.marks[tile].checked_sub(1), arena.marks[there].checked_sub(1)) else {
+                continue;
+            };
+            let (a, b) = (usize::from(a), usize::from(b));
+            let open = arena.rooms[a].zone != SEALED && arena.rooms[b].zone != SEALED && a < rooms && b < rooms;
+            arena.graph.rebuild(arena.rooms.len(), &arena.ways);
+            arena.graph.count_doors(a, &arena.ways, |_| true);
+            if open && arena.graph.distance[b] >= 3 && connect(arena, a, b, 0, rng) {
+                gates::hide(arena, arena.ways.len() - 1);
+                return;
+            }
+        }
+    }
+}

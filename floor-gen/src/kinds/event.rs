@@ -1,0 +1,282 @@
+//! EVENT: a hand-made vault, turned and mirrored, with a floor grown around it.
+
+use crate::arena::{Arena, Chamber, SEALED, Side, Way};
+use crate::curve;
+use crate::floor::{Item, Point, RoomRole, Spawn, Terrain, Trap};
+use crate::rng::{Rng, Streams};
+use crate::spec::FloorSpec;
+use crate::stages::accrete::{self, Grain};
+use crate::stages::gates::{self, Shut};
+use crate::stages::loops::Wanted;
+use crate::stages::survey::Unfit;
+use crate::stages::{loops, loot, spots, territory, traps};
+use crate::theme::Theme;
+use crate::vaults::{self, Vault};
+
+/// Share of the floor's sides that a vault may take, in thousandths.
+const MOST_SHARE: usize = 600;
+/// On a floor whose side is shorter, a vault may stand anywhere.
+const ROOMY_SIDE: usize = 48;
+/// Vaults compared; the largest is taken, so that great floors rarely get the least.
+const GLANCES: usize = 2;
+/// Tries to set a room before each of the vault's doorways.
+const TRIES: usize = 30;
+/// Share of the rooms of a floor without a vault that are grown around it, in hundredths.
+const ROOMS_AROUND: usize = 65;
+
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+    let rng = &mut streams.open("vault");
+    let (index, turn) = choose(arena, spec, rng).ok_or(Unfit("no vault is small enough"))?;
+    let vault = vaults::all().nth(index).ok_or(Unfit("no such vault"))?;
+    streams.note("vault", index);
+    stamp(arena, &vault, turn, spec, rng);
+    let areas = arena.rooms.len();
+
+    let mut grain = Grain::of(arena);
+    grain.rooms = areas + (grain.rooms * ROOMS_AROUND / 100).max(2);
+    let rng = &mut streams.open("rooms");
+    arena.shortlist.clear();
+    open_doorways(arena, &grain, rng);
+    if arena.shortlist.is_empty() {
+        return Err(Unfit("no room before the vault"));
+    }
+    accrete::grow(arena, &grain, rng);
+    streams.note("rooms", arena.rooms.len());
+
+    let ends = gates::choose_ends_where(arena, rng, |room| !room.set_piece).ok_or(Unfit("no way on from the vault"))?;
+    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
+    shut_vault(arena);
+    let wanted = Wanted { loops: arena.rooms.len() / 4, detour: 4, tries: 4 * arena.rooms.len() };
+    loops::close(arena, &grain, wanted, &mut streams.open("loops"));
+    Ok(())
+}
+
+/// How a vault is laid: turned by a quarter or not, then mirrored across and down.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    quarter: bool,
+    across: bool,
+    down: bool,
+}
+
+impl Turn {
+    /// Columns and rows of the turned map.
+    fn size(self, vault: &Vault<'_>) -> (usize, usize) {
+        if self.quarter { (vault.height, vault.width) } else { (vault.width, vault.height) }
+    }
+
+    /// Where a cell of the map comes to lie.
+    fn apply(self, vault: &Vault<'_>, x: usize, y: usize) -> (usize, usize) {
+        let (width, height) = self.size(vault);
+        let (x, y) = if self.quarter { (y, x) } else { (x, y) };
+        (if self.across { width - 1 - x } else { x }, if self.down { height - 1 - y } else { y })
+    }
+}
+
+/// A vault that fits the floor and its number, and how it is laid.
+fn choose(arena: &Arena, spec: &FloorSpec, rng: &mut Rng) -> Option<(usize, Turn)> {
+    let most = ((arena.width - 2) * MOST_SHARE / 1_000, (arena.height - 2) * MOST_SHARE / 1_000);
+    let fits = |vault: &Vault<'_>, turn: Turn| {
+        let (width, height) = turn.size(vault);
+        width <= most.0 && height <= most.1 && spec.number() >= vault.least_number
+    };
+    let turn = Turn { quarter: rng.chance(500), across: rng.chance(500), down: rng.chance(500) };
+    let other = Turn { quarter: !turn.quarter, ..turn };
+    let fitting = || {
+        let turned = |vault: &Vault<'_>| [turn, other].into_iter().find(|&turn| fits(vault, turn));
+        vaults::all().enumerate().filter_map(move |(i, vault)| Some((i, turned(&vault)?, vault.width * vault.height)))
+    };
+    let count = fitting().count();
+    let glances = (0..GLANCES).filter_map(|_| fitting().nth(rng.index(count)));
+    glances.max_by_key(|&(_, _, area)| area).map(|(index, turn, _)| (index, turn))
+}
+
+/// Carves the vault near the middle of the floor, or anywhere on a floor that it nearly fills. Leaves its doors and
+/// doorways in the arena's offers: where, and the map's character.
+fn stamp(arena: &mut Arena, vault: &Vault<'_>, turn: Turn, spec: &FloorSpec, rng: &mut Rng) {
+    let (width, height) = turn.size(vault);
+    let place = |side: usize, taken: usize, rng: &mut Rng| {
+        let free = side - 2 - taken;
+        let margin = if side < ROOMY_SIDE { 0 } else { free / 3 };
+        1 + margin + rng.index(free - 2 * margin + 1)
+    };
+    let (left, top) = (place(arena.width, width, rng), place(arena.height, height, rng));
+    // Its outermost cells are wall, or doorways that rooms may come up to.
+    for y in top..top + height {
+        arena.claim.insert_row(left, y, (1 << width) - 1);
+    }
+    arena.offers.clear();
+    for (y, row) in vault.rows().enumerate() {
+        for (x, drawn) in row.enumerate() {
+            let (x, y) = turn.apply(vault, x, y);
+            let at = arena.at(left + x, top + y);
+            match drawn {
+                b'#' | b' ' => {}
+                b'@' | b'+' | b'X' | b'S' => arena.offers.push((at as u32, drawn, 0)),
+                _ => arena.terrain[at] = ground(drawn),
+            }
+        }
+    }
+    found_areas(arena, (left, top), (width, height));
+    furnish(arena, vault, turn, (left, top), spec, rng);
+    hang_doors(arena);
+}
+
+/// What lies under a character of the map.
+const fn ground(drawn: u8) -> Terrain {
+    match drawn {
+        b'~' => Terrain::ShallowWater,
+        b'w' => Terrain::DeepWater,
+        b'l' => Terrain::Lava,
+        b'c' => Terrain::Chasm,
+        b'=' => Terrain::Bridge,
+        b'"' => Terrain::Grass,
+        b',' => Terrain::Rubble,
+        b'O' => Terrain::Pillar,
+        _ => Terrain::Floor,
+    }
+}
+
+/// Makes a room of every part of the vault that doors close off.
+fn found_areas(arena: &mut Arena, (left, top): (usize, usize), (width, height): (usize, usize)) {
+    for y in top..top + height {
+        for x in left..left + width {
+            let at = arena.at(x, y);
+            if arena.terrain[at] == Terrain::Wall || arena.region[at] != 0 {
+                continue;
+            }
+            let mark = arena.rooms.len() as u8 + 1;
+            let Arena { region, trail, terrain, width, .. } = arena;
+            region[at] = mark;
+            trail.clear();
+            trail.push(at as u32);
+            territory::spread(region, trail, *width, |at| terrain[at] != Terrain::Wall);
+            let area = survey_area(arena);
+            arena.rooms.push(area);
+        }
+    }
+}
+
+/// The room of the cells on the trail. Its center is the passable cell nearest the middle of its box.
+fn survey_area(arena: &Arena) -> Chamber {
+    let places = || arena.trail.iter().map(|&at| arena.point(at as usize));
+    let first = arena.point(arena.trail[0] as usize);
+    let (min, max) = places().fold((first, first), |(min, max), at| {
+        (Point { x: min.x.min(at.x), y: min.y.min(at.y) }, Point { x: max.x.max(at.x), y: max.y.max(at.y) })
+    });
+    let middle = arena.at(usize::from(min.x + max.x) / 2, usize::from(min.y + max.y) / 2);
+    let passable = arena.trail.iter().map(|&at| at as usize).filter(|&at| arena.terrain[at].passable());
+    let center = passable.min_by_key(|&at| spots::distance(arena, at, middle)).unwrap_or(middle);
+    Chamber {
+        min,
+        max,
+        center,
+        area: arena.trail.len() as u32,
+        role: RoomRole::Treasure,
+        zone: 0,
+        depth: 0,
+        refusals: 0,
+        set_piece: true,
+    }
+}
+
+/// Puts down what the map's author put down.
+fn furnish(
+    arena: &mut Arena,
+    vault: &Vault<'_>,
+    turn: Turn,
+    (left, top): (usize, usize),
+    spec: &FloorSpec,
+    rng: &mut Rng,
+) {
+    let level = curve::level_of_floor(spec.number());
+    let folk = Theme::of_number(spec.number()).folk();
+    for (y, row) in vault.rows().enumerate() {
+        for (x, drawn) in row.enumerate() {
+            let (x, y) = turn.apply(vault, x, y);
+            let at = arena.at(left + x, top + y);
+            let place = arena.point(at);
+            let find =
+                |archetype, worth: u32| Item { at: place, archetype, value: (5 + level) * worth / 10, opens_lock: 0 };
+            let enemy = |archetype, above: u32| Spawn { at: place, archetype, level: (level + above).max(1) as u16 };
+            match drawn {
+                b'$' => arena.items.push(find(rng.pick(&loot::FINE), 40)),
+                b'*' => arena.items.push(find(rng.pick(&loot::PLAIN), 12)),
+                b'M' => arena.spawns.push(enemy(folk.skirmisher, 1)),
+                b'C' => arena.spawns.push(enemy(folk.caster, 2)),
+                b'B' => arena.spawns.push(enemy(folk.brute, 3)),
+                b'^' => arena.traps.push(Trap { at: place, archetype: rng.pick(&traps::TRAPS), level: level as u16 }),
+                b'A' => {
+                    arena.items.push(find("blessing", 20));
+                    if let Some(room) = arena.room_at(at) {
+                        arena.rooms[room].role = RoomRole::Shrine;
+                    }
+                }
+                _ => continue,
+            }
+            arena.take(at);
+        }
+    }
+}
+
+/// Hangs the doors between the vault's parts. Locks and secrets come when the floor around is known.
+fn hang_doors(arena: &mut Arena) {
+    for i in 0..arena.offers.len() {
+        let (at, drawn, _) = arena.offers[i];
+        let at = at as usize;
+        if drawn == b'@' {
+            continue;
+        }
+        arena.terrain[at] = Terrain::Door;
+        let [north, east, south, west] = arena.neighbours(at).map(|there| arena.room_at(there));
+        if let (Some(a), Some(b)) = (north.or(east), south.or(west)) {
+            arena.ways.push(Way { from: a as u8, to: b as u8, gate: Some(at as u32), lock: 0, secret: false });
+        }
+    }
+}
+
+/// Builds a room before each doorway that has a place for one; the others stay wall.
+fn open_doorways(arena: &mut Arena, grain: &Grain, rng: &mut Rng) {
+    for i in 0..arena.offers.len() {
+        let (gate, drawn, _) = arena.offers[i];
+        let gate = gate as usize;
+        if drawn != b'@' {
+            continue;
+        }
+        let inside = Side::ALL.into_iter().find_map(|side| {
+            let room = arena.room_at(gate.wrapping_add_signed(arena.step(side.opposite())))?;
+            Some((room, side))
+        });
+        let Some((room, side)) = inside else { continue };
+        let built = (0..TRIES).find_map(|tried| {
+            let shape = if tried < TRIES / 2 { accrete::draw_room(grain, rng) } else { accrete::draw_closet(rng) };
+            accrete::attach_at(arena, grain, (room, gate), side, &shape, rng)
+        });
+        if let Some(room) = built {
+            arena.shortlist.push(room as u8);
+        }
+    }
+}
+
+/// Locks and hides what the map says. What lies behind has no other way in.
+fn shut_vault(arena: &mut Arena) {
+    for i in 0..arena.offers.len() {
+        let (gate, drawn, _) = arena.offers[i];
+        let Some(way) = arena.ways.iter().position(|way| way.gate == Some(gate)) else { continue };
+        if arena.ways[way].lock != 0 || !matches!(drawn, b'X' | b'S') {
+            continue;
+        }
+        // The part that nothing else leads to.
+        let ends = [arena.ways[way].from, arena.ways[way].to];
+        let degree = |room: u8| arena.ways.iter().filter(|way| way.from == room || way.to == room).count();
+        let Some(room) = ends.into_iter().find(|&room| degree(room) == 1).map(usize::from) else { continue };
+        arena.rooms[room].zone = SEALED;
+        if drawn == b'S' {
+            arena.rooms[room].role = RoomRole::Secret;
+            gates::hide(arena, way);
+        } else {
+            arena.rooms[room].role = RoomRole::Vault;
+            gates::lock(arena, way);
+        }
+    }
+}

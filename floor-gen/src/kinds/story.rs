@@ -1,0 +1,145 @@
+//! STORY: one way through, told in beats. What happens and in which order is fixed; where, and how large the stage, is
+//! not. A gate closes each act, and its key lies in that act.
+
+use crate::arena::Arena;
+use crate::floor::RoomRole;
+use crate::rng::{Rng, Streams};
+use crate::shape::Form;
+use crate::spec::FloorSpec;
+use crate::stages::corridors::connect;
+use crate::stages::survey::Unfit;
+use crate::stages::tiles::Tiles;
+use crate::stages::{gates, niches};
+
+/// Cells of a tile, each a beat.
+const TILE: (usize, usize) = (25, 25);
+/// Corridors' ends have doors: each beat is a scene of its own.
+const DOORS: u32 = 1_000;
+
+/// A scene.
+#[derive(Debug, Clone, Copy)]
+struct Beat {
+    role: RoomRole,
+    /// Share of its tile that it fills, in thousandths.
+    fill: (i32, i32),
+    form: Form,
+    /// Whether a gate closes the act behind it.
+    ends_act: bool,
+}
+
+const fn beat(role: RoomRole, fill: (i32, i32), form: Form) -> Beat {
+    Beat { role, fill, form, ends_act: false }
+}
+
+const fn last_beat(role: RoomRole, fill: (i32, i32), form: Form) -> Beat {
+    Beat { role, fill, form, ends_act: true }
+}
+
+/// How every story begins.
+const ARRIVAL: Beat = beat(RoomRole::Entry, (350, 500), Form::Octagon);
+/// How every story ends: the greatest fight, and what it was for.
+const CLIMAX: Beat = last_beat(RoomRole::Boss, (900, 1_000), Form::Rotunda);
+const DEPARTURE: Beat = beat(RoomRole::Exit, (300, 450), Form::Hall);
+/// What lies between, act by act: a threat, a fight, a price, a rest before the next.
+const ACTS: [[Beat; 4]; 3] = [
+    [
+        beat(RoomRole::Passage, (300, 450), Form::Hall),
+        beat(RoomRole::Combat, (600, 800), Form::Cross),
+        beat(RoomRole::Key, (400, 600), Form::Rotunda),
+        last_beat(RoomRole::Shrine, (350, 500), Form::Octagon),
+    ],
+    [
+        beat(RoomRole::Combat, (600, 900), Form::Grotto),
+        beat(RoomRole::Treasure, (350, 500), Form::Hall),
+        beat(RoomRole::Key, (600, 800), Form::Cross),
+        last_beat(RoomRole::Shop, (400, 550), Form::Octagon),
+    ],
+    [
+        beat(RoomRole::Combat, (700, 900), Form::Hall),
+        beat(RoomRole::Combat, (700, 1_000), Form::Grotto),
+        beat(RoomRole::Key, (500, 700), Form::Rotunda),
+        last_beat(RoomRole::Shrine, (350, 500), Form::Octagon),
+    ],
+];
+
+/// The most gates.
+const MOST_GATES: usize = 4;
+/// The most beats: the walk over the tiles is cut short on great floors, whose scenes are the larger.
+const MOST_BEATS: usize = 15;
+
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+    let mut tiles = Tiles::over(arena, TILE);
+    while tiles.count() > MOST_BEATS + 1 && tiles.columns.max(tiles.rows) > 2 {
+        let (columns, rows) =
+            if tiles.columns >= tiles.rows { (tiles.columns - 1, tiles.rows) } else { (tiles.columns, tiles.rows - 1) };
+        tiles = Tiles::over(arena, (arena.width / columns, arena.height / rows));
+    }
+    let rng = &mut streams.open("scenes");
+    let beats = tiles.count().min(MOST_BEATS);
+    snake(arena, &tiles, rng);
+    for i in 0..beats {
+        let tile = arena.trail[i] as usize;
+        let Beat { form, fill, .. } = script(i, beats);
+        tiles.build(arena, tile, form, fill, rng);
+    }
+    for i in 1..beats {
+        if !connect(arena, i - 1, i, DOORS, rng) {
+            return Err(Unfit("a scene that the one before does not lead to"));
+        }
+    }
+    let (entry, exit) = (0, beats - 1);
+    for i in 0..beats {
+        arena.rooms[i].role = script(i, beats).role;
+    }
+    gates::trace_path(arena, entry, exit);
+    close_acts(arena, beats);
+    gates::zone(arena, entry);
+    streams.note("beats", beats);
+    streams.note("gates", arena.locks.len());
+    let wanted = niches::Wanted { locks: 0, ..niches::Wanted::for_floor(arena, spec) };
+    niches::dig_beside(arena, beats, wanted, &mut streams.open("niches"));
+    Ok(())
+}
+
+/// The `i`-th of `count` beats.
+fn script(i: usize, count: usize) -> Beat {
+    match i {
+        0 => ARRIVAL,
+        _ if i + 1 == count => DEPARTURE,
+        _ if i + 2 == count && count > 4 => CLIMAX,
+        _ => ACTS[(i - 1) / 4 % ACTS.len()][(i - 1) % 4],
+    }
+}
+
+/// A walk over all tiles, row by row or column by column, from any corner.
+fn snake(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
+    let by_rows = tiles.columns >= tiles.rows;
+    let (lines, along) = if by_rows { (tiles.rows, tiles.columns) } else { (tiles.columns, tiles.rows) };
+    let (flip_lines, flip_along) = (rng.chance(500), rng.chance(500));
+    arena.trail.clear();
+    for line in 0..lines {
+        for step in 0..along {
+            let step = if line.is_multiple_of(2) == flip_along { step } else { along - 1 - step };
+            let line = if flip_lines { lines - 1 - line } else { line };
+            let (column, row) = if by_rows { (step, line) } else { (line, step) };
+            arena.trail.push((row * tiles.columns + column) as u32);
+        }
+    }
+}
+
+/// Locks the way out of each act's last beat. The act's key lies in its key beat, or where the act has none, in the
+/// beat before the gate.
+fn close_acts(arena: &mut Arena, beats: usize) {
+    let mut first = 0;
+    for i in 0..beats - 1 {
+        let closes = script(i, beats).ends_act || (beats <= 4 && i + 2 == beats);
+        if closes && i > 0 && arena.locks.len() < MOST_GATES && gates::lock(arena, i) {
+            let key = (first..=i).find(|&beat| arena.rooms[beat].role == RoomRole::Key).unwrap_or(i);
+            if let Some(hide) = arena.hides.last_mut() {
+                *hide = Some(key as u8);
+            }
+            arena.needed += 1;
+            first = i + 1;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Tiles: a coarse grid over the floor with at most one room in each, for kinds that decide first which rooms there are
+//! and how they hang together, and only then what each looks like.
+
+use crate::arena::{Arena, Side};
+use crate::rng::Rng;
+use crate::shape::{Form, MAX_SIDE, Shape};
+use crate::stages::accrete::place;
+
+/// The most tiles along a side: 196 in all, which leaves room ids for niches.
+const MOST_ALONG: usize = 14;
+/// Cells of each tile that stay rock, across and down: a corridor and a wall on both its sides.
+const ROCK: i32 = 3;
+
+/// The grid.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tiles {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+    /// Cells of one tile.
+    width: usize,
+    height: usize,
+}
+
+impl Tiles {
+    /// Tiles of about that many cells, two along each side at the least.
+    pub(crate) fn over(arena: &Arena, (width, height): (usize, usize)) -> Self {
+        let columns = (arena.width / width).clamp(2, MOST_ALONG);
+        let rows = (arena.height / height).clamp(2, MOST_ALONG);
+        Self { columns, rows, width: (arena.width - 2) / columns, height: (arena.height - 2) / rows }
+    }
+
+    pub(crate) const fn count(&self) -> usize {
+        self.columns * self.rows
+    }
+
+    /// The next tile on that side.
+    pub(crate) const fn beside(&self, tile: usize, side: Side) -> Option<usize> {
+        let (column, row) = (tile % self.columns, tile / self.columns);
+        match side {
+            Side::North if row > 0 => Some(tile - self.columns),
+            Side::South if row + 1 < self.rows => Some(tile + self.columns),
+            Side::West if column > 0 => Some(tile - 1),
+            Side::East if column + 1 < self.columns => Some(tile + 1),
+            _ => None,
+        }
+    }
+
+    /// Builds a room somewhere in a tile, `fill` thousandths of the tile's sides, and never within a corridor's breadth
+    /// of the next tile's room.
+    pub(crate) fn build(&self, arena: &mut Arena, tile: usize, form: Form, fill: (i32, i32), rng: &mut Rng) -> usize {
+        let (most_x, most_y) = (self.width as i32 - ROCK, self.height as i32 - ROCK);
+        let side = |most: i32, rng: &mut Rng| (most * rng.range(fill.0, fill.1) / 1_000).clamp(3, most.min(MAX_SIDE));
+        let (width, height) = (side(most_x, rng), side(most_y, rng));
+        let shape = Shape::draw(form, width, height, rng);
+        let left = 1 + tile % self.columns * self.width + rng.index((most_x - shape.width + 1) as usize);
+        let top = 1 + tile / self.columns * self.height + rng.index((most_y - shape.height + 1) as usize);
+        place(arena, &shape, left, top)
+    }
+}

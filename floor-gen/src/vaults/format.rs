@@ -1,0 +1,194 @@
+// The text format of hand-made vaults. Compiled into the build script too, which refuses a broken file.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// A vault as its author drew it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vault<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The least floor number that it appears on.
+    pub least_number: u32,
+    /// Columns of the map.
+    pub width: usize,
+    /// Rows of the map.
+    pub height: usize,
+    /// The map's rows, from north to south; shorter rows go on as rock.
+    pub map: &'a str,
+}
+
+/// Why a vault file cannot be used, and where. Lines and columns count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VaultError {
+    /// The line of the file.
+    pub line: usize,
+    /// The column of that line.
+    pub column: usize,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+impl fmt::Display for VaultError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.what)
+    }
+}
+
+impl core::error::Error for VaultError {}
+
+/// The greatest width and height of a map, in cells.
+pub(crate) const MAX_SIDE: usize = 40;
+/// Rock or wall.
+pub(crate) const ROCK: &[u8] = b"# ";
+/// Doors between two parts of a vault.
+pub(crate) const DOORS: &[u8] = b"+XS";
+/// Where the vault may open to the rest of the floor.
+pub(crate) const DOORWAY: u8 = b'@';
+/// Ground of every sort, and things on it.
+pub(crate) const GROUND: &[u8] = b".~wlc=\",O$*MCB^A";
+
+impl<'a> Vault<'a> {
+    /// Reads a vault: `//` comments, `name:` and `least:` lines, then `map:` and its rows to the end.
+    ///
+    /// # Errors
+    /// Names the first line and column that breaks a rule.
+    pub fn parse(text: &'a str) -> Result<Self, VaultError> {
+        let (mut name, mut least_number) = ("", 1);
+        let mut start = 0;
+        for (i, line) in text.split_inclusive('\n').enumerate() {
+            let fail = |column, what| Err(VaultError { line: i + 1, column, what });
+            start += line.len();
+            let content = line.trim_end();
+            if content.is_empty() || content.starts_with("//") {
+                continue;
+            }
+            let Some((key, value)) = content.split_once(':') else {
+                return fail(1, "expected `name:`, `least:`, `map:` or a `//` comment");
+            };
+            let column = key.len() + 2;
+            match (key, value.trim()) {
+                ("name", "") => return fail(column, "a vault needs a name"),
+                ("name", value) => name = value,
+                ("least", value) => match value.parse() {
+                    Ok(number) => least_number = number,
+                    Err(_) => return fail(column, "`least` is the least floor number, a whole number"),
+                },
+                ("map", "") => {
+                    if name.is_empty() {
+                        return fail(1, "`name:` comes before `map:`");
+                    }
+                    let map = text[start..].trim_end();
+                    let vault = Self {
+                        name,
+                        least_number,
+                        width: map.lines().map(|row| row.trim_end().len()).max().unwrap_or(0),
+                        height: map.lines().count(),
+                        map,
+                    };
+                    return vault.check(i + 2).map(|()| vault);
+                }
+                ("map", _) => return fail(column, "the map begins on the next line"),
+                _ => return fail(1, "unknown key: expected `name`, `least` or `map`"),
+            }
+        }
+        Err(VaultError { line: text.lines().count().max(1), column: 1, what: "the file ends before its `map:`" })
+    }
+
+    /// The map's characters by row, each row filled up with rock.
+    pub fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = u8> + '_> + '_ {
+        self.map.lines().map(|row| row.trim_end().bytes().chain(core::iter::repeat(b' ')).take(self.width))
+    }
+
+    /// Holds the map against the rules that the generator relies on. `first` is the line of its first row.
+    fn check(&self, first: usize) -> Result<(), VaultError> {
+        let fail = |x: usize, y: usize, what| Err(VaultError { line: first + y, column: x + 1, what });
+        if self.width < 3 || self.height < 3 {
+            return fail(0, 0, "a map has three columns and three rows at the least");
+        }
+        if self.width > MAX_SIDE || self.height > MAX_SIDE {
+            return fail(0, 0, "a map has 40 columns and 40 rows at the most");
+        }
+        let cells: Vec<u8> = self.rows().flatten().collect();
+        let at = |x: usize, y: usize| cells[y * self.width + x];
+        let mut doorways = 0;
+        for y in 0..self.height {
+            for x in 0..self.width {
+                let cell = at(x, y);
+                let on_edge = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
+                let ground = |x: usize, y: usize| x < self.width && y < self.height && GROUND.contains(&at(x, y));
+                let beside =
+                    [ground(x, y.wrapping_sub(1)), ground(x + 1, y), ground(x, y + 1), ground(x.wrapping_sub(1), y)];
+                let open = beside.iter().filter(|&&open| open).count();
+                if cell == DOORWAY {
+                    doorways += 1;
+                    if !on_edge || open != 1 {
+                        return fail(x, y, "`@` stands on the map's edge, beside one cell of ground");
+                    }
+                } else if DOORS.contains(&cell) {
+                    if open != 2 || beside[0] != beside[2] {
+                        return fail(x, y, "a door stands between two cells of ground, across from each other");
+                    }
+                } else if GROUND.contains(&cell) {
+                    if on_edge {
+                        return fail(x, y, "the map's edge is rock, wall or `@`");
+                    }
+                } else if !ROCK.contains(&cell) {
+                    return fail(x, y, "unknown character");
+                }
+            }
+        }
+        if doorways == 0 {
+            return fail(0, 0, "a vault needs an `@`: nobody could come in");
+        }
+        self.check_walk(first, &cells)
+    }
+
+    /// Everything is reached from the first `@` by who has every key and finds every door, and what lies behind a lock
+    /// or a secret door has that one door alone.
+    fn check_walk(&self, first: usize, cells: &[u8]) -> Result<(), VaultError> {
+        let place = |i: usize| (i % self.width, i / self.width);
+        let fail = |i: usize, what| {
+            let (x, y) = place(i);
+            Err(VaultError { line: first + y, column: x + 1, what })
+        };
+        let passable = |cell: u8| !ROCK.contains(&cell) && !b"wlcO".contains(&cell);
+        let flood = |start: usize, shut: Option<usize>| {
+            let mut seen = vec![false; cells.len()];
+            let mut left = vec![start];
+            seen[start] = true;
+            while let Some(i) = left.pop() {
+                let (x, y) = place(i);
+                let west = if x > 0 { Some(i - 1) } else { None };
+                let east = if x + 1 < self.width { Some(i + 1) } else { None };
+                let around = [i.checked_sub(self.width), west, east, Some(i + self.width)];
+                debug_assert!(y < self.height);
+                for there in around.into_iter().flatten().filter(|&there| there < cells.len()) {
+                    if !seen[there] && shut != Some(there) && passable(cells[there]) {
+                        seen[there] = true;
+                        left.push(there);
+                    }
+                }
+            }
+            seen
+        };
+        let Some(start) = cells.iter().position(|&cell| cell == DOORWAY) else { return Ok(()) };
+        let whole = flood(start, None);
+        if let Some(i) = (0..cells.len()).find(|&i| passable(cells[i]) && !whole[i]) {
+            return fail(i, "nobody gets here from the first `@`");
+        }
+        for (i, _) in cells.iter().enumerate().filter(|(_, cell)| b"XS".contains(cell)) {
+            let without = flood(start, Some(i));
+            let hidden = |j: usize| whole[j] && !without[j] && j != i;
+            if !(0..cells.len()).any(hidden) {
+                return fail(i, "there is a way around this door");
+            }
+            if let Some(j) = (0..cells.len()).find(|&j| hidden(j) && (DOORS.contains(&cells[j]) || cells[j] == DOORWAY))
+            {
+                return fail(j, "what a locked or secret door hides has no other door");
+            }
+        }
+        Ok(())
+    }
+}
