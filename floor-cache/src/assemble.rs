@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use crate::{
     builder::ChainBuilder,
     chain::Chain,
-    config::{Admit, ChainConfig, TierKind},
+    config::{Admit, ChainConfig, TierKind, Tuning},
     open_error::OpenError,
     source::Source,
     tiers::{LmdbTier, RedisTier, SledTier},
@@ -28,7 +28,21 @@ pub fn assemble(
     registry: &Registry,
     runtime: &Handle,
 ) -> Result<Chain, OpenError> {
-    let mut chain = ChainBuilder::new(config, registry, runtime)?;
+    assemble_tuned(config, &Tuning::default(), source, registry, runtime)
+}
+
+/// As [`assemble`], with settings that a configuration file has no words for.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_tuned(
+    config: &ChainConfig,
+    tuning: &Tuning,
+    source: Arc<dyn Source>,
+    registry: &Registry,
+    runtime: &Handle,
+) -> Result<Chain, OpenError> {
+    let mut chain = ChainBuilder::new(config, tuning, registry, runtime)?;
     for (position, kind) in config.chain.iter().enumerate() {
         if config.chain[..position].contains(kind) {
             return Err(OpenError::Twice(*kind));

@@ -1,15 +1,19 @@
 //! Puts a chain together tier by tier.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicU32},
+};
 
 use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
 use tokio::runtime::Handle;
 
 use crate::{
+    audit::Audits,
     breaker::{Breaker, Circuit},
     chain::{Chain, Links},
     collector::TierCollector,
-    config::{Admit, ChainConfig, LruConfig},
+    config::{Admit, ChainConfig, LruConfig, Tuning},
     envelope::{Envelope, Namespace},
     flight::Flights,
     generations::Generations,
@@ -28,6 +32,7 @@ use crate::{
 /// by configuration; this is for chains that no configuration describes.
 pub struct ChainBuilder<'a> {
     config: &'a ChainConfig,
+    tuning: &'a Tuning,
     envelope: Envelope,
     registry: &'a Registry,
     runtime: &'a Handle,
@@ -42,7 +47,12 @@ impl<'a> ChainBuilder<'a> {
     ///
     /// # Errors
     /// When the namespace is none, or `registry` has a chain already.
-    pub fn new(config: &'a ChainConfig, registry: &'a Registry, runtime: &'a Handle) -> Result<Self, OpenError> {
+    pub fn new(
+        config: &'a ChainConfig,
+        tuning: &'a Tuning,
+        registry: &'a Registry,
+        runtime: &'a Handle,
+    ) -> Result<Self, OpenError> {
         let namespace =
             Namespace::new(&config.namespace).ok_or_else(|| OpenError::Namespace(config.namespace.clone()))?;
         let seconds = HistogramVec::new(
@@ -55,8 +65,11 @@ impl<'a> ChainBuilder<'a> {
         )?;
         registry.register(Box::new(seconds.clone()))?;
         registry.register(Box::new(writes.clone()))?;
-        let envelope = Envelope::new(namespace, config.value_version);
-        Ok(Self { config, envelope, registry, runtime, seconds, writes, memory: Vec::new(), lower: Vec::new() })
+        let mut envelope = Envelope::new(namespace, config.value_version).compressing(tuning.compress);
+        if let Some(keys) = &tuning.keys {
+            envelope = envelope.sealing(keys);
+        }
+        Ok(Self { config, tuning, envelope, registry, runtime, seconds, writes, memory: Vec::new(), lower: Vec::new() })
     }
 
     /// What tiers outside this process are to seal their values in.
@@ -99,7 +112,8 @@ impl<'a> ChainBuilder<'a> {
         let writes = WriteBehind::start(tier.clone(), self.runtime, Writes::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass);
-        self.lower.push(Link { tier, meter, circuit, writes, admit, policy });
+        let mismatches = AtomicU32::new(0);
+        self.lower.push(Link { tier, meter, circuit, writes, admit, policy, mismatches });
         Ok(self)
     }
 
@@ -120,12 +134,18 @@ impl<'a> ChainBuilder<'a> {
         self.registry.register(Box::new(generations.clone()))?;
         self.registry.register(Box::new(seconds.clone()))?;
         self.registry.register(Box::new(coalesced.clone()))?;
+        let audits = IntCounterVec::new(
+            Opts::new("floors_audits_total", "Hits that were made again and compared, by what came of it."),
+            &["outcome"],
+        )?;
+        self.registry.register(Box::new(audits.clone()))?;
         let links = Arc::new(Links {
             memory: self.memory.into(),
             lower: self.lower.into(),
             source,
             made: Generations::new(generations, seconds),
             coalesced,
+            audits: Audits::new(self.tuning.audit, &audits),
             flights: Flights::new(),
             runtime: self.runtime.clone(),
         });

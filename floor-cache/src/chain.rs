@@ -13,6 +13,7 @@ use prometheus::IntCounter;
 use tokio::runtime::Handle;
 
 use crate::{
+    audit::{self, Audits},
     flight::{Flights, Found, Lead, Seat},
     generations::Generations,
     hash::{Hashed, Ready},
@@ -22,6 +23,7 @@ use crate::{
     source::{Priority, Source, SourceError},
     tier::{Tier, TierErrorKind},
     tiers::LruTier,
+    turn::{Share, Turn},
     walk::{self, Walk},
     write_behind::REMOVAL_DEADLINE,
 };
@@ -39,12 +41,16 @@ pub(crate) struct Links {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) made: Generations,
     pub(crate) coalesced: IntCounter,
+    pub(crate) audits: Audits,
     pub(crate) flights: Flights,
     pub(crate) runtime: Handle,
 }
 
 /// The source's name among the tiers.
 pub(crate) const GENERATED: &str = "generated";
+
+/// One lookup in memory in this many is timed: two readings of the clock cost as much as the lookup between them.
+const TIMED: Share = Share::one_in(1024);
 
 /// How a call wants its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -181,33 +187,29 @@ impl Chain {
         if options.no_cache {
             return try_join_all(keys.iter().map(|key| self.refresh(*key, options))).await;
         }
-        let mut served: Vec<Option<Served>> = Vec::with_capacity(keys.len());
-        let mut missing = 0;
+        let mut served = Vec::with_capacity(keys.len());
         for key in keys {
-            let hit = self.0.in_memory(&Hashed::new(key), options);
-            missing += usize::from(hit.is_none());
-            served.push(hit);
+            match self.0.in_memory(&Hashed::new(key), options) {
+                Some(hit) => served.push(hit),
+                None => return self.get_rest(keys, served, options).await,
+            }
         }
-        if missing > 0 {
-            self.fetch_missing(keys, &mut served, options).await?;
-        }
-        Ok(served.into_iter().map(|served| served.expect("what was missing has been fetched")).collect())
+        Ok(served)
     }
 
-    /// Fills the gaps in `served`.
-    async fn fetch_missing(
-        &self,
-        keys: &[Key],
-        served: &mut [Option<Served>],
-        options: Options,
-    ) -> Result<(), SourceError> {
-        let mut positions: HashMap<Hashed, Vec<usize>, Ready> = HashMap::default();
+    /// The values of `keys`, of which memory had the first ones, `served`, and not the next.
+    async fn get_rest(&self, keys: &[Key], served: Vec<Served>, options: Options) -> Result<Vec<Served>, SourceError> {
+        let first_miss = served.len();
+        let mut served: Vec<Option<Served>> = served.into_iter().map(Some).collect();
+        served.push(None);
+        served.extend(keys[first_miss + 1..].iter().map(|key| self.0.in_memory(&Hashed::new(key), options)));
+        let mut missing: HashMap<Hashed, Vec<usize>, Ready> = HashMap::default();
         for (position, key) in keys.iter().enumerate().filter(|(position, _)| served[*position].is_none()) {
-            positions.entry(Hashed::new(key)).or_default().push(position);
+            missing.entry(Hashed::new(key)).or_default().push(position);
         }
-        let mut leads = Vec::with_capacity(positions.len());
-        let mut waiters = Vec::with_capacity(positions.len());
-        for (key, positions) in positions {
+        let mut leads = Vec::with_capacity(missing.len());
+        let mut waiters = Vec::with_capacity(missing.len());
+        for (key, positions) in missing {
             match self.0.flights.join(key) {
                 Seat::Wait(waiter) => waiters.push((waiter, true, positions)),
                 Seat::Lead(lead) => {
@@ -225,7 +227,7 @@ impl Chain {
                 served[position] = Some(Served::found(found.clone(), coalesced, options, &memory));
             }
         }
-        Ok(())
+        Ok(served.into_iter().map(|served| served.expect("what was missing has been fetched")).collect())
     }
 
     /// Takes the flights of `leads` as far as they go without waiting, and the rest in a task of its own, which no
@@ -260,14 +262,28 @@ impl Chain {
         Ok(Served::found(found, false, options, &[]))
     }
 
+    /// Gives `value` to every tier: to those in memory now, to the others behind.
+    pub fn put(&self, key: Key, value: &Bytes) {
+        self.0.promote(&Hashed::new(&key), value, self.0.lower.len());
+    }
+
     /// Forgets `keys` in every tier. Returns when it is done; a tier that fails keeps what it has.
     pub async fn remove_many(&self, keys: &[Key]) {
         for key in keys {
-            let key = Hashed::new(key);
-            self.0.memory.iter().for_each(|tier| tier.remove(&key));
+            self.0.forget(&Hashed::new(key));
+        }
+        if self.0.lower.is_empty() {
+            return;
         }
         let removals = self.0.lower.iter().map(|link| link.writes.remove(keys.to_vec()));
         let _ = tokio::time::timeout(REMOVAL_DEADLINE, join_all(removals)).await;
+    }
+
+    /// Whether a tier in memory has `key`. Not counted, and no use of it.
+    #[must_use]
+    pub fn contains_now(&self, key: &Key) -> bool {
+        let key = Hashed::new(key);
+        self.0.memory.iter().any(|tier| tier.holds(&key))
     }
 
     /// Whether each tier has `key`, in probing order. A tier that fails has not.
@@ -297,9 +313,10 @@ impl Chain {
 impl Links {
     /// The value if a tier in memory has it, after the tiers above that have it too.
     #[inline]
-    fn in_memory(&self, key: &Hashed, options: Options) -> Option<Served> {
-        if options.trace {
-            return self.in_memory_traced(key);
+    fn in_memory(self: &Arc<Self>, key: &Hashed, options: Options) -> Option<Served> {
+        let turn = Turn::next();
+        if options.trace || TIMED.or(self.audits.share).has(turn) {
+            return self.in_memory_watched(key, options, turn);
         }
         for (depth, tier) in self.memory.iter().enumerate() {
             if let Some(value) = tier.lookup(key) {
@@ -310,20 +327,32 @@ impl Links {
         None
     }
 
+    /// The same with a reading of the clock around each tier, which costs as much as the lookup, and perhaps an audit.
     #[cold]
-    fn in_memory_traced(&self, key: &Hashed) -> Option<Served> {
+    fn in_memory_watched(self: &Arc<Self>, key: &Hashed, options: Options, turn: Turn) -> Option<Served> {
         let mut steps = Vec::with_capacity(self.memory.len());
         for (depth, tier) in self.memory.iter().enumerate() {
             let started = Instant::now();
             let value = tier.lookup(key);
+            let took = started.elapsed();
+            tier.timed(value.is_some(), took);
             let outcome = if value.is_some() { Outcome::Hit } else { Outcome::Miss };
-            steps.push(Step { tier: tier.name(), outcome, took: started.elapsed() });
+            steps.push(Step { tier: tier.name(), outcome, took });
             if let Some(value) = value {
                 self.memory[..depth].iter().for_each(|above| above.insert(key, &value));
-                return Some(Served { value, by: tier.name(), coalesced: false, trace: Some(steps.into()) });
+                if self.audits.share.has(turn) {
+                    audit::start(self, *key.key(), &value, tier.name());
+                }
+                let trace = options.trace.then(|| steps.into());
+                return Some(Served { value, by: tier.name(), coalesced: false, trace });
             }
         }
         None
+    }
+
+    /// Removes the value of `key` from the tiers in memory.
+    pub(crate) fn forget(&self, key: &Hashed) {
+        self.memory.iter().for_each(|tier| tier.remove(key));
     }
 
     /// The value if a tier in memory has it, not counted again.

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
-use crate::key::Class;
+use crate::{envelope::MasterKeys, key::Class};
 
 const MIB: u64 = 1 << 20;
 
@@ -39,6 +39,25 @@ impl Default for ChainConfig {
             sled: SledConfig::default(),
             redis: RedisConfig::default(),
         }
+    }
+}
+
+/// What a configuration file has no words for yet. The defaults are what [`assemble`](crate::assemble()) uses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tuning {
+    /// Seals what leaves this process by AES-256-GCM.
+    pub keys: Option<MasterKeys>,
+    /// Compresses by LZ4 what leaves this process, where that shrinks it by over a tenth.
+    pub compress: bool,
+    /// One hit in this many, in a lower tier or in memory, is made again and compared; 0 for none.
+    pub audit: u32,
+    /// Whether generation starts beside a tier that takes longer than it usually does.
+    pub hedge: bool,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self { keys: None, compress: false, audit: 1000, hedge: true }
     }
 }
 

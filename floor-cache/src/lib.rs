@@ -14,6 +14,7 @@
 #![deny(unsafe_code)]
 
 pub mod assemble;
+mod audit;
 pub mod breaker;
 pub mod builder;
 pub mod chain;
@@ -34,13 +35,16 @@ pub mod source;
 pub mod tier;
 pub mod tiers;
 pub mod timeout;
+mod turn;
 mod walk;
 mod write_behind;
 
-pub use assemble::assemble;
+pub use assemble::{assemble, assemble_tuned};
 pub use builder::ChainBuilder;
 pub use chain::{Chain, Options, Outcome, Served, Step};
-pub use config::{Admit, Bypass, ChainConfig, ClassSet, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind};
+pub use config::{
+    Admit, Bypass, ChainConfig, ClassSet, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
+};
 pub use key::{Class, Key};
 pub use open_error::OpenError;
 pub use report::TierReport;

@@ -1,7 +1,7 @@
 //! A lower tier in its place in the chain: the tier itself, what is written to it, and whether it is asked.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, atomic::AtomicU32},
     time::{Duration, Instant},
 };
 
@@ -27,6 +27,8 @@ pub(crate) struct Link {
     pub(crate) writes: WriteBehind,
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,
+    /// Wrong values that audits found here since its breaker was last tripped for them.
+    pub(crate) mismatches: AtomicU32,
 }
 
 impl Link {

@@ -14,6 +14,11 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
     /// Dropping the future may or may not stop the work.
     fn generate(&self, key: Key, priority: Priority) -> BoxFuture<'static, Result<Made, SourceError>>;
 
+    /// What to call the value of `key` in a log that a person reads.
+    fn describe(&self, key: &Key) -> String {
+        key.to_string()
+    }
+
     /// What to call a class in metrics and reports.
     fn class_name(&self, class: Class) -> &'static str;
 }

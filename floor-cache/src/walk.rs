@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
 
 use crate::{
+    audit,
     chain::{GENERATED, Links, Outcome, Step},
     flight::{Found, Lead},
     key::Key,
@@ -17,6 +18,7 @@ use crate::{
     policy::Decision,
     source::{Made, Priority, SourceError},
     tier::TierError,
+    turn::Turn,
 };
 
 /// Keys on their way down. Each is a flight that this walk leads, and lands it as soon as its value is there.
@@ -90,7 +92,14 @@ impl Walk {
     }
 
     /// Lands the keys that were found, after the tiers above have them.
-    fn take(&mut self, links: &Links, link: &Link, asked: &[Key], answer: Result<Values, TierError>, took: Duration) {
+    fn take(
+        &mut self,
+        links: &Arc<Links>,
+        link: &Link,
+        asked: &[Key],
+        answer: Result<Values, TierError>,
+        took: Duration,
+    ) {
         let step = |outcome| Step { tier: link.name(), outcome, took };
         link.learn(asked.len(), answer.as_ref().map(|values| values.iter().flatten().count()), took);
         let values = match answer {
@@ -111,6 +120,9 @@ impl Walk {
                     let steps = hit_steps.get_or_insert_with(|| {
                         self.steps.iter().copied().chain([step(Outcome::Hit)]).collect::<Arc<[Step]>>()
                     });
+                    if links.audits.share.has(Turn::next()) {
+                        audit::start(links, *lead.key(), &value, link.name());
+                    }
                     links.promote(lead.hashed(), &value, self.next);
                     lead.land(Ok(Found { value, by: link.name(), steps: steps.clone() }));
                 }

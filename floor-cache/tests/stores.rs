@@ -92,6 +92,65 @@ fn sled_in_use_says_so() {
     assert!(error.to_string().contains("is in use by another process; stop that one"), "{error}");
 }
 
+/// The directories beside `path` that were put aside.
+fn put_aside(home: &TempDir, name: &str) -> usize {
+    let prefix = format!("{name}.damaged-20");
+    let names = fs::read_dir(home.path()).expect("it can be read").map(|entry| entry.expect("an entry").file_name());
+    names.filter(|name| name.to_string_lossy().starts_with(&prefix)).count()
+}
+
+#[tokio::test]
+async fn a_damaged_lmdb_is_put_aside_and_a_fresh_one_begun() {
+    let home = home();
+    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
+    let data = config.path.join("data.mdb");
+    let damages: [(&str, fn(&std::path::Path)); 3] = [
+        ("noise", |data| fs::write(data, vec![0xA5; 64 << 10]).expect("it can be written")),
+        ("cut short", |data| {
+            let file = fs::OpenOptions::new().write(true).open(data).expect("it is there");
+            file.set_len(3 * 4096).expect("it can be cut");
+        }),
+        ("no meta pages", |data| {
+            let mut bytes = fs::read(data).expect("it can be read");
+            bytes[..2 * 4096].fill(0xFF);
+            fs::write(data, bytes).expect("it can be written");
+        }),
+    ];
+    for (count, (name, damage)) in damages.into_iter().enumerate() {
+        let entries: Vec<_> = keys(0..300).into_iter().map(|key| (key, value_of(&key))).collect();
+        let tier = LmdbTier::open(&config, envelope()).unwrap();
+        tier.put_many(&entries).await.unwrap();
+        tier.flush().await.unwrap();
+        drop(tier);
+        damage(&data);
+        let tier = LmdbTier::open(&config, envelope()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(put_aside(&home, "lmdb"), count + 1, "{name}");
+        assert_eq!(tier.stats().entries, 0, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_sled_is_put_aside_and_a_fresh_one_begun() {
+    let home = home();
+    let config = SledConfig { path: home.path().join("sled") };
+    let tier = SledTier::open(&config, envelope()).unwrap();
+    tier.put_many(&[(key(1, 1), value_of(&key(1, 1)))]).await.unwrap();
+    tier.flush().await.unwrap();
+    drop(tier);
+    fs::write(config.path.join("conf"), "this is no configuration of sled").unwrap();
+    let tier = SledTier::open(&config, envelope()).unwrap();
+    assert_eq!(put_aside(&home, "sled"), 1);
+    assert_eq!(tier.get(&key(1, 1)).await.unwrap(), None);
+}
+
+#[test]
+fn lmdb_open_twice_in_one_process_says_so_and_leaves_it_alone() {
+    let home = home();
+    let _held = LmdbTier::open(&lmdb(&home), envelope()).unwrap();
+    let error = LmdbTier::open(&lmdb(&home), envelope()).unwrap_err();
+    assert!(matches!(error, OpenError::Locked { tier: "lmdb", .. }), "{error:?}");
+}
+
 /// Four times as much as the map holds: the newest stay, the oldest go, and nothing fails.
 #[tokio::test]
 async fn lmdb_makes_room_by_letting_the_oldest_go() {

@@ -14,6 +14,7 @@ use heed::{
 use parking_lot::Mutex;
 use tracing::{debug, warn};
 
+use super::quarantine::open_or_put_aside;
 use crate::{
     config::LmdbConfig,
     envelope::{Envelope, StoredKey},
@@ -67,11 +68,17 @@ const HIGH_WATER_PERCENT: u64 = 85;
 const TRANSACTIONS: u64 = 32;
 
 impl LmdbTier {
-    /// Opens the store in `config.path`, making directory and store if they are missing.
+    /// Opens the store in `config.path`, making directory and store if they are missing. A damaged store is put aside,
+    /// under a name with the date, and a fresh one begun.
     ///
     /// # Errors
-    /// When the directory cannot be written, or what lies there is not a store of this version.
+    /// When the directory cannot be written, or what lies there is a store of another version.
+    #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &LmdbConfig, envelope: Envelope) -> Result<Self, OpenError> {
+        open_or_put_aside(&config.path, || Self::open_as_it_is(config, &envelope))
+    }
+
+    fn open_as_it_is(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         fs::create_dir_all(path).map_err(|error| OpenError::directory("lmdb", path, &error))?;
         let map_size = config.map_size.max(MIN_MAP) / MAP_STEP * MAP_STEP;
@@ -79,6 +86,9 @@ impl LmdbTier {
         options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
         let env = open_env(&options, path)?;
         let broken = |error: heed::Error| OpenError::store("lmdb", path, &error);
+        if !is_whole(&env, path) {
+            return Err(OpenError::store("lmdb", path, &"its file is shorter than its pages"));
+        }
 
         env.clear_stale_readers().map_err(broken)?;
         let mut txn = env.write_txn().map_err(broken)?;
@@ -97,7 +107,7 @@ impl LmdbTier {
             env,
             values,
             ages,
-            envelope,
+            envelope: envelope.clone(),
             high_water: map_size / 100 * HIGH_WATER_PERCENT,
             transaction_limit: map_size / TRANSACTIONS,
             corrupt: AtomicU64::new(0),
@@ -110,7 +120,7 @@ impl LmdbTier {
         let Some(record) = self.values.get(txn, stored.as_bytes())? else { return Ok(None) };
         let envelope = record.split_first_chunk::<{ size_of::<Age>() }>().map_or(&[][..], |(_, envelope)| envelope);
         match self.envelope.open(&stored, envelope) {
-            Ok(value) => Ok(Some(Bytes::copy_from_slice(value))),
+            Ok(value) => Ok(Some(value)),
             Err(defect) => {
                 debug!(tier = "lmdb", %key, %defect, "a stored value is wrong; it will be removed");
                 self.corrupt.fetch_add(1, Relaxed);
@@ -253,8 +263,16 @@ fn open_env(options: &EnvOpenOptions<WithTls>, path: &Path) -> Result<Env<WithTl
             OpenError::version("lmdb", path, "another version of LMDB", LAYOUT)
         }
         heed::Error::Io(io) => OpenError::directory("lmdb", path, io),
+        heed::Error::EnvAlreadyOpened => OpenError::Locked { tier: "lmdb", path: path.to_owned() },
         _ => OpenError::store("lmdb", path, &error),
     })
+}
+
+/// Whether the file holds every page that the store says it has. To read a page beyond its end would kill the process.
+fn is_whole(env: &Env<WithTls>, path: &Path) -> bool {
+    let pages = env.info().last_page_number as u64 + 1;
+    let page_size = u64::from(env.stat().page_size);
+    fs::metadata(path.join("data.mdb")).is_ok_and(|file| file.len() >= pages * page_size)
 }
 
 /// Bytes of the map that a value of `len` bytes takes, with its key, age and share of the tree: whole pages once it is

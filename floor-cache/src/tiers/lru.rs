@@ -1,7 +1,6 @@
 //! The tier in this process's memory: least recently used out first, bounded by bytes, in shards.
 
 use std::{
-    cell::Cell,
     fmt,
     time::{Duration, Instant},
 };
@@ -106,6 +105,11 @@ impl LruTier {
         self.miss_cost.get()
     }
 
+    /// Takes in what a lookup took.
+    pub(crate) fn timed(&self, hit: bool, took: Duration) {
+        if hit { self.hit_cost.add(took) } else { self.miss_cost.add(took) }
+    }
+
     pub(crate) fn report(&self) -> TierReport {
         let (counts, stats) = (self.counts(), self.stats());
         TierReport {
@@ -127,21 +131,6 @@ impl LruTier {
     /// The value, counted as a hit or a miss and as a use.
     #[inline]
     pub(crate) fn lookup(&self, key: &Hashed) -> Option<Bytes> {
-        if is_sample() { self.sampled_lookup(key) } else { self.untimed_lookup(key) }
-    }
-
-    /// Two readings of the clock cost as much as the lookup between them.
-    #[cold]
-    fn sampled_lookup(&self, key: &Hashed) -> Option<Bytes> {
-        let started = Instant::now();
-        let value = self.untimed_lookup(key);
-        let cost = if value.is_some() { &self.hit_cost } else { &self.miss_cost };
-        cost.add(started.elapsed());
-        value
-    }
-
-    #[inline]
-    fn untimed_lookup(&self, key: &Hashed) -> Option<Bytes> {
         let mut shard = self.shard(key).lock();
         match shard.entries.get(key) {
             Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
@@ -186,20 +175,6 @@ impl LruTier {
     fn shard(&self, key: &Hashed) -> &Mutex<Shard> {
         &self.shards[key.shard(self.shards.len())].0
     }
-}
-
-/// One lookup in this many is timed, on each thread.
-const SAMPLE: u32 = 1024;
-
-fn is_sample() -> bool {
-    thread_local! {
-        static LOOKUPS: Cell<u32> = const { Cell::new(0) };
-    }
-    LOOKUPS.with(|lookups| {
-        let count = lookups.get().wrapping_add(1);
-        lookups.set(count);
-        count % SAMPLE == 1
-    })
 }
 
 impl Shard {

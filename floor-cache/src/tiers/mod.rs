@@ -2,6 +2,7 @@
 
 mod lmdb;
 mod lru;
+mod quarantine;
 mod redis;
 mod sled;
 

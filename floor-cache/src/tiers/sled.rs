@@ -9,6 +9,7 @@ use bytes::Bytes;
 use sled::{Batch, Db, IVec, Tree};
 use tracing::debug;
 
+use super::quarantine::open_or_put_aside;
 use crate::{
     config::SledConfig,
     envelope::Envelope,
@@ -41,11 +42,17 @@ const ENTRIES_KEY: &str = "entries";
 const PAGE_CACHE: u64 = 32 << 20;
 
 impl SledTier {
-    /// Opens the store in `config.path`, making directory and store if they are missing.
+    /// Opens the store in `config.path`, making directory and store if they are missing. A damaged store is put aside,
+    /// under a name with the date, and a fresh one begun.
     ///
     /// # Errors
-    /// When the directory cannot be written, is in use, or what lies there is not a store of this version.
+    /// When the directory cannot be written, is in use, or what lies there is a store of another version.
+    #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &SledConfig, envelope: Envelope) -> Result<Self, OpenError> {
+        open_or_put_aside(&config.path, || Self::open_as_it_is(config, &envelope))
+    }
+
+    fn open_as_it_is(config: &SledConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         fs::create_dir_all(path).map_err(|error| OpenError::directory("sled", path, &error))?;
         let broken = |error: sled::Error| match &error {
@@ -69,14 +76,20 @@ impl SledTier {
         }
         let entries = db.get(ENTRIES_KEY).map_err(broken)?;
         let entries = entries.and_then(|count| Some(u64::from_le_bytes(count.as_ref().try_into().ok()?)));
-        Ok(Self { db, values, envelope, entries: AtomicU64::new(entries.unwrap_or(0)), corrupt: AtomicU64::new(0) })
+        Ok(Self {
+            db,
+            values,
+            envelope: envelope.clone(),
+            entries: AtomicU64::new(entries.unwrap_or(0)),
+            corrupt: AtomicU64::new(0),
+        })
     }
 
     fn read(&self, key: &Key) -> Result<Option<Bytes>, sled::Error> {
         let stored = self.envelope.stored(key);
         let Some(record) = self.values.get(stored.as_bytes())? else { return Ok(None) };
         match self.envelope.open(&stored, &record) {
-            Ok(value) => Ok(Some(Bytes::copy_from_slice(value))),
+            Ok(value) => Ok(Some(value)),
             Err(defect) => {
                 debug!(tier = "sled", %key, %defect, "a stored value is wrong; removed");
                 self.corrupt.fetch_add(1, Relaxed);

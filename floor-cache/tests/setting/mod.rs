@@ -11,13 +11,16 @@ use std::{
 };
 
 use floor_cache::{
-    Chain, ChainConfig, Class, Key, LmdbConfig, SledConfig, TierKind, TierReport, assemble,
+    Chain, ChainConfig, Class, Key, LmdbConfig, SledConfig, TierKind, TierReport, Tuning, assemble, assemble_tuned,
     envelope::{Envelope, Namespace},
 };
 use mill::Mill;
 use prometheus::Registry;
 use tempfile::TempDir;
 use tokio::runtime::Handle;
+
+/// How long anything may take that is not what a test is about.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A chain in front of a [`Mill`], in a directory of its own.
 pub(crate) struct Setting {
@@ -29,8 +32,14 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// The chain of `tiers`, to which `adjust` may give other settings.
+    /// The chain of `tiers`, to which `adjust` may give other settings. Nothing is audited, so that what is made can be
+    /// counted.
     pub(crate) fn new(tiers: &[TierKind], adjust: impl FnOnce(&mut ChainConfig)) -> Self {
+        Self::tuned(tiers, &Tuning { audit: 0, ..Tuning::default() }, adjust)
+    }
+
+    /// The same with `tuning`.
+    pub(crate) fn tuned(tiers: &[TierKind], tuning: &Tuning, adjust: impl FnOnce(&mut ChainConfig)) -> Self {
         let directory = Arc::new(tempfile::tempdir().expect("a directory for the stores"));
         let mut config = ChainConfig {
             chain: tiers.to_vec(),
@@ -39,13 +48,10 @@ impl Setting {
             ..ChainConfig::default()
         };
         adjust(&mut config);
-        Self::open(config, directory)
-    }
-
-    fn open(config: ChainConfig, directory: Arc<TempDir>) -> Self {
         let mill = Arc::new(Mill::default());
         let registry = Registry::new();
-        let chain = assemble(&config, mill.clone(), &registry, &Handle::current()).expect("the chain opens");
+        let chain = assemble_tuned(&config, tuning, mill.clone(), &registry, &Handle::current());
+        let chain = chain.expect("the chain opens");
         Self { chain, mill, registry, config, directory }
     }
 

@@ -110,7 +110,7 @@ impl RedisTier {
         let stored = self.envelope.stored(key);
         let defect = match reply {
             Value::Nil => return None,
-            Value::BulkString(envelope) => match self.envelope.open_owned(&stored, &Bytes::from(envelope)) {
+            Value::BulkString(envelope) => match self.envelope.open_owned(&stored, envelope) {
                 Ok(value) => return Some(value),
                 Err(defect) => defect.to_string(),
             },

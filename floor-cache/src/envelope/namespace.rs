@@ -1,0 +1,76 @@
+//! What values are stored under, in every store alike.
+
+use crate::key::Key;
+
+/// The name that a value is stored under: the namespace, a colon, the key. Lives on the stack.
+#[derive(Clone, Copy)]
+pub struct StoredKey {
+    bytes: [u8; Self::MAX],
+    len: u8,
+}
+
+impl StoredKey {
+    /// The most bytes it can have.
+    pub const MAX: usize = Namespace::MAX + 1 + Key::LEN;
+
+    /// Its bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+impl AsRef<[u8]> for StoredKey {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+/// What every stored key of a chain begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Namespace(Box<str>);
+
+impl Namespace {
+    /// The most bytes it can have.
+    pub const MAX: usize = 64;
+
+    /// `name`, if it is 1 ..= [`Namespace::MAX`] bytes of printable ASCII without a colon.
+    #[must_use]
+    pub fn new(name: &str) -> Option<Self> {
+        let fits = (1..=Self::MAX).contains(&name.len());
+        (fits && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':')).then(|| Self(name.into()))
+    }
+
+    /// As given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What `key` is stored under.
+    #[must_use]
+    pub fn stored(&self, key: &Key) -> StoredKey {
+        let mut bytes = [0; StoredKey::MAX];
+        let name = self.0.as_bytes();
+        bytes[..name.len()].copy_from_slice(name);
+        bytes[name.len()] = b':';
+        bytes[name.len() + 1..][..Key::LEN].copy_from_slice(key.as_bytes());
+        // At most `StoredKey::MAX` (89), which a byte holds.
+        StoredKey { bytes, len: (name.len() + 1 + Key::LEN) as u8 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Class;
+
+    #[test]
+    fn a_namespace_cannot_run_into_the_key() {
+        for bad in ["", "a:b", "a b", "t\u{fc}rme", &"n".repeat(65)] {
+            assert_eq!(Namespace::new(bad), None, "{bad:?}");
+        }
+        let stored = Namespace::new(&"n".repeat(64)).unwrap().stored(&Key::new([0xFF; Key::LEN - 1], Class::new(9)));
+        assert_eq!(stored.as_bytes().len(), StoredKey::MAX);
+    }
+}

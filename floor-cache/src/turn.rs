@@ -1,0 +1,68 @@
+//! Whose turn it is: picks one call in so many, for a nanosecond each.
+
+use std::cell::Cell;
+
+/// One call in `every` is picked; none for 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Share(u32);
+
+impl Share {
+    pub(crate) const fn one_in(every: u32) -> Self {
+        match u32::MAX.checked_div(every) {
+            Some(share) => Self(share),
+            None => Self(0),
+        }
+    }
+
+    /// The larger of both.
+    pub(crate) const fn or(self, other: Self) -> Self {
+        if self.0 > other.0 { self } else { other }
+    }
+
+    /// Whether `turn` falls into it. Of two shares, the larger has every turn of the smaller.
+    #[inline]
+    pub(crate) const fn has(self, turn: Turn) -> bool {
+        turn.0 < self.0
+    }
+}
+
+/// A place between 0 and `u32::MAX`, evenly spread over the calls of a thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn(u32);
+
+impl Turn {
+    /// The next on this thread.
+    ///
+    /// Steps of the golden ratio (Weyl, 1916; Knuth, TAOCP 6.4) are spread evenly over any stretch, and fall into step
+    /// with no loop or batch size as a plain count would.
+    #[inline]
+    pub(crate) fn next() -> Self {
+        const STEP: u32 = 0x9E37_79B9;
+        thread_local! {
+            static PLACE: Cell<u32> = const { Cell::new(0) };
+        }
+        PLACE.with(|place| {
+            let next = place.get().wrapping_add(STEP);
+            place.set(next);
+            Self(next)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_has_its_part_of_the_turns_of_every_period() {
+        for (every, expected) in [(1, 100_000), (3, 33_333), (1000, 100), (0, 0)] {
+            let share = Share::one_in(every);
+            let picked = (0..100_000).filter(|_| share.has(Turn::next())).count() as i64;
+            assert!((picked - expected).abs() <= 2, "one in {every}: {picked}");
+        }
+        // Every 256th call, as the first of a batch would be.
+        let share = Share::one_in(100);
+        let picked = (0..100_000).filter(|_| (0..256).map(|_| share.has(Turn::next())).next() == Some(true)).count();
+        assert!((900..1100).contains(&picked), "{picked}");
+    }
+}

@@ -1,0 +1,116 @@
+//! What the hot path allocates: nothing. Counted, on this thread, by an allocator that counts.
+#![allow(unsafe_code)]
+
+mod setting;
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    hint::black_box,
+    slice,
+};
+
+use floor_cache::{Chain, ChainBuilder, ChainConfig, LruConfig, Options, Tuning};
+use futures_util::FutureExt;
+use setting::{
+    keys,
+    mill::{Mill, value_of},
+};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: hands every call on to the system's allocator, unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Allocations that `work` makes on this thread.
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+/// A chain of two tiers in memory that hold the keys 0 to 99.
+fn chain(runtime: &tokio::runtime::Runtime) -> Chain {
+    let (config, registry) = (ChainConfig::default(), prometheus::Registry::new());
+    let tuning = Tuning { audit: 0, ..Tuning::default() };
+    let chain = ChainBuilder::new(&config, &tuning, &registry, runtime.handle())
+        .and_then(|chain| chain.memory("lru", &LruConfig::default()))
+        .and_then(|chain| chain.memory("second", &LruConfig::default()))
+        .and_then(|chain| chain.build(std::sync::Arc::new(Mill::default())))
+        .expect("it opens");
+    keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
+    chain
+}
+
+#[test]
+fn a_hit_in_memory_allocates_nothing() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let chain = chain(&runtime);
+    let held = keys(0..100);
+    // One lookup in 1,024 is timed and may allocate for it; the rest may not.
+    let timed = 5;
+    let count = allocations(|| {
+        for _ in 0..10 {
+            for key in &held {
+                assert!(black_box(chain.get_now(key)).is_some());
+            }
+        }
+    });
+    assert!(count <= timed, "{count} allocations in 1,000 hits");
+    let count = allocations(|| {
+        for _ in 0..10 {
+            for key in &held {
+                let served = chain.get(*key, Options::default()).now_or_never();
+                assert!(black_box(served).unwrap().is_ok());
+            }
+        }
+    });
+    assert!(count <= timed, "{count} allocations in 1,000 awaited hits");
+}
+
+#[test]
+fn a_batch_of_hits_allocates_its_answer_and_nothing_else() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let chain = chain(&runtime);
+    let ten = keys(0..10);
+    let count = allocations(|| {
+        for _ in 0..100 {
+            let served = chain.get_many(&ten, Options::default()).now_or_never();
+            assert_eq!(black_box(served).unwrap().unwrap().len(), 10);
+        }
+    });
+    assert!((100..=105).contains(&count), "{count} allocations in 100 batches");
+}
+
+#[test]
+fn removing_and_looking_whether_it_is_there_allocate_nothing() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let chain = chain(&runtime);
+    let held = keys(0..100);
+    let count = allocations(|| {
+        for key in &held {
+            assert!(black_box(chain.contains_now(key)));
+            chain.remove_many(slice::from_ref(key)).now_or_never().unwrap();
+            assert!(!black_box(chain.contains_now(key)));
+        }
+    });
+    assert_eq!(count, 0);
+}
