@@ -17,15 +17,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fs::read_dir("vaults")?.collect::<Result<Vec<_>, _>>()?.iter().map(fs::DirEntry::path).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
     files.sort();
-    let root = env::var("CARGO_MANIFEST_DIR")?;
-    let mut library = format!("pub(crate) const LIBRARY: [(&str, &str); {}] = [\n", files.len());
+    let mut library = String::from("/// Every vault of the library.\n");
+    writeln!(library, "pub static LIBRARY: [Vault<'static>; {}] = [", files.len())?;
     for file in &files {
         let text = fs::read_to_string(file)?;
-        if let Err(error) = format::Vault::parse(&text) {
-            println!("cargo::error={}:{error}", file.display());
+        match format::Vault::parse(&text) {
+            Ok(vault) => writeln!(library, "    {vault:?},")?,
+            Err(error) => println!("cargo::error={}:{error}", file.display()),
         }
-        let path = Path::new(&root).join(file);
-        writeln!(library, "    ({:?}, include_str!({:?})),", file.file_name().unwrap_or_default(), path)?;
     }
     library.push_str("];\n");
     fs::write(Path::new(&env::var("OUT_DIR")?).join("library.rs"), library)?;

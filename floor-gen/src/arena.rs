@@ -8,6 +8,7 @@ use crate::graph::Graph;
 use crate::kinds::Plot;
 use crate::mask::Mask;
 use crate::spec::FloorSpec;
+use crate::stages::cave::Run;
 use crate::walk::Walk;
 
 /// The most rooms that a layout may place: the wire's 255.
@@ -55,6 +56,8 @@ pub(crate) struct Arena {
     pub(crate) plots: Vec<Plot>,
     /// Open rock of a cave before it is carved, and its next generation.
     pub(crate) cave: (Mask, Mask),
+    /// Level stretches of the cave.
+    pub(crate) runs: Vec<Run>,
     /// A mark a cell, for a stage that spreads over the floor.
     pub(crate) marks: Vec<u8>,
 }

@@ -16,6 +16,7 @@ mod graph;
 mod kinds;
 mod mask;
 pub mod rng;
+mod schedule;
 mod shape;
 pub mod spec;
 mod stages;

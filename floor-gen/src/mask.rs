@@ -29,6 +29,40 @@ impl Mask {
         &mut self.words[y * self.stride..(y + 1) * self.stride]
     }
 
+    /// The first cell of the set in row `y` from column `x` on.
+    pub(crate) fn next_set(&self, y: usize, x: usize) -> Option<usize> {
+        next_one(self.row(y), x, 0)
+    }
+
+    /// The first cell in row `y` from column `x` on that is not of the set.
+    pub(crate) fn next_unset(&self, y: usize, x: usize) -> Option<usize> {
+        next_one(self.row(y), x, u64::MAX)
+    }
+
+    /// Adds the cells of columns `from .. to` in row `y`.
+    pub(crate) fn insert_run(&mut self, y: usize, from: usize, to: usize) {
+        let row = self.row_mut(y);
+        for (i, word) in row.iter_mut().enumerate().take(to.div_ceil(WORD)).skip(from / WORD) {
+            let (first, end) = (from.saturating_sub(i * WORD), (to - i * WORD).min(WORD));
+            *word |= (u64::MAX >> (WORD - (end - first))) << first;
+        }
+    }
+
+    /// Adds the cells of `other`, of the same size, and the eight around each. None of `other`'s lies on its border.
+    pub(crate) fn insert_around(&mut self, other: &Self, height: usize) {
+        for y in 1..height - 1 {
+            for i in 0..self.stride {
+                let row = other.row(y);
+                let west = row[i] >> 1 | row.get(i + 1).map_or(0, |next| next << (WORD - 1));
+                let east = row[i] << 1 | if i > 0 { row[i - 1] >> (WORD - 1) } else { 0 };
+                let wide = row[i] | west | east;
+                for around in y - 1..=y + 1 {
+                    self.words[around * self.stride + i] |= wide;
+                }
+            }
+        }
+    }
+
     pub(crate) fn contains(&self, x: usize, y: usize) -> bool {
         self.words[y * self.stride + x / WORD] >> (x % WORD) & 1 == 1
     }
@@ -57,6 +91,18 @@ impl Mask {
     }
 }
 
+/// The first bit from `x` on that differs from `flip`'s.
+fn next_one(row: &[u64], x: usize, flip: u64) -> Option<usize> {
+    let first = x / WORD;
+    let here = (*row.get(first)? ^ flip) >> (x % WORD);
+    if here != 0 {
+        return Some(x + here.trailing_zeros() as usize);
+    }
+    let found = row[first + 1..].iter().position(|&word| word ^ flip != 0)?;
+    let at = first + 1 + found;
+    Some(at * WORD + (row[at] ^ flip).trailing_zeros() as usize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +116,31 @@ mod tests {
             assert_eq!(mask.window(x, 1), 0b1011, "at {x}");
             assert!(mask.contains(x, 1) && mask.contains(x + 3, 1) && !mask.contains(x + 2, 1));
             assert_eq!(mask.window(x, 0) | mask.window(x, 2), 0);
+        }
+    }
+
+    #[test]
+    fn runs_are_found_where_they_were_put() {
+        for (from, to) in [(1, 2), (0, 64), (63, 65), (5, 190), (64, 128), (100, 101)] {
+            let mut mask = Mask::default();
+            mask.reset(200, 3);
+            mask.insert_run(1, from, to);
+            assert_eq!((0..200).filter(|&x| mask.contains(x, 1)).count(), to - from);
+            assert_eq!((mask.next_set(1, 0), mask.next_unset(1, from)), (Some(from), Some(to)));
+            assert_eq!((mask.next_set(1, to), mask.next_set(0, 0)), (None, None));
+        }
+    }
+
+    #[test]
+    fn around_a_cell_lie_eight() {
+        for x in [1, 62, 63, 64, 65, 127, 128] {
+            let (mut one, mut around) = (Mask::default(), Mask::default());
+            one.reset(140, 5);
+            around.reset(140, 5);
+            one.insert(x, 2);
+            around.insert_around(&one, 5);
+            let near = |at: usize, y: usize| at.abs_diff(x) <= 1 && y.abs_diff(2) <= 1;
+            assert!((0..5).all(|y| (0..140).all(|at| around.contains(at, y) == near(at, y))), "at {x}");
         }
     }
 }

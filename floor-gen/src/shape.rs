@@ -4,7 +4,7 @@ use crate::arena::Side;
 use crate::rng::Rng;
 
 /// The greatest width and height of a room, in cells: a row and its two neighbours fit a word.
-pub(crate) const MAX_SIDE: i32 = 48;
+pub(crate) const MAX_SIDE: i32 = 60;
 
 /// A room's plan. Its first and last rows and columns each hold at least one cell, and its cells hang together.
 #[derive(Debug, Clone)]

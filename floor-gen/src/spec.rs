@@ -132,8 +132,8 @@ impl Kind {
 
     /// The kind that the schedule of tower `seed` gives floor `number`.
     #[must_use]
-    pub const fn scheduled(_seed: u64, number: u32) -> Self {
-        if number.is_multiple_of(10) { Self::Boss } else { Self::Standard }
+    pub fn scheduled(seed: u64, number: u32) -> Self {
+        crate::schedule::kind_of(seed, number)
     }
 
     /// The kind of that number, if there is one.

@@ -20,7 +20,7 @@ const LEAST_CAVE: usize = 180;
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
     cave::hollow(arena, OPEN, &mut streams.open("cave"));
     let rng = &mut streams.open("chambers");
-    let cells = keep_largest(arena);
+    let cells = cave::carve_largest(arena);
     if cells * 1_000 < arena.width * arena.height * LEAST_CAVE {
         return Err(Unfit("too small a cave"));
     }
@@ -31,69 +31,6 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     niches::dig(arena, chambers, niches::Wanted::for_floor(arena, spec), &mut streams.open("niches"))?;
     streams.note("ways", arena.ways.len());
     Ok(())
-}
-
-/// Carves the largest of the caves and forgets the rest. Returns its cells.
-fn keep_largest(arena: &mut Arena) -> usize {
-    let (width, height) = (arena.width, arena.height);
-    let mut best = (0, 0);
-    // Spread over what is left, again and again; the rest of the cave mask shrinks to nothing.
-    let Arena { cave: (open, left), trail, .. } = arena;
-    left.reset(width, height);
-    for y in 1..height - 1 {
-        left.row_mut(y).copy_from_slice(open.row(y));
-    }
-    for y in 1..height - 1 {
-        while let Some(x) = first_in_row(left, y) {
-            let size = drain(left, trail, width, y * width + x);
-            if size > best.0 {
-                best = (size, y * width + x);
-            }
-        }
-    }
-    if best.0 == 0 {
-        return 0;
-    }
-    drain(open, trail, width, best.1);
-    for i in 0..best.0 {
-        let at = arena.trail[i] as usize;
-        arena.terrain[at] = Terrain::Floor;
-    }
-    for i in 0..best.0 {
-        let at = arena.trail[i] as usize;
-        let (x, y) = (at % width, at / width);
-        for row in y - 1..=y + 1 {
-            arena.claim.insert_row(x - 1, row, 0b111);
-        }
-    }
-    best.0
-}
-
-fn first_in_row(mask: &crate::mask::Mask, y: usize) -> Option<usize> {
-    mask.row(y)
-        .iter()
-        .enumerate()
-        .find(|(_, word)| **word != 0)
-        .map(|(i, word)| i * 64 + word.trailing_zeros() as usize)
-}
-
-/// Takes the cells that hang together with `start` out of the mask, into `trail`. Returns how many.
-fn drain(mask: &mut crate::mask::Mask, trail: &mut alloc::vec::Vec<u32>, width: usize, start: usize) -> usize {
-    trail.clear();
-    trail.push(start as u32);
-    mask.remove(start % width, start / width);
-    let mut next = 0;
-    while let Some(&at) = trail.get(next) {
-        next += 1;
-        let (x, y) = (at as usize % width, at as usize / width);
-        for (x, y) in [(x, y - 1), (x + 1, y), (x, y + 1), (x - 1, y)] {
-            if mask.contains(x, y) {
-                mask.remove(x, y);
-                trail.push((y * width + x) as u32);
-            }
-        }
-    }
-    trail.len()
 }
 
 /// Chooses the middle of each chamber: an open cell of each tile.

@@ -22,14 +22,14 @@ const GLANCES: usize = 2;
 /// Tries to set a room before each of the vault's doorways.
 const TRIES: usize = 30;
 /// Share of the rooms of a floor without a vault that are grown around it, in hundredths.
-const ROOMS_AROUND: usize = 65;
+const ROOMS_AROUND: usize = 85;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
     let rng = &mut streams.open("vault");
     let (index, turn) = choose(arena, spec, rng).ok_or(Unfit("no vault is small enough"))?;
-    let vault = vaults::all().nth(index).ok_or(Unfit("no such vault"))?;
+    let vault = &vaults::LIBRARY[index];
     streams.note("vault", index);
-    stamp(arena, &vault, turn, spec, rng);
+    stamp(arena, vault, turn, spec, rng);
     let areas = arena.rooms.len();
 
     let mut grain = Grain::of(arena);
@@ -46,7 +46,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     let ends = gates::choose_ends_where(arena, rng, |room| !room.set_piece).ok_or(Unfit("no way on from the vault"))?;
     gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
     shut_vault(arena);
-    let wanted = Wanted { loops: arena.rooms.len() / 4, detour: 4, tries: 4 * arena.rooms.len() };
+    let wanted = Wanted { loops: arena.rooms.len() / 10, detour: 6, tries: 4 * arena.rooms.len() };
     loops::close(arena, &grain, wanted, &mut streams.open("loops"));
     Ok(())
 }
@@ -84,7 +84,10 @@ fn choose(arena: &Arena, spec: &FloorSpec, rng: &mut Rng) -> Option<(usize, Turn
     let other = Turn { quarter: !turn.quarter, ..turn };
     let fitting = || {
         let turned = |vault: &Vault<'_>| [turn, other].into_iter().find(|&turn| fits(vault, turn));
-        vaults::all().enumerate().filter_map(move |(i, vault)| Some((i, turned(&vault)?, vault.width * vault.height)))
+        vaults::LIBRARY
+            .iter()
+            .enumerate()
+            .filter_map(move |(i, vault)| Some((i, turned(vault)?, vault.width * vault.height)))
     };
     let count = fitting().count();
     let glances = (0..GLANCES).filter_map(|_| fitting().nth(rng.index(count)));

@@ -1,6 +1,6 @@
 //! KEEP: a fortress. Halls side by side behind thick walls, from splitting the ground in two again and again.
 
-use crate::arena::{Arena, Side};
+use crate::arena::{Arena, MAX_ROOMS, SEALED, Side};
 use crate::floor::Terrain;
 use crate::graph::Pieces;
 use crate::rng::{Rng, Streams};
@@ -32,10 +32,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     offer_doors(arena, wall, &mut streams.open("doors"));
     let rng = &mut streams.open("ways");
     let mut pieces = Pieces::apart(arena.rooms.len());
-    break_through(arena, wall, rng, |arena, a, b| {
-        let _ = arena;
-        !pieces.same(a, b) && pieces.join(a, b)
-    });
+    break_through(arena, wall, rng, |_, a, b| pieces.join(a, b));
     if arena.rooms.len() < 2 || Pieces::joined_by(arena.rooms.len(), &arena.ways).count > 1 {
         return Err(Unfit("halls that do not meet"));
     }
@@ -44,8 +41,8 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     // A keep is easy to run through: every third wall between halls of one zone has a door.
     let mut left = arena.rooms.len() / 3;
     break_through(arena, wall, rng, |arena, a, b| {
-        let wanted =
-            left > 0 && arena.rooms[a].zone == arena.rooms[b].zone && arena.rooms[a].zone != crate::arena::SEALED;
+        let (here, there) = (arena.rooms[a].zone, arena.rooms[b].zone);
+        let wanted = left > 0 && here == there && here != SEALED;
         left -= usize::from(wanted);
         wanted
     });
@@ -75,7 +72,7 @@ fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
     }
     // Plots that are still too large for a hall's plan.
     let mut i = 0;
-    while i < arena.plots.len() {
+    while i < arena.plots.len() && arena.plots.len() < MAX_ROOMS {
         let plot = arena.plots[i];
         if plot.width <= MAX_SIDE && plot.height <= MAX_SIDE {
             i += 1;

@@ -110,7 +110,7 @@ fn set_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     marks.resize(*width * *height, 0);
     let wanted = (*width * *height / CELLS_PER_ROOM).clamp(2, MOST_ROOMS);
     // Blocks as many crossings broad and high; larger on great floors.
-    let (broadest, highest) = ((3 + *width / 200).min(lattice.columns - 1), (4 + *height / 200).min(lattice.rows - 1));
+    let (broadest, highest) = ((3 + *width / 200).min(lattice.columns / 2), (4 + *height / 200).min(lattice.rows / 2));
     for _ in 0..wanted * SPOTS_PER_ROOM + LEAST_SPOTS {
         if arena.rooms.len() >= wanted {
             return;

@@ -1,4 +1,5 @@
-// The text format of hand-made vaults. Compiled into the build script too, which refuses a broken file.
+// The text format of hand-made vaults. Compiled into the build script too, which reads the library and refuses a
+// broken file.
 
 use alloc::vec;
 use alloc::vec::Vec;
