@@ -8,6 +8,7 @@ use std::{
 };
 
 use bevy::{
+    ecs::schedule::SingleThreadedExecutor,
     log::{BoxedFmtLayer, Level, LogPlugin},
     prelude::*,
     state::app::StatesPlugin,
@@ -78,6 +79,10 @@ pub fn app(config: &Config) -> Result<App, StartError> {
             runtime: handle,
             registry,
         });
+    }
+    // Every system here is a few microseconds of bookkeeping: handing it to another thread costs more than it takes.
+    for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
+        schedule.set_executor(SingleThreadedExecutor::new());
     }
     app.insert_resource(gate)
         .insert_resource(Tokio(runtime))

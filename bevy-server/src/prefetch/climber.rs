@@ -15,14 +15,11 @@ use floor_gen::FloorSpec;
 use prometheus::{IntCounterVec, Opts, Registry};
 use tokio::runtime::Handle;
 
-use super::{PrefetchPlugin, Trail, trail::LAPSE};
+use super::{PrefetchPlugin, Tower, Trail, trail::LAPSE};
 use crate::{generation::Generation, key};
 
 /// Climbers followed at once, at the most.
 const MAX_CLIMBERS: usize = 4096;
-/// Places for the last floor asked for of a tower that nobody is known to climb. A direct-mapped table: two towers that
-/// fall on one place forget each other, which costs a climber one floor of warning.
-const SIGHTINGS: usize = 1024;
 
 /// A tower that is being climbed: the scheduled floors of one seed in one size.
 #[derive(Component, Debug)]
@@ -36,49 +33,9 @@ pub(super) struct Climber {
     ahead: VecDeque<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Tower {
-    seed: u64,
-    width: u16,
-    height: u16,
-}
-
-impl Tower {
-    const fn of(spec: &FloorSpec) -> Self {
-        Self { seed: spec.seed(), width: spec.width(), height: spec.height() }
-    }
-
-    fn floor(&self, number: u32) -> Option<FloorSpec> {
-        FloorSpec::resolve(self.seed, number, self.width.into(), self.height.into(), None).ok()
-    }
-
-    /// Fibonacci hashing of the seed: the high bits of a product by the golden ratio.
-    const fn place(&self) -> usize {
-        let mixed = (self.seed ^ (self.width as u64) << 32 ^ self.height as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 54) as usize % SIGHTINGS
-    }
-}
-
-/// Which entity climbs which tower, and what was seen of the others.
-#[derive(Resource, Debug)]
-pub(super) struct Towers {
-    climbers: HashMap<Tower, Entity>,
-    sightings: Vec<Option<(Tower, u32)>>,
-}
-
-impl Default for Towers {
-    fn default() -> Self {
-        Self { climbers: HashMap::new(), sightings: vec![None; SIGHTINGS] }
-    }
-}
-
-impl Towers {
-    /// Whether this is the floor above the one last seen of its tower.
-    fn goes_up(&mut self, tower: Tower, number: u32) -> bool {
-        let seen = self.sightings[tower.place()].replace((tower, number));
-        seen == Some((tower, number.wrapping_sub(1)))
-    }
-}
+/// Which entity climbs which tower.
+#[derive(Resource, Debug, Default, Deref, DerefMut)]
+pub(super) struct Climbers(HashMap<Tower, Entity>);
 
 /// How far and with what the server looks ahead.
 #[derive(Resource, Debug)]
@@ -142,15 +99,15 @@ fn outcomes(registry: &Registry) -> prometheus::Result<IntCounterVec> {
 /// Moves climbers along their footsteps, and meets new ones.
 pub(super) fn follow(
     mut trails: MessageReader<'_, '_, Trail>,
-    mut towers: ResMut<'_, Towers>,
+    mut known: ResMut<'_, Climbers>,
     mut climbers: Query<'_, '_, &mut Climber>,
     mut commands: Commands<'_, '_>,
     lookahead: Res<'_, Lookahead>,
 ) {
     let now = Instant::now();
-    for spec in trails.read().flat_map(|trail| &trail.0) {
-        let (tower, number) = (Tower::of(spec), spec.number());
-        if let Some(mut climber) = towers.climbers.get(&tower).and_then(|entity| climbers.get_mut(*entity).ok()) {
+    for step in trails.read().flat_map(|trail| &trail.0) {
+        let (tower, number) = (step.tower, step.number);
+        if let Some(mut climber) = known.get(&tower).and_then(|entity| climbers.get_mut(*entity).ok()) {
             climber.seen = now;
             climber.last = number;
             let passed = climber.ahead.iter().take_while(|ahead| **ahead < number).count();
@@ -159,12 +116,9 @@ pub(super) fn follow(
                 climber.ahead.pop_front();
                 lookahead.count("used", 1);
             }
-        } else if !towers.climbers.contains_key(&tower)
-            && towers.goes_up(tower, number)
-            && towers.climbers.len() < MAX_CLIMBERS
-        {
+        } else if step.up && !known.contains_key(&tower) && known.len() < MAX_CLIMBERS {
             let climber = Climber { tower, last: number, seen: now, ahead: VecDeque::new() };
-            towers.climbers.insert(tower, commands.spawn(climber).id());
+            known.insert(tower, commands.spawn(climber).id());
         }
     }
 }
@@ -196,7 +150,7 @@ pub(super) fn warm(mut climbers: Query<'_, '_, &mut Climber, Changed<Climber>>, 
 /// Forgets climbers who have stopped.
 pub(super) fn lapse(
     climbers: Query<'_, '_, (Entity, &Climber)>,
-    mut towers: ResMut<'_, Towers>,
+    mut known: ResMut<'_, Climbers>,
     mut commands: Commands<'_, '_>,
     lookahead: Res<'_, Lookahead>,
 ) {
@@ -204,7 +158,7 @@ pub(super) fn lapse(
     for (entity, climber) in &climbers {
         if now.duration_since(climber.seen) >= LAPSE {
             lookahead.count("wasted", climber.ahead.len());
-            towers.climbers.remove(&climber.tower);
+            known.remove(&climber.tower);
             commands.entity(entity).despawn();
         }
     }

@@ -5,6 +5,7 @@
 //! background work, while nobody waits for generation. Climbers who have stopped lapse.
 
 mod climber;
+mod tower;
 mod trail;
 
 use bevy::prelude::*;
@@ -15,6 +16,7 @@ use tokio::runtime::Handle;
 use crate::{generation::Generation, lifecycle::Events};
 
 pub use climber::Lookahead;
+pub use tower::{Step, Tower};
 pub use trail::{Footsteps, Trail};
 
 /// Warms the floors above every climber.
@@ -45,7 +47,7 @@ impl Plugin for PrefetchPlugin {
         let events = app.world().resource::<Events>().clone();
         self.runtime.spawn(trail::gather(self.footsteps.clone(), events));
         app.insert_resource(lookahead)
-            .init_resource::<climber::Towers>()
+            .init_resource::<climber::Climbers>()
             .add_message::<Trail>()
             .add_systems(Update, (climber::follow, climber::warm, climber::lapse).chain());
     }

@@ -6,6 +6,7 @@ use async_channel::{Receiver, Sender};
 use bevy::prelude::*;
 use floor_gen::{FloorSpec, Kind};
 
+use super::tower::{Sightings, Step};
 use crate::lifecycle::{Events, ServerEvent};
 
 /// Footsteps kept until the app looks; more are forgotten. A server so busy has no time for prefetching anyway.
@@ -20,7 +21,7 @@ const LAPSED: Duration = Duration::from_secs(61);
 
 /// The footsteps of a moment, oldest first; empty when only time has passed.
 #[derive(Message, Debug, Clone, Default)]
-pub struct Trail(pub Vec<FloorSpec>);
+pub struct Trail(pub Vec<Step>);
 
 /// Where calls leave their footsteps. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -44,8 +45,10 @@ impl Footsteps {
     }
 }
 
-/// Wakes the app with each moment's footsteps, and once more when climbers have had time to lapse.
+/// Wakes the app with each moment's steps of climbers, and once more when they have had time to lapse. Calls that tell
+/// of no climb never reach it.
 pub(super) async fn gather(footsteps: Footsteps, events: Events) {
+    let mut sightings = Sightings::default();
     let mut climbers = false;
     loop {
         let first = if climbers {
@@ -53,19 +56,18 @@ pub(super) async fn gather(footsteps: Footsteps, events: Events) {
         } else {
             Ok(footsteps.1.recv().await)
         };
-        let mut steps = Vec::new();
-        match first {
-            Ok(Ok(first)) => steps.push(first),
-            Ok(Err(_)) => return,
-            Err(_) => {}
+        let Ok(first) = first else {
+            climbers = false;
+            events.send(ServerEvent::Footsteps(Trail::default()));
+            continue;
+        };
+        let Ok(first) = first else { return };
+        tokio::time::sleep(GATHER).await;
+        let rest = std::iter::from_fn(|| footsteps.1.try_recv().ok());
+        let steps: Vec<_> = std::iter::once(first).chain(rest).filter_map(|spec| sightings.note(&spec)).collect();
+        if !steps.is_empty() {
+            climbers = true;
+            events.send(ServerEvent::Footsteps(Trail(steps)));
         }
-        climbers = !steps.is_empty();
-        if climbers {
-            tokio::time::sleep(GATHER).await;
-            while let Ok(step) = footsteps.1.try_recv() {
-                steps.push(step);
-            }
-        }
-        events.send(ServerEvent::Footsteps(Trail(steps)));
     }
 }
