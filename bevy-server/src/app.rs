@@ -44,7 +44,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let registry = Registry::new();
     let metrics = RequestMetrics::register(&registry)?;
     let generation = Generation::new(config.generation_queue, config.generation_threads, &registry)?;
-    let chain = floor_cache::assemble(&config.cache, Arc::new(generation.clone()), &registry, runtime.handle())?;
+    let source = Arc::new(generation.clone());
+    let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime.handle())?;
     let gate = Gate::default();
     let footsteps = (config.prefetch_ahead > 0).then(Footsteps::default);
     let service =

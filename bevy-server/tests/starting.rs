@@ -80,6 +80,30 @@ fn every_error_of_a_configuration_is_told_at_once() {
     assert!(errors.contains("is not TOML") && errors.contains("line 1"), "{errors}");
 }
 
+#[tokio::test]
+async fn what_is_sealed_on_disk_opens_with_an_older_key_and_not_without() {
+    let data = TempDir::new().unwrap();
+    let old = format!("1:{}", "ab".repeat(32));
+    let rotated = format!("2:{},{old}", "cd".repeat(32));
+    let get = |server: Server| async move {
+        let wanted = GetFloorRequest { spec: Some(spec(1, 1)) };
+        let answer = server.client().await.get_floor(wanted).await.unwrap();
+        let by = answer.metadata().get("floor-served-by").unwrap().to_str().unwrap().to_owned();
+        server.stop();
+        by
+    };
+    assert_eq!(get(Setup::new(&data).with("CACHE__KEYS", &old).start()).await, "generated");
+    assert_eq!(get(Setup::new(&data).with("CACHE__KEYS", &rotated).start()).await, "lmdb");
+    let file = data.path().join("keys");
+    fs::write(&file, rotated.replace(',', "\n")).unwrap();
+    assert_eq!(get(Setup::new(&data).with("CACHE__KEYS_FILE", &file.display().to_string()).start()).await, "lmdb");
+    assert_eq!(get(Setup::new(&data).start()).await, "generated", "a sealed floor is no floor without its key");
+    let errors = failure(Setup::new(&data).with("CACHE__KEYS", "1:hush"));
+    assert!(errors.contains("cache.keys is wrong") && !errors.contains("hush"), "{errors}");
+    let (_, shown, _) = Setup::new(&data).with("CACHE__KEYS", &old).arg("--check-config").run();
+    assert!(shown.contains("keys = \"***\"") && !shown.contains("abab"), "{shown}");
+}
+
 #[test]
 fn a_taken_port_is_named_with_the_key_to_change() {
     let data = TempDir::new().unwrap();

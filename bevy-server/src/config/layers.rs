@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         self.known.push(key);
         let found = self.layers.0.find_value(key).map_err(|_| "is missing".to_owned());
         let from = self.origin(key);
-        match found.and_then(|value| T::parse(&value).ok_or_else(|| format!("is {}", shown(&value)))) {
+        match found.and_then(|value| T::parse(&value).ok_or_else(|| wrong::<T>(&value))) {
             Ok(value) => {
                 self.show(key, &value.show(), &from);
                 Ok(value)
@@ -144,6 +144,10 @@ fn origin(metadata: &Metadata, key: &str) -> String {
 fn likeness(key: &str, known: &str) -> f64 {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     strsim::jaro_winkler(key, known) + 2.0 * strsim::normalized_damerau_levenshtein(&last(key), &last(known))
+}
+
+fn wrong<T: Setting>(value: &Value) -> String {
+    if T::SECRET { "is wrong (and not shown, being secret)".to_owned() } else { format!("is {}", shown(value)) }
 }
 
 /// A value as its writer would know it again.

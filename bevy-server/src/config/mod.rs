@@ -8,7 +8,7 @@ mod values;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use floor_cache::{Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig};
+use floor_cache::{Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning};
 
 pub use layers::{ConfigError, Problem};
 use layers::{Layers, Reader};
@@ -28,6 +28,8 @@ pub struct Config {
     pub ops_listen: SocketAddr,
     /// The tiers.
     pub cache: ChainConfig,
+    /// What applies to all of them.
+    pub tuning: Tuning,
     /// Floors that may wait for the task pool.
     pub generation_queue: usize,
     /// Threads that generate; never 0.
@@ -63,6 +65,11 @@ impl Config {
         let chain = read.key::<Tiers>("cache.chain");
         let namespace = read.key::<values::Namespace>("cache.namespace");
         let bypass = read.key::<BypassMode>("cache.bypass");
+        let hedge = read.key("cache.hedge");
+        let audit = read.key::<values::OneIn>("cache.audit");
+        let compress = read.key("cache.compress");
+        let keys = read.key::<values::Keys>("cache.keys");
+        let keys_file = read.key::<values::KeysFile>("cache.keys_file");
         let capacity = read.key::<ByteCount>("cache.lru.capacity");
         let ttl = read.key::<Span>("cache.lru.ttl");
         let lmdb_path = read.key::<PathBuf>("cache.lmdb.path");
@@ -99,6 +106,7 @@ impl Config {
                     timeout: timeout?.0,
                 },
             },
+            tuning: Tuning { keys: keys?.0.or(keys_file?.0), compress: compress?, audit: audit?.0, hedge: hedge? },
             generation_queue: queue?.0,
             generation_threads: match threads? {
                 0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),

@@ -5,12 +5,15 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use bytesize::ByteSize;
 use figment::value::Value;
-use floor_cache::{RedisConfig, TierKind};
+use floor_cache::{RedisConfig, TierKind, envelope::MasterKeys};
 
 /// A value that a key can have.
 pub(super) trait Setting: Sized {
     /// The end of an error message: what would be right.
     const EXPECTED: &'static str;
+
+    /// Whether a wrong value is kept out of the error that tells of it.
+    const SECRET: bool = false;
 
     fn parse(value: &Value) -> Option<Self>;
 
@@ -61,6 +64,77 @@ impl Setting for usize {
 
     fn show(&self) -> String {
         self.to_string()
+    }
+}
+
+impl Setting for bool {
+    const EXPECTED: &'static str = "write true or false";
+
+    fn parse(value: &Value) -> Option<Self> {
+        match value {
+            Value::Bool(_, bool) => Some(*bool),
+            _ => text(value)?.parse().ok(),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// One in how many; 0 for none.
+pub(super) struct OneIn(pub(super) u32);
+
+impl Setting for OneIn {
+    const EXPECTED: &'static str = "write a whole number, 0 ..= 4294967295";
+
+    fn parse(value: &Value) -> Option<Self> {
+        text(value)?.parse().ok().map(Self)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// Master keys, if any.
+pub(super) struct Keys(pub(super) Option<MasterKeys>);
+
+impl Setting for Keys {
+    const EXPECTED: &'static str = "write keys as ID:KEY, the id 1 ..= 255, the key 64 hexadecimal digits, several \
+         separated by commas, no id twice";
+    const SECRET: bool = true;
+
+    fn parse(value: &Value) -> Option<Self> {
+        match text(value)?.trim() {
+            "" => Some(Self(None)),
+            keys => keys.parse().ok().map(|keys| Self(Some(keys))),
+        }
+    }
+
+    fn show(&self) -> String {
+        if self.0.is_some() { "\"***\"".to_owned() } else { "\"\"".to_owned() }
+    }
+}
+
+/// Master keys in a file, if there is one.
+pub(super) struct KeysFile(pub(super) Option<MasterKeys>, String);
+
+impl Setting for KeysFile {
+    const EXPECTED: &'static str = "write the path of a readable file that holds keys as ID:KEY, one a line, the id \
+         1 ..= 255, the key 64 hexadecimal digits, no id twice";
+
+    fn parse(value: &Value) -> Option<Self> {
+        let path = text(value)?;
+        if path.is_empty() {
+            return Some(Self(None, path));
+        }
+        let keys = std::fs::read_to_string(&path).ok()?.parse().ok()?;
+        Some(Self(Some(keys), path))
+    }
+
+    fn show(&self) -> String {
+        toml::Value::from(self.1.as_str()).to_string()
     }
 }
 
