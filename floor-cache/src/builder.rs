@@ -17,6 +17,7 @@ use crate::{
     envelope::{Envelope, Namespace},
     flight::Flights,
     generations::Generations,
+    hedge::Hedges,
     link::Link,
     metered::{Meter, Metered, OpSeconds},
     open_error::OpenError,
@@ -38,6 +39,7 @@ pub struct ChainBuilder<'a> {
     runtime: &'a Handle,
     seconds: HistogramVec,
     writes: IntCounterVec,
+    hedges: IntCounterVec,
     memory: Vec<Arc<LruTier>>,
     lower: Vec<Link>,
 }
@@ -63,13 +65,29 @@ impl<'a> ChainBuilder<'a> {
             Opts::new("floors_tier_writes_total", "Values written behind the response, by what became of them."),
             &["tier", "outcome"],
         )?;
+        let hedges = IntCounterVec::new(
+            Opts::new("floors_hedges_total", "Floors made beside a tier that was slow, by who was first."),
+            &["tier", "winner"],
+        )?;
         registry.register(Box::new(seconds.clone()))?;
         registry.register(Box::new(writes.clone()))?;
+        registry.register(Box::new(hedges.clone()))?;
         let mut envelope = Envelope::new(namespace, config.value_version).compressing(tuning.compress);
         if let Some(keys) = &tuning.keys {
             envelope = envelope.sealing(keys);
         }
-        Ok(Self { config, tuning, envelope, registry, runtime, seconds, writes, memory: Vec::new(), lower: Vec::new() })
+        Ok(Self {
+            config,
+            tuning,
+            envelope,
+            registry,
+            runtime,
+            seconds,
+            writes,
+            hedges,
+            memory: Vec::new(),
+            lower: Vec::new(),
+        })
     }
 
     /// What tiers outside this process are to seal their values in.
@@ -113,7 +131,8 @@ impl<'a> ChainBuilder<'a> {
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass);
         let mismatches = AtomicU32::new(0);
-        self.lower.push(Link { tier, meter, circuit, writes, admit, policy, mismatches });
+        let hedges = Hedges::new(name, &self.hedges);
+        self.lower.push(Link { tier, meter, circuit, writes, admit, policy, hedges, mismatches });
         Ok(self)
     }
 
@@ -145,6 +164,7 @@ impl<'a> ChainBuilder<'a> {
             source,
             made: Generations::new(generations, seconds),
             coalesced,
+            hedge: self.tuning.hedge,
             audits: Audits::new(self.tuning.audit, &audits),
             flights: Flights::new(),
             runtime: self.runtime.clone(),

@@ -42,6 +42,7 @@ pub(crate) struct Links {
     pub(crate) made: Generations,
     pub(crate) coalesced: IntCounter,
     pub(crate) audits: Audits,
+    pub(crate) hedge: bool,
     pub(crate) flights: Flights,
     pub(crate) runtime: Handle,
 }
@@ -99,6 +100,8 @@ pub enum Outcome {
     Error,
     /// It did not answer in time.
     Timeout,
+    /// It did not answer as soon as it usually does, and the value was made beside it.
+    Slow,
     /// It was not asked, since that would not pay.
     Bypass,
     /// It was not asked, since its breaker is open.
@@ -114,6 +117,7 @@ impl Outcome {
             Self::Miss => "miss",
             Self::Error => "error",
             Self::Timeout => "timeout",
+            Self::Slow => "slow",
             Self::Bypass => "bypass",
             Self::Open => "open",
         }

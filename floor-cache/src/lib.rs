@@ -24,6 +24,7 @@ pub mod envelope;
 mod flight;
 mod generations;
 mod hash;
+mod hedge;
 pub mod key;
 mod link;
 pub mod metered;

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use crate::{
     breaker::{Circuit, CircuitState},
     config::Admit,
+    hedge::Hedges,
     key::{Class, Key},
     metered::Meter,
     policy::{Decision, Policy},
@@ -27,6 +28,7 @@ pub(crate) struct Link {
     pub(crate) writes: WriteBehind,
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,
+    pub(crate) hedges: Hedges,
     /// Wrong values that audits found here since its breaker was last tripped for them.
     pub(crate) mismatches: AtomicU32,
 }

@@ -23,6 +23,10 @@ struct State {
     hit_ratio: f64,
     /// `T`, a key's share of a question, in seconds.
     cost: f64,
+    /// What 95 of 100 questions do not exceed, in seconds.
+    slow: f64,
+    /// Keys that may be made beside a question that is slow.
+    allowance: f64,
     /// Questions learnt from.
     questions: u64,
     /// The classes for which asking does not pay, a bit each.
@@ -74,13 +78,31 @@ const OUTLIER: f64 = 8.0;
 /// A tier that was passed by must pay by this factor before it is asked again, so that one on the line does not flap.
 const RETURN_MARGIN: f64 = 1.2;
 
+/// How fast the estimate of the 95th percentile moves: by a tenth at the most. Moving up by 95 parts and down by 5, it
+/// comes to rest where one answer in twenty lies above it (frugal streaming: Ma, Muthukrishnan and Sandler, 2013).
+const SLOW_STEP: f64 = 0.1;
+const PERCENTILE: f64 = 0.95;
+
+/// Values made beside slow questions are at the most so many a key asked for, and so many in a row.
+const HEDGES: f64 = 0.05;
+const HEDGES_IN_A_ROW: f64 = 8.0;
+
 /// While a tier is passed by, one key in this many is asked for beside the call. The caller does not wait for it.
 const SAMPLE: u32 = 16;
 
 impl Policy {
     pub(crate) fn new(mode: Bypass) -> Self {
-        let state =
-            State { hit_ratio: 1.0, cost: 0.0, questions: 0, bypassed: 0, seen: 0, since: Instant::now(), passed: 0 };
+        let state = State {
+            hit_ratio: 1.0,
+            cost: 0.0,
+            slow: 0.0,
+            allowance: 0.0,
+            questions: 0,
+            bypassed: 0,
+            seen: 0,
+            since: Instant::now(),
+            passed: 0,
+        };
         Self { mode, state: Mutex::new(state) }
     }
 
@@ -111,9 +133,14 @@ impl Policy {
         let sampled = state.bypassed != 0 && state.bypassed == state.seen;
         let (cost_weight, ratio_weight) =
             if sampled { (SAMPLED_COST_WEIGHT, SAMPLED_RATIO_WEIGHT) } else { (COST_WEIGHT, RATIO_WEIGHT) };
+        let took = took.as_secs_f64();
+        state.allowance = (state.allowance + keys * HEDGES).min(HEDGES_IN_A_ROW);
         if state.questions == 0 {
             state.cost = cost;
+            state.slow = took;
         } else {
+            let step = if took > state.slow { PERCENTILE } else { PERCENTILE - 1.0 };
+            state.slow *= 1.0 + SLOW_STEP * step;
             let cost = cost.min(state.cost * OUTLIER);
             state.cost += (cost - state.cost) * cost_weight;
         }
@@ -121,6 +148,22 @@ impl Policy {
         let kept = (1.0 - ratio_weight).powf(keys);
         state.hit_ratio = state.hit_ratio * kept + hits / keys * (1.0 - kept);
         state.questions += 1;
+    }
+
+    /// How long a question may take before it is slow for this tier; `None` while that is not known.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let state = self.state.lock();
+        (state.questions >= FIRST_QUESTIONS).then(|| Duration::from_secs_f64(state.slow))
+    }
+
+    /// Whether `keys` values may be made beside a slow question. To ask is to use the leave.
+    pub(crate) fn may_hedge(&self, keys: usize) -> bool {
+        let mut state = self.state.lock();
+        let may = state.allowance >= keys as f64;
+        if may {
+            state.allowance -= keys as f64;
+        }
+        may
     }
 
     pub(crate) fn standing(&self) -> Standing {
@@ -233,6 +276,30 @@ mod tests {
         ask(&policy, STANDARD, 550, 100, 50, 10);
         policy.learn(1, 1, Duration::from_secs(1));
         assert_eq!(policy.decide(STANDARD, Some(micros(550))), Decision::Probe);
+    }
+
+    #[test]
+    fn patience_is_what_95_in_100_do_not_exceed() {
+        let policy = Policy::new(Bypass::Auto);
+        assert_eq!(policy.patience(), None);
+        // 1 to 100 microseconds, in an order without pattern.
+        (0..20_000_u64).for_each(|number| policy.learn(1, 1, micros(1 + number * 61 % 100)));
+        let patience = policy.patience().unwrap();
+        assert!((micros(85)..micros(106)).contains(&patience), "{patience:?}");
+    }
+
+    #[test]
+    fn no_more_than_a_twentieth_is_made_beside_questions() {
+        let policy = Policy::new(Bypass::Auto);
+        assert!(!policy.may_hedge(1));
+        let mut hedged = 0;
+        for _ in 0..1000 {
+            policy.learn(1, 1, micros(100));
+            hedged += u32::from(policy.may_hedge(1));
+        }
+        assert!((49..=50).contains(&hedged), "{hedged}");
+        (0..1000).for_each(|_| policy.learn(1, 1, micros(100)));
+        assert!(!policy.may_hedge(9) && policy.may_hedge(8) && !policy.may_hedge(1));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The way of a miss: down the lower tiers, then to the source, for one key or for many at once.
 
 use std::{
+    collections::HashMap,
     panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
@@ -13,6 +14,7 @@ use crate::{
     audit,
     chain::{GENERATED, Links, Outcome, Step},
     flight::{Found, Lead},
+    hash::{Hashed, Ready},
     key::Key,
     link::Link,
     policy::Decision,
@@ -64,9 +66,7 @@ impl Walk {
             }
             let asked = self.asked(links, link);
             if !asked.is_empty() {
-                let started = Instant::now();
-                let answer = ask(link, &asked).await;
-                self.take(links, link, &asked, answer, started.elapsed());
+                self.probe(links, link, &asked).await;
             }
             self.next += 1;
         }
@@ -92,7 +92,7 @@ impl Walk {
     }
 
     /// Lands the keys that were found, after the tiers above have them.
-    fn take(
+    pub(crate) fn take(
         &mut self,
         links: &Arc<Links>,
         link: &Link,
@@ -110,27 +110,41 @@ impl Walk {
                 return;
             }
         };
-        let mut hit_steps = None;
-        let mut answers = asked.iter().zip(values).peekable();
-        let mut missed = Vec::new();
-        for mut lead in self.wanted.drain(..) {
-            // Both are in the order of `wanted`; `asked` may have gaps.
-            match answers.next_if(|(key, _)| **key == *lead.key()) {
-                Some((_, Some(value))) => {
-                    let steps = hit_steps.get_or_insert_with(|| {
-                        self.steps.iter().copied().chain([step(Outcome::Hit)]).collect::<Arc<[Step]>>()
-                    });
-                    if links.audits.share.has(Turn::next()) {
-                        audit::start(links, *lead.key(), &value, link.name());
-                    }
-                    links.promote(lead.hashed(), &value, self.next);
-                    lead.land(Ok(Found { value, by: link.name(), steps: steps.clone() }));
-                }
-                Some((_, None)) | None => missed.push(lead),
+        let mut found: HashMap<Hashed, Bytes, Ready> =
+            asked.iter().zip(values).filter_map(|(key, value)| Some((Hashed::new(key), value?))).collect();
+        let steps: Arc<[Step]> = self.steps.iter().copied().chain([step(Outcome::Hit)]).collect();
+        self.wanted.retain_mut(|lead| {
+            let Some(value) = found.remove(lead.hashed()) else { return true };
+            if links.audits.share.has(Turn::next()) {
+                audit::start(links, *lead.key(), &value, link.name());
             }
-        }
-        self.wanted = missed;
+            links.promote(lead.hashed(), &value, self.next);
+            lead.land(Ok(Found { value, by: link.name(), steps: steps.clone() }));
+            false
+        });
         self.steps.push(step(Outcome::Miss));
+    }
+
+    /// Lands `key` with a value that was made, if it is still wanted.
+    pub(crate) fn land(&mut self, links: &Links, key: &Key, found: Found) -> bool {
+        let Some(place) = self.wanted.iter().position(|lead| lead.key() == key) else { return false };
+        let mut lead = self.wanted.swap_remove(place);
+        links.promote(lead.hashed(), &found.value, links.lower.len());
+        lead.land(Ok(found));
+        true
+    }
+
+    /// How many of `keys` are still wanted.
+    pub(crate) fn among_wanted(&self, keys: &[Key]) -> usize {
+        self.wanted.iter().filter(|lead| keys.contains(lead.key())).count()
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    pub(crate) const fn priority(&self) -> Priority {
+        self.priority
     }
 
     /// Makes what no tier had, all at once, and lands each value as it comes.
@@ -153,10 +167,10 @@ impl Walk {
     }
 }
 
-type Values = Vec<Option<Bytes>>;
+pub(crate) type Values = Vec<Option<Bytes>>;
 
 /// Asks for one key or for many in the tier's own way.
-async fn ask(link: &Link, keys: &[Key]) -> Result<Values, TierError> {
+pub(crate) async fn ask(link: &Link, keys: &[Key]) -> Result<Values, TierError> {
     match keys {
         [key] => link.tier.get(key).await.map(|value| vec![value]),
         _ => link.tier.get_many(keys).await,

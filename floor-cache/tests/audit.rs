@@ -37,8 +37,11 @@ async fn three_wrong_values_trip_the_breaker_of_the_tier_that_gave_them() {
     setting.chain.close(setting::PATIENCE).await;
     for number in 0..3 {
         assert_eq!(setting.tier("lmdb").verdict, "probed", "after {number}");
-        setting.chain.get(key(number, 1), Options::default()).await.unwrap();
-        until("the audit has found it", || audits(&setting, "mismatch") == (number + 1) as f64).await;
+        // An audit is skipped while another is at work, so it may take more than one hit.
+        while audits(&setting, "mismatch") < (number + 1) as f64 {
+            setting.chain.get(key(number, 1), Options::default()).await.unwrap();
+            tokio::task::yield_now().await;
+        }
         until("it is removed", || setting.tier("sled").entries == 2 - number).await;
     }
     until("the breaker is open", || setting.tier("lmdb").verdict == "open").await;

@@ -2,7 +2,7 @@
 
 mod setting;
 
-use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use bytes::Bytes;
 use floor_cache::{
@@ -104,7 +104,8 @@ async fn a_damaged_lmdb_is_put_aside_and_a_fresh_one_begun() {
     let home = home();
     let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
     let data = config.path.join("data.mdb");
-    let damages: [(&str, fn(&std::path::Path)); 3] = [
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 3] = [
         ("noise", |data| fs::write(data, vec![0xA5; 64 << 10]).expect("it can be written")),
         ("cut short", |data| {
             let file = fs::OpenOptions::new().write(true).open(data).expect("it is there");

@@ -11,7 +11,7 @@ use std::{
 };
 
 use floor_cache::{
-    Chain, ChainConfig, Class, Key, LmdbConfig, SledConfig, TierKind, TierReport, Tuning, assemble, assemble_tuned,
+    Chain, ChainConfig, Class, Key, LmdbConfig, SledConfig, TierKind, TierReport, Tuning, assemble_tuned,
     envelope::{Envelope, Namespace},
 };
 use mill::Mill;
@@ -28,6 +28,7 @@ pub(crate) struct Setting {
     pub(crate) mill: Arc<Mill>,
     pub(crate) registry: Registry,
     pub(crate) config: ChainConfig,
+    pub(crate) tuning: Tuning,
     pub(crate) directory: Arc<TempDir>,
 }
 
@@ -52,12 +53,12 @@ impl Setting {
         let registry = Registry::new();
         let chain = assemble_tuned(&config, tuning, mill.clone(), &registry, &Handle::current());
         let chain = chain.expect("the chain opens");
-        Self { chain, mill, registry, config, directory }
+        Self { chain, mill, registry, config, tuning: tuning.clone(), directory }
     }
 
     /// Closes the chain and opens it again with nothing in memory and a new source.
     pub(crate) async fn reopened(self) -> Self {
-        let Self { chain, config, directory, .. } = self;
+        let Self { chain, config, tuning, directory, .. } = self;
         assert!(chain.close(Duration::from_secs(10)).await, "the writes are flushed");
         drop(chain);
         let mut reopened = None;
@@ -65,14 +66,14 @@ impl Setting {
         until("the stores are free", || {
             let mill = Arc::new(Mill::default());
             let registry = Registry::new();
-            reopened = assemble(&config, mill.clone(), &registry, &Handle::current())
+            reopened = assemble_tuned(&config, &tuning, mill.clone(), &registry, &Handle::current())
                 .ok()
                 .map(|chain| (chain, mill, registry));
             reopened.is_some()
         })
         .await;
         let (chain, mill, registry) = reopened.expect("just seen");
-        Self { chain, mill, registry, config, directory }
+        Self { chain, mill, registry, config, tuning, directory }
     }
 
     pub(crate) fn tier(&self, name: &str) -> TierReport {
