@@ -1,6 +1,6 @@
 //! The command line: what every command shares, and which commands there are.
 
-use std::time::Duration;
+use std::{process::ExitCode, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use floor_client::{CallOptions, ClientError, FloorClient};
@@ -8,15 +8,19 @@ use floor_client::{CallOptions, ClientError, FloorClient};
 use crate::cmd;
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 fine; 1 the server said no, or what it sent is wrong; 2 usage; 3 cannot connect.
+Exit codes: 0 fine; 1 the server said no, or what it sent is wrong, or diff found a difference, or search nothing;
+2 usage; 3 cannot connect.
 
 Examples:
   floorctl render --seed 42 --number 7
+  floorctl render 42/7 --path --locks --png floor.png
+  floorctl search --seed 42 --where 'kind == cavern && loops > 4'
   floorctl get --seed 42 --number 7 | jq -r '.terrain[]'
   floorctl warm --seed 42 --numbers 1-1000
   floorctl --server http://10.0.0.5:50051 tiers";
 
-/// Ask a floor server for floors, draw them, and warm, check and load the server.
+/// Ask a floor server for floors, draw and compare them, warm, check and load the server; find and explain floors
+/// without one.
 #[derive(Debug, Parser)]
 #[command(name = "floorctl", version, after_help = AFTER_HELP, propagate_version = true, max_term_width = 110)]
 pub(crate) struct Cli {
@@ -27,9 +31,11 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    pub(crate) async fn run(self) -> anyhow::Result<()> {
+    /// The exit code of a command that went as it should: failure only where finding nothing, or a difference, is the
+    /// answer.
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { server, command } = self;
-        match command {
+        let done = match command {
             Command::Get(get) => get.run(&server).await,
             Command::Batch(batch) => batch.run(&server).await,
             Command::Stream(stream) => stream.run(&server).await,
@@ -40,7 +46,10 @@ impl Cli {
             Command::Verify(verify) => verify.run(&server).await,
             Command::Bench(bench) => bench.run(&server).await,
             Command::Completions(completions) => completions.run(),
-        }
+            Command::Explain(explain) => explain.run(&server).await,
+            Command::Search(search) => return search.run(),
+        };
+        done.map(|()| ExitCode::SUCCESS)
     }
 }
 
@@ -55,6 +64,8 @@ enum Command {
     Warm(cmd::Warm),
     Verify(cmd::Verify),
     Bench(cmd::Bench),
+    Explain(cmd::Explain),
+    Search(cmd::Search),
     Completions(cmd::Completions),
 }
 

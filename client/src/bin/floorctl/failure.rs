@@ -6,6 +6,7 @@ use std::{
 };
 
 use floor_client::{ClientError, Refusal};
+use floor_gen::SpecError;
 
 const SAID_NO: u8 = 1;
 const USAGE: u8 = 2;
@@ -29,7 +30,9 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             text += &details(refusal);
             SAID_NO
         }
-        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) | None => SAID_NO,
+        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) => SAID_NO,
+        None if error.is::<SpecError>() => USAGE,
+        None => SAID_NO,
     };
     // Nothing is left to be done when stderr is closed as well.
     let _ = io::stderr().write_all(text.as_bytes());

@@ -1,18 +1,22 @@
-//! `floorctl`: ask a floor server for floors, draw them, warm, check and load it.
+//! `floorctl`: ask a floor server for floors, draw them, warm, check and load it; look into floors made here.
 
+mod account;
 mod cli;
 mod cmd;
 mod difference;
 mod failure;
 #[cfg(test)]
 mod fixture;
+mod hunt;
 mod json;
 mod layout;
+mod local;
 mod names;
 mod numbers;
 mod output;
 mod picture;
 mod progress;
+mod query;
 mod target;
 
 use std::process::ExitCode;
@@ -24,7 +28,7 @@ use crate::cli::Cli;
 #[tokio::main]
 async fn main() -> ExitCode {
     match Cli::parse().run().await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => failure::report(&error),
     }
 }

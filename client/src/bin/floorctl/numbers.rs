@@ -14,6 +14,24 @@ impl Numbers {
     pub(crate) fn len(&self) -> u64 {
         self.0.iter().map(|range| u64::from(range.end() - range.start()) + 1).sum()
     }
+
+    /// The number at a place of the list, counted from 0.
+    pub(crate) fn nth(&self, place: u64) -> Option<u32> {
+        let mut left = place;
+        for range in &self.0 {
+            let len = u64::from(range.end() - range.start()) + 1;
+            match u32::try_from(left) {
+                Ok(within) if left < len => return Some(range.start() + within),
+                _ => left -= len.min(left),
+            }
+        }
+        None
+    }
+
+    /// The ends of every range: if these are in range, all are.
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().flat_map(|range| [*range.start(), *range.end()])
+    }
 }
 
 impl FromStr for Numbers {
@@ -61,6 +79,11 @@ mod tests {
         assert_eq!(numbers.iter().collect::<Vec<_>>(), [3, 4, 5, 9, 1]);
         assert_eq!(numbers.len(), 5);
         assert_eq!(numbers.to_string(), "3-5,9,1");
+        assert_eq!(
+            (0..6).map(|place| numbers.nth(place)).collect::<Vec<_>>(),
+            [Some(3), Some(4), Some(5), Some(9), Some(1), None]
+        );
+        assert_eq!(numbers.bounds().collect::<Vec<_>>(), [3, 5, 9, 9, 1, 1]);
     }
 
     #[test]

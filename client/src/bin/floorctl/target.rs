@@ -1,9 +1,11 @@
-//! The flags that name floors: a tower, a size, a kind, and a number.
+//! How floors are named: by flags for tower, number, size and kind, or in one word.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use clap::{Args, ValueEnum};
 use floor_client::{FloorKind, FloorSpec, limits};
+
+use crate::names;
 
 /// Everything that names a floor but its number.
 #[derive(Debug, Clone, Args)]
@@ -45,6 +47,9 @@ impl Tower {
 /// One floor of a tower.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Target {
+    /// The floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48
+    #[arg(value_name = "FLOOR", conflicts_with_all = ["seed", "number", "width", "height", "size", "kind"])]
+    word: Option<FloorWord>,
     #[command(flatten)]
     tower: Tower,
     /// The floor, 1 to 1,000,000
@@ -54,11 +59,53 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn floor(&self) -> FloorSpec {
-        self.tower.floor(self.number)
+        self.word.map_or_else(|| self.tower.floor(self.number), |word| word.0)
     }
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+/// A floor in one word: `42/7`, `42/7:cavern`, `0xFF/10@64x48`. What it leaves out is resolved as if not asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FloorWord(pub(crate) FloorSpec);
+
+impl FromStr for FloorWord {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (rest, size) = match text.split_once('@') {
+            Some((rest, size)) => (rest, size.parse::<Size>()?),
+            None => (text, Size { width: 0, height: 0 }),
+        };
+        let (rest, kind) = match rest.split_once(':') {
+            Some((rest, name)) => {
+                let kind =
+                    <Kind as ValueEnum>::from_str(name, true).map_err(|_| format!("no kind is called {name:?}"))?;
+                (rest, kind.on_wire())
+            }
+            None => (rest, FloorKind::Unspecified),
+        };
+        let (tower, number) =
+            rest.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
+        let number = number.parse().map_err(|_| format!("{number:?} is no floor number"))?;
+        let Size { width, height } = size;
+        Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into() }))
+    }
+}
+
+impl fmt::Display for FloorWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FloorSpec { seed, number, width, height, kind } = self.0;
+        write!(f, "{seed}/{number}")?;
+        if kind != 0 {
+            write!(f, ":{}", names::kind_of(&self.0))?;
+        }
+        if (width, height) != (0, 0) {
+            write!(f, "@{width}x{height}")?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
         None => text.parse(),
@@ -134,6 +181,21 @@ mod tests {
         let asked = tower("x --seed 0xFF --size 64x48 --kind boss").floor(10);
         assert_eq!(asked, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
         assert_eq!(tower("x").floor(1), FloorSpec { number: 1, ..FloorSpec::default() });
+    }
+
+    #[test]
+    fn a_word_names_a_floor() {
+        for word in ["42/7", "42/7:cavern", "42/7@64x48", "18446744073709551615/1000000:boss@512x16"] {
+            assert_eq!(word.parse::<FloorWord>().unwrap().to_string(), word);
+        }
+        let FloorWord(spec) = "0xFF/10:BOSS@64x48".parse().unwrap();
+        assert_eq!(spec, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
+        for (word, said) in
+            [("42", "SEED/NUMBER"), ("42/x", "\"x\""), ("x/1", "seed"), ("1/1:hut", "\"hut\""), ("1/1@64", "64x48")]
+        {
+            let error = word.parse::<FloorWord>().unwrap_err();
+            assert!(error.contains(said), "{word}: {error}");
+        }
     }
 
     #[test]

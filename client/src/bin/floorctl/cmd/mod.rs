@@ -3,15 +3,17 @@
 mod batch;
 mod bench;
 mod completions;
+mod explain;
 mod get;
 mod info;
 mod render;
+mod search;
 mod stream;
 mod tiers;
 mod verify;
 mod warm;
 
 pub(crate) use self::{
-    batch::Batch, bench::Bench, completions::Completions, get::Get, info::Info, render::Render, stream::Stream,
-    tiers::Tiers, verify::Verify, warm::Warm,
+    batch::Batch, bench::Bench, completions::Completions, explain::Explain, get::Get, info::Info, render::Render,
+    search::Search, stream::Stream, tiers::Tiers, verify::Verify, warm::Warm,
 };

@@ -1,0 +1,259 @@
+//! `floorctl explain`: how a floor came about.
+
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets::NOTHING};
+use floor_client::FloorClient;
+use floor_gen::{GENERATOR_VERSION, explain, validate::validate};
+use serde::Serialize;
+
+use crate::{
+    account::{Account, Attempt, Stage},
+    cli::Server,
+    local,
+    output::{self, Report},
+    target::Target,
+};
+
+const AFTER_HELP: &str = "\
+Generates the floor here, with the generator that this program was built with, and tells what each stage took (the
+median of --runs) and chose, which layouts were thrown away and why, and which key opens which lock. No server is
+needed; one that answers at --server and makes another generator version is pointed out.
+
+Examples:
+  floorctl explain 42/7
+  floorctl explain 42/7:cyclic@64x64 --json | jq '.attempts[-1].stages[].name'
+  floorctl explain --seed 42 --number 10";
+
+/// How long a server is waited for: it is asked by the way.
+const ASIDE: Duration = Duration::from_millis(300);
+
+/// Tell how a floor came about: stages, times, choices, locks
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    target: Target,
+    /// How often the floor is made; times are medians
+    #[arg(long, value_name = "TIMES", default_value_t = 25, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    runs: u16,
+    #[command(flatten)]
+    report: Report,
+}
+
+#[derive(Serialize)]
+struct ExplainJson<'a> {
+    floor: String,
+    theme: &'static str,
+    generator_version: u32,
+    /// Null when no server answers.
+    server_generator_version: Option<u32>,
+    runs: u16,
+    took_us: f64,
+    attempts: Vec<AttemptJson<'a>>,
+    lock_graph: Vec<&'a str>,
+    violations: &'a [String],
+}
+
+#[derive(Serialize)]
+struct AttemptJson<'a> {
+    refuge: bool,
+    refused: Option<&'a str>,
+    stages: Vec<StageJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct StageJson<'a> {
+    name: &'a str,
+    took_us: f64,
+    choices: Vec<ChoiceJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChoiceJson<'a> {
+    what: &'a str,
+    value: usize,
+}
+
+impl Explain {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let spec = local::resolve(&self.target.floor())?;
+        let account = Account::of(&spec, self.runs.into());
+        let violations = validate(&account.floor).err().unwrap_or_default();
+        let violations = violations.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let theirs = generator_version_of(server).await;
+        let mut out = output::stdout();
+        if self.report.json {
+            let lock_graph = explain::lock_graph(&account.floor);
+            crate::layout::write(&mut out, &self.json(&account, theirs, &lock_graph, &violations))?;
+        } else {
+            tell(&mut out, &account, self.runs, &violations)?;
+        }
+        out.flush()?;
+        if let Some(theirs) = theirs.filter(|theirs| *theirs != GENERATOR_VERSION) {
+            writeln!(
+                io::stderr(),
+                "note: {} makes floors of generator version {theirs}, this is version {GENERATOR_VERSION}: its floors \
+                 are others",
+                server.url()
+            )?;
+        }
+        Ok(())
+    }
+
+    fn json<'a>(
+        &self,
+        account: &'a Account,
+        theirs: Option<u32>,
+        lock_graph: &'a str,
+        violations: &'a [String],
+    ) -> ExplainJson<'a> {
+        let stage = |stage: &'a Stage| StageJson {
+            name: stage.name,
+            took_us: micros(stage.took),
+            choices: stage.choices.iter().map(|(what, value)| ChoiceJson { what, value: *value }).collect(),
+        };
+        let attempt = |attempt: &'a Attempt| AttemptJson {
+            refuge: attempt.refuge,
+            refused: attempt.refused,
+            stages: attempt.stages.iter().map(stage).collect(),
+        };
+        ExplainJson {
+            floor: local::word(&account.floor.spec).to_string(),
+            theme: account.floor.theme.name(),
+            generator_version: GENERATOR_VERSION,
+            server_generator_version: theirs,
+            runs: self.runs,
+            took_us: micros(account.took),
+            attempts: account.attempts.iter().map(attempt).collect(),
+            lock_graph: lock_graph.lines().collect(),
+            violations,
+        }
+    }
+}
+
+/// Writes the account for people to read.
+fn tell(out: &mut impl Write, account: &Account, runs: u16, violations: &[String]) -> io::Result<()> {
+    let floor = &account.floor;
+    writeln!(
+        out,
+        "{}: {} rooms, {} ways, theme {}, generator version {GENERATOR_VERSION}",
+        local::word(&floor.spec),
+        floor.rooms.len(),
+        floor.connections.len(),
+        floor.theme.name()
+    )?;
+    writeln!(
+        out,
+        "made in {:.1} us, the median of {}, at attempt {}",
+        micros(account.took),
+        runs,
+        account.attempts.len()
+    )?;
+    for (number, attempt) in (1..).zip(&account.attempts) {
+        writeln!(out, "\n{}", heading(number, attempt))?;
+        for line in table(attempt, account.took).lines() {
+            writeln!(out, "{}", line.trim_end())?;
+        }
+    }
+    if let Some(last) = account.stages().last() {
+        writeln!(out, "\n{} includes measuring the finished floor", last.name)?;
+    }
+    writeln!(out, "\nlocks")?;
+    let locks = explain::lock_graph(floor);
+    if locks.is_empty() {
+        writeln!(out, "  none")?;
+    }
+    for lock in locks.lines() {
+        writeln!(out, "  {lock}")?;
+    }
+    match violations {
+        [] => writeln!(out, "\nvalid: every rule holds")?,
+        violations => {
+            writeln!(out, "\nnot valid")?;
+            for violation in violations {
+                writeln!(out, "  {violation}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn heading(number: usize, attempt: &Attempt) -> String {
+    match (attempt.refuge, attempt.refused) {
+        (true, _) => "the plain construction, which fits always".to_owned(),
+        (false, Some(why)) => format!("attempt {number}, thrown away: {why}"),
+        (false, None) => format!("attempt {number}"),
+    }
+}
+
+/// A stage a line. Shares are of the whole floor, so those of several attempts add up.
+fn table(attempt: &Attempt, whole: Duration) -> Table {
+    let mut table = Table::new();
+    table.load_preset(NOTHING).set_header(["stage", "us", "share", "chose"]);
+    for stage in &attempt.stages {
+        let share = 100.0 * stage.took.as_secs_f64() / whole.as_secs_f64();
+        let choices = stage.choices.iter().map(|(what, value)| format!("{what} {value}")).collect::<Vec<_>>();
+        table.add_row([
+            stage.name.to_owned(),
+            format!("{:.1}", micros(stage.took)),
+            format!("{share:.0} %"),
+            choices.join(", "),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1).take(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1000.0
+}
+
+/// What the server makes, if one answers at once.
+async fn generator_version_of(server: &Server) -> Option<u32> {
+    let ask = async {
+        let info = FloorClient::connect(server.url()).await.ok()?.server_info().await.ok()?;
+        Some(info.generator_version)
+    };
+    tokio::time::timeout(ASIDE, ask).await.ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Stage;
+
+    /// Times and floors vary; the page around them does not.
+    #[test]
+    fn the_page() {
+        let spec = floor_gen::FloorSpec::resolve(42, 7, 32, 32, None).unwrap();
+        let us = Duration::from_micros;
+        let stage = |name, took, choices: &[_]| Stage { name, took: us(took), choices: choices.to_vec() };
+        let attempts = vec![
+            Attempt {
+                stages: vec![stage("accretion", 30, &[("rooms", 2)])],
+                refused: Some("too few rooms"),
+                refuge: false,
+            },
+            Attempt {
+                stages: vec![stage("accretion", 60, &[("rooms", 9), ("locks", 1)]), stage("loot", 10, &[])],
+                ..Attempt::default()
+            },
+        ];
+        let mut floor = floor_gen::generate(&spec);
+        floor.rooms.truncate(0);
+        floor.connections.clear();
+        floor.locks.clear();
+        let account = Account { floor, took: us(100), attempts };
+        let mut page = Vec::new();
+        tell(&mut page, &account, 25, &["a made-up fault".to_owned()]).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        insta::assert_snapshot!(page);
+    }
+}

@@ -1,0 +1,274 @@
+//! `floorctl search`: floors that meet a condition.
+
+use std::{
+    cell::RefCell,
+    io::{self, Write as _},
+    ops::{ControlFlow, RangeInclusive},
+    process::ExitCode,
+    str::FromStr,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use clap::{Args, builder::ArgPredicate};
+use floor_gen::{FloorSpec, Generator, SpecError};
+use indicatif::{HumanCount, ProgressBar};
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
+
+use crate::{
+    layout, local,
+    numbers::Numbers,
+    output, progress,
+    query::{Candidate, Condition, Fact},
+    target::{self, Tower},
+};
+
+const AFTER_HELP: &str = "\
+Generates floors here, on every core, and prints those that meet the condition, in order, as they are found; no server
+is asked. Exit code 1 if none does.
+
+A condition compares numbers and joins comparisons:
+  of the floor's name  seed, number, width, height; kind, theme (== and != only)
+  of its plan          rooms, connections, loops, locks; rooms by role: secrets, treasures, vaults, shrines, shops
+  of what is in it     spawns, items (keys too), traps
+  measures             passable (cells), critical_path (steps), difficulty (thousandths)
+  kinds                standard, keep, halls, cavern, cyclic, maze, boss, event, story
+  themes               crypt, warren, mire, forge, glacier, archive, abyss
+  operators            || && == != < <= > >= + - * / % ! ( ), as in Rust and C; whole numbers
+A floor for which it divides by zero is no match. It is read from left to right as far as need be: put first what the
+name tells (kind == cavern && ...), and other floors are never generated.
+
+Examples:
+  floorctl search --where 'kind == cavern && loops > 4'
+  floorctl search --seed 42 --numbers 1-100000 --where 'locks >= 3 && critical_path > 6 * rooms' --limit 5
+  floorctl search --seeds 0-9999 --numbers 10 --where 'difficulty < 2000' --json
+  floorctl render $(floorctl search --where 'shops > 1' --limit 1 | cut -d' ' -f1)";
+
+/// Find floors that meet a condition
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Search {
+    /// What is looked for, e.g. 'kind == cavern && loops > 4'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Condition,
+    #[command(flatten)]
+    tower: Tower,
+    /// Towers instead of one: a range, e.g. 0-9999
+    #[arg(long, value_name = "A-B", conflicts_with = "seed")]
+    seeds: Option<Seeds>,
+    /// Floor numbers and ranges of each tower, e.g. 1-1000,2000
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "1-1000",
+        default_value_if("seeds", ArgPredicate::IsPresent, "1")
+    )]
+    numbers: Numbers,
+    /// Stop after this many matches
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Print every fact, one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A range of towers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seeds(RangeInclusive<u64>);
+
+impl FromStr for Seeds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let (first, last) = (target::seed(first)?, target::seed(last)?);
+        if first > last {
+            return Err(format!("{text} runs backwards; write {last}-{first}"));
+        }
+        Ok(Self(first..=last))
+    }
+}
+
+/// Floors numbered through: all floors of the first tower, then those of the next.
+struct Field<'a> {
+    search: &'a Search,
+    first_seed: u64,
+    floors: u64,
+}
+
+/// A floor that meets the condition.
+struct Match {
+    word: String,
+    facts: Vec<(Fact, String)>,
+}
+
+/// Why a search ends early.
+enum End {
+    Enough,
+    Failed(anyhow::Error),
+}
+
+impl Search {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let field = Field::new(&self)?;
+        // As JSON everything; as text what was asked for, which is what the reader wants to see.
+        let shown = if self.json { Fact::ALL.to_vec() } else { self.condition.facts().into_iter().collect() };
+        let bar = progress::bar("searching", field.floors);
+        let (started, made) = (Instant::now(), AtomicU64::new(0));
+        let (mut seen, mut matches) = (0, 0);
+        let end = crate::hunt::in_order(
+            field.floors,
+            RefCell::<Generator>::default,
+            |generator, place| {
+                let candidate = Candidate::new(field.spec(place).ok()?, generator);
+                let matches = self.condition.holds(&candidate) == Some(true);
+                let found = matches.then(|| Match::new(&candidate, &shown));
+                made.fetch_add(candidate.was_made().into(), Ordering::Relaxed);
+                found
+            },
+            |places, found| {
+                seen += places.end - places.start;
+                bar.inc(places.end - places.start);
+                for found in found {
+                    if let Err(error) = self.print(&bar, &found) {
+                        return ControlFlow::Break(End::Failed(error));
+                    }
+                    matches += 1;
+                    if Some(matches) == self.limit {
+                        return ControlFlow::Break(End::Enough);
+                    }
+                }
+                ControlFlow::Continue(())
+            },
+        );
+        bar.finish_and_clear();
+        if let ControlFlow::Break(End::Failed(error)) = end {
+            return Err(error);
+        }
+        let (seen, made) = (HumanCount(seen), HumanCount(made.into_inner()));
+        let matches_said = if matches == 1 { "1 match".to_owned() } else { format!("{} matches", HumanCount(matches)) };
+        writeln!(
+            io::stderr(),
+            "{matches_said} in {seen} floors, {made} of them generated, in {}",
+            seconds(started.elapsed())
+        )?;
+        Ok(if matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn print(&self, bar: &ProgressBar, found: &Match) -> anyhow::Result<()> {
+        // The bar steps aside for the line, and the line is shown when it is found.
+        bar.suspend(|| {
+            let mut out = output::stdout();
+            if self.json {
+                layout::write_line(&mut out, found)?;
+            } else {
+                write!(out, "{}", found.word)?;
+                for (fact, value) in &found.facts {
+                    write!(out, "  {} {value}", fact.name())?;
+                }
+                writeln!(out)?;
+            }
+            Ok(out.flush()?)
+        })
+    }
+}
+
+impl<'a> Field<'a> {
+    /// Checks the numbers, so that every place of the field names a floor.
+    fn new(search: &'a Search) -> anyhow::Result<Self> {
+        let (first_seed, towers) = match &search.seeds {
+            Some(Seeds(range)) => (*range.start(), u128::from(range.end() - range.start()) + 1),
+            None => (search.tower.floor(1).seed, 1),
+        };
+        let floors = towers.saturating_mul(search.numbers.len().into());
+        let floors = u64::try_from(floors).context("these are more floors than can be counted; narrow --seeds")?;
+        for number in search.numbers.bounds() {
+            local::resolve(&search.tower.floor(number))?;
+        }
+        Ok(Self { search, first_seed, floors })
+    }
+
+    fn spec(&self, place: u64) -> Result<FloorSpec, SpecError> {
+        let numbers = &self.search.numbers;
+        let number = numbers.nth(place % numbers.len()).unwrap_or_default();
+        let mut asked = self.search.tower.floor(number);
+        asked.seed = self.first_seed + place / numbers.len();
+        local::resolve(&asked)
+    }
+}
+
+impl Match {
+    fn new(candidate: &Candidate<'_>, shown: &[Fact]) -> Self {
+        let facts = shown.iter().map(|fact| (*fact, fact.shown(candidate))).collect();
+        Self { word: local::word(&candidate.spec).to_string(), facts }
+    }
+}
+
+impl Serialize for Match {
+    /// Every fact under its name. The seed is a string, as everywhere in floorctl's JSON.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("floor", &self.word)?;
+        for (fact, value) in &self.facts {
+            match value.parse::<u64>() {
+                Ok(number) if *fact != Fact::Seed => map.serialize_entry(fact.name(), &number)?,
+                _ => map.serialize_entry(fact.name(), value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        search: Search,
+    }
+
+    fn search(line: &str) -> Search {
+        let arguments = [&["x", "--where", "1 == 1"][..], &line.split(' ').collect::<Vec<_>>()].concat();
+        Line::try_parse_from(arguments).unwrap().search
+    }
+
+    #[test]
+    fn a_field_lists_the_floors_of_each_tower() {
+        let search = search("--seeds 7-9 --numbers 3,10-11 --size 64x48");
+        let field = Field::new(&search).unwrap();
+        let words = (0..field.floors).map(|place| local::word(&field.spec(place).unwrap()).to_string());
+        let starts = words.map(|word| word.split(':').next().unwrap().to_owned()).collect::<Vec<_>>();
+        assert_eq!(starts, ["7/3", "7/10", "7/11", "8/3", "8/10", "8/11", "9/3", "9/10", "9/11"]);
+    }
+
+    #[test]
+    fn many_towers_are_searched_on_one_floor_unless_told() {
+        assert_eq!(Field::new(&search("--limit 1")).unwrap().floors, 1_000);
+        assert_eq!(Field::new(&search("--seeds 0-99")).unwrap().floors, 100);
+    }
+
+    #[test]
+    fn a_field_beyond_counting_or_beyond_the_tower_is_refused() {
+        let all = format!("--seeds 0-{} --numbers 1-2", u64::MAX);
+        assert!(Field::new(&search(&all)).is_err());
+        let beyond = search("--numbers 5,1-1000001");
+        assert!(Field::new(&beyond).err().unwrap().is::<SpecError>());
+    }
+
+    #[test]
+    fn seeds_are_a_range() {
+        assert_eq!("0x10-20".parse(), Ok(Seeds(16..=20)));
+        assert_eq!("7".parse(), Ok(Seeds(7..=7)));
+        assert!("20-7".parse::<Seeds>().unwrap_err().contains("write 7-20"));
+        assert!("-7".parse::<Seeds>().is_err());
+    }
+}

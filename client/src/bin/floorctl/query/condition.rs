@@ -1,0 +1,216 @@
+//! A condition that has been read and checked, and its evaluation.
+
+use std::{collections::BTreeSet, str::FromStr};
+
+use super::{
+    fact::{Candidate, Fact},
+    parser,
+};
+
+/// What is true or false of a floor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Compare(Comparison, Quantity, Quantity),
+    Not(Box<Self>),
+    Both(Box<Self>, Box<Self>),
+    Either(Box<Self>, Box<Self>),
+}
+
+/// A number of a floor. Kinds and themes take part with theirs: the parser lets them be compared with their like alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    Literal(i128),
+    Fact(Fact),
+    Arithmetic(Operation, Box<Self>, Box<Self>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+impl Condition {
+    /// Whether the floor meets it, from left to right as far as need be. `None` where it divides by zero or leaves 128
+    /// bits: such a floor is no match.
+    pub(crate) fn holds(&self, floor: &Candidate<'_>) -> Option<bool> {
+        Some(match self {
+            Self::Compare(comparison, left, right) => comparison.holds(left.of(floor)?, right.of(floor)?),
+            Self::Not(inner) => !inner.holds(floor)?,
+            Self::Both(left, right) => left.holds(floor)? && right.holds(floor)?,
+            Self::Either(left, right) => left.holds(floor)? || right.holds(floor)?,
+        })
+    }
+
+    /// The facts that it asks for, each once.
+    pub(crate) fn facts(&self) -> BTreeSet<Fact> {
+        match self {
+            Self::Compare(_, left, right) => left.facts().into_iter().chain(right.facts()).collect(),
+            Self::Not(inner) => inner.facts(),
+            Self::Both(left, right) | Self::Either(left, right) => {
+                left.facts().into_iter().chain(right.facts()).collect()
+            }
+        }
+    }
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parser::parse(text).map_err(|fault| fault.shown_in(text))
+    }
+}
+
+impl Quantity {
+    fn of(&self, floor: &Candidate<'_>) -> Option<i128> {
+        match self {
+            Self::Literal(number) => Some(*number),
+            Self::Fact(fact) => Some(fact.of(floor)),
+            Self::Arithmetic(operation, left, right) => operation.apply(left.of(floor)?, right.of(floor)?),
+        }
+    }
+
+    fn facts(&self) -> BTreeSet<Fact> {
+        match self {
+            Self::Literal(_) => BTreeSet::new(),
+            Self::Fact(fact) => BTreeSet::from([*fact]),
+            Self::Arithmetic(_, left, right) => left.facts().into_iter().chain(right.facts()).collect(),
+        }
+    }
+}
+
+impl Comparison {
+    const fn holds(self, left: i128, right: i128) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::Unequal => left != right,
+            Self::Less => left < right,
+            Self::AtMost => left <= right,
+            Self::Greater => left > right,
+            Self::AtLeast => left >= right,
+        }
+    }
+}
+
+impl Operation {
+    const fn apply(self, left: i128, right: i128) -> Option<i128> {
+        match self {
+            Self::Add => left.checked_add(right),
+            Self::Subtract => left.checked_sub(right),
+            Self::Multiply => left.checked_mul(right),
+            Self::Divide => left.checked_div(right),
+            Self::Remainder => left.checked_rem(right),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use floor_gen::{FloorSpec, Generator, Kind};
+
+    use super::*;
+
+    fn candidate(generator: &RefCell<Generator>) -> Candidate<'_> {
+        Candidate::new(FloorSpec::resolve(42, 17, 48, 48, Some(Kind::Standard)).unwrap(), generator)
+    }
+
+    fn holds(condition: &str) -> Option<bool> {
+        condition.parse::<Condition>().unwrap().holds(&candidate(&RefCell::default()))
+    }
+
+    #[test]
+    fn precedence_is_as_in_rust() {
+        for (condition, expected) in [
+            ("1 + 2 * 3 == 7", true),
+            ("(1 + 2) * 3 == 9", true),
+            ("10 - 4 - 3 == 3", true),
+            ("17 / 5 * 5 + 17 % 5 == 17", true),
+            ("-2 * -3 == 6 && - -1 == 1", true),
+            ("1 == 1 || 1 == 2 && 1 == 3", true),
+            ("(1 == 1 || 1 == 2) && 1 == 3", false),
+            ("!(1 == 2) && !!(1 == 1)", true),
+            ("1 < 2 && 2 <= 2 && 3 > 2 && 2 >= 2 && 1 != 2", true),
+            ("0xff == 255 && 1_000 == 1000", true),
+        ] {
+            assert_eq!(holds(condition), Some(expected), "{condition}");
+        }
+    }
+
+    #[test]
+    fn every_fact_is_read_off_the_floor() {
+        let spec = FloorSpec::resolve(42, 17, 48, 48, Some(Kind::Standard)).unwrap();
+        let floor = floor_gen::generate(&spec);
+        assert_eq!(holds("seed == 42 && number == 17 && width == 48 && height == 48"), Some(true));
+        assert_eq!(holds("kind == standard && kind != cavern && cavern != kind && theme == warren"), Some(true));
+        for (fact, value) in [
+            ("rooms", floor.rooms.len()),
+            ("connections", floor.connections.len()),
+            ("loops", floor.metrics.loops as usize),
+            ("locks", floor.locks.len()),
+            ("spawns", floor.spawns.len()),
+            ("items", floor.items.len()),
+            ("traps", floor.traps.len()),
+            ("passable", floor.metrics.passable_cells as usize),
+            ("critical_path", floor.metrics.critical_path as usize),
+            ("difficulty", floor.metrics.difficulty as usize),
+        ] {
+            assert_eq!(holds(&format!("{fact} == {value}")), Some(true), "{fact}");
+        }
+        for (fact, role) in [
+            ("secrets", floor_gen::RoomRole::Secret),
+            ("treasures", floor_gen::RoomRole::Treasure),
+            ("vaults", floor_gen::RoomRole::Vault),
+            ("shrines", floor_gen::RoomRole::Shrine),
+            ("shops", floor_gen::RoomRole::Shop),
+        ] {
+            let count = floor.rooms.iter().filter(|room| room.role == role).count();
+            assert_eq!(holds(&format!("{fact} == {count}")), Some(true), "{fact}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_computed_is_no_match() {
+        assert_eq!(holds("1 / 0 == 1"), None);
+        assert_eq!(holds("!(1 % 0 == 1)"), None);
+        assert_eq!(holds("0 > 1 && 1 / 0 == 1"), Some(false));
+        let big = u64::MAX;
+        assert_eq!(holds(&format!("{big} * {big} * {big} > 0")), None);
+    }
+
+    #[test]
+    fn a_floor_is_made_only_when_its_name_does_not_tell() {
+        let generator = RefCell::default();
+        for (condition, made) in [
+            ("kind == cavern && loops > 4", false),
+            ("theme == crypt && rooms > 0", false),
+            ("kind == standard || rooms > 0", false),
+            ("kind == standard && rooms > 0", true),
+        ] {
+            let candidate = candidate(&generator);
+            condition.parse::<Condition>().unwrap().holds(&candidate).unwrap();
+            assert_eq!(candidate.was_made(), made, "{condition}");
+        }
+    }
+
+    #[test]
+    fn facts_are_listed_once() {
+        let condition = "loops > 4 && (rooms / loops < 3 || !(kind == maze))".parse::<Condition>().unwrap();
+        assert_eq!(condition.facts().into_iter().map(Fact::name).collect::<Vec<_>>(), ["kind", "rooms", "loops"]);
+    }
+}

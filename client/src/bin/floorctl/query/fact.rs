@@ -1,0 +1,147 @@
+//! What a condition may ask of a floor.
+
+use std::cell::{OnceCell, RefCell};
+
+use floor_gen::{Floor, FloorSpec, Generator, RoomRole};
+
+/// A number that each floor has. Kinds and themes are told apart by theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fact {
+    Kind,
+    Theme,
+    Seed,
+    Number,
+    Width,
+    Height,
+    Rooms,
+    Connections,
+    Loops,
+    Locks,
+    Secrets,
+    Treasures,
+    Vaults,
+    Shrines,
+    Shops,
+    Spawns,
+    Items,
+    Traps,
+    Passable,
+    CriticalPath,
+    Difficulty,
+}
+
+impl Fact {
+    /// All of them, those first that the floor's name tells.
+    pub(crate) const ALL: [Self; 21] = [
+        Self::Kind,
+        Self::Theme,
+        Self::Seed,
+        Self::Number,
+        Self::Width,
+        Self::Height,
+        Self::Rooms,
+        Self::Connections,
+        Self::Loops,
+        Self::Locks,
+        Self::Secrets,
+        Self::Treasures,
+        Self::Vaults,
+        Self::Shrines,
+        Self::Shops,
+        Self::Spawns,
+        Self::Items,
+        Self::Traps,
+        Self::Passable,
+        Self::CriticalPath,
+        Self::Difficulty,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Kind => "kind",
+            Self::Theme => "theme",
+            Self::Seed => "seed",
+            Self::Number => "number",
+            Self::Width => "width",
+            Self::Height => "height",
+            Self::Rooms => "rooms",
+            Self::Connections => "connections",
+            Self::Loops => "loops",
+            Self::Locks => "locks",
+            Self::Secrets => "secrets",
+            Self::Treasures => "treasures",
+            Self::Vaults => "vaults",
+            Self::Shrines => "shrines",
+            Self::Shops => "shops",
+            Self::Spawns => "spawns",
+            Self::Items => "items",
+            Self::Traps => "traps",
+            Self::Passable => "passable",
+            Self::CriticalPath => "critical_path",
+            Self::Difficulty => "difficulty",
+        }
+    }
+
+    /// Reads the fact off a floor that may not exist yet.
+    pub(super) fn of(self, candidate: &Candidate<'_>) -> i128 {
+        let spec = &candidate.spec;
+        let floor = || candidate.floor();
+        let count = |len: usize| len as i128;
+        let rooms = |role| floor().rooms.iter().filter(|room| room.role == role).count() as i128;
+        match self {
+            Self::Kind => spec.kind() as i128,
+            Self::Theme => floor_gen::Theme::of_number(spec.number()) as i128,
+            Self::Seed => spec.seed().into(),
+            Self::Number => spec.number().into(),
+            Self::Width => spec.width().into(),
+            Self::Height => spec.height().into(),
+            Self::Rooms => count(floor().rooms.len()),
+            Self::Connections => count(floor().connections.len()),
+            Self::Loops => floor().metrics.loops.into(),
+            Self::Locks => count(floor().locks.len()),
+            Self::Secrets => rooms(RoomRole::Secret),
+            Self::Treasures => rooms(RoomRole::Treasure),
+            Self::Vaults => rooms(RoomRole::Vault),
+            Self::Shrines => rooms(RoomRole::Shrine),
+            Self::Shops => rooms(RoomRole::Shop),
+            Self::Spawns => count(floor().spawns.len()),
+            Self::Items => count(floor().items.len()),
+            Self::Traps => count(floor().traps.len()),
+            Self::Passable => floor().metrics.passable_cells.into(),
+            Self::CriticalPath => floor().metrics.critical_path.into(),
+            Self::Difficulty => floor().metrics.difficulty.into(),
+        }
+    }
+
+    /// The fact as people read it: kinds and themes by name.
+    pub(crate) fn shown(self, candidate: &Candidate<'_>) -> String {
+        match self {
+            Self::Kind => candidate.spec.kind().name().to_owned(),
+            Self::Theme => floor_gen::Theme::of_number(candidate.spec.number()).name().to_owned(),
+            number => number.of(candidate).to_string(),
+        }
+    }
+}
+
+/// A floor that may be the one looked for. It is generated when it must be.
+#[derive(Debug)]
+pub(crate) struct Candidate<'g> {
+    pub(crate) spec: FloorSpec,
+    generator: &'g RefCell<Generator>,
+    floor: OnceCell<Floor>,
+}
+
+impl<'g> Candidate<'g> {
+    pub(crate) const fn new(spec: FloorSpec, generator: &'g RefCell<Generator>) -> Self {
+        Self { spec, generator, floor: OnceCell::new() }
+    }
+
+    /// Whether it had to be generated.
+    pub(crate) fn was_made(&self) -> bool {
+        self.floor.get().is_some()
+    }
+
+    fn floor(&self) -> &Floor {
+        self.floor.get_or_init(|| self.generator.borrow_mut().generate(&self.spec))
+    }
+}
