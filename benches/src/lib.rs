@@ -1,1 +1,24 @@
-//! Shared set-up of the benches.
+//! What the benches share: real floors, real stores, and clocks that time one thing.
+//!
+//! - [`floors`]: floors and values to work on, made before any clock runs.
+//! - [`stores`]: each tier as an operator has it, [`redis_server`] with a server of its own; [`shelf`]: a source that
+//!   makes nothing, so that a chain can be timed without generation.
+//! - [`timing`]: a loop between two readings of the clock, and what the loop must have done.
+//! - [`earlier_shape`]: a floor as one message a tile, the yardstick of the protobuf benches.
+//! - [`peers`]: other caches and other servers on the same work; [`load`]: calls over real gRPC.
+//! - [`process`], [`server`]: a server in a process of its own, and what the kernel says that it used; [`machine`]: what
+//!   all of it ran on; [`bars`]: plots.
+#![forbid(unsafe_code)]
+
+pub mod bars;
+pub mod earlier_shape;
+pub mod floors;
+pub mod load;
+pub mod machine;
+pub mod peers;
+pub mod process;
+pub mod redis_server;
+pub mod server;
+pub mod shelf;
+pub mod stores;
+pub mod timing;

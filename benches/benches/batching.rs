@@ -1,0 +1,125 @@
+//! What asking for many at once saves: 1, 10, 16 and 64 keys in one call against as many calls, through each tier.
+//!
+//! `cargo bench -- batching`. Throughput is in floors, so that the cost a floor can be read off.
+#![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
+
+use std::{cell::LazyCell, hint::black_box, ops::Range, sync::Arc, time::Duration};
+
+use benches::{
+    floors::Entries,
+    stores::{Place, Store},
+    timing::{answered, timed},
+};
+use bytes::Bytes;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use floor_cache::Key;
+
+/// Keys in one call: one, the earlier report's, the design's, and a large page.
+const BATCHES: [usize; 4] = [1, 10, 16, 64];
+
+/// Floors in the store.
+const COUNT: u32 = 1024;
+
+fn batching(criterion: &mut Criterion) {
+    let floors = LazyCell::new(|| Arc::new(Entries::floors(COUNT)));
+    for place in Place::here() {
+        let store = LazyCell::new(|| Store::filled(place, &[&**floors]));
+        let mut group = criterion.benchmark_group(format!("batching/{}", place.name()));
+        for batch in BATCHES {
+            group.throughput(Throughput::Elements(batch as u64));
+            let batches = LazyCell::new(|| Batches::of(&floors, batch));
+            group.bench_function(BenchmarkId::new("get-many", batch), |bencher| {
+                bencher.iter_custom(|steps| batches.get_many(&store, steps));
+            });
+            group.bench_function(BenchmarkId::new("get-each", batch), |bencher| {
+                bencher.iter_custom(|steps| batches.get_each(&store, steps));
+            });
+            group.bench_function(BenchmarkId::new("put-many", batch), |bencher| {
+                bencher.iter_custom(|steps| batches.put_many(&store, steps));
+            });
+        }
+    }
+}
+
+/// The floors in visiting order, cut into calls.
+struct Batches(Arc<[Batch]>);
+
+/// One call's keys and entries.
+struct Batch {
+    keys: Vec<Key>,
+    entries: Vec<(Key, Bytes)>,
+    bytes: u64,
+}
+
+impl Batches {
+    fn of(floors: &Entries, batch: usize) -> Self {
+        let visited: Vec<(Key, Bytes)> = (0..u64::from(COUNT)).map(|step| floors.at(step).clone()).collect();
+        let cut = |entries: &[(Key, Bytes)]| Batch {
+            keys: entries.iter().map(|(key, _)| *key).collect(),
+            entries: entries.to_vec(),
+            bytes: entries.iter().map(|(_, value)| value.len() as u64).sum(),
+        };
+        Self(visited.chunks_exact(batch).map(cut).collect())
+    }
+
+    fn at(batches: &[Batch], step: u64) -> &Batch {
+        &batches[step as usize % batches.len()]
+    }
+
+    fn get_many(&self, store: &Store, steps: u64) -> Duration {
+        let (tier, batches) = (Arc::clone(&store.tier), Arc::clone(&self.0));
+        let (took, bytes) = timed(&store.runtime, steps, |steps| async move {
+            let mut bytes = 0;
+            for step in steps {
+                let keys = &Self::at(&batches, step).keys;
+                let values = black_box(answered(tier.get_many(keys)).await.expect("the tier answers"));
+                bytes += values.iter().flatten().map(|value| value.len() as u64).sum::<u64>();
+            }
+            bytes
+        });
+        assert_eq!(bytes, self.bytes(0..steps), "every floor came");
+        took
+    }
+
+    fn get_each(&self, store: &Store, steps: u64) -> Duration {
+        let (tier, batches) = (Arc::clone(&store.tier), Arc::clone(&self.0));
+        let (took, bytes) = timed(&store.runtime, steps, |steps| async move {
+            let mut bytes = 0;
+            for step in steps {
+                for key in &Self::at(&batches, step).keys {
+                    let value = black_box(answered(tier.get(key)).await.expect("the tier answers"));
+                    bytes += value.map_or(0, |value| value.len() as u64);
+                }
+            }
+            bytes
+        });
+        assert_eq!(bytes, self.bytes(0..steps), "every floor came");
+        took
+    }
+
+    fn put_many(&self, store: &Store, steps: u64) -> Duration {
+        let (tier, batches) = (Arc::clone(&store.tier), Arc::clone(&self.0));
+        timed(&store.runtime, steps, |steps| async move {
+            for step in steps {
+                answered(tier.put_many(&Self::at(&batches, step).entries)).await.expect("the tier takes them");
+            }
+            0
+        })
+        .0
+    }
+
+    fn bytes(&self, steps: Range<u64>) -> u64 {
+        steps.map(|step| Self::at(&self.0, step).bytes).sum()
+    }
+}
+
+criterion_group! {
+    name = benches;
+    // Sixty benches: a second and a half each keep the suite under three minutes.
+    config = Criterion::default()
+        .sample_size(30)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_millis(1500));
+    targets = batching
+}
+criterion_main!(benches);

@@ -1,0 +1,192 @@
+//! Layers in memory, one to four: the same operations as the Go multi-layer cache of `docs/benchmarks.md` publishes.
+
+use std::{
+    cell::LazyCell,
+    hint::black_box,
+    slice,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use benches::{
+    floors::{self, Entries},
+    shelf::Shelf,
+    stores,
+};
+use criterion::{BenchmarkId, Criterion};
+use floor_cache::{Chain, ChainBuilder, ChainConfig, Key, LruConfig, Options, Tuning};
+use prometheus::Registry;
+use tokio::runtime::Runtime;
+
+use super::COUNT;
+
+/// What layers are called.
+const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
+
+/// Too little for more than a few floors, so that a hit is never in a layer of this size.
+const TINY: u64 = 64 << 10;
+
+/// A chain of layers in memory, each holding every floor.
+struct Layers {
+    chain: Chain,
+    runtime: Runtime,
+    entries: Entries,
+}
+
+impl Layers {
+    fn of(count: usize) -> Self {
+        Self::with(&vec![LruConfig::default(); count])
+    }
+
+    fn with(configs: &[LruConfig]) -> Self {
+        let (runtime, entries, registry) = (stores::runtime(), Entries::floors(COUNT), Registry::new());
+        let (config, tuning) = (ChainConfig::default(), Tuning::default());
+        let mut builder = ChainBuilder::new(&config, &tuning, &registry, runtime.handle()).expect("a good name");
+        for (name, config) in LAYERS.into_iter().zip(configs) {
+            builder = builder.memory(name, config).expect("a layer in memory");
+        }
+        let chain = builder.build(Arc::new(Shelf::new(&entries))).expect("a registry of its own");
+        entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
+        for (key, value) in entries.all() {
+            let served = runtime.block_on(chain.get(*key, Options::default())).expect("it was put");
+            assert_eq!(served.value, *value, "the chain gives back what was put");
+        }
+        Self { chain, runtime, entries }
+    }
+
+    /// Times `work` over `steps`.
+    fn timed(&self, steps: u64, mut work: impl FnMut(&Chain, u64)) -> Duration {
+        let started = Instant::now();
+        for step in 0..steps {
+            work(&self.chain, step);
+        }
+        started.elapsed()
+    }
+
+    /// Hits and misses of layer `layer` so far.
+    fn counts(&self, layer: usize) -> (u64, u64) {
+        let report = &self.chain.report()[layer];
+        (report.hits, report.misses)
+    }
+}
+
+pub(crate) fn layers(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("chain/memory");
+    for count in 1..=LAYERS.len() {
+        let layers = LazyCell::new(|| Layers::of(count));
+        group.bench_function(BenchmarkId::new("hit-in-first", count), |bencher| {
+            bencher.iter_custom(|steps| {
+                let before = layers.counts(0).0;
+                let took = layers.timed(steps, |chain, step| {
+                    black_box(chain.get_now(&layers.entries.at(step).0));
+                });
+                assert_eq!(layers.counts(0).0 - before, steps, "every lookup hit the first layer");
+                took
+            });
+        });
+        let strangers = LazyCell::new(|| layers.entries.strangers());
+        group.bench_function(BenchmarkId::new("miss-in-all", count), |bencher| {
+            bencher.iter_custom(|steps| {
+                let before = layers.counts(count - 1).1;
+                let strangers = &*strangers;
+                let took = layers.timed(steps, |chain, step| {
+                    black_box(chain.get_now(&strangers[floors::place(step, strangers.len())]));
+                });
+                assert_eq!(layers.counts(count - 1).1 - before, steps, "every lookup missed the last layer too");
+                took
+            });
+        });
+    }
+    let promoting = LazyCell::new(|| Layers::with(&[LruConfig { capacity: TINY, ttl: None }, LruConfig::default()]));
+    group.bench_function("hit-in-second-promoted", |bencher| {
+        bencher.iter_custom(|steps| {
+            let before = promoting.counts(1).0;
+            let took = promoting.timed(steps, |chain, step| {
+                black_box(chain.get_now(&promoting.entries.at(step).0));
+            });
+            assert_eq!(promoting.counts(1).0 - before, steps, "every lookup hit the second layer");
+            took
+        });
+    });
+}
+
+pub(crate) fn writes(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("chain/memory");
+    for count in [1, 3] {
+        let layers = LazyCell::new(|| Layers::of(count));
+        group.bench_function(BenchmarkId::new("put", count), |bencher| {
+            bencher.iter_custom(|steps| {
+                let took = layers.timed(steps, |chain, step| {
+                    let (key, value) = layers.entries.at(step);
+                    chain.put(*key, value);
+                });
+                assert!(layers.entries.all().iter().all(|(key, _)| layers.chain.contains_now(key)), "all are there");
+                took
+            });
+        });
+    }
+    let layers = LazyCell::new(|| Layers::of(2));
+    group.bench_function(BenchmarkId::new("remove", 2), |bencher| {
+        bencher.iter_custom(|steps| remove(&layers, steps));
+    });
+    group.bench_function(BenchmarkId::new("contains", 2), |bencher| {
+        bencher.iter_custom(|steps| {
+            layers.entries.all().iter().for_each(|(key, value)| layers.chain.put(*key, value));
+            let mut held = 0;
+            let took = layers.timed(steps, |chain, step| {
+                held += u64::from(black_box(chain.contains_now(&layers.entries.at(step).0)));
+            });
+            assert_eq!(held, steps, "every key was there");
+            took
+        });
+    });
+    group.bench_function(BenchmarkId::new("mixed-80-10-10", 2), |bencher| {
+        bencher.iter_custom(|steps| mixed(&layers, steps));
+    });
+}
+
+/// In rounds: every floor is put, untimed, and removed one by one.
+fn remove(layers: &Layers, steps: u64) -> Duration {
+    let mut took = Duration::ZERO;
+    let mut left = steps;
+    while left > 0 {
+        let round = left.min(u64::from(COUNT));
+        left -= round;
+        layers.entries.all().iter().for_each(|(key, value)| layers.chain.put(*key, value));
+        took += layers.runtime.block_on(async {
+            let started = Instant::now();
+            for step in 0..round {
+                layers.chain.remove_many(slice::from_ref(&layers.entries.at(step).0)).await;
+            }
+            started.elapsed()
+        });
+        let gone = |key: &Key| !layers.chain.contains_now(key);
+        assert!((0..round).all(|step| gone(&layers.entries.at(step).0)), "what was removed is gone");
+    }
+    took
+}
+
+/// Eighty gets, ten puts and ten removals in a hundred, spread evenly.
+fn mixed(layers: &Layers, steps: u64) -> Duration {
+    let mut gets = 0;
+    let before = layers.counts(0);
+    let took = layers.runtime.block_on(async {
+        let started = Instant::now();
+        for step in 0..steps {
+            let (key, value) = layers.entries.at(step);
+            // 37 and 10 have no divisor in common: ten steps in a row hold each remainder once.
+            match step.wrapping_mul(37) % 10 {
+                0 => layers.chain.remove_many(slice::from_ref(key)).await,
+                1 => layers.chain.put(*key, value),
+                _ => {
+                    black_box(layers.chain.get_now(key));
+                    gets += 1;
+                }
+            }
+        }
+        started.elapsed()
+    });
+    let after = layers.counts(0);
+    assert_eq!(after.0 + after.1 - before.0 - before.1, gets, "every get was a hit or a miss of the first layer");
+    took
+}

@@ -1,0 +1,103 @@
+//! What the envelope costs that values travel in outside this process.
+//!
+//! `cargo bench -- envelope`. Beside it a bare copy of the same bytes: what writing a value takes in any case.
+#![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
+
+use std::{cell::LazyCell, hint::black_box, time::Duration};
+
+use benches::floors::{self, Entries};
+use bytes::Bytes;
+use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use floor_cache::{
+    Key,
+    envelope::{Envelope, MasterKeys, Namespace},
+};
+
+/// Lengths of values, with what they are called.
+const LENGTHS: [(usize, &str); 3] = [(1 << 10, "1KiB"), (4 << 10, "4KiB"), (16 << 10, "16KiB")];
+
+/// Values in turn.
+const COUNT: u32 = 256;
+
+/// No secret: the key of a bench.
+const KEY: &str = "1:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+/// Every way that a value can travel.
+fn envelopes() -> [(&'static str, Envelope); 4] {
+    let keys: MasterKeys = KEY.parse().expect("a key as it must be written");
+    let plain = Envelope::new(Namespace::new("floors").expect("a good name"), floor_gen::GENERATOR_VERSION);
+    [
+        ("hash", plain.clone()),
+        ("hash+lz4", plain.clone().compressing(true)),
+        ("hash+aes", plain.clone().sealing(&keys)),
+        ("hash+lz4+aes", plain.compressing(true).sealing(&keys)),
+    ]
+}
+
+fn envelope(criterion: &mut Criterion) {
+    for (length, name) in LENGTHS {
+        let entries = LazyCell::new(|| Entries::of_length(length, COUNT));
+        let mut group = criterion.benchmark_group("envelope");
+        group.throughput(Throughput::Bytes(length as u64));
+        group.bench_function(BenchmarkId::new("copy", name), |bencher| {
+            let (mut step, mut out) = (0, Vec::new());
+            bencher.iter(|| {
+                step += 1;
+                out.clear();
+                out.extend_from_slice(&entries.at(step).1);
+                black_box(&out);
+            });
+        });
+        for (way, envelope) in envelopes() {
+            group.bench_function(BenchmarkId::new(format!("seal/{way}"), name), |bencher| {
+                seal(bencher, &envelope, &entries);
+            });
+            let sealed =
+                LazyCell::new(|| entries.all().iter().map(|entry| sealed(&envelope, entry)).collect::<Vec<_>>());
+            group.bench_function(BenchmarkId::new(format!("open/{way}"), name), |bencher| {
+                open(bencher, &envelope, &entries, &sealed);
+            });
+        }
+    }
+}
+
+fn sealed(envelope: &Envelope, (key, value): &(Key, Bytes)) -> Vec<u8> {
+    let mut out = Vec::new();
+    envelope.seal(&envelope.stored(key), value, &mut out).expect("a value within bounds");
+    out
+}
+
+fn seal(bencher: &mut Bencher<'_>, envelope: &Envelope, entries: &Entries) {
+    let (mut step, mut out) = (0, Vec::new());
+    bencher.iter(|| {
+        step += 1;
+        let (key, value) = entries.at(step);
+        out.clear();
+        envelope.seal(&envelope.stored(key), value, &mut out).expect("a value within bounds");
+        black_box(&out);
+    });
+    let (key, value) = entries.at(step);
+    assert_eq!(envelope.open(&envelope.stored(key), &out).as_deref(), Ok(&value[..]), "what was sealed opens");
+}
+
+fn open(bencher: &mut Bencher<'_>, envelope: &Envelope, entries: &Entries, sealed: &[Vec<u8>]) {
+    let mut step = 0;
+    bencher.iter(|| {
+        step += 1;
+        let place = floors::place(step, sealed.len());
+        envelope.open(&envelope.stored(&entries.all()[place].0), &sealed[place]).expect("it was sealed under this key")
+    });
+    for ((key, value), sealed) in entries.all().iter().zip(sealed) {
+        assert_eq!(envelope.open(&envelope.stored(key), sealed).as_ref(), Ok(value), "the same bytes");
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(50)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(1));
+    targets = envelope
+}
+criterion_main!(benches);

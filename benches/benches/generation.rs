@@ -1,0 +1,56 @@
+//! What making a floor costs: every kind that is offered, by size, and with encoding.
+//!
+//! `cargo bench -- generation`. The p99 stands in what `cargo run --release -p benches` prints.
+#![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
+
+use std::time::Duration;
+
+use benches::floors::{self, SIDE};
+use bevy_server::wire;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use floor_gen::{FloorSpec, Generator, Kind, validate::validate};
+
+/// Sides of square floors, in cells: the least, the greatest, the default, and steps between.
+const SIDES: [u16; 6] = [FloorSpec::MIN_SIDE, 32, 64, SIDE, 256, FloorSpec::MAX_SIDE];
+
+/// Floors that are made in turn. Some take longer than others; a median over a few would be theirs alone.
+const COUNT: u32 = 200;
+
+fn generation(criterion: &mut Criterion) {
+    for kind in Kind::OFFERED {
+        let mut group = criterion.benchmark_group(format!("generation/{kind}"));
+        for side in SIDES {
+            group.throughput(Throughput::Elements(u64::from(side) * u64::from(side)));
+            group.bench_function(BenchmarkId::from_parameter(format!("{side}x{side}")), |bencher| {
+                let specs = floors::specs(*kind, side, COUNT);
+                let mut generator = Generator::new();
+                assert_eq!(validate(&generator.generate(&specs[0])), Ok(()), "what is timed makes valid floors");
+                let mut step = 0;
+                bencher.iter(|| {
+                    step += 1;
+                    generator.generate(&specs[floors::place(step, specs.len())])
+                });
+            });
+        }
+        group.throughput(Throughput::Elements(1));
+        group.bench_function(BenchmarkId::new("with-encoding", format!("{SIDE}x{SIDE}")), |bencher| {
+            let specs = floors::specs(*kind, SIDE, COUNT);
+            let mut generator = Generator::new();
+            let mut step = 0;
+            bencher.iter(|| {
+                step += 1;
+                wire::framed(&generator.generate(&specs[floors::place(step, specs.len())]))
+            });
+        });
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(50)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2));
+    targets = generation
+}
+criterion_main!(benches);

@@ -1,0 +1,195 @@
+//! Our hit beside other caches' hits, in one run, on the same keys and the same bytes.
+//!
+//! `cargo bench -- peers`. Two of ours stand among them: `floor-cache` is the tier alone, asked as every tier is;
+//! `floor-cache-chain` is the whole chain's hit, which also counts it and says which tier had it.
+#![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
+
+#[path = "../src/peers/lru_mutex.rs"]
+mod lru_mutex;
+
+use std::{
+    cell::LazyCell,
+    hint::black_box,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use benches::{
+    floors::Entries,
+    peers::{self, Dashmap, Foyer, MiniMoka, Moka, Peer, QuickCache},
+    shelf::Shelf,
+    stores,
+};
+use bytes::Bytes;
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use floor_cache::{
+    Chain, ChainConfig, Key, LruConfig, Options, Tier, TierKind, assemble, tier::Answer, tiers::LruTier,
+};
+use lru_mutex::LruMutex;
+use prometheus::Registry;
+use tokio::runtime::Runtime;
+
+/// Floors in each cache.
+const COUNT: u32 = 1024;
+
+fn hits(criterion: &mut Criterion) {
+    let entries = LazyCell::new(|| Entries::floors(COUNT));
+    for threads in [1, 2, 8] {
+        let group = &mut criterion.benchmark_group(format!("peers/hit-by-{threads}"));
+        let chain = LazyCell::new(|| WarmChain::of(&entries));
+        group.bench_function("floor-cache-chain", |bencher| {
+            bencher.iter_custom(|steps| {
+                let (chain, entries) = (&*chain, &*entries);
+                let before = chain.hits();
+                let took = at_once(threads, steps, |step| {
+                    black_box(chain.chain.get_now(&entries.at(step).0));
+                });
+                assert_eq!(chain.hits() - before, steps.div_ceil(threads) * threads, "every lookup was a hit");
+                took
+            });
+        });
+        peer::<OurLru>(group, &entries, threads);
+        peer::<LruMutex>(group, &entries, threads);
+        peer::<Moka>(group, &entries, threads);
+        peer::<MiniMoka>(group, &entries, threads);
+        peer::<QuickCache>(group, &entries, threads);
+        peer::<Foyer>(group, &entries, threads);
+        peer::<Dashmap>(group, &entries, threads);
+    }
+}
+
+type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
+
+fn peer<P: Peer>(group: &mut Group<'_>, entries: &Entries, threads: u64) {
+    let peer = LazyCell::new(|| peers::filled::<P>(entries));
+    group.bench_function(P::NAME, |bencher| {
+        bencher.iter_custom(|steps| {
+            let peer = &*peer;
+            at_once(threads, steps, |step| {
+                assert!(black_box(peer.get(&entries.at(step).0)).is_some(), "every lookup is a hit");
+            })
+        });
+    });
+}
+
+/// Puts what is there already, then removes what is there: the caches do not grow while they are timed.
+fn writes(criterion: &mut Criterion) {
+    let entries = LazyCell::new(|| Entries::floors(COUNT));
+    let group = &mut criterion.benchmark_group("peers/write");
+    write::<OurLru>(group, &entries);
+    write::<LruMutex>(group, &entries);
+    write::<Moka>(group, &entries);
+    write::<MiniMoka>(group, &entries);
+    write::<QuickCache>(group, &entries);
+    write::<Foyer>(group, &entries);
+    write::<Dashmap>(group, &entries);
+}
+
+fn write<P: Peer>(group: &mut Group<'_>, entries: &Entries) {
+    let peer = LazyCell::new(|| peers::filled::<P>(entries));
+    group.bench_function(BenchmarkId::new("put", P::NAME), |bencher| {
+        bencher.iter_custom(|steps| {
+            let peer = &*peer;
+            let took = at_once(1, steps, |step| {
+                let (key, value) = entries.at(step);
+                peer.put(*key, value.clone());
+            });
+            let (key, value) = entries.at(steps - 1);
+            assert_eq!(peer.get(key).as_ref(), Some(value), "what was put is there");
+            took
+        });
+    });
+    group.bench_function(BenchmarkId::new("remove", P::NAME), |bencher| {
+        bencher.iter_custom(|steps| {
+            let peer = &*peer;
+            let mut took = Duration::ZERO;
+            let mut left = steps;
+            while left > 0 {
+                let round = left.min(u64::from(COUNT));
+                left -= round;
+                entries.all().iter().for_each(|(key, value)| peer.put(*key, value.clone()));
+                took += at_once(1, round, |step| peer.remove(&entries.at(step).0));
+                assert!((0..round).all(|step| peer.get(&entries.at(step).0).is_none()), "what was removed is gone");
+            }
+            took
+        });
+    });
+}
+
+/// Times `work` over `steps` shared out over `threads`, each doing as many; the time is scaled to `steps`.
+fn at_once(threads: u64, steps: u64, work: impl Fn(u64) + Sync) -> Duration {
+    let share = steps.div_ceil(threads);
+    if threads == 1 {
+        let started = Instant::now();
+        (0..steps).for_each(&work);
+        return started.elapsed();
+    }
+    let work = &work;
+    let started = Instant::now();
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || (thread * share..(thread + 1) * share).for_each(work));
+        }
+    });
+    started.elapsed().mul_f64(steps as f64 / (share * threads) as f64)
+}
+
+/// Our tier through the trait that every tier has.
+struct OurLru(Arc<dyn Tier>);
+
+impl Peer for OurLru {
+    const NAME: &'static str = "floor-cache";
+
+    fn new() -> Self {
+        Self(Arc::new(LruTier::new(&LruConfig { capacity: peers::CAPACITY, ttl: None })))
+    }
+
+    fn get(&self, key: &Key) -> Option<Bytes> {
+        match self.0.get(key) {
+            Answer::Now(answer) => answer.unwrap(),
+            Answer::Later(_) => unreachable!("memory answers at once"),
+        }
+    }
+
+    fn put(&self, key: Key, value: Bytes) {
+        let _ = self.0.put_many(&[(key, value)]);
+    }
+
+    fn remove(&self, key: &Key) {
+        let _ = self.0.remove_many(std::slice::from_ref(key));
+    }
+}
+
+/// The chain `["lru"]`, holding everything.
+struct WarmChain {
+    chain: Chain,
+    _runtime: Runtime,
+}
+
+impl WarmChain {
+    fn of(entries: &Entries) -> Self {
+        let runtime = stores::runtime();
+        let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
+        let chain = assemble(&config, Arc::new(Shelf::new(entries)), &Registry::new(), runtime.handle()).unwrap();
+        for (key, value) in entries.all() {
+            let made = runtime.block_on(chain.get(*key, Options::default())).unwrap();
+            assert_eq!(made.value, *value);
+        }
+        Self { chain, _runtime: runtime }
+    }
+
+    fn hits(&self) -> u64 {
+        self.chain.report()[0].hits
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(50)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(1));
+    targets = hits, writes
+}
+criterion_main!(benches);

@@ -1,0 +1,113 @@
+//! What protobuf costs: encoding and decoding a floor, each grid encoding, and a message a tile as the yardstick.
+//!
+//! `cargo bench -- protobuf`. Sizes stand in what `cargo run --release -p benches` prints.
+#![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
+
+use std::cell::LazyCell;
+
+use benches::{earlier_shape, floors};
+use bevy_server::wire;
+use bytes::Bytes;
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use floor_gen::rng::Rng;
+use floor_proto::{
+    grid,
+    v1::{self, GridEncoding},
+};
+use prost::Message;
+
+/// Floors that are encoded in turn: enough that no branch predictor learns one by heart.
+const COUNT: u32 = 64;
+
+fn encode(criterion: &mut Criterion) {
+    let floors = LazyCell::new(|| floors::standard(COUNT));
+    let mut group = criterion.benchmark_group("protobuf/encode");
+    group.bench_function("floor-to-framed-bytes", |bencher| {
+        each(bencher, &floors, |floor| wire::framed(floor));
+        assert_eq!(decoded(&wire::framed(&floors[0])).terrain, wire::message(&floors[0]).terrain);
+    });
+    group.bench_function("floor-to-message", |bencher| each(bencher, &floors, wire::message));
+    let messages = LazyCell::new(|| floors.iter().map(wire::message).collect::<Vec<_>>());
+    group.bench_function("message-to-bytes", |bencher| each(bencher, &messages, Message::encode_to_vec));
+    group.bench_function("tile-a-message/floor-to-bytes", |bencher| {
+        each(bencher, &floors, |floor| earlier_shape::message(floor).encode_to_vec());
+        let bytes = earlier_shape::message(&floors[0]).encode_to_vec();
+        assert_eq!(
+            earlier_shape::TileFloor::decode(&bytes[..]).as_ref().map(|floor| floor.tiles.len()),
+            Ok(floors[0].spec.cells()),
+            "a message a tile"
+        );
+    });
+}
+
+fn decode(criterion: &mut Criterion) {
+    let floors = LazyCell::new(|| floors::standard(COUNT));
+    let framed = LazyCell::new(|| floors.iter().map(|floor| wire::unframed(&wire::framed(floor))).collect::<Vec<_>>());
+    let mut group = criterion.benchmark_group("protobuf/decode");
+    group.bench_function("bytes-to-message", |bencher| {
+        each(bencher, &framed, |bytes| v1::Floor::decode(bytes.clone()).expect("our own bytes"));
+    });
+    group.bench_function("bytes-to-cells", |bencher| {
+        each(bencher, &framed, |bytes| cells(bytes));
+        for (floor, bytes) in floors.iter().zip(&*framed) {
+            let (_, terrain, region) = cells(bytes);
+            let expected: Vec<u8> = floor.terrain.iter().map(|terrain| *terrain as u8).collect();
+            assert_eq!((terrain, region), (expected, floor.region.clone()), "the same cells");
+        }
+    });
+    let tiles =
+        LazyCell::new(|| floors.iter().map(|floor| earlier_shape::message(floor).encode_to_vec()).collect::<Vec<_>>());
+    group.bench_function("tile-a-message/bytes-to-message", |bencher| {
+        each(bencher, &tiles, |bytes| earlier_shape::TileFloor::decode(&bytes[..]).expect("our own bytes"));
+    });
+}
+
+/// Each encoding of a 100x100 grid, on cells for which it is the shortest.
+fn grids(criterion: &mut Criterion) {
+    const SIDE: u32 = floors::SIDE as u32;
+    let every = |cell: &mut dyn FnMut(u32) -> u8| (0..SIDE * SIDE).map(cell).collect::<Vec<u8>>();
+    let noise = |values: u32| {
+        let mut rng = Rng::from_seed(1);
+        every(&mut |_| rng.below(values) as u8)
+    };
+    let rooms = every(&mut |at| u8::from(at / SIDE % 20 > 3 && at % SIDE % 50 > 9));
+    let cases = [
+        ("uniform", GridEncoding::Uniform, every(&mut |_| 1)),
+        ("raw8", GridEncoding::Raw8, noise(64)),
+        ("packed", GridEncoding::Packed, noise(16)),
+        ("rle", GridEncoding::Rle, rooms),
+    ];
+    for (name, encoding, cells) in cases {
+        let encoded = grid::encode(SIDE, SIDE, &cells);
+        assert_eq!(encoded.encoding(), encoding, "the cells are such that {name} is the shortest");
+        assert_eq!(grid::decode(&encoded).as_ref(), Ok(&cells));
+        let mut group = criterion.benchmark_group(format!("protobuf/grid/{name}"));
+        group.bench_function("encode", |bencher| bencher.iter(|| grid::encode(SIDE, SIDE, &cells)));
+        group.bench_function("decode", |bencher| bencher.iter(|| grid::decode(&encoded).expect("our own grid")));
+    }
+}
+
+/// A floor's message and its two grids, as a client draws them.
+fn cells(bytes: &Bytes) -> (v1::Floor, Vec<u8>, Vec<u8>) {
+    let floor = v1::Floor::decode(bytes.clone()).expect("our own bytes");
+    let grid = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids")).expect("our own grid");
+    let (terrain, region) = (grid(&floor.terrain), grid(&floor.region));
+    (floor, terrain, region)
+}
+
+fn decoded(framed: &Bytes) -> v1::Floor {
+    v1::Floor::decode(wire::unframed(framed)).expect("our own bytes")
+}
+
+/// Times `work` on each of `inputs` in turn; what it returns is dropped after the clock has stopped.
+fn each<I, O>(bencher: &mut criterion::Bencher<'_>, inputs: &[I], work: impl Fn(&I) -> O) {
+    let mut step = 0;
+    let next = || {
+        step += 1;
+        &inputs[floors::place(step, inputs.len())]
+    };
+    bencher.iter_batched(next, |input| work(input), BatchSize::SmallInput);
+}
+
+criterion_group!(benches, encode, decode, grids);
+criterion_main!(benches);

@@ -1,0 +1,275 @@
+//! What each tier costs: hit, miss, set, round trip, remove, contains; and what making a floor costs instead.
+//!
+//! `cargo bench -- tiers`. Every tier is bare here, without the chain's timeout, breaker and meter.
+#![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
+
+use std::{cell::LazyCell, hint::black_box, slice, sync::Arc, time::Duration};
+
+use benches::{
+    floors::{self, Entries, SIDE},
+    stores::{Place, Store},
+    timing::{answered, timed, timed_at_once},
+};
+use bevy_server::wire;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use floor_cache::{Key, Tier};
+use floor_gen::{Generator, Kind};
+
+/// Lengths of values, with what they are called.
+const LENGTHS: [(usize, &str); 3] = [(1 << 10, "1KiB"), (4 << 10, "4KiB"), (16 << 10, "16KiB")];
+
+/// Values of each length: more bytes than a core's cache holds, few enough to make quickly.
+const COUNT: u32 = 512;
+
+/// A mixed load asks this often in a hundred; the rest is halved between set and remove.
+const MIXED_GETS: u64 = 80;
+
+/// An ordinary floor is nearest to this length.
+const ORDINARY: usize = 1;
+
+fn tiers(criterion: &mut Criterion) {
+    let entries = LazyCell::new(|| LENGTHS.map(|(length, _)| Arc::new(Entries::of_length(length, COUNT))));
+    for place in Place::here() {
+        let store = LazyCell::new(|| Store::filled(place, &entries.each_ref().map(|entries| &**entries)));
+        let mut group = criterion.benchmark_group(format!("tiers/{}", place.name()));
+        for (size, (length, name)) in LENGTHS.into_iter().enumerate() {
+            group.throughput(Throughput::Bytes(length as u64));
+            for tasks in [1, 8] {
+                group.bench_function(BenchmarkId::new(format!("hit-by-{tasks}"), name), |bencher| {
+                    bencher.iter_custom(|steps| hit(&store, &entries[size], tasks, steps));
+                });
+            }
+            group.bench_function(BenchmarkId::new("set", name), |bencher| {
+                bencher.iter_custom(|steps| set(&store, &entries[size], steps));
+            });
+            group.bench_function(BenchmarkId::new("round-trip", name), |bencher| {
+                bencher.iter_custom(|steps| round_trip(&store, &entries[size], steps));
+            });
+        }
+        group.throughput(Throughput::Elements(1));
+        for tasks in [1, 8] {
+            group.bench_function(format!("miss-by-{tasks}"), |bencher| {
+                bencher.iter_custom(|steps| miss(&store, &entries[ORDINARY], tasks, steps));
+            });
+        }
+        group.bench_function("contains", |bencher| {
+            bencher.iter_custom(|steps| contains(&store, &entries[ORDINARY], steps));
+        });
+        group.bench_function("remove", |bencher| {
+            bencher.iter_custom(|steps| remove(&store, &entries[ORDINARY], steps));
+        });
+        group.bench_function("mixed-80-10-10", |bencher| {
+            bencher.iter_custom(|steps| mixed(&store, &entries[ORDINARY], steps));
+        });
+        if place.is_redis() {
+            let bare = LazyCell::new(|| bare_redis::Line::to(&store, &entries[ORDINARY]));
+            group.bench_function(BenchmarkId::new("bare-get", LENGTHS[ORDINARY].1), |bencher| {
+                bencher.iter_custom(|steps| bare.get(&store, &entries[ORDINARY], steps));
+            });
+        }
+    }
+}
+
+/// What a tier has to be cheaper than.
+fn making(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tiers/no-tier");
+    group.bench_function("make", |bencher| {
+        let specs = floors::specs(Kind::Standard, SIDE, COUNT);
+        let mut generator = Generator::new();
+        let mut step = 0;
+        bencher.iter(|| {
+            step += 1;
+            wire::framed(&generator.generate(&specs[floors::place(step, specs.len())]))
+        });
+        assert_eq!(generator.fallbacks(), 0, "ordinary floors were made, not the plain ones that stand in for them");
+    });
+}
+
+fn hit(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
+    let (took, shares) = timed_at_once(&store.runtime, tasks, steps, |steps| {
+        let (tier, entries) = (Arc::clone(&store.tier), Arc::clone(entries));
+        async move { get_all(&*tier, steps.map(|step| &entries.at(step).0)).await.1 }
+    });
+    for (steps, bytes) in shares {
+        assert_eq!(bytes, entries.bytes(steps), "every lookup was a hit");
+    }
+    took
+}
+
+fn miss(store: &Store, entries: &Entries, tasks: u64, steps: u64) -> Duration {
+    let strangers: Arc<[Key]> = entries.strangers().into();
+    let (took, shares) = timed_at_once(&store.runtime, tasks, steps, |steps| {
+        let (tier, keys) = (Arc::clone(&store.tier), Arc::clone(&strangers));
+        async move { get_all(&*tier, steps.map(|step| &keys[floors::place(step, keys.len())])).await.0 }
+    });
+    assert!(shares.iter().all(|(_, hits)| *hits == 0), "every lookup was a miss");
+    took
+}
+
+/// How many of `keys` were found, and their bytes.
+async fn get_all<'k>(tier: &dyn Tier, keys: impl Iterator<Item = &'k Key>) -> (u64, u64) {
+    let (mut hits, mut bytes) = (0, 0);
+    for key in keys {
+        if let Some(value) = black_box(answered(tier.get(key)).await.expect("the tier answers")) {
+            hits += 1;
+            bytes += value.len() as u64;
+        }
+    }
+    (hits, bytes)
+}
+
+/// Puts values that are there already, so that the store does not grow while it is timed.
+fn set(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
+    let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
+    let (took, _) = timed(&store.runtime, steps, |steps| async move {
+        for step in steps {
+            answered(tier.put_many(slice::from_ref(work.at(step)))).await.expect("the tier takes it");
+        }
+        0
+    });
+    assert_held(store, entries);
+    took
+}
+
+/// Puts a value and gets it back.
+fn round_trip(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
+    let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
+    let (took, bytes) = timed(&store.runtime, steps, |steps| async move {
+        let mut bytes = 0;
+        for step in steps {
+            let entry = work.at(step);
+            answered(tier.put_many(slice::from_ref(entry))).await.expect("the tier takes it");
+            let value = answered(tier.get(&entry.0)).await.expect("the tier answers");
+            bytes += black_box(value).map_or(0, |value| value.len() as u64);
+        }
+        bytes
+    });
+    assert_eq!(bytes, entries.bytes(0..steps), "every value came back");
+    took
+}
+
+fn contains(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
+    let (tier, entries) = (Arc::clone(&store.tier), Arc::clone(entries));
+    let (took, held) = timed(&store.runtime, steps, |steps| async move {
+        let mut held = 0;
+        for step in steps {
+            held += u64::from(answered(tier.contains(&entries.at(step).0)).await.expect("the tier answers"));
+        }
+        held
+    });
+    assert_eq!(held, steps, "every key was there");
+    took
+}
+
+/// Removes values that are there: each round puts them all, untimed, and takes them out one by one.
+fn remove(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
+    let mut took = Duration::ZERO;
+    let mut left = steps;
+    while left > 0 {
+        let round = left.min(entries.all().len() as u64);
+        left -= round;
+        put_all(store, entries);
+        let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
+        took += timed(&store.runtime, round, |steps| async move {
+            for step in steps {
+                answered(tier.remove_many(slice::from_ref(&work.at(step).0))).await.expect("the tier takes it");
+            }
+            0
+        })
+        .0;
+        let gone = store.runtime.block_on(get_all(&*store.tier, (0..round).map(|step| &entries.at(step).0)));
+        assert_eq!(gone.0, 0, "what was removed is gone");
+    }
+    put_all(store, entries);
+    took
+}
+
+/// Eighty gets, ten sets and ten removals in a hundred, spread evenly.
+fn mixed(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
+    put_all(store, entries);
+    let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
+    let (took, gets) = timed(&store.runtime, steps, |steps| async move {
+        let mut gets = 0;
+        for step in steps {
+            let entry = work.at(step);
+            // 37 and 100 have no divisor in common: a hundred steps in a row hold each remainder once.
+            match step.wrapping_mul(37) % 100 {
+                turn if turn < MIXED_GETS => {
+                    black_box(answered(tier.get(&entry.0)).await.expect("the tier answers"));
+                    gets += 1;
+                }
+                turn if turn < MIXED_GETS + (100 - MIXED_GETS) / 2 => {
+                    answered(tier.put_many(slice::from_ref(entry))).await.expect("the tier takes it");
+                }
+                _ => answered(tier.remove_many(slice::from_ref(&entry.0))).await.expect("the tier takes it"),
+            }
+        }
+        gets
+    });
+    assert!(steps < 100 || gets.abs_diff(steps * MIXED_GETS / 100) <= MIXED_GETS, "eight in ten were gets");
+    put_all(store, entries);
+    took
+}
+
+fn put_all(store: &Store, entries: &Entries) {
+    store.runtime.block_on(answered(store.tier.put_many(entries.all()))).expect("the tier takes them");
+}
+
+fn assert_held(store: &Store, entries: &Entries) {
+    let found = store.runtime.block_on(get_all(&*store.tier, entries.all().iter().map(|(key, _)| key)));
+    assert_eq!(found.0, entries.all().len() as u64, "every value is there");
+}
+
+/// The Redis library with nothing of ours around it: what a Redis hit is held against.
+mod bare_redis {
+    use benches::{floors::Entries, stores::Store, timing::timed};
+    use redis::aio::MultiplexedConnection;
+
+    use super::{Arc, Duration, Place};
+
+    pub(crate) struct Line(MultiplexedConnection);
+
+    impl Line {
+        /// A connection to the server of `store`, whose values are put there once more without an envelope.
+        pub(crate) fn to(store: &Store, entries: &Entries) -> Self {
+            let server = store.server.as_ref().expect("a Redis store has a server");
+            let url = if store.place == Place::RedisUnix { server.unix_url() } else { server.tcp_url() };
+            let line = store.runtime.block_on(async {
+                let client = redis::Client::open(url).expect("a good URL");
+                let mut line = client.get_multiplexed_async_connection().await.expect("the server answers");
+                for (key, value) in entries.all() {
+                    let set = redis::cmd("SET").arg(key.as_bytes()).arg(&value[..]).exec_async(&mut line).await;
+                    set.expect("the server takes it");
+                }
+                line
+            });
+            Self(line)
+        }
+
+        pub(crate) fn get(&self, store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
+            let (mut line, work) = (self.0.clone(), Arc::clone(entries));
+            let (took, bytes) = timed(&store.runtime, steps, |steps| async move {
+                let mut bytes = 0;
+                for step in steps {
+                    let get = redis::cmd("GET").arg(work.at(step).0.as_bytes()).query_async(&mut line).await;
+                    let value: Vec<u8> = get.expect("the server answers");
+                    bytes += value.len() as u64;
+                }
+                bytes
+            });
+            assert_eq!(bytes, entries.bytes(0..steps), "every GET was a hit");
+            took
+        }
+    }
+}
+
+criterion_group! {
+    name = benches;
+    // Some seventy benches: two seconds each keep the suite under five minutes.
+    config = Criterion::default()
+        .sample_size(50)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2));
+    targets = tiers, making
+}
+criterion_main!(benches);

@@ -1,0 +1,56 @@
+//! Which chain to deploy, end to end: `cargo run --release -p benches --bin ablation`.
+//!
+//! The release server answers the same loads over real gRPC, its chain once as each of the candidates, cold (stores
+//! empty) and warm (the server restarted on the stores that the cold run filled). Runs are interleaved: every chain
+//! takes its turn before any takes its second.
+
+mod candidate;
+mod report;
+mod track;
+
+use std::path::PathBuf;
+
+use anyhow::ensure;
+use benches::redis_server::RedisServer;
+use candidate::Candidate;
+use clap::Parser;
+use report::{Report, Sample};
+use track::Track;
+
+#[derive(Debug, Parser)]
+#[command(about = "Which chain to deploy: the same loads end to end through each")]
+struct Args {
+    /// Runs of each chain under each load, interleaved
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// Calls in a run
+    #[arg(long, default_value_t = 4000)]
+    calls: u64,
+    /// Where the record goes; nothing is written without it
+    #[arg(long, value_name = "DIRECTORY")]
+    record: Option<PathBuf>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    let redis = RedisServer::is_here();
+    let candidates: Vec<Candidate> = Candidate::ALL.into_iter().filter(|it| redis || !it.needs_redis()).collect();
+    let runtime = tokio::runtime::Runtime::new()?;
+    let mut report = Report::new(args.runs, args.calls);
+    for run in 0..args.runs {
+        for track in Track::ALL {
+            for candidate in &candidates {
+                let (cold, warm) = runtime.block_on(candidate.run(track, args.calls))?;
+                report.add(Sample { chain: candidate.name(), track: track.name(), warm: false, run, figures: cold });
+                report.add(Sample { chain: candidate.name(), track: track.name(), warm: true, run, figures: warm });
+            }
+        }
+        eprintln!("run {} of {} done", run + 1, args.runs);
+    }
+    println!("{}", report.markdown());
+    if let Some(directory) = &args.record {
+        report.write(directory)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! The ways that players ask for floors.
+
+use std::{cell::RefCell, sync::Arc};
+
+use benches::{floors::TOWER, load};
+use bytes::Bytes;
+use floor_proto::v1;
+use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
+use rand_distr::{Distribution as _, Zipf};
+
+/// Floors that are asked for: four times what the memory tier of a candidate may hold.
+const FLOORS: u32 = 2000;
+
+/// Players who climb at once, each in a tower of their own.
+const CLIMBERS: u64 = 40;
+
+/// Popularity falls as 1/rank: what web caches measure (Breslau et al., "Web Caching and Zipf-like Distributions",
+/// INFOCOM 1999, finds exponents of 0.64 to 0.83; 1 is the customary round figure).
+const EXPONENT: f64 = 1.0;
+
+/// An order of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Track {
+    /// Floor n in proportion to 1/n.
+    Zipf,
+    /// Every floor as likely as any other.
+    Uniform,
+    /// Floor after floor, and from the first again: what a tier that keeps the recently used is worst at.
+    Scan,
+    /// Players go up floor by floor; no floor is asked for twice.
+    Climb,
+}
+
+impl Track {
+    pub(crate) const ALL: [Self; 4] = [Self::Zipf, Self::Uniform, Self::Scan, Self::Climb];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Zipf => "zipf",
+            Self::Uniform => "uniform",
+            Self::Scan => "scan",
+            Self::Climb => "climb",
+        }
+    }
+
+    /// The framed requests of `calls` calls: made before the clock runs, and the same for every chain.
+    pub(crate) fn requests(self, calls: u64) -> Arc<[Bytes]> {
+        let rng = RefCell::new(SmallRng::seed_from_u64(TOWER));
+        let zipf = Zipf::new(f64::from(FLOORS), EXPONENT).expect("floors, and an exponent above 0");
+        let spec = |call: u64| match self {
+            Self::Zipf => (TOWER, zipf.sample(&mut *rng.borrow_mut()) as u32),
+            Self::Uniform => (TOWER, rng.borrow_mut().random_range(1..=FLOORS)),
+            Self::Scan => (TOWER, (call % u64::from(FLOORS)) as u32 + 1),
+            Self::Climb => (TOWER + 1 + call % CLIMBERS, (call / CLIMBERS) as u32 + 1),
+        };
+        let request = |(seed, number)| {
+            let spec = v1::FloorSpec { seed, number, ..v1::FloorSpec::default() };
+            load::framed(&v1::GetFloorRequest { spec: Some(spec) })
+        };
+        (0..calls).map(spec).map(request).collect()
+    }
+}

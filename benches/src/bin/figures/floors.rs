@@ -1,0 +1,64 @@
+//! Making, encoding and decoding a thousand floors.
+
+use std::{hint::black_box, time::Instant};
+
+use benches::{
+    earlier_shape, floors,
+    timing::{median, percentile},
+};
+use bevy_server::wire;
+use floor_gen::{Generator, Kind};
+use floor_proto::{grid, v1};
+use prost::Message;
+
+use crate::{Figure, show};
+
+/// Different floors, each a sample.
+const COUNT: u32 = 1000;
+
+/// How often each is worked on; its sample is the fastest, which other work on the machine disturbed least.
+const REPEATS: usize = 5;
+
+pub(crate) fn measure() -> Vec<Figure> {
+    let specs = floors::specs(Kind::Standard, floors::SIDE, COUNT);
+    let mut generator = Generator::new();
+    // Twice: the first round grows the generator's scratch memory.
+    let made: Vec<_> = specs.iter().map(|spec| generator.generate(spec)).collect();
+    let mut generate = samples(&specs, |spec| generator.generate(spec));
+    let mut encode = samples(&made, wire::framed);
+    let bytes: Vec<_> = made.iter().map(|floor| wire::unframed(&wire::framed(floor))).collect();
+    let mut decode = samples(&bytes, |bytes| {
+        let floor = v1::Floor::decode(bytes.clone()).expect("our own bytes");
+        let cells = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids"));
+        let grids = (cells(&floor.terrain).expect("our own grid"), cells(&floor.region).expect("our own grid"));
+        (floor, grids)
+    });
+    let mut sizes: Vec<usize> = bytes.iter().map(bytes::Bytes::len).collect();
+    let mut tile_sizes: Vec<usize> = made.iter().map(|floor| earlier_shape::message(floor).encoded_len()).collect();
+    vec![
+        Figure::new("STANDARD 100x100, encoded, median of 1,000", bytes_of(median(&mut sizes)), "<= 5 KB"),
+        Figure::new("the same as a message a tile", bytes_of(median(&mut tile_sizes)), "(106 KB)"),
+        Figure::new("encode (floor to framed bytes, hash included), median", show(median(&mut encode)), "<= 25 us"),
+        Figure::new("decode (bytes to message and both grids' cells), median", show(median(&mut decode)), "<= 15 us"),
+        Figure::new("generate, median", show(median(&mut generate)), "<= 200 us"),
+        Figure::new("generate, p99", show(percentile(&mut generate, 99)), "<= 1 ms"),
+    ]
+}
+
+/// For each input the fastest of a few runs, in nanoseconds.
+fn samples<I, O>(inputs: &[I], mut work: impl FnMut(&I) -> O) -> Vec<f64> {
+    let mut fastest = vec![f64::INFINITY; inputs.len()];
+    for _ in 0..REPEATS {
+        for (input, fastest) in inputs.iter().zip(&mut fastest) {
+            let started = Instant::now();
+            let output = black_box(work(black_box(input)));
+            *fastest = fastest.min(started.elapsed().as_nanos() as f64);
+            drop(output);
+        }
+    }
+    fastest
+}
+
+fn bytes_of(count: usize) -> String {
+    format!("{count} bytes")
+}

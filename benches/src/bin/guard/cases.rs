@@ -1,0 +1,164 @@
+//! What is guarded: each of ours with the peer that it is timed beside.
+
+use std::{
+    hint::black_box,
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use benches::{
+    earlier_shape,
+    floors::{self, Entries},
+    peers::{self, Dashmap, Moka, Peer, QuickCache},
+    shelf::Shelf,
+    stores::{self, Place, Store},
+    timing::answered,
+};
+use bevy_server::wire;
+use floor_cache::{ChainConfig, Options, TierKind, assemble};
+use floor_gen::{Generator, Kind};
+use floor_proto::{grid, v1};
+use prometheus::Registry;
+use prost::Message;
+
+/// Floors that are worked on.
+const COUNT: u32 = 256;
+
+/// Lookups in a turn: about a millisecond's worth.
+const LOOKUPS: u64 = 10_000;
+
+/// Lookups are compared by the thousand: one alone is fewer nanoseconds than a duration's division keeps.
+const PER_THOUSAND: u64 = 1000;
+
+/// Something of ours and the peer beside it.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    ours: Work,
+    peer: Rc<Work>,
+}
+
+/// Does a turn's work, checks it, and says how long a unit took.
+type Work = Box<dyn Fn() -> Duration>;
+
+impl Case {
+    /// One turn of each: ours to its peer.
+    pub(crate) fn turn(&mut self) -> f64 {
+        let (ours, peer) = ((self.ours)(), (self.peer)());
+        ours.as_secs_f64() / peer.as_secs_f64()
+    }
+}
+
+/// Every case, set up.
+pub(crate) fn all() -> Vec<Case> {
+    let entries = Arc::new(Entries::floors(COUNT));
+    let made = Rc::new(floors::standard(COUNT));
+    let tiles_out: Rc<Work> = Rc::new({
+        let made = Rc::clone(&made);
+        Box::new(move || {
+            each(COUNT / 16, |n| {
+                let floor = &made[n as usize];
+                let bytes = earlier_shape::message(floor).encode_to_vec();
+                assert!(bytes.len() > floor.spec.cells());
+            })
+        })
+    });
+    let tiles_in: Rc<Work> = Rc::new({
+        let bytes: Vec<_> = made.iter().take(16).map(|floor| earlier_shape::message(floor).encode_to_vec()).collect();
+        Box::new(move || {
+            each(bytes.len() as u32, |n| {
+                let floor = earlier_shape::TileFloor::decode(&bytes[n as usize][..]).expect("our own bytes");
+                black_box(floor);
+            })
+        })
+    });
+    let case = |name, ours, peer: Rc<Work>| Case { name, ours, peer };
+    vec![
+        case("a hit of the chain / of quick_cache", chain_hit(&entries), Rc::new(peer_hit::<QuickCache>(&entries))),
+        case("a hit of the chain / of moka", chain_hit(&entries), Rc::new(peer_hit::<Moka>(&entries))),
+        case("a hit of LMDB / of a map", lmdb_hits(&entries), Rc::new(peer_hit::<Dashmap>(&entries))),
+        case("encoding a floor / a message a tile", encode(&made), Rc::clone(&tiles_out)),
+        case("decoding a floor / a message a tile", decode(&made), tiles_in),
+        case("making a floor / encoding one a message a tile", make(), tiles_out),
+    ]
+}
+
+fn chain_hit(entries: &Arc<Entries>) -> Work {
+    let (runtime, entries) = (stores::runtime(), Arc::clone(entries));
+    let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
+    let chain = assemble(&config, Arc::new(Shelf::new(&entries)), &Registry::new(), runtime.handle());
+    let chain = chain.expect("a chain in memory");
+    for (key, value) in entries.all() {
+        let served = runtime.block_on(chain.get(*key, Options::default())).expect("the shelf has it");
+        assert_eq!(served.value, *value);
+    }
+    Box::new(move || {
+        let _alive = &runtime;
+        lookups(|step| chain.get_now(&entries.at(step).0).is_some_and(|served| served.by == "lru"))
+    })
+}
+
+fn peer_hit<P: Peer>(entries: &Arc<Entries>) -> Work {
+    let (peer, entries) = (peers::filled::<P>(entries), Arc::clone(entries));
+    Box::new(move || lookups(|step| peer.get(&entries.at(step).0).is_some()))
+}
+
+fn lmdb_hits(entries: &Arc<Entries>) -> Work {
+    let (store, entries) = (Store::filled(Place::Lmdb, &[entries]), Arc::clone(entries));
+    Box::new(move || {
+        store.runtime.block_on(async {
+            let started = Instant::now();
+            for step in 0..PER_THOUSAND {
+                let found = black_box(answered(store.tier.get(&entries.at(step).0)).await);
+                assert!(found.is_ok_and(|found| found.is_some()), "every lookup is a hit");
+            }
+            started.elapsed()
+        })
+    })
+}
+
+fn encode(made: &Rc<Vec<floor_gen::Floor>>) -> Work {
+    let made = Rc::clone(made);
+    Box::new(move || each(COUNT, |n| assert!(black_box(wire::framed(&made[n as usize])).len() > 100)))
+}
+
+fn decode(made: &[floor_gen::Floor]) -> Work {
+    let bytes: Vec<_> = made.iter().map(|floor| wire::unframed(&wire::framed(floor))).collect();
+    Box::new(move || {
+        each(COUNT, |n| {
+            let floor = v1::Floor::decode(bytes[n as usize].clone()).expect("our own bytes");
+            for cells in [&floor.terrain, &floor.region] {
+                black_box(grid::decode(cells.as_ref().expect("it has its grids")).expect("our own grid"));
+            }
+        })
+    })
+}
+
+fn make() -> Work {
+    let specs = floors::specs(Kind::Standard, floors::SIDE, COUNT / 16);
+    Box::new(move || {
+        let mut generator = Generator::new();
+        black_box(generator.generate(&specs[0]));
+        let took = each(specs.len() as u32, |n| {
+            black_box(generator.generate(&specs[n as usize]));
+        });
+        assert_eq!(generator.fallbacks(), 0, "ordinary floors were made");
+        took
+    })
+}
+
+/// What one of `count` runs took.
+fn each(count: u32, mut work: impl FnMut(u32)) -> Duration {
+    let started = Instant::now();
+    (0..count).for_each(&mut work);
+    started.elapsed() / count
+}
+
+/// What a thousand lookups took, each of which found what it looked for.
+fn lookups(found: impl Fn(u64) -> bool) -> Duration {
+    let started = Instant::now();
+    let hits = (0..LOOKUPS).filter(|step| black_box(found(*step))).count() as u64;
+    let took = started.elapsed();
+    assert_eq!(hits, LOOKUPS, "every lookup was a hit");
+    took / (LOOKUPS / PER_THOUSAND) as u32
+}

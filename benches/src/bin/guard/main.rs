@@ -1,0 +1,114 @@
+//! Fails when something has become slower than the last record: `cargo run --release -p benches --bin guard`.
+//!
+//! No time is compared with a time of another day or machine. Each of ours is timed beside a peer that does the same
+//! work in the same run, turn by turn; the ratio of the two is what is compared. `--update` makes this run the record.
+//! `--smoke` runs everything once and checks what it did, never how long it took: that is what CI runs.
+
+mod cases;
+
+use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitCode};
+
+use anyhow::Context;
+use benches::{machine::Machine, timing::median};
+use cases::Case;
+use clap::Parser;
+use comfy_table::{Table, presets::ASCII_MARKDOWN};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Parser)]
+#[command(about = "Fails when something has become slower, beside a peer, than the last record says")]
+struct Args {
+    /// Run everything once, check what it did, compare nothing
+    #[arg(long)]
+    smoke: bool,
+    /// Make this run the record
+    #[arg(long, conflicts_with = "smoke")]
+    update: bool,
+    /// How much a ratio may rise over the record, in hundredths
+    #[arg(long, default_value_t = 25, value_name = "PERCENT")]
+    budget: u32,
+    /// The record
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/records/guard.json"))]
+    record: PathBuf,
+}
+
+/// Turns of each case. An odd number, so that the median is one of them.
+const TURNS: usize = 41;
+
+/// What a run leaves for the next.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    date: String,
+    machine: String,
+    /// Ours to its peer, by case.
+    ratios: BTreeMap<String, f64>,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    let cases = cases::all();
+    if args.smoke {
+        for mut case in cases {
+            case.turn();
+            println!("{}: done and checked", case.name);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    anyhow::ensure!(!cfg!(debug_assertions), "ratios of a debug build mean nothing; add --release");
+    let ratios: BTreeMap<String, f64> = cases.into_iter().map(|case| (case.name.to_owned(), ratio(case))).collect();
+    if args.update {
+        let record = Record { date: Machine::today(), machine: Machine::here().to_string(), ratios };
+        fs::write(&args.record, serde_json::to_string_pretty(&record)? + "\n")?;
+        println!("recorded in {}", args.record.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let record = fs::read(&args.record).with_context(|| format!("no record at {}", args.record.display()))?;
+    Ok(compare(&serde_json::from_slice(&record)?, &ratios, args.budget))
+}
+
+/// The median over turns of ours to its peer.
+fn ratio(mut case: Case) -> f64 {
+    case.turn();
+    median(&mut (0..TURNS).map(|_| case.turn()).collect::<Vec<_>>())
+}
+
+fn compare(record: &Record, ratios: &BTreeMap<String, f64>, budget: u32) -> ExitCode {
+    let mut table = Table::new();
+    table.load_preset(ASCII_MARKDOWN).set_header(["ours / its peer", "record", "now", "change", ""]);
+    let mut over = 0;
+    for (name, now) in ratios {
+        let Some(then) = record.ratios.get(name) else {
+            table.add_row([name.as_str(), "-", &format!("{now:.3}"), "", "new; --update records it"]);
+            continue;
+        };
+        let change = (now / then - 1.0) * 100.0;
+        let past = change > f64::from(budget);
+        over += u32::from(past);
+        let verdict = if past { "past the budget" } else { "" };
+        table.add_row([name, &format!("{then:.3}"), &format!("{now:.3}"), &format!("{change:+.0} %"), verdict]);
+    }
+    println!("record of {}: {}\n\n{table}", record.date, record.machine);
+    if over == 0 {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("{over} past the budget of {budget} %. Run again on an idle machine; if it stays, find out why.");
+    ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_budget_fails_and_within_it_does_not() {
+        let record = Record {
+            date: String::new(),
+            machine: String::new(),
+            ratios: [("a".to_owned(), 1.0)].into_iter().collect(),
+        };
+        let run = |now| compare(&record, &[("a".to_owned(), now)].into_iter().collect(), 25);
+        assert_eq!(run(1.2), ExitCode::SUCCESS);
+        assert_eq!(run(1.3), ExitCode::FAILURE);
+        assert_eq!(run(0.1), ExitCode::SUCCESS);
+    }
+}

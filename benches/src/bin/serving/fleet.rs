@@ -1,0 +1,198 @@
+//! The servers under comparison, each in a process of its own, each asked once and its answer checked.
+
+use std::{
+    env, fmt, fs, io,
+    net::{SocketAddr, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail, ensure};
+use benches::{
+    earlier_shape::TileFloor,
+    floors::{NUMBER, TOWER},
+    load::{self, Method},
+    peers::servers::Rival,
+    process,
+    server::{Server, Setup, free_address},
+};
+use bytes::Bytes;
+use floor_proto::{FRAME_PREFIX_BYTES, hash, v1};
+use prost::Message;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::BATCH;
+
+/// How long a server may take to start.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server that is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    Ours,
+    /// The same process, measured a second time: what differs is noise.
+    OursAgain,
+    Rival(Rival),
+}
+
+impl Who {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::OursAgain => "ours-again",
+            Self::Rival(rival) => rival.name(),
+        }
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// All of them, up.
+pub(crate) struct Fleet {
+    ours: Measured,
+    rivals: Vec<(Rival, Measured)>,
+    directory: TempDir,
+}
+
+/// A server that answered rightly once.
+pub(crate) struct Measured {
+    pub(crate) address: SocketAddr,
+    process: Process,
+    floor: Bytes,
+    batch: Option<Bytes>,
+}
+
+enum Process {
+    Ours(Server),
+    Rival(Killed),
+}
+
+/// A child that ends with its owner.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Fleet {
+    pub(crate) fn start(runtime: &Runtime) -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        for method in [Method::GetFloor, Method::BatchGetFloors] {
+            fs::write(body(directory.path(), method), request(method))?;
+        }
+        let server = Setup::new().start(&directory)?;
+        let address = server.grpc;
+        let ours = Measured::asked(runtime, address, Process::Ours(server), true).context("our server")?;
+        let mut rivals = Vec::new();
+        for rival in Rival::ALL {
+            let address = free_address()?;
+            let process = Killed(
+                Command::new(env::current_exe()?).arg("--serve").arg(rival.name()).arg(address.to_string()).spawn()?,
+            );
+            wait_for(address)?;
+            let measured = Measured::asked(runtime, address, Process::Rival(process), rival.batches());
+            let measured = measured.with_context(|| rival.name())?;
+            measured.check(rival, &ours)?;
+            rivals.push((rival, measured));
+        }
+        Ok(Self { ours, rivals, directory })
+    }
+
+    /// Who can answer `method`, in the order to be asked: ours first and last.
+    pub(crate) fn order(&self, method: Method) -> Vec<Who> {
+        let rivals = self.rivals.iter().filter(|(_, server)| method == Method::GetFloor || server.batch.is_some());
+        [Who::Ours].into_iter().chain(rivals.map(|(rival, _)| Who::Rival(*rival))).chain([Who::OursAgain]).collect()
+    }
+
+    pub(crate) fn server(&self, who: Who) -> &Measured {
+        let rival = |rival| self.rivals.iter().find(|(other, _)| *other == rival).map(|(_, server)| server);
+        match who {
+            Who::Ours | Who::OursAgain => &self.ours,
+            Who::Rival(which) => rival(which).expect("every rival was started"),
+        }
+    }
+
+    /// The file with a framed request.
+    pub(crate) fn body(&self, method: Method) -> PathBuf {
+        body(self.directory.path(), method)
+    }
+}
+
+impl Measured {
+    fn asked(runtime: &Runtime, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<Self> {
+        let ask = |method| runtime.block_on(load::ask(address, method, request(method)));
+        let floor = ask(Method::GetFloor)?;
+        let batch = if batches { Some(ask(Method::BatchGetFloors)?) } else { None };
+        Ok(Self { address, process, floor, batch })
+    }
+
+    /// Every rival sends the floor that ours does: the same bytes, or the same cells in the earlier shape.
+    fn check(&self, rival: Rival, ours: &Self) -> anyhow::Result<()> {
+        let floor = hash::verify_encoded(&ours.floor)?;
+        if rival == Rival::TileMessages {
+            let tiles = TileFloor::decode(self.floor.clone())?;
+            let spec = floor.spec.unwrap_or_default();
+            ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not a tile a cell");
+        } else {
+            ensure!(self.floor == ours.floor, "{} sends another floor than ours", rival.name());
+        }
+        ensure!(self.batch.is_none() || self.batch == ours.batch, "{} sends another batch than ours", rival.name());
+        Ok(())
+    }
+
+    pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
+        process::cpu_time(match &self.process {
+            Process::Ours(server) => server.pid(),
+            Process::Rival(child) => child.0.id(),
+        })
+    }
+
+    /// What one answer takes in DATA frames.
+    pub(crate) fn answer_bytes(&self, method: Method) -> anyhow::Result<u64> {
+        let message = match method {
+            Method::GetFloor => &self.floor,
+            Method::BatchGetFloors => self.batch.as_ref().context("it answers no batches")?,
+        };
+        Ok((message.len() + FRAME_PREFIX_BYTES) as u64)
+    }
+}
+
+/// The one floor that single calls ask for, and the batch from it on.
+fn request(method: Method) -> Bytes {
+    let spec = |number| v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() };
+    match method {
+        Method::GetFloor => load::framed(&v1::GetFloorRequest { spec: Some(spec(NUMBER)) }),
+        Method::BatchGetFloors => {
+            let specs = (NUMBER..).take(BATCH as usize).map(spec).collect();
+            load::framed(&v1::BatchGetFloorsRequest { specs })
+        }
+    }
+}
+
+fn body(directory: &Path, method: Method) -> PathBuf {
+    directory.join(match method {
+        Method::GetFloor => "get-floor",
+        Method::BatchGetFloors => "batch-get-floors",
+    })
+}
+
+fn wait_for(address: SocketAddr) -> anyhow::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    while TcpStream::connect(address).is_err() {
+        if Instant::now() > until {
+            bail!("nothing listens on {address} within {PATIENCE:?}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}

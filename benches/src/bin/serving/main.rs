@@ -1,0 +1,117 @@
+//! Our server beside other ways to serve the same floor: `cargo run --release -p benches --bin serving`.
+//!
+//! Every server is a process of its own, all of them up at once and idle but one. In each round each takes the same
+//! load in turn, ours twice: what the two runs of ours differ by is the noise. Requests a second say what a client
+//! gets, server CPU a request what an operator pays; the second is told by the kernel and bears a busy machine better.
+
+mod fleet;
+mod h2load;
+mod report;
+
+use std::{net::SocketAddr, path::PathBuf, process::Command};
+
+use anyhow::ensure;
+use benches::{load::Method, peers::servers::Rival};
+use clap::Parser;
+use fleet::{Fleet, Who};
+use report::{Report, Round};
+
+#[derive(Debug, Parser)]
+#[command(about = "Our server beside other ways to serve the same floor")]
+struct Args {
+    /// Rounds; medians are taken over them
+    #[arg(long, default_value_t = 7)]
+    rounds: usize,
+    /// Calls a server answers in one round of one load
+    #[arg(long, default_value_t = 40_000)]
+    calls: u64,
+    /// TCP connections
+    #[arg(long, default_value_t = 8)]
+    connections: usize,
+    /// Calls in flight on each connection, one load each
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 50])]
+    streams: Vec<usize>,
+    /// Where the record goes; nothing is written without it
+    #[arg(long, value_name = "DIRECTORY")]
+    record: Option<PathBuf>,
+    /// Serve as one of the others, at this address (what this command starts itself as)
+    #[arg(long, hide = true, num_args = 2, value_names = ["NAME", "ADDRESS"])]
+    serve: Option<Vec<String>>,
+}
+
+/// Floors in a batch.
+const BATCH: u64 = 16;
+
+/// The earlier shape sends thirty times the bytes: it gets fewer calls, to take about as long as the others.
+const TILE_DIVISOR: u64 = 20;
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let runtime = tokio::runtime::Runtime::new()?;
+    if let Some(serve) = &args.serve {
+        let (rival, address) = (Rival::named(&serve[0]), serve[1].parse::<SocketAddr>()?);
+        ensure!(rival.is_some(), "there is no server named {:?}", serve[0]);
+        return runtime.block_on(rival.expect("just asked").serve(address));
+    }
+    ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    ensure!(
+        Command::new("h2load").arg("--version").output().is_ok(),
+        "h2load is not on the PATH; install nghttp2 (Debian: apt install nghttp2-client)"
+    );
+    let fleet = Fleet::start(&runtime)?;
+    let mut report = Report::new(args.rounds, args.connections);
+    for round in 0..args.rounds {
+        for streams in &args.streams {
+            measure(&fleet, &args, round, Method::GetFloor, *streams, &mut report)?;
+        }
+        measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
+        eprintln!("round {} of {} done", round + 1, args.rounds);
+    }
+    println!("{}", report.markdown());
+    if let Some(directory) = &args.record {
+        report.write(directory)?;
+    }
+    Ok(())
+}
+
+/// One load on each server in turn; every other round the other way about.
+fn measure(
+    fleet: &Fleet,
+    args: &Args,
+    round: usize,
+    method: Method,
+    streams: usize,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let mut order = fleet.order(method);
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    for who in order {
+        let server = fleet.server(who);
+        let calls = match (method, who) {
+            (Method::BatchGetFloors, _) => args.calls / BATCH,
+            (_, Who::Rival(Rival::TileMessages)) => args.calls / TILE_DIVISOR,
+            _ => args.calls,
+        };
+        let body = fleet.body(method);
+        let before = server.cpu_time()?;
+        let outcome = h2load::run(server.address, method, &body, args.connections, streams, calls)?;
+        let cpu = server.cpu_time()? - before;
+        ensure!(
+            outcome.data_bytes == calls * server.answer_bytes(method)?,
+            "{who} sent {} bytes for {calls} answers of {}",
+            outcome.data_bytes,
+            server.answer_bytes(method)?
+        );
+        report.add(Round {
+            who: who.name(),
+            method: method.path().rsplit('/').next().unwrap_or_default(),
+            streams,
+            round,
+            rate: calls as f64 / outcome.took.as_secs_f64(),
+            cpu_us: cpu.as_secs_f64() * 1e6 / calls as f64,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! What a figure was measured on; a figure without it is no figure.
+
+use std::{fmt, fs, process::Command};
+
+/// A machine, its toolchain, and the state of the source.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// The processor's name.
+    pub cpu: String,
+    /// Processors that this process may use.
+    pub cores: usize,
+    /// The kernel.
+    pub kernel: String,
+    /// The compiler.
+    pub toolchain: String,
+    /// The commit, with `+` when files differ from it.
+    pub commit: String,
+    /// The load average over the last minute: what else ran.
+    pub load: String,
+}
+
+impl Machine {
+    /// This one, now.
+    #[must_use]
+    pub fn here() -> Self {
+        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let commit = said("git", &["rev-parse", "--short", "HEAD"]);
+        let clean = said("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty();
+        Self {
+            cpu: cpu.map_or_else(|| "unknown CPU".to_owned(), |(_, name)| name.to_owned()),
+            cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            kernel: said("uname", &["-sr"]),
+            toolchain: said("rustc", &["--version"]),
+            commit: format!("{commit}{}", if clean { "" } else { "+" }),
+            load: fs::read_to_string("/proc/loadavg")
+                .ok()
+                .and_then(|load| load.split(' ').next().map(str::to_owned))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+impl Machine {
+    /// Its date, as in 2026-11-21.
+    #[must_use]
+    pub fn today() -> String {
+        said("date", &["+%F"])
+    }
+}
+
+/// What `command` prints, or nothing.
+fn said(command: &str, args: &[&str]) -> String {
+    let output = Command::new(command).args(args).output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cpu, cores, kernel, toolchain, commit, load } = self;
+        write!(f, "{cpu}, {cores} cores, {kernel}, {toolchain}, commit {commit}, load average {load}")
+    }
+}

@@ -1,0 +1,45 @@
+//! The crate `lru` behind one lock: what is written by hand when there is no time.
+//!
+//! No part of the library: only floor-cache may depend on `lru` there. The bench `peers` takes this file in.
+
+use std::sync::Mutex;
+
+use benches::peers::{CAPACITY, Peer};
+use bytes::Bytes;
+use floor_cache::Key;
+use lru::LruCache;
+
+/// `lru::LruCache` and the bytes it holds.
+pub(crate) struct LruMutex(Mutex<(LruCache<Key, Bytes>, u64)>);
+
+impl Peer for LruMutex {
+    const NAME: &'static str = "lru-mutex";
+
+    fn new() -> Self {
+        Self(Mutex::new((LruCache::unbounded(), 0)))
+    }
+
+    fn get(&self, key: &Key) -> Option<Bytes> {
+        self.0.lock().unwrap().0.get(key).cloned()
+    }
+
+    fn put(&self, key: Key, value: Bytes) {
+        let mut guard = self.0.lock().unwrap();
+        let (entries, bytes) = &mut *guard;
+        *bytes += value.len() as u64;
+        if let Some(old) = entries.put(key, value) {
+            *bytes -= old.len() as u64;
+        }
+        while *bytes > CAPACITY {
+            let Some((_, oldest)) = entries.pop_lru() else { break };
+            *bytes -= oldest.len() as u64;
+        }
+    }
+
+    fn remove(&self, key: &Key) {
+        let mut guard = self.0.lock().unwrap();
+        if let Some(value) = guard.0.pop(key) {
+            guard.1 -= value.len() as u64;
+        }
+    }
+}

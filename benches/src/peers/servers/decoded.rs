@@ -1,0 +1,99 @@
+//! tonic as generated, with floors in moka: as messages, or as the generator made them.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use bevy_server::wire;
+use floor_gen::FloorSpec;
+use floor_proto::{
+    hash,
+    v1::{
+        BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, GetFloorRequest, GetServerInfoRequest, ServerInfo,
+        StreamFloorsRequest,
+        floor_service_server::{FloorService, FloorServiceServer},
+    },
+};
+use futures_util::stream::Empty;
+use moka::sync::Cache;
+use tonic::{Request, Response, Status, async_trait, transport::Server};
+
+use super::resolved;
+
+/// Floors that a cache may hold: more than any load here asks for.
+const FLOORS: u64 = 65_536;
+
+pub(super) async fn serve_messages(address: SocketAddr) -> anyhow::Result<()> {
+    let service = FloorServiceServer::new(Decoded(Messages(Cache::new(FLOORS))));
+    Ok(Server::builder().add_service(service).serve(address).await?)
+}
+
+pub(super) async fn serve_cells(address: SocketAddr) -> anyhow::Result<()> {
+    let service = FloorServiceServer::new(Decoded(Cells(Cache::new(FLOORS))));
+    Ok(Server::builder().add_service(service).serve(address).await?)
+}
+
+/// A floor as a message, its content hash in it.
+fn message(floor: &floor_gen::Floor) -> Floor {
+    let message = wire::message(floor);
+    Floor { content_hash: hash::content_hash(&message), ..message }
+}
+
+/// Holds messages: an answer is a clone.
+struct Messages(Cache<FloorSpec, Arc<Floor>>);
+
+/// Holds floors and their hashes: an answer is a conversion.
+struct Cells(Cache<FloorSpec, Arc<(floor_gen::Floor, u64)>>);
+
+/// The generated service over either.
+struct Decoded<F>(F);
+
+trait Floors: Send + Sync + 'static {
+    fn floor(&self, spec: FloorSpec) -> Floor;
+}
+
+impl Floors for Messages {
+    fn floor(&self, spec: FloorSpec) -> Floor {
+        let held = self.0.get_with(spec, || Arc::new(message(&floor_gen::generate(&spec))));
+        Floor::clone(&held)
+    }
+}
+
+impl Floors for Cells {
+    fn floor(&self, spec: FloorSpec) -> Floor {
+        let held = self.0.get_with(spec, || {
+            let floor = floor_gen::generate(&spec);
+            let content_hash = message(&floor).content_hash;
+            Arc::new((floor, content_hash))
+        });
+        Floor { content_hash: held.1, ..wire::message(&held.0) }
+    }
+}
+
+#[async_trait]
+impl<F: Floors> FloorService for Decoded<F> {
+    async fn get_floor(&self, request: Request<GetFloorRequest>) -> Result<Response<Floor>, Status> {
+        let spec = resolved(request.into_inner().spec)?;
+        Ok(Response::new(self.0.floor(spec)))
+    }
+
+    async fn batch_get_floors(
+        &self,
+        request: Request<BatchGetFloorsRequest>,
+    ) -> Result<Response<BatchGetFloorsResponse>, Status> {
+        let specs = request.into_inner().specs.into_iter();
+        let floors = specs.map(|spec| resolved(Some(spec)).map(|spec| self.0.floor(spec)));
+        Ok(Response::new(BatchGetFloorsResponse { floors: floors.collect::<Result<_, _>>()? }))
+    }
+
+    type StreamFloorsStream = Empty<Result<Floor, Status>>;
+
+    async fn stream_floors(
+        &self,
+        _: Request<StreamFloorsRequest>,
+    ) -> Result<Response<Self::StreamFloorsStream>, Status> {
+        Err(Status::unimplemented("only single floors and batches are compared"))
+    }
+
+    async fn get_server_info(&self, _: Request<GetServerInfoRequest>) -> Result<Response<ServerInfo>, Status> {
+        Err(Status::unimplemented("only single floors and batches are compared"))
+    }
+}

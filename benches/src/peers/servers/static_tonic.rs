@@ -1,0 +1,93 @@
+//! tonic with a codec that neither reads the request nor encodes the answer: bytes in, bytes out.
+
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    net::SocketAddr,
+    task::{Context, Poll},
+};
+
+use bevy_server::{grpc::SERVICE_NAME, wire};
+use bytes::{Buf, BufMut, Bytes};
+use futures_util::future::BoxFuture;
+use tonic::{
+    Request, Response, Status,
+    body::Body,
+    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
+    server::{Grpc, NamedService, UnaryService},
+    transport::Server,
+};
+
+pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
+    let floor = wire::unframed(&wire::framed(&super::the_floor()));
+    Ok(Server::builder().add_service(Static(floor)).serve(address).await?)
+}
+
+/// Answers every call with the same bytes.
+#[derive(Clone)]
+struct Static(Bytes);
+
+impl NamedService for Static {
+    const NAME: &'static str = SERVICE_NAME;
+}
+
+impl tower_service::Service<http::Request<Body>> for Static {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let answer = self.clone();
+        Box::pin(async move { Ok(Grpc::new(BytesCodec).unary(answer, request).await) })
+    }
+}
+
+impl UnaryService<()> for Static {
+    type Response = Bytes;
+    type Future = Ready<Result<Response<Bytes>, Status>>;
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
+        ready(Ok(Response::new(self.0.clone())))
+    }
+}
+
+struct BytesCodec;
+
+impl Codec for BytesCodec {
+    type Encode = Bytes;
+    type Decode = ();
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for BytesCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put(item);
+        Ok(())
+    }
+}
+
+impl Decoder for BytesCodec {
+    type Item = ();
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<()>, Status> {
+        buffer.advance(buffer.remaining());
+        Ok(Some(()))
+    }
+}

@@ -1,0 +1,113 @@
+//! A redis-server for one bench: on a free port and a socket, without persistence, gone with it.
+
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail};
+use tempfile::TempDir;
+
+/// How long a server may take to come up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running server; killed when dropped.
+#[derive(Debug)]
+pub struct RedisServer {
+    process: Child,
+    port: u16,
+    directory: TempDir,
+}
+
+impl RedisServer {
+    /// Whether there is a redis-server to start. Says so on standard error when there is none, so that a bench that is
+    /// left out is left out visibly.
+    #[must_use]
+    pub fn is_here() -> bool {
+        let here = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_ok();
+        if !here {
+            eprintln!("skipped: everything that needs redis-server, which is not on the PATH");
+        }
+        here
+    }
+
+    /// Starts one, set up as `docker-compose.yml` does it: bounded memory, least recently used out first, nothing on
+    /// disk.
+    ///
+    /// # Errors
+    /// When it does not answer within ten seconds.
+    pub fn start() -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        // Free now; should another process take it before the server does, the start fails and says so.
+        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        let process = Command::new("redis-server")
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+            .args(["--maxmemory", "256mb", "--maxmemory-policy", "allkeys-lru"])
+            .arg("--unixsocket")
+            .arg(socket(directory.path()))
+            .arg("--dir")
+            .arg(directory.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .context("redis-server does not start")?;
+        let server = Self { process, port, directory };
+        server.wait_until_ready()?;
+        Ok(server)
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Its URL over TCP.
+    #[must_use]
+    pub fn tcp_url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Its URL over a Unix socket.
+    #[must_use]
+    pub fn unix_url(&self) -> String {
+        format!("redis+unix://{}", socket(self.directory.path()).display())
+    }
+
+    fn wait_until_ready(&self) -> anyhow::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        while !self.answers() {
+            if Instant::now() > until {
+                bail!("redis-server on port {} does not answer within {PATIENCE:?}", self.port);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    fn answers(&self) -> bool {
+        let ping = || -> std::io::Result<[u8; 5]> {
+            let mut connection = TcpStream::connect(("127.0.0.1", self.port))?;
+            connection.set_read_timeout(Some(PATIENCE))?;
+            connection.write_all(b"PING\r\n")?;
+            let mut reply = [0; 5];
+            connection.read_exact(&mut reply)?;
+            Ok(reply)
+        };
+        ping().is_ok_and(|reply| &reply == b"+PONG")
+    }
+}
+
+fn socket(directory: &Path) -> std::path::PathBuf {
+    directory.join("redis.sock")
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

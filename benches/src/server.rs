@@ -1,0 +1,168 @@
+//! The floor server in a process of its own: the release binary that lies beside the one that asks.
+
+use std::{
+    env,
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail};
+use tempfile::TempDir;
+
+/// How long a server may take to start or to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often a starting server is asked whether it is ready: what a start time is rounded to.
+const POLL: Duration = Duration::from_millis(1);
+
+/// A server to be: its settings and where its files will lie.
+#[derive(Debug, Default)]
+pub struct Setup {
+    settings: Vec<(String, String)>,
+}
+
+impl Setup {
+    /// The defaults, on free ports and in a directory of its own.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// `FLOORS__` and `key` set to `value`.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.settings.push((format!("FLOORS__{key}"), value.into()));
+        self
+    }
+
+    /// Starts it with its files in `data`, and waits until it says that it is ready.
+    ///
+    /// # Errors
+    /// When the binary is not there, ends, or is not ready in time.
+    pub fn start(&self, data: &TempDir) -> anyhow::Result<Server> {
+        let binary = binary()?;
+        let (grpc, ops) = (free_address()?, free_address()?);
+        let mut command = Command::new(&binary);
+        command
+            .env("FLOORS__GRPC__LISTEN", grpc.to_string())
+            .env("FLOORS__OPS__LISTEN", ops.to_string())
+            .env("FLOORS__CACHE__LMDB__PATH", data.path().join("lmdb"))
+            .env("FLOORS__CACHE__SLED__PATH", data.path().join("sled"))
+            .env("RUST_LOG", "error")
+            .envs(self.settings.iter().map(|(key, value)| (key, value)))
+            .current_dir(data.path())
+            .stdin(Stdio::null());
+        let started = Instant::now();
+        let process = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
+        let mut server = Server { process, grpc, ops, started_in: Duration::ZERO };
+        server.wait_until_ready(started)?;
+        Ok(server)
+    }
+}
+
+/// A running server; killed when dropped.
+#[derive(Debug)]
+pub struct Server {
+    process: Child,
+    /// Where it serves gRPC.
+    pub grpc: SocketAddr,
+    ops: SocketAddr,
+    /// From the start of the process until it said that it is ready.
+    pub started_in: Duration,
+}
+
+impl Server {
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// A page of its operations port.
+    ///
+    /// # Errors
+    /// When it does not answer with status 200.
+    pub fn page(&self, path: &str) -> anyhow::Result<String> {
+        let mut connection = TcpStream::connect(self.ops)?;
+        connection.set_read_timeout(Some(PATIENCE))?;
+        connection.write_all(format!("GET {path} HTTP/1.1\r\nhost: ops\r\nconnection: close\r\n\r\n").as_bytes())?;
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").context("no end of the headers")?;
+        if !head.starts_with("HTTP/1.1 200") {
+            bail!("{path} answers {}", head.lines().next().unwrap_or_default());
+        }
+        Ok(body.to_owned())
+    }
+
+    /// The value of one metric, by its name and labels as `/metrics` writes them; 0 when it is not there.
+    ///
+    /// # Errors
+    /// When the page does not come.
+    pub fn metric(&self, name: &str) -> anyhow::Result<f64> {
+        let page = self.page("/metrics")?;
+        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        Ok(line.map_or(Ok(0.0), str::parse)?)
+    }
+
+    /// Has it drain, and waits for its end.
+    ///
+    /// # Errors
+    /// When it does not end with 0 in time.
+    pub fn stop(mut self) -> anyhow::Result<()> {
+        Command::new("kill").arg(self.pid().to_string()).status()?;
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            if let Some(status) = self.process.try_wait()? {
+                return if status.success() { Ok(()) } else { bail!("the server ended with {status}") };
+            }
+            thread::sleep(POLL);
+        }
+        bail!("the server does not end within {PATIENCE:?}")
+    }
+
+    fn wait_until_ready(&mut self, started: Instant) -> anyhow::Result<()> {
+        while self.page("/readyz").is_err() {
+            if let Some(status) = self.process.try_wait()? {
+                bail!("the server ended with {status} before it was ready");
+            }
+            if started.elapsed() > PATIENCE {
+                bail!("the server is not ready within {PATIENCE:?}");
+            }
+            thread::sleep(POLL);
+        }
+        self.started_in = started.elapsed();
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The server's binary: `FLOORS_BENCH_SERVER`, else the one built beside this.
+fn binary() -> anyhow::Result<PathBuf> {
+    if let Some(path) = env::var_os("FLOORS_BENCH_SERVER") {
+        return Ok(path.into());
+    }
+    let path = env::current_exe()?.with_file_name(format!("bevy-server{}", env::consts::EXE_SUFFIX));
+    if !path.exists() {
+        bail!("{} is not there; build it with `cargo build --release -p bevy-server`", path.display());
+    }
+    Ok(path)
+}
+
+/// An address that nothing listens on. Should another process take it meanwhile, the start fails and says so.
+///
+/// # Errors
+/// When the system gives none.
+pub fn free_address() -> std::io::Result<SocketAddr> {
+    TcpListener::bind(("127.0.0.1", 0))?.local_addr()
+}

@@ -1,0 +1,136 @@
+//! Each tier as an operator has it, on files or a server of its own.
+
+use std::{sync::Arc, time::Duration};
+
+use floor_cache::{
+    LmdbConfig, LruConfig, RedisConfig, SledConfig, Tier,
+    envelope::{Envelope, Namespace},
+    tiers::{LmdbTier, LruTier, RedisTier, SledTier},
+};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{floors::Entries, redis_server::RedisServer, timing::answered};
+
+/// Threads of a bench's runtime: as many as tasks are ever timed at once.
+const WORKERS: usize = 8;
+
+/// A place that keeps values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// This process's memory.
+    Lru,
+    /// A memory-mapped file.
+    Lmdb,
+    /// A log-structured store.
+    Sled,
+    /// A Redis server over TCP, on this machine.
+    RedisTcp,
+    /// A Redis server over a Unix socket.
+    RedisUnix,
+}
+
+impl Place {
+    const ALL: [Self; 5] = [Self::Lru, Self::Lmdb, Self::Sled, Self::RedisTcp, Self::RedisUnix];
+
+    /// Those that can be opened on this machine.
+    #[must_use]
+    pub fn here() -> Vec<Self> {
+        let redis = RedisServer::is_here();
+        Self::ALL.into_iter().filter(|place| redis || !place.is_redis()).collect()
+    }
+
+    /// Its name in a bench.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lru => "lru",
+            Self::Lmdb => "lmdb",
+            Self::Sled => "sled",
+            Self::RedisTcp => "redis-tcp",
+            Self::RedisUnix => "redis-unix",
+        }
+    }
+
+    /// Whether it is in another process.
+    #[must_use]
+    pub const fn is_redis(self) -> bool {
+        matches!(self, Self::RedisTcp | Self::RedisUnix)
+    }
+}
+
+/// An open tier. Its files and its server go with it.
+#[derive(Debug)]
+pub struct Store {
+    /// What it is.
+    pub place: Place,
+    /// The tier, bare: no timeout, breaker or meter around it.
+    pub tier: Arc<dyn Tier>,
+    /// Where it is asked from.
+    pub runtime: Runtime,
+    /// Its server, if it has one.
+    pub server: Option<RedisServer>,
+    _directory: TempDir,
+}
+
+impl Store {
+    /// An empty store.
+    ///
+    /// # Panics
+    /// When it cannot be opened: a bench can do nothing then.
+    #[must_use]
+    pub fn open(place: Place) -> Self {
+        let runtime = runtime();
+        let directory = tempfile::tempdir().expect("a directory for the store");
+        let envelope = Envelope::new(Namespace::new("floors").expect("a good name"), floor_gen::GENERATOR_VERSION);
+        let path = directory.path().to_owned();
+        let server = place.is_redis().then(|| RedisServer::start().expect("redis-server starts"));
+        let redis = |url| {
+            // Long enough that a busy machine yields a slow figure and not a failed bench.
+            let config = RedisConfig { url, timeout: Duration::from_secs(5), ..RedisConfig::default() };
+            RedisTier::open(&config, envelope.clone(), runtime.handle()).expect("a good URL")
+        };
+        let tier: Arc<dyn Tier> = match (place, &server) {
+            (Place::Lmdb, _) => {
+                let config = LmdbConfig { path, ..LmdbConfig::default() };
+                Arc::new(LmdbTier::open(&config, envelope.clone()).expect("an empty directory"))
+            }
+            (Place::Sled, _) => {
+                let config = SledConfig { path, ..SledConfig::default() };
+                Arc::new(SledTier::open(&config, envelope.clone()).expect("an empty directory"))
+            }
+            (Place::RedisTcp, Some(server)) => Arc::new(redis(server.tcp_url())),
+            (Place::RedisUnix, Some(server)) => Arc::new(redis(server.unix_url())),
+            _ => Arc::new(LruTier::new(&LruConfig::default())),
+        };
+        Self { place, tier, runtime, server, _directory: directory }
+    }
+
+    /// A store that holds `entries`, each read back and compared.
+    ///
+    /// # Panics
+    /// When one does not come back as it was put.
+    #[must_use]
+    pub fn filled(place: Place, entries: &[&Entries]) -> Self {
+        let store = Self::open(place);
+        store.runtime.block_on(async {
+            for entries in entries {
+                answered(store.tier.put_many(entries.all())).await.expect("the store takes them");
+                for (key, value) in entries.all() {
+                    let found = answered(store.tier.get(key)).await.expect("the store answers");
+                    assert_eq!(found.as_ref(), Some(value), "{} gives back what was put", place.name());
+                }
+            }
+        });
+        store
+    }
+}
+
+/// A runtime as the server has it.
+///
+/// # Panics
+/// When the system gives no threads.
+#[must_use]
+pub fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build().expect("threads")
+}

@@ -1,0 +1,128 @@
+//! A loop between two readings of the clock, and nothing else between them.
+
+use std::{
+    future::Future,
+    ops::Range,
+    time::{Duration, Instant},
+};
+
+use floor_cache::{TierError, tier::Answer};
+use tokio::runtime::Runtime;
+
+/// What a tier answered; one that answers at once is not awaited.
+///
+/// # Errors
+/// The tier's.
+#[inline]
+pub async fn answered<T>(answer: Answer<'_, T>) -> Result<T, TierError> {
+    match answer {
+        Answer::Now(result) => result,
+        Answer::Later(work) => work.await,
+    }
+}
+
+/// Times `work` over steps 0 .. `steps` in one task of `runtime`, and hands out what it counted.
+///
+/// # Panics
+/// When `work` does.
+pub fn timed<F>(runtime: &Runtime, steps: u64, work: impl FnOnce(Range<u64>) -> F) -> (Duration, u64)
+where
+    F: Future<Output = u64> + Send + 'static,
+{
+    let work = work(0..steps);
+    let task = async move {
+        let started = Instant::now();
+        let counted = work.await;
+        (started.elapsed(), counted)
+    };
+    runtime.block_on(runtime.spawn(task)).expect("the work ends well")
+}
+
+/// Times `work` with its steps shared out over `tasks` tasks of `runtime` at once: from before the first starts until
+/// the last is done. Each share is `steps / tasks` rounded up; the time is scaled to `steps`.
+///
+/// # Panics
+/// When `work` does.
+pub fn timed_at_once<F>(
+    runtime: &Runtime,
+    tasks: u64,
+    steps: u64,
+    work: impl Fn(Range<u64>) -> F,
+) -> (Duration, Vec<(Range<u64>, u64)>)
+where
+    F: Future<Output = u64> + Send + 'static,
+{
+    let share = steps.div_ceil(tasks);
+    let shares: Vec<Range<u64>> = (0..tasks).map(|task| task * share..(task + 1) * share).collect();
+    let works: Vec<F> = shares.iter().cloned().map(work).collect();
+    runtime.block_on(async {
+        let started = Instant::now();
+        let tasks_running: Vec<_> = works.into_iter().map(|work| tokio::spawn(work)).collect();
+        let mut counted = Vec::with_capacity(tasks_running.len());
+        for (task, share) in tasks_running.into_iter().zip(shares) {
+            counted.push((share, task.await.expect("the work ends well")));
+        }
+        (started.elapsed().mul_f64(steps as f64 / (share * tasks) as f64), counted)
+    })
+}
+
+/// The `percent`-th percentile of `samples`, which it sorts: the least sample that so many percent do not exceed.
+///
+/// # Panics
+/// When there are no samples.
+pub fn percentile<T: PartialOrd + Copy>(samples: &mut [T], percent: usize) -> T {
+    samples.sort_by(|a, b| a.partial_cmp(b).expect("samples compare"));
+    samples[(samples.len() * percent).div_ceil(100).max(1) - 1]
+}
+
+/// The median of `samples`, which it sorts.
+///
+/// # Panics
+/// When there are no samples.
+pub fn median<T: PartialOrd + Copy>(samples: &mut [T]) -> T {
+    percentile(samples, 50)
+}
+
+/// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1.
+const T_95: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+
+/// The mean of `samples` and half of its 95 % interval, which is endless for one sample.
+#[must_use]
+pub fn interval(samples: &[f64]) -> (f64, f64) {
+    let count = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / count;
+    let Some(freedom) = samples.len().checked_sub(2) else { return (mean, f64::INFINITY) };
+    let variance = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    // Beyond the table the normal distribution's 1.96 is near enough.
+    (mean, T_95.get(freedom).unwrap_or(&1.96) * (variance / count).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 to 5: variance 2.5, so 2.776 * sqrt(0.5).
+    #[test]
+    fn an_interval_is_student_s() {
+        let (mean, half) = interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert!((mean - 3.0).abs() < 1e-9 && (half - 1.963).abs() < 1e-3, "{mean} {half}");
+        assert_eq!(interval(&[7.0]), (7.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn percentiles_are_samples() {
+        let mut samples = [5, 1, 4, 2, 3];
+        assert_eq!(median(&mut samples), 3);
+        assert_eq!(percentile(&mut samples, 99), 5);
+        assert_eq!(percentile(&mut samples, 20), 1);
+        assert_eq!(percentile(&mut samples, 21), 2);
+        assert_eq!(median(&mut [7.5]), 7.5);
+    }
+
+    #[test]
+    fn every_share_is_worked_once() {
+        let runtime = crate::stores::runtime();
+        let (_, shares) = timed_at_once(&runtime, 3, 10, |steps| async move { steps.count() as u64 });
+        assert_eq!(shares, [(0..4, 4), (4..8, 4), (8..12, 4)]);
+    }
+}
