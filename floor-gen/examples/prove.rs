@@ -116,7 +116,7 @@ fn main() -> ExitCode {
         eprintln!("a thread panicked; the floor that it was at is named above");
         return ExitCode::FAILURE;
     }
-    report(&seen, started.elapsed());
+    let falls_back = report(&seen, started.elapsed());
     let failures: Vec<_> = seen.iter().flat_map(|seen| &seen.failures).collect();
     for (spec, why) in &failures {
         eprintln!(
@@ -128,8 +128,11 @@ fn main() -> ExitCode {
             spec.kind()
         );
     }
-    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failures.is_empty() && !falls_back { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
+
+/// No kind may fall back on more of its floors of 64x64 and above, in per cent.
+const MOST_FALLBACKS: f64 = 0.1;
 
 /// Takes floors from the common count until it ends or one fails.
 fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBar) -> Seen {
@@ -235,7 +238,9 @@ fn encoded_size(floor: &Floor) -> usize {
     terrain + region + things + 24 * floor.rooms.len() + 7 * floor.connections.len() + 10 * floor.locks.len() + 60
 }
 
-fn report(seen: &[Seen], elapsed: Duration) {
+/// Prints a line a kind. Tells whether a kind falls back too often.
+fn report(seen: &[Seen], elapsed: Duration) -> bool {
+    let mut falls_back = false;
     println!("kind       floors>=64  fallbacks   smaller  fallbacks   median      p99   bytes  loops (least)  rooms");
     for &kind in Kind::OFFERED {
         let mut all = Tally::default();
@@ -250,6 +255,10 @@ fn report(seen: &[Seen], elapsed: Duration) {
             all.rooms.extend(&tally.rooms);
         }
         let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+        if share(all.fallbacks, all.floors) > MOST_FALLBACKS {
+            eprintln!("{kind} falls back on more than {MOST_FALLBACKS} % of its floors");
+            falls_back = true;
+        }
         println!(
             "{:9} {:11} {:9.3}% {:9} {:9.3}% {:7.1}us {:6.1}us {:7} {:6} {:7} {:6}",
             kind.name(),
@@ -266,6 +275,7 @@ fn report(seen: &[Seen], elapsed: Duration) {
         );
     }
     println!("fallbacks by shorter side; the other columns are medians over 100x100 (or --size); {elapsed:.1?} in all");
+    falls_back
 }
 
 /// The value below which `percent` of them lie.

@@ -6,7 +6,7 @@ pub(crate) const WALK: u32 = 1_000;
 /// Parts of a floor, each a rise that ends in a rest.
 const ACTS: u32 = 3;
 /// Share of an act that is a rest, at its start, in thousandths.
-const REST: u32 = 200;
+const REST: u32 = 280;
 
 /// The level that monsters, traps and loot of a floor start from: the root of the number, so that every floor is
 /// harder than one well below it and the millionth is still a number to show (2,000).
@@ -20,7 +20,7 @@ pub(crate) const fn intensity(progress: u32) -> u32 {
     let progress = if progress < WALK { progress } else { WALK - 1 };
     let act = progress * ACTS / WALK;
     let within = progress * ACTS % WALK;
-    if within < REST { 150 + 100 * act } else { 450 + 150 * act + (within - REST) * 350 / (WALK - REST) }
+    if within < REST { 100 + 80 * act } else { 450 + 150 * act + (within - REST) * 350 / (WALK - REST) }
 }
 
 #[cfg(test)]

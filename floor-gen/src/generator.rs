@@ -124,7 +124,7 @@ pub fn generate(spec: &FloorSpec) -> Floor {
 /// Fills the rooms of a layout.
 fn furnish(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
     gates::put_stairs(arena, &mut streams.open("stairs"));
-    gates::lay_keys(arena, &mut streams.open("keys"));
+    gates::lay_keys(arena, spec, &mut streams.open("keys"));
     // A story's roles are told by its beats.
     if spec.kind() != Kind::Story {
         roles::assign(arena, &mut streams.open("roles"));

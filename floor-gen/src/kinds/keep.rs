@@ -12,7 +12,7 @@ use crate::stages::loops::look_from;
 use crate::stages::survey::Unfit;
 
 /// Cells of floor and wall for each hall.
-const CELLS_PER_HALL: usize = 480;
+const CELLS_PER_HALL: usize = 560;
 /// The most halls.
 const MOST_HALLS: usize = 200;
 
@@ -88,7 +88,7 @@ fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
 /// Cuts across the longer side, somewhere near the middle; nothing if the halves would be too small for halls.
 fn halve(plot: Plot, wall: i32, rng: &mut Rng) -> Option<(Plot, Plot)> {
     // A row of cells is a run on the wire: halls lie broad.
-    let cut_columns = 2 * plot.width > 3 * plot.height;
+    let cut_columns = plot.width > 2 * plot.height;
     let side = if cut_columns { plot.width } else { plot.height };
     let least = 3;
     if side < 2 * least + wall {

@@ -47,7 +47,7 @@ impl Grain {
         Self {
             rooms,
             pitch: pitch.min(MAX_SIDE),
-            width: ((pitch * 2 / 5).clamp(3, widest), pitch.clamp(4, widest).min(MAX_SIDE)),
+            width: ((pitch * 2 / 5).clamp(3, widest), (pitch * 6 / 5).clamp(4, widest).min(MAX_SIDE)),
             height: ((pitch / 4).clamp(3, highest), (pitch * 3 / 5).clamp(4, highest).min(MAX_SIDE)),
             corridor: (pitch / 2).clamp(2, 14),
             apart: 450,

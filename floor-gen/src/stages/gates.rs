@@ -4,7 +4,7 @@
 use crate::arena::{Arena, Chamber, SEALED};
 use crate::floor::{Item, Lock, RoomRole, Terrain};
 use crate::rng::Rng;
-use crate::spec::FloorSpec;
+use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
 
 /// How much of a floor is shut.
@@ -188,7 +188,7 @@ pub(crate) fn put_stairs(arena: &mut Arena, rng: &mut Rng) {
 
 /// Lays each lock's key in a room that is reached without it: for a lock on the way out, in the part just before it, so
 /// that keys are found in order.
-pub(crate) fn lay_keys(arena: &mut Arena, rng: &mut Rng) {
+pub(crate) fn lay_keys(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     for i in 0..arena.locks.len() {
         let id = arena.locks[i].id;
         let room = arena.hides[i].map(usize::from).or_else(|| find_hide(arena, id, rng));
@@ -197,7 +197,8 @@ pub(crate) fn lay_keys(arena: &mut Arena, rng: &mut Rng) {
         let center = arena.rooms[room].center;
         let at = if arena.is_taken(center) { spots::open(arena, room, rng) } else { Some(center) };
         let Some(at) = at else { continue };
-        if arena.rooms[room].role == RoomRole::Combat {
+        // A story's beats keep their roles, whatever lies in them.
+        if arena.rooms[room].role == RoomRole::Combat && spec.kind() != Kind::Story {
             arena.rooms[room].role = RoomRole::Key;
         }
         arena.take(at);

@@ -30,10 +30,13 @@ const fn packs(folk: &Folk) -> [(Recruit, Recruit); 5] {
     [(brute, skirmisher), (caster, skirmisher), (archer, skirmisher), (skirmisher, skirmisher), (swarm, swarm)]
 }
 
-/// The most monsters in one room.
-const MOST_IN_A_ROOM: usize = 6;
+/// The most monsters in one pack.
+const MOST_IN_A_PACK: usize = 6;
 /// Steps from the leader within which a pack stands.
 const PACK_REACH: u32 = 4;
+/// A great hall holds a second pack, but no more.
+const CELLS_PER_PACK: u32 = 320;
+const MOST_PACKS: u32 = 2;
 /// Cells of a room that holds a full pack.
 const FULL_ROOM: u32 = 60;
 
@@ -64,8 +67,10 @@ pub(crate) fn settle(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
         // A room somewhat larger than full holds somewhat more.
         let room_for = arena.rooms[room].area.min(FULL_ROOM * 4 / 3);
         let strength = curve::intensity(progress) * share / 1_000 * room_for / FULL_ROOM;
-        let (leader, follower) = rng.pick(&packs(&folk));
-        pack(arena, room, strength, level, (leader, follower), rng);
+        for _ in 0..1 + (arena.rooms[room].area / CELLS_PER_PACK).min(MOST_PACKS - 1) {
+            let (leader, follower) = rng.pick(&packs(&folk));
+            pack(arena, room, strength, level, (leader, follower), rng);
+        }
     }
 }
 
@@ -80,7 +85,7 @@ fn pack(
 ) {
     let mut left = strength;
     let mut head = None;
-    for i in 0..MOST_IN_A_ROOM {
+    for i in 0..MOST_IN_A_PACK {
         // A rest is too short for a leader: then somebody strays about alone.
         let leads = i == 0 && left >= leader.cost;
         let recruit = if leads { leader } else { follower };

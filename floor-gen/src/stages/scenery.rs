@@ -11,6 +11,8 @@ use crate::theme::{Ground, Theme};
 const LEAST_AREA: u32 = 20;
 /// Rooms of fewer cells hold no lake and no row of pillars.
 const LEAST_AREA_OF_LAKE: u32 = 48;
+/// Half the greatest width and height of a patch or lake, in cells: each row of one costs two runs on the wire.
+const MOST_REACH: (i32, i32) = (9, 4);
 /// Rooms shorter than this hold no rift, in cells.
 const LEAST_LENGTH_OF_RIFT: usize = 10;
 
@@ -221,7 +223,10 @@ impl Blob {
     fn within(arena: &Arena, room: usize, rng: &mut Rng) -> Self {
         let chamber = &arena.rooms[room];
         let (width, height) = (chamber.width() as i32, chamber.height() as i32);
-        let reach = (rng.range(width / 5, width / 3).max(2), rng.range(height / 5, height / 3).max(1));
+        let reach = (
+            rng.range(width / 5, width / 3).clamp(2, MOST_REACH.0),
+            rng.range(height / 5, height / 3).clamp(1, MOST_REACH.1),
+        );
         let x = i32::from(chamber.min.x) + rng.range(width / 4, 3 * width / 4);
         let y = i32::from(chamber.min.y) + rng.range(height / 4, 3 * height / 4);
         Self { x, y, reach }
@@ -232,10 +237,12 @@ impl Blob {
         Self { reach: ((self.reach.0 - 1).max(1), (self.reach.1 - 1).max(0)), ..self }
     }
 
-    /// Every cell of it inside the border, row by row.
+    /// Every cell of it inside the border: the middle row, then the rows above and below it by turns. In this order a
+    /// blob that sinks stays one blob, since each cell has all its passable neighbours on one side.
     fn each(self, arena: &mut Arena, mut change: impl FnMut(&mut Arena, usize)) {
         let (a, b) = (2 * self.reach.0 + 1, 2 * self.reach.1 + 1);
-        for dy in -self.reach.1..=self.reach.1 {
+        let outward = (1..=self.reach.1).flat_map(|dy| [dy, -dy]);
+        for dy in core::iter::once(0).chain(outward) {
             for dx in -self.reach.0..=self.reach.0 {
                 let inside = (2 * dx * b).pow(2) + (2 * dy * a).pow(2) <= (a * b).pow(2);
                 let (x, y) = (self.x + dx, self.y + dy);

@@ -1,0 +1,160 @@
+//! What stands on the floors means something: each promise of docs/generator.md, on floors of every kind.
+
+use floor_gen::explain::{Watcher, lock_graph};
+use floor_gen::{Floor, FloorSpec, Generator, Kind, Point, RoomRole, Terrain, Theme};
+
+fn spec(seed: u64, number: u32, side: u32, kind: Kind) -> FloorSpec {
+    FloorSpec::resolve(seed, number, side, side, Some(kind)).expect("in range")
+}
+
+/// Floors of every kind and of two sizes.
+fn floors() -> impl Iterator<Item = Floor> {
+    let mut generator = Generator::new();
+    Kind::ALL.into_iter().flat_map(|kind| (0..60).map(move |seed| (kind, seed))).map(move |(kind, seed)| {
+        let side = if seed % 3 == 0 { 40 } else { 100 };
+        generator.generate(&spec(seed, 1 + seed as u32 * 3, side, kind))
+    })
+}
+
+fn room_of(floor: &Floor, at: Point) -> Option<&floor_gen::Room> {
+    let cell = usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x);
+    floor.rooms.get(usize::from(floor.region[cell].checked_sub(1)?))
+}
+
+#[test]
+fn traps_keep_away_from_doors_and_stairs() {
+    let mut traps = 0;
+    for floor in floors().filter(|floor| floor.spec.kind() != Kind::Event) {
+        let (width, height) = (floor.spec.width(), floor.spec.height());
+        for trap in &floor.traps {
+            traps += 1;
+            let near = |at: u16, most: u16| at.saturating_sub(2)..=(at + 2).min(most - 1);
+            for (x, y) in near(trap.at.y, height).flat_map(|y| near(trap.at.x, width).map(move |x| (x, y))) {
+                let cell = floor.terrain[usize::from(y) * usize::from(width) + usize::from(x)];
+                let guarded = matches!(
+                    cell,
+                    Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor | Terrain::StairsUp | Terrain::StairsDown
+                );
+                assert!(!guarded, "{:?}: {cell:?} near the trap at {:?}", floor.spec, trap.at);
+            }
+        }
+    }
+    assert!(traps > 500, "{traps}");
+}
+
+#[test]
+fn who_arrives_is_left_in_peace() {
+    for floor in floors() {
+        let calm = [RoomRole::Entry, RoomRole::Shop, RoomRole::Shrine];
+        let disturbed = floor.spawns.iter().filter_map(|spawn| room_of(&floor, spawn.at));
+        let disturbed: Vec<_> = disturbed.filter(|room| calm.contains(&room.role)).collect();
+        assert!(disturbed.is_empty(), "{:?}: {disturbed:?}", floor.spec);
+    }
+}
+
+#[test]
+fn a_secret_room_is_worth_finding_and_hinted_at() {
+    let mut secrets = 0;
+    for floor in floors() {
+        let hints = floor.items.iter().filter(|item| item.archetype == "torn_map").count();
+        for room in floor.rooms.iter().filter(|room| room.role == RoomRole::Secret) {
+            secrets += 1;
+            let inside = |at| room_of(&floor, at).is_some_and(|there| there.id == room.id);
+            assert!(floor.items.iter().any(|item| inside(item.at)), "{:?}: room {} is bare", floor.spec, room.id);
+            assert!(hints > 0, "{:?}: no hint", floor.spec);
+        }
+    }
+    assert!(secrets > 200, "{secrets}");
+}
+
+#[test]
+fn great_floors_nest_their_locks() {
+    let mut generator = Generator::new();
+    for seed in 0..40 {
+        let floor = generator.generate(&spec(seed, 40, 256, Kind::Standard));
+        assert!(floor.locks.len() >= 4, "{:?}: {} locks", floor.spec, floor.locks.len());
+        // Each key on the way out lies behind the lock before.
+        let graph = lock_graph(&floor);
+        assert!(graph.contains("behind lock 1 2 3"), "{:?}\n{graph}", floor.spec);
+    }
+}
+
+#[test]
+fn riskier_loot_is_worth_more() {
+    let (mut vaults, mut plain) = ((0u64, 0u64), (0u64, 0u64));
+    for floor in floors() {
+        for item in floor.items.iter().filter(|item| item.value > 0) {
+            let sum = match room_of(&floor, item.at).map(|room| room.role) {
+                Some(RoomRole::Vault) => &mut vaults,
+                Some(RoomRole::Combat) => &mut plain,
+                _ => continue,
+            };
+            *sum = (sum.0 + u64::from(item.value), sum.1 + 1);
+        }
+    }
+    assert!(vaults.0 / vaults.1 > 2 * (plain.0 / plain.1), "{vaults:?} {plain:?}");
+}
+
+#[test]
+fn floors_grow_harder_and_themes_change() {
+    let mut generator = Generator::new();
+    let mut mean = |number: u32| {
+        let floors = (0..50).map(|seed| generator.generate(&spec(seed, number, 100, Kind::Standard)));
+        floors.map(|floor| u64::from(floor.metrics.difficulty)).sum::<u64>() / 50
+    };
+    let means = [2, 12, 52, 202, 2_002].map(&mut mean);
+    assert!(means.windows(2).all(|two| 10 * two[1] > 13 * two[0]), "{means:?}");
+    let themes: Vec<Theme> = (0..8).map(|band| Theme::of_number(band * 10 + 1)).collect();
+    assert_eq!(themes[..7], Theme::ALL);
+    assert_eq!(themes[7], themes[0]);
+}
+
+#[test]
+fn a_story_tells_its_beats_in_order() {
+    let mut generator = Generator::new();
+    for seed in 0..60 {
+        let floor = generator.generate(&spec(seed, 25, 100, Kind::Story));
+        let roles: Vec<RoomRole> = floor.rooms.iter().map(|room| room.role).collect();
+        let place = |role| roles.iter().position(|&there| there == role).unwrap();
+        let order = [RoomRole::Entry, RoomRole::Passage, RoomRole::Combat, RoomRole::Key, RoomRole::Shrine];
+        assert!(order.windows(2).all(|two| place(two[0]) < place(two[1])), "{roles:?}");
+        assert!(place(RoomRole::Boss) < place(RoomRole::Exit) && place(RoomRole::Shrine) < place(RoomRole::Boss));
+        // A gate after each of three acts, and one before the way out.
+        assert!(floor.locks.len() >= 4, "{:?}: {} gates", floor.spec, floor.locks.len());
+    }
+}
+
+#[test]
+fn a_cave_has_few_doors_and_a_cycle_two_ways() {
+    let mut generator = Generator::new();
+    for seed in 0..60 {
+        let cave = generator.generate(&spec(seed, 25, 100, Kind::Cavern));
+        let doors = cave.terrain.iter().filter(|&&cell| cell == Terrain::Door).count();
+        assert!(doors <= 4, "{:?}: {doors} doors", cave.spec);
+        let cycles = generator.generate(&spec(seed, 25, 100, Kind::Cyclic));
+        assert!(cycles.metrics.loops >= 1, "{:?}", cycles.spec);
+    }
+}
+
+#[test]
+fn a_watched_floor_is_the_same_floor() {
+    #[derive(Default)]
+    struct Stages(std::cell::RefCell<Vec<&'static str>>);
+    impl Watcher for Stages {
+        fn stage(&self, name: &'static str) {
+            self.0.borrow_mut().push(name);
+        }
+    }
+    let mut generator = Generator::new();
+    for kind in Kind::ALL {
+        let (spec, stages) = (spec(5, 17, 100, kind), Stages::default());
+        assert_eq!(generator.generate_watched(&spec, &stages), generator.generate(&spec));
+        let told = stages.0.into_inner();
+        assert!(told.len() >= 8 && told.contains(&"monsters"), "{kind}: {told:?}");
+        // Two stages of one name would draw the same numbers.
+        let mut names = told.clone();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), told.len(), "{kind}: {told:?}");
+    }
+}
