@@ -30,6 +30,11 @@ impl Hashed {
         &self.key
     }
 
+    #[inline]
+    pub(crate) const fn hash(&self) -> u64 {
+        self.hash
+    }
+
     /// Which of `count` (a power of two) shards the key belongs to. Taken from the middle of the hash, since the maps
     /// inside the shards use both of its ends.
     #[inline]

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use lru::LruCache;
 use parking_lot::Mutex;
 
+use super::doorkeeper::Doorkeeper;
 use crate::{
     config::LruConfig,
     hash::{Hashed, Ready},
@@ -19,6 +20,10 @@ use crate::{
 };
 
 /// Keeps values in memory, up to a bound in bytes that includes what keeping them costs.
+///
+/// A full shard takes a value that did not come by of late at its cold end, where the next such value takes its place: a
+/// scan of values asked for once passes through and leaves what is asked for often where it is. (Insertion at the cold
+/// end: Qureshi and others, 2007.) It costs a hit nothing.
 ///
 /// A hit clones a [`Bytes`], which counts a reference and neither copies nor allocates. Hits and misses are counted
 /// under the shard's lock, where counting costs next to nothing.
@@ -38,6 +43,8 @@ struct Aligned(Mutex<Shard>);
 
 struct Shard {
     entries: LruCache<Hashed, Entry, Ready>,
+    /// `None` to take every value at the warm end, as a plain LRU does.
+    doorkeeper: Option<Doorkeeper>,
     bytes: usize,
     capacity: usize,
     hits: u64,
@@ -52,6 +59,13 @@ struct Entry {
 /// What keeping a value takes beyond its bytes: the list node (key, entry, two links), the map's slot (pointers and
 /// control byte, over a load of between 7/16 and 7/8), the count that `Bytes` shares, and three allocations' headers.
 const OVERHEAD: usize = size_of::<(Hashed, Entry)>() + 2 * size_of::<usize>() + 28 + 24 + 3 * 16;
+
+/// The doorkeeper remembers a key for so many bytes of its shard: about as many as there is room for small floors.
+const BYTES_A_KEY: usize = 1024;
+
+/// Entries live up to one part in this shorter than the TTL, by their key, so that what was put together does not expire
+/// together.
+const JITTER: u32 = 10;
 
 /// Fewer bytes than this a shard, and one large value would push out too many others.
 const MIN_SHARD: u64 = 4 << 20;
@@ -69,18 +83,17 @@ impl LruTier {
     /// An empty tier of that name, for chains with several in memory.
     #[must_use]
     pub fn named(name: &'static str, config: &LruConfig) -> Self {
+        Self::with_admission(name, config, true)
+    }
+
+    /// An empty tier of that name; `selective` for one that a scan does not flush, else a plain LRU.
+    #[must_use]
+    pub fn with_admission(name: &'static str, config: &LruConfig, selective: bool) -> Self {
         let count = (config.capacity / MIN_SHARD).clamp(1, MAX_SHARDS);
         // Rounded down to a power of two, so that choosing a shard is a mask.
         let count = 1 << count.ilog2();
         let capacity = usize::try_from(config.capacity).unwrap_or(usize::MAX) / count;
-        let shard = || Shard {
-            entries: LruCache::unbounded_with_hasher(Ready::default()),
-            bytes: 0,
-            capacity,
-            hits: 0,
-            misses: 0,
-        };
-        let shards = (0..count).map(|_| Aligned(Mutex::new(shard()))).collect();
+        let shards = (0..count).map(|_| Aligned(Mutex::new(Shard::new(capacity, selective)))).collect();
         Self {
             name,
             shards,
@@ -159,7 +172,7 @@ impl LruTier {
         // The first clone of a `Bytes` made from a vector allocates the count that later clones share. It is taken
         // here, so that it is not taken by the first hit.
         let value = value.clone();
-        let expires = self.ttl.map(|ttl| Instant::now() + ttl);
+        let expires = self.ttl.map(|ttl| Instant::now() + ttl - jitter(ttl, key));
         self.shard(key).lock().insert(*key, Entry { value, expires });
     }
 
@@ -177,19 +190,43 @@ impl LruTier {
     }
 }
 
+/// How much earlier than after `ttl` the entry of `key` expires.
+fn jitter(ttl: Duration, key: &Hashed) -> Duration {
+    let part = (key.hash() >> 48) as u32;
+    ttl / JITTER * part / (1 << 16)
+}
+
 impl Shard {
+    fn new(capacity: usize, selective: bool) -> Self {
+        let window = capacity / BYTES_A_KEY;
+        let doorkeeper = selective.then(|| Doorkeeper::new(window));
+        let own = if selective { Doorkeeper::footprint(window) } else { 0 };
+        Self {
+            entries: LruCache::unbounded_with_hasher(Ready::default()),
+            doorkeeper,
+            bytes: 0,
+            capacity: capacity.saturating_sub(own),
+            hits: 0,
+            misses: 0,
+        }
+    }
+
     fn insert(&mut self, key: Hashed, entry: Entry) {
         let size = size_of_entry(&entry);
         if size > self.capacity {
             return;
         }
-        if let Some(old) = self.entries.put(key, entry) {
-            self.bytes -= size_of_entry(&old);
+        self.remove(&key);
+        let seen = self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.has_seen(key.hash()));
+        let is_full = self.bytes + size > self.capacity;
+        while self.bytes + size > self.capacity {
+            let Some((_, coldest)) = self.entries.pop_lru() else { break };
+            self.bytes -= size_of_entry(&coldest);
         }
         self.bytes += size;
-        while self.bytes > self.capacity {
-            let Some((_, oldest)) = self.entries.pop_lru() else { break };
-            self.bytes -= size_of_entry(&oldest);
+        self.entries.put(key, entry);
+        if is_full && !seen {
+            self.entries.demote(&key);
         }
     }
 
@@ -251,5 +288,21 @@ impl fmt::Debug for LruTier {
             .field("shards", &self.shards.len())
             .field("ttl", &self.ttl)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Class;
+
+    #[test]
+    fn what_was_put_together_does_not_expire_together() {
+        let ttl = Duration::from_secs(100);
+        let key = |number| Hashed::new(&Key::new([number; Key::LEN - 1], Class::new(0)));
+        let mut early: Vec<Duration> = (0..200).map(|number| jitter(ttl, &key(number))).collect();
+        early.sort_unstable();
+        assert!(early[199] < ttl / JITTER);
+        assert!(early[20] < Duration::from_secs(3) && early[180] > Duration::from_secs(7), "{early:?}");
     }
 }
