@@ -1,11 +1,6 @@
 //! The composition root: opens what can fail, then wires the app.
 
-use std::{
-    io::IsTerminal,
-    net::{SocketAddr, TcpListener},
-    sync::Arc,
-    time::Duration,
-};
+use std::{io::IsTerminal, net::SocketAddr, sync::Arc, time::Duration};
 
 use bevy::{
     ecs::schedule::SingleThreadedExecutor,
@@ -20,6 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::{
     cache::{CachePlugin, Floors},
     config::Config,
+    door::Door,
     generation::{Generation, GenerationPlugin, task_pools},
     grpc::{FloorService, GrpcPlugin, GrpcServer, Parts},
     lifecycle::{Events, Gate, LifecyclePlugin, Phase, ServerEvent},
@@ -30,24 +26,27 @@ use crate::{
 
 /// What is logged unless `RUST_LOG` says otherwise, beside everything of level INFO.
 const LOG_FILTER: &str = "sled=warn";
-/// Connections that carry nothing any more get this long to close by themselves once the drain is over.
-const PARTING: Duration = Duration::from_millis(200);
+/// Once every call has ended, connections get this long to send what is left of the answers and to close: long enough
+/// for a slow reader, short enough for one who watches health and so never ends.
+const PARTING: Duration = Duration::from_secs(2);
 
 /// Opens stores and ports, and wires an app that has only to run.
 ///
 /// # Errors
 /// In one sentence: what could not be opened, and what to do about it.
 pub fn app(config: &Config) -> Result<App, StartError> {
-    let grpc_listener = bind(config.grpc_listen, "gRPC", "grpc.listen")?;
-    let ops_listener = bind(config.ops_listen, "the operations pages", "ops.listen")?;
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
+    let grpc_door = open(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?;
+    let ops_door = open(config.ops_listen, "the operations pages", "ops.listen", &runtime)?;
     let registry = Registry::new();
     let metrics = RequestMetrics::register(&registry)?;
     let generation = Generation::new(config.generation_queue, config.generation_threads, &registry)?;
     let source = Arc::new(generation.clone());
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime.handle())?;
     let gate = Gate::default();
-    let footsteps = (config.prefetch_ahead > 0).then(Footsteps::default);
+    // Without a tier, what is made ahead has no place to wait.
+    let prefetches = config.prefetch_ahead > 0 && !config.cache.chain.is_empty();
+    let footsteps = prefetches.then(Footsteps::default);
     let service =
         FloorService::new(Parts { chain: chain.clone(), metrics, gate: gate.clone(), footsteps: footsteps.clone() });
     let handle = runtime.handle().clone();
@@ -60,9 +59,9 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         LifecyclePlugin { runtime: handle.clone() },
         GenerationPlugin { generation: generation.clone(), workers: config.generation_threads },
         CachePlugin { chain: chain.clone() },
-        GrpcPlugin { service, listener: grpc_listener, runtime: handle.clone() },
+        GrpcPlugin { service, listener: grpc_door, runtime: handle.clone() },
         OpsPlugin {
-            listener: ops_listener,
+            listener: ops_door,
             runtime: handle.clone(),
             registry: registry.clone(),
             chain: chain.clone(),
@@ -100,8 +99,8 @@ fn fmt_layer(_: &mut App) -> Option<BoxedFmtLayer> {
     Some(Box::new(tracing_subscriber::fmt::layer().with_writer(errors).with_ansi(colour)))
 }
 
-fn bind(address: SocketAddr, what: &'static str, key: &'static str) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).map_err(|source| StartError::Bind { address, what, key, source })
+fn open(address: SocketAddr, what: &'static str, key: &'static str, runtime: &Runtime) -> Result<Door, StartError> {
+    Door::open(address, runtime.handle()).map_err(|source| StartError::Bind { address, what, key, source })
 }
 
 /// The threads that tokio runs on; they end with the app.
@@ -128,12 +127,14 @@ fn drain(
         server.set_health(tonic_health::ServingStatus::NotServing).await;
         let until = tokio::time::Instant::now() + deadline;
         let calls_ended = tokio::time::timeout_at(until, gate.emptied()).await.is_ok();
-        server.close();
         generation.stop();
-        // Writes get at least a moment even when calls used up the time.
+        // What comes after the calls gets a moment even when they used up the time.
         let left = until.saturating_duration_since(tokio::time::Instant::now()).max(Duration::from_secs(1));
-        let flushed = chain.close(left).await;
-        tokio::time::sleep(PARTING).await;
+        let (parted, flushed) =
+            tokio::join!(tokio::time::timeout(left.min(PARTING), server.close()), chain.close(left));
+        if parted.is_err() {
+            tracing::info!("connections that stayed open were closed");
+        }
         events.send(ServerEvent::Drained { complete: calls_ended && flushed });
     });
 }

@@ -184,7 +184,7 @@ impl Queue {
         // `or` polls the first first, so a background job is taken only while no caller waits.
         let job = match future::or(foreground, background).await {
             Some(job) => Some(job),
-            None => self.foreground.1.recv().await.ok().or(self.background.1.try_recv().ok()),
+            None => self.foreground.1.recv().await.ok().or_else(|| self.background.1.try_recv().ok()),
         };
         if job.is_some() {
             self.waiting.dec();

@@ -13,6 +13,7 @@ pub mod app;
 pub mod cache;
 pub mod cli;
 pub mod config;
+pub mod door;
 pub mod generation;
 pub mod grpc;
 pub mod healthcheck;

@@ -14,7 +14,7 @@ use crate::prefetch::Trail;
 /// Where the server stands.
 #[derive(States, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Phase {
-    /// Ports are open, nothing is answered yet.
+    /// Ports are open and health says NOT_SERVING; it lasts as long as wiring the app.
     #[default]
     Starting,
     /// Calls are answered.

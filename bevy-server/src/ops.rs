@@ -2,7 +2,6 @@
 
 use std::{
     fmt::Write as _,
-    net::TcpListener,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -22,13 +21,13 @@ use floor_cache::Chain;
 use prometheus::{Registry, TextEncoder};
 use tokio::runtime::Handle;
 
-use crate::{generation::Generation, lifecycle::Phase};
+use crate::{door::Door, generation::Generation, lifecycle::Phase};
 
 /// Serves the operations pages on a listener that is open already.
 #[derive(Debug)]
 pub struct OpsPlugin {
     /// Where.
-    pub listener: TcpListener,
+    pub listener: Door,
     /// On whose threads.
     pub runtime: Handle,
     /// What `/metrics` shows.
@@ -48,10 +47,7 @@ impl Plugin for OpsPlugin {
             serving: AtomicBool::new(false),
             since: Instant::now(),
         });
-        if let Err(error) = self.serve(Arc::clone(&page)) {
-            // The listener is bound already; what is left is handing it to the reactor.
-            panic!("the operations listener cannot be handed to tokio: {error}");
-        }
+        self.serve(Arc::clone(&page));
         app.insert_resource(Ready(page))
             .add_systems(OnEnter(Phase::Serving), |ready: Res<'_, Ready>| ready.set(true))
             .add_systems(OnEnter(Phase::Draining), |ready: Res<'_, Ready>| ready.set(false));
@@ -59,12 +55,9 @@ impl Plugin for OpsPlugin {
 }
 
 impl OpsPlugin {
-    fn serve(&self, page: Arc<Page>) -> std::io::Result<()> {
-        let listener = self.listener.try_clone()?;
-        listener.set_nonblocking(true)?;
-        let _entered = self.runtime.enter();
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        tracing::info!(address = %listener.local_addr()?, "serving operations pages");
+    fn serve(&self, page: Arc<Page>) {
+        let Some(listener) = self.listener.take() else { return };
+        tracing::info!(address = %self.listener.address(), "serving operations pages");
         let pages = Router::new()
             .route("/", get(status))
             .route("/metrics", get(metrics))
@@ -72,7 +65,6 @@ impl OpsPlugin {
             .route("/readyz", get(readyz))
             .with_state(page);
         self.runtime.spawn(async move { axum::serve(listener, pages).await });
-        Ok(())
     }
 }
 

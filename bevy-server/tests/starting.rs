@@ -31,7 +31,7 @@ fn the_configuration_is_layered_and_shown_without_secrets() {
     .unwrap();
     let (code, shown, errors) = Setup::new(&data)
         .with("CACHE__LRU__CAPACITY", "64MiB")
-        .with("GENERATION__QUEUE", "5")
+        .with("GENERATION__QUEUE", "500")
         .arg("--config")
         .arg(&file)
         .arg("--check-config")
@@ -45,7 +45,7 @@ fn the_configuration_is_layered_and_shown_without_secrets() {
     assert_eq!(value("capacity"), ["capacity = \"64MiB\"", "FLOORS__CACHE__LRU__CAPACITY"]);
     assert_eq!(value("timeout"), ["timeout = \"20ms\"".to_owned(), file.display().to_string()]);
     assert_eq!(value("namespace"), ["namespace = \"floors\"", "default"]);
-    assert_eq!(value("queue")[0], "queue = 5");
+    assert_eq!(value("queue")[0], "queue = 500");
     shown.parse::<toml::Table>().expect("what is shown is TOML");
 }
 
@@ -56,23 +56,26 @@ fn every_error_of_a_configuration_is_told_at_once() {
     fs::write(
         &file,
         "[cache]\nchian = []\nchain = [\"lru\", \"memcached\"]\n[cache.lru]\ncapcity = \"1GiB\"\n\
-         [cache.redis]\ntimeout = \"soon\"\n[generation]\nqueue = 0\n",
+         [cache.redis]\nurl = \"rdis://me:hush@cache\"\ntimeout = \"soon\"\n[cahce.lru]\n[generation]\nqueue = 0\n",
     )
     .unwrap();
     let errors = failure(Setup::new(&data).with("OPS__LISTEN", "here").arg("--config").arg(&file));
     for said in [
-        "wrong in 6 places",
+        "wrong in 8 places",
         "cache.chian is no key",
         "the nearest is cache.chain",
         "cache.lru.capcity is no key",
         "the nearest is cache.lru.capacity",
         "cache.chain is [\"lru\", \"memcached\"]",
         "cache.redis.timeout is \"soon\"",
+        "cache.redis.url is \"rdis://***@cache\"",
+        "cahce.lru is no key",
         "generation.queue is 0",
         "ops.listen is \"here\" (FLOORS__OPS__LISTEN)",
     ] {
         assert!(errors.contains(said), "{said} is not in\n{errors}");
     }
+    assert!(!errors.contains("hush"), "{errors}");
     let errors = failure(Setup::new(&data).arg("--config").arg("nowhere.toml"));
     assert!(errors.contains("cannot read nowhere.toml"), "{errors}");
     fs::write(&file, "[cache\n").unwrap();
@@ -150,7 +153,7 @@ async fn a_redis_that_is_down_stops_neither_the_start_nor_a_call() {
 #[tokio::test]
 async fn sigterm_lets_calls_in_flight_end_and_writes_what_waits() {
     let data = TempDir::new().unwrap();
-    let server = Server::start(&data);
+    let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
     let mut client = server.client().await;
     let first = Some(FloorSpec { width: 256, height: 256, ..spec(1, 1) });
     let mut stream = client.stream_floors(StreamFloorsRequest { first, count: 200 }).await.unwrap().into_inner();

@@ -11,7 +11,12 @@ use figment::{
     value::{Num, Value},
 };
 
-use super::{DEFAULTS, values::Setting};
+use floor_cache::RedisConfig;
+
+use super::{
+    DEFAULTS,
+    values::{Setting, Shown},
+};
 
 /// What begins the name of every environment variable that is meant for the server.
 const ENVIRONMENT_PREFIX: &str = "FLOORS__";
@@ -56,13 +61,14 @@ fn check_syntax(text: &str, place: &str) -> Result<(), ConfigError> {
 
 fn leaves(prefix: &str, value: &Value, keys: &mut Vec<String>) {
     match value.as_dict() {
-        Some(table) => {
+        // An empty table is only there if nothing known is in it.
+        Some(table) if !table.is_empty() || prefix.is_empty() => {
             for (name, value) in table {
                 let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
                 leaves(&key, value, keys);
             }
         }
-        None => keys.push(prefix.to_owned()),
+        _ => keys.push(prefix.to_owned()),
     }
 }
 
@@ -147,7 +153,16 @@ fn likeness(key: &str, known: &str) -> f64 {
 }
 
 fn wrong<T: Setting>(value: &Value) -> String {
-    if T::SECRET { "is wrong (and not shown, being secret)".to_owned() } else { format!("is {}", shown(value)) }
+    match T::SHOWN {
+        Shown::Whole => format!("is {}", shown(value)),
+        Shown::Not => "is wrong (and not shown, being secret)".to_owned(),
+        Shown::Redacted => format!("is {}", shown(&redacted(value))),
+    }
+}
+
+fn redacted(value: &Value) -> Value {
+    let url = value.as_str().unwrap_or_default().to_owned();
+    Value::from(RedisConfig { url, ..RedisConfig::default() }.redacted_url())
 }
 
 /// A value as its writer would know it again.

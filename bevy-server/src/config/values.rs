@@ -6,19 +6,33 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use bytesize::ByteSize;
 use figment::value::Value;
 use floor_cache::{RedisConfig, TierKind, envelope::MasterKeys};
+use floor_proto::limits::MAX_BATCH;
 
 /// A value that a key can have.
 pub(super) trait Setting: Sized {
     /// The end of an error message: what would be right.
     const EXPECTED: &'static str;
 
-    /// Whether a wrong value is kept out of the error that tells of it.
-    const SECRET: bool = false;
+    /// How much of a wrong value stands in the error that tells of it.
+    const SHOWN: Shown = Shown::Whole;
 
     fn parse(value: &Value) -> Option<Self>;
 
     /// As TOML, secrets redacted.
     fn show(&self) -> String;
+}
+
+/// How much of a value may be shown.
+pub(super) enum Shown {
+    Whole,
+    /// All but the user and password of a URL.
+    Redacted,
+    Not,
+}
+
+/// Text that was written as text. The environment turns `007` into a number, which is no longer what was written.
+fn exact(value: &Value) -> Option<String> {
+    text(value).filter(|_| !matches!(value, Value::Num(..)))
 }
 
 /// Text as it stands; the environment gives numbers where a file gives text.
@@ -44,10 +58,10 @@ impl Setting for SocketAddr {
 }
 
 impl Setting for PathBuf {
-    const EXPECTED: &'static str = "write the path of a directory, as in \"./data/lmdb\"";
+    const EXPECTED: &'static str = "write the path of a directory as text, as in \"./data/lmdb\"";
 
     fn parse(value: &Value) -> Option<Self> {
-        text(value).filter(|path| !path.is_empty()).map(Self::from)
+        exact(value).filter(|path| !path.is_empty()).map(Self::from)
     }
 
     fn show(&self) -> String {
@@ -103,7 +117,7 @@ pub(super) struct Keys(pub(super) Option<MasterKeys>);
 impl Setting for Keys {
     const EXPECTED: &'static str = "write keys as ID:KEY, the id 1 ..= 255, the key 64 hexadecimal digits, several \
          separated by commas, no id twice";
-    const SECRET: bool = true;
+    const SHOWN: Shown = Shown::Not;
 
     fn parse(value: &Value) -> Option<Self> {
         match text(value)?.trim() {
@@ -142,10 +156,10 @@ impl Setting for KeysFile {
 pub(super) struct Positive(pub(super) usize);
 
 impl Setting for Positive {
-    const EXPECTED: &'static str = "write a whole number, 1 ..= 1000000";
+    const EXPECTED: &'static str = "write a whole number, 256 ..= 1000000: a batch of 256 must find room";
 
     fn parse(value: &Value) -> Option<Self> {
-        text(value)?.parse().ok().filter(|n| (1..=1_000_000).contains(n)).map(Self)
+        text(value)?.parse().ok().filter(|n| (MAX_BATCH..=1_000_000).contains(n)).map(Self)
     }
 
     fn show(&self) -> String {
@@ -196,14 +210,17 @@ fn show_span(span: Duration) -> String {
     format!("\"{}\"", humantime::format_duration(span))
 }
 
+/// Ten years: longer than anything here waits or keeps, and far from where clocks overflow.
+const LONGEST: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
+
 /// A length of time, 0 included.
 pub(super) struct Span(pub(super) Duration);
 
 impl Setting for Span {
-    const EXPECTED: &'static str = "write a duration, as in \"50ms\", \"10s\" or \"0s\"";
+    const EXPECTED: &'static str = "write a duration of 0s ..= 3650days, as in \"50ms\", \"10s\" or \"0s\"";
 
     fn parse(value: &Value) -> Option<Self> {
-        span(value).map(Self)
+        span(value).filter(|span| *span <= LONGEST).map(Self)
     }
 
     fn show(&self) -> String {
@@ -251,11 +268,11 @@ impl Setting for Tiers {
 pub(super) struct Namespace(pub(super) String);
 
 impl Setting for Namespace {
-    const EXPECTED: &'static str = "write 1 ..= 64 letters, digits, '-', '_' or '.'";
+    const EXPECTED: &'static str = "write 1 ..= 64 letters, digits, '-', '_' or '.', not a number";
 
     fn parse(value: &Value) -> Option<Self> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        text(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed)).map(Self)
+        exact(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed)).map(Self)
     }
 
     fn show(&self) -> String {
@@ -320,6 +337,7 @@ impl Setting for Admission {
 pub(super) struct RedisUrl(pub(super) String);
 
 impl Setting for RedisUrl {
+    const SHOWN: Shown = Shown::Redacted;
     const EXPECTED: &'static str = "write redis://host:port, rediss://host:port or redis+cluster://host:port,host:port";
 
     fn parse(value: &Value) -> Option<Self> {

@@ -10,6 +10,8 @@ use futures_util::stream::{BoxStream, Stream};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 
+use crate::lifecycle::Pass;
+
 /// A response body of the floor service, or one of tonic's.
 #[derive(Default)]
 pub enum FloorBody {
@@ -22,6 +24,8 @@ pub enum FloorBody {
         message: Option<Bytes>,
         /// The trailers, until they are sent.
         trailers: Option<HeaderMap>,
+        /// The call is in flight as long as its answer is.
+        pass: Option<Pass>,
     },
     /// Frames as they come.
     Stream(BoxStream<'static, Frame<Bytes>>),
@@ -33,7 +37,16 @@ impl FloorBody {
     /// A whole answer: `message` with its frame prefix in front, and status OK.
     #[must_use]
     pub fn unary(message: Bytes) -> Self {
-        Self::Unary { message: Some(message), trailers: Some(ok_trailers()) }
+        Self::Unary { message: Some(message), trailers: Some(ok_trailers()), pass: None }
+    }
+
+    /// This body, keeping its call in flight until it is dropped.
+    #[must_use]
+    pub(super) fn holding(mut self, held: Pass) -> Self {
+        if let Self::Unary { pass, .. } = &mut self {
+            *pass = Some(held);
+        }
+        self
     }
 }
 
@@ -54,7 +67,7 @@ impl Body for FloorBody {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut *self {
             Self::Empty => Poll::Ready(None),
-            Self::Unary { message, trailers } => {
+            Self::Unary { message, trailers, .. } => {
                 let frame = message.take().map(Frame::data).or_else(|| trailers.take().map(Frame::trailers));
                 Poll::Ready(frame.map(Ok))
             }
@@ -66,7 +79,7 @@ impl Body for FloorBody {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Empty => true,
-            Self::Unary { message, trailers } => message.is_none() && trailers.is_none(),
+            Self::Unary { message, trailers, .. } => message.is_none() && trailers.is_none(),
             Self::Stream(_) => false,
             Self::Other(body) => body.is_end_stream(),
         }

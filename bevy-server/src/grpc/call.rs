@@ -6,7 +6,7 @@ use std::{
 };
 
 use floor_cache::{Options, Priority};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use tonic::Status;
 
 use super::status;
@@ -38,7 +38,7 @@ impl Call {
                 started.checked_add(timeout)
             }
         };
-        let no_cache = headers.get("cache-control").is_some_and(|value| value.as_bytes() == b"no-cache");
+        let no_cache = headers.get_all("cache-control").iter().any(says_no_cache);
         let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
         Ok(Self { started, deadline, no_cache, trace })
     }
@@ -64,6 +64,11 @@ impl Call {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether `no-cache` is among the directives of a `cache-control` (RFC 9111, section 5.2).
+fn says_no_cache(value: &HeaderValue) -> bool {
+    value.as_bytes().split(|byte| *byte == b',').any(|one| one.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
 }
 
 /// A `grpc-timeout`: at most eight digits and a unit, as the gRPC specification has it.

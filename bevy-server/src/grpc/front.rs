@@ -3,14 +3,14 @@
 use std::{convert::Infallible, time::Duration};
 
 use futures_util::future::BoxFuture;
-use http::{HeaderName, Request, Response, header};
+use http::{HeaderName, Request, Response};
 use hyper::body::Incoming;
 use tonic::{body::Body, service::Routes};
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tower::{ServiceExt, util::BoxCloneSyncService};
 use tower_http::cors::{Any, CorsLayer};
 
-use super::{FloorBody, FloorService, SERVICE_NAME};
+use super::{FloorBody, FloorService, SERVICE_NAME, service::is_grpc};
 
 /// How long a browser may remember what it was told about cross-origin calls.
 const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -80,9 +80,8 @@ fn is_floor_call(request: &Request<Incoming>) -> bool {
         .strip_prefix(b"/")
         .and_then(|path| path.strip_prefix(SERVICE_NAME.as_bytes()))
         .is_some_and(|rest| rest.starts_with(b"/"));
-    let grpc = || {
-        let kind = request.headers().get(header::CONTENT_TYPE).map(|value| value.as_bytes());
-        matches!(kind, Some(b"application/grpc" | b"application/grpc+proto"))
-    };
-    to_us && grpc() && request.version() == http::Version::HTTP_2 && request.method() == http::Method::POST
+    to_us
+        && is_grpc(request.headers())
+        && request.version() == http::Version::HTTP_2
+        && request.method() == http::Method::POST
 }

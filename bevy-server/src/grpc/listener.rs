@@ -1,8 +1,9 @@
 //! Accepting connections, and letting go of them when the server drains.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    task::{Context, Waker},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -19,7 +20,7 @@ use super::front::Front;
 const MAX_STREAMS: u32 = 1024;
 /// A connection that says nothing for this long is asked whether it still lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// An HTTP/1 peer (gRPC-Web) must have sent its headers by then.
+/// A peer must have begun to speak by then, and one who speaks HTTP/1 (gRPC-Web) have sent its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// After an accept that failed (mostly for want of file descriptors), others get this long to free some.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -45,10 +46,13 @@ pub(super) async fn serve(listener: TcpListener, front: Front, mut closed: watch
         };
         // A call is one small request and one answer: waiting to fill a packet only delays it.
         let _ = stream.set_nodelay(true);
-        let connection = server.serve_connection(TokioIo::new(stream), front.clone()).into_owned();
-        let connection = connections.watch(connection);
+        let (server, front, watcher) = (server.clone(), front.clone(), connections.watcher());
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            if !matches!(tokio::time::timeout(HEADER_TIMEOUT, stream.readable()).await, Ok(Ok(()))) {
+                return;
+            }
+            let connection = server.serve_connection(TokioIo::new(stream), front).into_owned();
+            if let Err(error) = watcher.watch(connection).await {
                 tracing::debug!(%error, "a connection ended badly");
             }
         });
@@ -71,8 +75,12 @@ where
     fn execute(&self, call: F) {
         let mut call: Pin<Box<F>> = Box::pin(call);
         // Nobody is woken by this poll: a call that has to wait is polled again, by a task that can be.
-        if call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
-            tokio::spawn(call);
+        let poll = || call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(Poll::Pending) => _ = tokio::spawn(call),
+            Ok(Poll::Ready(())) => {}
+            // As in a task of its own: this call is lost, the others of the connection are not.
+            Err(_) => tracing::error!("a call panicked"),
         }
     }
 }

@@ -13,17 +13,21 @@ mod service;
 mod status;
 mod stream;
 
-use std::net::{SocketAddr, TcpListener};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use bevy::prelude::*;
 use floor_cache::Chain;
-use tokio::{runtime::Handle, sync::watch};
+use tokio::{runtime::Handle, sync::watch, task::JoinHandle};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
 pub use body::FloorBody;
 pub use service::{FloorService, SERVICE_NAME};
 
 use crate::{
+    door::Door,
     lifecycle::{Gate, Phase},
     metrics::RequestMetrics,
     prefetch::Footsteps,
@@ -35,19 +39,14 @@ pub struct GrpcPlugin {
     /// What answers.
     pub service: FloorService,
     /// Where.
-    pub listener: TcpListener,
+    pub listener: Door,
     /// On whose threads.
     pub runtime: Handle,
 }
 
 impl Plugin for GrpcPlugin {
     fn build(&self, app: &mut App) {
-        let server = match GrpcServer::start(self) {
-            Ok(server) => server,
-            // The listener is bound already; what is left is handing it to the reactor.
-            Err(error) => panic!("the gRPC listener cannot be handed to tokio: {error}"),
-        };
-        app.insert_resource(server).add_systems(OnEnter(Phase::Serving), announce);
+        app.insert_resource(GrpcServer::start(self)).add_systems(OnEnter(Phase::Serving), announce);
     }
 }
 
@@ -58,22 +57,21 @@ pub struct GrpcServer {
     health: HealthReporter,
     closing: watch::Sender<bool>,
     runtime: Handle,
+    connections: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
 impl GrpcServer {
-    fn start(plugin: &GrpcPlugin) -> std::io::Result<Self> {
-        let listener = plugin.listener.try_clone()?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let _entered = plugin.runtime.enter();
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+    fn start(plugin: &GrpcPlugin) -> Self {
         let (health, health_service) = tonic_health::server::health_reporter();
-        let front = front::Front::new(plugin.service.clone(), health_service);
         let (closing, closed) = watch::channel(false);
-        let server = Self { address, health, closing, runtime: plugin.runtime.clone() };
-        plugin.runtime.block_on(server.set_health(ServingStatus::NotServing));
-        plugin.runtime.spawn(listener::serve(listener, front, closed));
-        Ok(server)
+        let runtime = plugin.runtime.clone();
+        let address = plugin.listener.address();
+        let front = front::Front::new(plugin.service.clone(), health_service);
+        let connections =
+            plugin.listener.take().map(|listener| runtime.spawn(listener::serve(listener, front, closed)));
+        let server = Self { address, health, closing, runtime, connections: Arc::new(Mutex::new(connections)) };
+        server.runtime.block_on(server.set_health(ServingStatus::NotServing));
+        server
     }
 
     /// Tells health watchers.
@@ -82,9 +80,14 @@ impl GrpcServer {
         self.health.set_service_status(SERVICE_NAME, status).await;
     }
 
-    /// Takes no more connections and lets those that are open finish what they carry.
-    pub fn close(&self) {
+    /// Takes no more connections, lets those that are open finish what they carry, and returns when the last one has.
+    pub async fn close(&self) {
         self.closing.send_replace(true);
+        let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(connections) = connections {
+            // An error is a panic in the accept loop, which has ended then as well.
+            let _ = connections.await;
+        }
     }
 }
 

@@ -83,9 +83,11 @@ fn length(data: &[u8]) -> Result<Option<usize>, Status> {
     Ok(Some(length))
 }
 
-pub(super) fn get_floor(message: &[u8]) -> Result<FloorSpec, Status> {
+/// The floor asked for, and whether it is what its tower's schedule has there (and not a kind asked for by name).
+pub(super) fn get_floor(message: &[u8]) -> Result<(FloorSpec, bool), Status> {
     let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
-    spec(request.spec.as_ref(), "spec").map_err(|violation| invalid(vec![violation]))
+    let spec = spec(request.spec.as_ref(), "spec").map_err(|violation| invalid(vec![violation]))?;
+    Ok((spec, request.spec.is_some_and(|asked| asked.kind == 0)))
 }
 
 pub(super) fn batch_get_floors(message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
@@ -122,6 +124,13 @@ pub(super) struct Climb {
     kind: Option<Kind>,
     next: u32,
     count: u32,
+}
+
+impl Climb {
+    /// Cells of each of its floors.
+    pub(super) const fn cells(&self) -> usize {
+        self.first.cells()
+    }
 }
 
 impl Iterator for Climb {

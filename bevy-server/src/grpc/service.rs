@@ -29,7 +29,7 @@ use super::{
     status::{draining, from_source},
     stream::{self, Tally},
 };
-use crate::{key, metrics::Rpc, wire};
+use crate::{key, lifecycle::Pass, metrics::Rpc, wire};
 
 /// The service's name on the wire.
 pub const SERVICE_NAME: &str = "floors.v1.FloorService";
@@ -66,16 +66,17 @@ impl FloorService {
     {
         let started = Instant::now();
         let (head, body) = request.into_parts();
-        let method = head.uri.path().rsplit('/').next().unwrap_or_default();
-        let Some(rpc) = Rpc::named(method) else {
-            return Status::unimplemented(format!("{SERVICE_NAME} has no method {method:?}")).into_http();
+        let method = method(head.uri.path());
+        let Some(rpc) = method.and_then(Rpc::named) else {
+            return Status::unimplemented(format!("{SERVICE_NAME} has no method {:?}", method.unwrap_or_default()))
+                .into_http();
         };
         // Counted when dropped, so a caller who hangs up is counted too.
         let mut watch = Watch { service: self, rpc, started, code: Code::Cancelled };
         match watch.service.0.dispatch(rpc, &head.headers, body, started).await {
-            Ok(Answer::Whole(answer)) => {
+            Ok(Answer::Whole(answer, pass)) => {
                 watch.code = Code::Ok;
-                answer
+                answer.map(|body| body.holding(pass))
             }
             Ok(Answer::Stream(stream)) => stream.respond(watch),
             Err(status) => {
@@ -101,9 +102,25 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        if !is_grpc(request.headers()) {
+            let mut refusal = Response::new(tonic::body::Body::empty());
+            *refusal.status_mut() = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Box::pin(std::future::ready(Ok(refusal)));
+        }
         let service = self.clone();
         Box::pin(async move { Ok(service.answer(request).await.map(tonic::body::Body::new)) })
     }
+}
+
+/// The method in the path of a call to this service.
+fn method(path: &str) -> Option<&str> {
+    path.strip_prefix('/')?.strip_prefix(SERVICE_NAME)?.strip_prefix('/')
+}
+
+/// Whether the content type says that messages are protobuf in gRPC frames, the one thing that is understood here.
+pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    matches!(kind, Some(b"application/grpc" | b"application/grpc+proto"))
 }
 
 /// Counts a call when it is over.
@@ -121,7 +138,7 @@ impl Drop for Watch {
 }
 
 enum Answer {
-    Whole(Response<FloorBody>),
+    Whole(Response<FloorBody>, Pass),
     Stream(stream::Floors),
 }
 
@@ -134,20 +151,22 @@ impl Inner {
         let pass = self.parts.gate.enter().ok_or_else(draining)?;
         let call = Call::of(headers, started)?;
         let message = call.within(request::message(body)).await?;
+        // Work that nobody waits for any more is not begun.
+        call.check_deadline()?;
         match rpc {
-            Rpc::GetFloor => self.get(call, &message).await.map(Answer::Whole),
-            Rpc::BatchGetFloors => self.batch(call, &message).await.map(Answer::Whole),
+            Rpc::GetFloor => Ok(Answer::Whole(self.get(call, &message).await?, pass)),
+            Rpc::BatchGetFloors => Ok(Answer::Whole(self.batch(call, &message).await?, pass)),
             Rpc::StreamFloors => {
                 let climb = request::stream_floors(&message)?;
                 Ok(Answer::Stream(stream::Floors::new(self.parts.chain.clone(), climb, call, pass)))
             }
-            Rpc::GetServerInfo => Ok(Answer::Whole(self.info(call))),
+            Rpc::GetServerInfo => Ok(Answer::Whole(self.info(call), pass)),
         }
     }
 
     async fn get(&self, call: Call, message: &[u8]) -> Result<Response<FloorBody>, Status> {
-        let spec = request::get_floor(message)?;
-        if let Some(footsteps) = &self.parts.footsteps {
+        let (spec, scheduled) = request::get_floor(message)?;
+        if let Some(footsteps) = self.parts.footsteps.as_ref().filter(|_| scheduled) {
             footsteps.leave(spec);
         }
         let key = key::of(&spec);
@@ -164,6 +183,8 @@ impl Inner {
 
     async fn batch(&self, call: Call, message: &[u8]) -> Result<Response<FloorBody>, Status> {
         let keys: Vec<_> = request::batch_get_floors(message)?.iter().map(key::of).collect();
+        // Hundreds of reads from disk are too much to do where the connection is served.
+        tokio::task::yield_now().await;
         let get = async { self.parts.chain.get_many(&keys, call.options()).await.map_err(from_source) };
         let served = call.within(get).await?;
         let mut tally = Tally::default();

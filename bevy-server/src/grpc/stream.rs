@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use bytes::Bytes;
-use floor_cache::{Chain, Served};
+use floor_cache::{Chain, Served, Step};
 use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderValue, Response};
 use http_body::Frame;
@@ -18,43 +18,52 @@ use super::{
 };
 use crate::{key, lifecycle::Pass};
 
-/// Floors fetched at a time: enough for a batch's savings in every tier and for generation on every core, few enough
-/// that a reader who has stopped reading holds little.
+/// Floors fetched at a time, at the most: enough for a batch's savings in every tier and for generation on every core.
 const WINDOW: usize = 16;
+/// Cells in the floors fetched at a time, unless one floor has more: a reader who has stopped reading makes the server
+/// hold one window, some 100 KiB, whatever the size of the floors.
+const WINDOW_CELLS: usize = 160_000;
 
 /// A stream that has been asked for.
 pub(super) struct Floors {
     chain: Chain,
     climb: Climb,
     call: Call,
+    window: usize,
     ready: std::vec::IntoIter<Served>,
     tally: Tally,
+    trace: Vec<Step>,
     over: bool,
     _pass: Pass,
 }
 
 impl Floors {
     pub(super) fn new(chain: Chain, climb: Climb, call: Call, pass: Pass) -> Self {
+        let window = (WINDOW_CELLS / climb.cells()).clamp(1, WINDOW);
         let ready = Vec::new().into_iter();
-        Self { chain, climb, call, ready, tally: Tally::default(), over: false, _pass: pass }
+        Self { chain, climb, call, window, ready, tally: Tally::default(), trace: Vec::new(), over: false, _pass: pass }
     }
 
-    /// The answer: the transport polls it when there is room to send, so the window ahead is all that a slow reader
-    /// makes the server hold.
+    /// The answer. The transport takes one frame and then waits until there is room to send it, so what it has taken and
+    /// the rest of that window is all that a slow reader makes the server hold.
     pub(super) fn respond(self, watch: Watch) -> Response<FloorBody> {
-        let frames = stream::unfold((self, watch), |(mut floors, mut watch)| async move {
+        let frames = stream::unfold((self, Some(watch)), |(mut floors, mut watch)| async move {
             if floors.over {
                 return None;
             }
             let frame = match floors.next().await {
-                Ok(Some(floor)) => Frame::data(floor),
+                Ok(Some(floor)) => return Some((Frame::data(floor), (floors, watch))),
                 Ok(None) => {
-                    watch.code = Code::Ok;
+                    if let Some(mut watch) = watch.take() {
+                        watch.code = Code::Ok;
+                    }
                     floors.over = true;
                     Frame::trailers(floors.trailers(ok_trailers()))
                 }
                 Err(status) => {
-                    watch.code = status.code();
+                    if let Some(mut watch) = watch.take() {
+                        watch.code = status.code();
+                    }
                     floors.over = true;
                     let mut trailers = HeaderMap::new();
                     // The status was made here, of text that fits a header.
@@ -72,13 +81,16 @@ impl Floors {
         if let Some(served) = self.ready.next() {
             return Ok(Some(served.value));
         }
-        let keys: Vec<_> = self.climb.by_ref().take(WINDOW).map(|spec| key::of(&spec)).collect();
+        let keys: Vec<_> = self.climb.by_ref().take(self.window).map(|spec| key::of(&spec)).collect();
         if keys.is_empty() {
             return Ok(None);
         }
         let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source) };
         let served = self.call.within(get).await?;
         served.iter().for_each(|served| self.tally.add(served));
+        if self.trace.is_empty() {
+            self.trace = served.iter().find_map(|served| served.trace.as_deref()).unwrap_or_default().to_vec();
+        }
         self.ready = served.into_iter();
         Ok(self.ready.next().map(|served| served.value))
     }
@@ -88,7 +100,7 @@ impl Floors {
         if let Some(coalesced) = self.tally.coalesced() {
             trailers.insert("floor-coalesced", coalesced);
         }
-        add_trace(&self.call, &[], &mut trailers);
+        add_trace(&self.call, &self.trace, &mut trailers);
         trailers
     }
 }

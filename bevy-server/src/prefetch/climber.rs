@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, VecDeque},
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Instant,
 };
@@ -15,27 +15,32 @@ use floor_gen::FloorSpec;
 use prometheus::{IntCounterVec, Opts, Registry};
 use tokio::runtime::Handle;
 
-use super::{PrefetchPlugin, Tower, Trail, trail::LAPSE};
-use crate::{generation::Generation, key};
+use super::{PrefetchPlugin, Step, Trail, trail::LAPSE};
+use crate::{
+    generation::Generation,
+    key,
+    lifecycle::{Events, ServerEvent},
+};
 
 /// Climbers followed at once, at the most.
 const MAX_CLIMBERS: usize = 4096;
 
-/// A tower that is being climbed: the scheduled floors of one seed in one size.
+/// Somebody who climbs a tower.
 #[derive(Component, Debug)]
 pub(super) struct Climber {
-    tower: Tower,
-    /// The floor asked for last.
-    last: u32,
+    /// The step taken last.
+    last: Step,
     /// When that was.
     seen: Instant,
-    /// Floors warmed, and not yet asked for.
+    /// Floors warmed or being warmed, and not yet asked for.
     ahead: VecDeque<u32>,
+    /// Whether floors above are still to be warmed.
+    behind: bool,
 }
 
-/// Which entity climbs which tower.
+/// Which entity took which step last: whoever asks for the floor above is that climber.
 #[derive(Resource, Debug, Default, Deref, DerefMut)]
-pub(super) struct Climbers(HashMap<Tower, Entity>);
+pub(super) struct Climbers(HashMap<Step, Entity>);
 
 /// How far and with what the server looks ahead.
 #[derive(Resource, Debug)]
@@ -43,21 +48,26 @@ pub struct Lookahead {
     ahead: u32,
     budget: usize,
     in_making: Arc<AtomicUsize>,
+    /// Whether a climber waits for the budget.
+    hungry: Arc<AtomicBool>,
     chain: Chain,
     generation: Generation,
     runtime: Handle,
+    events: Events,
     outcomes: IntCounterVec,
 }
 
 impl Lookahead {
-    pub(super) fn new(plugin: &PrefetchPlugin) -> prometheus::Result<Self> {
+    pub(super) fn new(plugin: &PrefetchPlugin, events: Events) -> prometheus::Result<Self> {
         Ok(Self {
             ahead: plugin.ahead,
             budget: plugin.budget,
             in_making: Arc::default(),
+            hungry: Arc::default(),
             chain: plugin.chain.clone(),
             generation: plugin.generation.clone(),
             runtime: plugin.runtime.clone(),
+            events,
             outcomes: outcomes(&plugin.registry)?,
         })
     }
@@ -68,27 +78,40 @@ impl Lookahead {
 
     /// Whether one more floor may be warmed: the budget is not used up and no caller waits for generation.
     fn may_warm(&self) -> bool {
-        self.in_making.load(Ordering::Relaxed) < self.budget && !self.generation.is_wanted()
+        self.in_making.load(Ordering::Acquire) < self.budget && !self.generation.is_wanted()
+    }
+
+    /// Asks to be woken when there is room; whether there is room after all. A floor that was done between the two looks
+    /// at the budget has either left the asking to us, or has woken the app for it.
+    fn got_room(&self) -> bool {
+        self.hungry.store(true, Ordering::Release);
+        self.may_warm() && self.hungry.swap(false, Ordering::AcqRel)
     }
 
     fn warm(&self, spec: &FloorSpec) {
-        let (chain, outcomes, in_making) = (self.chain.clone(), self.outcomes.clone(), Arc::clone(&self.in_making));
+        let (chain, outcomes, events) = (self.chain.clone(), self.outcomes.clone(), self.events.clone());
+        let (in_making, hungry) = (Arc::clone(&self.in_making), Arc::clone(&self.hungry));
         let key = key::of(spec);
-        in_making.fetch_add(1, Ordering::Relaxed);
+        in_making.fetch_add(1, Ordering::AcqRel);
         self.runtime.spawn(async move {
             let options = Options { priority: Priority::Background, ..Options::default() };
-            if chain.get(key, options).await.is_ok() {
+            let warmed = chain.get(key, options).await.is_ok();
+            in_making.fetch_sub(1, Ordering::AcqRel);
+            if warmed {
                 outcomes.with_label_values(&["prefetched"]).inc();
             }
-            in_making.fetch_sub(1, Ordering::Relaxed);
+            if hungry.swap(false, Ordering::AcqRel) {
+                events.send(ServerEvent::Footsteps(Trail::default()));
+            }
         });
     }
 }
 
 /// `floors_prefetches_total{outcome}`: prefetched, and of those used or wasted.
 fn outcomes(registry: &Registry) -> prometheus::Result<IntCounterVec> {
-    let opts = Opts::new("floors_prefetches_total", "Floors warmed ahead of climbers, and whether they were then used");
-    let outcomes = IntCounterVec::new(opts, &["outcome"])?;
+    let help =
+        "Floors fetched ahead of climbers, from generation or whatever tier had them, and whether they were used";
+    let outcomes = IntCounterVec::new(Opts::new("floors_prefetches_total", help), &["outcome"])?;
     registry.register(Box::new(outcomes.clone()))?;
     for outcome in ["prefetched", "used", "wasted"] {
         outcomes.with_label_values(&[outcome]).inc_by(0);
@@ -106,44 +129,46 @@ pub(super) fn follow(
 ) {
     let now = Instant::now();
     for step in trails.read().flat_map(|trail| &trail.0) {
-        let (tower, number) = (step.tower, step.number);
-        if let Some(mut climber) = known.get(&tower).and_then(|entity| climbers.get_mut(*entity).ok()) {
+        let below = Step { number: step.number - 1, ..*step };
+        if let Some(mut climber) = known.get(step).and_then(|entity| climbers.get_mut(*entity).ok()) {
+            // The same step again, or another climber's who came to the same place.
             climber.seen = now;
-            climber.last = number;
-            let passed = climber.ahead.iter().take_while(|ahead| **ahead < number).count();
-            lookahead.count("wasted", climber.ahead.drain(..passed).len());
-            if climber.ahead.front() == Some(&number) {
+        } else if let Some(entity) = known.remove(&below)
+            && let Ok(mut climber) = climbers.get_mut(entity)
+        {
+            (climber.last, climber.seen, climber.behind) = (*step, now, true);
+            if climber.ahead.front() == Some(&step.number) {
                 climber.ahead.pop_front();
                 lookahead.count("used", 1);
             }
-        } else if step.up && !known.contains_key(&tower) && known.len() < MAX_CLIMBERS {
-            let climber = Climber { tower, last: number, seen: now, ahead: VecDeque::new() };
-            known.insert(tower, commands.spawn(climber).id());
+            known.insert(*step, entity);
+        } else if !known.contains_key(step) && known.len() < MAX_CLIMBERS {
+            let climber = Climber { last: *step, seen: now, ahead: VecDeque::new(), behind: true };
+            known.insert(*step, commands.spawn(climber).id());
         }
     }
 }
 
-/// Warms what is missing of the floors above each climber who has just moved, as far as the budget goes.
-pub(super) fn warm(mut climbers: Query<'_, '_, &mut Climber, Changed<Climber>>, lookahead: Res<'_, Lookahead>) {
-    for mut climber in &mut climbers {
-        // Bookkeeping, not a move: it must not wake this system again.
-        let climber = climber.bypass_change_detection();
-        // A climber who jumped down leaves floors warmed far above.
-        if climber.ahead.front().is_some_and(|ahead| *ahead > climber.last + lookahead.ahead) {
-            lookahead.count("wasted", climber.ahead.len());
-            climber.ahead.clear();
-        }
-        for number in climber.last + 1..=climber.last.saturating_add(lookahead.ahead) {
+/// Warms the floors above climbers who have moved, the next one of every climber before the second of any, as far as
+/// the budget goes; the floor that is done next wakes the app for the rest.
+pub(super) fn warm(mut climbers: Query<'_, '_, &mut Climber>, lookahead: Res<'_, Lookahead>) {
+    for height in 1..=lookahead.ahead {
+        for mut climber in climbers.iter_mut().filter(|climber| climber.behind) {
+            let number = climber.last.number + height;
             if climber.ahead.contains(&number) {
                 continue;
             }
-            let Some(spec) = climber.tower.floor(number) else { break };
-            if !lookahead.may_warm() {
+            // The last floor of a tower has none above.
+            let Some(spec) = climber.last.tower.floor(number) else { continue };
+            if !lookahead.may_warm() && !lookahead.got_room() {
                 return;
             }
             lookahead.warm(&spec);
             climber.ahead.push_back(number);
         }
+    }
+    for mut climber in &mut climbers {
+        climber.behind = false;
     }
 }
 
@@ -158,7 +183,7 @@ pub(super) fn lapse(
     for (entity, climber) in &climbers {
         if now.duration_since(climber.seen) >= LAPSE {
             lookahead.count("wasted", climber.ahead.len());
-            known.remove(&climber.tower);
+            known.remove(&climber.last);
             commands.entity(entity).despawn();
         }
     }

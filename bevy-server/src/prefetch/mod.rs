@@ -1,8 +1,8 @@
 //! Prefetching by demand: a climber's next floors are made before the climber gets there.
 //!
-//! Every tower that is being climbed is an entity. Calls leave footsteps ([`Trail`]); a footstep one floor above the
-//! last makes or moves a [`Climber`](climber::Climber), and a system warms the floors above through the chain, as
-//! background work, while nobody waits for generation. Climbers who have stopped lapse.
+//! Every climber is an entity. Calls leave [`Footsteps`]; one that asks for the floor above another is a [`Step`], which
+//! makes or moves a climber, and a system warms the floors above through the chain, as background work, while nobody
+//! waits for generation. Climbers who have stopped lapse.
 
 mod climber;
 mod tower;
@@ -40,11 +40,11 @@ pub struct PrefetchPlugin {
 
 impl Plugin for PrefetchPlugin {
     fn build(&self, app: &mut App) {
-        let lookahead = match Lookahead::new(self) {
+        let events = app.world().resource::<Events>().clone();
+        let lookahead = match Lookahead::new(self, events.clone()) {
             Ok(lookahead) => lookahead,
             Err(error) => panic!("floors_prefetches_total is registered twice: {error}"),
         };
-        let events = app.world().resource::<Events>().clone();
         self.runtime.spawn(trail::gather(self.footsteps.clone(), events));
         app.insert_resource(lookahead)
             .init_resource::<climber::Climbers>()

@@ -1,4 +1,4 @@
-//! Towers, and which of them seem to be climbed.
+//! Towers, and which calls look like somebody climbing one.
 
 use floor_gen::FloorSpec;
 
@@ -22,30 +22,22 @@ impl Tower {
     pub fn floor(&self, number: u32) -> Option<FloorSpec> {
         FloorSpec::resolve(self.seed, number, self.width.into(), self.height.into(), None).ok()
     }
-
-    /// Fibonacci hashing: the high bits of a product by the golden ratio.
-    const fn place(&self) -> usize {
-        let mixed = (self.seed ^ (self.width as u64) << 32 ^ self.height as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> (u64::BITS - PLACES.ilog2())) as usize
-    }
 }
 
-/// A step that a climber takes, or that ends a climb.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Somebody went up: asked for the floor above one that was asked for lately.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Step {
     /// Where.
     pub tower: Tower,
-    /// The floor asked for.
+    /// To which floor.
     pub number: u32,
-    /// Whether it is the floor above the one asked for before.
-    pub up: bool,
 }
 
-/// Places in the table of sightings.
-const PLACES: usize = 1024;
+/// Places in the table of sightings: 96 KiB.
+const PLACES: usize = 4096;
 
-/// The floor last asked for of each tower lately. A direct-mapped table: two towers that fall on one place forget each
-/// other, which costs a climber one floor of warning, and a load without climbers fills nothing.
+/// Floors asked for lately. A direct-mapped table: of two floors that fall on one place the later is remembered, which
+/// costs a climber one floor of warning, and a load without climbers fills nothing.
 #[derive(Debug)]
 pub(super) struct Sightings(Vec<Option<Step>>);
 
@@ -56,19 +48,22 @@ impl Default for Sightings {
 }
 
 impl Sightings {
-    /// Notes that a floor was asked for; what that tells of a climb, if anything. The same floor again tells nothing,
-    /// and any other but the one above tells something only of a tower that was being climbed.
+    /// Notes that a floor was asked for; the step, if the floor below was asked for lately.
     pub(super) fn note(&mut self, spec: &FloorSpec) -> Option<Step> {
-        let (tower, number) = (Tower::of(spec), spec.number());
-        let place = &mut self.0[tower.place()];
-        let before = place.filter(|before| before.tower == tower);
-        if before.is_some_and(|before| before.number == number) {
-            return None;
-        }
-        let up = before.is_some_and(|before| before.number + 1 == number);
-        let step = Step { tower, number, up };
-        *place = Some(step);
-        (up || before.is_some_and(|before| before.up)).then_some(step)
+        let step = Step { tower: Tower::of(spec), number: spec.number() };
+        self.0[step.place()] = Some(step);
+        let below = Step { number: step.number - 1, ..step };
+        (self.0[below.place()] == Some(below)).then_some(step)
+    }
+}
+
+impl Step {
+    /// Fibonacci hashing: the high bits of a product by the golden ratio.
+    const fn place(&self) -> usize {
+        let Tower { seed, width, height } = self.tower;
+        let size = (width as u64) << 48 ^ (height as u64) << 32;
+        let mixed = seed.rotate_left(29).wrapping_add(size ^ self.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> (u64::BITS - PLACES.ilog2())) as usize
     }
 }
 
@@ -79,15 +74,14 @@ mod tests {
     #[test]
     fn climbs_are_told_from_other_calls() {
         let mut sightings = Sightings::default();
-        let mut note = |seed, number| {
-            sightings.note(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap()).map(|step| (step.number, step.up))
-        };
-        assert_eq!(note(1, 5), None, "one floor is no climb");
-        assert_eq!(note(1, 5), None, "nor the same again");
-        assert_eq!(note(1, 6), Some((6, true)));
-        assert_eq!(note(2, 7), None, "another tower");
-        assert_eq!(note(1, 7), Some((7, true)));
-        assert_eq!(note(1, 90), Some((90, false)), "a leap ends a climb");
-        assert_eq!(note(1, 3), None, "and leaps after it tell nothing");
+        let mut up = |seed, number| sightings.note(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap()).is_some();
+        assert!(!up(1, 5), "one floor is no climb");
+        assert!(!up(1, 5), "nor the same again");
+        assert!(up(1, 6));
+        assert!(!up(2, 7), "another tower");
+        assert!(!up(1, 500), "somebody else in this one");
+        assert!(up(1, 7), "who does not disturb the first");
+        assert!(up(1, 501));
+        assert!(!up(1, 3), "down is not up");
     }
 }

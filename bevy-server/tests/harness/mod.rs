@@ -25,23 +25,25 @@ use tonic::{
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running server; killed when dropped.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     log: Arc<Mutex<String>>,
-    pub grpc: String,
-    pub ops: String,
-    pub started_in: Duration,
+    pub(crate) grpc: String,
+    pub(crate) ops: String,
 }
 
 /// How a server is started.
-pub struct Setup {
+pub(crate) struct Setup {
     command: Command,
 }
 
 impl Setup {
     /// A server whose files lie in `data`.
-    pub fn new(data: &TempDir) -> Self {
+    pub(crate) fn new(data: &TempDir) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bevy-server"));
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("FLOORS__")) {
+            command.env_remove(name);
+        }
         command
             .env("FLOORS__GRPC__LISTEN", "127.0.0.1:0")
             .env("FLOORS__OPS__LISTEN", "127.0.0.1:0")
@@ -49,32 +51,32 @@ impl Setup {
             .env("FLOORS__CACHE__LMDB__MAP_SIZE", "64MiB")
             .env("FLOORS__CACHE__SLED__PATH", data.path().join("sled"))
             .env("NO_COLOR", "1")
+            .env_remove("RUST_LOG")
             .current_dir(data.path())
             .stdin(Stdio::null());
         Self { command }
     }
 
     /// `FLOORS__` and `key` set to `value`.
-    pub fn with(mut self, key: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
         self.command.env(format!("FLOORS__{key}"), value);
         self
     }
 
-    pub fn arg(mut self, arg: impl AsRef<std::ffi::OsStr>) -> Self {
+    pub(crate) fn arg(mut self, arg: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.arg(arg);
         self
     }
 
     /// Runs a server that should end by itself; its exit code, standard output and standard error.
-    pub fn run(mut self) -> (Option<i32>, String, String) {
+    pub(crate) fn run(mut self) -> (Option<i32>, String, String) {
         let output = self.command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))
     }
 
     /// Starts the server and waits until it serves.
-    pub fn start(mut self) -> Server {
-        let began = Instant::now();
+    pub(crate) fn start(mut self) -> Server {
         let mut child = self.command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::new(Mutex::new(String::new()));
         let (lines, addresses) = mpsc::channel();
@@ -85,7 +87,7 @@ impl Setup {
                 let _ = lines.send(line);
             }
         });
-        let mut server = Server { child, log, grpc: String::new(), ops: String::new(), started_in: Duration::ZERO };
+        let mut server = Server { child, log, grpc: String::new(), ops: String::new() };
         while server.grpc.is_empty() || server.ops.is_empty() {
             let line = match addresses.recv_timeout(PATIENCE) {
                 Ok(line) => line,
@@ -98,35 +100,34 @@ impl Setup {
                 _ => {}
             }
         }
-        server.started_in = began.elapsed();
         server
     }
 }
 
 impl Server {
     /// The default server: LRU and LMDB in `data`.
-    pub fn start(data: &TempDir) -> Self {
+    pub(crate) fn start(data: &TempDir) -> Self {
         Setup::new(data).start()
     }
 
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    pub async fn channel(&self) -> Channel {
+    pub(crate) async fn channel(&self) -> Channel {
         Channel::from_shared(format!("http://{}", self.grpc)).unwrap().connect().await.unwrap()
     }
 
-    pub async fn client(&self) -> FloorServiceClient<Channel> {
+    pub(crate) async fn client(&self) -> FloorServiceClient<Channel> {
         FloorServiceClient::new(self.channel().await).max_decoding_message_size(16 << 20)
     }
 
     /// A call of `method` with `message` as its bytes, whatever they are.
-    pub async fn raw(&self, method: &str, message: Bytes) -> Result<Response<Bytes>, Status> {
+    pub(crate) async fn raw(&self, method: &str, message: Bytes) -> Result<Response<Bytes>, Status> {
         let mut grpc = tonic::client::Grpc::new(self.channel().await).max_encoding_message_size(64 << 20);
         grpc.ready().await.unwrap();
         let path = format!("/floors.v1.FloorService/{method}").parse().unwrap();
@@ -134,7 +135,12 @@ impl Server {
     }
 
     /// A call over plain HTTP/2 with headers of the caller's choice: the answer's headers and trailers together.
-    pub async fn http2(&self, method: &str, headers: &[(&str, &str)], message: &impl Message) -> http::HeaderMap {
+    pub(crate) async fn http2(
+        &self,
+        method: &str,
+        headers: &[(&str, &str)],
+        message: &impl Message,
+    ) -> http::HeaderMap {
         let stream = tokio::net::TcpStream::connect(&self.grpc).await.unwrap();
         let (mut sender, connection) =
             hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
@@ -156,26 +162,33 @@ impl Server {
     }
 
     /// The value of one metric, by its name and labels as `/metrics` writes them; 0 when it is not there.
-    pub fn metric(&self, name: &str) -> f64 {
+    pub(crate) fn metric(&self, name: &str) -> f64 {
         let text = self.page("/metrics").1;
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.map_or(0.0, |value| value.parse().unwrap())
     }
 
+    /// Floors generated, of every kind together.
+    pub(crate) fn generations(&self) -> f64 {
+        let text = self.page("/metrics").1;
+        let counts = text.lines().filter_map(|line| line.strip_prefix("floors_generations_total{")?.split("} ").nth(1));
+        counts.map(|count| count.parse::<f64>().unwrap()).sum()
+    }
+
     /// A page of the operations port: status and body.
-    pub fn page(&self, path: &str) -> (u16, String) {
+    pub(crate) fn page(&self, path: &str) -> (u16, String) {
         let (status, _, body) =
             http1(&self.ops, &format!("GET {path} HTTP/1.1\r\nhost: ops\r\nconnection: close\r\n\r\n"), &[]);
         (status, String::from_utf8(body).unwrap())
     }
 
-    pub fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap();
         assert!(sent.success());
     }
 
     /// Waits for the process to end.
-    pub fn wait(mut self) -> (ExitStatus, String) {
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -187,7 +200,7 @@ impl Server {
     }
 
     /// SIGTERM, and the end that should follow: exit code 0.
-    pub fn stop(self) -> String {
+    pub(crate) fn stop(self) -> String {
         self.signal("-TERM");
         let (status, log) = self.wait();
         assert_eq!(status.code(), Some(0), "{log}");
@@ -203,12 +216,12 @@ impl Drop for Server {
 }
 
 /// A floor of the default size and the scheduled kind.
-pub fn spec(seed: u64, number: u32) -> FloorSpec {
+pub(crate) fn spec(seed: u64, number: u32) -> FloorSpec {
     FloorSpec { seed, number, ..FloorSpec::default() }
 }
 
 /// Which fields a status says are wrong.
-pub fn wrong_fields(status: &Status) -> Vec<String> {
+pub(crate) fn wrong_fields(status: &Status) -> Vec<String> {
     use tonic_types::StatusExt;
     assert_eq!(status.code(), Code::InvalidArgument, "{status:?}");
     let details = status.get_error_details();
@@ -217,7 +230,7 @@ pub fn wrong_fields(status: &Status) -> Vec<String> {
 }
 
 /// Waits until `condition` holds, and fails when it does not in time.
-pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !condition() {
         assert!(Instant::now() < until, "waited in vain until {what}");
@@ -226,7 +239,7 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// One HTTP/1.1 exchange over a connection of its own: status, headers as text, body with chunks put together.
-pub fn http1(address: &str, head: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
+pub(crate) fn http1(address: &str, head: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(head.as_bytes()).unwrap();
