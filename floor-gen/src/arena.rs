@@ -52,6 +52,10 @@ pub(crate) struct Arena {
     pub(crate) trail: Vec<u32>,
     /// Pairs of rooms to join, with how much a stage would rather not.
     pub(crate) offers: Vec<(u32, u8, u8)>,
+    /// Tiles that a cycle or an ear of it runs over.
+    pub(crate) course: Vec<u32>,
+    /// Doors and doorways of a vault: where, and the character that its author drew.
+    pub(crate) hinges: Vec<(u32, u8)>,
     /// Pieces of ground that a keep's halls are built on.
     pub(crate) plots: Vec<Plot>,
     /// Open rock of a cave before it is carved, and its next generation.

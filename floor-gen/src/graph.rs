@@ -57,30 +57,39 @@ impl Graph {
         &self.links[usize::from(self.first[room])..usize::from(self.first[room + 1])]
     }
 
-    /// Counts the doors from room `start` to every other, over the ways that `open` lets pass.
-    pub(crate) fn count_doors(&mut self, start: usize, ways: &[Way], open: impl Fn(&Way) -> bool) {
-        self.search(start, ways, open, |_, _| 1);
+    /// Whether open ways with neither lock nor secret lead from room `a` to room `b` through `most` doors or fewer.
+    pub(crate) fn within_doors(&mut self, a: usize, b: usize, most: u32, ways: &[Way]) -> bool {
+        let is_open = |way: &Way| way.lock == 0 && !way.secret;
+        self.search(a, ways, is_open, |_, _| 1, |room, doors| room == b || doors >= most);
+        self.distance[b] <= most
     }
 
     /// Measures the walk from room `start` to every other, center to center. On a tree it is exact; where there are
     /// loops, it is the length of a way with the fewest doors.
     pub(crate) fn measure_walk(&mut self, start: usize, rooms: &[Chamber], ways: &[Way], open: impl Fn(&Way) -> bool) {
-        self.search(start, ways, open, |from, to| {
-            let (a, b) = (&rooms[from], &rooms[to]);
-            let middle = |least: u16, greatest: u16| (i32::from(least) + i32::from(greatest)) / 2;
-            let dx = middle(a.min.x, a.max.x).abs_diff(middle(b.min.x, b.max.x));
-            let dy = middle(a.min.y, a.max.y).abs_diff(middle(b.min.y, b.max.y));
-            (dx + dy).max(1)
-        });
+        self.search(
+            start,
+            ways,
+            open,
+            |from, to| {
+                let (a, b) = (&rooms[from], &rooms[to]);
+                let middle = |least: u16, greatest: u16| (i32::from(least) + i32::from(greatest)) / 2;
+                let dx = middle(a.min.x, a.max.x).abs_diff(middle(b.min.x, b.max.x));
+                let dy = middle(a.min.y, a.max.y).abs_diff(middle(b.min.y, b.max.y));
+                (dx + dy).max(1)
+            },
+            |_, _| false,
+        );
     }
 
-    /// Breadth first, so each room is come to by the fewest doors.
+    /// Breadth first, so each room is come to by the fewest doors. Ends early before the first room that is `enough`.
     fn search(
         &mut self,
         start: usize,
         ways: &[Way],
         open: impl Fn(&Way) -> bool,
         length: impl Fn(usize, usize) -> u32,
+        enough: impl Fn(usize, u32) -> bool,
     ) {
         let rooms = self.first.len() - 1;
         self.distance.clear();
@@ -92,6 +101,9 @@ impl Graph {
         self.queue.push_back(start as u8);
         while let Some(room) = self.queue.pop_front() {
             let room = usize::from(room);
+            if enough(room, self.distance[room]) {
+                return;
+            }
             for i in usize::from(self.first[room])..usize::from(self.first[room + 1]) {
                 let link = self.links[i];
                 let there = usize::from(link.room);

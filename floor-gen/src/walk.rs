@@ -17,10 +17,19 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Makes every passable cell one that may be walked, and no other.
-    pub(crate) fn survey(&mut self, terrain: &[Terrain]) {
+    /// Makes every passable cell one that may be walked, and no other. Returns how many there are.
+    pub(crate) fn survey(&mut self, terrain: &[Terrain]) -> u32 {
         self.steps.clear();
+        self.queue.clear();
         self.steps.extend(terrain.iter().map(|cell| if cell.passable() { UNSEEN } else { BLOCKED }));
+        self.steps.iter().map(|&steps| u32::from(steps == UNSEEN)).sum()
+    }
+
+    /// Forgets the last walk, so that another can begin.
+    pub(crate) fn forget(&mut self) {
+        for at in self.queue.drain(..) {
+            self.steps[at as usize] = UNSEEN;
+        }
     }
 
     /// Lets this cell be walked too: a door whose key is held.

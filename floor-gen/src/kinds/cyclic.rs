@@ -63,11 +63,11 @@ fn lay_ring(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
     let east = (1..down).map(|y| tile(across - 1, y));
     let south = (0..across - 1).rev().map(|x| tile(x, down - 1));
     let west = (1..down - 1).rev().map(|y| tile(0, y));
-    arena.offers.clear();
-    arena.offers.extend(north.chain(east).chain(south).chain(west).map(|tile| (tile as u32, 0, 0)));
-    let count = arena.offers.len();
+    arena.course.clear();
+    arena.course.extend(north.chain(east).chain(south).chain(west).map(|tile| tile as u32));
+    let count = arena.course.len();
     for i in 0..count {
-        let tile = arena.offers[i].0 as usize;
+        let tile = arena.course[i] as usize;
         build(arena, tiles, tile, rng);
     }
     for room in 0..count {
@@ -82,15 +82,15 @@ fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
         if arena.marks[start] == FREE {
             continue;
         }
-        arena.offers.clear();
+        arena.course.clear();
         let end = walk_free(arena, tiles, start, rng);
-        for i in 0..arena.offers.len() {
-            arena.marks[arena.offers[i].0 as usize] = FREE;
+        for i in 0..arena.course.len() {
+            arena.marks[arena.course[i] as usize] = FREE;
         }
         let Some(end) = end else { continue };
         let mut before = usize::from(arena.marks[start]) - 1;
-        for i in 0..arena.offers.len() {
-            let tile = arena.offers[i].0 as usize;
+        for i in 0..arena.course.len() {
+            let tile = arena.course[i] as usize;
             let room = build(arena, tiles, tile, rng);
             connect(arena, before, room, DOORS, rng);
             before = room;
@@ -102,7 +102,7 @@ fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
 }
 
 /// Walks over free tiles at random, never twice over one, until another room's tile than the start's is beside. Returns
-/// that tile; the walk is in the arena's offers.
+/// that tile; the walk is in the arena's course.
 fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> Option<usize> {
     let mut here = start;
     loop {
@@ -119,7 +119,7 @@ fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> O
         }
         here = free?;
         arena.marks[here] = ON_EAR;
-        arena.offers.push((here as u32, 0, 0));
+        arena.course.push(here as u32);
     }
 }
 
@@ -144,8 +144,7 @@ fn hide_chord(arena: &mut Arena, tiles: &Tiles, rooms: usize, rng: &mut Rng) {
             let (a, b) = (usize::from(a), usize::from(b));
             let open = arena.rooms[a].zone != SEALED && arena.rooms[b].zone != SEALED && a < rooms && b < rooms;
             arena.graph.rebuild(arena.rooms.len(), &arena.ways);
-            arena.graph.count_doors(a, &arena.ways, |_| true);
-            if open && arena.graph.distance[b] >= 3 && connect(arena, a, b, 0, rng) {
+            if open && !arena.graph.within_doors(a, b, 2, &arena.ways) && connect(arena, a, b, 0, rng) {
                 gates::hide(arena, arena.ways.len() - 1);
                 return;
             }

@@ -94,8 +94,8 @@ fn choose(arena: &Arena, spec: &FloorSpec, rng: &mut Rng) -> Option<(usize, Turn
     glances.max_by_key(|&(_, _, area)| area).map(|(index, turn, _)| (index, turn))
 }
 
-/// Carves the vault near the middle of the floor, or anywhere on a floor that it nearly fills. Leaves its doors and
-/// doorways in the arena's offers: where, and the map's character.
+/// Carves the vault near the middle of the floor, or anywhere on a floor that it nearly fills. Notes its doors and
+/// doorways as hinges.
 fn stamp(arena: &mut Arena, vault: &Vault<'_>, turn: Turn, spec: &FloorSpec, rng: &mut Rng) {
     let (width, height) = turn.size(vault);
     let place = |side: usize, taken: usize, rng: &mut Rng| {
@@ -108,14 +108,14 @@ fn stamp(arena: &mut Arena, vault: &Vault<'_>, turn: Turn, spec: &FloorSpec, rng
     for y in top..top + height {
         arena.claim.insert_row(left, y, (1 << width) - 1);
     }
-    arena.offers.clear();
+    arena.hinges.clear();
     for (y, row) in vault.rows().enumerate() {
         for (x, drawn) in row.enumerate() {
             let (x, y) = turn.apply(vault, x, y);
             let at = arena.at(left + x, top + y);
             match drawn {
                 b'#' | b' ' => {}
-                b'@' | b'+' | b'X' | b'S' => arena.offers.push((at as u32, drawn, 0)),
+                b'@' | b'+' | b'X' | b'S' => arena.hinges.push((at as u32, drawn)),
                 _ => arena.terrain[at] = ground(drawn),
             }
         }
@@ -224,8 +224,8 @@ fn furnish(
 
 /// Hangs the doors between the vault's parts. Locks and secrets come when the floor around is known.
 fn hang_doors(arena: &mut Arena) {
-    for i in 0..arena.offers.len() {
-        let (at, drawn, _) = arena.offers[i];
+    for i in 0..arena.hinges.len() {
+        let (at, drawn) = arena.hinges[i];
         let at = at as usize;
         if drawn == b'@' {
             continue;
@@ -240,8 +240,8 @@ fn hang_doors(arena: &mut Arena) {
 
 /// Builds a room before each doorway that has a place for one; the others stay wall.
 fn open_doorways(arena: &mut Arena, grain: &Grain, rng: &mut Rng) {
-    for i in 0..arena.offers.len() {
-        let (gate, drawn, _) = arena.offers[i];
+    for i in 0..arena.hinges.len() {
+        let (gate, drawn) = arena.hinges[i];
         let gate = gate as usize;
         if drawn != b'@' {
             continue;
@@ -263,8 +263,8 @@ fn open_doorways(arena: &mut Arena, grain: &Grain, rng: &mut Rng) {
 
 /// Locks and hides what the map says. What lies behind has no other way in.
 fn shut_vault(arena: &mut Arena) {
-    for i in 0..arena.offers.len() {
-        let (gate, drawn, _) = arena.offers[i];
+    for i in 0..arena.hinges.len() {
+        let (gate, drawn) = arena.hinges[i];
         let Some(way) = arena.ways.iter().position(|way| way.gate == Some(gate)) else { continue };
         if arena.ways[way].lock != 0 || !matches!(drawn, b'X' | b'S') {
             continue;

@@ -116,8 +116,7 @@ fn close_loops(arena: &mut Arena, rng: &mut Rng) -> usize {
             continue;
         }
         arena.graph.rebuild(arena.rooms.len(), &arena.ways);
-        arena.graph.count_doors(a, &arena.ways, |way| way.lock == 0 && !way.secret);
-        if arena.graph.distance[b] >= 3 && connect(arena, a, b, DOORS, rng) {
+        if !arena.graph.within_doors(a, b, 2, &arena.ways) && connect(arena, a, b, DOORS, rng) {
             made += 1;
         }
     }

@@ -2,7 +2,6 @@
 
 use crate::arena::{Arena, SEALED, Side};
 use crate::floor::Terrain;
-use crate::graph::NOWHERE;
 use crate::rng::Rng;
 use crate::stages::accrete::{Grain, doorway, flanked, join};
 
@@ -40,9 +39,7 @@ fn try_one(arena: &mut Arena, grain: &Grain, detour: u32, rng: &mut Rng) -> bool
     if here.zone != there.zone || here.zone == SEALED || here.set_piece || there.set_piece {
         return false;
     }
-    arena.graph.count_doors(room, &arena.ways, |way| way.lock == 0 && !way.secret);
-    let doors = arena.graph.distance[sight.room];
-    if doors == NOWHERE || doors < detour {
+    if arena.graph.within_doors(room, sight.room, detour - 1, &arena.ways) {
         return false;
     }
     let door = if rng.chance(grain.doors) { Terrain::Door } else { Terrain::Floor };

@@ -13,7 +13,7 @@ pub(crate) fn measure(arena: &mut Arena) -> Result<(), Unfit> {
     if arena.items.iter().filter(|item| item.opens_lock != 0).count() != arena.locks.len() {
         return Err(Unfit("a lock without a key"));
     }
-    let passable_cells = arena.terrain.iter().filter(|cell| cell.passable()).count() as u32;
+    let passable_cells = arena.walk.survey(&arena.terrain);
     let critical_path = walk_out(arena)?;
     let pieces = Pieces::joined_by(arena.rooms.len(), &arena.ways).count;
     let loops = (arena.ways.len() + pieces - arena.rooms.len()) as u32;
@@ -22,16 +22,16 @@ pub(crate) fn measure(arena: &mut Arena) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Steps of the critical path. The locks that the way out needs have the first ids, in the order they are opened.
+/// Steps of the critical path, over the cells that were surveyed. The locks that the way out needs have the first ids, in the order they are opened.
 fn walk_out(arena: &mut Arena) -> Result<u32, Unfit> {
-    let Arena { walk, terrain, locks, items, needed, width, .. } = arena;
+    let Arena { walk, locks, items, needed, width, .. } = arena;
     let cell = |x: u16, y: u16| usize::from(y) * *width + usize::from(x);
     let needed = *needed;
     let mut here = arena.entry;
     let mut steps = 0;
     for leg in 0..=needed {
-        walk.survey(terrain);
-        for lock in &locks[..leg] {
+        walk.forget();
+        if let Some(lock) = leg.checked_sub(1).and_then(|before| locks.get(before)) {
             walk.unlock(cell(lock.at.x, lock.at.y));
         }
         let goal = match locks.get(leg).filter(|_| leg < needed) {

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::walker::{Walker, steps_from};
-use super::{Violation, index};
+use super::Violation;
+use super::walker::{Walker, steps_between};
 use crate::floor::Floor;
 
 pub(super) fn check(floor: &Floor, found: &mut Vec<Violation>) {
@@ -47,12 +47,11 @@ fn critical_path(floor: &Floor) -> Option<u32> {
     let (mut here, mut total) = (floor.entry, 0);
     for lock in locks {
         for key in floor.items.iter().filter(|item| item.opens_lock == lock) {
-            let steps = steps_from(floor, here, false, |place| held.contains(&floor.locks[place].id));
-            total += steps[index(floor, key.at)]?;
+            total += steps_between(floor, here, key.at, |place| held.contains(&floor.locks[place].id))?;
             here = key.at;
         }
         held.push(lock);
     }
-    let steps = steps_from(floor, here, false, |place| held.contains(&floor.locks[place].id));
-    Some(total + steps[index(floor, floor.exit)]?)
+    let out = steps_between(floor, here, floor.exit, |place| held.contains(&floor.locks[place].id))?;
+    Some(total + out)
 }

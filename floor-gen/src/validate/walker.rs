@@ -12,27 +12,51 @@ pub(super) struct Walker {
     reached: Vec<bool>,
 }
 
+/// What stands in a walker's way.
+enum Ground {
+    Open,
+    /// A locked door, by its lock's place in the floor's list.
+    Locked(usize),
+    Shut,
+}
+
 impl Walker {
-    /// Walks everywhere from the entry, over and over, until no key that was found opens anything new. Leaves the lock
-    /// `shunned` shut even with its key.
+    /// Walks everywhere from the entry, opening whatever the keys found so far open. Leaves the lock `shunned` shut even
+    /// with its key.
     pub(super) fn explore(floor: &Floor, searches: bool, shunned: Option<u8>) -> Self {
+        let mut walker = Self { width: floor.spec.width().into(), reached: vec![false; floor.terrain.len()] };
         let mut opened = vec![false; floor.locks.len()];
-        loop {
-            let steps = steps_from(floor, floor.entry, searches, |lock| opened[lock]);
-            let reached: Vec<bool> = steps.into_iter().map(|steps| steps.is_some()).collect();
-            let mut progress = false;
-            for (lock, open) in floor.locks.iter().zip(&mut opened) {
-                let mut keys = floor.items.iter().filter(|item| item.opens_lock == lock.id);
-                let holds_all = keys.all(|key| reached[index(floor, key.at)]);
-                if holds_all && shunned != Some(lock.id) && !*open {
-                    *open = true;
-                    progress = true;
+        let mut faced = vec![false; floor.locks.len()];
+        let mut ahead = vec![floor.entry];
+        walker.reached[index(floor, floor.entry)] = true;
+        while !ahead.is_empty() {
+            while let Some(here) = ahead.pop() {
+                for there in around(floor, here) {
+                    let i = index(floor, there);
+                    match ground(floor, there, searches) {
+                        _ if walker.reached[i] => {}
+                        Ground::Locked(lock) if !opened[lock] => faced[lock] = true,
+                        Ground::Shut => {}
+                        Ground::Open | Ground::Locked(_) => {
+                            walker.reached[i] = true;
+                            ahead.push(there);
+                        }
+                    }
                 }
             }
-            if !progress {
-                return Self { width: floor.spec.width().into(), reached };
+            for (place, lock) in floor.locks.iter().enumerate() {
+                let mut keys = floor.items.iter().filter(|item| item.opens_lock == lock.id);
+                let holds_all = keys.all(|key| walker.reaches(key.at));
+                if holds_all && shunned != Some(lock.id) && !opened[place] {
+                    opened[place] = true;
+                    if faced[place] {
+                        walker.reached[index(floor, lock.at)] = true;
+                        ahead.push(lock.at);
+                    }
+                }
             }
         }
+        walker
     }
 
     pub(super) fn reaches(&self, at: Point) -> bool {
@@ -40,22 +64,57 @@ impl Walker {
     }
 }
 
-/// Steps of the shortest walk from `start` to every cell, through the locked doors whose lock, by its place in the
-/// floor's list, is `open`.
-pub(super) fn steps_from(
-    floor: &Floor,
-    start: Point,
-    searches: bool,
-    open: impl Fn(usize) -> bool,
-) -> Vec<Option<u32>> {
-    let (width, height) = (usize::from(floor.spec.width()), usize::from(floor.spec.height()));
-    let walkable = |x: usize, y: usize| match floor.terrain[y * width + x] {
-        Terrain::SecretDoor => searches,
-        Terrain::LockedDoor => {
-            let here = Point { x: x as u16, y: y as u16 };
-            floor.locks.iter().position(|lock| lock.at == here).is_some_and(&open)
+/// Steps of the shortest walk from `start` to `end` without searching, through the locked doors whose lock, by its place
+/// in the floor's list, is `open`.
+pub(super) fn steps_between(floor: &Floor, start: Point, end: Point, open: impl Fn(usize) -> bool) -> Option<u32> {
+    let mut seen = vec![false; floor.terrain.len()];
+    seen[index(floor, start)] = true;
+    let (mut ring, mut next) = (vec![start], Vec::new());
+    // Ring by ring: all cells that are `walked` steps away, then those one further.
+    let mut walked = 0;
+    while !ring.is_empty() {
+        for &here in &ring {
+            if here == end {
+                return Some(walked);
+            }
+            for there in around(floor, here) {
+                let i = index(floor, there);
+                let walkable = match ground(floor, there, false) {
+                    Ground::Open => true,
+                    Ground::Locked(lock) => open(lock),
+                    Ground::Shut => false,
+                };
+                if walkable && !seen[i] {
+                    seen[i] = true;
+                    next.push(there);
+                }
+            }
         }
-        Terrain::Wall | Terrain::DeepWater | Terrain::Lava | Terrain::Chasm | Terrain::Pillar => false,
+        walked += 1;
+        ring.clear();
+        core::mem::swap(&mut ring, &mut next);
+    }
+    None
+}
+
+/// The cells beside one, inside the floor.
+fn around(floor: &Floor, at: Point) -> impl Iterator<Item = Point> {
+    let (width, height) = (floor.spec.width(), floor.spec.height());
+    let beside = [(0, -1), (1, 0), (0, 1), (-1, 0)];
+    beside.into_iter().filter_map(move |(dx, dy)| {
+        let (x, y) = (at.x.checked_add_signed(dx)?, at.y.checked_add_signed(dy)?);
+        (x < width && y < height).then_some(Point { x, y })
+    })
+}
+
+fn ground(floor: &Floor, at: Point, searches: bool) -> Ground {
+    match floor.terrain[index(floor, at)] {
+        Terrain::SecretDoor if searches => Ground::Open,
+        // A locked door without a lock stays shut.
+        Terrain::LockedDoor => floor.locks.iter().position(|lock| lock.at == at).map_or(Ground::Shut, Ground::Locked),
+        Terrain::SecretDoor | Terrain::Wall | Terrain::DeepWater | Terrain::Lava | Terrain::Chasm | Terrain::Pillar => {
+            Ground::Shut
+        }
         Terrain::Floor
         | Terrain::Door
         | Terrain::StairsUp
@@ -63,27 +122,6 @@ pub(super) fn steps_from(
         | Terrain::ShallowWater
         | Terrain::Bridge
         | Terrain::Grass
-        | Terrain::Rubble => true,
-    };
-    let mut steps = vec![None; width * height];
-    let (x, y) = (usize::from(start.x), usize::from(start.y));
-    steps[y * width + x] = Some(0);
-    let mut ring = vec![(x, y)];
-    let mut walked = 0;
-    // Ring by ring: all cells that are `walked` steps away, then those one further.
-    while !ring.is_empty() {
-        walked += 1;
-        let mut next = Vec::new();
-        for (x, y) in ring {
-            let around = [(x.wrapping_sub(1), y), (x + 1, y), (x, y.wrapping_sub(1)), (x, y + 1)];
-            for (x, y) in around {
-                if x < width && y < height && steps[y * width + x].is_none() && walkable(x, y) {
-                    steps[y * width + x] = Some(walked);
-                    next.push((x, y));
-                }
-            }
-        }
-        ring = next;
+        | Terrain::Rubble => Ground::Open,
     }
-    steps
 }
