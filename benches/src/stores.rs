@@ -96,7 +96,7 @@ impl Store {
                 Arc::new(LmdbTier::open(&config, envelope.clone()).expect("an empty directory"))
             }
             (Place::Sled, _) => {
-                let config = SledConfig { path, ..SledConfig::default() };
+                let config = SledConfig { path };
                 Arc::new(SledTier::open(&config, envelope.clone()).expect("an empty directory"))
             }
             (Place::RedisTcp, Some(server)) => Arc::new(redis(server.tcp_url())),
