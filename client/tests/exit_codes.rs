@@ -121,6 +121,7 @@ fn every_command_has_help_with_an_example() {
         "verify",
         "bench",
         "completions",
+        "diff",
         "explain",
         "search",
     ] {

@@ -47,6 +47,7 @@ impl Cli {
             Command::Bench(bench) => bench.run(&server).await,
             Command::Completions(completions) => completions.run(),
             Command::Explain(explain) => explain.run(&server).await,
+            Command::Diff(diff) => return diff.run(&server).await,
             Command::Search(search) => return search.run(),
         };
         done.map(|()| ExitCode::SUCCESS)
@@ -64,6 +65,7 @@ enum Command {
     Warm(cmd::Warm),
     Verify(cmd::Verify),
     Bench(cmd::Bench),
+    Diff(cmd::Diff),
     Explain(cmd::Explain),
     Search(cmd::Search),
     Completions(cmd::Completions),

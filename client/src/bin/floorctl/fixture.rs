@@ -104,6 +104,42 @@ pub(crate) fn floor() -> Floor {
     encoded(&message()).decode().unwrap()
 }
 
+/// The same floor with a door walled up, a monster moved, and more loot.
+pub(crate) fn altered() -> Floor {
+    let mut floor = message();
+    let mut cells = grid::decode(floor.terrain.as_ref().unwrap()).unwrap();
+    for (x, y, terrain) in [(6, 2, Terrain::Wall), (21, 2, Terrain::Rubble)] {
+        cells[y * 30 + x] = terrain as u8;
+    }
+    floor.terrain = Some(grid::encode(30, 16, &cells));
+    floor.connections.remove(0);
+    floor.spawns[0].at = at(18, 4);
+    floor.items.push(Item { at: at(3, 3), archetype: "gold".to_owned(), value: 7, opens_lock: 0 });
+    floor.content_hash = hash::content_hash(&floor);
+    encoded(&floor).decode().unwrap()
+}
+
+/// A floor of that size with one room and nothing in it.
+pub(crate) fn plain(width: u32, height: u32) -> Floor {
+    let mut cells = vec![Terrain::Wall as u8; (width * height) as usize];
+    for (x, y) in (1..height - 1).flat_map(|y| (1..width - 1).map(move |x| (x, y))) {
+        cells[(y * width + x) as usize] = Terrain::Floor as u8;
+    }
+    let region = cells.iter().map(|cell| u8::from(*cell == Terrain::Floor as u8)).collect::<Vec<_>>();
+    let mut floor = v1::Floor {
+        spec: Some(FloorSpec { seed: 0, number: 7, width, height, kind: FloorKind::Standard.into() }),
+        generator_version: 1,
+        terrain: Some(grid::encode(width, height, &cells)),
+        region: Some(grid::encode(width, height, &region)),
+        entry: at(1, 1),
+        exit: at(width - 2, height - 2),
+        rooms: vec![room(0, RoomRole::Entry, (1, 1), (width - 2, height - 2))],
+        ..v1::Floor::default()
+    };
+    floor.content_hash = hash::content_hash(&floor);
+    encoded(&floor).decode().unwrap()
+}
+
 pub(crate) fn encoded(message: &v1::Floor) -> EncodedFloor {
     EncodedFloor::new(prost::Message::encode_to_vec(message).into())
 }

@@ -3,6 +3,7 @@
 mod account;
 mod cli;
 mod cmd;
+mod comparison;
 mod difference;
 mod failure;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod batch;
 mod bench;
 mod completions;
+mod diff;
 mod explain;
 mod get;
 mod info;
@@ -14,6 +15,6 @@ mod verify;
 mod warm;
 
 pub(crate) use self::{
-    batch::Batch, bench::Bench, completions::Completions, explain::Explain, get::Get, info::Info, render::Render,
-    search::Search, stream::Stream, tiers::Tiers, verify::Verify, warm::Warm,
+    batch::Batch, bench::Bench, completions::Completions, diff::Diff, explain::Explain, get::Get, info::Info,
+    render::Render, search::Search, stream::Stream, tiers::Tiers, verify::Verify, warm::Warm,
 };

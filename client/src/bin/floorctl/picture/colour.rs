@@ -7,6 +7,8 @@ use super::scene::{Mark, Thing};
 
 /// What lies behind everything.
 pub(crate) const ROCK: RgbColor = RgbColor(0x17, 0x16, 0x1d);
+/// Letters on a saturated colour.
+pub(crate) const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
 /// Text beside a picture.
 pub(crate) const TEXT: RgbColor = RgbColor(0xd8, 0xd2, 0xc4);
 /// Text that matters less.

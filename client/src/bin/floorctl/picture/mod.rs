@@ -6,6 +6,7 @@
 mod blocks;
 mod canvas;
 pub(crate) mod colour;
+mod diff;
 pub(crate) mod glyph;
 mod legend;
 mod png;
@@ -14,5 +15,6 @@ mod sprites;
 mod text;
 
 pub(crate) use self::{
-    blocks::draw as draw_blocks, legend::Legend, png::draw as draw_png, scene::Scene, text::draw as draw_text,
+    blocks::draw as draw_blocks, diff::draw as draw_diff, legend::Legend, png::draw as draw_png, scene::Scene,
+    text::draw as draw_text,
 };

@@ -37,8 +37,17 @@ pub(crate) enum Mark {
 
 impl<'a> Scene<'a> {
     pub(crate) fn new(floor: &'a Floor) -> Self {
+        Self::with_letters(floor, letters(archetypes(floor)))
+    }
+
+    /// Two floors in which the same monsters have the same letters.
+    pub(crate) fn pair(one: &'a Floor, other: &'a Floor) -> (Self, Self) {
+        let letters = letters(archetypes(one).chain(archetypes(other)));
+        (Self::with_letters(one, letters.clone()), Self::with_letters(other, letters))
+    }
+
+    fn with_letters(floor: &'a Floor, letters: BTreeMap<&'a str, char>) -> Self {
         let wire = floor.wire();
-        let letters = letters(wire.spawns.iter().map(|spawn| spawn.archetype.as_str()));
         let spawns = wire.spawns.iter().map(|spawn| (spawn.at, Thing::Monster(letters[spawn.archetype.as_str()])));
         let items = wire.items.iter().map(|item| match item.opens_lock {
             0 => (item.at, Thing::Loot),
@@ -86,6 +95,10 @@ impl<'a> Scene<'a> {
         let near = |at: u32| at.saturating_sub(1)..=at + 1;
         near(y).all(|y| near(x).all(|x| matches!(self.floor.terrain_at(x, y), Some(Terrain::Wall) | None)))
     }
+}
+
+fn archetypes(floor: &Floor) -> impl Iterator<Item = &str> {
+    floor.wire().spawns.iter().map(|spawn| spawn.archetype.as_str())
 }
 
 /// Stands for monsters beyond the 26th archetype.

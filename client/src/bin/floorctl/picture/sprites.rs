@@ -5,12 +5,11 @@ use floor_client::{RoomRole, Terrain};
 
 use super::{
     canvas::{Canvas, LETTER},
-    colour,
+    colour::{self, LIGHT},
     scene::{Mark, Scene, Thing},
 };
 
 const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
-const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
 /// Letters are legible on cells of this many pixels or more.
 const LETTERED: f32 = 10.0;
 

@@ -1,0 +1,203 @@
+//! `floorctl diff`: in what two floors differ.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+    str::FromStr,
+};
+
+use anstream::{AutoStream, ColorChoice};
+use anyhow::Context as _;
+use clap::Args;
+use floor_client::{EncodedFloor, Floor};
+use serde::Serialize;
+
+use crate::{
+    cli::Server,
+    comparison::{Comparison, Fact, List},
+    output::{self, Report},
+    picture::{self, Scene, colour::Depth},
+    target::FloorWord,
+};
+
+const AFTER_HELP: &str = "\
+A floor is named in one word, SEED/NUMBER[:KIND][@WxH], and asked of the server; or it is a file that
+`floorctl get --format bin` wrote. With --no-cache, the one floor named is held against itself generated anew.
+
+Prints what a floor has once and the floors have differently, what only the first (-) or only the second (+) has, and
+the rows of cells that differ. Exit codes: 0 the same to the byte, 1 they differ.
+
+Examples:
+  floorctl diff 42/7 --no-cache
+  floorctl diff 42/7:cavern 43/7:cavern
+  floorctl get 42/7 --format bin -o before.bin; floorctl diff before.bin 42/7";
+
+/// Show in what two floors differ
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Diff {
+    /// A floor, or a file of one
+    #[arg(value_name = "A")]
+    one: Source,
+    /// Another
+    #[arg(value_name = "B", required_unless_present = "no_cache", conflicts_with = "no_cache")]
+    other: Option<Source>,
+    /// Compare A with the same floor generated anew
+    #[arg(long)]
+    no_cache: bool,
+    /// Leave the drawing of cells off
+    #[arg(long)]
+    no_cells: bool,
+    #[command(flatten)]
+    report: Report,
+}
+
+/// Where a floor comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Source {
+    Named(FloorWord),
+    File(PathBuf),
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    /// What reads as a floor's name is one; a file of such a name is written `./42/7`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse() {
+            Ok(word) => Ok(Self::Named(word)),
+            Err(_) if PathBuf::from(text).is_file() => Ok(Self::File(text.into())),
+            Err(no_word) => Err(format!("there is no such file, and it names no floor: {no_word}")),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct DiffJson<'a> {
+    equal: bool,
+    facts: Vec<FactJson<'a>>,
+    /// Null for floors of two sizes.
+    cells: Option<Vec<[u32; 2]>>,
+    lists: Vec<ListJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct FactJson<'a> {
+    name: &'a str,
+    a: &'a str,
+    b: &'a str,
+}
+
+#[derive(Serialize)]
+struct ListJson<'a> {
+    name: &'a str,
+    removed: &'a [String],
+    added: &'a [String],
+}
+
+impl Diff {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<ExitCode> {
+        let one = self.one.open(server).await?;
+        let other = match &self.other {
+            Some(other) => other.open(server).await?,
+            None => {
+                let anew = server.connect().await?.with_options(server.options().no_cache(true));
+                anew.get(*one.spec()).await?.value
+            }
+        };
+        let comparison = Comparison::of(&one, &other);
+        let mut out = output::stdout();
+        if self.report.json {
+            crate::layout::write(&mut out, &DiffJson::new(&comparison))?;
+        } else {
+            write_facts(&mut out, &comparison)?;
+            if !self.no_cells && comparison.cells.is_some() {
+                let (one, other) = Scene::pair(&one, &other);
+                let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+                picture::draw_diff(&mut out, &one, &other, coloured.then(Depth::of_terminal))?;
+            }
+        }
+        out.flush()?;
+        Ok(if comparison.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+impl Source {
+    async fn open(&self, server: &Server) -> anyhow::Result<Floor> {
+        match self {
+            Self::Named(FloorWord(spec)) => Ok(server.connect().await?.get(*spec).await?.value),
+            Self::File(path) => {
+                let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+                EncodedFloor::new(bytes.into())
+                    .decode()
+                    .with_context(|| format!("{} holds no floor; --format bin of `get` writes one", path.display()))
+            }
+        }
+    }
+}
+
+fn write_facts(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
+    if comparison.is_empty() {
+        return writeln!(out, "the floors are the same to the byte");
+    }
+    for Fact { name, one, other } in &comparison.facts {
+        writeln!(out, "{name:<18} {one} -> {other}")?;
+    }
+    match comparison.cells.as_deref() {
+        None => writeln!(out, "{:<18} not compared: the sizes differ", "cells")?,
+        Some([]) => {}
+        Some(cells) => writeln!(out, "{:<18} {} differ in terrain or room", "cells", cells.len())?,
+    }
+    for List { name, removed, added } in &comparison.lists {
+        writeln!(out, "\n{name}: {} removed, {} added", removed.len(), added.len())?;
+        for line in removed {
+            writeln!(out, "- {line}")?;
+        }
+        for line in added {
+            writeln!(out, "+ {line}")?;
+        }
+    }
+    writeln!(out)
+}
+
+impl<'a> DiffJson<'a> {
+    fn new(comparison: &'a Comparison) -> Self {
+        let fact = |fact: &'a Fact| FactJson { name: fact.name, a: &fact.one, b: &fact.other };
+        let list = |list: &'a List| ListJson { name: list.name, removed: &list.removed, added: &list.added };
+        Self {
+            equal: comparison.is_empty(),
+            facts: comparison.facts.iter().map(fact).collect(),
+            cells: comparison.cells.as_ref().map(|cells| cells.iter().map(|(x, y)| [*x, *y]).collect()),
+            lists: comparison.lists.iter().map(list).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixture, layout};
+
+    #[test]
+    fn the_page() {
+        let mut page = Vec::new();
+        write_facts(&mut page, &Comparison::of(&fixture::floor(), &fixture::altered())).unwrap();
+        insta::assert_snapshot!(String::from_utf8(page).unwrap());
+    }
+
+    #[test]
+    fn the_json() {
+        let comparison = Comparison::of(&fixture::floor(), &fixture::altered());
+        let mut page = Vec::new();
+        layout::write(&mut page, &DiffJson::new(&comparison)).unwrap();
+        insta::assert_snapshot!(String::from_utf8(page).unwrap());
+    }
+
+    #[test]
+    fn a_source_is_a_word_or_a_file() {
+        assert_eq!("42/7".parse(), Ok(Source::Named("42/7".parse().unwrap())));
+        assert_eq!("Cargo.toml".parse(), Ok(Source::File("Cargo.toml".into())));
+        assert!("no/such.bin".parse::<Source>().unwrap_err().starts_with("there is no such file"));
+    }
+}

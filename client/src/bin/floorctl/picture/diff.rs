@@ -1,0 +1,116 @@
+//! Two floors of one size as `diff -u` shows two files: rows that differ one above the other, with some rows around.
+
+use std::{
+    io::{self, Write},
+    ops::Range,
+};
+
+use anstyle::{Reset, RgbColor, Style};
+
+use super::{colour::Depth, glyph, scene::Scene};
+
+/// Rows and columns shown around what differs.
+const AROUND: u32 = 3;
+
+const REMOVED: RgbColor = RgbColor(0x96, 0x10, 0x20);
+const ADDED: RgbColor = RgbColor(0x10, 0x78, 0x28);
+
+/// Draws the rows where the floors show something else, `-` before a row of the first and `+` before one of the second.
+/// Only the columns that hold differences, and some around them, are drawn. Nothing if both show the same.
+pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
+    let (width, height) = (one.floor.width(), one.floor.height());
+    let differs = |x: u32, y: u32| one.mark(x, y) != other.mark(x, y);
+    let rows = (0..height).filter(|y| (0..width).any(|x| differs(x, *y))).collect::<Vec<_>>();
+    let columns = (0..width).filter(|x| rows.iter().any(|y| differs(*x, *y))).collect::<Vec<_>>();
+    let (Some(left), Some(right)) = (columns.first(), columns.last()) else { return Ok(()) };
+    let columns = left.saturating_sub(AROUND)..(right + 1 + AROUND).min(width);
+    for hunk in hunks(&rows, height) {
+        writeln!(out, "@@ rows {}-{}, columns {}-{} @@", hunk.start, hunk.end - 1, columns.start, columns.end - 1)?;
+        let changed = hunk.clone().map(|y| (y, rows.binary_search(&y).is_ok())).collect::<Vec<_>>();
+        // Neighbouring rows that differ stay together, so that each floor's shape can be seen.
+        for run in changed.chunk_by(|a, b| a.1 == b.1) {
+            let sides: &[(char, &Scene<'_>, RgbColor)] =
+                if run[0].1 { &[('-', one, REMOVED), ('+', other, ADDED)] } else { &[(' ', one, REMOVED)] };
+            for (sign, scene, colour) in sides {
+                for (y, _) in run {
+                    let row = columns.clone().map(|x| (glyph::mark(scene.mark(x, *y)), differs(x, *y)));
+                    write_row(out, *sign, &row.collect::<Vec<_>>(), depth.map(|depth| background(*colour, depth)))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rows that differ with those around them; hunks that would touch are one.
+fn hunks(rows: &[u32], height: u32) -> Vec<Range<u32>> {
+    let mut hunks = Vec::<Range<u32>>::new();
+    for row in rows {
+        let (first, end) = (row.saturating_sub(AROUND), (row + 1 + AROUND).min(height));
+        match hunks.last_mut() {
+            Some(last) if first <= last.end => last.end = end,
+            _ => hunks.push(first..end),
+        }
+    }
+    hunks
+}
+
+/// Writes a row; cells that differ get the background. Trailing blanks are left off where nothing shows them.
+fn write_row(out: &mut impl Write, sign: char, row: &[(char, bool)], changed: Option<Style>) -> io::Result<()> {
+    let Some(style) = changed else {
+        let text = row.iter().map(|(glyph, _)| *glyph).collect::<String>();
+        return writeln!(out, "{}", format!("{sign}{text}").trim_end());
+    };
+    write!(out, "{sign}")?;
+    for run in row.chunk_by(|a, b| a.1 == b.1) {
+        let text = run.iter().map(|(glyph, _)| *glyph).collect::<String>();
+        if run[0].1 {
+            write!(out, "{}{text}{}", style.render(), Reset.render())?;
+        } else {
+            write!(out, "{text}")?;
+        }
+    }
+    writeln!(out)
+}
+
+fn background(colour: RgbColor, depth: Depth) -> Style {
+    Style::new().fg_color(Some(depth.colour(super::colour::LIGHT))).bg_color(Some(depth.colour(colour)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn drawn(depth: Option<Depth>) -> String {
+        let (one, other) = (fixture::floor(), fixture::altered());
+        let (one, other) = Scene::pair(&one, &other);
+        let mut out = Vec::new();
+        draw(&mut out, &one, &other, depth).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn rows_that_differ_stand_one_above_the_other() {
+        insta::assert_snapshot!(drawn(None));
+    }
+
+    #[test]
+    fn cells_that_differ_are_marked_in_colour() {
+        insta::assert_snapshot!(drawn(Some(Depth::Ansi256)).replace('\u{1b}', "ESC"));
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_equal_floors() {
+        let floor = fixture::floor();
+        let (one, other) = Scene::pair(&floor, &floor);
+        let mut out = Vec::new();
+        draw(&mut out, &one, &other, None).unwrap();
+        assert_eq!(out, b"");
+    }
+
+    #[test]
+    fn hunks_that_touch_are_one() {
+        assert_eq!(hunks(&[0, 7, 15, 19], 20), [0..11, 12..20]);
+    }
+}
