@@ -25,3 +25,8 @@ pub mod prefetch;
 pub mod wire;
 
 pub use app::{StartError, app};
+
+/// The README's example, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
