@@ -1,6 +1,6 @@
 //! What making a floor costs: every kind that is offered, by size, and with encoding.
 //!
-//! `cargo bench -- generation`. The p99 stands in what `cargo run --release -p benches` prints.
+//! `cargo bench -- generation`. The p99 stands in what `cargo run --release -p benches --bin figures` prints.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! What protobuf costs: encoding and decoding a floor, each grid encoding, and a message a tile as the yardstick.
 //!
-//! `cargo bench -- protobuf`. Sizes stand in what `cargo run --release -p benches` prints.
+//! `cargo bench -- protobuf`. Sizes stand in what `cargo run --release -p benches --bin figures` prints.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::cell::LazyCell;

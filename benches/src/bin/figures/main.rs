@@ -1,4 +1,4 @@
-//! Prints the figures of `docs/benchmarks.md` that are medians: `cargo run --release -p benches`.
+//! Prints the figures of `docs/benchmarks.md` that are medians: `cargo run --release -p benches --bin figures`.
 //!
 //! Criterion times one thing in a loop; this asks for the median, or the p99, over a thousand different floors, and
 //! starts the real server.
@@ -26,7 +26,7 @@ impl Figure {
 
 fn main() -> anyhow::Result<()> {
     if cfg!(debug_assertions) {
-        anyhow::bail!("figures of a debug build mean nothing; run `cargo run --release -p benches`");
+        anyhow::bail!("figures of a debug build mean nothing; run `cargo run --release -p benches --bin figures`");
     }
     let mut table = Table::new();
     table.load_preset(ASCII_MARKDOWN).set_header(["what", "measured", "aim"]);
