@@ -35,6 +35,9 @@ const PARTING: Duration = Duration::from_secs(2);
 /// # Errors
 /// In one sentence: what could not be opened, and what to do about it.
 pub fn app(config: &Config) -> Result<App, StartError> {
+    // Logging comes first, so that opening a store can say what it did with a damaged one.
+    let mut app = App::new();
+    app.add_plugins(LogPlugin { level: Level::INFO, filter: LOG_FILTER.to_owned(), fmt_layer, ..default() });
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
     let grpc_door = open(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?;
     let ops_door = open(config.ops_listen, "the operations pages", "ops.listen", &runtime)?;
@@ -51,9 +54,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         FloorService::new(Parts { chain: chain.clone(), metrics, gate: gate.clone(), footsteps: footsteps.clone() });
     let handle = runtime.handle().clone();
 
-    let mut app = App::new();
     app.add_plugins((
-        LogPlugin { level: Level::INFO, filter: LOG_FILTER.to_owned(), fmt_layer, ..default() },
         task_pools(config.generation_threads),
         StatesPlugin,
         LifecyclePlugin { runtime: handle.clone() },

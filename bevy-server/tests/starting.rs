@@ -1,4 +1,5 @@
 //! Starting and stopping: configuration, what cannot be opened, and the end.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod harness;
 

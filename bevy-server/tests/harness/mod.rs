@@ -1,5 +1,6 @@
 //! A real server in a process of its own, on free ports, with its files in a directory of its own.
 #![allow(dead_code, reason = "each test binary uses its own part of the harness")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
