@@ -1,5 +1,8 @@
 //! Draws floors in the terminal: `cargo run --release -p floor-gen --example show -- --kind boss --seed 7`.
 
+use std::cell::Cell;
+use std::time::Instant;
+
 use clap::Parser;
 use floor_gen::explain::{self, Watcher};
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
@@ -33,8 +36,20 @@ struct Options {
     explain: bool,
 }
 
-/// Says what the generator does.
-struct Narrator;
+/// Says what the generator does, and how long each stage takes.
+#[derive(Default)]
+struct Narrator {
+    running: Cell<Option<(&'static str, Instant)>>,
+}
+
+impl Narrator {
+    /// A stage ends when the next begins.
+    fn end_stage(&self) {
+        if let Some((name, started)) = self.running.take() {
+            println!("  {name:12} {:6.1} us", started.elapsed().as_secs_f64() * 1e6);
+        }
+    }
+}
 
 impl Watcher for Narrator {
     fn attempt(&self, number: u32) {
@@ -42,14 +57,17 @@ impl Watcher for Narrator {
     }
 
     fn stage(&self, name: &'static str) {
-        println!("  {name}");
+        self.end_stage();
+        self.running.set(Some((name, Instant::now())));
     }
 
     fn chose(&self, what: &'static str, value: usize) {
+        self.end_stage();
         println!("    {what}: {value}");
     }
 
     fn refused(&self, why: &'static str) {
+        self.end_stage();
         println!("  refused: {why}");
     }
 }
@@ -63,11 +81,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut generator = Generator::new();
     for number in options.number..options.number.saturating_add(options.count) {
         let spec = FloorSpec::resolve(options.seed, number, options.width, options.height, options.kind)?;
-        let floor =
-            if options.explain { generator.generate_watched(&spec, &Narrator) } else { generator.generate(&spec) };
-        if options.explain {
+        let floor = if options.explain {
+            let narrator = Narrator::default();
+            let floor = generator.generate_watched(&spec, &narrator);
+            narrator.end_stage();
             print!("{}", explain::lock_graph(&floor));
-        }
+            floor
+        } else {
+            generator.generate(&spec)
+        };
         println!(
             "{} {}x{} seed {} number {number}: {:?}",
             spec.kind(),

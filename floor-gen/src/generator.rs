@@ -1,6 +1,6 @@
 //! From a spec to a floor: lay out, furnish, survey; and the plain floor that takes over when a layout does not fit.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, Chamber, Way};
 use crate::explain::Watcher;
 use crate::floor::{Connection, Floor, Room};
 use crate::kinds;
@@ -67,7 +67,11 @@ impl Generator {
     fn attempt(&mut self, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
         self.arena.reset(spec);
         kinds::lay_out(&mut self.arena, spec, streams)?;
+        streams.note("rooms", self.arena.rooms.len());
+        streams.note("ways", self.arena.ways.len());
+        streams.note("locks", self.arena.locks.len());
         furnish(&mut self.arena, spec, streams);
+        streams.begin("survey");
         survey::measure(&mut self.arena)
     }
 
@@ -84,19 +88,15 @@ impl Generator {
     /// Copies the floor out of the scratch.
     fn finish(&self, spec: &FloorSpec) -> Floor {
         let arena = &self.arena;
-        let room = |(id, room): (usize, &crate::arena::Chamber)| Room {
+        let room = |(id, room): (usize, &Chamber)| Room {
             id: id as u8,
             min: room.min,
             max: room.max,
             role: room.role,
             center: arena.point(room.center),
         };
-        let connection = |way: &crate::arena::Way| Connection {
-            from_room: way.from,
-            to_room: way.to,
-            lock_id: way.lock,
-            secret: way.secret,
-        };
+        let connection =
+            |way: &Way| Connection { from_room: way.from, to_room: way.to, lock_id: way.lock, secret: way.secret };
         Floor {
             spec: *spec,
             theme: Theme::of_number(spec.number()),

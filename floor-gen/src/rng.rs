@@ -40,6 +40,14 @@ impl<'w> Streams<'w> {
         Self { watcher, ..self }
     }
 
+    /// Tells the watcher, if there is one, that a stage begins. Opening a stream does; a stage that draws nothing calls
+    /// this.
+    pub(crate) fn begin(&self, stage: &'static str) {
+        if let Some(watcher) = self.watcher {
+            watcher.stage(stage);
+        }
+    }
+
     /// Tells the watcher, if there is one, what a stage decided.
     pub(crate) fn note(&self, what: &'static str, value: usize) {
         if let Some(watcher) = self.watcher {
@@ -56,9 +64,7 @@ impl<'w> Streams<'w> {
     /// The stream of the stage of that name. Opening it twice gives the same numbers twice.
     #[must_use]
     pub fn open(&self, stage: &'static str) -> Rng {
-        if let Some(watcher) = self.watcher {
-            watcher.stage(stage);
-        }
+        self.begin(stage);
         #[cfg_attr(not(test), expect(unused_mut, reason = "only a test disturbs a stream"))]
         let mut rng = Rng::from_seed(self.root ^ name_hash(stage));
         #[cfg(test)]

@@ -158,3 +158,27 @@ fn a_watched_floor_is_the_same_floor() {
         assert_eq!(names.len(), told.len(), "{kind}: {told:?}");
     }
 }
+
+#[test]
+fn doors_stand_in_walls_and_corridors_lead_somewhere() {
+    let mut doors = 0;
+    for floor in floors() {
+        let width = usize::from(floor.spec.width());
+        let is_door = |cell| matches!(cell, Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor);
+        let walkable = |at: usize| floor.terrain[at].passable() || is_door(floor.terrain[at]);
+        for at in (0..floor.terrain.len()).filter(|&at| walkable(at) && floor.region[at] == 0) {
+            let place = (at % width, at / width);
+            // A walkable cell is not on the border, so its neighbours are inside.
+            let beside = [at - width, at + 1, at + width, at - 1].map(walkable);
+            if is_door(floor.terrain[at]) {
+                doors += 1;
+                let [north, east, south, west] = beside;
+                assert!(north == south && east == west && north != east, "{:?}: the door at {place:?}", floor.spec);
+            } else if floor.spec.kind() != Kind::Maze {
+                let ways = beside.into_iter().filter(|&open| open).count();
+                assert!(ways >= 2, "{:?}: the corridor ends at {place:?}", floor.spec);
+            }
+        }
+    }
+    assert!(doors > 5_000, "{doors}");
+}

@@ -17,11 +17,11 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), Un
     let rng = &mut streams.open("arena");
     let onward = place_arena(arena, rng);
     set_reward(arena, &grain, onward, rng)?;
-    let gate = arena.ways.len();
+    // What lies behind the gate is built; the gate's way comes next, and then the rooms before it.
+    let (behind, gate) = (arena.rooms.len(), arena.ways.len());
     let approach = set_room(arena, &Grain { apart: 0, doors: 1_000, ..grain }, 0, onward.opposite(), rng)
         .ok_or(Unfit("no room before the gate"))?;
     // The way in is a floor of its own, half as dense, that grows from the room before the gate.
-    let behind = arena.rooms.len() - 1;
     grain.rooms = behind + 1 + (grain.rooms / 2).max(2);
     accrete::grow_from(arena, &grain, approach, &mut streams.open("rooms"));
 

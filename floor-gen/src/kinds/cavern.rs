@@ -26,10 +26,8 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     }
     found_chambers(arena, rng);
     spread_chambers(arena);
-    streams.note("chambers", arena.rooms.len());
     let chambers = arena.rooms.len();
     niches::dig(arena, chambers, niches::Wanted::for_floor(arena, spec), &mut streams.open("niches"))?;
-    streams.note("ways", arena.ways.len());
     Ok(())
 }
 

@@ -49,7 +49,6 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     let rooms = arena.rooms.len();
     niches::dig(arena, rooms, niches::Wanted::for_floor(arena, spec), &mut streams.open("niches"))?;
     hide_chord(arena, &tiles, rooms, &mut streams.open("chord"));
-    streams.note("rooms", arena.rooms.len());
     Ok(())
 }
 

@@ -41,7 +41,6 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(Unfit("no room before the vault"));
     }
     accrete::grow(arena, &grain, rng);
-    streams.note("rooms", arena.rooms.len());
 
     let ends = gates::choose_ends_where(arena, rng, |room| !room.set_piece).ok_or(Unfit("no way on from the vault"))?;
     gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));

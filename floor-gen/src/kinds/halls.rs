@@ -43,7 +43,6 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
     gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
     let loops = close_loops(arena, &mut streams.open("loops"));
-    streams.note("halls", arena.rooms.len());
     streams.note("loops", loops);
     Ok(())
 }

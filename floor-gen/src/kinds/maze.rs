@@ -69,7 +69,6 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     open_closed(arena, &lattice, rng)?;
     niches::seal(arena, exit, wanted);
     gates::trace_path(arena, entry, exit);
-    streams.note("rooms", arena.rooms.len());
     Ok(())
 }
 

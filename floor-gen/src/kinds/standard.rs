@@ -22,8 +22,6 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
     let wanted = Wanted { loops: arena.rooms.len() / 4, detour: LONG_DETOUR, tries: 4 * arena.rooms.len() };
     let made = loops::close(arena, &grain, wanted, &mut streams.open("loops"));
-    streams.note("rooms", arena.rooms.len());
-    streams.note("locks", arena.locks.len());
     streams.note("loops", made);
     if made < least_loops(arena) {
         return Err(Unfit("too few loops"));

@@ -95,7 +95,6 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     close_acts(arena, beats);
     gates::zone(arena, entry);
     streams.note("beats", beats);
-    streams.note("gates", arena.locks.len());
     let wanted = niches::Wanted { locks: 0, ..niches::Wanted::for_floor(arena, spec) };
     niches::dig_beside(arena, beats, wanted, &mut streams.open("niches"));
     Ok(())
