@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use crate::{
     audit::Audits,
     breaker::{Breaker, Circuit},
-    chain::{Chain, Links},
+    chain::{Chain, Links, TIMED},
     collector::TierCollector,
     config::{Admit, ChainConfig, LruConfig, Tuning},
     envelope::{Envelope, Namespace},
@@ -158,6 +158,7 @@ impl<'a> ChainBuilder<'a> {
             &["outcome"],
         )?;
         self.registry.register(Box::new(audits.clone()))?;
+        let audits = Audits::new(self.tuning.audit, &audits);
         let links = Arc::new(Links {
             memory: self.memory.into(),
             lower: self.lower.into(),
@@ -165,7 +166,8 @@ impl<'a> ChainBuilder<'a> {
             made: Generations::new(generations, seconds),
             coalesced,
             hedge: self.tuning.hedge,
-            audits: Audits::new(self.tuning.audit, &audits),
+            watched: TIMED.or(audits.share),
+            audits,
             flights: Flights::new(),
             runtime: self.runtime.clone(),
         });

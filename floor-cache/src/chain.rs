@@ -42,6 +42,8 @@ pub(crate) struct Links {
     pub(crate) made: Generations,
     pub(crate) coalesced: IntCounter,
     pub(crate) audits: Audits,
+    /// The lookups in memory that are timed or audited.
+    pub(crate) watched: Share,
     pub(crate) hedge: bool,
     pub(crate) flights: Flights,
     pub(crate) runtime: Handle,
@@ -51,7 +53,7 @@ pub(crate) struct Links {
 pub(crate) const GENERATED: &str = "generated";
 
 /// One lookup in memory in this many is timed: two readings of the clock cost as much as the lookup between them.
-const TIMED: Share = Share::one_in(1024);
+pub(crate) const TIMED: Share = Share::one_in(1024);
 
 /// How a call wants its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -149,7 +151,7 @@ impl Chain {
     #[must_use]
     #[inline]
     pub fn get_now(&self, key: &Key) -> Option<Served> {
-        self.0.in_memory(&Hashed::new(key), Options::default())
+        self.0.find(&Hashed::new(key))
     }
 
     /// The value of `key`, from the first tier that has it, else made.
@@ -191,22 +193,19 @@ impl Chain {
         if options.no_cache {
             return try_join_all(keys.iter().map(|key| self.refresh(*key, options))).await;
         }
-        let mut served = Vec::with_capacity(keys.len());
-        for key in keys {
-            match self.0.in_memory(&Hashed::new(key), options) {
-                Some(hit) => served.push(hit),
-                None => return self.get_rest(keys, served, options).await,
-            }
-        }
-        Ok(served)
+        let served = if options.trace { Vec::new() } else { self.0.leading_hits(keys) };
+        if served.len() == keys.len() { Ok(served) } else { self.get_rest(keys, served, options).await }
     }
 
-    /// The values of `keys`, of which memory had the first ones, `served`, and not the next.
+    /// The values of `keys`, of which memory had the first ones, `served`, and not the next, unless that was not asked
+    /// for yet, since a trace is wanted.
     async fn get_rest(&self, keys: &[Key], served: Vec<Served>, options: Options) -> Result<Vec<Served>, SourceError> {
-        let first_miss = served.len();
         let mut served: Vec<Option<Served>> = served.into_iter().map(Some).collect();
-        served.push(None);
-        served.extend(keys[first_miss + 1..].iter().map(|key| self.0.in_memory(&Hashed::new(key), options)));
+        if !options.trace {
+            served.push(None);
+        }
+        let rest = &keys[served.len()..];
+        served.extend(rest.iter().map(|key| self.0.in_memory(&Hashed::new(key), options)));
         let mut missing: HashMap<Hashed, Vec<usize>, Ready> = HashMap::default();
         for (position, key) in keys.iter().enumerate().filter(|(position, _)| served[*position].is_none()) {
             missing.entry(Hashed::new(key)).or_default().push(position);
@@ -315,43 +314,71 @@ impl Chain {
 }
 
 impl Links {
-    /// The value if a tier in memory has it, after the tiers above that have it too.
-    #[inline]
-    fn in_memory(self: &Arc<Self>, key: &Hashed, options: Options) -> Option<Served> {
+    /// The value if a tier in memory has it, and which; the tiers above have it too, then.
+    #[inline(always)]
+    fn find(self: &Arc<Self>, key: &Hashed) -> Option<Served> {
         let turn = Turn::next();
-        if options.trace || TIMED.or(self.audits.share).has(turn) {
-            return self.in_memory_watched(key, options, turn);
+        if self.watched.has(turn) {
+            return self.find_watched(key, turn, |_| {});
         }
         for (depth, tier) in self.memory.iter().enumerate() {
             if let Some(value) = tier.lookup(key) {
-                self.memory[..depth].iter().for_each(|above| above.insert(key, &value));
+                if depth > 0 {
+                    self.fill_above(depth, key, &value);
+                }
                 return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
             }
         }
         None
     }
 
+    /// The values of the first of `keys`, up to the first that no tier in memory has. Apart from the async function that it
+    /// serves, whose variables lie in memory.
+    fn leading_hits(self: &Arc<Self>, keys: &[Key]) -> Vec<Served> {
+        let mut served = Vec::with_capacity(keys.len());
+        for key in keys {
+            match self.find(&Hashed::new(key)) {
+                Some(hit) => served.push(hit),
+                None => break,
+            }
+        }
+        served
+    }
+
     /// The same with a reading of the clock around each tier, which costs as much as the lookup, and perhaps an audit.
     #[cold]
-    fn in_memory_watched(self: &Arc<Self>, key: &Hashed, options: Options, turn: Turn) -> Option<Served> {
-        let mut steps = Vec::with_capacity(self.memory.len());
+    fn find_watched(self: &Arc<Self>, key: &Hashed, turn: Turn, mut note: impl FnMut(Step)) -> Option<Served> {
         for (depth, tier) in self.memory.iter().enumerate() {
             let started = Instant::now();
             let value = tier.lookup(key);
             let took = started.elapsed();
             tier.timed(value.is_some(), took);
             let outcome = if value.is_some() { Outcome::Hit } else { Outcome::Miss };
-            steps.push(Step { tier: tier.name(), outcome, took });
+            note(Step { tier: tier.name(), outcome, took });
             if let Some(value) = value {
-                self.memory[..depth].iter().for_each(|above| above.insert(key, &value));
+                self.fill_above(depth, key, &value);
                 if self.audits.share.has(turn) {
                     audit::start(self, *key.key(), &value, tier.name());
                 }
-                let trace = options.trace.then(|| steps.into());
-                return Some(Served { value, by: tier.name(), coalesced: false, trace });
+                return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
             }
         }
         None
+    }
+
+    /// As a call with `options` is to see it.
+    fn in_memory(self: &Arc<Self>, key: &Hashed, options: Options) -> Option<Served> {
+        if !options.trace {
+            return self.find(key);
+        }
+        let mut steps = Vec::with_capacity(self.memory.len());
+        let hit = self.find_watched(key, Turn::next(), |step| steps.push(step))?;
+        Some(Served { trace: Some(steps.into()), ..hit })
+    }
+
+    #[cold]
+    fn fill_above(&self, depth: usize, key: &Hashed, value: &Bytes) {
+        self.memory[..depth].iter().for_each(|above| above.insert(key, value));
     }
 
     /// Removes the value of `key` from the tiers in memory.

@@ -142,7 +142,7 @@ impl LruTier {
     }
 
     /// The value, counted as a hit or a miss and as a use.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lookup(&self, key: &Hashed) -> Option<Bytes> {
         let mut shard = self.shard(key).lock();
         match shard.entries.get(key) {
@@ -216,18 +216,29 @@ impl Shard {
         if size > self.capacity {
             return;
         }
-        self.remove(&key);
+        if let Some(held) = self.entries.get_mut(&key) {
+            self.bytes = self.bytes - size_of_entry(held) + size;
+            *held = entry;
+            self.make_room(0);
+            return;
+        }
         let seen = self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.has_seen(key.hash()));
-        let is_full = self.bytes + size > self.capacity;
+        let was_full = self.make_room(size);
+        self.bytes += size;
+        self.entries.put(key, entry);
+        if was_full && !seen {
+            self.entries.demote(&key);
+        }
+    }
+
+    /// Lets the coldest go until `size` more bytes fit; whether any had to.
+    fn make_room(&mut self, size: usize) -> bool {
+        let was_full = self.bytes + size > self.capacity;
         while self.bytes + size > self.capacity {
             let Some((_, coldest)) = self.entries.pop_lru() else { break };
             self.bytes -= size_of_entry(&coldest);
         }
-        self.bytes += size;
-        self.entries.put(key, entry);
-        if is_full && !seen {
-            self.entries.demote(&key);
-        }
+        was_full
     }
 
     fn remove(&mut self, key: &Hashed) {
