@@ -4,7 +4,7 @@
 pub(crate) const WALK: u32 = 1_000;
 
 /// Parts of a floor, each a rise that ends in a rest.
-const ACTS: u32 = 3;
+pub(crate) const ACTS: u32 = 3;
 /// Share of an act that is a rest, at its start, in thousandths.
 const REST: u32 = 280;
 

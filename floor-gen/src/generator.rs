@@ -159,6 +159,12 @@ mod tests {
     }
 
     #[test]
+    fn a_generator_moves_between_threads() {
+        fn sends<T: Send>() {}
+        sends::<Generator>();
+    }
+
+    #[test]
     fn a_draw_more_in_one_stage_leaves_the_others_alone() {
         let spec = FloorSpec::resolve(42, 7, 0, 0, Some(Kind::Standard)).unwrap();
         let make = |disturbed| {

@@ -55,8 +55,8 @@ pub(crate) fn choose_ends_where(
     (one != other).then_some(ends)
 }
 
-/// Shuts ways between entry and exit and beside them, puts the stairs, and zones the rooms: zone 0 is what a climber
-/// reaches without a key, zone `n` what lock `n` opens.
+/// Shuts ways between entry and exit and beside them, and zones the rooms: zone 0 is what a climber reaches without a
+/// key, zone `n` what lock `n` opens.
 pub(crate) fn shut(arena: &mut Arena, (entry, exit): (usize, usize), shut: Shut, rng: &mut Rng) {
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;

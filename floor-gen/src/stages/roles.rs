@@ -1,6 +1,7 @@
 //! What each room is for.
 
 use crate::arena::Arena;
+use crate::curve;
 use crate::floor::RoomRole;
 use crate::rng::Rng;
 
@@ -8,35 +9,45 @@ use crate::rng::Rng;
 const ROOMS_PER_SHRINE: usize = 14;
 const ROOMS_PER_SHOP: usize = 30;
 
-/// Gives the rooms that are still plain their roles: dead ends hold treasure, narrow rooms lead on, and some that lie
-/// half way are for rest or trade.
+/// Gives the rooms that are still plain their roles: dead ends hold treasure, narrow rooms lead on, shrines lie where
+/// the curve of difficulty rests, and shops half way.
 pub(crate) fn assign(arena: &mut Arena, rng: &mut Rng) {
-    let plain = |arena: &Arena, room: usize| arena.rooms[room].role == RoomRole::Combat;
     arena.graph.rebuild(arena.rooms.len(), &arena.ways);
-    arena.shortlist.clear();
     for room in 0..arena.rooms.len() {
-        if !plain(arena, room) {
+        let chamber = &arena.rooms[room];
+        if chamber.role != RoomRole::Combat {
             continue;
         }
-        let chamber = &arena.rooms[room];
         let narrow = chamber.width().min(chamber.height()) <= 3 && chamber.width().max(chamber.height()) >= 8;
         match arena.graph.links(room).len() {
             0 | 1 if rng.chance(650) => arena.rooms[room].role = RoomRole::Treasure,
-            0 | 1 => arena.shortlist.push(room as u8),
-            _ if narrow => arena.rooms[room].role = RoomRole::Passage,
+            2.. if narrow => arena.rooms[room].role = RoomRole::Passage,
             _ => {}
         }
     }
-    let shrines = (arena.rooms.len() / ROOMS_PER_SHRINE).max(usize::from(arena.rooms.len() >= 7));
-    let shops = arena.rooms.len() / ROOMS_PER_SHOP + usize::from(arena.rooms.len() >= 9 && rng.chance(350));
-    for i in 0..shrines + shops {
-        let role = if i < shrines { RoomRole::Shrine } else { RoomRole::Shop };
-        let room = arena.shortlist.pop().map(usize::from).or_else(|| {
-            let pick = rng.index(arena.rooms.len());
-            plain(arena, pick).then_some(pick)
-        });
-        if let Some(room) = room {
-            arena.rooms[room].role = role;
-        }
+    let count = arena.rooms.len();
+    let shrines = (count / ROOMS_PER_SHRINE).max(usize::from(count >= 7)) as u32;
+    for i in 0..shrines {
+        // The first act begins with the entry, where nobody needs a rest.
+        let act = 1 + i % (curve::ACTS - 1);
+        cast_near(arena, RoomRole::Shrine, act * curve::WALK / curve::ACTS, rng);
+    }
+    let shops = count / ROOMS_PER_SHOP + usize::from(count >= 9 && rng.chance(350));
+    for _ in 0..shops {
+        cast_near(arena, RoomRole::Shop, curve::WALK / 2, rng);
+    }
+}
+
+/// Gives the role to the plain room that lies nearest to that part of the walk, rather to a dead end.
+fn cast_near(arena: &mut Arena, role: RoomRole, progress: u32, rng: &mut Rng) {
+    let wanted = arena.deepest() * progress / curve::WALK;
+    let busy = arena.deepest() / 10;
+    let plain = (0..arena.rooms.len()).filter(|&room| arena.rooms[room].role == RoomRole::Combat);
+    let chosen = plain.min_by_key(|&room| {
+        let through = u32::from(arena.graph.links(room).len() > 1);
+        (arena.rooms[room].depth.abs_diff(wanted) + through * busy, rng.next())
+    });
+    if let Some(room) = chosen {
+        arena.rooms[room].role = role;
     }
 }
