@@ -1,0 +1,224 @@
+//! What a crash, a full disk and a panicking tier leave behind: no failed call, no wrong value, and a chain that came back.
+
+mod setting;
+
+use std::{
+    env, io,
+    os::unix::process::ExitStatusExt,
+    path::Path,
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use floor_cache::{
+    Admit, Answer, Bypass, ChainBuilder, ChainConfig, Key, LmdbConfig, Options, SledConfig, Tier, TierError, TierKind,
+    TierStats, Tuning, assemble, tiers::LmdbTier,
+};
+use prometheus::Registry;
+use setting::{
+    PATIENCE, envelope, key, keys,
+    mill::{Mill, value_of},
+    until,
+};
+use tokio::runtime::Handle;
+
+/// Set in the child process of [`fifty_crashes_while_writing_lose_the_tail_at_most`]: where it is to write.
+const WRITE_TO: &str = "FLOORS_TEST_WRITE_TO";
+
+fn on_disk(directory: &Path) -> ChainConfig {
+    ChainConfig {
+        chain: vec![TierKind::Lmdb, TierKind::Sled],
+        bypass: Bypass::Off,
+        lmdb: LmdbConfig { path: directory.join("lmdb"), map_size: 64 << 20 },
+        sled: SledConfig { path: directory.join("sled") },
+        ..ChainConfig::default()
+    }
+}
+
+/// Not a test of its own: the process that is killed while it writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_process_that_is_killed() {
+    let Some(directory) = env::var_os(WRITE_TO) else { return };
+    let source = Arc::new(Mill::default());
+    let chain = assemble(&on_disk(Path::new(&directory)), source, &Registry::new(), &Handle::current());
+    let chain = chain.expect("what a crash leaves behind opens");
+    for round in 0.. {
+        let asked: Vec<Key> = (0..64).map(|i| key((round * 64 + i) % 20_000, 1)).collect();
+        let served = chain.get_many(&asked, Options::default()).await.expect("no fault reaches a caller");
+        for (served, key) in served.iter().zip(&asked) {
+            assert!(served.value == value_of(key), "a wrong value by {}", served.by);
+        }
+    }
+}
+
+/// kill -9, fifty times, at moments from before the stores are open to deep in their writing.
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
+    let directory = tempfile::tempdir().unwrap();
+    let this = env::current_exe().unwrap();
+    for crash in 0..50 {
+        let mut child = Command::new(&this)
+            .args(["--exact", "the_process_that_is_killed", "--nocapture"])
+            .env(WRITE_TO, directory.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(20 + crash * 7 % 180)).await;
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.signal(), Some(9), "crash {crash}: it was still at work: {status}");
+    }
+    let source = Arc::new(Mill::default());
+    let chain = assemble(&on_disk(directory.path()), source.clone(), &Registry::new(), &Handle::current()).unwrap();
+    for some in keys(0..20_000).chunks(256) {
+        let served = chain.get_many(some, Options::default()).await.unwrap();
+        assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
+    }
+    let lmdb = chain.report().into_iter().find(|tier| tier.name == "lmdb").unwrap();
+    assert!(lmdb.hits > 1000, "what was written before the crashes is there: {lmdb:?}");
+    let aside = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(aside, 2, "no store was put aside: a crash of the process damages none");
+    assert!(chain.close(PATIENCE).await);
+}
+
+/// A file system of three megabytes. Mounting it takes a right that not every machine gives.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount() -> Option<Self> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"])
+            .arg(directory.path())
+            .stderr(Stdio::null())
+            .status();
+        if mounted.is_ok_and(|status| status.success()) {
+            return Some(Self(directory));
+        }
+        println!("skipped: no right to mount a small file system");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+/// The map may grow further than the disk. LMDB writes by system calls, so a full disk is an error and no signal.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_fails_no_call() {
+    let Some(disk) = SmallDisk::mount() else { return };
+    let config = ChainConfig {
+        chain: vec![TierKind::Lru, TierKind::Lmdb],
+        bypass: Bypass::Off,
+        lmdb: LmdbConfig { path: disk.0.path().join("lmdb"), map_size: 64 << 20 },
+        ..ChainConfig::default()
+    };
+    let registry = Registry::new();
+    let chain = assemble(&config, Arc::new(Mill::default()), &registry, &Handle::current()).unwrap();
+    for some in keys(0..4000).chunks(64) {
+        let served = chain.get_many(some, Options::default()).await.expect("a full disk reaches no caller");
+        assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
+    }
+    chain.close(PATIENCE).await;
+    let failed = registry.gather().into_iter().filter(|family| family.name() == "floors_tier_writes_total");
+    let failed: f64 = failed
+        .flat_map(|family| family.get_metric().to_vec())
+        .filter(|metric| metric.get_label().iter().any(|label| label.value() == "failed"))
+        .map(|metric| metric.get_counter().get_value())
+        .sum();
+    assert!(failed > 0.0, "the disk was full");
+    drop(chain);
+    // The disk is found again as it was: whole, with what fitted.
+    let config = LmdbConfig { path: disk.0.path().join("lmdb"), map_size: 64 << 20 };
+    let mut reopened = None;
+    until("the store is free", || {
+        reopened = LmdbTier::open(&config, envelope()).ok();
+        reopened.is_some()
+    })
+    .await;
+    assert!(reopened.expect("just seen").stats().entries > 0);
+}
+
+/// A store whose library panics, at every call, while it is told to.
+#[derive(Debug, Default)]
+struct Panicking {
+    calm: AtomicBool,
+}
+
+impl Panicking {
+    fn answer<T>(&self, calm: T) -> Answer<'_, T> {
+        assert!(self.calm.load(SeqCst), "the library has met a state that its author thought impossible");
+        Answer::Now(Ok(calm))
+    }
+}
+
+/// The tier is another's as well as the chain's, so that the test can calm it.
+#[derive(Debug)]
+struct Borrowed(Arc<Panicking>);
+
+impl Tier for Borrowed {
+    fn name(&self) -> &'static str {
+        "panicking"
+    }
+
+    fn get<'a>(&'a self, _key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        self.0.answer(None)
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        self.0.answer(vec![None; keys.len()])
+    }
+
+    fn put_many<'a>(&'a self, _entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        self.0.answer(())
+    }
+
+    fn remove_many<'a>(&'a self, _keys: &'a [Key]) -> Answer<'a, ()> {
+        Answer::later(async { Err::<(), TierError>(io_error()) })
+    }
+
+    fn contains<'a>(&'a self, _key: &'a Key) -> Answer<'a, bool> {
+        self.0.answer(false)
+    }
+
+    fn stats(&self) -> TierStats {
+        TierStats::default()
+    }
+}
+
+fn io_error() -> TierError {
+    TierError::new(floor_cache::TierErrorKind::Internal, "remove", io::Error::other("it is not there"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tier_that_panics_fails_no_call_and_may_come_back() {
+    let (tier, registry, tuning) = (Arc::new(Panicking::default()), Registry::new(), Tuning::default());
+    let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
+    let chain = ChainBuilder::new(&config, &tuning, &registry, &Handle::current())
+        .and_then(|chain| chain.tier(Borrowed(tier.clone()), Admit::All))
+        .and_then(|chain| chain.build(Arc::new(Mill::default())))
+        .unwrap();
+    for key in keys(0..50) {
+        assert_eq!(chain.get(key, Options::default()).await.unwrap().value, value_of(&key));
+    }
+    assert!(chain.get_many(&keys(50..100), Options::default()).await.is_ok());
+    chain.remove_many(&keys(0..1)).await;
+    assert_eq!(chain.contains(&key(1, 1)).await, [("panicking", false)]);
+    assert_eq!(chain.report()[0].verdict, "open");
+    tier.calm.store(true, SeqCst);
+    until("it is asked again", || {
+        let again = chain.get(key(7, 1), Options::default());
+        futures_util::FutureExt::now_or_never(again);
+        chain.report()[0].verdict == "probed"
+    })
+    .await;
+}
