@@ -17,7 +17,7 @@ const MAP: [&str; 16] = [
     "#<....##########......########",
     "#.....+,,,,,,,,+......###....#",
     "#..O..##########.\"\"\"..###....#",
-    "#.....#        #.\"\"\"..L..O...#",
+    "#.....#        #.\"\"\"..L....O.#",
     "###+###        #......###....#",
     "  #.#          ####+#####....#",
     "  #.#             #.#   #..>.#",
@@ -92,7 +92,7 @@ pub(crate) fn message() -> v1::Floor {
         ],
         items: vec![item(at(2, 11), "key", 0, 1), item(at(21, 11), "gem", 120, 0), item(at(4, 4), "bread", 5, 0)],
         locks: vec![Lock { id: 1, at: at(22, 4) }],
-        metrics: Some(FloorMetrics { critical_path: 71, passable_cells: 169, loops: 1, difficulty: 4250 }),
+        metrics: Some(FloorMetrics { critical_path: 48, passable_cells: 169, loops: 1, difficulty: 4250 }),
         traps: vec![Trap { at: at(9, 2), archetype: "darts".to_owned(), level: 2 }],
     };
     floor.content_hash = hash::content_hash(&floor);

@@ -160,9 +160,6 @@ fn tell(out: &mut impl Write, account: &Account, runs: u16, violations: &[String
             writeln!(out, "{}", line.trim_end())?;
         }
     }
-    if let Some(last) = account.stages().last() {
-        writeln!(out, "\n{} includes measuring the finished floor", last.name)?;
-    }
     writeln!(out, "\nlocks")?;
     let locks = explain::lock_graph(floor);
     if locks.is_empty() {

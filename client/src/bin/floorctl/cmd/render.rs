@@ -14,7 +14,7 @@ use terminal_size::{Width, terminal_size};
 use crate::{
     cli::{Server, Serving},
     output,
-    picture::{self, Legend, Scene, colour::Depth},
+    picture::{self, Legend, Overlays, Scene, colour::Depth},
     target::Target,
 };
 
@@ -23,10 +23,16 @@ In letters: # wall, . floor, + door, 1 to 9 locked doors by their lock, < stairs
 monsters, $ loot, % keys, ^ traps; the legend names what occurs. NO_COLOR and --plain turn colour off. A floor that is
 wider than the terminal is drawn in blocks, smaller.
 
+Overlays, alone or together: --rooms writes each room's id and tells its ground from its neighbours'; --path marks the
+critical path (* in letters), each stretch in the colour of the lock whose key it fetches; --locks writes each lock's
+number beside its key and colours what the lock keeps shut. In a PNG, rooms are outlined, the path is a line, and broken
+lines join keys and doors. Blocks show no numbers.
+
 Examples:
   floorctl render --seed 42 --number 7
   floorctl render --seed 42 --number 10 --blocks
   floorctl render --seed 42 --number 7 --png floor.png --scale 12
+  floorctl render 42/7 --rooms --path --locks
   floorctl render --size 48x24 --plain > floor.txt";
 
 /// Draw a floor in the terminal, or as a PNG
@@ -53,6 +59,8 @@ pub(crate) struct Render {
     /// When to use colour
     #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     color: Colour,
+    #[command(flatten)]
+    overlays: Overlays,
     /// Leave the legend off
     #[arg(long)]
     no_legend: bool,
@@ -73,7 +81,7 @@ impl Render {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let client = self.serving.connect(server).await?;
         let answer = client.get(self.target.floor()).await?;
-        let scene = Scene::new(&answer.value);
+        let scene = Scene::new(&answer.value).overlaid(self.overlays);
         let legend = Legend::new(&scene);
         match &self.png {
             Some(path) => self.write_png(path, &scene, &legend)?,

@@ -45,22 +45,28 @@ const fn weight(mark: Mark) -> u8 {
         Mark::Terrain(Terrain::Door | Terrain::SecretDoor) => 3,
         Mark::Terrain(Terrain::Wall) => 1,
         Mark::Terrain(_) => 2,
-        Mark::Rock => 0,
+        Mark::Step(_) => 3,
+        Mark::Rock | Mark::Behind(_) | Mark::Outline => 0,
     }
 }
 
 /// Solid colour needs more calm than a thin character: ground is darkened so that things stand out.
 fn ground(scene: &Scene<'_>, x: u32, y: u32) -> RgbColor {
     let mark = scene.mark(x, y);
-    match mark {
+    let plain = match mark {
         Mark::Terrain(Terrain::Wall) => colour::mix(colour::mark(mark), colour::ROCK, 110),
         Mark::Terrain(Terrain::Floor | Terrain::Rubble | Terrain::Grass) => {
             let stone = colour::mix(colour::mark(mark), colour::ROCK, 60);
-            let tint = colour::tint(scene.floor.role_at(x, y));
+            let tint = colour::tint(scene.tinted_for(x, y));
             tint.map_or(stone, |tint| colour::mix(stone, tint, colour::TINT))
         }
         other => colour::mark(other),
+    };
+    if !matches!(mark, Mark::Terrain(_)) {
+        return plain;
     }
+    let room = scene.outlined(x, y).map_or(plain, |room| colour::mix(plain, colour::room(room), 90));
+    scene.behind(x, y).map_or(room, |lock| colour::mix(room, colour::lock(lock), 110))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use anstyle::RgbColor;
 use font8x8::{BASIC_FONTS, UnicodeFonts as _};
-use tiny_skia::{FillRule, LineCap, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform};
+use tiny_skia::{FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
 
 use super::colour;
 
@@ -63,6 +63,15 @@ impl Canvas {
         }
     }
 
+    /// A broken line.
+    pub(crate) fn dashes(&mut self, points: &[(f32, f32)], thickness: f32, dash: f32, colour: RgbColor, opacity: f32) {
+        if let Some(path) = outline(points, false) {
+            let dash = StrokeDash::new(vec![dash, dash * 0.8], 0.0);
+            let stroke = Stroke { width: thickness, dash, ..Stroke::default() };
+            self.0.stroke_path(&path, &paint(colour, opacity), &stroke, Transform::identity(), None);
+        }
+    }
+
     fn fill(&mut self, path: Option<Path>, colour: RgbColor, opacity: f32) {
         if let Some(path) = path {
             self.0.fill_path(&path, &paint(colour, opacity), FillRule::Winding, Transform::identity(), None);
@@ -71,7 +80,8 @@ impl Canvas {
 
     fn stroke(&mut self, path: Option<Path>, thickness: f32, colour: RgbColor, opacity: f32) {
         if let Some(path) = path {
-            let stroke = Stroke { width: thickness, line_cap: LineCap::Round, ..Stroke::default() };
+            let (line_cap, line_join) = (LineCap::Round, LineJoin::Round);
+            let stroke = Stroke { width: thickness, line_cap, line_join, ..Stroke::default() };
             self.0.stroke_path(&path, &paint(colour, opacity), &stroke, Transform::identity(), None);
         }
     }

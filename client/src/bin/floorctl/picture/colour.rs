@@ -3,7 +3,10 @@
 use anstyle::{Ansi256Color, Color, RgbColor};
 use floor_client::{RoomRole, Terrain};
 
-use super::scene::{Mark, Thing};
+use super::{
+    scene::{Mark, Thing},
+    walk::Goal,
+};
 
 /// What lies behind everything.
 pub(crate) const ROCK: RgbColor = RgbColor(0x17, 0x16, 0x1d);
@@ -26,6 +29,33 @@ const LOCKS: [RgbColor; 6] = [
     RgbColor(0xf0, 0x96, 0x3c),
     RgbColor(0x45, 0xd6, 0xb5),
 ];
+
+/// Rooms beside one another, paler than locks so that neither is taken for the other.
+const ROOMS: [RgbColor; 6] = [
+    RgbColor(0xe6, 0xc8, 0x8c),
+    RgbColor(0x93, 0xc9, 0xd6),
+    RgbColor(0xd9, 0xa0, 0xc4),
+    RgbColor(0xb4, 0xd3, 0x94),
+    RgbColor(0xe0, 0xa0, 0x86),
+    RgbColor(0xb2, 0xaa, 0xe0),
+];
+
+pub(crate) const fn room(colour: usize) -> RgbColor {
+    ROOMS[colour % ROOMS.len()]
+}
+
+/// A stretch of the critical path: the colour of the lock whose key it fetches, or of the exit.
+pub(crate) const fn goal(goal: Goal) -> RgbColor {
+    match goal {
+        Goal::Key(id) => lock(id),
+        Goal::Exit => of(Terrain::StairsDown),
+    }
+}
+
+/// What lies behind a lock, on dark.
+pub(crate) fn behind(id: u32) -> RgbColor {
+    mix(ROCK, lock(id), 76)
+}
 
 pub(crate) const fn of(terrain: Terrain) -> RgbColor {
     match terrain {
@@ -66,6 +96,9 @@ pub(crate) const fn mark(mark: Mark) -> RgbColor {
         Mark::Terrain(terrain) => of(terrain),
         Mark::Locked(id) => lock(id),
         Mark::Thing(it) => thing(it),
+        Mark::Step(to) => goal(to),
+        Mark::Behind(_) => of(Terrain::Floor),
+        Mark::Outline => room(0),
     }
 }
 

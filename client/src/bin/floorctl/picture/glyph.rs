@@ -37,5 +37,8 @@ pub(crate) fn mark(mark: Mark) -> char {
         Mark::Thing(Thing::Key(_)) => '%',
         Mark::Thing(Thing::Loot) => '$',
         Mark::Thing(Thing::Trap) => '^',
+        Mark::Step(_) => '*',
+        Mark::Behind(_) => of(Terrain::Floor),
+        Mark::Outline => '0',
     }
 }

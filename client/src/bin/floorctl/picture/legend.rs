@@ -14,8 +14,10 @@ use floor_client::{
 use super::{
     colour::{self, Depth},
     glyph,
+    overlay::Link,
     scene::{Mark, Scene, Thing},
     text,
+    walk::{Goal, Leg},
 };
 use crate::{json, names};
 
@@ -63,6 +65,7 @@ impl Legend {
         );
         let mut marks = terrain(scene);
         marks.extend(locks(scene));
+        marks.extend(overlays(scene));
         marks.extend(monsters(scene));
         marks.extend(items(scene));
         marks.extend(traps(scene));
@@ -115,6 +118,21 @@ fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     wire.locks.iter().map(door).chain(keys.map(key)).collect()
 }
 
+/// What the overlays show, as far as there are any.
+fn overlays(scene: &Scene<'_>) -> Vec<(Mark, String)> {
+    let overlay = &scene.overlay;
+    let rooms = (!overlay.rooms.is_empty()).then(|| (Mark::Outline, "room ids, a colour a room".to_owned()));
+    let leg = |leg: &Leg| {
+        let goal = match leg.goal {
+            Goal::Key(lock) => format!("key {lock}"),
+            Goal::Exit => "the exit".to_owned(),
+        };
+        (Mark::Step(leg.goal), format!("path to {goal}, {} steps", leg.cells.len() - 1))
+    };
+    let behind = |link: &Link| (Mark::Behind(link.lock), format!("behind lock {}: {} cells", link.lock, link.opens));
+    rooms.into_iter().chain(overlay.legs.iter().map(leg)).chain(overlay.links.iter().map(behind)).collect()
+}
+
 fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let mut packs = BTreeMap::<&str, Vec<u32>>::new();
     for spawn in &scene.floor.wire().spawns {
@@ -149,6 +167,9 @@ fn counted<'a>(mark: Mark, names: impl Iterator<Item = &'a str>) -> Vec<(Mark, S
 }
 
 fn tints(scene: &Scene<'_>) -> Vec<(RoomRole, String)> {
+    if !scene.overlay.links.is_empty() {
+        return Vec::new();
+    }
     let roles = scene.floor.rooms().iter().map(Room::role).collect::<BTreeSet<_>>();
     let tinted = roles.into_iter().filter(|role| colour::tint(*role).is_some());
     tinted.map(|role| (role, format!("{} room", names::role(role)))).collect()

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::{
     canvas::{Canvas, LETTER},
-    colour,
+    colour, layers,
     legend::Legend,
     scene::Scene,
     sprites::{self, Square},
@@ -82,9 +82,11 @@ impl Sheet {
         for (x, y) in cells() {
             sprites::ground(canvas, self.square(x, y), scene, x, y);
         }
+        layers::below(canvas, &|x, y| self.square(x, y), scene);
         for (x, y) in cells() {
             sprites::standing(canvas, self.square(x, y), scene, x, y);
         }
+        layers::above(canvas, &|x, y| self.square(x, y), scene);
         if let Some(legend) = legend {
             let bottom = (scene.floor.height() * self.side) as f32;
             self.write(canvas, legend, bottom);
@@ -138,6 +140,10 @@ mod tests {
         let legend = legend.then(|| Legend::new(&scene));
         let mut file = Vec::new();
         draw(&mut file, &scene, legend.as_ref(), side).unwrap();
+        decoded(file)
+    }
+
+    fn decoded(file: Vec<u8>) -> (png::OutputInfo, Vec<u8>) {
         let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         (reader.next_frame(&mut pixels).unwrap(), pixels)
@@ -161,6 +167,32 @@ mod tests {
         assert_eq!(middle(&info, &pixels, side, 1, 1), rgb(colour::of(floor_client::Terrain::StairsUp)), "the entry");
         assert_eq!(middle(&info, &pixels, side, 10, 6), rgb(colour::ROCK), "between the rooms");
         assert_eq!(middle(&info, &pixels, side, 6, 2), rgb(colour::of(floor_client::Terrain::Door)), "a door");
+    }
+
+    #[test]
+    fn overlays_show_in_their_colours() {
+        let side = 20;
+        let floor = fixture::floor();
+        let scene = Scene::new(&floor).overlaid(crate::picture::Overlays::all());
+        let mut file = Vec::new();
+        draw(&mut file, &scene, None, side).unwrap();
+        let (info, pixels) = decoded(file);
+        let at = |x: u32, y: u32| {
+            let at = ((y * info.width + x) * 3) as usize;
+            anstyle::RgbColor(pixels[at], pixels[at + 1], pixels[at + 2])
+        };
+        let has = |x: u32, y: u32, colour: anstyle::RgbColor| {
+            let cell = (x * side..(x + 1) * side).flat_map(|x| (y * side..(y + 1) * side).map(move |y| (x, y)));
+            cell.into_iter().any(|(x, y)| at(x, y) == colour)
+        };
+        use crate::picture::walk::Goal;
+        assert!(has(3, 6, colour::goal(Goal::Key(1))), "the path to the key");
+        assert!(has(24, 4, colour::goal(Goal::Exit)), "the path to the exit");
+        assert!(!has(24, 4, colour::goal(Goal::Key(1))), "the path to the key leads elsewhere");
+        let plain = |x, y| drawn(false, side).1[((y * info.width + x) * 3) as usize];
+        assert_ne!(at(26 * side + 3, 5 * side + 3).0, plain(26 * side + 3, 5 * side + 3), "behind the lock");
+        let room = &scene.overlay.rooms[&0];
+        assert!(has(room.id_at.0, room.id_at.1, colour::room(room.colour)), "the id of room 0");
     }
 
     #[test]

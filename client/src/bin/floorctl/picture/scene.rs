@@ -1,15 +1,24 @@
 //! What each cell of a floor shows.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
-use floor_client::{Floor, Terrain, v1::Point};
+use floor_client::{Floor, RoomRole, Terrain};
+
+use super::{
+    overlay::{Overlay, Overlays},
+    walk::{Cell, Goal, cell},
+};
 
 /// A floor, and what stands where.
 #[derive(Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) floor: &'a Floor,
-    things: BTreeMap<(u32, u32), Thing>,
-    locks: BTreeMap<(u32, u32), u32>,
+    pub(crate) overlay: Overlay,
+    things: BTreeMap<Cell, Thing>,
+    locks: BTreeMap<Cell, u32>,
     letters: BTreeMap<&'a str, char>,
 }
 
@@ -33,6 +42,12 @@ pub(crate) enum Mark {
     /// The door of a lock.
     Locked(u32),
     Thing(Thing),
+    /// Bare ground on the critical path.
+    Step(Goal),
+    /// Ground that a lock keeps shut; in legends alone, for such a cell shows what it is.
+    Behind(u32),
+    /// A room's id and outline; in legends alone.
+    Outline,
 }
 
 impl<'a> Scene<'a> {
@@ -56,7 +71,15 @@ impl<'a> Scene<'a> {
         let traps = wire.traps.iter().map(|trap| (trap.at, Thing::Trap));
         let things = traps.chain(spawns).chain(items).map(|(at, thing)| (cell(at), thing)).collect();
         let locks = wire.locks.iter().map(|lock| (cell(lock.at), lock.id)).collect();
-        Self { floor, things, locks, letters }
+        Self { floor, overlay: Overlay::default(), things, locks, letters }
+    }
+
+    /// The scene with overlays laid over it.
+    pub(crate) fn overlaid(mut self, overlays: Overlays) -> Self {
+        let stairs = [cell(Some(self.floor.entry())), cell(Some(self.floor.exit()))];
+        let taken = self.things.keys().chain(self.locks.keys()).copied().chain(stairs).collect::<BTreeSet<_>>();
+        self.overlay = overlays.of(self.floor, &taken);
+        self
     }
 
     pub(crate) fn mark(&self, x: u32, y: u32) -> Mark {
@@ -64,8 +87,32 @@ impl<'a> Scene<'a> {
             (Some(thing), _) => Mark::Thing(thing),
             (None, Some(Terrain::LockedDoor)) => Mark::Locked(self.lock(x, y)),
             (None, Some(Terrain::Wall) | None) if self.is_rock(x, y) => Mark::Rock,
-            (None, terrain) => Mark::Terrain(terrain.unwrap_or(Terrain::Wall)),
+            (None, terrain) => {
+                let terrain = terrain.unwrap_or(Terrain::Wall);
+                let step = self.overlay.step((x, y)).filter(|_| is_ground(terrain));
+                step.map_or(Mark::Terrain(terrain), Mark::Step)
+            }
         }
+    }
+
+    /// A digit of a number that an overlay writes on the cell.
+    pub(crate) fn label(&self, x: u32, y: u32) -> Option<char> {
+        self.overlay.label((x, y))
+    }
+
+    /// The room of a cell whose rooms are shown, and which of their colours it has.
+    pub(crate) fn outlined(&self, x: u32, y: u32) -> Option<usize> {
+        Some(self.overlay.rooms.get(&self.floor.room_at(x, y)?.id)?.colour)
+    }
+
+    /// What a cell's room is for, as far as its ground tells: not while the colour of the ground tells of locks.
+    pub(crate) fn tinted_for(&self, x: u32, y: u32) -> RoomRole {
+        if self.overlay.links.is_empty() { self.floor.role_at(x, y) } else { RoomRole::Unspecified }
+    }
+
+    /// The lock that keeps a cell shut, if locks are shown.
+    pub(crate) fn behind(&self, x: u32, y: u32) -> Option<u32> {
+        self.overlay.behind((y * self.floor.width() + x) as usize)
     }
 
     /// The rows from the first to the last that show anything but rock: what a terminal need not scroll past is left
@@ -101,6 +148,11 @@ fn archetypes(floor: &Floor) -> impl Iterator<Item = &str> {
     floor.wire().spawns.iter().map(|spawn| spawn.archetype.as_str())
 }
 
+/// Whether a cell is there to be walked on and nothing else.
+pub(crate) const fn is_ground(terrain: Terrain) -> bool {
+    matches!(terrain, Terrain::Floor | Terrain::Grass | Terrain::Rubble | Terrain::ShallowWater | Terrain::Bridge)
+}
+
 /// Stands for monsters beyond the 26th archetype.
 const ANY_MONSTER: char = '@';
 
@@ -116,11 +168,6 @@ fn letters<'a>(archetypes: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, c
         }
     }
     letters
-}
-
-fn cell(at: Option<Point>) -> (u32, u32) {
-    let at = at.unwrap_or_default();
-    (at.x, at.y)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{
     scene::{Mark, Scene, Thing},
 };
 
-const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
+pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
 /// Letters are legible on cells of this many pixels or more.
 const LETTERED: f32 = 10.0;
 
@@ -23,11 +23,11 @@ pub(crate) struct Square {
 
 impl Square {
     /// A point of the square, each coordinate 0 to 1.
-    const fn at(&self, x: f32, y: f32) -> (f32, f32) {
+    pub(crate) const fn at(&self, x: f32, y: f32) -> (f32, f32) {
         (self.left + x * self.side, self.top + y * self.side)
     }
 
-    const fn part(&self, x: f32, y: f32, width: f32, height: f32) -> [f32; 4] {
+    pub(crate) const fn part(&self, x: f32, y: f32, width: f32, height: f32) -> [f32; 4] {
         let (left, top) = self.at(x, y);
         [left, top, width * self.side, height * self.side]
     }
@@ -87,6 +87,20 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
     let stone = colour::mix(colour::of(Terrain::Floor), INK, 30);
     match mark {
         Mark::Rock => {}
+        Mark::Step(goal) => {
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
+            let line = [square.at(0.0, 0.5), square.at(1.0, 0.5)];
+            canvas.line(&line, square.side * 0.5, INK, 0.6);
+            canvas.line(&line, square.side * 0.28, colour::goal(goal), 1.0);
+        }
+        Mark::Behind(lock) => {
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), super::layers::SHUT);
+        }
+        Mark::Outline => {
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::room(0), 1.0);
+            canvas.rectangle(square.part(0.15, 0.15, 0.7, 0.7), stone, 1.0);
+        }
         Mark::Terrain(Terrain::Wall) => wall(canvas, square, true),
         Mark::Terrain(terrain @ Terrain::SecretDoor) => {
             wall(canvas, square, false);
@@ -125,7 +139,7 @@ fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     let natural = natural(terrain);
     let mut stone = base(terrain);
     if !natural {
-        match (scene.floor.room_at(x, y), colour::tint(scene.floor.role_at(x, y))) {
+        match (scene.floor.room_at(x, y), colour::tint(scene.tinted_for(x, y))) {
             (_, Some(tint)) => stone = colour::mix(stone, tint, colour::TINT),
             (None, _) => stone = colour::mix(stone, INK, 52),
             (Some(_), None) => {}

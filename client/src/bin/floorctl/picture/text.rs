@@ -7,37 +7,63 @@ use anstyle::{Reset, Style};
 use super::{
     colour::{self, Depth},
     glyph,
-    scene::{Mark, Scene, Thing},
+    scene::{self, Mark, Scene, Thing},
 };
 
 /// Draws the scene a row a line; without a depth, no colour.
 pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
     for y in scene.rows() {
-        let row = (0..scene.floor.width()).map(|x| scene.mark(x, y)).collect::<Vec<_>>();
+        let row = (0..scene.floor.width()).map(|x| letter(scene, x, y, depth)).collect::<Vec<_>>();
         match depth {
             None => plain_row(out, &row)?,
-            Some(depth) => coloured_row(out, &row, depth)?,
+            Some(_) => coloured_row(out, &row)?,
         }
     }
     Ok(())
 }
 
 /// Trailing rock is left off: a picture in a README should not end its lines in blanks.
-fn plain_row(out: &mut impl Write, row: &[Mark]) -> io::Result<()> {
-    let text = row.iter().map(|mark| glyph::mark(*mark)).collect::<String>();
+fn plain_row(out: &mut impl Write, row: &[Letter]) -> io::Result<()> {
+    let text = row.iter().map(|letter| letter.glyph).collect::<String>();
     writeln!(out, "{}", text.trim_end())
 }
 
-fn coloured_row(out: &mut impl Write, row: &[Mark], depth: Depth) -> io::Result<()> {
-    for run in row.chunk_by(|a, b| style(*a, depth) == style(*b, depth)) {
-        let text = run.iter().map(|mark| glyph::mark(*mark)).collect::<String>();
-        match run {
-            [Mark::Rock, ..] => write!(out, "{text}")?,
-            [first, ..] => write!(out, "{}{text}{}", style(*first, depth).render(), Reset.render())?,
-            [] => {}
+fn coloured_row(out: &mut impl Write, row: &[Letter]) -> io::Result<()> {
+    for run in row.chunk_by(|a, b| a.style == b.style) {
+        let text = run.iter().map(|letter| letter.glyph).collect::<String>();
+        match run[0].style {
+            None => write!(out, "{text}")?,
+            Some(style) => write!(out, "{}{text}{}", style.render(), Reset.render())?,
         }
     }
     writeln!(out)
+}
+
+/// A cell in a row.
+struct Letter {
+    glyph: char,
+    /// `None` where there is nothing to see, or no colour to see it in.
+    style: Option<Style>,
+}
+
+/// What the cell shows: an overlay's number, else its mark; ground in the colour of its room if rooms are shown, all on
+/// the colour of the lock that keeps it shut if locks are.
+fn letter(scene: &Scene<'_>, x: u32, y: u32, depth: Option<Depth>) -> Letter {
+    let (mark, label) = (scene.mark(x, y), scene.label(x, y));
+    let style = depth.filter(|_| mark != Mark::Rock).map(|depth| {
+        let ground = matches!(mark, Mark::Terrain(terrain) if scene::is_ground(terrain));
+        let room = scene.outlined(x, y).filter(|_| ground).map(colour::room);
+        let plain = match (label, room) {
+            (Some(_), room) => Style::new().fg_color(Some(depth.colour(room.unwrap_or(colour::TEXT)))).bold(),
+            (None, Some(room)) => Style::new().fg_color(Some(depth.colour(room))),
+            (None, None) => style(mark, depth),
+        };
+        match scene.behind(x, y) {
+            Some(lock) => plain.bg_color(Some(depth.colour(colour::behind(lock)))),
+            None => plain,
+        }
+    });
+    Letter { glyph: label.unwrap_or_else(|| glyph::mark(mark)), style }
 }
 
 /// The colour of a mark; what a player looks for is bold.
@@ -46,6 +72,8 @@ pub(crate) fn style(mark: Mark, depth: Depth) -> Style {
     match mark {
         Mark::Thing(Thing::Monster(_) | Thing::Key(_) | Thing::Loot | Thing::Trap) | Mark::Locked(_) => style.bold(),
         Mark::Terrain(floor_client::Terrain::StairsUp | floor_client::Terrain::StairsDown) => style.bold(),
+        Mark::Step(_) | Mark::Outline => style.bold(),
+        Mark::Behind(lock) => style.bg_color(Some(depth.colour(colour::behind(lock)))),
         Mark::Rock | Mark::Terrain(_) => style,
     }
 }
@@ -53,7 +81,10 @@ pub(crate) fn style(mark: Mark, depth: Depth) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixture, picture::Legend};
+    use crate::{
+        fixture,
+        picture::{Legend, Overlays},
+    };
 
     fn drawn(depth: Option<Depth>) -> String {
         let floor = fixture::floor();
@@ -62,6 +93,26 @@ mod tests {
         draw(&mut out, &scene, depth).unwrap();
         Legend::new(&scene).write(&mut out, depth).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    /// With every overlay.
+    fn overlaid(depth: Option<Depth>) -> String {
+        let floor = fixture::floor();
+        let scene = Scene::new(&floor).overlaid(Overlays::all());
+        let mut out = Vec::new();
+        draw(&mut out, &scene, depth).unwrap();
+        Legend::new(&scene).write(&mut out, depth).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn overlays_in_letters() {
+        insta::assert_snapshot!(overlaid(None));
+    }
+
+    #[test]
+    fn overlays_in_256_colours() {
+        insta::assert_snapshot!(overlaid(Some(Depth::Ansi256)).replace('\u{1b}', "ESC"));
     }
 
     #[test]

@@ -1,0 +1,91 @@
+//! How overlays are painted: what each lock keeps shut, outlines of rooms and the path under what stands on the floor,
+//! links from keys to doors and the ids of rooms over it.
+
+use super::{
+    canvas::{Canvas, LETTER},
+    colour,
+    overlay::{Link, Outline},
+    scene::Scene,
+    sprites::{INK, Square},
+    walk::{Cell, Leg},
+};
+
+/// How much of a lock's colour the ground behind it takes.
+pub(crate) const SHUT: f32 = 0.34;
+/// How far two stretches of the path that share cells run from one another, in cells.
+const APART: f32 = 0.24;
+
+pub(crate) fn below(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, scene: &Scene<'_>) {
+    for y in 0..scene.floor.height() {
+        for x in 0..scene.floor.width() {
+            if let Some(lock) = scene.behind(x, y) {
+                canvas.rectangle(square(x, y).part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), SHUT);
+            }
+            outline(canvas, square(x, y), scene, x, y);
+        }
+    }
+    let legs = &scene.overlay.legs;
+    for (place, leg) in legs.iter().enumerate() {
+        let shift = (place as f32 - (legs.len() - 1) as f32 / 2.0) * APART;
+        path(canvas, square, leg, shift.clamp(-0.4, 0.4));
+    }
+}
+
+pub(crate) fn above(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, scene: &Scene<'_>) {
+    for link in &scene.overlay.links {
+        joined(canvas, square, link);
+    }
+    for (id, Outline { colour, id_at: (x, y) }) in &scene.overlay.rooms {
+        badge(canvas, square(*x, *y), &id.to_string(), colour::room(*colour));
+    }
+}
+
+/// The sides of a cell where its room ends.
+fn outline(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
+    let Some(colour) = scene.outlined(x, y).map(colour::room) else { return };
+    let room = scene.floor.room_at(x, y).map(|room| room.id);
+    let ends = |x: u32, y: u32| scene.floor.room_at(x, y).map(|room| room.id) != room;
+    let width = 0.14;
+    for (ends, side) in [
+        (ends(x.wrapping_sub(1), y), square.part(0.0, 0.0, width, 1.0)),
+        (ends(x + 1, y), square.part(1.0 - width, 0.0, width, 1.0)),
+        (ends(x, y.wrapping_sub(1)), square.part(0.0, 0.0, 1.0, width)),
+        (ends(x, y + 1), square.part(0.0, 1.0 - width, 1.0, width)),
+    ] {
+        if ends {
+            canvas.rectangle(side, colour, 0.9);
+        }
+    }
+}
+
+fn path(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, leg: &Leg, shift: f32) {
+    let points = leg.cells.iter().map(|(x, y)| square(*x, *y).at(0.5 + shift, 0.5 + shift)).collect::<Vec<_>>();
+    let side = square(0, 0).side;
+    canvas.line(&points, side * 0.4, INK, 0.55);
+    canvas.line(&points, side * 0.22, colour::goal(leg.goal), 1.0);
+}
+
+/// A broken line from each key to its door, and rings around them.
+fn joined(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, link: &Link) {
+    let centre = |(x, y): Cell| square(x, y).at(0.5, 0.5);
+    let (side, colour) = (square(0, 0).side, colour::lock(link.lock));
+    for key in &link.keys {
+        let ends = [centre(*key), centre(link.door)];
+        canvas.dashes(&ends, side * 0.34, side * 0.8, INK, 0.55);
+        canvas.dashes(&ends, side * 0.18, side * 0.8, colour, 0.95);
+    }
+    for (x, y) in link.keys.iter().copied().chain([link.door]).map(centre) {
+        canvas.ring(x, y, side * 0.95, side * 0.34, INK);
+        canvas.ring(x, y, side * 0.95, side * 0.18, colour);
+    }
+}
+
+/// A number on dark, from a cell to the right.
+fn badge(canvas: &mut Canvas, square: Square, text: &str, colour: anstyle::RgbColor) {
+    let size = (square.side / 10.0).round().max(1.0);
+    let (_, middle) = square.at(0.5, 0.5);
+    let (width, height) = (LETTER * size * text.len() as f32, LETTER * size);
+    let (left, top) = (square.left + 2.0 * size, (middle - height / 2.0).round());
+    canvas.rectangle([left - 2.0 * size, top - 2.0 * size, width + 3.0 * size, height + 3.0 * size], INK, 0.82);
+    canvas.text(left, top, size, text, colour);
+}

@@ -1,0 +1,205 @@
+//! What may be laid over a floor to show how it works: its rooms, the way out, and its locks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clap::Args;
+use floor_client::{Floor, v1::Room};
+
+use super::walk::{self, Cell, Goal, Leg, cell};
+
+/// Which overlays are asked for; any of them go together.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct Overlays {
+    /// Show where rooms end, and their ids
+    #[arg(long)]
+    rooms: bool,
+    /// Show the critical path: from the entry over the keys that the way out needs to the exit
+    #[arg(long)]
+    path: bool,
+    /// Show which key opens which lock, and what each lock keeps shut
+    #[arg(long)]
+    locks: bool,
+}
+
+/// The overlays of one floor, worked out. Empty where not asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Overlay {
+    /// Rooms by id.
+    pub(crate) rooms: BTreeMap<u32, Outline>,
+    /// The stretches of the way out.
+    pub(crate) legs: Vec<Leg>,
+    /// Locks, each with the cells of its door and of its keys.
+    pub(crate) links: Vec<Link>,
+    steps: BTreeMap<Cell, Goal>,
+    behind: Vec<Option<u32>>,
+    labels: BTreeMap<Cell, char>,
+}
+
+/// How a room is told from its neighbours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Outline {
+    /// Which of a few colours it has; rooms with a way between them have two.
+    pub(crate) colour: usize,
+    /// Where its id stands: near its center, where it hides as little as can be.
+    pub(crate) id_at: Cell,
+}
+
+/// A lock and its keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) lock: u32,
+    pub(crate) door: Cell,
+    pub(crate) keys: Vec<Cell>,
+    /// Cells that open up with it.
+    pub(crate) opens: usize,
+}
+
+impl Overlays {
+    #[cfg(test)]
+    pub(crate) const fn all() -> Self {
+        Self { rooms: true, path: true, locks: true }
+    }
+
+    /// Works the overlays out. `taken` are cells that no label may hide.
+    pub(crate) fn of(self, floor: &Floor, taken: &BTreeSet<Cell>) -> Overlay {
+        let mut overlay = Overlay::default();
+        if self.path {
+            overlay.legs = walk::way_out(floor).unwrap_or_default();
+            for leg in &overlay.legs {
+                overlay.steps.extend(leg.cells.iter().map(|cell| (*cell, leg.goal)));
+            }
+        }
+        if self.locks {
+            overlay.behind = walk::behind_locks(floor);
+            overlay.links = links(floor, &overlay.behind);
+            let keys = overlay.links.iter().flat_map(|link| link.keys.iter().map(|key| (link.lock, *key)));
+            for (lock, (x, y)) in keys.collect::<Vec<_>>() {
+                // Beside its key, so that both can be read.
+                let beside = [(x + 1, y), (x.wrapping_sub(1), y), (x, y + 1), (x, y.wrapping_sub(1))];
+                overlay.write(floor, taken, beside.into_iter(), lock);
+            }
+        }
+        if self.rooms {
+            let colours = colours(floor);
+            for room in floor.rooms() {
+                let id_at = overlay.write(floor, taken, places(room), room.id).unwrap_or_else(|| cell(room.center));
+                overlay.rooms.insert(room.id, Outline { colour: colours[&room.id], id_at });
+            }
+        }
+        overlay
+    }
+}
+
+impl Overlay {
+    /// Where the way out leads that passes a cell; of several stretches the last.
+    pub(crate) fn step(&self, at: Cell) -> Option<Goal> {
+        self.steps.get(&at).copied()
+    }
+
+    pub(crate) fn label(&self, at: Cell) -> Option<char> {
+        self.labels.get(&at).copied()
+    }
+
+    /// The lock that keeps a cell shut.
+    pub(crate) fn behind(&self, index: usize) -> Option<u32> {
+        self.behind.get(index).copied().flatten().filter(|lock| *lock != 0)
+    }
+
+    /// Writes a number at the first of some places where it hides nothing, and tells where that is; nowhere if there is
+    /// none.
+    fn write(
+        &mut self,
+        floor: &Floor,
+        taken: &BTreeSet<Cell>,
+        places: impl Iterator<Item = Cell>,
+        number: u32,
+    ) -> Option<Cell> {
+        let digits = number.to_string();
+        let cells = |(x, y): Cell| (x..).zip(digits.chars()).map(move |(x, digit)| ((x, y), digit));
+        let free = |at: &Cell| {
+            cells(*at)
+                .all(|(at, _)| floor.passable(at.0, at.1) && !taken.contains(&at) && !self.labels.contains_key(&at))
+        };
+        let place = { places }.find(free);
+        self.labels.extend(place.into_iter().flat_map(cells));
+        place
+    }
+}
+
+/// The cells of a room's box, those near its center first.
+fn places(room: &Room) -> impl Iterator<Item = Cell> {
+    let (min, max, center) = (cell(room.min), cell(room.max), cell(room.center));
+    let mut cells = (min.1..=max.1).flat_map(|y| (min.0..=max.0).map(move |x| (x, y))).collect::<Vec<_>>();
+    cells.sort_by_key(|(x, y)| (x.abs_diff(center.0) + 2 * y.abs_diff(center.1), *y, *x));
+    cells.into_iter()
+}
+
+/// Gives each room the first colour that no room has to which it has a way.
+fn colours(floor: &Floor) -> BTreeMap<u32, usize> {
+    let mut colours = BTreeMap::<u32, usize>::new();
+    for room in floor.rooms() {
+        let ways = floor.wire().connections.iter();
+        let neighbours = ways.filter_map(|way| match (way.from_room, way.to_room) {
+            (from, to) if from == room.id => Some(to),
+            (from, to) if to == room.id => Some(from),
+            _ => None,
+        });
+        let used = neighbours.filter_map(|other| colours.get(&other)).copied().collect::<BTreeSet<_>>();
+        let free = (0..).find(|colour| !used.contains(colour)).unwrap_or(0);
+        colours.insert(room.id, free);
+    }
+    colours
+}
+
+fn links(floor: &Floor, behind: &[Option<u32>]) -> Vec<Link> {
+    let wire = floor.wire();
+    let link = |lock: &floor_client::v1::Lock| Link {
+        lock: lock.id,
+        door: cell(lock.at),
+        keys: wire.items.iter().filter(|item| item.opens_lock == lock.id).map(|key| cell(key.at)).collect(),
+        opens: behind.iter().filter(|behind| **behind == Some(lock.id)).count(),
+    };
+    wire.locks.iter().map(link).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn rooms_with_a_way_between_them_differ_in_colour() {
+        let floor = fixture::floor();
+        let colours = colours(&floor);
+        assert_eq!(colours.len(), floor.rooms().len());
+        for way in &floor.wire().connections {
+            assert_ne!(colours[&way.from_room], colours[&way.to_room], "{way:?}");
+        }
+    }
+
+    #[test]
+    fn labels_hide_nothing() {
+        let floor = fixture::floor();
+        let taken = BTreeSet::from([(2, 2), (3, 11)]);
+        let overlay = Overlays::all().of(&floor, &taken);
+        let near = |(x, y): Cell| (x - 1..=x + 1).any(|x| (y - 1..=y + 1).any(|y| overlay.label((x, y)) == Some('0')));
+        assert!(near((2, 2)), "room 0 is labelled beside what stands in its center");
+        assert_eq!(overlay.label((1, 11)), Some('1'), "the key's label is on its free side");
+        assert!(taken.iter().all(|at| overlay.label(*at).is_none()));
+    }
+
+    #[test]
+    fn what_is_not_asked_for_is_not_there() {
+        let overlay = Overlays::default().of(&fixture::floor(), &BTreeSet::new());
+        assert!(overlay.rooms.is_empty() && overlay.legs.is_empty() && overlay.links.is_empty());
+        assert!(overlay.labels.is_empty() && overlay.behind.is_empty() && overlay.steps.is_empty());
+    }
+
+    #[test]
+    fn a_link_joins_a_lock_with_its_key() {
+        let overlay = Overlays { locks: true, ..Overlays::default() }.of(&fixture::floor(), &BTreeSet::new());
+        let [link] = overlay.links.as_slice() else { panic!("{:?}", overlay.links) };
+        assert_eq!((link.lock, link.door, link.keys.as_slice()), (1, (22, 4), &[(2, 11)][..]));
+        assert_eq!(link.opens, (0..480).filter(|index| overlay.behind(*index) == Some(1)).count());
+    }
+}

@@ -1,0 +1,188 @@
+//! Walking a floor: shortest ways, the way out, and what each lock keeps shut.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use floor_client::{Floor, Terrain, v1::Point};
+
+pub(crate) type Cell = (u32, u32);
+
+/// Where a stretch of the way out leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Goal {
+    /// The key of a lock.
+    Key(u32),
+    Exit,
+}
+
+/// A stretch of the way out: a shortest walk, both ends included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Leg {
+    pub(crate) goal: Goal,
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// The critical path as `FloorMetrics` counts it: from the entry over the keys of the locks that bar the way out, in lock
+/// order, to the exit. `None` if there is no way out.
+pub(crate) fn way_out(floor: &Floor) -> Option<Vec<Leg>> {
+    let wire = floor.wire();
+    let locks = wire.locks.iter().map(|lock| lock.id).collect::<BTreeSet<_>>();
+    let bars = |lock: &u32| !explored(floor, Some(*lock)).reaches(floor, cell(Some(floor.exit())));
+    let needed = locks.into_iter().filter(bars).collect::<Vec<_>>();
+    let keys = needed.iter().flat_map(|lock| {
+        let keys = wire.items.iter().filter(move |item| item.opens_lock == *lock);
+        keys.map(|key| (Goal::Key(*lock), cell(key.at)))
+    });
+    let goals = keys.chain([(Goal::Exit, cell(Some(floor.exit())))]).collect::<Vec<_>>();
+    let mut here = cell(Some(floor.entry()));
+    let mut open = BTreeSet::new();
+    let mut legs = Vec::new();
+    for (goal, at) in goals {
+        // A lock opens when all its keys are held, which is when the next goal is not one of them.
+        open.extend(legs.last().and_then(|leg: &Leg| match leg.goal {
+            Goal::Key(lock) if goal != Goal::Key(lock) => Some(lock),
+            _ => None,
+        }));
+        let cells = Walk::from(floor, here, &open).to(floor, at)?;
+        legs.push(Leg { goal, cells });
+        here = at;
+    }
+    Some(legs)
+}
+
+/// For each cell, row-major, the lock that must be opened last to get there; 0 for what is open, `None` for what cannot
+/// be reached without searching.
+pub(crate) fn behind_locks(floor: &Floor) -> Vec<Option<u32>> {
+    let entry = cell(Some(floor.entry()));
+    let mut behind = vec![None; floor.terrain().len()];
+    let mut open = BTreeSet::new();
+    let mut last = 0;
+    loop {
+        let walk = Walk::from(floor, entry, &open);
+        for (behind, step) in behind.iter_mut().zip(&walk.steps) {
+            if step.is_some() {
+                behind.get_or_insert(last);
+            }
+        }
+        // One at a time, the lowest first: the order in which the generator means them to be opened.
+        let next = openable(floor, &walk, &open).next();
+        let Some(lock) = next else { return behind };
+        open.insert(lock);
+        last = lock;
+    }
+}
+
+/// Everywhere that a walker gets who opens all locks that can be opened but one.
+fn explored(floor: &Floor, shunned: Option<u32>) -> Walk {
+    let mut open = BTreeSet::new();
+    loop {
+        let walk = Walk::from(floor, cell(Some(floor.entry())), &open);
+        let more = openable(floor, &walk, &open).filter(|lock| Some(*lock) != shunned).collect::<Vec<_>>();
+        if more.is_empty() {
+            return walk;
+        }
+        open.extend(more);
+    }
+}
+
+/// Locks still shut whose keys all lie where the walk leads, lowest first.
+fn openable(floor: &Floor, walk: &Walk, open: &BTreeSet<u32>) -> impl Iterator<Item = u32> {
+    let wire = floor.wire();
+    let holds_keys = |lock: &u32| {
+        let mut keys = wire.items.iter().filter(|item| item.opens_lock == *lock).peekable();
+        keys.peek().is_some() && keys.all(|key| walk.reaches(floor, cell(key.at)))
+    };
+    let shut = wire.locks.iter().map(|lock| lock.id).filter(|lock| !open.contains(lock));
+    shut.filter(holds_keys).collect::<BTreeSet<_>>().into_iter()
+}
+
+/// All shortest ways from one cell, 4-connected.
+struct Walk {
+    /// For each cell that is reached, the one before it; the first is its own.
+    steps: Vec<Option<Cell>>,
+}
+
+impl Walk {
+    /// Walks from a cell through what is open, as someone who does not search.
+    fn from(floor: &Floor, start: Cell, open: &BTreeSet<u32>) -> Self {
+        let locked = floor.wire().locks.iter().filter(|lock| open.contains(&lock.id)).map(|lock| cell(lock.at));
+        let unlocked = locked.collect::<BTreeSet<_>>();
+        let walkable = |(x, y): Cell| {
+            floor.passable(x, y) || floor.terrain_at(x, y) == Some(Terrain::LockedDoor) && unlocked.contains(&(x, y))
+        };
+        let mut walk = Self { steps: vec![None; floor.terrain().len()] };
+        walk.steps[index(floor, start)] = Some(start);
+        let mut edge = VecDeque::from([start]);
+        while let Some((x, y)) = edge.pop_front() {
+            let around = [(x.wrapping_sub(1), y), (x + 1, y), (x, y.wrapping_sub(1)), (x, y + 1)];
+            for next in around.into_iter().filter(|next| walkable(*next)) {
+                let step = &mut walk.steps[index(floor, next)];
+                if step.is_none() {
+                    *step = Some((x, y));
+                    edge.push_back(next);
+                }
+            }
+        }
+        walk
+    }
+
+    fn reaches(&self, floor: &Floor, at: Cell) -> bool {
+        self.steps[index(floor, at)].is_some()
+    }
+
+    /// The cells to `goal`, both ends included.
+    fn to(&self, floor: &Floor, goal: Cell) -> Option<Vec<Cell>> {
+        let before = |at: &Cell| self.steps[index(floor, *at)].filter(|before| before != at);
+        self.reaches(floor, goal).then(|| {
+            let mut cells = std::iter::successors(Some(goal), before).collect::<Vec<_>>();
+            cells.reverse();
+            cells
+        })
+    }
+}
+
+pub(crate) fn cell(at: Option<Point>) -> Cell {
+    let at = at.unwrap_or_default();
+    (at.x, at.y)
+}
+
+const fn index(floor: &Floor, (x, y): Cell) -> usize {
+    (y * floor.width() + x) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_way_out_fetches_the_key_that_it_needs() {
+        let floor = fixture::floor();
+        let legs = way_out(&floor).unwrap();
+        assert_eq!(legs.iter().map(|leg| leg.goal).collect::<Vec<_>>(), [Goal::Key(1), Goal::Exit]);
+        assert_eq!((legs[0].cells[0], *legs[0].cells.last().unwrap()), ((1, 1), (2, 11)));
+        assert_eq!((legs[1].cells[0], *legs[1].cells.last().unwrap()), ((2, 11), (27, 7)));
+        assert!(legs[1].cells.contains(&(22, 4)), "through the locked door");
+        let steps = legs.iter().flat_map(|leg| leg.cells.windows(2));
+        assert!(steps.clone().all(|step| step[0].0.abs_diff(step[1].0) + step[0].1.abs_diff(step[1].1) == 1));
+        assert_eq!(steps.count() as u32, floor.wire().metrics.unwrap().critical_path);
+    }
+
+    #[test]
+    fn a_lock_keeps_shut_what_lies_behind_it() {
+        let floor = fixture::floor();
+        let behind = behind_locks(&floor);
+        let at = |x: usize, y: usize| behind[y * 30 + x];
+        assert_eq!((at(1, 1), at(17, 2), at(2, 11)), (Some(0), Some(0), Some(0)));
+        assert_eq!((at(22, 4), at(27, 7), at(26, 3)), (Some(1), Some(1), Some(1)));
+        assert_eq!((at(20, 10), at(0, 0), at(10, 9)), (None, None, None), "secret, wall, deep water");
+    }
+
+    #[test]
+    fn without_a_way_there_is_no_path() {
+        let mut keyless = fixture::message();
+        keyless.items.retain(|item| item.opens_lock == 0);
+        keyless.content_hash = floor_proto::hash::content_hash(&keyless);
+        assert_eq!(way_out(&fixture::encoded(&keyless).decode().unwrap()), None);
+        assert_eq!(way_out(&fixture::plain(20, 16)).unwrap()[0].cells.len(), 17 + 13 + 1);
+    }
+}
