@@ -109,11 +109,32 @@ impl Load {
     /// # Errors
     /// When a connection cannot be made, or any answer is not an OK: a load that fails in part measures something else.
     pub async fn run(&self, request: impl Fn(u64) -> Bytes + Clone + Send + 'static) -> anyhow::Result<Tally> {
-        let next = Arc::new(AtomicU64::new(0));
+        let lines = self.lines().await?;
+        self.run_on(lines, request).await
+    }
+
+    /// The connections of the load, made and idle.
+    ///
+    /// # Errors
+    /// When one cannot be made.
+    pub async fn lines(&self) -> anyhow::Result<Vec<Line>> {
         let mut lines = Vec::with_capacity(self.connections);
         for _ in 0..self.connections {
             lines.push(connect(self.server).await?);
         }
+        Ok(lines)
+    }
+
+    /// As [`run`](Self::run), on connections made before.
+    ///
+    /// # Errors
+    /// When any answer is not an OK.
+    pub async fn run_on(
+        &self,
+        lines: Vec<Line>,
+        request: impl Fn(u64) -> Bytes + Clone + Send + 'static,
+    ) -> anyhow::Result<Tally> {
+        let next = Arc::new(AtomicU64::new(0));
         let (mut tasks, started) = (JoinSet::new(), Instant::now());
         for line in lines {
             for _ in 0..self.streams {
@@ -162,8 +183,8 @@ impl Load {
 }
 
 /// A connection. Clones share it.
-#[derive(Clone)]
-struct Line {
+#[derive(Debug, Clone)]
+pub struct Line {
     sender: SendRequest<Full<Bytes>>,
     authority: Arc<str>,
 }

@@ -97,9 +97,27 @@ pub fn interval(samples: &[f64]) -> (f64, f64) {
     (mean, T_95.get(freedom).unwrap_or(&1.96) * (variance / count).sqrt())
 }
 
+/// The `e` of the power law `cost = c * size^e` that fits best: the slope of a line of least squares through the
+/// logarithms.
+#[must_use]
+pub fn exponent(points: &[(f64, f64)]) -> f64 {
+    let logs: Vec<(f64, f64)> = points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();
+    let count = logs.len() as f64;
+    let (mean_x, mean_y) =
+        (logs.iter().map(|at| at.0).sum::<f64>() / count, logs.iter().map(|at| at.1).sum::<f64>() / count);
+    let products = logs.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>();
+    products / logs.iter().map(|(x, _)| (x - mean_x).powi(2)).sum::<f64>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_square_law_has_the_exponent_two() {
+        let points: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0].map(|size| (size, 3.0 * size * size)).into();
+        assert!((exponent(&points) - 2.0).abs() < 1e-9);
+    }
 
     /// 1 to 5: variance 2.5, so 2.776 * sqrt(0.5).
     #[test]

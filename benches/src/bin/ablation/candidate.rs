@@ -64,13 +64,14 @@ impl Candidate {
         let requests = track.requests(calls);
         let data = tempfile::tempdir()?;
         let redis = if self.needs_redis() { Some(RedisServer::start()?) } else { None };
-        let cold = self.measured(&data, redis.as_ref(), &requests).await.context("a cold run")?;
-        let warm = self.measured(&data, redis.as_ref(), &requests).await.context("a warm run")?;
+        let cold = self.measured(track, &data, redis.as_ref(), &requests).await.context("a cold run")?;
+        let warm = self.measured(track, &data, redis.as_ref(), &requests).await.context("a warm run")?;
         Ok((cold, warm))
     }
 
     async fn measured(
         self,
+        track: Track,
         data: &TempDir,
         redis: Option<&RedisServer>,
         requests: &Arc<[Bytes]>,
@@ -78,7 +79,8 @@ impl Candidate {
         let tiers: Vec<String> = self.0.iter().map(|tier| format!("{tier:?}")).collect();
         let mut setup = Setup::new()
             .with("CACHE__CHAIN", format!("[{}]", tiers.join(",")))
-            .with("CACHE__LRU__CAPACITY", LRU_CAPACITY);
+            .with("CACHE__LRU__CAPACITY", LRU_CAPACITY)
+            .with("PREFETCH__AHEAD", track.ahead().to_string());
         if let Some(redis) = redis {
             setup = setup.with("CACHE__REDIS__URL", redis.tcp_url());
         }
@@ -88,7 +90,7 @@ impl Candidate {
             Ok((cpu_time(server.pid())? + redis).as_secs_f64())
         };
         let before = cpu()?;
-        let tally = put(&server, requests).await?;
+        let tally = put(&server, track.pace(), requests).await?;
         let cpu_seconds = cpu()? - before;
         let memory_bytes = resident_bytes(server.pid())? + redis.map_or(Ok(0), |redis| resident_bytes(redis.pid()))?;
         // Queued writes are part of the next run's warm stores.
@@ -104,14 +106,14 @@ impl Candidate {
     }
 }
 
-async fn put(server: &Server, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
+async fn put(server: &Server, pace: Option<f64>, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
     let load = Load {
         server: server.grpc,
         method: Method::GetFloor,
         connections: CONNECTIONS,
         streams: STREAMS,
         calls: requests.len() as u64,
-        pace: None,
+        pace,
     };
     let requests = Arc::clone(requests);
     load.run(move |call| requests[call as usize].clone()).await

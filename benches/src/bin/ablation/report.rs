@@ -51,21 +51,46 @@ impl Report {
              together.\n",
             self.machine, self.runs, self.calls, self.date, self.calls, self.runs
         );
-        let mut wins: BTreeMap<&str, usize> = BTreeMap::new();
         for (track, warm) in loads() {
-            let cells = self.cells(track, warm);
+            let cells = self.cells(track.name(), warm);
             let start = if warm { "warm" } else { "cold" };
-            let _ = write!(text, "\n### {track}, {start}\n\n{}\n\n", table(&cells));
-            if let Some((winner, verdict)) = verdict(&cells) {
-                *wins.entry(winner).or_default() += 1;
-                let _ = writeln!(text, "{verdict}");
+            let verdict = verdict(track, &cells).unwrap_or_default();
+            let _ = write!(text, "\n### {}, {start}\n\n{}\n\n{verdict}\n", track.name(), table(&cells));
+        }
+        let _ = write!(text, "\n### Choice\n\n{}\n", self.choice());
+        text
+    }
+
+    /// Each chain's answers a second as a share of the best chain's, as the geometric mean over all loads that are not
+    /// paced. Of those within [`TIE`] of the best, the one with the fewest tiers: a tier is something to run.
+    fn choice(&self) -> String {
+        let mut shares: Vec<(&str, f64, u32)> = Vec::new();
+        for (track, warm) in loads().filter(|(track, _)| track.pace().is_none()) {
+            let cells = self.cells(track.name(), warm);
+            let rates: Vec<(&str, f64)> = cells.iter().map(|cell| (cell.chain, cell.of(|run| run.rate).0)).collect();
+            let best = rates.iter().map(|(_, rate)| *rate).fold(f64::MIN_POSITIVE, f64::max);
+            for (chain, rate) in rates {
+                let log = (rate / best).ln();
+                match shares.iter_mut().find(|(known, ..)| *known == chain) {
+                    Some((_, sum, count)) => (*sum, *count) = (*sum + log, *count + 1),
+                    None => shares.push((chain, log, 1)),
+                }
             }
         }
-        if let Some((chain, count)) = wins.iter().max_by_key(|(_, count)| **count) {
-            let of = loads().count();
-            let _ = writeln!(text, "\n### Choice\n\n**{chain}**: it has the highest mean under {count} of {of} loads.");
-        }
-        text
+        let shares: Vec<(&str, f64)> =
+            shares.into_iter().map(|(chain, sum, count)| (chain, (sum / f64::from(count)).exp())).collect();
+        let best = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+        let tiers = |chain: &str| chain.matches('+').count();
+        let chosen =
+            shares.iter().filter(|(_, share)| *share >= best * (1.0 - TIE)).min_by_key(|(chain, _)| tiers(chain));
+        let list: Vec<String> = shares.iter().map(|(chain, share)| format!("{chain} {share:.2}")).collect();
+        let chosen = chosen.map_or("none", |(chain, _)| *chain);
+        format!(
+            "**{chosen}**: of the chains within {:.0} % of the best over all loads that are not paced, it has the fewest \
+             tiers. Answers a second as a share of the best chain's, geometric mean: {}.",
+            TIE * 100.0,
+            list.join(", ")
+        )
     }
 
     fn cells(&self, track: &str, warm: bool) -> Vec<Cell<'_>> {
@@ -88,6 +113,7 @@ impl Report {
             let start = if warm { "warm" } else { "cold" };
             let groups: Vec<(String, Vec<bars::Bar>)> = Track::ALL
                 .into_iter()
+                .filter(|track| track.pace().is_none())
                 .map(|track| {
                     let cells = self.cells(track.name(), warm);
                     (track.name().to_owned(), cells.iter().map(Cell::bar).collect())
@@ -102,8 +128,11 @@ impl Report {
     }
 }
 
-fn loads() -> impl Iterator<Item = (&'static str, bool)> {
-    Track::ALL.into_iter().flat_map(|track| [(track.name(), false), (track.name(), true)])
+/// Two chains whose overall shares differ by less than this are taken to be equals.
+const TIE: f64 = 0.05;
+
+fn loads() -> impl Iterator<Item = (Track, bool)> {
+    Track::ALL.into_iter().flat_map(|track| [(track, false), (track, true)])
 }
 
 impl Cell<'_> {
@@ -154,13 +183,17 @@ fn table(cells: &[Cell<'_>]) -> Table {
     table
 }
 
-/// The chain with the highest mean, and whether its interval stands clear of the next one's.
-fn verdict<'a>(cells: &[Cell<'a>]) -> Option<(&'a str, String)> {
-    let mut ranked: Vec<(&str, (f64, f64))> = cells.iter().map(|cell| (cell.chain, cell.of(|run| run.rate))).collect();
-    ranked.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+/// The best chain and whether its interval stands clear of the next one's: by answers a second, or by the median wait
+/// when the load sets the pace.
+fn verdict(track: Track, cells: &[Cell<'_>]) -> Option<String> {
+    let paced = track.pace().is_some();
+    let figure = |cell: &Cell<'_>| cell.of(|run| if paced { run.p50_us } else { run.rate });
+    let mut ranked: Vec<(&str, (f64, f64))> = cells.iter().map(|cell| (cell.chain, figure(cell))).collect();
+    ranked.sort_by(|a, b| if paced { a.1.0.total_cmp(&b.1.0) } else { b.1.0.total_cmp(&a.1.0) });
     let [(winner, (best, half)), (second, (next, next_half)), ..] = ranked[..] else { return None };
-    let by = (best / next - 1.0) * 100.0;
-    let clear = best - half > next + next_half;
+    let clear = (best - next).abs() > half + next_half;
     let sure = if clear { "clear of it" } else { "within the intervals of both, so no winner is proven" };
-    Some((winner, format!("{winner} leads {second} by {by:.0} %, {sure}.")))
+    let (by, of) =
+        if paced { (1.0 - best / next, "a shorter median wait") } else { (best / next - 1.0, "more answers") };
+    Some(format!("{winner} leads {second} by {:.0} % ({of}), {sure}.", by * 100.0))
 }

@@ -18,6 +18,13 @@ const CLIMBERS: u64 = 40;
 /// INFOCOM 1999, finds exponents of 0.64 to 0.83; 1 is the customary round figure).
 const EXPONENT: f64 = 1.0;
 
+/// Calls a second of the paced loads: a fifth of what generation alone can answer, so that what is measured is how long
+/// a player waits and not how much a machine can do.
+const PACE: f64 = 1000.0;
+
+/// Of a paced load a part in so many is run, to take about as long as the others.
+const PACED_PART: u64 = 4;
+
 /// An order of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Track {
@@ -29,10 +36,15 @@ pub(crate) enum Track {
     Scan,
     /// Players go up floor by floor; no floor is asked for twice.
     Climb,
+    /// The same at a pace that leaves the machine time.
+    PacedClimb,
+    /// The same, while the server makes the floors ahead of each climber.
+    PrefetchedClimb,
 }
 
 impl Track {
-    pub(crate) const ALL: [Self; 4] = [Self::Zipf, Self::Uniform, Self::Scan, Self::Climb];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Zipf, Self::Uniform, Self::Scan, Self::Climb, Self::PacedClimb, Self::PrefetchedClimb];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -40,6 +52,21 @@ impl Track {
             Self::Uniform => "uniform",
             Self::Scan => "scan",
             Self::Climb => "climb",
+            Self::PacedClimb => "climb, paced",
+            Self::PrefetchedClimb => "climb, paced, prefetched",
+        }
+    }
+
+    /// Calls a second, if that is given.
+    pub(crate) fn pace(self) -> Option<f64> {
+        matches!(self, Self::PacedClimb | Self::PrefetchedClimb).then_some(PACE)
+    }
+
+    /// Floors that the server makes ahead of a climber. The chains are compared without any.
+    pub(crate) const fn ahead(self) -> u32 {
+        match self {
+            Self::PrefetchedClimb => 2,
+            _ => 0,
         }
     }
 
@@ -51,12 +78,15 @@ impl Track {
             Self::Zipf => (TOWER, zipf.sample(&mut *rng.borrow_mut()) as u32),
             Self::Uniform => (TOWER, rng.borrow_mut().random_range(1..=FLOORS)),
             Self::Scan => (TOWER, (call % u64::from(FLOORS)) as u32 + 1),
-            Self::Climb => (TOWER + 1 + call % CLIMBERS, (call / CLIMBERS) as u32 + 1),
+            Self::Climb | Self::PacedClimb | Self::PrefetchedClimb => {
+                (TOWER + 1 + call % CLIMBERS, (call / CLIMBERS) as u32 + 1)
+            }
         };
         let request = |(seed, number)| {
             let spec = v1::FloorSpec { seed, number, ..v1::FloorSpec::default() };
             load::framed(&v1::GetFloorRequest { spec: Some(spec) })
         };
+        let calls = if self.pace().is_some() { calls / PACED_PART } else { calls };
         (0..calls).map(spec).map(request).collect()
     }
 }

@@ -167,16 +167,24 @@ impl Measured {
     }
 }
 
-/// The one floor that single calls ask for, and the batch from it on.
+/// The one floor that single calls ask for.
+pub(crate) fn one_floor() -> v1::GetFloorRequest {
+    v1::GetFloorRequest { spec: Some(spec(NUMBER)) }
+}
+
+/// That floor, or the batch from it on.
 fn request(method: Method) -> Bytes {
-    let spec = |number| v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() };
     match method {
-        Method::GetFloor => load::framed(&v1::GetFloorRequest { spec: Some(spec(NUMBER)) }),
+        Method::GetFloor => load::framed(&one_floor()),
         Method::BatchGetFloors => {
             let specs = (NUMBER..).take(BATCH as usize).map(spec).collect();
             load::framed(&v1::BatchGetFloorsRequest { specs })
         }
     }
+}
+
+fn spec(number: u32) -> v1::FloorSpec {
+    v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() }
 }
 
 fn body(directory: &Path, method: Method) -> PathBuf {

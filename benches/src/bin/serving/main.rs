@@ -7,6 +7,7 @@
 mod fleet;
 mod h2load;
 mod report;
+mod waiting;
 
 use std::{net::SocketAddr, path::PathBuf, process::Command};
 
@@ -65,6 +66,7 @@ fn main() -> anyhow::Result<()> {
             measure(&fleet, &args, round, Method::GetFloor, *streams, &mut report)?;
         }
         measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
+        report.add_waits(waiting::measure(&fleet, &runtime, args.connections, round)?);
         eprintln!("round {} of {} done", round + 1, args.rounds);
     }
     println!("{}", report.markdown());

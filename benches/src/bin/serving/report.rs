@@ -6,6 +6,8 @@ use benches::{machine::Machine, timing::median};
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
+use crate::waiting::Wait;
+
 /// One server under one load in one round.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Round {
@@ -28,6 +30,7 @@ pub(crate) struct Report {
     rounds: usize,
     connections: usize,
     samples: Vec<Round>,
+    waits: Vec<Wait>,
 }
 
 impl Report {
@@ -35,11 +38,23 @@ impl Report {
         let machine = Machine::here();
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
         let command = format!("cargo run --release -p benches --bin serving -- {command}");
-        Self { date: Machine::today(), machine: machine.to_string(), command, rounds, connections, samples: Vec::new() }
+        Self {
+            date: Machine::today(),
+            machine: machine.to_string(),
+            command,
+            rounds,
+            connections,
+            samples: Vec::new(),
+            waits: Vec::new(),
+        }
     }
 
     pub(crate) fn add(&mut self, round: Round) {
         self.samples.push(round);
+    }
+
+    pub(crate) fn add_waits(&mut self, waits: Vec<Wait>) {
+        self.waits.extend(waits);
     }
 
     /// A table a load: rate and CPU as medians over rounds, and what ours is to each as the median of the rounds' own
@@ -58,7 +73,32 @@ impl Report {
         for (method, streams) in loads {
             let _ = write!(text, "\n### {method}, {streams} streams a connection\n\n{}\n", self.table(method, streams));
         }
+        let _ = write!(text, "\n### How long a caller waits at half of what the server can do\n\n{}\n", self.waiting());
         text
+    }
+
+    fn waiting(&self) -> Table {
+        let mut table = Table::new();
+        table.load_preset(ASCII_MARKDOWN).set_header(["server", "calls/s", "p50 us", "p99 us", "p99 / p50"]);
+        let mut servers: Vec<&str> = Vec::new();
+        for wait in &self.waits {
+            if !servers.contains(&wait.who) {
+                servers.push(wait.who);
+            }
+        }
+        for who in servers {
+            let middle = |figure: fn(&Wait) -> f64| {
+                median(&mut self.waits.iter().filter(|wait| wait.who == who).map(figure).collect::<Vec<_>>())
+            };
+            table.add_row([
+                who.to_owned(),
+                format!("{:.0}", middle(|wait| wait.pace)),
+                format!("{:.0}", middle(|wait| wait.p50_us)),
+                format!("{:.0}", middle(|wait| wait.p99_us)),
+                format!("{:.1}", middle(|wait| wait.p99_us / wait.p50_us)),
+            ]);
+        }
+        table
     }
 
     fn table(&self, method: &str, streams: usize) -> Table {

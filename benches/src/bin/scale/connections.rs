@@ -1,0 +1,56 @@
+//! What connections cost the server: memory while they idle, CPU while each of them asks.
+
+use std::thread;
+use std::time::Duration;
+
+use benches::{
+    floors::{NUMBER, TOWER},
+    load::{self, Load, Method},
+    process::{cpu_time, resident_bytes},
+    server::Setup,
+};
+use floor_proto::v1;
+
+use crate::Curve;
+
+/// Calls of a load, shared out over its connections.
+const CALLS: u64 = 20_000;
+
+/// How long idle connections are left alone before the server is looked at.
+const SETTLE: Duration = Duration::from_millis(500);
+
+pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let (mut idle, mut active) = (Vec::new(), Vec::new());
+    let spec = v1::FloorSpec { seed: TOWER, number: NUMBER, ..v1::FloorSpec::default() };
+    let request = load::framed(&v1::GetFloorRequest { spec: Some(spec) });
+    for connections in [1, 10, 100, 1000, 10_000].into_iter().filter(|count| *count <= most) {
+        let data = tempfile::tempdir()?;
+        let server = Setup::new().start(&data)?;
+        let load = Load {
+            server: server.grpc,
+            method: Method::GetFloor,
+            connections,
+            streams: 1,
+            calls: CALLS.max(2 * connections as u64),
+            pace: None,
+        };
+        let empty = resident_bytes(server.pid())?;
+        let lines = runtime.block_on(load.lines())?;
+        thread::sleep(SETTLE);
+        let full = resident_bytes(server.pid())?;
+        if connections >= 100 {
+            idle.push((connections as f64, full.saturating_sub(empty) as f64 / 1e3 / connections as f64));
+        }
+        let before = cpu_time(server.pid())?;
+        let request = request.clone();
+        let tally = runtime.block_on(load.run_on(lines, move |_| request.clone()))?;
+        let cpu = cpu_time(server.pid())? - before;
+        active.push((connections as f64, cpu.as_secs_f64() * 1e6 / tally.latency.len() as f64));
+    }
+    let curve = |what: &str, cost, points| Curve { what: what.to_owned(), size: "connections", cost, points };
+    Ok(vec![
+        curve("memory of an idle connection", "kB", idle),
+        curve("server CPU of a hit, one call in flight on each", "us", active),
+    ])
+}

@@ -1,0 +1,110 @@
+//! A hit and a write against the entries of a store. The values are small, so that ten million of them fit.
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use benches::{
+    stores::{self, Place},
+    timing::{answered, median},
+};
+use bytes::Bytes;
+use floor_cache::{
+    Class, Key, LmdbConfig, LruConfig, SledConfig, Tier,
+    envelope::{Envelope, Namespace},
+    tiers::{LmdbTier, LruTier, SledTier},
+};
+use tempfile::TempDir;
+
+use crate::Curve;
+
+/// Bytes of a value.
+const VALUE: usize = 64;
+
+/// Entries written in one call.
+const BATCH: u32 = 1000;
+
+/// Lookups of a sample, and samples whose median is taken.
+const LOOKUPS: u32 = 2000;
+const SAMPLES: usize = 21;
+
+/// More memory and map than ten million entries take.
+const ROOM: u64 = 16 << 30;
+
+pub(crate) fn measure(most: u32) -> Vec<Curve> {
+    let mut curves = Vec::new();
+    for place in [Place::Lru, Place::Lmdb, Place::Sled] {
+        let (mut hits, mut puts) = (Vec::new(), Vec::new());
+        let directory = tempfile::tempdir().expect("a directory for the store");
+        let tier = open(place, &directory);
+        let mut held = 0;
+        for power in 3..=most {
+            let entries = 10_u32.pow(power);
+            let took = fill(&*tier, held..entries);
+            puts.push((f64::from(entries), took.as_secs_f64() * 1e6 / f64::from(entries - held)));
+            held = entries;
+            hits.push((f64::from(entries), hit(&*tier, entries)));
+        }
+        let curve = |what: &str, points| Curve {
+            what: format!("{} of {}", what, place.name()),
+            size: "entries",
+            cost: "us",
+            points,
+        };
+        curves.push(curve("a hit", hits));
+        curves.push(curve("a put, a thousand at a time,", puts));
+    }
+    curves
+}
+
+fn open(place: Place, directory: &TempDir) -> Box<dyn Tier> {
+    let envelope = Envelope::new(Namespace::new("scale").expect("a good name"), floor_gen::GENERATOR_VERSION);
+    let path = directory.path().to_owned();
+    match place {
+        Place::Lmdb => {
+            let config = LmdbConfig { path, map_size: ROOM };
+            Box::new(LmdbTier::open(&config, envelope).expect("an empty directory"))
+        }
+        Place::Sled => Box::new(SledTier::open(&SledConfig { path }, envelope).expect("an empty directory")),
+        _ => Box::new(LruTier::new(&LruConfig { capacity: ROOM, ttl: None })),
+    }
+}
+
+fn key(number: u32) -> Key {
+    let mut identity = [0; Key::LEN - 1];
+    identity[..4].copy_from_slice(&number.to_be_bytes());
+    Key::new(identity, Class::new(1))
+}
+
+fn fill(tier: &dyn Tier, numbers: std::ops::Range<u32>) -> Duration {
+    let (runtime, value) = (stores::runtime(), Bytes::from(vec![1; VALUE]));
+    let mut took = Duration::ZERO;
+    for first in numbers.clone().step_by(BATCH as usize) {
+        let last = numbers.end.min(first + BATCH);
+        let entries: Vec<(Key, Bytes)> = (first..last).map(|number| (key(number), value.clone())).collect();
+        let started = Instant::now();
+        runtime.block_on(answered(tier.put_many(&entries))).expect("the store takes them");
+        took += started.elapsed();
+    }
+    took
+}
+
+/// Microseconds a hit, over keys far apart.
+fn hit(tier: &dyn Tier, entries: u32) -> f64 {
+    let runtime = stores::runtime();
+    let sample = |sample: usize| {
+        let keys: Vec<Key> = (0..LOOKUPS)
+            .map(|step| key(((sample as u64 * 104_729 + u64::from(step) * 7_919) % u64::from(entries)) as u32))
+            .collect();
+        runtime.block_on(async {
+            let started = Instant::now();
+            for key in &keys {
+                let found = black_box(answered(tier.get(key)).await);
+                assert!(found.is_ok_and(|found| found.is_some()), "every lookup is a hit");
+            }
+            started.elapsed().as_secs_f64() * 1e6 / f64::from(LOOKUPS)
+        })
+    };
+    median(&mut (0..SAMPLES).map(sample).collect::<Vec<_>>())
+}

@@ -1,0 +1,52 @@
+//! Making, encoding and decoding against the cells of a floor.
+
+use std::{hint::black_box, time::Instant};
+
+use benches::{floors, timing::median};
+use bevy_server::wire;
+use floor_gen::{Generator, Kind};
+use floor_proto::{grid, v1};
+use prost::Message;
+
+use crate::Curve;
+
+/// Sides of square floors, in cells.
+const SIDES: [u16; 6] = [16, 32, 64, 128, 256, 512];
+
+/// Floors of each size whose median is taken.
+const COUNT: u32 = 60;
+
+pub(crate) fn measure() -> Vec<Curve> {
+    let mut generator = Generator::new();
+    let (mut make, mut encode, mut decode) = (Vec::new(), Vec::new(), Vec::new());
+    for side in SIDES {
+        let cells = f64::from(side) * f64::from(side);
+        let specs = floors::specs(Kind::Standard, side, COUNT);
+        let made: Vec<_> = specs.iter().map(|spec| generator.generate(spec)).collect();
+        make.push((cells, micros(&specs, |spec| generator.generate(spec))));
+        encode.push((cells, micros(&made, wire::framed)));
+        let bytes: Vec<_> = made.iter().map(|floor| wire::unframed(&wire::framed(floor))).collect();
+        let cells_of = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids")).expect("ours");
+        decode.push((
+            cells,
+            micros(&bytes, |bytes| {
+                let floor = v1::Floor::decode(bytes.clone()).expect("our own bytes");
+                (cells_of(&floor.terrain), cells_of(&floor.region))
+            }),
+        ));
+    }
+    let curve = |what: &str, points| Curve { what: what.to_owned(), size: "cells", cost: "us", points };
+    vec![curve("make a STANDARD floor", make), curve("encode it", encode), curve("decode it", decode)]
+}
+
+/// The median over `inputs` of what `work` takes, in microseconds.
+fn micros<I, O>(inputs: &[I], mut work: impl FnMut(&I) -> O) -> f64 {
+    let sample = |input| {
+        let started = Instant::now();
+        let output = black_box(work(input));
+        let took = started.elapsed();
+        drop(output);
+        took.as_secs_f64() * 1e6
+    };
+    median(&mut inputs.iter().map(sample).collect::<Vec<_>>())
+}

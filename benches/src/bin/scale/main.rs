@@ -1,0 +1,78 @@
+//! How costs grow: `cargo run --release -p benches --bin scale`.
+//!
+//! Each curve is a cost against a size, with the exponent of the power law that fits it best: 0 is flat, 1 is linear.
+
+mod connections;
+mod entries;
+mod floors;
+
+use std::{fmt::Write as _, fs, path::PathBuf};
+
+use benches::{machine::Machine, timing::exponent};
+use clap::Parser;
+use comfy_table::{Table, presets::ASCII_MARKDOWN};
+use serde::Serialize;
+
+#[derive(Debug, Parser)]
+#[command(about = "How costs grow with floors, cells and connections")]
+struct Args {
+    /// The most entries in a store, as a power of ten
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(3..=7))]
+    entries: u32,
+    /// The most connections
+    #[arg(long, default_value_t = 4000)]
+    connections: usize,
+    /// Where the record goes; nothing is written without it
+    #[arg(long, value_name = "DIRECTORY")]
+    record: Option<PathBuf>,
+}
+
+/// A cost against a size.
+#[derive(Debug, Serialize)]
+struct Curve {
+    what: String,
+    size: &'static str,
+    cost: &'static str,
+    /// Size and cost.
+    points: Vec<(f64, f64)>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    anyhow::ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    let machine = Machine::here();
+    let mut curves = floors::measure();
+    curves.extend(entries::measure(args.entries));
+    curves.extend(connections::measure(args.connections)?);
+    let text = format!(
+        "{machine}\n\n`cargo run --release -p benches --bin scale -- --entries {} --connections {}`, {}\n\n{}",
+        args.entries,
+        args.connections,
+        Machine::today(),
+        markdown(&curves)
+    );
+    println!("{text}");
+    if let Some(directory) = &args.record {
+        let path = |end| directory.join(format!("{}-scale.{end}", Machine::today()));
+        fs::write(path("md"), format!("# Scale, {}\n\n{text}", Machine::today()))?;
+        fs::write(path("json"), serde_json::to_string_pretty(&(machine.to_string(), &curves))? + "\n")?;
+    }
+    Ok(())
+}
+
+fn markdown(curves: &[Curve]) -> String {
+    let mut table = Table::new();
+    table.load_preset(ASCII_MARKDOWN).set_header(["cost", "against", "points", "exponent"]);
+    for curve in curves {
+        let points: Vec<String> = curve.points.iter().map(|(size, cost)| format!("{size}: {cost:.2}")).collect();
+        table.add_row([
+            format!("{}, {}", curve.what, curve.cost),
+            curve.size.to_owned(),
+            points.join(", "),
+            if curve.points.len() < 2 { "-".to_owned() } else { format!("{:.2}", exponent(&curve.points)) },
+        ]);
+    }
+    let mut text = String::new();
+    let _ = writeln!(text, "{table}");
+    text
+}

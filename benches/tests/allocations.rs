@@ -1,0 +1,103 @@
+//! What a hit allocates: nothing in the chain, and in the service a known handful that the HTTP types take.
+//!
+//! Counts, unlike times, are the same on every machine, so they can be asserted. A test of its own, since it counts
+//! through the global allocator.
+
+use std::{future::Future, slice, sync::Arc};
+
+use benches::{floors::Entries, load, shelf::Shelf, stores};
+use bevy_server::{
+    grpc::{FloorService, Parts},
+    lifecycle::Gate,
+    metrics::RequestMetrics,
+};
+use bytes::Bytes;
+use floor_cache::{Chain, ChainBuilder, ChainConfig, LruConfig, Options, Tuning};
+use floor_proto::v1;
+use futures_util::FutureExt;
+use http::Request;
+use http_body_util::Full;
+use prometheus::Registry;
+use tokio::runtime::Runtime;
+
+/// Operations that are counted together: an allocation that happens now and then is seen too.
+const TIMES: u64 = 500;
+
+/// Floors in the chain.
+const COUNT: u32 = 64;
+
+/// What one answered call may allocate, of any code: the response's header map, the trailers' and their growth. Raised
+/// only with a reason.
+const A_CALL: u64 = 8;
+
+struct Setting {
+    chain: Chain,
+    entries: Entries,
+    registry: Registry,
+    _runtime: Runtime,
+}
+
+impl Setting {
+    /// Two layers in memory, warm; nothing is audited, since an audit makes the floor again.
+    fn warm() -> Self {
+        let (runtime, entries, registry) = (stores::runtime(), Entries::floors(COUNT), Registry::new());
+        let (config, tuning) = (ChainConfig::default(), Tuning { audit: 0, ..Tuning::default() });
+        let builder = ChainBuilder::new(&config, &tuning, &registry, runtime.handle()).unwrap();
+        let builder = builder.memory("first", &LruConfig::default()).unwrap();
+        let chain = builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(Shelf::new(&entries)));
+        let chain = chain.unwrap();
+        entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
+        entries.all().iter().for_each(|(key, _)| assert!(chain.get_now(key).is_some()));
+        Self { chain, entries, registry, _runtime: runtime }
+    }
+}
+
+/// Allocations in [`TIMES`] runs of `work`, after one that may set up what a thread sets up once.
+fn allocations(mut work: impl FnMut(u64)) -> u64 {
+    work(0);
+    allocation_counter::measure(|| (1..=TIMES).for_each(&mut work)).count_total
+}
+
+fn at_once<T>(work: impl Future<Output = T>) -> T {
+    work.now_or_never().expect("it has nothing to wait for")
+}
+
+#[test]
+fn a_hit_in_memory_allocates_nothing() {
+    let Setting { chain, entries, .. } = &Setting::warm();
+    assert_eq!(allocations(|step| assert!(chain.get_now(&entries.at(step).0).is_some())), 0, "get_now");
+    let get = |step| at_once(chain.get(entries.at(step).0, Options::default())).unwrap();
+    assert_eq!(allocations(|step| assert_eq!(get(step).by, "first")), 0, "get");
+    assert_eq!(allocations(|step| assert!(chain.contains_now(&entries.at(step).0))), 0, "contains_now");
+}
+
+#[test]
+fn removing_from_two_layers_allocates_nothing() {
+    let Setting { chain, entries, .. } = &Setting::warm();
+    assert_eq!(allocations(|step| at_once(chain.remove_many(slice::from_ref(&entries.at(step).0)))), 0);
+    assert!(!chain.contains_now(&entries.at(0).0));
+}
+
+#[test]
+fn an_answered_call_allocates_what_http_takes_and_no_floor() {
+    let Setting { chain, registry, .. } = &Setting::warm();
+    let parts = Parts {
+        chain: chain.clone(),
+        metrics: RequestMetrics::register(registry).unwrap(),
+        gate: Gate::default(),
+        footsteps: None,
+    };
+    let service = FloorService::new(parts);
+    let spec = v1::FloorSpec { seed: benches::floors::TOWER, number: 1, kind: 1, ..v1::FloorSpec::default() };
+    let message = load::framed(&v1::GetFloorRequest { spec: Some(spec) });
+    let request = || {
+        let request = Request::post("http://floors/floors.v1.FloorService/GetFloor");
+        request.header("content-type", "application/grpc").body(Full::<Bytes>::new(message.clone())).unwrap()
+    };
+    let mut requests: Vec<_> = (0..=TIMES).map(|_| request()).collect();
+    let mut answers = Vec::with_capacity(requests.len());
+    let count = allocations(|_| answers.push(at_once(service.clone().answer(requests.pop().unwrap()))));
+    assert!(answers.iter().all(|answer| answer.headers()["floor-served-by"] == "first"));
+    println!("{TIMES} answered calls: {count} allocations");
+    assert!(count <= TIMES * A_CALL, "{count} allocations for {TIMES} calls");
+}
