@@ -165,7 +165,8 @@ impl Default for SledConfig {
 /// See [`RedisTier`](crate::tiers::RedisTier).
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisConfig {
-    /// `redis://[user:password@]host:port[/db]`
+    /// `redis://[user:password@]host:port[/db]`, or `redis+cluster://[user:password@]host:port,host:port` with some nodes of
+    /// a cluster.
     pub url: String,
     /// Which classes are kept there.
     pub admit: Admit,

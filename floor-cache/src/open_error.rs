@@ -57,7 +57,9 @@ pub enum OpenError {
         reason: String,
     },
     /// The URL of the Redis server is none.
-    #[error("cache.redis.url {url:?} cannot be used ({reason}); write redis://host:port")]
+    #[error(
+        "cache.redis.url {url:?} cannot be used ({reason}); write redis://host:port or redis+cluster://host:port,host:port"
+    )]
     RedisUrl {
         /// The URL, secrets blotted out.
         url: String,

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod mill;
+pub(crate) mod redis_cluster;
 pub(crate) mod redis_server;
 pub(crate) mod slow_road;
 

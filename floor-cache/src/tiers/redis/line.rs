@@ -1,14 +1,23 @@
-//! The one connection to a server: made when it is first needed, shared by all calls, made again after it broke.
+//! The one connection to a server, or to a cluster of them: made when it is first needed, shared by all calls, made again
+//! after it broke.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::{
     FutureExt,
-    future::{BoxFuture, Shared},
+    future::{BoxFuture, Shared, try_join_all},
 };
 use parking_lot::Mutex;
-use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, Value, aio::MultiplexedConnection};
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, Value,
+    aio::{ConnectionLike, MultiplexedConnection},
+    cluster::ClusterClient,
+    cluster_async::ClusterConnection,
+};
 use tokio::runtime::Handle;
+
+/// Begins the URL of a cluster: `redis+cluster://[user:password@]host:port,host:port`.
+const CLUSTER: &str = "redis+cluster://";
 
 /// A line to a server, perhaps not there yet.
 ///
@@ -18,10 +27,22 @@ use tokio::runtime::Handle;
 pub(super) struct Line(Arc<Inner>);
 
 struct Inner {
-    client: Client,
-    config: AsyncConnectionConfig,
+    number: Number,
     runtime: Handle,
     current: Mutex<Current>,
+}
+
+/// Where the line leads.
+enum Number {
+    Server(Client, AsyncConnectionConfig),
+    Cluster(ClusterClient),
+}
+
+/// What a dialled line is.
+#[derive(Clone)]
+enum Connection {
+    Server(MultiplexedConnection),
+    Cluster(ClusterConnection),
 }
 
 /// The connection, and how many there were before it.
@@ -31,55 +52,65 @@ struct Current {
     dialled: Option<Dialled>,
 }
 
-type Dialled = Shared<BoxFuture<'static, Result<MultiplexedConnection, RedisError>>>;
+type Dialled = Shared<BoxFuture<'static, Result<Connection, RedisError>>>;
 
 impl Line {
-    /// A line through `client`, not dialled yet.
-    pub(super) fn new(client: Client, config: AsyncConnectionConfig, runtime: Handle) -> Self {
-        Self(Arc::new(Inner { client, config, runtime, current: Mutex::default() }))
+    /// A line to `url`, not dialled yet. Dialling may take `dial`, a reply `reply`.
+    pub(super) fn new(url: &str, dial: Duration, reply: Duration, runtime: Handle) -> Result<Self, RedisError> {
+        let number = match url.strip_prefix(CLUSTER) {
+            None => {
+                let config =
+                    AsyncConnectionConfig::new().set_connection_timeout(Some(dial)).set_response_timeout(Some(reply));
+                Number::Server(Client::open(url)?, config)
+            }
+            Some(nodes) => {
+                // One retry, to follow a slot that has moved to another node. More would outlast the caller.
+                let cluster = ClusterClient::builder(node_urls(nodes))
+                    .connection_timeout(dial)
+                    .response_timeout(reply)
+                    .retries(1);
+                Number::Cluster(cluster.build()?)
+            }
+        };
+        Ok(Self(Arc::new(Inner { number, runtime, current: Mutex::default() })))
     }
 
     /// One command and its reply.
     pub(super) async fn send(&self, command: &Cmd) -> Result<Value, RedisError> {
-        let (mut connection, generation) = self.connection().await?;
-        let reply = connection.send_packed_command(command).await;
-        reply.inspect_err(|error| self.judge(error, generation))
+        let (mut connection, call) = self.connection().await?;
+        call.ended(connection.send(command).await)
     }
 
-    /// Many commands in one round trip and their replies.
+    /// Many commands at once and their replies: on one connection in one round trip, in a cluster each to the node that
+    /// has its slot.
     pub(super) async fn send_all(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
-        let (mut connection, generation) = self.connection().await?;
-        let replies = connection.send_packed_commands(pipeline, 0, pipeline.len()).await;
-        replies.inspect_err(|error| self.judge(error, generation))
+        let (connection, call) = self.connection().await?;
+        call.ended(match connection {
+            Connection::Server(mut server) => server.send_packed_commands(pipeline, 0, pipeline.len()).await,
+            Connection::Cluster(cluster) => {
+                let send = async |command| Connection::Cluster(cluster.clone()).send(command).await;
+                try_join_all(pipeline.cmd_iter().map(send)).await
+            }
+        })
     }
 
-    async fn connection(&self) -> Result<(MultiplexedConnection, u64), RedisError> {
+    async fn connection(&self) -> Result<(Connection, Call<'_>), RedisError> {
         let (dialled, generation) = {
             let mut current = self.0.current.lock();
             let generation = current.generation;
             (current.dialled.get_or_insert_with(|| self.dial()).clone(), generation)
         };
         let connection = dialled.await.inspect_err(|_| self.hang_up(generation))?;
-        Ok((connection, generation))
+        Ok((connection, Call { line: self, generation, replied: false }))
     }
 
     fn dial(&self) -> Dialled {
         let inner = self.0.clone();
-        let dialling = self
-            .0
-            .runtime
-            .spawn(async move { inner.client.get_multiplexed_async_connection_with_config(&inner.config).await });
+        let dialling = self.0.runtime.spawn(async move { inner.number.dial().await });
         let dialled = async move {
             dialling.await.unwrap_or_else(|_| Err((redis::ErrorKind::Io, "the runtime is shutting down").into()))
         };
         dialled.boxed().shared()
-    }
-
-    /// Hangs up when `error` says that the connection is of no more use.
-    fn judge(&self, error: &RedisError, generation: u64) {
-        if error.is_unrecoverable_error() || error.is_connection_dropped() {
-            self.hang_up(generation);
-        }
     }
 
     /// Has the next call dial anew, if nobody did since `generation`.
@@ -91,9 +122,77 @@ impl Line {
     }
 }
 
+/// One call on a connection. One that its caller gives up, its deadline over, hangs up: the other end may be gone without
+/// a word, and a cluster may have made another node the master. Other calls go on; the next one dials.
+struct Call<'a> {
+    line: &'a Line,
+    generation: u64,
+    replied: bool,
+}
+
+impl Call<'_> {
+    /// What came of it. A connection that broke, and a cluster that could not be asked, are dialled anew.
+    fn ended<T>(mut self, reply: Result<T, RedisError>) -> Result<T, RedisError> {
+        let is_cluster = matches!(self.line.0.number, Number::Cluster(_));
+        // A refusal has a code; whoever sends one is there.
+        self.replied = match &reply {
+            Ok(_) => true,
+            Err(error) if is_cluster => error.code().is_some_and(|code| code != "CLUSTERDOWN"),
+            Err(error) => !error.is_unrecoverable_error() && !error.is_connection_dropped() && !error.is_timeout(),
+        };
+        reply
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if !self.replied {
+            self.line.hang_up(self.generation);
+        }
+    }
+}
+
+impl Number {
+    async fn dial(&self) -> Result<Connection, RedisError> {
+        match self {
+            Self::Server(client, config) => {
+                client.get_multiplexed_async_connection_with_config(config).await.map(Connection::Server)
+            }
+            Self::Cluster(client) => client.get_async_connection().await.map(Connection::Cluster),
+        }
+    }
+}
+
+impl Connection {
+    async fn send(&mut self, command: &Cmd) -> Result<Value, RedisError> {
+        match self {
+            Self::Server(server) => server.req_packed_command(command).await,
+            Self::Cluster(cluster) => cluster.req_packed_command(command).await,
+        }
+    }
+}
+
+/// The URL of each node in `[user:password@]host:port,host:port`.
+fn node_urls(nodes: &str) -> Vec<String> {
+    let (login, hosts) = nodes.rsplit_once('@').map_or(("", nodes), |(login, hosts)| (login, hosts));
+    let at = if login.is_empty() { "" } else { "@" };
+    hosts.split(',').map(|host| format!("redis://{login}{at}{}", host.trim())).collect()
+}
+
 impl fmt::Debug for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let current = self.0.current.lock();
         f.debug_struct("Line").field("generation", &current.generation).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_url_names_its_nodes() {
+        assert_eq!(node_urls("a:1,b:2"), ["redis://a:1", "redis://b:2"]);
+        assert_eq!(node_urls("me:p@ss@a:1, b:2"), ["redis://me:p@ss@a:1", "redis://me:p@ss@b:2"]);
     }
 }

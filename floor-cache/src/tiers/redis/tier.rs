@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, Value};
+use redis::{Cmd, Pipeline, RedisError, Value};
 use tokio::runtime::Handle;
 use tracing::debug;
 
@@ -21,7 +21,7 @@ use crate::{
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
 };
 
-/// Keeps values in a Redis server.
+/// Keeps values in a Redis server, or in a cluster of them.
 ///
 /// All calls share one connection, which is made when it is first needed and again when it broke. A read is one
 /// `MGET`, a write of many one pipeline of `SET`s.
@@ -57,12 +57,9 @@ impl RedisTier {
     pub fn open(config: &RedisConfig, envelope: Envelope, runtime: &Handle) -> Result<Self, OpenError> {
         let url = config.redacted_url();
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
-        let client = Client::open(config.url.as_str()).map_err(unusable)?;
         // The tier's own deadline is the one that callers see. These end what no caller waits for any more.
-        let connection = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(DIAL_TIMEOUT.max(config.timeout)))
-            .set_response_timeout(Some(config.timeout));
-        let line = Line::new(client, connection, runtime.clone());
+        let line = Line::new(&config.url, DIAL_TIMEOUT.max(config.timeout), config.timeout, runtime.clone());
+        let line = line.map_err(unusable)?;
         Ok(Self {
             line,
             url,
@@ -180,6 +177,8 @@ impl RedisTier {
 /// `used_memory:BYTES` in the answer to `INFO memory`.
 fn used_memory(info: &Value) -> Option<u64> {
     let text = match info {
+        // Of a cluster: the sum of its nodes.
+        Value::Map(nodes) => return nodes.iter().map(|(_, info)| used_memory(info)).sum(),
         Value::BulkString(text) => std::str::from_utf8(text).ok()?,
         Value::VerbatimString { text, .. } => text,
         _ => return None,
