@@ -338,12 +338,13 @@ pub(super) struct RedisUrl(pub(super) String);
 
 impl Setting for RedisUrl {
     const SHOWN: Shown = Shown::Redacted;
-    const EXPECTED: &'static str = "write redis://host:port, rediss://host:port or redis+cluster://host:port,host:port";
+    const EXPECTED: &'static str = "write redis://host:port or redis+cluster://host:port,host:port; \
+         rediss:// (TLS) is not built in yet";
 
     fn parse(value: &Value) -> Option<Self> {
         let url = text(value)?;
         let (scheme, rest) = url.split_once("://")?;
-        let known = ["redis", "rediss", "redis+cluster"].contains(&scheme) && !rest.is_empty();
+        let known = ["redis", "redis+cluster"].contains(&scheme) && !rest.is_empty();
         known.then_some(Self(url))
     }
 
