@@ -170,7 +170,7 @@ impl Chain {
             return Ok(hit);
         }
         let memory = if options.trace { self.0.memory_misses() } else { Vec::new() };
-        let (waiter, coalesced) = match self.0.flights.join(key) {
+        let (waiter, coalesced) = match self.0.flights.join(key, options.priority) {
             Seat::Wait(waiter) => (waiter, true),
             Seat::Lead(lead) => {
                 let waiter = lead.waiter();
@@ -213,7 +213,7 @@ impl Chain {
         let mut leads = Vec::with_capacity(missing.len());
         let mut waiters = Vec::with_capacity(missing.len());
         for (key, positions) in missing {
-            match self.0.flights.join(key) {
+            match self.0.flights.join(key, options.priority) {
                 Seat::Wait(waiter) => waiters.push((waiter, true, positions)),
                 Seat::Lead(lead) => {
                     waiters.push((lead.waiter(), false, positions));

@@ -1,6 +1,5 @@
 //! One piece of work for however many ask: the table of keys whose values are being fetched or made.
 
-use std::collections::hash_map::Entry;
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use bytes::Bytes;
@@ -12,7 +11,7 @@ use crate::{
     chain::Step,
     hash::{Hashed, Ready},
     key::Key,
-    source::SourceError,
+    source::{Priority, SourceError},
 };
 
 /// A value, who had it, and what was asked on the way.
@@ -30,7 +29,13 @@ pub(crate) type Landing = Result<Found, SourceError>;
 #[derive(Clone)]
 pub(crate) struct Flights(Arc<[Mutex<Table>]>);
 
-type Table = HashMap<Hashed, Shared<oneshot::Receiver<Landing>>, Ready>;
+type Table = HashMap<Hashed, Flight, Ready>;
+
+struct Flight {
+    landing: Shared<oneshot::Receiver<Landing>>,
+    priority: Priority,
+    lead: Arc<()>,
+}
 
 /// Calls on different keys seldom meet in one of so many tables.
 const TABLES: usize = 16;
@@ -49,15 +54,20 @@ impl Flights {
     }
 
     /// Joins the flight of `key`, or starts it.
-    pub(crate) fn join(&self, key: Hashed) -> Seat {
-        match self.table(&key).lock().entry(key) {
-            Entry::Occupied(flight) => Seat::Wait(Waiter { key: *key.key(), landing: flight.get().clone() }),
-            Entry::Vacant(place) => {
-                let (sender, receiver) = oneshot::channel();
-                place.insert(receiver.shared());
-                Seat::Lead(Lead { flights: self.clone(), key, sender: Some(sender) })
-            }
+    ///
+    /// A caller does not wait for work that nobody waited for: that may stand in a queue behind every caller, or be turned
+    /// away where a caller is not. It starts a flight of its own, which those who come after join.
+    pub(crate) fn join(&self, key: Hashed, priority: Priority) -> Seat {
+        let mut table = self.table(&key).lock();
+        if let Some(flight) = table.get(&key)
+            && (flight.priority == Priority::Foreground || priority == Priority::Background)
+        {
+            return Seat::Wait(Waiter { key: *key.key(), landing: flight.landing.clone() });
         }
+        let (sender, receiver) = oneshot::channel();
+        let (landing, lead) = (receiver.shared(), Arc::new(()));
+        table.insert(key, Flight { landing: landing.clone(), priority, lead: lead.clone() });
+        Seat::Lead(Lead { flights: self.clone(), key, landing, lead, sender: Some(sender) })
     }
 
     fn table(&self, key: &Hashed) -> &Mutex<Table> {
@@ -70,6 +80,9 @@ impl Flights {
 pub(crate) struct Lead {
     flights: Flights,
     key: Hashed,
+    landing: Shared<oneshot::Receiver<Landing>>,
+    /// Tells this lead from the one that may have overtaken it.
+    lead: Arc<()>,
     sender: Option<oneshot::Sender<Landing>>,
 }
 
@@ -84,9 +97,7 @@ impl Lead {
 
     /// Waits for the flight like any other caller, so that the work may go on elsewhere.
     pub(crate) fn waiter(&self) -> Waiter {
-        let table = self.flights.table(&self.key).lock();
-        let landing = table.get(&self.key).expect("a flight is in the table until its lead is gone").clone();
-        Waiter { key: *self.key.key(), landing }
+        Waiter { key: *self.key.key(), landing: self.landing.clone() }
     }
 
     /// Ends the flight. Whoever comes now starts another, so memory must hold the value already.
@@ -98,10 +109,11 @@ impl Lead {
         }
     }
 
-    /// Takes the flight off the table, if this is still its lead.
+    /// Takes the flight off the table, if it has not landed and was not overtaken.
     fn leave(&self) {
-        if self.sender.is_some() {
-            self.flights.table(&self.key).lock().remove(&self.key);
+        let mut table = self.flights.table(&self.key).lock();
+        if table.get(&self.key).is_some_and(|flight| Arc::ptr_eq(&flight.lead, &self.lead)) {
+            table.remove(&self.key);
         }
     }
 }

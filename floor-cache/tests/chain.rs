@@ -131,6 +131,27 @@ async fn a_caller_that_goes_away_harms_nobody() {
     until("it is in memory", || setting.chain.get_now(&key(2, 1)).is_some()).await;
 }
 
+/// Work that was begun for nobody may be far back in a queue, and may be turned away: neither is a caller's affair.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_overtakes_work_that_nobody_waited_for() {
+    let setting = Setting::new(&[TierKind::Lru], |_| {});
+    setting.mill.set(Mood::TurnBackgroundAway);
+    let ahead = Options { priority: floor_cache::Priority::Background, ..Options::default() };
+    let background = |chain: floor_cache::Chain| tokio::spawn(async move { chain.get(key(1, 1), ahead).await });
+    let (first, second) = (background(setting.chain.clone()), background(setting.chain.clone()));
+    until("the one waits for the other", || setting.metric("floors_coalesced_total", &[]) == 1.0).await;
+    assert_eq!(setting.mill.ground(), 1);
+
+    let served = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+    assert_eq!((served.by, served.coalesced, served.value), ("generated", false, value_of(&key(1, 1))));
+    setting.mill.open();
+    for background in [first, second] {
+        assert!(matches!(background.await.unwrap(), Err(SourceError::Busy { .. })));
+    }
+    assert_eq!(setting.mill.ground(), 2);
+    assert_eq!(setting.chain.get(key(1, 1), ahead).await.unwrap().by, "lru");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_reaches_everyone_and_is_not_kept() {
     let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});

@@ -32,6 +32,8 @@ pub(crate) enum Mood {
     /// Waits until [`Mill::open`].
     Wait,
     Fail,
+    /// Keeps what nobody waits for until [`Mill::open`], and then turns it away; grinds what a caller waits for.
+    TurnBackgroundAway,
     /// Panics on the key alone.
     PanicOn(Key),
 }
@@ -77,7 +79,7 @@ impl Mill {
 }
 
 impl Source for Mill {
-    fn generate(&self, key: Key, _priority: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
+    fn generate(&self, key: Key, priority: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
         self.ground.fetch_add(1, SeqCst);
         let cost = *self.cost.lock();
         let made = move || Ok(Made { value: value_of(&key), took: cost });
@@ -94,6 +96,15 @@ impl Source for Mill {
                 let busy = SourceError::Busy { queued: 1024, retry_after: Duration::from_millis(10) };
                 std::future::ready(Err(busy)).boxed()
             }
+            Mood::TurnBackgroundAway if priority == Priority::Background => {
+                let gate = self.gate.clone();
+                async move {
+                    let _through = gate.acquire_owned().await;
+                    Err(SourceError::Busy { queued: 64, retry_after: Duration::from_millis(10) })
+                }
+                .boxed()
+            }
+            Mood::TurnBackgroundAway => async move { made() }.boxed(),
             Mood::PanicOn(bad) if bad == key => {
                 async move { panic::resume_unwind(Box::new("the stone split")) }.boxed()
             }
