@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use crate::{
     audit::Audits,
     breaker::{Breaker, Circuit},
-    chain::{Chain, Links, TIMED},
+    chain::Chain,
     collector::TierCollector,
     config::{Admit, ChainConfig, LruConfig, Tuning},
     envelope::{Envelope, Namespace},
@@ -19,6 +19,7 @@ use crate::{
     generations::Generations,
     hedge::Hedges,
     link::Link,
+    links::{Links, TIMED},
     metered::{Meter, Metered, OpSeconds},
     open_error::OpenError,
     policy::Policy,

@@ -1,144 +1,27 @@
 //! The chain: what callers hold and ask.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::future::{join_all, try_join_all};
-use prometheus::IntCounter;
-use tokio::runtime::Handle;
 
 use crate::{
-    audit::{self, Audits},
-    flight::{Flights, Found, Lead, Seat},
-    generations::Generations,
+    flight::{Lead, Seat},
     hash::{Hashed, Ready},
     key::Key,
     link::Link,
+    links::Links,
     report::TierReport,
-    source::{Priority, Source, SourceError},
-    tier::{Tier, TierErrorKind},
-    tiers::LruTier,
-    turn::{Share, Turn},
+    served::{Options, Served, Step},
+    source::{Priority, SourceError},
+    tier::Tier,
     walk::{self, Walk},
     write_behind::REMOVAL_DEADLINE,
 };
 
-/// A chain of tiers in front of a [`Source`]. Cheap to clone; clones are the same chain.
+/// A chain of tiers in front of a [`Source`](crate::Source). Cheap to clone; clones are the same chain.
 #[derive(Clone)]
 pub struct Chain(Arc<Links>);
-
-/// What a chain is made of.
-pub(crate) struct Links {
-    /// The tiers in front that are in this process's memory and need no waiting. Often one, perhaps none.
-    pub(crate) memory: Box<[Arc<LruTier>]>,
-    /// The others, in probing order.
-    pub(crate) lower: Box<[Link]>,
-    pub(crate) source: Arc<dyn Source>,
-    pub(crate) made: Generations,
-    pub(crate) coalesced: IntCounter,
-    pub(crate) audits: Audits,
-    /// The lookups in memory that are timed or audited.
-    pub(crate) watched: Share,
-    pub(crate) hedge: bool,
-    pub(crate) flights: Flights,
-    pub(crate) runtime: Handle,
-}
-
-/// The source's name among the tiers.
-pub(crate) const GENERATED: &str = "generated";
-
-/// One lookup in memory in this many is timed: two readings of the clock cost as much as the lookup between them.
-pub(crate) const TIMED: Share = Share::one_in(1024);
-
-/// How a call wants its answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Skip every lookup: have the value made, and refresh every tier with it.
-    pub no_cache: bool,
-    /// Tell what each tier answered and cost.
-    pub trace: bool,
-    /// Who waits.
-    pub priority: Priority,
-}
-
-/// A value and where it came from.
-#[derive(Debug, Clone)]
-pub struct Served {
-    /// The value.
-    pub value: Bytes,
-    /// The tier that had it, or `generated`.
-    pub by: &'static str,
-    /// Whether the call waited for the work of another.
-    pub coalesced: bool,
-    /// What was asked on the way, in order; only when [`Options::trace`] was set.
-    pub trace: Option<Box<[Step]>>,
-}
-
-/// One tier's part in an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
-    /// The tier, or `generated`.
-    pub tier: &'static str,
-    /// What it answered.
-    pub outcome: Outcome,
-    /// How long that took, of a batch the whole.
-    pub took: Duration,
-}
-
-/// What a tier answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// It had the value (or made it).
-    Hit,
-    /// It had not.
-    Miss,
-    /// It failed.
-    Error,
-    /// It did not answer in time.
-    Timeout,
-    /// It did not answer as soon as it usually does, and the value was made beside it.
-    Slow,
-    /// It was not asked, since that would not pay.
-    Bypass,
-    /// It was not asked, since its breaker is open.
-    Open,
-}
-
-impl Outcome {
-    /// Its name in metrics and traces.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hit => "hit",
-            Self::Miss => "miss",
-            Self::Error => "error",
-            Self::Timeout => "timeout",
-            Self::Slow => "slow",
-            Self::Bypass => "bypass",
-            Self::Open => "open",
-        }
-    }
-
-    pub(crate) const fn from_error(kind: TierErrorKind) -> Self {
-        match kind {
-            TierErrorKind::Timeout => Self::Timeout,
-            TierErrorKind::Open => Self::Open,
-            TierErrorKind::Unreachable | TierErrorKind::Refused | TierErrorKind::Internal => Self::Error,
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 impl Chain {
     pub(crate) const fn new(links: Arc<Links>) -> Self {
@@ -160,7 +43,7 @@ impl Chain {
     /// finished too, so that the next caller finds it.
     ///
     /// # Errors
-    /// Those of the [`Source`]; a failing tier is passed by.
+    /// Those of the [`Source`](crate::Source); a failing tier is passed by.
     pub async fn get(&self, key: Key, options: Options) -> Result<Served, SourceError> {
         if options.no_cache {
             return self.refresh(key, options).await;
@@ -188,7 +71,7 @@ impl Chain {
     /// parallel; keys that another call is at work on are waited for.
     ///
     /// # Errors
-    /// The first of the [`Source`]'s errors.
+    /// The first of the [`Source`](crate::Source)'s errors.
     pub async fn get_many(&self, keys: &[Key], options: Options) -> Result<Vec<Served>, SourceError> {
         if options.no_cache {
             return try_join_all(keys.iter().map(|key| self.refresh(*key, options))).await;
@@ -272,14 +155,15 @@ impl Chain {
 
     /// Forgets `keys` in every tier. Returns when it is done; a tier that fails keeps what it has.
     pub async fn remove_many(&self, keys: &[Key]) {
-        for key in keys {
-            self.0.forget(&Hashed::new(key));
-        }
+        let forget = || keys.iter().for_each(|key| self.0.forget(&Hashed::new(key)));
+        forget();
         if self.0.lower.is_empty() {
             return;
         }
         let removals = self.0.lower.iter().map(|link| link.writes.remove(keys.to_vec()));
         let _ = tokio::time::timeout(REMOVAL_DEADLINE, join_all(removals)).await;
+        // A call that found one meanwhile, further down, has brought it back.
+        forget();
     }
 
     /// Whether a tier in memory has `key`. Not counted, and no use of it.
@@ -313,114 +197,8 @@ impl Chain {
     }
 }
 
-impl Links {
-    /// The value if a tier in memory has it, and which; the tiers above have it too, then.
-    #[inline(always)]
-    fn find(self: &Arc<Self>, key: &Hashed) -> Option<Served> {
-        let turn = Turn::next();
-        if self.watched.has(turn) {
-            return self.find_watched(key, turn, |_| {});
-        }
-        for (depth, tier) in self.memory.iter().enumerate() {
-            if let Some(value) = tier.lookup(key) {
-                if depth > 0 {
-                    self.fill_above(depth, key, &value);
-                }
-                return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
-            }
-        }
-        None
-    }
-
-    /// The values of the first of `keys`, up to the first that no tier in memory has. Apart from the async function that it
-    /// serves, whose variables lie in memory.
-    fn leading_hits(self: &Arc<Self>, keys: &[Key]) -> Vec<Served> {
-        let mut served = Vec::with_capacity(keys.len());
-        for key in keys {
-            match self.find(&Hashed::new(key)) {
-                Some(hit) => served.push(hit),
-                None => break,
-            }
-        }
-        served
-    }
-
-    /// The same with a reading of the clock around each tier, which costs as much as the lookup, and perhaps an audit.
-    #[cold]
-    fn find_watched(self: &Arc<Self>, key: &Hashed, turn: Turn, mut note: impl FnMut(Step)) -> Option<Served> {
-        for (depth, tier) in self.memory.iter().enumerate() {
-            let started = Instant::now();
-            let value = tier.lookup(key);
-            let took = started.elapsed();
-            tier.timed(value.is_some(), took);
-            let outcome = if value.is_some() { Outcome::Hit } else { Outcome::Miss };
-            note(Step { tier: tier.name(), outcome, took });
-            if let Some(value) = value {
-                self.fill_above(depth, key, &value);
-                if self.audits.share.has(turn) {
-                    audit::start(self, *key.key(), &value, tier.name());
-                }
-                return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
-            }
-        }
-        None
-    }
-
-    /// As a call with `options` is to see it.
-    fn in_memory(self: &Arc<Self>, key: &Hashed, options: Options) -> Option<Served> {
-        if !options.trace {
-            return self.find(key);
-        }
-        let mut steps = Vec::with_capacity(self.memory.len());
-        let hit = self.find_watched(key, Turn::next(), |step| steps.push(step))?;
-        Some(Served { trace: Some(steps.into()), ..hit })
-    }
-
-    #[cold]
-    fn fill_above(&self, depth: usize, key: &Hashed, value: &Bytes) {
-        self.memory[..depth].iter().for_each(|above| above.insert(key, value));
-    }
-
-    /// Removes the value of `key` from the tiers in memory.
-    pub(crate) fn forget(&self, key: &Hashed) {
-        self.memory.iter().for_each(|tier| tier.remove(key));
-    }
-
-    /// The value if a tier in memory has it, not counted again.
-    fn peek(&self, key: &Hashed) -> Option<Found> {
-        self.memory.iter().find_map(|tier| {
-            let value = tier.peek(key)?;
-            let step = Step { tier: tier.name(), outcome: Outcome::Hit, took: Duration::ZERO };
-            Some(Found { value, by: tier.name(), steps: Arc::new([step]) })
-        })
-    }
-
-    /// What a miss in memory looks like in a trace.
-    fn memory_misses(&self) -> Vec<Step> {
-        let miss = |tier: &Arc<LruTier>| Step { tier: tier.name(), outcome: Outcome::Miss, took: tier.miss_cost() };
-        self.memory.iter().map(miss).collect()
-    }
-
-    /// Gives `value` to the tiers in memory, and to the first `below` of the lower ones.
-    pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
-        self.memory.iter().for_each(|tier| tier.insert(key, value));
-        self.lower[..below].iter().for_each(|link| link.keep(*key.key(), value));
-    }
-}
-
-impl Served {
-    fn found(found: Found, coalesced: bool, options: Options, before: &[Step]) -> Self {
-        let trace = options.trace.then(|| before.iter().chain(found.steps.iter()).copied().collect());
-        Self { value: found.value, by: found.by, coalesced, trace }
-    }
-}
-
 impl fmt::Debug for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chain")
-            .field("memory", &self.0.memory)
-            .field("lower", &self.0.lower)
-            .field("source", &self.0.source)
-            .finish_non_exhaustive()
+        self.0.fmt(f)
     }
 }

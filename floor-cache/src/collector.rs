@@ -9,8 +9,8 @@ use prometheus::{
 };
 
 use crate::{
-    chain::Links,
     link::Link,
+    links::Links,
     metered::Counts,
     tier::{Tier, TierStats},
 };

@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::{
-    chain::Step,
     hash::{Hashed, Ready},
     key::Key,
+    served::Step,
     source::{Priority, SourceError},
 };
 

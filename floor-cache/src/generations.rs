@@ -9,10 +9,10 @@ use std::{
 use prometheus::{HistogramVec, IntCounterVec};
 
 use crate::{
-    chain::GENERATED,
     key::Class,
     metered::Mean,
     report::{TierReport, micros},
+    served::GENERATED,
 };
 
 /// The source's counts.

@@ -11,9 +11,10 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use prometheus::{IntCounter, IntCounterVec};
 
 use crate::{
-    chain::{Links, Outcome, Step},
     key::Key,
     link::Link,
+    links::Links,
+    served::{Outcome, Step},
     tier::TierError,
     walk::{Values, Walk, ask, found, make},
 };

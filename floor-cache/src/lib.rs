@@ -27,10 +27,12 @@ mod hash;
 mod hedge;
 pub mod key;
 mod link;
+mod links;
 pub mod metered;
 mod open_error;
 mod policy;
 pub mod report;
+pub mod served;
 pub mod shield;
 pub mod source;
 pub mod tier;
@@ -42,12 +44,13 @@ mod write_behind;
 
 pub use assemble::{assemble, assemble_tuned};
 pub use builder::ChainBuilder;
-pub use chain::{Chain, Options, Outcome, Served, Step};
+pub use chain::Chain;
 pub use config::{
     Admit, Bypass, ChainConfig, ClassSet, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
 };
 pub use key::{Class, Key};
 pub use open_error::OpenError;
 pub use report::TierReport;
+pub use served::{Options, Outcome, Served, Step};
 pub use source::{Made, Priority, Source, SourceError};
 pub use tier::{Answer, Tier, TierError, TierErrorKind, TierStats};

@@ -12,12 +12,13 @@ use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
 
 use crate::{
     audit,
-    chain::{GENERATED, Links, Outcome, Step},
     flight::{Found, Lead},
     hash::{Hashed, Ready},
     key::Key,
     link::Link,
+    links::Links,
     policy::Decision,
+    served::{GENERATED, Outcome, Step},
     source::{Made, Priority, SourceError},
     tier::TierError,
     turn::Turn,

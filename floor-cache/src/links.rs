@@ -1,0 +1,150 @@
+//! What a chain is made of, and the part of it that lies in memory.
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use prometheus::IntCounter;
+use tokio::runtime::Handle;
+
+use crate::{
+    audit::{self, Audits},
+    flight::{Flights, Found},
+    generations::Generations,
+    hash::Hashed,
+    key::Key,
+    link::Link,
+    served::{Options, Outcome, Served, Step},
+    source::Source,
+    tier::Tier,
+    tiers::LruTier,
+    turn::{Share, Turn},
+};
+
+/// What a chain is made of.
+pub(crate) struct Links {
+    /// The tiers in front that are in this process's memory and need no waiting. Often one, perhaps none.
+    pub(crate) memory: Box<[Arc<LruTier>]>,
+    /// The others, in probing order.
+    pub(crate) lower: Box<[Link]>,
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) made: Generations,
+    pub(crate) coalesced: IntCounter,
+    pub(crate) audits: Audits,
+    /// The lookups in memory that are timed or audited.
+    pub(crate) watched: Share,
+    pub(crate) hedge: bool,
+    pub(crate) flights: Flights,
+    pub(crate) runtime: Handle,
+}
+
+/// One lookup in memory in this many is timed: two readings of the clock cost as much as the lookup between them.
+pub(crate) const TIMED: Share = Share::one_in(1024);
+
+impl Links {
+    /// The value if a tier in memory has it, and which; the tiers above have it too, then.
+    #[inline(always)]
+    pub(crate) fn find(self: &Arc<Self>, key: &Hashed) -> Option<Served> {
+        let turn = Turn::next();
+        if self.watched.has(turn) {
+            return self.find_watched(key, turn, |_| {});
+        }
+        for (depth, tier) in self.memory.iter().enumerate() {
+            if let Some(value) = tier.lookup(key) {
+                if depth > 0 {
+                    self.fill_above(depth, key, &value);
+                }
+                return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
+            }
+        }
+        None
+    }
+
+    /// The values of the first of `keys`, up to the first that no tier in memory has. Apart from the async function that it
+    /// serves, whose variables lie in memory.
+    pub(crate) fn leading_hits(self: &Arc<Self>, keys: &[Key]) -> Vec<Served> {
+        let mut served = Vec::with_capacity(keys.len());
+        for key in keys {
+            match self.find(&Hashed::new(key)) {
+                Some(hit) => served.push(hit),
+                None => break,
+            }
+        }
+        served
+    }
+
+    /// The same with a reading of the clock around each tier, which costs as much as the lookup, and perhaps an audit.
+    #[cold]
+    fn find_watched(self: &Arc<Self>, key: &Hashed, turn: Turn, mut note: impl FnMut(Step)) -> Option<Served> {
+        for (depth, tier) in self.memory.iter().enumerate() {
+            let started = Instant::now();
+            let value = tier.lookup(key);
+            let took = started.elapsed();
+            tier.timed(value.is_some(), took);
+            let outcome = if value.is_some() { Outcome::Hit } else { Outcome::Miss };
+            note(Step { tier: tier.name(), outcome, took });
+            if let Some(value) = value {
+                self.fill_above(depth, key, &value);
+                if self.audits.share.has(turn) {
+                    audit::start(self, *key.key(), &value, tier.name());
+                }
+                return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
+            }
+        }
+        None
+    }
+
+    /// As a call with `options` is to see it.
+    pub(crate) fn in_memory(self: &Arc<Self>, key: &Hashed, options: Options) -> Option<Served> {
+        if !options.trace {
+            return self.find(key);
+        }
+        let mut steps = Vec::with_capacity(self.memory.len());
+        let hit = self.find_watched(key, Turn::next(), |step| steps.push(step))?;
+        Some(Served { trace: Some(steps.into()), ..hit })
+    }
+
+    #[cold]
+    fn fill_above(&self, depth: usize, key: &Hashed, value: &Bytes) {
+        self.memory[..depth].iter().for_each(|above| above.insert(key, value));
+    }
+
+    /// Removes the value of `key` from the tiers in memory.
+    pub(crate) fn forget(&self, key: &Hashed) {
+        self.memory.iter().for_each(|tier| tier.remove(key));
+    }
+
+    /// The value if a tier in memory has it, not counted again.
+    pub(crate) fn peek(&self, key: &Hashed) -> Option<Found> {
+        self.memory.iter().find_map(|tier| {
+            let value = tier.peek(key)?;
+            let step = Step { tier: tier.name(), outcome: Outcome::Hit, took: Duration::ZERO };
+            Some(Found { value, by: tier.name(), steps: Arc::new([step]) })
+        })
+    }
+
+    /// What a miss in memory looks like in a trace.
+    pub(crate) fn memory_misses(&self) -> Vec<Step> {
+        let miss = |tier: &Arc<LruTier>| Step { tier: tier.name(), outcome: Outcome::Miss, took: tier.miss_cost() };
+        self.memory.iter().map(miss).collect()
+    }
+
+    /// Gives `value` to the tiers in memory, and to the first `below` of the lower ones.
+    pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
+        self.memory.iter().for_each(|tier| tier.insert(key, value));
+        self.lower[..below].iter().for_each(|link| link.keep(*key.key(), value));
+    }
+}
+
+impl fmt::Debug for Links {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chain")
+            .field("memory", &self.memory)
+            .field("lower", &self.lower)
+            .field("source", &self.source)
+            .finish_non_exhaustive()
+    }
+}
