@@ -15,8 +15,8 @@
 //! # }
 //! ```
 //!
-//! Features: `cli` (default) builds `floorctl`; `bevy` adds `FloorClientPlugin` for games made with Bevy. A game takes this crate with
-//! `default-features = false`.
+//! Features: `cli` (default) builds `floorctl`, which has a generator of its own to explain and search floors; `bevy` adds
+//! `FloorClientPlugin` for games made with Bevy. A game takes this crate with `default-features = false`.
 #![forbid(unsafe_code)]
 
 mod client;

@@ -111,7 +111,7 @@ impl Overlay {
         &mut self,
         floor: &Floor,
         taken: &BTreeSet<Cell>,
-        places: impl Iterator<Item = Cell>,
+        mut places: impl Iterator<Item = Cell>,
         number: u32,
     ) -> Option<Cell> {
         let digits = number.to_string();
@@ -120,7 +120,7 @@ impl Overlay {
             cells(*at)
                 .all(|(at, _)| floor.passable(at.0, at.1) && !taken.contains(&at) && !self.labels.contains_key(&at))
         };
-        let place = { places }.find(free);
+        let place = places.find(free);
         self.labels.extend(place.into_iter().flat_map(cells));
         place
     }
