@@ -144,6 +144,10 @@ impl Source for Generation {
     fn class_name(&self, class: Class) -> &'static str {
         Kind::from_number(class.index() as u32).map_or("unknown", Kind::name)
     }
+
+    fn describe(&self, key: &Key) -> String {
+        key::spec(key).map_or_else(|| key.to_string(), |spec| format!("{spec:?}"))
+    }
 }
 
 impl Queue {
