@@ -47,8 +47,12 @@ impl Tower {
 /// One floor of a tower.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Target {
-    /// The floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48
-    #[arg(value_name = "FLOOR", conflicts_with_all = ["seed", "number", "width", "height", "size", "kind"])]
+    // Brackets in a doc comment would be taken for links.
+    #[arg(
+        value_name = "FLOOR",
+        help = "The floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
+        conflicts_with_all = ["seed", "number", "width", "height", "size", "kind"]
+    )]
     word: Option<FloorWord>,
     #[command(flatten)]
     tower: Tower,

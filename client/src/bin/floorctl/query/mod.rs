@@ -1,7 +1,7 @@
 //! The language of `floorctl search --where`: conditions on floors, such as `kind == cavern && loops > 4`.
 //!
-//! A [`Condition`] is made by [`str::parse`], which reads and checks in one pass; what is wrong is a [`Fault`] that
-//! points at the column. Evaluation asks a [`Candidate`] for facts, and only facts that the name alone does not tell
+//! A [`Condition`] is made by [`str::parse`], which reads and checks in one pass; what is wrong is told with
+//! the column. Evaluation asks a [`Candidate`] for facts, and only facts that the name alone does not tell
 //! make the candidate generate its floor.
 
 mod condition;
