@@ -54,7 +54,7 @@ impl Report {
         for (track, warm) in loads() {
             let cells = self.cells(track.name(), warm);
             let start = if warm { "warm" } else { "cold" };
-            let verdict = verdict(track, &cells).unwrap_or_default();
+            let verdict = verdict(track, &cells);
             let _ = write!(text, "\n### {}, {start}\n\n{}\n\n{verdict}\n", track.name(), table(&cells));
         }
         let _ = write!(text, "\n### Choice\n\n{}\n", self.choice());
@@ -183,17 +183,28 @@ fn table(cells: &[Cell<'_>]) -> Table {
     table
 }
 
-/// The best chain and whether its interval stands clear of the next one's: by answers a second, or by the median wait
-/// when the load sets the pace.
-fn verdict(track: Track, cells: &[Cell<'_>]) -> Option<String> {
-    let paced = track.pace().is_some();
-    let figure = |cell: &Cell<'_>| cell.of(|run| if paced { run.p50_us } else { run.rate });
-    let mut ranked: Vec<(&str, (f64, f64))> = cells.iter().map(|cell| (cell.chain, figure(cell))).collect();
-    ranked.sort_by(|a, b| if paced { a.1.0.total_cmp(&b.1.0) } else { b.1.0.total_cmp(&a.1.0) });
-    let [(winner, (best, half)), (second, (next, next_half)), ..] = ranked[..] else { return None };
+/// Who leads: by answers a second, or by the median wait when the load sets the pace; and by CPU, which a busy machine
+/// blurs least.
+fn verdict(track: Track, cells: &[Cell<'_>]) -> String {
+    let by_time = if track.pace().is_some() {
+        leader(cells, "In the median wait", false, |run| run.p50_us)
+    } else {
+        leader(cells, "In answers a second", true, |run| run.rate)
+    };
+    let by_cpu = leader(cells, "In CPU", false, |run| run.cpu_seconds);
+    [by_time, by_cpu].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The chain with the best mean, and whether its interval stands clear of the next one's.
+fn leader(cells: &[Cell<'_>], what: &str, more_is_better: bool, figure: fn(&Figures) -> f64) -> Option<String> {
+    let mut ranked: Vec<(&str, (f64, f64))> = cells.iter().map(|cell| (cell.chain, cell.of(figure))).collect();
+    ranked.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    if more_is_better {
+        ranked.reverse();
+    }
+    let [(first, (best, half)), (second, (next, next_half)), ..] = ranked[..] else { return None };
+    let by = if more_is_better { best / next - 1.0 } else { next / best - 1.0 };
     let clear = (best - next).abs() > half + next_half;
-    let sure = if clear { "clear of it" } else { "within the intervals of both, so no winner is proven" };
-    let (by, of) =
-        if paced { (1.0 - best / next, "a shorter median wait") } else { (best / next - 1.0, "more answers") };
-    Some(format!("{winner} leads {second} by {:.0} % ({of}), {sure}.", by * 100.0))
+    let sure = if clear { "the intervals apart" } else { "the intervals overlapping, so it is not proven" };
+    Some(format!("{what}, **{first}** leads {second} by {:.0} %, {sure}.", by * 100.0))
 }

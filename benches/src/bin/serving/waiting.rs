@@ -17,8 +17,13 @@ const STREAMS: usize = 10;
 const CALLS: u64 = 20_000;
 
 /// Those whose callers are timed: ours, what a server costs that does nothing, and what most would write.
-const WHO: [Who; 4] =
-    [Who::Ours, Who::Rival(Rival::BareHyper), Who::Rival(Rival::StaticTonic), Who::Rival(Rival::CachedMessage)];
+const WHO: [Who; 5] = [
+    Who::Ours,
+    Who::Rival(Rival::GatheredHyper),
+    Who::Rival(Rival::BareHyper),
+    Who::Rival(Rival::StaticTonic),
+    Who::Rival(Rival::CachedMessage),
+];
 
 /// One server at half of what it could do, in one round.
 #[derive(Debug, Clone, Serialize)]
