@@ -23,9 +23,6 @@ use super::COUNT;
 /// What layers are called.
 const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
 
-/// Room for two or three floors of the thousand that are visited in turn.
-const TINY: u64 = 12 << 10;
-
 /// A chain of layers in memory, each holding every floor.
 struct Layers {
     chain: Chain,
@@ -35,15 +32,11 @@ struct Layers {
 
 impl Layers {
     fn of(count: usize) -> Self {
-        Self::with(&vec![LruConfig::default(); count])
-    }
-
-    fn with(configs: &[LruConfig]) -> Self {
         let (runtime, entries, registry) = (stores::runtime(), Entries::floors(COUNT), Registry::new());
         let (config, tuning) = (ChainConfig::default(), Tuning::default());
         let mut builder = ChainBuilder::new(&config, &tuning, &registry, runtime.handle()).expect("a good name");
-        for (name, config) in LAYERS.into_iter().zip(configs) {
-            builder = builder.memory(name, config).expect("a layer in memory");
+        for name in LAYERS.into_iter().take(count) {
+            builder = builder.memory(name, &LruConfig::default()).expect("a layer in memory");
         }
         let chain = builder.build(Arc::new(Shelf::new(&entries))).expect("a registry of its own");
         entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
@@ -97,19 +90,6 @@ pub(crate) fn layers(criterion: &mut Criterion) {
             });
         });
     }
-    let promoting = LazyCell::new(|| Layers::with(&[LruConfig { capacity: TINY, ttl: None }, LruConfig::default()]));
-    group.bench_function("hit-in-second", |bencher| {
-        bencher.iter_custom(|steps| {
-            let before = (promoting.counts(0).0, promoting.counts(1).0);
-            let took = promoting.timed(steps, |chain, step| {
-                black_box(chain.get_now(&promoting.entries.at(step).0));
-            });
-            let (first, second) = (promoting.counts(0).0 - before.0, promoting.counts(1).0 - before.1);
-            assert_eq!(first + second, steps, "every lookup was a hit");
-            assert!(first <= steps / 100 + 3, "nearly all in the second layer, but for {first} of {steps}");
-            took
-        });
-    });
 }
 
 pub(crate) fn writes(criterion: &mut Criterion) {
