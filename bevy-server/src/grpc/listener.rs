@@ -13,7 +13,10 @@ use hyper_util::{
 };
 use tokio::{net::TcpListener, sync::watch};
 
-use super::front::Front;
+use super::{
+    front::Front,
+    turn::{self, Turns},
+};
 
 /// Calls that one connection may have open: more than a client library ever has, few enough to bound what a peer can
 /// make us hold.
@@ -51,8 +54,9 @@ pub(super) async fn serve(listener: TcpListener, front: Front, mut closed: watch
             if !matches!(tokio::time::timeout(HEADER_TIMEOUT, stream.readable()).await, Ok(Ok(()))) {
                 return;
             }
-            let connection = server.serve_connection(TokioIo::new(stream), front).into_owned();
-            if let Err(error) = watcher.watch(connection).await {
+            let (line, outgoing) = turn::gathered(stream);
+            let connection = server.serve_connection(TokioIo::new(line), front).into_owned();
+            if let Err(error) = Turns::new(watcher.watch(connection), outgoing).await {
                 tracing::debug!(%error, "a connection ended badly");
             }
         });

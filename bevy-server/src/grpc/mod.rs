@@ -12,6 +12,7 @@ mod request;
 mod service;
 mod status;
 mod stream;
+mod turn;
 
 use std::{
     net::SocketAddr,
