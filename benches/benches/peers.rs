@@ -2,6 +2,7 @@
 //!
 //! `cargo bench -- peers`. Two of ours stand among them: `floor-cache` is the tier alone, asked as every tier is;
 //! `floor-cache-chain` is the whole chain's hit, which also counts it and says which tier had it.
+#![allow(clippy::unwrap_used, reason = "a bench that cannot be set up says where")]
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 #[path = "../src/peers/lru_mutex.rs"]
@@ -153,11 +154,11 @@ impl Peer for OurLru {
     }
 
     fn put(&self, key: Key, value: Bytes) {
-        let _ = self.0.put_many(&[(key, value)]);
+        drop(self.0.put_many(&[(key, value)]));
     }
 
     fn remove(&self, key: &Key) {
-        let _ = self.0.remove_many(std::slice::from_ref(key));
+        drop(self.0.remove_many(std::slice::from_ref(key)));
     }
 }
 

@@ -23,7 +23,7 @@ fn encode(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| floors::standard(COUNT));
     let mut group = criterion.benchmark_group("protobuf/encode");
     group.bench_function("floor-to-framed-bytes", |bencher| {
-        each(bencher, &floors, |floor| wire::framed(floor));
+        each(bencher, &floors, wire::framed);
         assert_eq!(decoded(&wire::framed(&floors[0])).terrain, wire::message(&floors[0]).terrain);
     });
     group.bench_function("floor-to-message", |bencher| each(bencher, &floors, wire::message));
@@ -48,7 +48,7 @@ fn decode(criterion: &mut Criterion) {
         each(bencher, &framed, |bytes| v1::Floor::decode(bytes.clone()).expect("our own bytes"));
     });
     group.bench_function("bytes-to-cells", |bencher| {
-        each(bencher, &framed, |bytes| cells(bytes));
+        each(bencher, &framed, cells);
         for (floor, bytes) in floors.iter().zip(&*framed) {
             let (_, terrain, region) = cells(bytes);
             let expected: Vec<u8> = floor.terrain.iter().map(|terrain| *terrain as u8).collect();
@@ -106,7 +106,7 @@ fn each<I, O>(bencher: &mut criterion::Bencher<'_>, inputs: &[I], work: impl Fn(
         step += 1;
         &inputs[floors::place(step, inputs.len())]
     };
-    bencher.iter_batched(next, |input| work(input), BatchSize::SmallInput);
+    bencher.iter_batched(next, work, BatchSize::SmallInput);
 }
 
 criterion_group!(benches, encode, decode, grids);
