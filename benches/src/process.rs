@@ -2,6 +2,9 @@
 
 use std::{fs, io, time::Duration};
 
+/// Linux's "no such process".
+const ESRCH: i32 = 3;
+
 /// CPU time of process `pid` since its start, user and system, of the threads that live.
 ///
 /// From each thread's `schedstat`, which counts nanoseconds; `stat` counts hundredths of a second.
@@ -13,8 +16,8 @@ pub fn cpu_time(pid: u32) -> io::Result<Duration> {
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
         let schedstat = match fs::read_to_string(thread?.path().join("schedstat")) {
             Ok(text) => text,
-            // It ended between the two looks.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            // It ended between the two looks: before its file was opened, or before it was read.
+            Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH) => continue,
             Err(error) => return Err(error),
         };
         let on_cpu = schedstat.split(' ').next().and_then(|field| field.parse::<u64>().ok());
