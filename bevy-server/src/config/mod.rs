@@ -1,6 +1,6 @@
 //! What the server is told: defaults, then a file, then the environment, each over the one before.
 //!
-//! Parsing, validating and building are apart: [`layers`] merges, [`Config::resolve`] reads every key into a type that
+//! Parsing, validating and building are apart: `layers` merges, [`Config::resolve`] reads every key into a type that
 //! cannot be wrong and collects every error, and nothing is opened before all of it is right.
 
 mod layers;

@@ -1,8 +1,8 @@
 //! gRPC: `floors.v1.FloorService`, health, reflection and gRPC-Web on one port.
 //!
 //! A floor in the cache lies there as it goes on the wire, so the floor service is written against HTTP itself
-//! ([`service`]) and hands the cached bytes to the transport; tonic serves what is rare and generic (health, reflection,
-//! gRPC-Web). [`listener`] accepts, [`front`] tells the two apart.
+//! (`service`) and hands the cached bytes to the transport; tonic serves what is rare and generic (health, reflection,
+//! gRPC-Web). `listener` accepts, `front` tells the two apart, `turn` sends.
 
 mod body;
 mod call;
