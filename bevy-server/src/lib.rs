@@ -4,7 +4,7 @@
 //! client --gRPC--> grpc --> chain (LRU --> Redis | LMDB | sled) --> generation on Bevy's task pool
 //! ```
 //!
-//! [`app`] opens everything that can fail (files, ports) and returns a Bevy `App` that only has to run. This crate is
+//! [`app()`] opens everything that can fail (files, ports) and returns a Bevy `App` that only has to run. This crate is
 //! the composition root: the one place that knows floors ([`floor_gen`]), bytes ([`floor_cache`]) and the wire
 //! ([`floor_proto`]) together.
 #![forbid(unsafe_code)]

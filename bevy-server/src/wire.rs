@@ -14,7 +14,7 @@ pub fn framed(floor: &Floor) -> Bytes {
     Bytes::from(bytes)
 }
 
-/// The encoded `floors.v1.Floor` in a [framed](framed) value.
+/// The encoded `floors.v1.Floor` in a value of [`framed`].
 ///
 /// # Panics
 /// When `framed` is shorter than a frame's prefix, which no value of [`framed`] is.

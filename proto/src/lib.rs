@@ -1,5 +1,5 @@
 //! The wire types of the floor server: `floors/v1/floors.proto` compiled, the [grid codec](grid), the
-//! [content hash](hash) and the [limits](limits) that the .proto states in its comments.
+//! [content hash](hash) and the [limits] that the .proto states in its comments.
 #![forbid(unsafe_code)]
 
 pub mod grid;
