@@ -22,6 +22,7 @@ const POLL: Duration = Duration::from_millis(1);
 /// A server to be: its settings and where its files will lie.
 #[derive(Debug, Default)]
 pub struct Setup {
+    binary: Option<PathBuf>,
     settings: Vec<(String, String)>,
 }
 
@@ -39,12 +40,25 @@ impl Setup {
         self
     }
 
+    /// That binary, and not the one beside this.
+    #[must_use]
+    pub fn of(binary: impl Into<PathBuf>) -> Self {
+        Self { binary: Some(binary.into()), settings: Vec::new() }
+    }
+
+    /// The environment variable `name` set to `value`.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Starts it with its files in `data`, and waits until it says that it is ready.
     ///
     /// # Errors
     /// When the binary is not there, ends, or is not ready in time.
     pub fn start(&self, data: &TempDir) -> anyhow::Result<Server> {
-        let binary = binary()?;
+        let binary = self.binary.clone().map_or_else(binary, Ok)?;
         let (grpc, ops) = (free_address()?, free_address()?);
         let mut command = Command::new(&binary);
         command

@@ -5,14 +5,13 @@
 //! gets, server CPU a request what an operator pays; the second is told by the kernel and bears a busy machine better.
 
 mod fleet;
-mod h2load;
 mod report;
 mod waiting;
 
-use std::{net::SocketAddr, path::PathBuf, process::Command};
+use std::{net::SocketAddr, path::PathBuf};
 
 use anyhow::ensure;
-use benches::{load::Method, peers::servers::Rival};
+use benches::{h2load, load::Method, peers::servers::Rival};
 use clap::Parser;
 use fleet::{Fleet, Who};
 use report::{Report, Round};
@@ -55,10 +54,7 @@ fn main() -> anyhow::Result<()> {
         return runtime.block_on(rival.expect("just asked").serve(address));
     }
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
-    ensure!(
-        Command::new("h2load").arg("--version").output().is_ok(),
-        "h2load is not on the PATH; install nghttp2 (Debian: apt install nghttp2-client)"
-    );
+    h2load::installed()?;
     let fleet = Fleet::start(&runtime)?;
     let mut report = Report::new(args.rounds, args.connections);
     for round in 0..args.rounds {

@@ -1,19 +1,37 @@
-//! Driving h2load, and reading what it prints.
+//! Driving h2load, and reading what it prints: a load generator in C, which costs less than any server it is put on.
 
 use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 
 use anyhow::{Context, ensure};
-use benches::load::Method;
+
+use crate::load::Method;
 
 /// What a run came to.
-pub(crate) struct Outcome {
-    pub(crate) took: Duration,
+#[derive(Debug, Clone, Copy)]
+pub struct Outcome {
+    /// From the first call to the last answer.
+    pub took: Duration,
     /// Bytes of DATA frames: messages and their prefixes.
-    pub(crate) data_bytes: u64,
+    pub data_bytes: u64,
 }
 
-/// `calls` calls of `method`, each with the framed message in the file `body`.
-pub(crate) fn run(
+/// Whether h2load is there to be run.
+///
+/// # Errors
+/// When it is not; the message says how to come by it.
+pub fn installed() -> anyhow::Result<()> {
+    ensure!(
+        Command::new("h2load").arg("--version").output().is_ok(),
+        "h2load is not on the PATH; install nghttp2 (Debian: apt install nghttp2-client)"
+    );
+    Ok(())
+}
+
+/// `calls` calls of `method`, each with the framed message in the file `body`, from one thread.
+///
+/// # Errors
+/// When h2load does not start, or any call fails.
+pub fn run(
     server: SocketAddr,
     method: Method,
     body: &Path,
