@@ -10,13 +10,13 @@ ARG RUN_IMAGE=debian:bookworm-slim
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY . .
-RUN cargo build --release --locked --package bevy-server --package floor-client
+RUN cargo build --profile dist --locked --package bevy-server --package floor-client
 
 FROM ${RUN_IMAGE}
 RUN groupadd --system --gid 10001 floors \
     && useradd --system --uid 10001 --gid floors --home-dir /data --shell /usr/sbin/nologin floors \
     && install --directory --owner floors --group floors /data
-COPY --from=build /src/target/release/bevy-server /src/target/release/floorctl /usr/local/bin/
+COPY --from=build /src/target/dist/bevy-server /src/target/dist/floorctl /usr/local/bin/
 USER floors
 WORKDIR /
 VOLUME /data
