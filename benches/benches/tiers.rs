@@ -1,6 +1,8 @@
-//! What each tier costs: hit, miss, set, round trip, remove, contains; and what making a floor costs instead.
+//! What each tier costs: hit, miss, set, round trip, remove, contains, by one caller and by eight at once; and what
+//! making a floor costs instead.
 //!
-//! `cargo bench -- tiers`. Every tier is bare here, without the chain's timeout, breaker and meter.
+//! `cargo bench -- tiers`. Every tier is bare here, without the chain's timeout, breaker and meter. With eight callers the
+//! time is that of an operation among them: on two cores, half of one alone at the best.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::{cell::LazyCell, hint::black_box, slice, sync::Arc, time::Duration};
@@ -27,6 +29,9 @@ const MIXED_GETS: u64 = 80;
 /// An ordinary floor is nearest to this length.
 const ORDINARY: usize = 1;
 
+/// Tasks that ask at once, each on a thread of its own.
+const CALLERS: [u64; 2] = [1, 8];
+
 fn tiers(criterion: &mut Criterion) {
     let entries = LazyCell::new(|| LENGTHS.map(|(length, _)| Arc::new(Entries::of_length(length, COUNT))));
     for place in Place::here() {
@@ -34,30 +39,30 @@ fn tiers(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("tiers/{}", place.name()));
         for (size, (length, name)) in LENGTHS.into_iter().enumerate() {
             group.throughput(Throughput::Bytes(length as u64));
-            for tasks in [1, 8] {
+            for tasks in CALLERS {
                 group.bench_function(BenchmarkId::new(format!("hit-by-{tasks}"), name), |bencher| {
                     bencher.iter_custom(|steps| hit(&store, &entries[size], tasks, steps));
                 });
+                group.bench_function(BenchmarkId::new(format!("set-by-{tasks}"), name), |bencher| {
+                    bencher.iter_custom(|steps| set(&store, &entries[size], tasks, steps));
+                });
+                group.bench_function(BenchmarkId::new(format!("round-trip-by-{tasks}"), name), |bencher| {
+                    bencher.iter_custom(|steps| round_trip(&store, &entries[size], tasks, steps));
+                });
             }
-            group.bench_function(BenchmarkId::new("set", name), |bencher| {
-                bencher.iter_custom(|steps| set(&store, &entries[size], steps));
-            });
-            group.bench_function(BenchmarkId::new("round-trip", name), |bencher| {
-                bencher.iter_custom(|steps| round_trip(&store, &entries[size], steps));
-            });
         }
         group.throughput(Throughput::Elements(1));
-        for tasks in [1, 8] {
+        for tasks in CALLERS {
             group.bench_function(format!("miss-by-{tasks}"), |bencher| {
                 bencher.iter_custom(|steps| miss(&store, &entries[ORDINARY], tasks, steps));
             });
+            group.bench_function(format!("contains-by-{tasks}"), |bencher| {
+                bencher.iter_custom(|steps| contains(&store, &entries[ORDINARY], tasks, steps));
+            });
+            group.bench_function(format!("remove-by-{tasks}"), |bencher| {
+                bencher.iter_custom(|steps| remove(&store, &entries[ORDINARY], tasks, steps));
+            });
         }
-        group.bench_function("contains", |bencher| {
-            bencher.iter_custom(|steps| contains(&store, &entries[ORDINARY], steps));
-        });
-        group.bench_function("remove", |bencher| {
-            bencher.iter_custom(|steps| remove(&store, &entries[ORDINARY], steps));
-        });
         group.bench_function("mixed-80-10-10", |bencher| {
             bencher.iter_custom(|steps| mixed(&store, &entries[ORDINARY], steps));
         });
@@ -73,16 +78,28 @@ fn tiers(criterion: &mut Criterion) {
 /// What a tier has to be cheaper than.
 fn making(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tiers/no-tier");
-    group.bench_function("make", |bencher| {
-        let specs = floors::specs(Kind::Standard, SIDE, COUNT);
-        let mut generator = Generator::new();
-        let mut step = 0;
-        bencher.iter(|| {
-            step += 1;
-            wire::framed(&generator.generate(&specs[floors::place(step, specs.len())]))
+    let runtime = LazyCell::new(benches::stores::runtime);
+    let specs = LazyCell::new(|| Arc::new(floors::specs(Kind::Standard, SIDE, COUNT)));
+    for tasks in CALLERS {
+        group.bench_function(format!("make-by-{tasks}"), |bencher| {
+            bencher.iter_custom(|steps| {
+                let (took, shares) = timed_at_once(&runtime, tasks, steps, |steps| {
+                    let specs = Arc::clone(&specs);
+                    async move {
+                        let mut generator = Generator::new();
+                        for step in steps {
+                            let spec = &specs[floors::place(step, specs.len())];
+                            black_box(wire::framed(&generator.generate(spec)));
+                        }
+                        generator.fallbacks()
+                    }
+                });
+                let plain: u64 = shares.iter().map(|(_, fallbacks)| fallbacks).sum();
+                assert_eq!(plain, 0, "ordinary floors were made, not the plain ones that stand in for them");
+                took
+            });
         });
-        assert_eq!(generator.fallbacks(), 0, "ordinary floors were made, not the plain ones that stand in for them");
-    });
+    }
 }
 
 fn hit(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
@@ -119,64 +136,74 @@ async fn get_all<'k>(tier: &dyn Tier, keys: impl Iterator<Item = &'k Key>) -> (u
 }
 
 /// Puts values that are there already, so that the store does not grow while it is timed.
-fn set(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
-    let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
-    let (took, _) = timed(&store.runtime, steps, |steps| async move {
-        for step in steps {
-            answered(tier.put_many(slice::from_ref(work.at(step)))).await.expect("the tier takes it");
+fn set(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
+    let (took, _) = timed_at_once(&store.runtime, tasks, steps, |steps| {
+        let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
+        async move {
+            for step in steps {
+                answered(tier.put_many(slice::from_ref(work.at(step)))).await.expect("the tier takes it");
+            }
+            0
         }
-        0
     });
     assert_held(store, entries);
     took
 }
 
 /// Puts a value and gets it back.
-fn round_trip(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
-    let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
-    let (took, bytes) = timed(&store.runtime, steps, |steps| async move {
-        let mut bytes = 0;
-        for step in steps {
-            let entry = work.at(step);
-            answered(tier.put_many(slice::from_ref(entry))).await.expect("the tier takes it");
-            let value = answered(tier.get(&entry.0)).await.expect("the tier answers");
-            bytes += black_box(value).map_or(0, |value| value.len() as u64);
+fn round_trip(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
+    let (took, shares) = timed_at_once(&store.runtime, tasks, steps, |steps| {
+        let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
+        async move {
+            let mut bytes = 0;
+            for step in steps {
+                let entry = work.at(step);
+                answered(tier.put_many(slice::from_ref(entry))).await.expect("the tier takes it");
+                let value = answered(tier.get(&entry.0)).await.expect("the tier answers");
+                bytes += black_box(value).map_or(0, |value| value.len() as u64);
+            }
+            bytes
         }
-        bytes
     });
-    assert_eq!(bytes, entries.bytes(0..steps), "every value came back");
+    for (steps, bytes) in shares {
+        assert_eq!(bytes, entries.bytes(steps), "every value came back");
+    }
     took
 }
 
-fn contains(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
-    let (tier, entries) = (Arc::clone(&store.tier), Arc::clone(entries));
-    let (took, held) = timed(&store.runtime, steps, |steps| async move {
-        let mut held = 0;
-        for step in steps {
-            held += u64::from(answered(tier.contains(&entries.at(step).0)).await.expect("the tier answers"));
+fn contains(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
+    let (took, shares) = timed_at_once(&store.runtime, tasks, steps, |steps| {
+        let (tier, entries) = (Arc::clone(&store.tier), Arc::clone(entries));
+        async move {
+            let mut held = 0;
+            for step in steps {
+                held += u64::from(answered(tier.contains(&entries.at(step).0)).await.expect("the tier answers"));
+            }
+            held
         }
-        held
     });
-    assert_eq!(held, steps, "every key was there");
+    assert!(shares.iter().all(|(steps, held)| *held == steps.end - steps.start), "every key was there");
     took
 }
 
 /// Removes values that are there: each round puts them all, untimed, and takes them out one by one.
-fn remove(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
+fn remove(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
     let mut took = Duration::ZERO;
     let mut left = steps;
     while left > 0 {
         let round = left.min(entries.all().len() as u64);
         left -= round;
         put_all(store, entries);
-        let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
-        took += timed(&store.runtime, round, |steps| async move {
-            for step in steps {
-                answered(tier.remove_many(slice::from_ref(&work.at(step).0))).await.expect("the tier takes it");
+        let (removing, _) = timed_at_once(&store.runtime, tasks, round, |steps| {
+            let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
+            async move {
+                for step in steps {
+                    answered(tier.remove_many(slice::from_ref(&work.at(step).0))).await.expect("the tier takes it");
+                }
+                0
             }
-            0
-        })
-        .0;
+        });
+        took += removing;
         let gone = store.runtime.block_on(get_all(&*store.tier, (0..round).map(|step| &entries.at(step).0)));
         assert_eq!(gone.0, 0, "what was removed is gone");
     }
@@ -265,11 +292,11 @@ mod bare_redis {
 
 criterion_group! {
     name = benches;
-    // Some seventy benches: two seconds each keep the suite under five minutes.
+    // Some hundred and thirty benches: a second each keeps the suite under five minutes.
     config = Criterion::default()
         .sample_size(50)
         .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(2));
+        .measurement_time(Duration::from_secs(1));
     targets = tiers, making
 }
 criterion_main!(benches);

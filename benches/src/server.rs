@@ -27,6 +27,17 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Whether there is a server to start. Says so on standard error when there is none, so that a bench that is left
+    /// out is left out visibly.
+    #[must_use]
+    pub fn is_here() -> bool {
+        let binary = binary();
+        if let Err(error) = &binary {
+            eprintln!("skipped: everything that needs the server: {error}");
+        }
+        binary.is_ok()
+    }
+
     /// The defaults, on free ports and in a directory of its own.
     #[must_use]
     pub fn new() -> Self {
@@ -161,16 +172,18 @@ impl Drop for Server {
     }
 }
 
-/// The server's binary: `FLOORS_BENCH_SERVER`, else the one built beside this.
+/// The server's binary: `FLOORS_BENCH_SERVER`, else the one built beside this. Benches lie one directory further down.
 fn binary() -> anyhow::Result<PathBuf> {
     if let Some(path) = env::var_os("FLOORS_BENCH_SERVER") {
         return Ok(path.into());
     }
-    let path = env::current_exe()?.with_file_name(format!("bevy-server{}", env::consts::EXE_SUFFIX));
-    if !path.exists() {
-        bail!("{} is not there; build it with `cargo build --release -p bevy-server`", path.display());
-    }
-    Ok(path)
+    let here = env::current_exe()?;
+    let name = format!("bevy-server{}", env::consts::EXE_SUFFIX);
+    let mut places = here.ancestors().skip(1).take(2).map(|directory| directory.join(&name));
+    let found = places.find(|path| path.exists());
+    found.with_context(|| {
+        format!("no {name} beside {}; build it with `cargo build --release -p bevy-server`", here.display())
+    })
 }
 
 /// An address that nothing listens on. Should another process take it meanwhile, the start fails and says so.

@@ -1,9 +1,13 @@
-//! What the chain costs around its tiers: a hit in front, a hit further down, a miss all the way, many keys at once.
+//! What the chain costs around its tiers: a hit in front, a hit further down and what brings it up, a miss all the way,
+//! writes behind the answer and waited for, many keys at once.
 //!
 //! `cargo bench -- chain`. Behind the chain stands a shelf of floors made before, so that no figure holds generation.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
+mod many;
 mod memory;
+mod promotion;
+mod setting;
 mod stores;
 
 use std::time::Duration;
@@ -13,12 +17,41 @@ use criterion::{Criterion, criterion_group, criterion_main};
 /// Floors behind the chain.
 const COUNT: u32 = 1024;
 
+/// One operation of a mixed load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mixed {
+    Get,
+    Put,
+    Remove,
+}
+
+/// Eighty gets, ten puts and ten removals in a hundred, spread evenly.
+const fn mixed_turn(step: u64) -> Mixed {
+    // 37 and 10 have no divisor in common: ten steps in a row hold each remainder once.
+    match step.wrapping_mul(37) % 10 {
+        0 => Mixed::Remove,
+        1 => Mixed::Put,
+        _ => Mixed::Get,
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default()
         .sample_size(50)
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(1));
-    targets = memory::layers, memory::writes, stores::front, stores::below, stores::through, stores::many, stores::contains
+    targets =
+        memory::layers,
+        memory::writes,
+        promotion::promotion,
+        stores::front,
+        stores::below,
+        stores::through,
+        stores::contains,
+        stores::mixed,
+        many::get,
+        many::put,
+        many::remove
 }
 criterion_main!(benches);

@@ -18,10 +18,10 @@ use floor_cache::{Chain, ChainBuilder, ChainConfig, Key, LruConfig, Options, Tun
 use prometheus::Registry;
 use tokio::runtime::Runtime;
 
-use super::COUNT;
+use super::{COUNT, Mixed};
 
 /// What layers are called.
-const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
+pub(super) const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
 
 /// A chain of layers in memory, each holding every floor.
 struct Layers {
@@ -94,7 +94,7 @@ pub(crate) fn layers(criterion: &mut Criterion) {
 
 pub(crate) fn writes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/memory");
-    for count in [1, 3] {
+    for count in 1..=LAYERS.len() {
         let layers = LazyCell::new(|| Layers::of(count));
         group.bench_function(BenchmarkId::new("put", count), |bencher| {
             bencher.iter_custom(|steps| {
@@ -107,24 +107,26 @@ pub(crate) fn writes(criterion: &mut Criterion) {
             });
         });
     }
-    let layers = LazyCell::new(|| Layers::of(2));
-    group.bench_function(BenchmarkId::new("remove", 2), |bencher| {
-        bencher.iter_custom(|steps| remove(&layers, steps));
-    });
-    group.bench_function(BenchmarkId::new("contains", 2), |bencher| {
-        bencher.iter_custom(|steps| {
-            layers.entries.all().iter().for_each(|(key, value)| layers.chain.put(*key, value));
-            let mut held = 0;
-            let took = layers.timed(steps, |chain, step| {
-                held += u64::from(black_box(chain.contains_now(&layers.entries.at(step).0)));
-            });
-            assert_eq!(held, steps, "every key was there");
-            took
+    for count in 2..=LAYERS.len() {
+        let layers = LazyCell::new(|| Layers::of(count));
+        group.bench_function(BenchmarkId::new("remove", count), |bencher| {
+            bencher.iter_custom(|steps| remove(&layers, steps));
         });
-    });
-    group.bench_function(BenchmarkId::new("mixed-80-10-10", 2), |bencher| {
-        bencher.iter_custom(|steps| mixed(&layers, steps));
-    });
+        group.bench_function(BenchmarkId::new("contains", count), |bencher| {
+            bencher.iter_custom(|steps| {
+                layers.entries.all().iter().for_each(|(key, value)| layers.chain.put(*key, value));
+                let mut held = 0;
+                let took = layers.timed(steps, |chain, step| {
+                    held += u64::from(black_box(chain.contains_now(&layers.entries.at(step).0)));
+                });
+                assert_eq!(held, steps, "every key was there");
+                took
+            });
+        });
+        group.bench_function(BenchmarkId::new("mixed-80-10-10", count), |bencher| {
+            bencher.iter_custom(|steps| mixed(&layers, steps));
+        });
+    }
 }
 
 /// In rounds: every floor is put, untimed, and removed one by one.
@@ -148,7 +150,7 @@ fn remove(layers: &Layers, steps: u64) -> Duration {
     took
 }
 
-/// Eighty gets, ten puts and ten removals in a hundred, spread evenly.
+/// Gets that stop at memory, puts to every layer, removals from every layer.
 fn mixed(layers: &Layers, steps: u64) -> Duration {
     let mut gets = 0;
     let before = layers.counts(0);
@@ -156,11 +158,10 @@ fn mixed(layers: &Layers, steps: u64) -> Duration {
         let started = Instant::now();
         for step in 0..steps {
             let (key, value) = layers.entries.at(step);
-            // 37 and 10 have no divisor in common: ten steps in a row hold each remainder once.
-            match step.wrapping_mul(37) % 10 {
-                0 => layers.chain.remove_many(slice::from_ref(key)).await,
-                1 => layers.chain.put(*key, value),
-                _ => {
+            match super::mixed_turn(step) {
+                Mixed::Remove => layers.chain.remove_many(slice::from_ref(key)).await,
+                Mixed::Put => layers.chain.put(*key, value),
+                Mixed::Get => {
                     black_box(layers.chain.get_now(key));
                     gets += 1;
                 }

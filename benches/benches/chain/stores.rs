@@ -3,96 +3,22 @@
 use std::{
     cell::LazyCell,
     hint::black_box,
-    path::Path,
-    sync::Arc,
+    slice,
     time::{Duration, Instant},
 };
 
-use benches::{floors::Entries, shelf::Shelf, stores};
-use criterion::{BenchmarkId, Criterion, Throughput};
-use floor_cache::{Bypass, Chain, ChainConfig, Key, LmdbConfig, Options, SledConfig, TierKind, assemble};
-use prometheus::Registry;
-use tempfile::TempDir;
-use tokio::runtime::Runtime;
+use criterion::{BenchmarkId, Criterion};
+use floor_cache::{Bypass, Key, Options, TierKind};
 
-use super::COUNT;
-
-/// Keys in one call.
-const BATCHES: [usize; 4] = [1, 10, 16, 64];
-
-/// Chains by depth. Those with a Redis stand in the suite `tiers`, where it is timed by itself.
-const CHAINS: [&[TierKind]; 3] =
-    [&[TierKind::Lru], &[TierKind::Lru, TierKind::Lmdb], &[TierKind::Lru, TierKind::Lmdb, TierKind::Sled]];
-
-/// How long the chain may take to write what is queued.
-const FLUSH: Duration = Duration::from_secs(30);
-
-/// A chain with everything it needs, warm: every floor stands in every tier.
-struct Setting {
-    chain: Chain,
-    runtime: Runtime,
-    entries: Entries,
-    _data: TempDir,
-}
-
-impl Setting {
-    fn open(tiers: &[TierKind], bypass: Bypass) -> Self {
-        let (runtime, data, entries) =
-            (stores::runtime(), tempfile::tempdir().expect("a directory"), Entries::floors(COUNT));
-        let chain = runtime.block_on(async {
-            let chain = assembled(tiers, bypass, data.path(), &entries, &runtime);
-            let keys: Vec<Key> = entries.all().iter().map(|(key, _)| *key).collect();
-            chain.get_many(&keys, Options::default()).await.expect("the shelf has them");
-            assert!(chain.close(FLUSH).await, "every tier has taken what was queued");
-            for (key, value) in entries.all() {
-                let served = chain.get(*key, Options::default()).await.expect("a warm chain");
-                assert_eq!(served.value, *value, "the chain gives back what the shelf had");
-            }
-            chain
-        });
-        Self { chain, runtime, entries, _data: data }
-    }
-
-    /// Times `work` over `steps`, in the runtime, and asserts that all of them were answered by `tier`.
-    fn timed_hits(&self, steps: u64, tier: &'static str, work: impl AsyncFn(&Chain, u64) -> usize) -> Duration {
-        let before = self.hits(tier);
-        let (took, answered) = self.runtime.block_on(async {
-            let mut answered = 0;
-            let started = Instant::now();
-            for step in 0..steps {
-                answered += work(&self.chain, step).await as u64;
-            }
-            (started.elapsed(), answered)
-        });
-        assert_eq!(self.hits(tier) - before, answered, "every answer was a hit of {tier}");
-        took
-    }
-
-    fn hits(&self, tier: &str) -> u64 {
-        self.chain.report().iter().find(|report| report.name == tier).map_or(0, |report| report.hits)
-    }
-}
-
-fn assembled(tiers: &[TierKind], bypass: Bypass, data: &Path, entries: &Entries, runtime: &Runtime) -> Chain {
-    let config = ChainConfig {
-        chain: tiers.to_vec(),
-        bypass,
-        value_version: floor_gen::GENERATOR_VERSION,
-        lmdb: LmdbConfig { path: data.join("lmdb"), ..LmdbConfig::default() },
-        sled: SledConfig { path: data.join("sled") },
-        ..ChainConfig::default()
-    };
-    assemble(&config, Arc::new(Shelf::new(entries)), &Registry::new(), runtime.handle()).expect("empty directories")
-}
-
-fn name(tiers: &[TierKind]) -> String {
-    tiers.iter().map(|tier| tier.name()).collect::<Vec<_>>().join("+")
-}
+use super::{
+    COUNT, Mixed,
+    setting::{Setting, chains, name},
+};
 
 /// A hit in front costs the same however much stands behind.
 pub(crate) fn front(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/hit-in-front");
-    for tiers in CHAINS {
+    for tiers in chains() {
         let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
         group.bench_function(BenchmarkId::new("get-now", name(tiers)), |bencher| {
             bencher.iter_custom(|steps| {
@@ -138,7 +64,7 @@ pub(crate) fn below(criterion: &mut Criterion) {
 /// A miss in every tier, answered by the shelf; the writes that follow go on behind the answer.
 pub(crate) fn through(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/miss");
-    for tiers in [&[][..]].into_iter().chain(CHAINS) {
+    for tiers in [&[][..]].into_iter().chain(chains()) {
         let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
         let label = if tiers.is_empty() { "no-tier".to_owned() } else { name(tiers) };
         group.bench_function(label, |bencher| bencher.iter_custom(|steps| misses(&setting, steps)));
@@ -169,32 +95,10 @@ fn misses(setting: &Setting, steps: u64) -> Duration {
     took
 }
 
-pub(crate) fn many(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("chain/get-many");
-    for tiers in [&[TierKind::Lru][..], &[TierKind::Lmdb]] {
-        let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
-        for batch in BATCHES {
-            group.throughput(Throughput::Elements(batch as u64));
-            let batches = LazyCell::new(|| {
-                let keys: Vec<Key> = (0..u64::from(COUNT)).map(|step| setting.entries.at(step).0).collect();
-                keys.chunks_exact(batch).map(<[Key]>::to_vec).collect::<Vec<_>>()
-            });
-            group.bench_function(BenchmarkId::new(name(tiers), batch), |bencher| {
-                bencher.iter_custom(|steps| {
-                    setting.timed_hits(steps, tiers[0].name(), async |chain, step| {
-                        let keys = &batches[step as usize % batches.len()];
-                        black_box(chain.get_many(keys, Options::default()).await).map_or(0, |served| served.len())
-                    })
-                });
-            });
-        }
-    }
-}
-
 /// Asks every tier, whatever the first says.
 pub(crate) fn contains(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/contains");
-    for tiers in CHAINS {
+    for tiers in chains() {
         let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
         group.bench_function(name(tiers), |bencher| {
             bencher.iter_custom(|steps| {
@@ -207,6 +111,39 @@ pub(crate) fn contains(criterion: &mut Criterion) {
                     }
                     let took = started.elapsed();
                     assert_eq!(held, steps * tiers.len() as u64, "every tier had every floor");
+                    took
+                })
+            });
+        });
+    }
+}
+
+/// Eighty gets, ten puts and ten removals in a hundred, spread evenly.
+pub(crate) fn mixed(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("chain/mixed-80-10-10");
+    for tiers in chains() {
+        let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
+        group.bench_function(name(tiers), |bencher| {
+            bencher.iter_custom(|steps| {
+                let (chain, entries) = (&setting.chain, &setting.entries);
+                setting.runtime.block_on(async {
+                    let mut answered = 0;
+                    let started = Instant::now();
+                    for step in 0..steps {
+                        let (key, value) = entries.at(step);
+                        match super::mixed_turn(step) {
+                            Mixed::Remove => chain.remove_many(slice::from_ref(key)).await,
+                            Mixed::Put => chain.put(*key, value),
+                            Mixed::Get => {
+                                let served = black_box(chain.get(*key, Options::default()).await);
+                                answered += u64::from(served.is_ok_and(|served| served.value.len() == value.len()));
+                            }
+                        }
+                    }
+                    let took = started.elapsed();
+                    let gets = (0..steps).filter(|step| super::mixed_turn(*step) == Mixed::Get).count() as u64;
+                    assert_eq!(answered, gets, "every get was answered with its floor");
+                    setting.flush().await;
                     took
                 })
             });

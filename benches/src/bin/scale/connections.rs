@@ -1,7 +1,6 @@
 //! What connections cost the server: memory while they idle, CPU while each of them asks.
 
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use benches::{
     floors::{NUMBER, TOWER},
@@ -10,8 +9,15 @@ use benches::{
     server::Setup,
 };
 use floor_proto::v1;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::Curve;
+
+/// Connections in each step.
+const COUNTS: [usize; 5] = [1, 10, 100, 1000, 10_000];
+
+/// Files that this process or the server has open besides its connections, and some to spare.
+const OTHER_FILES: u64 = 200;
 
 /// Calls of a load, shared out over its connections.
 const CALLS: u64 = 20_000;
@@ -24,7 +30,12 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
     let (mut idle, mut active) = (Vec::new(), Vec::new());
     let spec = v1::FloorSpec { seed: TOWER, number: NUMBER, ..v1::FloorSpec::default() };
     let request = load::framed(&v1::GetFloorRequest { spec: Some(spec) });
-    for connections in [1, 10, 100, 1000, 10_000].into_iter().filter(|count| *count <= most) {
+    let allowed = raise_open_files()?;
+    for connections in COUNTS.into_iter().filter(|count| *count <= most) {
+        if connections as u64 + OTHER_FILES > allowed {
+            eprintln!("skipped: {connections} connections, where a process may open {allowed} files (`ulimit -Hn`)");
+            continue;
+        }
         let data = tempfile::tempdir()?;
         let server = Setup::new().start(&data)?;
         let load = Load {
@@ -53,4 +64,11 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
         curve("memory of an idle connection", "kB", idle),
         curve("server CPU of a hit, one call in flight on each", "us", active),
     ])
+}
+
+/// Lets this process, and the servers that it starts, open as many files as the system permits; says how many those are.
+fn raise_open_files() -> anyhow::Result<u64> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
+    Ok(maximum.unwrap_or(u64::MAX))
 }

@@ -5,6 +5,7 @@
 mod connections;
 mod entries;
 mod floors;
+mod servers;
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
@@ -14,13 +15,13 @@ use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
 #[derive(Debug, Parser)]
-#[command(about = "How costs grow with floors, cells and connections")]
+#[command(about = "How costs grow with cells, entries, connections and servers")]
 struct Args {
     /// The most entries in a store, as a power of ten
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(3..=7))]
     entries: u32,
     /// The most connections
-    #[arg(long, default_value_t = 4000)]
+    #[arg(long, default_value_t = 10_000)]
     connections: usize,
     /// Where the record goes; nothing is written without it
     #[arg(long, value_name = "DIRECTORY")]
@@ -44,6 +45,7 @@ fn main() -> anyhow::Result<()> {
     let mut curves = floors::measure();
     curves.extend(entries::measure(args.entries));
     curves.extend(connections::measure(args.connections)?);
+    curves.extend(servers::measure()?);
     let text = format!(
         "{machine}\n\n`cargo run --release -p benches --bin scale -- --entries {} --connections {}`, {}\n\n{}",
         args.entries,

@@ -1,7 +1,4 @@
-//! What asking for many at once saves: 1, 10, 16 and 64 keys in one call against as many calls, through each tier.
-//!
-//! `cargo bench -- batching`. Throughput is in floors, so that the cost a floor can be read off.
-#![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
+//! Through each tier: 1, 10, 16 and 64 keys in one call against as many calls.
 
 use std::{cell::LazyCell, hint::black_box, ops::Range, sync::Arc, time::Duration};
 
@@ -11,7 +8,7 @@ use benches::{
     timing::{answered, timed},
 };
 use bytes::Bytes;
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput};
 use floor_cache::Key;
 
 /// Keys in one call: one, the earlier report's, the design's, and a large page.
@@ -20,7 +17,7 @@ const BATCHES: [usize; 4] = [1, 10, 16, 64];
 /// Floors in the store.
 const COUNT: u32 = 1024;
 
-fn batching(criterion: &mut Criterion) {
+pub(crate) fn tiers(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| Arc::new(Entries::floors(COUNT)));
     for place in Place::here() {
         let store = LazyCell::new(|| Store::filled(place, &[&**floors]));
@@ -112,14 +109,3 @@ impl Batches {
         steps.map(|step| Self::at(&self.0, step).bytes).sum()
     }
 }
-
-criterion_group! {
-    name = benches;
-    // Sixty benches: a second and a half each keep the suite under three minutes.
-    config = Criterion::default()
-        .sample_size(30)
-        .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_millis(1500));
-    targets = batching
-}
-criterion_main!(benches);

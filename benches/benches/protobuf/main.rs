@@ -1,7 +1,11 @@
-//! What protobuf costs: encoding and decoding a floor, each grid encoding, and a message a tile as the yardstick.
+//! What protobuf costs: encoding and decoding a floor, each grid encoding; a message a tile and other serializers as
+//! the yardsticks.
 //!
-//! `cargo bench -- protobuf`. Sizes stand in what `cargo run --release -p benches --bin figures` prints.
+//! `cargo bench -- protobuf`. It prints what each takes in bytes after it has run.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
+
+mod plain;
+mod yardsticks;
 
 use std::cell::LazyCell;
 
@@ -109,5 +113,5 @@ fn each<I, O>(bencher: &mut criterion::Bencher<'_>, inputs: &[I], work: impl Fn(
     bencher.iter_batched(next, work, BatchSize::SmallInput);
 }
 
-criterion_group!(benches, encode, decode, grids);
+criterion_group!(benches, encode, decode, grids, yardsticks::yardsticks);
 criterion_main!(benches);

@@ -5,8 +5,10 @@
 #![allow(clippy::unwrap_used, reason = "a bench that cannot be set up says where")]
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-#[path = "../src/peers/lru_mutex.rs"]
+mod awaited;
+mod foyer_hybrid;
 mod lru_mutex;
+mod multi_tier_cache;
 
 use std::{
     cell::LazyCell,
@@ -191,6 +193,6 @@ criterion_group! {
         .sample_size(50)
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(1));
-    targets = hits, writes
+    targets = hits, writes, awaited::awaited
 }
 criterion_main!(benches);

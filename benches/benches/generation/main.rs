@@ -1,7 +1,11 @@
-//! What making a floor costs: every kind that is offered, by size, and with encoding.
+//! What making a floor costs: every kind that is offered, by size, and with encoding; and beside other generators.
 //!
 //! `cargo bench -- generation`. The p99 stands in what `cargo run --release -p benches --bin figures` prints.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
+
+mod mapgen;
+mod peers;
+mod tatami;
 
 use std::time::Duration;
 
@@ -51,6 +55,6 @@ criterion_group! {
         .sample_size(50)
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(2));
-    targets = generation
+    targets = generation, peers::peers
 }
 criterion_main!(benches);

@@ -1,6 +1,6 @@
 //! The crate `lru` behind one lock: what is written by hand when there is no time.
 //!
-//! No part of the library: only floor-cache may depend on `lru` there. The bench `peers` takes this file in.
+//! No part of the library: only floor-cache may depend on `lru` there.
 
 use std::sync::Mutex;
 

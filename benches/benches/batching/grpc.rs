@@ -1,0 +1,130 @@
+//! Over real gRPC: as many unary calls, one batch, or one stream, from the generated client to a server on this machine.
+//!
+//! Every floor lies in the server's memory, so that what is compared is the calls. The client decodes each floor, as any
+//! client does.
+
+use std::{
+    cell::LazyCell,
+    time::{Duration, Instant},
+};
+
+use benches::{
+    floors::TOWER,
+    server::{Server, Setup},
+    stores,
+};
+use criterion::{BenchmarkId, Criterion, Throughput};
+use floor_proto::v1::{
+    BatchGetFloorsRequest, Floor, FloorSpec, GetFloorRequest, StreamFloorsRequest,
+    floor_service_client::FloorServiceClient,
+};
+use futures_util::future::try_join_all;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tonic::{Status, transport::Channel};
+
+/// Floors that are asked for together.
+const COUNTS: [u32; 3] = [1, 16, 64];
+
+/// Floors that the server has in memory, from number 1: whole rounds of each count.
+const WARM: u32 = 1024;
+
+type Client = FloorServiceClient<Channel>;
+
+pub(crate) fn grpc(criterion: &mut Criterion) {
+    if !Setup::is_here() {
+        return;
+    }
+    let line = LazyCell::new(Line::open);
+    let mut group = criterion.benchmark_group("batching/grpc");
+    for count in COUNTS {
+        group.throughput(Throughput::Elements(count.into()));
+        group.bench_function(BenchmarkId::new("calls-in-turn", count), |bencher| {
+            bencher.iter_custom(|steps| line.timed(steps, count, calls_in_turn));
+        });
+        group.bench_function(BenchmarkId::new("calls-at-once", count), |bencher| {
+            bencher.iter_custom(|steps| line.timed(steps, count, calls_at_once));
+        });
+        group.bench_function(BenchmarkId::new("batch", count), |bencher| {
+            bencher.iter_custom(|steps| line.timed(steps, count, batch));
+        });
+        group.bench_function(BenchmarkId::new("stream", count), |bencher| {
+            bencher.iter_custom(|steps| line.timed(steps, count, stream));
+        });
+    }
+}
+
+/// A server, warm, and one connection to it.
+struct Line {
+    runtime: Runtime,
+    client: Client,
+    _server: Server,
+    _data: TempDir,
+}
+
+impl Line {
+    fn open() -> Self {
+        let (runtime, data) = (stores::runtime(), tempfile::tempdir().expect("a directory"));
+        let server = Setup::new().start(&data).expect("the server starts");
+        let address = format!("http://{}", server.grpc);
+        let connected = runtime.block_on(FloorServiceClient::connect(address)).expect("it takes a connection");
+        let line = Self { runtime, client: connected, _server: server, _data: data };
+        line.timed(1, WARM, stream);
+        line
+    }
+
+    /// Times `ask` for `count` floors, `steps` times, and asserts that every floor came, in the order of their numbers.
+    fn timed(
+        &self,
+        steps: u64,
+        count: u32,
+        ask: impl AsyncFn(&mut Client, u32, u32) -> Result<Vec<Floor>, Status>,
+    ) -> Duration {
+        let mut client = self.client.clone();
+        self.runtime.block_on(async {
+            let started = Instant::now();
+            for step in 0..steps {
+                let first = 1 + (step % u64::from(WARM / count)) as u32 * count;
+                let floors = ask(&mut client, first, count).await.expect("the server answers");
+                let numbers = floors.iter().map(|floor| floor.spec.map_or(0, |spec| spec.number));
+                assert!(numbers.eq(first..first + count), "the floors asked for, in order");
+            }
+            started.elapsed()
+        })
+    }
+}
+
+fn spec(number: u32) -> FloorSpec {
+    FloorSpec { seed: TOWER, number, ..FloorSpec::default() }
+}
+
+async fn one(mut client: Client, number: u32) -> Result<Floor, Status> {
+    Ok(client.get_floor(GetFloorRequest { spec: Some(spec(number)) }).await?.into_inner())
+}
+
+async fn calls_in_turn(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {
+    let mut floors = Vec::with_capacity(count as usize);
+    for number in first..first + count {
+        floors.push(one(client.clone(), number).await?);
+    }
+    Ok(floors)
+}
+
+async fn calls_at_once(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {
+    try_join_all((first..first + count).map(|number| one(client.clone(), number))).await
+}
+
+async fn batch(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {
+    let specs = (first..first + count).map(spec).collect();
+    Ok(client.batch_get_floors(BatchGetFloorsRequest { specs }).await?.into_inner().floors)
+}
+
+async fn stream(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {
+    let request = StreamFloorsRequest { first: Some(spec(first)), count };
+    let mut answers = client.stream_floors(request).await?.into_inner();
+    let mut floors = Vec::with_capacity(count as usize);
+    while let Some(floor) = answers.message().await? {
+        floors.push(floor);
+    }
+    Ok(floors)
+}

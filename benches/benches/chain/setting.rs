@@ -1,0 +1,108 @@
+//! A chain as it is deployed, with its files, its Redis, and every floor in every tier.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use benches::{floors::Entries, redis_server::RedisServer, shelf::Shelf, stores};
+use floor_cache::{Bypass, Chain, ChainConfig, Key, LmdbConfig, Options, RedisConfig, SledConfig, TierKind, assemble};
+use prometheus::Registry;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::COUNT;
+
+/// How long the chain may take to write what is queued.
+const FLUSH: Duration = Duration::from_secs(30);
+
+/// Long enough that a busy machine yields a slow figure and not a failed bench.
+const REDIS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The most tiers that a chain here has, in probing order. The last is there when a redis-server is.
+const DEEPEST: [TierKind; 4] = [TierKind::Lru, TierKind::Lmdb, TierKind::Sled, TierKind::Redis];
+
+/// Chains of one tier to four.
+pub(super) fn chains() -> Vec<&'static [TierKind]> {
+    let deepest = if RedisServer::is_here() { DEEPEST.len() } else { DEEPEST.len() - 1 };
+    (1..=deepest).map(|depth| &DEEPEST[..depth]).collect()
+}
+
+/// A chain with everything it needs, warm: every floor stands in every tier.
+pub(super) struct Setting {
+    pub(super) chain: Chain,
+    pub(super) runtime: Runtime,
+    pub(super) entries: Entries,
+    _redis: Option<RedisServer>,
+    _data: TempDir,
+}
+
+impl Setting {
+    pub(super) fn open(tiers: &[TierKind], bypass: Bypass) -> Self {
+        Self::configured(ChainConfig { chain: tiers.to_vec(), bypass, ..ChainConfig::default() })
+    }
+
+    /// `config`, its files and its Redis, if it has one, where nothing else has any.
+    pub(super) fn configured(config: ChainConfig) -> Self {
+        let (runtime, data, entries) =
+            (stores::runtime(), tempfile::tempdir().expect("a directory"), Entries::floors(COUNT));
+        let redis = config.chain.contains(&TierKind::Redis).then(|| RedisServer::start().expect("redis-server starts"));
+        let config = ChainConfig {
+            value_version: floor_gen::GENERATOR_VERSION,
+            lmdb: LmdbConfig { path: data.path().join("lmdb"), ..config.lmdb },
+            sled: SledConfig { path: data.path().join("sled") },
+            redis: match &redis {
+                Some(server) => RedisConfig { url: server.tcp_url(), timeout: REDIS_TIMEOUT, ..config.redis },
+                None => config.redis,
+            },
+            ..config
+        };
+        let chain = runtime.block_on(async {
+            let source = Arc::new(Shelf::new(&entries));
+            let chain = assemble(&config, source, &Registry::new(), runtime.handle()).expect("empty directories");
+            let keys: Vec<Key> = entries.all().iter().map(|(key, _)| *key).collect();
+            chain.get_many(&keys, Options::default()).await.expect("the shelf has them");
+            assert!(chain.close(FLUSH).await, "every tier has taken what was queued");
+            for (key, value) in entries.all() {
+                let served = chain.get(*key, Options::default()).await.expect("a warm chain");
+                assert_eq!(served.value, *value, "the chain gives back what the shelf had");
+            }
+            chain
+        });
+        Self { chain, runtime, entries, _redis: redis, _data: data }
+    }
+
+    /// Waits until every tier has taken what is queued for it.
+    pub(super) async fn flush(&self) {
+        assert!(self.chain.close(FLUSH).await, "every tier has taken what was queued");
+    }
+
+    /// Times `work` over `steps`, in the runtime, and asserts that all of them were answered by `tier`.
+    pub(super) fn timed_hits(
+        &self,
+        steps: u64,
+        tier: &'static str,
+        work: impl AsyncFn(&Chain, u64) -> usize,
+    ) -> Duration {
+        let before = self.hits(tier);
+        let (took, answered) = self.runtime.block_on(async {
+            let mut answered = 0;
+            let started = Instant::now();
+            for step in 0..steps {
+                answered += work(&self.chain, step).await as u64;
+            }
+            (started.elapsed(), answered)
+        });
+        assert_eq!(self.hits(tier) - before, answered, "every answer was a hit of {tier}");
+        took
+    }
+
+    pub(super) fn hits(&self, tier: &str) -> u64 {
+        self.chain.report().iter().find(|report| report.name == tier).map_or(0, |report| report.hits)
+    }
+}
+
+/// What a chain is called.
+pub(super) fn name(tiers: &[TierKind]) -> String {
+    tiers.iter().map(|tier| tier.name()).collect::<Vec<_>>().join("+")
+}

@@ -1,0 +1,157 @@
+//! Caches that are awaited, ours beside each: two layers of memory, and memory over files.
+
+use std::{
+    cell::LazyCell,
+    future::Future,
+    hint::black_box,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use benches::{floors::Entries, shelf::Shelf, stores};
+use bytes::Bytes;
+use criterion::Criterion;
+use floor_cache::{
+    Bypass, Chain, ChainBuilder, ChainConfig, Key, LmdbConfig, LruConfig, Options, TierKind, Tuning, assemble,
+};
+use prometheus::Registry;
+use tempfile::TempDir;
+use tokio::runtime::{Handle, Runtime};
+
+use crate::{COUNT, foyer_hybrid::FoyerHybrid, multi_tier_cache::MultiTier};
+
+/// What the memory over files may hold: a twentieth of the floors, so that nearly every hit is one of the files.
+pub(crate) const OVER_FILES: usize = 256 << 10;
+
+/// How long a chain may take to write what is queued.
+const FLUSH: Duration = Duration::from_secs(30);
+
+/// A cache whose hit may have to be waited for.
+pub(crate) trait Awaited: Sized {
+    /// Its name in a bench.
+    const NAME: &'static str;
+
+    /// What it is asked with: made before the clock runs.
+    type Key;
+
+    fn key(key: &Key) -> Self::Key;
+
+    /// One that holds `entries`, everything in files of `directory` if it has files.
+    fn filled(entries: &Entries, directory: &Path) -> impl Future<Output = Self>;
+
+    fn get(&self, key: &Self::Key) -> impl Future<Output = Option<Bytes>>;
+}
+
+pub(crate) fn awaited(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("peers/hit-in-two-layers");
+    hits::<TwoLayers>(&mut group);
+    hits::<MultiTier>(&mut group);
+    group.finish();
+    let mut group = criterion.benchmark_group("peers/hit-in-files");
+    hits::<OverLmdb>(&mut group);
+    hits::<FoyerHybrid>(&mut group);
+}
+
+struct Filled<A: Awaited> {
+    cache: A,
+    keys: Vec<(A::Key, usize)>,
+    runtime: Runtime,
+    _directory: TempDir,
+}
+
+impl<A: Awaited> Filled<A> {
+    fn new() -> Self {
+        let (runtime, directory, entries) =
+            (stores::runtime(), tempfile::tempdir().expect("a directory"), Entries::floors(COUNT));
+        let cache = runtime.block_on(async {
+            let cache = A::filled(&entries, directory.path()).await;
+            for (key, value) in entries.all() {
+                let found = cache.get(&A::key(key)).await;
+                assert_eq!(found.as_ref(), Some(value), "{} gives back what was put", A::NAME);
+            }
+            cache
+        });
+        let visited = (0..u64::from(COUNT)).map(|step| entries.at(step));
+        let keys = visited.map(|(key, value)| (A::key(key), value.len())).collect();
+        Self { cache, keys, runtime, _directory: directory }
+    }
+}
+
+fn hits<A: Awaited>(group: &mut crate::Group<'_>) {
+    let filled = LazyCell::new(Filled::<A>::new);
+    group.bench_function(A::NAME, |bencher| {
+        bencher.iter_custom(|steps| {
+            let Filled { cache, keys, runtime, .. } = &*filled;
+            runtime.block_on(async {
+                let started = Instant::now();
+                for (key, length) in keys.iter().cycle().take(steps as usize) {
+                    let found = black_box(cache.get(key).await);
+                    assert!(found.is_some_and(|value| value.len() == *length), "every lookup is a hit");
+                }
+                started.elapsed()
+            })
+        });
+    });
+}
+
+/// Two layers of ours in memory.
+struct TwoLayers(Chain);
+
+impl Awaited for TwoLayers {
+    const NAME: &'static str = "floor-cache";
+
+    type Key = Key;
+
+    fn key(key: &Key) -> Key {
+        *key
+    }
+
+    async fn filled(entries: &Entries, _: &Path) -> Self {
+        let (config, tuning, registry, handle) =
+            (ChainConfig::default(), Tuning::default(), Registry::new(), Handle::current());
+        let builder = ChainBuilder::new(&config, &tuning, &registry, &handle).unwrap();
+        let builder = builder.memory("first", &LruConfig::default()).unwrap();
+        let chain = builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(Shelf::new(entries)));
+        let chain = chain.unwrap();
+        entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
+        Self(chain)
+    }
+
+    async fn get(&self, key: &Key) -> Option<Bytes> {
+        let served = self.0.get(*key, Options::default()).await.ok()?;
+        (served.by == "first").then_some(served.value)
+    }
+}
+
+/// Ours with LMDB behind a small memory.
+struct OverLmdb(Chain);
+
+impl Awaited for OverLmdb {
+    const NAME: &'static str = "floor-cache-lru-over-lmdb";
+
+    type Key = Key;
+
+    fn key(key: &Key) -> Key {
+        *key
+    }
+
+    async fn filled(entries: &Entries, directory: &Path) -> Self {
+        let config = ChainConfig {
+            chain: vec![TierKind::Lru, TierKind::Lmdb],
+            bypass: Bypass::Off,
+            lru: LruConfig { capacity: OVER_FILES as u64, ttl: None },
+            lmdb: LmdbConfig { path: directory.to_owned(), ..LmdbConfig::default() },
+            ..ChainConfig::default()
+        };
+        let chain = assemble(&config, Arc::new(Shelf::new(entries)), &Registry::new(), &Handle::current()).unwrap();
+        entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
+        assert!(chain.close(FLUSH).await, "LMDB has taken what was queued");
+        Self(chain)
+    }
+
+    async fn get(&self, key: &Key) -> Option<Bytes> {
+        let served = self.0.get(*key, Options::default()).await.ok()?;
+        (served.by != "generated").then_some(served.value)
+    }
+}

@@ -1,0 +1,163 @@
+//! What a call costs when several servers share one Redis: made by one, found there by the others, then in memory.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::ensure;
+use benches::{
+    floors::TOWER,
+    load::{self, Load, Method},
+    process::cpu_time,
+    redis_server::RedisServer,
+    server::{Server, Setup},
+};
+use bytes::Bytes;
+use floor_proto::v1;
+use tokio::runtime::Runtime;
+
+use crate::Curve;
+
+/// Server processes.
+const SERVERS: [usize; 3] = [1, 2, 4];
+
+/// Floors that are asked for: each server makes its share of them.
+const FLOORS: u32 = 2400;
+
+/// Calls to each server once it has every floor in memory.
+const HITS: u64 = 12_000;
+
+/// Connections to a server and calls in flight on each.
+const CONNECTIONS: usize = 2;
+const STREAMS: usize = 10;
+
+/// Settings: no floor is made that nobody asked for, or twice to check it, or beside a slow Redis.
+const QUIET: [(&str, &str); 3] = [("PREFETCH__AHEAD", "0"), ("CACHE__AUDIT", "0"), ("CACHE__HEDGE", "false")];
+
+pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
+    if !RedisServer::is_here() {
+        return Ok(Vec::new());
+    }
+    let runtime = Runtime::new()?;
+    let (mut made, mut found, mut hit) = (Vec::new(), Vec::new(), Vec::new());
+    for count in SERVERS {
+        let size = count as f64;
+        let fleet = Fleet::start(&runtime, count)?;
+        made.push((size, fleet.make_shares()?));
+        if count > 1 {
+            found.push((size, fleet.find_others()?));
+        }
+        hit.push((size, fleet.hit_memory()?));
+        let generations = fleet.generations()?;
+        ensure!(generations == f64::from(FLOORS), "{generations} floors were made where {FLOORS} were asked for");
+    }
+    let curve = |what: &str, points| Curve { what: what.to_owned(), size: "servers", cost: "us of CPU", points };
+    Ok(vec![
+        curve("a floor made and given to the shared Redis", made),
+        curve("a floor found in Redis that another server made", found),
+        curve("a hit in a server's own memory", hit),
+    ])
+}
+
+/// Servers on one Redis.
+struct Fleet<'r> {
+    runtime: &'r Runtime,
+    servers: Vec<Server>,
+    redis: RedisServer,
+    _data: Vec<tempfile::TempDir>,
+}
+
+impl<'r> Fleet<'r> {
+    fn start(runtime: &'r Runtime, count: usize) -> anyhow::Result<Self> {
+        let redis = RedisServer::start()?;
+        let data = (0..count).map(|_| tempfile::tempdir()).collect::<Result<Vec<_>, _>>()?;
+        let mut setup =
+            Setup::new().with("CACHE__CHAIN", "[\"lru\",\"redis\"]").with("CACHE__REDIS__URL", redis.tcp_url());
+        // A floor is to come from Redis even where making it would be cheaper, and however busy the machine is.
+        setup = setup.with("CACHE__BYPASS", "off").with("CACHE__REDIS__TIMEOUT", "5s");
+        for (key, value) in QUIET {
+            setup = setup.with(key, value);
+        }
+        let servers = data.iter().map(|data| setup.start(data)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { runtime, servers, redis, _data: data })
+    }
+
+    /// Floors 1 ..= [`FLOORS`], dealt out: each is asked of one server, who makes it and gives it to Redis.
+    fn make_shares(&self) -> anyhow::Result<f64> {
+        let count = self.servers.len();
+        let cost = self.cost(|server| (1..=FLOORS).filter(|number| *number as usize % count == server).collect())?;
+        self.wait_until_redis_has_all()?;
+        Ok(cost)
+    }
+
+    /// Each server is asked for what the others made.
+    fn find_others(&self) -> anyhow::Result<f64> {
+        let count = self.servers.len();
+        let before = self.redis_hits()?;
+        let cost = self.cost(|server| (1..=FLOORS).filter(|number| *number as usize % count != server).collect())?;
+        let (found, asked) = (self.redis_hits()? - before, f64::from(FLOORS) * (count - 1) as f64);
+        ensure!(found == asked, "{found} of {asked} floors were found in Redis");
+        Ok(cost)
+    }
+
+    /// Each server is asked for what it has.
+    fn hit_memory(&self) -> anyhow::Result<f64> {
+        self.cost(|_| (1..=FLOORS).cycle().take(HITS as usize).collect())
+    }
+
+    /// Microseconds of CPU a call, of all servers and Redis, while each server gets the calls dealt to it, all at once.
+    fn cost(&self, numbers: impl Fn(usize) -> Vec<u32>) -> anyhow::Result<f64> {
+        let shares: Vec<Arc<[Bytes]>> = (0..self.servers.len())
+            .map(|server| numbers(server).into_iter().map(request).collect::<Vec<_>>().into())
+            .collect();
+        let calls: usize = shares.iter().map(|share| share.len()).sum();
+        let before = self.cpu()?;
+        let loads = self.servers.iter().zip(shares).map(|(server, share)| {
+            let load = Load {
+                server: server.grpc,
+                method: Method::GetFloor,
+                connections: CONNECTIONS,
+                streams: STREAMS,
+                calls: share.len() as u64,
+                pace: None,
+            };
+            async move { load.run(move |call| share[call as usize].clone()).await }
+        });
+        self.runtime.block_on(futures_util::future::try_join_all(loads))?;
+        Ok((self.cpu()? - before).as_secs_f64() * 1e6 / calls as f64)
+    }
+
+    fn cpu(&self) -> anyhow::Result<Duration> {
+        let servers = self.servers.iter().map(|server| Ok(cpu_time(server.pid())?));
+        Ok(servers.sum::<anyhow::Result<Duration>>()? + cpu_time(self.redis.pid())?)
+    }
+
+    fn sum(&self, metric: &str) -> anyhow::Result<f64> {
+        self.servers.iter().map(|server| server.metric(metric)).sum()
+    }
+
+    fn redis_hits(&self) -> anyhow::Result<f64> {
+        self.sum("floors_tier_requests_total{outcome=\"hit\",tier=\"redis\"}")
+    }
+
+    fn generations(&self) -> anyhow::Result<f64> {
+        self.sum("floors_generations_total{kind=\"standard\"}")
+    }
+
+    /// Writes go on behind the answers.
+    fn wait_until_redis_has_all(&self) -> anyhow::Result<()> {
+        let written = || self.sum("floors_tier_writes_total{outcome=\"stored\",tier=\"redis\"}");
+        let until = std::time::Instant::now() + Duration::from_secs(20);
+        while written()? < f64::from(FLOORS) {
+            ensure!(std::time::Instant::now() < until, "{} of {FLOORS} floors were written to Redis", written()?);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+/// STANDARD floors: of one kind, so that shares cost alike and one metric counts them.
+fn request(number: u32) -> Bytes {
+    let kind = v1::FloorKind::Standard.into();
+    load::framed(&v1::GetFloorRequest {
+        spec: Some(v1::FloorSpec { seed: TOWER, number, kind, ..v1::FloorSpec::default() }),
+    })
+}
