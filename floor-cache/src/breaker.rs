@@ -9,7 +9,7 @@ use std::{
             Ordering::{AcqRel, Relaxed, Release},
         },
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -18,6 +18,7 @@ use failsafe::{
     Instrument, StateMachine,
     failure_policy::{self, ConsecutiveFailures, OrElse, SuccessRateOverTimeWindow},
 };
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use crate::{
@@ -43,6 +44,8 @@ impl<T> Breaker<T> {
 pub struct Circuit {
     machine: StateMachine<Policy, Watch>,
     state: Arc<AtomicU8>,
+    /// When it last opened or closed; to be half-open is to be open still.
+    since: Arc<Mutex<Instant>>,
     /// One call at a time finds out whether the tier is back; else a burst of callers would each wait for its timeout.
     probing: AtomicBool,
 }
@@ -108,8 +111,9 @@ impl Circuit {
             failure_policy::success_rate_over_time_window(SUCCESS_RATE, SUCCESS_CALLS, SUCCESS_WINDOW, pause()),
         );
         let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
-        let watch = Watch { name, state: state.clone() };
-        Self { machine: StateMachine::new(policy, watch), state, probing: AtomicBool::new(false) }
+        let since = Arc::new(Mutex::new(Instant::now()));
+        let watch = Watch { name, state: state.clone(), since: since.clone() };
+        Self { machine: StateMachine::new(policy, watch), state, since, probing: AtomicBool::new(false) }
     }
 
     /// What it is doing.
@@ -120,6 +124,12 @@ impl Circuit {
             1 => CircuitState::HalfOpen,
             _ => CircuitState::Open,
         }
+    }
+
+    /// When it last opened after having been closed, or closed again.
+    #[must_use]
+    pub fn since(&self) -> Instant {
+        *self.since.lock()
     }
 
     /// Opens it, as if the tier had failed until it opened.
@@ -174,13 +184,17 @@ impl fmt::Debug for Circuit {
 struct Watch {
     name: &'static str,
     state: Arc<AtomicU8>,
+    since: Arc<Mutex<Instant>>,
 }
 
 impl Instrument for Watch {
     fn on_call_rejected(&self) {}
 
     fn on_open(&self) {
-        self.state.store(CircuitState::Open as u8, Relaxed);
+        let before = self.state.swap(CircuitState::Open as u8, Relaxed);
+        if before == CircuitState::Closed as u8 {
+            *self.since.lock() = Instant::now();
+        }
         warn!(tier = self.name, "the tier keeps failing; going on without it");
     }
 
@@ -191,6 +205,7 @@ impl Instrument for Watch {
     fn on_closed(&self) {
         let before = self.state.swap(CircuitState::Closed as u8, Relaxed);
         if before != CircuitState::Closed as u8 {
+            *self.since.lock() = Instant::now();
             info!(tier = self.name, "the tier is back");
         }
     }

@@ -32,7 +32,9 @@ struct Families {
     breaker: GaugeVec,
     hit_ratio: GaugeVec,
     probe_cost: GaugeVec,
+    generation_cost: GaugeVec,
     bypassed: GaugeVec,
+    verdict_seconds: GaugeVec,
 }
 
 impl Families {
@@ -56,15 +58,39 @@ impl Families {
                 Opts::new("floors_tier_probe_cost_seconds", "What asking a tier for one value costs, of late."),
                 &["tier"],
             )?,
+            generation_cost: GaugeVec::new(
+                Opts::new(
+                    "floors_tier_generation_cost_seconds",
+                    "What making one of the values would cost that a tier may be asked for, of late.",
+                ),
+                &["tier"],
+            )?,
             bypassed: GaugeVec::new(
-                Opts::new("floors_tier_bypassed", "Whether a tier is passed by, since asking it does not pay: 0 or 1."),
+                Opts::new(
+                    "floors_tier_bypassed",
+                    "Whether a tier is passed by, since asking it does not pay or is forbidden: 0 or 1.",
+                ),
+                &["tier"],
+            )?,
+            verdict_seconds: GaugeVec::new(
+                Opts::new("floors_tier_verdict_seconds", "For how long a tier's verdict has been what it is."),
                 &["tier"],
             )?,
         })
     }
 
-    fn collectors(&self) -> [&dyn Collector; 7] {
-        [&self.requests, &self.bytes, &self.entries, &self.breaker, &self.hit_ratio, &self.probe_cost, &self.bypassed]
+    fn collectors(&self) -> [&dyn Collector; 9] {
+        [
+            &self.requests,
+            &self.bytes,
+            &self.entries,
+            &self.breaker,
+            &self.hit_ratio,
+            &self.probe_cost,
+            &self.generation_cost,
+            &self.bypassed,
+            &self.verdict_seconds,
+        ]
     }
 
     fn tier(&self, name: &str, counts: Counts, stats: TierStats) {
@@ -89,7 +115,9 @@ impl Families {
         self.breaker.with_label_values(labels).set(f64::from(link.circuit.state() as u8));
         self.hit_ratio.with_label_values(labels).set(standing.hit_ratio);
         self.probe_cost.with_label_values(labels).set(standing.cost.as_secs_f64());
-        self.bypassed.with_label_values(labels).set(f64::from(u8::from(standing.verdict == "bypassed")));
+        self.generation_cost.with_label_values(labels).set(standing.generation.as_secs_f64());
+        self.bypassed.with_label_values(labels).set(f64::from(u8::from(standing.is_bypassed())));
+        self.verdict_seconds.with_label_values(labels).set(link.verdict_since(&standing).elapsed().as_secs_f64());
     }
 }
 

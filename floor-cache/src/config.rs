@@ -117,6 +117,9 @@ pub enum Bypass {
     Auto,
     /// Every tier is always probed.
     Off,
+    /// No tier below memory is ever probed, not even to learn what that would cost: what memory has not is made. They are
+    /// written to and removed from as ever, so they are warm when this is changed back.
+    Forced,
 }
 
 /// See [`LruTier`](crate::tiers::LruTier).

@@ -66,6 +66,8 @@ impl Generations {
             hit_cost_us: micros(mean),
             miss_cost_us: 0.0,
             hit_ratio: 1.0,
+            probe_cost_us: micros(mean),
+            generation_cost_us: micros(mean),
             verdict: "last".to_owned(),
             since: self.started.elapsed(),
         }

@@ -13,7 +13,7 @@ use crate::{
     hedge::Hedges,
     key::{Class, Key},
     metered::Meter,
-    policy::{Decision, Policy},
+    policy::{Decision, Policy, Standing},
     report::{TierReport, micros},
     tier::{Tier, TierError, TierErrorKind},
     write_behind::WriteBehind,
@@ -67,6 +67,14 @@ impl Link {
         }
     }
 
+    /// Since when the chain has made of it what it does: of its policy and its breaker, the one that decides.
+    pub(crate) fn verdict_since(&self, standing: &Standing) -> Instant {
+        match self.circuit.state() {
+            CircuitState::Closed => standing.since.max(self.circuit.since()),
+            CircuitState::HalfOpen | CircuitState::Open => self.circuit.since(),
+        }
+    }
+
     pub(crate) fn report(&self) -> TierReport {
         let (counts, stats, standing) = (self.meter.counts(), self.tier.stats(), self.policy.standing());
         TierReport {
@@ -80,11 +88,13 @@ impl Link {
             hit_cost_us: micros(self.meter.hit_cost()),
             miss_cost_us: micros(self.meter.miss_cost()),
             hit_ratio: standing.hit_ratio,
+            probe_cost_us: micros(standing.cost),
+            generation_cost_us: micros(standing.generation),
             verdict: match self.circuit.state() {
                 CircuitState::Closed => standing.verdict.to_owned(),
                 other => other.as_str().to_owned(),
             },
-            since: standing.since.elapsed(),
+            since: self.verdict_since(&standing).elapsed(),
         }
     }
 }

@@ -23,6 +23,8 @@ struct State {
     hit_ratio: f64,
     /// `T`, a key's share of a question, in seconds.
     cost: f64,
+    /// `G` of the values that were decided on, in seconds. For people: a decision goes by the `G` of its own class.
+    generation: f64,
     /// What 95 of 100 questions do not exceed, in seconds.
     slow: f64,
     /// Keys that may be made beside a question that is slow.
@@ -55,6 +57,7 @@ pub(crate) enum Decision {
 pub(crate) struct Standing {
     pub(crate) hit_ratio: f64,
     pub(crate) cost: Duration,
+    pub(crate) generation: Duration,
     pub(crate) verdict: &'static str,
     pub(crate) since: Instant,
 }
@@ -90,11 +93,16 @@ const HEDGES_IN_A_ROW: f64 = 8.0;
 /// While a tier is passed by, one key in this many is asked for beside the call. The caller does not wait for it.
 const SAMPLE: u32 = 16;
 
+/// The verdicts on a tier that is not asked.
+const BYPASSED: &str = "bypassed";
+const FORCED: &str = "bypassed by configuration";
+
 impl Policy {
     pub(crate) fn new(mode: Bypass) -> Self {
         let state = State {
             hit_ratio: 1.0,
             cost: 0.0,
+            generation: 0.0,
             slow: 0.0,
             allowance: 0.0,
             questions: 0,
@@ -108,9 +116,14 @@ impl Policy {
 
     /// Whether to ask for a value of `class`, which costs `generation` to make, if that is known.
     pub(crate) fn decide(&self, class: Class, generation: Option<Duration>) -> Decision {
-        let (Bypass::Auto, Some(generation)) = (self.mode, generation) else { return Decision::Probe };
+        let otherwise = if self.mode == Bypass::Forced { Decision::Bypass } else { Decision::Probe };
+        let Some(generation) = generation.as_ref().map(Duration::as_secs_f64) else { return otherwise };
         let mut state = self.state.lock();
-        state.judge(class, generation.as_secs_f64());
+        state.weigh(generation);
+        if self.mode != Bypass::Auto {
+            return otherwise;
+        }
+        state.judge(class, generation);
         if state.bypassed & bit(class) == 0 {
             return Decision::Probe;
         }
@@ -169,15 +182,35 @@ impl Policy {
     pub(crate) fn standing(&self) -> Standing {
         let state = self.state.lock();
         let verdict = match state.bypassed {
+            _ if self.mode == Bypass::Forced => FORCED,
             0 => "probed",
-            all if all == state.seen => "bypassed",
+            all if all == state.seen => BYPASSED,
             _ => "bypassed in part",
         };
-        Standing { hit_ratio: state.hit_ratio, cost: Duration::from_secs_f64(state.cost), verdict, since: state.since }
+        Standing {
+            hit_ratio: state.hit_ratio,
+            cost: Duration::from_secs_f64(state.cost),
+            generation: Duration::from_secs_f64(state.generation),
+            verdict,
+            since: state.since,
+        }
+    }
+}
+
+impl Standing {
+    /// Whether nothing at all is asked of the tier on a caller's way.
+    pub(crate) fn is_bypassed(&self) -> bool {
+        [BYPASSED, FORCED].contains(&self.verdict)
     }
 }
 
 impl State {
+    /// Takes in what making one more value that was decided on costs.
+    fn weigh(&mut self, generation: f64) {
+        let change = if self.generation == 0.0 { generation } else { (generation - self.generation) * RATIO_WEIGHT };
+        self.generation += change;
+    }
+
     fn judge(&mut self, class: Class, generation: f64) {
         self.seen |= bit(class);
         if self.questions < FIRST_QUESTIONS {
@@ -268,6 +301,29 @@ mod tests {
         assert_eq!(policy.decide(STANDARD, Some(micros(500))), Decision::Probe);
         assert_ne!(policy.decide(BOSS, Some(micros(50))), Decision::Probe);
         assert_eq!(policy.standing().verdict, "bypassed in part");
+    }
+
+    #[test]
+    fn a_tier_that_is_forbidden_is_neither_asked_nor_sampled_however_well_it_did() {
+        let policy = Policy::new(Bypass::Forced);
+        (0..100).for_each(|_| policy.learn(1, 1, micros(2)));
+        for known in [None, Some(micros(550))] {
+            assert!((0..1000).all(|_| policy.decide(STANDARD, known) == Decision::Bypass));
+        }
+        let standing = policy.standing();
+        assert!(standing.is_bypassed() && standing.verdict == FORCED, "{standing:?}");
+    }
+
+    #[test]
+    fn what_is_shown_of_generation_follows_what_was_decided_on() {
+        let policy = Policy::new(Bypass::Off);
+        assert_eq!(policy.standing().generation, Duration::ZERO);
+        ask(&policy, STANDARD, 500, 2000, 50, 10);
+        let shown = policy.standing().generation;
+        assert!((micros(499)..=micros(501)).contains(&shown), "{shown:?}");
+        ask(&policy, BOSS, 900, 2000, 50, 10);
+        let shown = policy.standing().generation;
+        assert!((micros(899)..=micros(901)).contains(&shown), "{shown:?}");
     }
 
     #[test]

@@ -25,10 +25,14 @@ pub struct TierReport {
     pub miss_cost_us: f64,
     /// The share of questions that find a value, of late; 1 while unknown.
     pub hit_ratio: f64,
-    /// What the chain makes of it: `probed`, `bypassed`, `bypassed in part` (for some classes); `open` or `half-open`
-    /// while its breaker is; `last` for the source.
+    /// What asking for one value costs, hit or miss, of late, in microseconds; 0 while unknown.
+    pub probe_cost_us: f64,
+    /// What making one of the values costs that it may be asked for, of late, in microseconds; 0 while unknown.
+    pub generation_cost_us: f64,
+    /// What the chain makes of it: `probed`, `bypassed`, `bypassed in part` (for some classes), `bypassed by
+    /// configuration`; `open` or `half-open` while its breaker is; `last` for the source.
     pub verdict: String,
-    /// For how long the chain has made of it what it does, its breaker aside.
+    /// For how long that has been the verdict.
     pub since: Duration,
 }
 

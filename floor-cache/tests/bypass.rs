@@ -58,8 +58,35 @@ async fn a_slowed_tier_is_passed_by_within_200_requests_and_asked_again_within_2
     let redis = setting.tier("redis");
     assert_eq!(redis.verdict, "probed", "{redis:?}");
     assert!(redis.since < Duration::from_secs(5), "{redis:?}");
+    let shown = setting.metric("floors_tier_verdict_seconds", &[("tier", "redis")]);
+    assert!(shown > 0.0 && shown < 5.0, "{shown}");
+    let generation = setting.metric("floors_tier_generation_cost_seconds", &[("tier", "redis")]);
+    assert!((generation - GENERATION.as_secs_f64()).abs() < 1e-6, "{generation}");
     let asked = ask(&setting, 100).await;
     assert_eq!(asked, 100);
+}
+
+/// Nothing is asked of it, not even beside a call; it is written to and removed from, so that it can be asked again.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_bypass_forced_a_tier_is_written_to_and_never_asked() {
+    let mut setting = Setting::new(&[TierKind::Lmdb], |config| config.bypass = Bypass::Forced);
+    setting.mill.set_cost(Duration::from_micros(300));
+    for _ in 0..2 {
+        assert_eq!(ask(&setting, 100).await, 0);
+    }
+    assert_eq!(setting.mill.ground(), 200, "each of 200 calls was made anew");
+    assert!(setting.chain.close(CLOSE).await);
+    let lmdb = setting.tier("lmdb");
+    assert_eq!((lmdb.hits, lmdb.misses, lmdb.bypasses, lmdb.entries), (0, 0, 200, 100), "{lmdb:?}");
+    assert_eq!(lmdb.verdict, "bypassed by configuration");
+    assert!(lmdb.generation_cost_us > 0.0, "{lmdb:?}");
+    assert_eq!(setting.metric("floors_tier_bypassed", &[("tier", "lmdb")]), 1.0);
+    setting.chain.remove_many(&[key(7, 1)]).await;
+    assert!(!setting.chain.contains(&key(7, 1)).await[0].1);
+
+    setting.config.bypass = Bypass::Auto;
+    let setting = setting.reopened().await;
+    assert_eq!(setting.chain.get(key(8, 1), Options::default()).await.expect("it serves").by, "lmdb");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -92,6 +92,7 @@ impl Config {
                 bypass: match bypass? {
                     BypassMode::Auto => Bypass::Auto,
                     BypassMode::Off => Bypass::Off,
+                    BypassMode::Forced => Bypass::Forced,
                 },
                 value_version: floor_gen::GENERATOR_VERSION,
                 lru: LruConfig { capacity: capacity?.0, ttl: Some(ttl?.0).filter(|ttl| !ttl.is_zero()) },

@@ -280,21 +280,23 @@ impl Setting for Namespace {
     }
 }
 
-/// `auto` or `off`.
+/// `auto`, `off` or `forced`.
 #[derive(Clone, Copy)]
 pub(super) enum BypassMode {
     Auto,
     Off,
+    Forced,
 }
 
 impl Setting for BypassMode {
-    const EXPECTED: &'static str = "write \"auto\" (a tier is probed while it measures cheaper than generating) or \
-         \"off\" (always probed)";
+    const EXPECTED: &'static str = "write \"auto\" (a tier is probed while it measures cheaper than generating), \
+         \"off\" (always probed) or \"forced\" (no tier below memory is probed)";
 
     fn parse(value: &Value) -> Option<Self> {
         match text(value)?.as_str() {
             "auto" => Some(Self::Auto),
             "off" => Some(Self::Off),
+            "forced" => Some(Self::Forced),
             _ => None,
         }
     }
@@ -303,6 +305,7 @@ impl Setting for BypassMode {
         match self {
             Self::Auto => "\"auto\"".to_owned(),
             Self::Off => "\"off\"".to_owned(),
+            Self::Forced => "\"forced\"".to_owned(),
         }
     }
 }

@@ -228,7 +228,11 @@ fn tier_info(tier: TierReport) -> v1::TierInfo {
         bytes: tier.bytes,
         hit_cost_us: tier.hit_cost_us,
         miss_cost_us: tier.miss_cost_us,
-        verdict: tier.verdict.to_owned(),
+        verdict: tier.verdict,
+        hit_ratio: tier.hit_ratio,
+        generation_cost_us: tier.generation_cost_us,
+        verdict_seconds: tier.since.as_secs(),
+        probe_cost_us: tier.probe_cost_us,
     }
 }
 

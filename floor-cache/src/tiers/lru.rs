@@ -125,6 +125,8 @@ impl LruTier {
 
     pub(crate) fn report(&self) -> TierReport {
         let (counts, stats) = (self.counts(), self.stats());
+        let hit_ratio = counts.hits as f64 / (counts.hits + counts.misses).max(1) as f64;
+        let (hit_cost_us, miss_cost_us) = (micros(self.hit_cost.get()), micros(self.miss_cost.get()));
         TierReport {
             name: self.name,
             hits: counts.hits,
@@ -133,9 +135,12 @@ impl LruTier {
             bypasses: 0,
             entries: stats.entries,
             bytes: stats.bytes,
-            hit_cost_us: micros(self.hit_cost.get()),
-            miss_cost_us: micros(self.miss_cost.get()),
-            hit_ratio: counts.hits as f64 / (counts.hits + counts.misses).max(1) as f64,
+            hit_cost_us,
+            miss_cost_us,
+            hit_ratio,
+            probe_cost_us: hit_ratio * hit_cost_us + (1.0 - hit_ratio) * miss_cost_us,
+            // Not weighed against it: memory in front is always asked.
+            generation_cost_us: 0.0,
             verdict: "probed".to_owned(),
             since: self.started.elapsed(),
         }

@@ -1,6 +1,6 @@
 //! `floorctl tiers`: how the tiers fare.
 
-use std::io::Write as _;
+use std::{io::Write as _, time::Duration};
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets::UTF8_HORIZONTAL_ONLY};
@@ -15,7 +15,8 @@ use crate::{
 
 const AFTER_HELP: &str = "\
 Tiers stand in the order in which they are probed; generation answers what no tier holds. Costs are what the server
-measures of its own lookups, in microseconds. A tier that costs more than generating is bypassed until it does not.
+measures of its own lookups, in microseconds. A tier is bypassed while h x G, what asking it spares, is less than T, what
+asking costs: h is the share of questions that find a floor, G the cost of generating one.
 
 Examples:
   floorctl tiers
@@ -47,7 +48,11 @@ struct TierJson {
     bytes: u64,
     hit_cost_us: f64,
     miss_cost_us: f64,
+    hit_ratio: f64,
+    probe_cost_us: f64,
+    generation_cost_us: f64,
     verdict: String,
+    verdict_seconds: u64,
 }
 
 impl Tiers {
@@ -58,7 +63,7 @@ impl Tiers {
             return output::print_json(&TiersJson { tiers });
         }
         let mut out = output::stdout();
-        writeln!(out, "{}", table(&tiers))?;
+        writeln!(out, "{}\n{}", holdings(&tiers), reckoning(&tiers))?;
         Ok(out.flush()?)
     }
 }
@@ -77,15 +82,20 @@ impl TierJson {
             bytes: tier.bytes,
             hit_cost_us: tier.hit_cost_us,
             miss_cost_us: tier.miss_cost_us,
+            hit_ratio: tier.hit_ratio,
+            probe_cost_us: tier.probe_cost_us,
+            generation_cost_us: tier.generation_cost_us,
+            verdict_seconds: tier.verdict_seconds,
             verdict: tier.verdict,
         }
     }
 }
 
-fn table(tiers: &[TierJson]) -> Table {
+/// What the tiers were asked, hold and cost.
+fn holdings(tiers: &[TierJson]) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY).set_header([
-        "tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "per hit", "per miss", "verdict",
+        "tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "per hit", "per miss",
     ]);
     for tier in tiers {
         table.add_row([
@@ -99,13 +109,36 @@ fn table(tiers: &[TierJson]) -> Table {
             HumanBytes(tier.bytes).to_string(),
             cost(tier.hit_cost_us),
             cost(tier.miss_cost_us),
-            tier.verdict.clone(),
         ]);
     }
-    for column in table.column_iter_mut().skip(1).take(9) {
+    align(&mut table, 9);
+    table
+}
+
+/// Whether asking a tier pays, and since when that is so.
+fn reckoning(tiers: &[TierJson]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(["tier", "h", "T", "G", "h x G", "verdict", "for"]);
+    for tier in tiers {
+        table.add_row([
+            tier.name.clone(),
+            format!("{:.3}", tier.hit_ratio),
+            cost(tier.probe_cost_us),
+            cost(tier.generation_cost_us),
+            cost(tier.hit_ratio * tier.generation_cost_us),
+            tier.verdict.clone(),
+            humantime::format_duration(Duration::from_secs(tier.verdict_seconds)).to_string(),
+        ]);
+    }
+    align(&mut table, 4);
+    table
+}
+
+/// Sets the `numbers` columns after the first to the right.
+fn align(table: &mut Table, numbers: usize) {
+    for column in table.column_iter_mut().skip(1).take(numbers) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table
 }
 
 /// A cost that was never measured is 0.
