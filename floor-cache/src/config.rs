@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
-use crate::{envelope::MasterKeys, key::Class};
+use crate::{envelope::MasterKeys, key::Class, tls::Tls};
 
 const MIB: u64 = 1 << 20;
 
@@ -165,18 +165,25 @@ impl Default for SledConfig {
 /// See [`RedisTier`](crate::tiers::RedisTier).
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisConfig {
-    /// `redis://[user:password@]host:port[/db]`, or `redis+cluster://[user:password@]host:port,host:port` with some nodes of
-    /// a cluster.
+    /// `redis://[user:password@]host:port[/db]`, `rediss://` with the same for TLS, or
+    /// `redis+cluster://[user:password@]host:port,host:port` with some nodes of a cluster.
     pub url: String,
     /// Which classes are kept there.
     pub admit: Admit,
     /// How long a caller waits for it.
     pub timeout: Duration,
+    /// Whom to trust behind a `rediss://` URL.
+    pub tls: Tls,
 }
 
 impl Default for RedisConfig {
     fn default() -> Self {
-        Self { url: "redis://127.0.0.1:6379".to_owned(), admit: Admit::All, timeout: Duration::from_millis(50) }
+        Self {
+            url: "redis://127.0.0.1:6379".to_owned(),
+            admit: Admit::All,
+            timeout: Duration::from_millis(50),
+            tls: Tls::default(),
+        }
     }
 }
 
@@ -194,6 +201,7 @@ impl fmt::Debug for RedisConfig {
             .field("url", &self.redacted_url())
             .field("admit", &self.admit)
             .field("timeout", &self.timeout)
+            .field("tls", &self.tls)
             .finish()
     }
 }

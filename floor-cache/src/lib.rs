@@ -38,6 +38,7 @@ pub mod source;
 pub mod tier;
 pub mod tiers;
 pub mod timeout;
+pub mod tls;
 mod turn;
 mod walk;
 mod write_behind;

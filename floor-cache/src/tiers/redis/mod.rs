@@ -1,5 +1,6 @@
 //! The tier in a Redis server, shared by the servers that know it.
 
+mod dialer;
 mod line;
 mod tier;
 

@@ -12,7 +12,7 @@ use redis::{Cmd, Pipeline, RedisError, Value};
 use tokio::runtime::Handle;
 use tracing::debug;
 
-use super::line::Line;
+use super::{dialer, line::Line};
 use crate::{
     config::RedisConfig,
     envelope::{Envelope, StoredKey},
@@ -53,12 +53,13 @@ impl RedisTier {
     /// A tier at `config.url`, not yet connected.
     ///
     /// # Errors
-    /// When the URL is none.
+    /// When the URL is none, or what is set for TLS does not go with it.
     pub fn open(config: &RedisConfig, envelope: Envelope, runtime: &Handle) -> Result<Self, OpenError> {
+        dialer::check(config)?;
         let url = config.redacted_url();
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
         // The tier's own deadline is the one that callers see. These end what no caller waits for any more.
-        let line = Line::new(&config.url, DIAL_TIMEOUT.max(config.timeout), config.timeout, runtime.clone());
+        let line = Line::new(config, DIAL_TIMEOUT.max(config.timeout), runtime.clone());
         let line = line.map_err(unusable)?;
         Ok(Self {
             line,
