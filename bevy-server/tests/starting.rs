@@ -58,12 +58,12 @@ fn every_error_of_a_configuration_is_told_at_once() {
         &file,
         "[cache]\nchian = []\nchain = [\"lru\", \"memcached\"]\n[cache.lru]\ncapcity = \"1GiB\"\n\
          [cache.redis]\nurl = \"rdis://me:hush@cache\"\ntimeout = \"soon\"\n\
-         ca = \"no.pem\"\n[cahce.lru]\n[generation]\nqueue = 0\n",
+         ca = \"no.pem\"\nlease = \"maybe\"\n[cahce.lru]\n[generation]\nqueue = 0\n",
     )
     .unwrap();
     let errors = failure(Setup::new(&data).with("OPS__LISTEN", "here").arg("--config").arg(&file));
     for said in [
-        "wrong in 9 places",
+        "wrong in 10 places",
         "cache.chian is no key",
         "the nearest is cache.chain",
         "cache.lru.capcity is no key",
@@ -71,6 +71,7 @@ fn every_error_of_a_configuration_is_told_at_once() {
         "cache.chain is [\"lru\", \"memcached\"]",
         "cache.redis.timeout is \"soon\"",
         "cache.redis.ca is \"no.pem\"",
+        "cache.redis.lease is \"maybe\"",
         "cache.redis.url is \"rdis://***@cache\"",
         "cahce.lru is no key",
         "generation.queue is 0",

@@ -119,6 +119,18 @@ pub enum Bypass {
     Off,
 }
 
+/// Whether a server takes a lease before it makes a value, so that others which miss it too wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lease {
+    /// For what measures much costlier to make than a lease.
+    #[default]
+    Auto,
+    /// For every value that the tier was asked for.
+    On,
+    /// For none.
+    Off,
+}
+
 /// See [`LruTier`](crate::tiers::LruTier).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LruConfig {
@@ -174,6 +186,8 @@ pub struct RedisConfig {
     pub timeout: Duration,
     /// Whom to trust behind a `rediss://` URL.
     pub tls: Tls,
+    /// Whether servers that share it agree on who makes what several of them miss.
+    pub lease: Lease,
 }
 
 impl Default for RedisConfig {
@@ -183,6 +197,7 @@ impl Default for RedisConfig {
             admit: Admit::All,
             timeout: Duration::from_millis(50),
             tls: Tls::default(),
+            lease: Lease::default(),
         }
     }
 }
@@ -202,6 +217,7 @@ impl fmt::Debug for RedisConfig {
             .field("admit", &self.admit)
             .field("timeout", &self.timeout)
             .field("tls", &self.tls)
+            .field("lease", &self.lease)
             .finish()
     }
 }

@@ -26,6 +26,7 @@ mod generations;
 mod hash;
 mod hedge;
 pub mod key;
+mod lease;
 mod link;
 mod links;
 pub mod metered;
@@ -47,7 +48,7 @@ pub use assemble::{assemble, assemble_tuned};
 pub use builder::ChainBuilder;
 pub use chain::Chain;
 pub use config::{
-    Admit, Bypass, ChainConfig, ClassSet, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
+    Admit, Bypass, ChainConfig, ClassSet, Lease, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
 };
 pub use key::{Class, Key};
 pub use open_error::OpenError;

@@ -82,6 +82,7 @@ impl Config {
         let ca = read.key::<redis::CaFile>("cache.redis.ca");
         let cert = read.key::<redis::CertFile>("cache.redis.cert");
         let key = read.key::<redis::KeyFile>("cache.redis.key");
+        let lease = read.key::<redis::LeaseMode>("cache.redis.lease");
         let queue = read.key::<values::Positive>("generation.queue");
         let threads = read.key::<usize>("generation.threads");
         let ahead = read.key::<values::Floors>("prefetch.ahead");
@@ -109,6 +110,7 @@ impl Config {
                     },
                     timeout: timeout?.0,
                     tls: Tls { ca: ca?.0, cert: cert?.0, key: key?.0 },
+                    lease: lease?.0,
                 },
             },
             tuning: Tuning { keys: keys?.0.or(keys_file?.0), compress: compress?, audit: audit?.0, hedge: hedge? },

@@ -1,9 +1,13 @@
-//! What the keys of Redis may be that no other tier has: files for TLS, read and checked while the configuration is.
+//! What the keys of Redis may be that no other tier has: files for TLS, read and checked while the configuration is, and
+//! whether servers agree on who makes a floor.
 
 use std::path::Path;
 
 use figment::value::Value;
-use floor_cache::tls::{Certificates, PrivateKey};
+use floor_cache::{
+    Lease,
+    tls::{Certificates, PrivateKey},
+};
 
 use super::values::{Setting, text};
 
@@ -51,6 +55,32 @@ impl Setting for KeyFile {
 
     fn show(&self) -> String {
         shown(self.0.as_ref().map(PrivateKey::path))
+    }
+}
+
+/// `auto`, `on` or `off`.
+pub(super) struct LeaseMode(pub(super) Lease);
+
+impl Setting for LeaseMode {
+    const EXPECTED: &'static str = "write \"auto\" (a floor that measures costly to make is made by one of the servers \
+         that miss it), \"on\" (every floor is) or \"off\"";
+
+    fn parse(value: &Value) -> Option<Self> {
+        match text(value)?.as_str() {
+            "auto" => Some(Self(Lease::Auto)),
+            "on" => Some(Self(Lease::On)),
+            "off" => Some(Self(Lease::Off)),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> String {
+        let name = match self.0 {
+            Lease::Auto => "auto",
+            Lease::On => "on",
+            Lease::Off => "off",
+        };
+        format!("\"{name}\"")
     }
 }
 
