@@ -13,12 +13,13 @@ const CRATES: [(&str, &str); 6] = [
 ];
 
 /// A dependency (or a family of them, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 14] = [
+const MAY_NAME: [(&str, &[&str]); 15] = [
     ("floor-proto", &["bevy-server", "floor-client", "benches"]),
     ("floor-gen", &["bevy-server", "floor-client", "benches"]),
     ("floor-cache", &["bevy-server", "benches"]),
     ("bevy-server", &["benches"]),
     ("redis", &["floor-cache"]),
+    ("rustls", &["floor-cache"]),
     ("heed", &["floor-cache"]),
     ("sled", &["floor-cache"]),
     ("lru", &["floor-cache"]),

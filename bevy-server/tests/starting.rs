@@ -57,18 +57,21 @@ fn every_error_of_a_configuration_is_told_at_once() {
     fs::write(
         &file,
         "[cache]\nchian = []\nchain = [\"lru\", \"memcached\"]\n[cache.lru]\ncapcity = \"1GiB\"\n\
-         [cache.redis]\nurl = \"rdis://me:hush@cache\"\ntimeout = \"soon\"\n[cahce.lru]\n[generation]\nqueue = 0\n",
+         [cache.redis]\nurl = \"rdis://me:hush@cache\"\ntimeout = \"soon\"\n\
+         ca = \"no.pem\"\nlease = \"maybe\"\n[cahce.lru]\n[generation]\nqueue = 0\n",
     )
     .unwrap();
     let errors = failure(Setup::new(&data).with("OPS__LISTEN", "here").arg("--config").arg(&file));
     for said in [
-        "wrong in 8 places",
+        "wrong in 10 places",
         "cache.chian is no key",
         "the nearest is cache.chain",
         "cache.lru.capcity is no key",
         "the nearest is cache.lru.capacity",
         "cache.chain is [\"lru\", \"memcached\"]",
         "cache.redis.timeout is \"soon\"",
+        "cache.redis.ca is \"no.pem\"",
+        "cache.redis.lease is \"maybe\"",
         "cache.redis.url is \"rdis://***@cache\"",
         "cahce.lru is no key",
         "generation.queue is 0",

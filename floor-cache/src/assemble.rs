@@ -54,7 +54,9 @@ pub fn assemble_tuned(
             TierKind::Sled => chain.tier(SledTier::open(&config.sled, envelope)?, Admit::All)?,
             TierKind::Redis => {
                 let redis = RedisTier::open(&config.redis, envelope, runtime)?;
-                chain.tier(Timeout::new(redis, config.redis.timeout), config.redis.admit)?
+                let leases = redis.leases(config.redis.timeout);
+                let chain = chain.tier(Timeout::new(redis, config.redis.timeout), config.redis.admit)?;
+                chain.leasing(leases, config.redis.lease)?
             }
         };
     }

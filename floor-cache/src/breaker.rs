@@ -139,6 +139,14 @@ impl Circuit {
         }
     }
 
+    /// What `work` comes to, while it is let.
+    pub(crate) async fn guard<A>(&self, work: impl Future<Output = Result<A, TierError>>) -> Result<A, TierError> {
+        let Some(permit) = self.permit() else { return Err(refused("guard")) };
+        let result = work.await;
+        permit.report(&result);
+        result
+    }
+
     fn permit(&self) -> Option<Permit<'_>> {
         if !self.machine.is_call_permitted() {
             return None;
@@ -211,13 +219,15 @@ impl Instrument for Watch {
     }
 }
 
+fn refused(action: &'static str) -> TierError {
+    TierError::new(TierErrorKind::Open, action, "it failed too often of late")
+}
+
 impl<T: Tier> Breaker<T> {
     fn guarded<'a, A: Send + 'a>(&'a self, ask: impl FnOnce(&'a T) -> Answer<'a, A>) -> Answer<'a, A> {
         match self.circuit.permit() {
             Some(permit) => ask(&self.inner).inspect(move |result| permit.report(result)),
-            None => {
-                Answer::Now(Err(TierError::new(TierErrorKind::Open, self.inner.name(), "it failed too often of late")))
-            }
+            None => Answer::Now(Err(refused(self.inner.name()))),
         }
     }
 }

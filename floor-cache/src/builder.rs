@@ -13,11 +13,12 @@ use crate::{
     breaker::{Breaker, Circuit},
     chain::Chain,
     collector::TierCollector,
-    config::{Admit, ChainConfig, LruConfig, Tuning},
+    config::{Admit, ChainConfig, Lease, LruConfig, Tuning},
     envelope::{Envelope, Namespace},
     flight::Flights,
     generations::Generations,
     hedge::Hedges,
+    lease::Leases,
     link::Link,
     links::{Links, TIMED},
     metered::{Meter, Metered, OpSeconds},
@@ -26,7 +27,7 @@ use crate::{
     shield::Shield,
     source::Source,
     tier::Tier,
-    tiers::LruTier,
+    tiers::{LruTier, redis::RedisLeases},
     write_behind::{WriteBehind, Writes},
 };
 
@@ -43,6 +44,7 @@ pub struct ChainBuilder<'a> {
     hedges: IntCounterVec,
     memory: Vec<Arc<LruTier>>,
     lower: Vec<Link>,
+    leases: Option<Leases>,
 }
 
 impl<'a> ChainBuilder<'a> {
@@ -88,6 +90,7 @@ impl<'a> ChainBuilder<'a> {
             hedges,
             memory: Vec::new(),
             lower: Vec::new(),
+            leases: None,
         })
     }
 
@@ -137,6 +140,17 @@ impl<'a> ChainBuilder<'a> {
         Ok(self)
     }
 
+    /// Has what the tier that was added last does not hold made under the leases in `store`.
+    pub(crate) fn leasing(mut self, store: RedisLeases, mode: Lease) -> Result<Self, OpenError> {
+        let totals = IntCounterVec::new(
+            Opts::new("floors_leases_total", "Floors that a lease was wanted for, by what became of it."),
+            &["outcome"],
+        )?;
+        self.registry.register(Box::new(totals.clone()))?;
+        self.leases = Some(Leases::new(self.lower.len() - 1, mode, store, &totals));
+        Ok(self)
+    }
+
     /// The chain, in front of `source`.
     ///
     /// # Errors
@@ -165,6 +179,7 @@ impl<'a> ChainBuilder<'a> {
             lower: self.lower.into(),
             source,
             made: Generations::new(generations, seconds),
+            leases: self.leases,
             coalesced,
             hedge: self.tuning.hedge,
             watched: TIMED.or(audits.share),

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
-use crate::{envelope::MasterKeys, key::Class};
+use crate::{envelope::MasterKeys, key::Class, tls::Tls};
 
 const MIB: u64 = 1 << 20;
 
@@ -122,6 +122,18 @@ pub enum Bypass {
     Forced,
 }
 
+/// Whether a server takes a lease before it makes a value, so that others which miss it too wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lease {
+    /// For what measures much costlier to make than a lease.
+    #[default]
+    Auto,
+    /// For every value that the tier was asked for.
+    On,
+    /// For none.
+    Off,
+}
+
 /// See [`LruTier`](crate::tiers::LruTier).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LruConfig {
@@ -168,18 +180,28 @@ impl Default for SledConfig {
 /// See [`RedisTier`](crate::tiers::RedisTier).
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisConfig {
-    /// `redis://[user:password@]host:port[/db]`, or `redis+cluster://[user:password@]host:port,host:port` with some nodes of
-    /// a cluster.
+    /// `redis://[user:password@]host:port[/db]`, `rediss://` with the same for TLS, or
+    /// `redis+cluster://[user:password@]host:port,host:port` with some nodes of a cluster.
     pub url: String,
     /// Which classes are kept there.
     pub admit: Admit,
     /// How long a caller waits for it.
     pub timeout: Duration,
+    /// Whom to trust behind a `rediss://` URL.
+    pub tls: Tls,
+    /// Whether servers that share it agree on who makes what several of them miss.
+    pub lease: Lease,
 }
 
 impl Default for RedisConfig {
     fn default() -> Self {
-        Self { url: "redis://127.0.0.1:6379".to_owned(), admit: Admit::All, timeout: Duration::from_millis(50) }
+        Self {
+            url: "redis://127.0.0.1:6379".to_owned(),
+            admit: Admit::All,
+            timeout: Duration::from_millis(50),
+            tls: Tls::default(),
+            lease: Lease::default(),
+        }
     }
 }
 
@@ -197,6 +219,8 @@ impl fmt::Debug for RedisConfig {
             .field("url", &self.redacted_url())
             .field("admit", &self.admit)
             .field("timeout", &self.timeout)
+            .field("tls", &self.tls)
+            .field("lease", &self.lease)
             .finish()
     }
 }

@@ -26,6 +26,7 @@ mod generations;
 mod hash;
 mod hedge;
 pub mod key;
+mod lease;
 mod link;
 mod links;
 pub mod metered;
@@ -38,6 +39,7 @@ pub mod source;
 pub mod tier;
 pub mod tiers;
 pub mod timeout;
+pub mod tls;
 mod turn;
 mod walk;
 mod write_behind;
@@ -46,7 +48,7 @@ pub use assemble::{assemble, assemble_tuned};
 pub use builder::ChainBuilder;
 pub use chain::Chain;
 pub use config::{
-    Admit, Bypass, ChainConfig, ClassSet, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
+    Admit, Bypass, ChainConfig, ClassSet, Lease, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
 };
 pub use key::{Class, Key};
 pub use open_error::OpenError;

@@ -16,6 +16,7 @@ use crate::{
     generations::Generations,
     hash::Hashed,
     key::Key,
+    lease::Leases,
     link::Link,
     served::{Options, Outcome, Served, Step},
     source::Source,
@@ -32,6 +33,7 @@ pub(crate) struct Links {
     pub(crate) lower: Box<[Link]>,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) made: Generations,
+    pub(crate) leases: Option<Leases>,
     pub(crate) coalesced: IntCounter,
     pub(crate) audits: Audits,
     /// The lookups in memory that are timed or audited.

@@ -58,7 +58,7 @@ pub enum OpenError {
     },
     /// The URL of the Redis server is none.
     #[error(
-        "cache.redis.url {url:?} cannot be used ({reason}); write redis://host:port or redis+cluster://host:port,host:port"
+        "cache.redis.url {url:?} cannot be used ({reason}); write redis://host:port, rediss://host:port or redis+cluster://host:port,host:port"
     )]
     RedisUrl {
         /// The URL, secrets blotted out.
@@ -66,6 +66,9 @@ pub enum OpenError {
         /// What is wrong with it.
         reason: String,
     },
+    /// What is set for TLS contradicts itself or the URL.
+    #[error("cache.redis.ca, cert and key cannot be used: {0}")]
+    RedisTls(String),
     /// No thread could be started to write to a tier.
     #[error("no thread could be started for the cache ({0}); raise the limit on threads of this user")]
     Thread(#[source] io::Error),

@@ -32,7 +32,8 @@ impl<T> Timeout<T> {
     }
 }
 
-async fn within<A>(
+/// What `work` comes to within `limit`.
+pub(crate) async fn within<A>(
     limit: Duration,
     action: &'static str,
     work: impl Future<Output = Result<A, TierError>>,

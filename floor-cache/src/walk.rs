@@ -31,11 +31,13 @@ pub(crate) struct Walk {
     next: usize,
     steps: Vec<Step>,
     priority: Priority,
+    /// What the tier that other servers share was asked for and has not.
+    unshared: Vec<Key>,
 }
 
 impl Walk {
     pub(crate) fn new(wanted: Vec<Lead>, priority: Priority) -> Self {
-        Self { wanted, next: 0, steps: Vec::new(), priority }
+        Self { wanted, next: 0, steps: Vec::new(), priority, unshared: Vec::new() }
     }
 
     /// Whether every key has landed.
@@ -124,6 +126,9 @@ impl Walk {
             false
         });
         self.steps.push(step(Outcome::Miss));
+        if links.leases.as_ref().is_some_and(|leases| leases.tier == self.next) {
+            self.unshared.extend(asked);
+        }
     }
 
     /// Lands `key` with a value that was made, if it is still wanted.
@@ -150,25 +155,29 @@ impl Walk {
 
     /// Makes what no tier had, all at once, and lands each value as it comes.
     async fn generate(self, links: &Links) {
-        let Self { wanted, steps, priority, .. } = self;
-        let mut making: FuturesUnordered<_> = wanted
+        let Self { wanted, steps, priority, unshared, .. } = self;
+        // Nobody elsewhere is to wait for what nobody waits for here.
+        let leases = links.leases.as_ref().filter(|_| priority == Priority::Foreground);
+        let (steps, unshared) = (steps.as_slice(), unshared.as_slice());
+        let making: FuturesUnordered<_> = wanted
             .into_iter()
-            .map(|lead| async move {
-                let made = make(links, *lead.key(), priority).await;
-                (lead, made)
+            .map(|mut lead| async move {
+                let key = *lead.key();
+                match leases.filter(|leases| unshared.contains(&key) && leases.pays(links, key.class())) {
+                    Some(leases) => leases.make_once(links, lead, steps, priority).await,
+                    None => {
+                        let made = make(links, key, priority).await;
+                        land_made(links, &mut lead, made, steps);
+                    }
+                }
             })
             .collect();
-        while let Some((mut lead, made)) = making.next().await {
-            let landing = made.map(|made| {
-                links.promote(lead.hashed(), &made.value, links.lower.len());
-                found(made, &steps)
-            });
-            lead.land(landing);
-        }
+        making.collect::<()>().await;
     }
 }
 
 pub(crate) type Values = Vec<Option<Bytes>>;
+pub(crate) type Making = Result<Made, SourceError>;
 
 /// Asks for one key or for many in the tier's own way.
 pub(crate) async fn ask(link: &Link, keys: &[Key]) -> Result<Values, TierError> {
@@ -185,7 +194,7 @@ fn sample(links: &Arc<Links>, depth: usize, key: Key) {
 }
 
 /// Makes the value of `key`, refreshes nothing. A source that panics has failed on this key alone.
-pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Result<Made, SourceError> {
+pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Making {
     let work = AssertUnwindSafe(async { links.source.generate(key, priority).await });
     let made = work
         .catch_unwind()
@@ -193,6 +202,15 @@ pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Result<
         .unwrap_or_else(|_panic| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() }))?;
     links.made.count(key.class(), links.source.class_name(key.class()), made.took);
     Ok(made)
+}
+
+/// Lands `lead` with what was made, after every tier was given it.
+pub(crate) fn land_made(links: &Links, lead: &mut Lead, made: Making, steps: &[Step]) {
+    let landing = made.map(|made| {
+        links.promote(lead.hashed(), &made.value, links.lower.len());
+        found(made, steps)
+    });
+    lead.land(landing);
 }
 
 /// `made` as it is served, after `steps`.

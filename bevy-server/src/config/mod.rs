@@ -4,11 +4,12 @@
 //! cannot be wrong and collects every error, and nothing is opened before all of it is right.
 
 mod layers;
+mod redis;
 mod values;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use floor_cache::{Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning};
+use floor_cache::{Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning, tls::Tls};
 
 pub use layers::{ConfigError, Problem};
 use layers::{Layers, Reader};
@@ -78,6 +79,10 @@ impl Config {
         let url = read.key::<values::RedisUrl>("cache.redis.url");
         let admit = read.key::<Admission>("cache.redis.admit");
         let timeout = read.key::<values::Deadline>("cache.redis.timeout");
+        let ca = read.key::<redis::CaFile>("cache.redis.ca");
+        let cert = read.key::<redis::CertFile>("cache.redis.cert");
+        let key = read.key::<redis::KeyFile>("cache.redis.key");
+        let lease = read.key::<redis::LeaseMode>("cache.redis.lease");
         let queue = read.key::<values::Positive>("generation.queue");
         let threads = read.key::<usize>("generation.threads");
         let ahead = read.key::<values::Floors>("prefetch.ahead");
@@ -105,6 +110,8 @@ impl Config {
                         Admission::Special => Admit::Only(special()),
                     },
                     timeout: timeout?.0,
+                    tls: Tls { ca: ca?.0, cert: cert?.0, key: key?.0 },
+                    lease: lease?.0,
                 },
             },
             tuning: Tuning { keys: keys?.0.or(keys_file?.0), compress: compress?, audit: audit?.0, hedge: hedge? },

@@ -36,7 +36,7 @@ fn exact(value: &Value) -> Option<String> {
 }
 
 /// Text as it stands; the environment gives numbers where a file gives text.
-fn text(value: &Value) -> Option<String> {
+pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(_, text) => Some(text.clone()),
         Value::Char(_, char) => Some(char.to_string()),
@@ -341,13 +341,13 @@ pub(super) struct RedisUrl(pub(super) String);
 
 impl Setting for RedisUrl {
     const SHOWN: Shown = Shown::Redacted;
-    const EXPECTED: &'static str = "write redis://host:port or redis+cluster://host:port,host:port; \
-         rediss:// (TLS) is not built in yet";
+    const EXPECTED: &'static str = "write redis://host:port, rediss://host:port (TLS) or \
+         redis+cluster://host:port,host:port";
 
     fn parse(value: &Value) -> Option<Self> {
         let url = text(value)?;
         let (scheme, rest) = url.split_once("://")?;
-        let known = ["redis", "redis+cluster"].contains(&scheme) && !rest.is_empty();
+        let known = ["redis", "rediss", "redis+cluster"].contains(&scheme) && !rest.is_empty();
         known.then_some(Self(url))
     }
 

@@ -4,7 +4,7 @@ mod doorkeeper;
 mod lmdb;
 mod lru;
 mod quarantine;
-mod redis;
+pub(crate) mod redis;
 mod sled;
 
 pub use lmdb::LmdbTier;

@@ -32,6 +32,8 @@ pub(crate) enum Mood {
     /// Waits until [`Mill::open`].
     Wait,
     Fail,
+    /// Waits until [`Mill::open`], and then fails.
+    WaitAndFail,
     /// Keeps what nobody waits for until [`Mill::open`], and then turns it away; grinds what a caller waits for.
     TurnBackgroundAway,
     /// Panics on the key alone.
@@ -95,6 +97,14 @@ impl Source for Mill {
             Mood::Fail => {
                 let busy = SourceError::Busy { queued: 1024, retry_after: Duration::from_millis(10) };
                 std::future::ready(Err(busy)).boxed()
+            }
+            Mood::WaitAndFail => {
+                let gate = self.gate.clone();
+                async move {
+                    let _through = gate.acquire_owned().await;
+                    Err(SourceError::Failed { key, reason: "the stone split".to_owned() })
+                }
+                .boxed()
             }
             Mood::TurnBackgroundAway if priority == Priority::Background => {
                 let gate = self.gate.clone();

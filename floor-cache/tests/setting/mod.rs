@@ -1,6 +1,7 @@
 //! What the tests need around a chain: a real Redis server, a source that can be watched, and a way to wait.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod authority;
 pub(crate) mod mill;
 pub(crate) mod redis_cluster;
 pub(crate) mod redis_server;

@@ -16,6 +16,9 @@ use redis::{
 };
 use tokio::runtime::Handle;
 
+use super::dialer;
+use crate::config::RedisConfig;
+
 /// Begins the URL of a cluster: `redis+cluster://[user:password@]host:port,host:port`.
 const CLUSTER: &str = "redis+cluster://";
 
@@ -55,13 +58,14 @@ struct Current {
 type Dialled = Shared<BoxFuture<'static, Result<Connection, RedisError>>>;
 
 impl Line {
-    /// A line to `url`, not dialled yet. Dialling may take `dial`, a reply `reply`.
-    pub(super) fn new(url: &str, dial: Duration, reply: Duration, runtime: Handle) -> Result<Self, RedisError> {
-        let number = match url.strip_prefix(CLUSTER) {
+    /// A line to `config.url`, not dialled yet. Dialling may take `dial`, a reply as long as a caller waits.
+    pub(super) fn new(config: &RedisConfig, dial: Duration, runtime: Handle) -> Result<Self, RedisError> {
+        let reply = config.timeout;
+        let number = match config.url.strip_prefix(CLUSTER) {
             None => {
-                let config =
+                let limits =
                     AsyncConnectionConfig::new().set_connection_timeout(Some(dial)).set_response_timeout(Some(reply));
-                Number::Server(Client::open(url)?, config)
+                Number::Server(dialer::client(&config.url, &config.tls)?, limits)
             }
             Some(nodes) => {
                 // One retry, to follow a slot that has moved to another node. More would outlast the caller.

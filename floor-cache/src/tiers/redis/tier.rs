@@ -12,7 +12,11 @@ use redis::{Cmd, Pipeline, RedisError, Value};
 use tokio::runtime::Handle;
 use tracing::debug;
 
-use super::line::Line;
+use super::{
+    dialer,
+    lease::{self, RedisLeases},
+    line::Line,
+};
 use crate::{
     config::RedisConfig,
     envelope::{Envelope, StoredKey},
@@ -53,12 +57,13 @@ impl RedisTier {
     /// A tier at `config.url`, not yet connected.
     ///
     /// # Errors
-    /// When the URL is none.
+    /// When the URL is none, or what is set for TLS does not go with it.
     pub fn open(config: &RedisConfig, envelope: Envelope, runtime: &Handle) -> Result<Self, OpenError> {
+        dialer::check(config)?;
         let url = config.redacted_url();
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
         // The tier's own deadline is the one that callers see. These end what no caller waits for any more.
-        let line = Line::new(&config.url, DIAL_TIMEOUT.max(config.timeout), config.timeout, runtime.clone());
+        let line = Line::new(config, DIAL_TIMEOUT.max(config.timeout), runtime.clone());
         let line = line.map_err(unusable)?;
         Ok(Self {
             line,
@@ -68,6 +73,11 @@ impl RedisTier {
             condemned: Mutex::default(),
             holdings: Mutex::default(),
         })
+    }
+
+    /// The leases of what is kept there, over the same connection.
+    pub(crate) fn leases(&self, timeout: Duration) -> RedisLeases {
+        RedisLeases::new(self.line.clone(), self.envelope.clone(), timeout)
     }
 
     async fn run(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
@@ -107,6 +117,8 @@ impl RedisTier {
         let stored = self.envelope.stored(key);
         let defect = match reply {
             Value::Nil => return None,
+            // Somebody makes the value.
+            Value::BulkString(stored) if lease::is_lease(&stored) => return None,
             Value::BulkString(envelope) => match self.envelope.open_owned(&stored, envelope) {
                 Ok(value) => return Some(value),
                 Err(defect) => defect.to_string(),
@@ -186,7 +198,7 @@ fn used_memory(info: &Value) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("used_memory:"))?.trim().parse().ok()
 }
 
-fn failed(action: &'static str, error: &RedisError) -> TierError {
+pub(super) fn failed(action: &'static str, error: &RedisError) -> TierError {
     let kind = if error.is_timeout() {
         TierErrorKind::Timeout
     } else if error.is_connection_dropped() || error.is_connection_refusal() || error.is_io_error() {
@@ -248,9 +260,11 @@ impl Tier for RedisTier {
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         Answer::later(async move {
-            let mut command = redis::cmd("EXISTS");
-            command.arg(self.envelope.stored(key).as_bytes());
-            Ok(self.run("look in redis", &command).await? == Value::Int(1))
+            // Enough to tell a value from a lease, and from nothing.
+            let mut command = redis::cmd("GETRANGE");
+            command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::TELLING - 1);
+            let start = self.run("look in redis", &command).await?;
+            Ok(matches!(start, Value::BulkString(start) if !start.is_empty() && !lease::is_lease(&start)))
         })
     }
 

@@ -1,0 +1,97 @@
+//! What the keys of Redis may be that no other tier has: files for TLS, read and checked while the configuration is, and
+//! whether servers agree on who makes a floor.
+
+use std::path::Path;
+
+use figment::value::Value;
+use floor_cache::{
+    Lease,
+    tls::{Certificates, PrivateKey},
+};
+
+use super::values::{Setting, text};
+
+/// The authorities to trust, if they are named.
+pub(super) struct CaFile(pub(super) Option<Certificates>);
+
+/// The certificate to show, if there is one.
+pub(super) struct CertFile(pub(super) Option<Certificates>);
+
+/// Its key.
+pub(super) struct KeyFile(pub(super) Option<PrivateKey>);
+
+impl Setting for CaFile {
+    const EXPECTED: &'static str = "write the path of a readable PEM file that holds at least one certificate, or \"\" \
+         for the authorities that the system trusts";
+
+    fn parse(value: &Value) -> Option<Self> {
+        named(value, |path| Certificates::read(path).ok()).map(Self)
+    }
+
+    fn show(&self) -> String {
+        shown(self.0.as_ref().map(Certificates::path))
+    }
+}
+
+impl Setting for CertFile {
+    const EXPECTED: &'static str = "write the path of a readable PEM file that holds at least one certificate, or \"\" \
+         for none";
+
+    fn parse(value: &Value) -> Option<Self> {
+        named(value, |path| Certificates::read(path).ok()).map(Self)
+    }
+
+    fn show(&self) -> String {
+        shown(self.0.as_ref().map(Certificates::path))
+    }
+}
+
+impl Setting for KeyFile {
+    const EXPECTED: &'static str = "write the path of a readable PEM file that holds a private key, or \"\" for none";
+
+    fn parse(value: &Value) -> Option<Self> {
+        named(value, |path| PrivateKey::read(path).ok()).map(Self)
+    }
+
+    fn show(&self) -> String {
+        shown(self.0.as_ref().map(PrivateKey::path))
+    }
+}
+
+/// `auto`, `on` or `off`.
+pub(super) struct LeaseMode(pub(super) Lease);
+
+impl Setting for LeaseMode {
+    const EXPECTED: &'static str = "write \"auto\" (a floor that measures costly to make is made by one of the servers \
+         that miss it), \"on\" (every floor is) or \"off\"";
+
+    fn parse(value: &Value) -> Option<Self> {
+        match text(value)?.as_str() {
+            "auto" => Some(Self(Lease::Auto)),
+            "on" => Some(Self(Lease::On)),
+            "off" => Some(Self(Lease::Off)),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> String {
+        let name = match self.0 {
+            Lease::Auto => "auto",
+            Lease::On => "on",
+            Lease::Off => "off",
+        };
+        format!("\"{name}\"")
+    }
+}
+
+/// What the file holds that `value` names: `Some(None)` when it names none, `None` when that is not to be had.
+fn named<T>(value: &Value, read: impl FnOnce(&Path) -> Option<T>) -> Option<Option<T>> {
+    match text(value)?.as_str() {
+        "" => Some(None),
+        path => read(Path::new(path)).map(Some),
+    }
+}
+
+fn shown(path: Option<&Path>) -> String {
+    toml::Value::from(path.unwrap_or(Path::new("")).to_string_lossy().into_owned()).to_string()
+}

@@ -1,0 +1,233 @@
+//! One server makes what several miss at once: the others wait for it a little, and no longer.
+//!
+//! A lease is advice. Values are immutable and follow from their keys, so whoever makes one without a lease, or writes one
+//! after its lease has gone to another, writes the same bytes: what is lost is work, never a value.
+
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use prometheus::{IntCounter, IntCounterVec};
+use tokio::runtime::Handle;
+
+use crate::{
+    breaker::Circuit,
+    config::Lease,
+    flight::{Found, Lead},
+    key::{Class, Key},
+    links::Links,
+    metered::Mean,
+    served::{Outcome, Step},
+    source::Priority,
+    tiers::redis::{Claim, RedisLeases, Token},
+    walk,
+};
+
+/// The leases of the values that the lower tier at `tier` shares with other servers.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    pub(crate) tier: usize,
+    mode: Lease,
+    store: Arc<RedisLeases>,
+    circuit: Circuit,
+    /// How long a value takes here from the wish to the value, waiting for a turn included, by class.
+    turnaround: [Mean; Class::COUNT],
+    counts: Counts,
+}
+
+/// What became of the keys that a lease was wanted for: `floors_leases_total{outcome}`.
+#[derive(Debug)]
+struct Counts {
+    taken: IntCounter,
+    found: IntCounter,
+    overdue: IntCounter,
+    failed: IntCounter,
+}
+
+/// A lease is wanted for what costs so many times a question to the tier. Most often nobody else is at it, and then the
+/// question was for nothing: it makes a miss an eighth slower at the most.
+const WORTH: u32 = 8;
+
+/// A lease lasts as long as making a value does, within these bounds, and is renewed while the value is being made. At the
+/// least: what a busy server may be late in renewing. At the most: how long a server that died is waited for.
+const SHORTEST: Duration = Duration::from_millis(25);
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// A lease is renewed when a third of it is over, so that one renewal may be lost.
+const RENEWALS: u32 = 3;
+
+/// Another's lease is waited for so many times as long as the value would take here.
+const PATIENCE: u32 = 2;
+
+/// Who has the key is asked again after an eighth of what the value costs, then half as often each time, but four times
+/// in the life of a lease.
+const FIRST_PAUSE: u32 = 8;
+const LAST_PAUSE: u32 = 4;
+
+/// What the timer counts in.
+const GRAIN: Duration = Duration::from_millis(1);
+
+/// Whose turn it is to make a value.
+enum Turn {
+    /// Ours.
+    Ours(Held),
+    /// Nobody's any more.
+    Made(Bytes),
+    /// Ours all the same: the other takes too long, or it cannot be found out.
+    Alone,
+}
+
+impl Leases {
+    pub(crate) fn new(tier: usize, mode: Lease, store: RedisLeases, totals: &IntCounterVec) -> Self {
+        let count = |outcome| totals.with_label_values(&[outcome]);
+        Self {
+            tier,
+            mode,
+            store: Arc::new(store),
+            circuit: Circuit::new("redis leases"),
+            turnaround: Default::default(),
+            counts: Counts {
+                taken: count("taken"),
+                found: count("found"),
+                overdue: count("overdue"),
+                failed: count("failed"),
+            },
+        }
+    }
+
+    /// Whether a value of `class` that `links` are to make is worth a lease.
+    pub(crate) fn pays(&self, links: &Links, class: Class) -> bool {
+        match self.mode {
+            Lease::On => true,
+            Lease::Off => false,
+            Lease::Auto => {
+                let question = links.lower[self.tier].policy.standing().cost;
+                links.made.cost(class).is_some_and(|generation| generation >= WORTH * question)
+            }
+        }
+    }
+
+    /// Has the value of `lead` made here or elsewhere, and lands it.
+    pub(crate) async fn make_once(&self, links: &Links, mut lead: Lead, steps: &[Step], priority: Priority) {
+        let key = *lead.key();
+        let started = Instant::now();
+        let made = match self.turn(links, &key).await {
+            Turn::Made(value) => {
+                links.promote(lead.hashed(), &value, self.tier);
+                let by = links.lower[self.tier].name();
+                let step = Step { tier: by, outcome: Outcome::Hit, took: started.elapsed() };
+                let steps = steps.iter().copied().chain([step]).collect();
+                return lead.land(Ok(Found { value, by, steps }));
+            }
+            Turn::Alone => self.make(links, key, priority).await,
+            Turn::Ours(held) => {
+                let made = tokio::select! {
+                    made = self.make(links, key, priority) => made,
+                    never = held.renew() => match never {},
+                };
+                if made.is_ok() {
+                    held.leave_to_the_value();
+                }
+                made
+            }
+        };
+        walk::land_made(links, &mut lead, made, steps);
+    }
+
+    async fn make(&self, links: &Links, key: Key, priority: Priority) -> walk::Making {
+        let started = Instant::now();
+        let made = walk::make(links, key, priority).await;
+        if made.is_ok() {
+            self.turnaround[key.class().index()].add(started.elapsed());
+        }
+        made
+    }
+
+    /// Waits until it is our turn to make the value of `key`, or somebody has made it.
+    async fn turn(&self, links: &Links, key: &Key) -> Turn {
+        let cost = links.made.cost(key.class()).unwrap_or_default();
+        let expiry = cost.clamp(SHORTEST, LONGEST);
+        let token = self.store.token();
+        let started = Instant::now();
+        let mut holder: Option<(Token, Instant)> = None;
+        let mut pause = (expiry.min(cost) / FIRST_PAUSE).max(GRAIN);
+        loop {
+            match self.circuit.guard(self.store.claim(key, token, expiry)).await {
+                Ok(Claim::Ours) => {
+                    self.counts.taken.inc();
+                    let (store, runtime) = (self.store.clone(), links.runtime.clone());
+                    return Turn::Ours(Held { store, runtime, key: *key, token, expiry, released: false });
+                }
+                Ok(Claim::Made(value)) => {
+                    self.counts.found.inc();
+                    return Turn::Made(value);
+                }
+                Ok(Claim::Theirs(token)) => {
+                    // Another holder is another wait: the one before has died, or was too slow for its own lease.
+                    let since = match holder {
+                        Some((known, since)) if known == token => since,
+                        _ => Instant::now(),
+                    };
+                    holder = Some((token, since));
+                    let patience = PATIENCE * self.turnaround[key.class().index()].get().clamp(expiry, LONGEST);
+                    if since.elapsed() >= patience || started.elapsed() >= PATIENCE * LONGEST {
+                        self.counts.overdue.inc();
+                        return Turn::Alone;
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(%key, %error, "no lease could be taken; going on without");
+                    self.counts.failed.inc();
+                    return Turn::Alone;
+                }
+            }
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(expiry / LAST_PAUSE);
+        }
+    }
+}
+
+/// A lease that is ours. Dropped while the value is not made, it is given up, so that the next server need not wait for its
+/// end.
+struct Held {
+    store: Arc<RedisLeases>,
+    runtime: Handle,
+    key: Key,
+    token: Token,
+    expiry: Duration,
+    released: bool,
+}
+
+impl Held {
+    /// Keeps the lease for as long as this is polled, or until it is found to be another's.
+    async fn renew(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(self.expiry / RENEWALS).await;
+            if let Ok(false) = self.store.renew(&self.key, self.token, self.expiry).await {
+                return std::future::pending().await;
+            }
+        }
+    }
+
+    /// The value will be written over the lease.
+    fn leave_to_the_value(mut self) {
+        self.released = true;
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.released {
+            return;
+        }
+        let (store, key, token) = (self.store.clone(), self.key, self.token);
+        self.runtime.spawn(async move {
+            if let Err(error) = store.release(&key, token).await {
+                tracing::debug!(%key, %error, "a lease was not released; it will end by itself");
+            }
+        });
+    }
+}

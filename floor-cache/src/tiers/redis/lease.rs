@@ -1,0 +1,132 @@
+//! Who makes a value that several servers miss at once: a record under the value's own key, until the value takes its place.
+//!
+//! One `SET key record NX GET PX expiry` answers everything a server wants to know: nothing lay there, and now the lease is
+//! its own; or the value, which is served; or another's lease. Writing the value ends the lease, since it overwrites it, and a
+//! cluster has both in one slot by nature.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use redis::{Cmd, Value};
+
+use super::{line::Line, tier::failed};
+use crate::{
+    envelope::Envelope,
+    key::Key,
+    tier::{TierError, TierErrorKind},
+    timeout::within,
+};
+
+/// What tells a lease from a value's envelope, which begins with `FLC`.
+const MAGIC: [u8; 4] = *b"FLL\x01";
+
+const RECORD: usize = MAGIC.len() + 16;
+
+/// Whether `stored` begins as a lease does.
+pub(super) fn is_lease(stored: &[u8]) -> bool {
+    stored.starts_with(&MAGIC)
+}
+
+/// Bytes that tell a lease from a value.
+pub(super) const TELLING: usize = MAGIC.len();
+
+/// Whose a lease is: one server's, one of the leases that it took. No two are alike, and each server's rise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token([u8; RECORD]);
+
+/// What became of the wish to make a value.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    /// The lease is ours.
+    Ours,
+    /// Another makes it.
+    Theirs(Token),
+    /// It has been made.
+    Made(Bytes),
+}
+
+/// The leases in a Redis server, or in a cluster of them.
+#[derive(Debug)]
+pub(crate) struct RedisLeases {
+    line: Line,
+    envelope: Envelope,
+    timeout: Duration,
+    owner: u64,
+    taken: AtomicU64,
+}
+
+/// Only the lease's owner gives it up or makes it longer. To anybody else it may have gone meanwhile, or the value may lie
+/// in its place, which neither is to touch.
+const RELEASE: &str = "if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return 0";
+const RENEW: &str =
+    "if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('PEXPIRE',KEYS[1],ARGV[2]) end return 0";
+
+impl RedisLeases {
+    pub(super) fn new(line: Line, envelope: Envelope, timeout: Duration) -> Self {
+        // The standard library's hashers are seeded by the system, which makes an owner that no other server has.
+        Self { line, envelope, timeout, owner: RandomState::new().hash_one(()), taken: AtomicU64::new(0) }
+    }
+
+    /// A token that no lease had.
+    pub(crate) fn token(&self) -> Token {
+        let mut record = [0; RECORD];
+        record[..4].copy_from_slice(&MAGIC);
+        record[4..12].copy_from_slice(&self.owner.to_le_bytes());
+        record[12..].copy_from_slice(&self.taken.fetch_add(1, Relaxed).to_le_bytes());
+        Token(record)
+    }
+
+    /// Takes the lease of `key` for as long as `expiry`, if there is neither a lease nor a value.
+    pub(crate) async fn claim(&self, key: &Key, token: Token, expiry: Duration) -> Result<Claim, TierError> {
+        const ACTION: &str = "take a lease in redis";
+        let stored = self.envelope.stored(key);
+        let mut command = redis::cmd("SET");
+        command.arg(stored.as_bytes()).arg(&token.0).arg("NX").arg("GET").arg("PX").arg(millis(expiry));
+        let wrong = |what: String| Err(TierError::new(TierErrorKind::Internal, ACTION, what));
+        match self.send(ACTION, &command).await? {
+            Value::Nil => Ok(Claim::Ours),
+            Value::BulkString(found) if is_lease(&found) => match found.try_into() {
+                Ok(record) => Ok(Claim::Theirs(Token(record))),
+                Err(found) => wrong(format!("a lease has {} bytes", found.len())),
+            },
+            Value::BulkString(envelope) => match self.envelope.open_owned(&stored, envelope) {
+                Ok(value) => Ok(Claim::Made(value)),
+                // The value that we make will take its place.
+                Err(defect) => wrong(defect.to_string()),
+            },
+            other => wrong(format!("it sent {other:?}")),
+        }
+    }
+
+    /// Has the lease last `expiry` from now; `false` when it is not `token`'s any more.
+    pub(crate) async fn renew(&self, key: &Key, token: Token, expiry: Duration) -> Result<bool, TierError> {
+        let mut command = self.script(RENEW, key, token);
+        command.arg(millis(expiry));
+        Ok(self.send("renew a lease in redis", &command).await? == Value::Int(1))
+    }
+
+    /// Gives the lease up, if it is still `token`'s.
+    pub(crate) async fn release(&self, key: &Key, token: Token) -> Result<(), TierError> {
+        self.send("release a lease in redis", &self.script(RELEASE, key, token)).await.map(|_count| ())
+    }
+
+    fn script(&self, script: &str, key: &Key, token: Token) -> Cmd {
+        let mut command = redis::cmd("EVAL");
+        command.arg(script).arg(1).arg(self.envelope.stored(key).as_bytes()).arg(&token.0);
+        command
+    }
+
+    async fn send(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
+        let work = async { self.line.send(command).await.map_err(|error| failed(action, &error)) };
+        within(self.timeout, action, work).await
+    }
+}
+
+/// Redis counts in whole milliseconds, of which a lease has at least one.
+fn millis(expiry: Duration) -> u64 {
+    u64::try_from(expiry.as_millis()).unwrap_or(u64::MAX).max(1)
+}

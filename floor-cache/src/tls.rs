@@ -1,0 +1,133 @@
+//! Certificates and keys for TLS, read from PEM files and checked before anything is opened.
+
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
+
+use rustls::{
+    RootCertStore,
+    pki_types::{
+        CertificateDer, PrivateKeyDer,
+        pem::{self, PemObject},
+    },
+};
+
+/// Whom a tier trusts across a network, and what it shows of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tls {
+    /// The authorities that may vouch for a server; `None`: those that the system trusts.
+    pub ca: Option<Certificates>,
+    /// What this process shows to a server that asks who it is. Goes with [`key`](Self::key).
+    pub cert: Option<Certificates>,
+    /// The key of [`cert`](Self::cert).
+    pub key: Option<PrivateKey>,
+}
+
+impl Tls {
+    /// Whether nothing is set.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Certificates from a PEM file: at least one, each well-formed. Whether they are valid now is seen when they are used.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Certificates {
+    path: PathBuf,
+    pem: Vec<u8>,
+}
+
+/// A private key from a PEM file. Not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PrivateKey {
+    path: PathBuf,
+    pem: Vec<u8>,
+}
+
+/// Why a PEM file is of no use.
+#[derive(Debug, thiserror::Error)]
+#[error("{} {reason}", path.display())]
+pub struct PemError {
+    path: PathBuf,
+    reason: String,
+}
+
+impl Certificates {
+    /// Reads the certificates in the file at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be read, holds no certificate, or something that claims to be one and is not.
+    pub fn read(path: &Path) -> Result<Self, PemError> {
+        let pem = read(path)?;
+        let wrong = |reason: String| PemError { path: path.to_owned(), reason };
+        let mut store = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(&pem) {
+            let certificate = certificate.map_err(|error| wrong(format!("is not PEM: {error}")))?;
+            store.add(certificate).map_err(|error| wrong(format!("holds a certificate that is none: {error}")))?;
+        }
+        if store.is_empty() {
+            return Err(wrong("holds no certificate".to_owned()));
+        }
+        Ok(Self { path: path.to_owned(), pem })
+    }
+
+    /// Where they were read.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn pem(&self) -> &[u8] {
+        &self.pem
+    }
+
+    pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
+        CertificateDer::pem_slice_iter(&self.pem).collect()
+    }
+}
+
+impl PrivateKey {
+    /// Reads the key in the file at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or holds no key.
+    pub fn read(path: &Path) -> Result<Self, PemError> {
+        let key = Self { path: path.to_owned(), pem: read(path)? };
+        match key.der() {
+            Ok(_) => Ok(key),
+            Err(error) => Err(PemError { path: path.to_owned(), reason: format!("holds no private key: {error}") }),
+        }
+    }
+
+    /// Where it was read.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn pem(&self) -> &[u8] {
+        &self.pem
+    }
+
+    pub(crate) fn der(&self) -> Result<PrivateKeyDer<'static>, pem::Error> {
+        PrivateKeyDer::from_pem_slice(&self.pem)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, PemError> {
+    fs::read(path).map_err(|error| PemError { path: path.to_owned(), reason: format!("cannot be read: {error}") })
+}
+
+impl fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Certificates").field(&self.path).finish()
+    }
+}
+
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PrivateKey").field(&self.path).finish()
+    }
+}

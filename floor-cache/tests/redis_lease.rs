@@ -1,0 +1,247 @@
+//! Several servers with one Redis: what they miss at once is made about once, whoever dies over it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod setting;
+
+use std::time::Duration;
+
+use floor_cache::{Key, Lease, Options, Served, SourceError, TierKind};
+use futures_util::future::{join_all, try_join_all};
+use setting::{
+    PATIENCE, Setting, key, keys,
+    mill::{Mood, value_of},
+    redis_cluster::RedisCluster,
+    redis_server::RedisServer,
+    until,
+};
+use tokio::task::JoinHandle;
+
+/// What a value costs: long beside a question, even on a busy machine, and so is a lease, which lasts as long.
+const COST: Duration = Duration::from_millis(200);
+
+/// Of 100 keys, how many may be made twice because a busy machine was late in renewing a lease or in asking.
+const TWICE: u64 = 10;
+
+/// A server of its own in all but the process: memory, connection, flights and source.
+fn server_of(url: String, lease: Lease) -> Setting {
+    let server = Setting::new(&[TierKind::Lru, TierKind::Redis], |config| {
+        config.redis.url = url;
+        config.redis.timeout = Duration::from_secs(2);
+        config.redis.lease = lease;
+    });
+    server.mill.set_cost(COST);
+    server
+}
+
+/// The same, after it has made one value and so knows what that costs.
+async fn experienced(url: String, number: u64, lease: Lease) -> Setting {
+    let server = server_of(url, lease);
+    server.chain.get(key(number, 1), Options::default()).await.unwrap();
+    server
+}
+
+async fn three(redis: &RedisServer, lease: Lease) -> Vec<Setting> {
+    join_all((0..3).map(|number| experienced(redis.url(), 1_000_000 + number, lease))).await
+}
+
+fn ground(servers: &[Setting]) -> u64 {
+    servers.iter().map(|server| server.mill.ground()).sum()
+}
+
+/// Asks `server` for each of `keys` by a call of its own, all at once.
+async fn ask_each(server: &Setting, keys: &[Key]) {
+    let calls = keys.iter().map(|key| server.chain.get(*key, Options::default()));
+    let served = try_join_all(calls).await.expect("no call fails");
+    assert!(served.iter().zip(keys).all(|(served, key)| served.value == value_of(key)));
+}
+
+fn leases(server: &Setting, outcome: &str) -> f64 {
+    server.metric("floors_leases_total", &[("outcome", outcome)])
+}
+
+fn stored(number: u64) -> Vec<u8> {
+    [b"floors:".as_slice(), key(number, 1).as_bytes()].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_three_servers_miss_at_once_is_made_about_once() {
+    let Some(redis) = RedisServer::start() else { return };
+    let servers = three(&redis, Lease::Auto).await;
+    let before = ground(&servers);
+
+    let wanted = keys(0..100);
+    join_all(servers.iter().map(|server| ask_each(server, &wanted))).await;
+    let made = ground(&servers) - before;
+    assert!((100..=100 + TWICE).contains(&made), "{made} made for 100 keys");
+    println!("100 keys missed on three servers at once: {made} made");
+
+    let wanted = keys(100..200);
+    let batches = servers.iter().map(|server| server.chain.get_many(&wanted, Options::default()));
+    for served in try_join_all(batches).await.expect("no call fails") {
+        assert!(served.iter().zip(&wanted).all(|(served, key)| served.value == value_of(key)));
+        assert!(served.iter().all(|served| ["redis", "generated"].contains(&served.by)));
+    }
+    let made = ground(&servers) - before - made;
+    assert!((100..=100 + TWICE).contains(&made), "{made} made for 100 keys");
+    println!("three batches of the same 100: {made} made");
+
+    let found: f64 = servers.iter().map(|server| leases(server, "found")).sum();
+    assert!(found >= 2.0 * (200 - 2 * TWICE) as f64, "{found} found");
+    let corrupt = [("tier", "redis"), ("outcome", "corrupt")];
+    assert!(servers.iter().all(|server| server.metric("floors_tier_requests_total", &corrupt) == 0.0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_was_making_when_it_died_is_made_by_one_of_the_others() {
+    let Some(redis) = RedisServer::start() else { return };
+    // The one that dies has a runtime of its own, which dies with it: nothing is given up, everything is cut off.
+    let own = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let url = redis.url();
+    let dying = own.block_on_elsewhere(async move {
+        let dying = server_of(url, Lease::On);
+        dying.mill.set(Mood::Wait);
+        dying
+    });
+    let [others @ .., _] = &three(&redis, Lease::Auto).await[..] else { unreachable!("there are three") };
+    let before = ground(others);
+    let wanted = keys(0..100);
+    let chain = dying.chain.clone();
+    own.spawn({
+        let wanted = wanted.clone();
+        async move { join_all(wanted.iter().map(|key| chain.get(*key, Options::default()))).await }
+    });
+    until("it has begun them all", || dying.mill.ground() == 100).await;
+    let calls = others.iter().map(|server| ask_each(server, &wanted));
+    let death = async {
+        // Each of the others has asked at least once and waits.
+        until("the others wait", || sets(&redis) >= 300).await;
+        own.shutdown_background();
+    };
+    tokio::join!(join_all(calls), death);
+    let made = ground(others) - before;
+    assert!((100..=100 + TWICE).contains(&made), "{made} made for 100 keys");
+    println!("100 keys whose maker died: {made} made by the two others");
+}
+
+/// Starts a task on a runtime that is not the test's own and waits for it on a thread that is no runtime's.
+trait Elsewhere {
+    fn block_on_elsewhere<T: Send>(&self, work: impl Future<Output = T> + Send) -> T;
+}
+
+impl Elsewhere for tokio::runtime::Runtime {
+    fn block_on_elsewhere<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
+        std::thread::scope(|scope| scope.spawn(|| self.block_on(work)).join().unwrap())
+    }
+}
+
+/// How many `SET`s the server has carried out.
+fn sets(redis: &RedisServer) -> u64 {
+    let info = String::from_utf8(redis.command(&[b"INFO", b"commandstats"])).unwrap();
+    let calls = info.lines().find_map(|line| line.strip_prefix("cmdstat_set:calls="));
+    calls.and_then(|calls| calls.split(',').next()).map_or(0, |calls| calls.parse().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_holder_that_does_not_come_to_an_end_is_not_waited_for() {
+    let Some(redis) = RedisServer::start() else { return };
+    let slow = server_of(redis.url(), Lease::On);
+    slow.mill.set(Mood::Wait);
+    let other = experienced(redis.url(), 1_000_000, Lease::Auto).await;
+    let chain = slow.chain.clone();
+    let call = tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await });
+    until("it holds the lease", || slow.mill.ground() == 1).await;
+    assert_eq!(other.chain.contains(&key(1, 1)).await, [("lru", false), ("redis", false)], "a lease is no value");
+    ask_each(&other, &keys(1..2)).await;
+    assert_eq!(leases(&other, "overdue"), 1.0, "the lease was renewed all the while, and waited for only so long");
+    slow.mill.open();
+    assert_eq!(call.await.unwrap().unwrap().value, value_of(&key(1, 1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_cannot_make_a_value_gives_its_lease_up() {
+    let Some(redis) = RedisServer::start() else { return };
+    let failing = server_of(redis.url(), Lease::On);
+    failing.mill.set(Mood::Fail);
+    failing.chain.get(key(1, 1), Options::default()).await.expect_err("the source is busy");
+    until("the lease is gone", || redis.command(&[b"EXISTS", &stored(1)]) == b":0\r\n").await;
+    assert_eq!(leases(&failing, "taken"), 1.0);
+}
+
+/// A server that holds the lease of key 1 and is at work on its value in `mood`, when the lease ends and goes to `another`.
+async fn robbed(redis: &RedisServer, mood: Mood, another: &[u8]) -> (Setting, JoinHandle<Result<Served, SourceError>>) {
+    let server = server_of(redis.url(), Lease::On);
+    server.mill.set(mood);
+    let chain = server.chain.clone();
+    let call = tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await });
+    until("it holds the lease", || server.mill.ground() == 1).await;
+    redis.command(&[b"SET", &stored(1), another, b"PX", b"60000"]);
+    (server, call)
+}
+
+/// A lease that no server here took.
+const ANOTHERS: &[u8; 20] = b"FLL\x01 another's token";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_server_neither_ends_nor_renews_anothers_lease() {
+    let Some(redis) = RedisServer::start() else { return };
+    let (late, call) = robbed(&redis, Mood::WaitAndFail, ANOTHERS).await;
+    late.mill.open();
+    call.await.unwrap().expect_err("the source failed");
+    // The release was sent before this write, on the same connection.
+    ask_each(&late, &keys(2..3)).await;
+    assert!(late.chain.close(PATIENCE).await);
+    let left = redis.command(&[b"GET", &stored(1)]);
+    assert!(left.ends_with(&[&ANOTHERS[..], b"\r\n"].concat()), "another's lease was ended: {left:?}");
+    let life = String::from_utf8(redis.command(&[b"PTTL", &stored(1)])).unwrap();
+    let life: u64 = life.trim_start_matches(':').trim().parse().unwrap();
+    assert!(life > 10_000, "another's lease was renewed to {life} ms");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_server_writes_what_everybody_would() {
+    let Some(redis) = RedisServer::start() else { return };
+    let (late, call) = robbed(&redis, Mood::Wait, ANOTHERS).await;
+    late.mill.open();
+    call.await.unwrap().unwrap();
+    assert!(late.chain.close(PATIENCE).await);
+    let reader = server_of(redis.url(), Lease::On);
+    let served = reader.chain.get(key(1, 1), Options::default()).await.unwrap();
+    assert_eq!((served.by, served.value), ("redis", value_of(&key(1, 1))));
+    assert_eq!(redis.command(&[b"PTTL", &stored(1)]), b":-1\r\n", "a value does not end with the lease it replaced");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_lease_is_taken_where_making_is_cheap_nor_where_it_is_off() {
+    let Some(redis) = RedisServer::start() else { return };
+    let cheap = server_of(redis.url(), Lease::Auto);
+    cheap.mill.set_cost(Duration::from_micros(10));
+    let off = experienced(redis.url(), 1_000_000, Lease::Off).await;
+    let before = sets(&redis);
+    ask_each(&cheap, &keys(0..100)).await;
+    ask_each(&off, &keys(100..200)).await;
+    for server in [&cheap, &off] {
+        assert!(server.chain.close(PATIENCE).await);
+        for outcome in ["taken", "found", "overdue", "failed"] {
+            assert_eq!(leases(server, outcome), 0.0, "{outcome}");
+        }
+    }
+    assert_eq!(sets(&redis) - before, 200, "each value is written, and nothing else");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leases_hold_in_a_cluster() {
+    let Some(cluster) = RedisCluster::start().await else { return };
+    let servers = [
+        experienced(cluster.url(), 1_000_000, Lease::Auto).await,
+        experienced(cluster.url(), 1_000_001, Lease::Auto).await,
+    ];
+    let before = ground(&servers);
+    let wanted = keys(0..50);
+    join_all(servers.iter().map(|server| ask_each(server, &wanted))).await;
+    let made = ground(&servers) - before;
+    assert!((50..=50 + TWICE).contains(&made), "{made} made for 50 keys");
+    servers[0].mill.set(Mood::Fail);
+    servers[0].chain.get(key(99, 1), Options::default()).await.expect_err("the source is busy");
+    ask_each(&servers[1], &keys(99..100)).await;
+    assert_eq!(leases(&servers[1], "overdue"), 0.0, "a lease is given up on whichever node it lies");
+}

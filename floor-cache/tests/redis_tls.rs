@@ -1,0 +1,147 @@
+//! A Redis that speaks TLS: what it holds is found behind an authority that is trusted, and behind one that is not the chain
+//! goes on without it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod setting;
+
+use std::{fs, path::Path, sync::Arc};
+
+use floor_cache::{
+    Bypass, ChainConfig, OpenError, Options, RedisConfig, TierKind, assemble,
+    tls::{Certificates, PrivateKey, Tls},
+};
+use prometheus::Registry;
+use setting::{
+    PATIENCE, Setting,
+    authority::Authority,
+    keys,
+    mill::{Mill, value_of},
+    redis_server::{RedisServer, free_port},
+};
+use tokio::runtime::Handle;
+
+const HOST: &str = "127.0.0.1";
+
+/// A server that speaks TLS on the port beside it, with a certificate of `authority`; whether it asks its clients for theirs.
+fn server(authority: &Authority, asks_clients: bool) -> Option<(RedisServer, u16)> {
+    let (cert, key) = authority.certify(HOST);
+    let port = free_port();
+    let (ca, cert, key) = (authority.ca(), cert, key);
+    let text = |path: &Path| path.to_str().expect("a path of text").to_owned();
+    let options = [
+        ("--tls-port", port.to_string()),
+        ("--tls-cert-file", text(&cert)),
+        ("--tls-key-file", text(&key)),
+        ("--tls-ca-cert-file", text(&ca)),
+        ("--tls-auth-clients", if asks_clients { "yes" } else { "no" }.to_owned()),
+    ];
+    let options: Vec<&str> = options.iter().flat_map(|(name, value)| [*name, value.as_str()]).collect();
+    Some((RedisServer::start_with(&options)?, port))
+}
+
+fn over(port: u16, tls: Tls) -> Setting {
+    Setting::new(&[TierKind::Redis], |config| {
+        let url = format!("rediss://{HOST}:{port}");
+        config.redis = RedisConfig { url, timeout: PATIENCE, tls, ..RedisConfig::default() };
+        config.bypass = Bypass::Off;
+    })
+}
+
+fn trusting(authority: &Authority) -> Tls {
+    Tls { ca: Some(Certificates::read(&authority.ca()).unwrap()), ..Tls::default() }
+}
+
+async fn finds_what_it_stored(setting: &Setting) {
+    setting.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
+    assert!(setting.chain.close(PATIENCE).await);
+    let served = setting.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
+    assert!(served.iter().zip(keys(0..20)).all(|(served, key)| served.value == value_of(&key)));
+    assert!(served.iter().all(|served| served.by == "redis"), "{:?}", setting.tier("redis"));
+    assert_eq!(setting.tier("redis").errors, 0);
+}
+
+async fn goes_on_without_it(setting: &Setting) {
+    for key in keys(0..20) {
+        let served = setting.chain.get(key, Options::default()).await.expect("no fault reaches a caller");
+        assert_eq!((served.by, served.value), ("generated", value_of(&key)));
+    }
+    let redis = setting.tier("redis");
+    assert!(redis.errors > 0, "{redis:?}");
+    assert_eq!(redis.verdict, "open");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_of_a_trusted_authority_serves() {
+    let authority = Authority::new();
+    let Some((_server, port)) = server(&authority, false) else { return };
+    finds_what_it_stored(&over(port, trusting(&authority))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_of_another_authority_is_an_error_that_no_caller_sees() {
+    let authority = Authority::new();
+    let Some((_server, port)) = server(&authority, false) else { return };
+    goes_on_without_it(&over(port, trusting(&Authority::new()))).await;
+    // The system does not trust an authority that was made a moment ago either.
+    goes_on_without_it(&over(port, Tls::default())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_for_another_host_is_not_accepted() {
+    let authority = Authority::new();
+    let Some((_server, port)) = server(&authority, false) else { return };
+    let setting = Setting::new(&[TierKind::Redis], |config| {
+        config.redis.url = format!("rediss://localhost:{port}");
+        config.redis.tls = trusting(&authority);
+        config.bypass = Bypass::Off;
+    });
+    goes_on_without_it(&setting).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_asks_its_clients_who_they_are_is_shown() {
+    let authority = Authority::new();
+    let Some((_server, port)) = server(&authority, true) else { return };
+    let (cert, key) = authority.certify("floors.example");
+    let (cert, key) = (Certificates::read(&cert).unwrap(), PrivateKey::read(&key).unwrap());
+    goes_on_without_it(&over(port, trusting(&authority))).await;
+    finds_what_it_stored(&over(port, Tls { cert: Some(cert), key: Some(key), ..trusting(&authority) })).await;
+}
+
+#[test]
+fn a_file_that_is_no_use_is_named() {
+    let authority = Authority::new();
+    let error = |path: &Path| Certificates::read(path).unwrap_err().to_string();
+    let missing = authority.file("missing.pem");
+    assert!(error(&missing).contains("missing.pem cannot be read"), "{}", error(&missing));
+    let (cert, key) = authority.certify(HOST);
+    assert!(error(&key).contains("127.0.0.1.key holds no certificate"), "{}", error(&key));
+    let error = PrivateKey::read(&cert).unwrap_err().to_string();
+    assert!(error.contains("127.0.0.1.pem holds no private key"), "{error}");
+    let damaged = authority.file("damaged.pem");
+    fs::write(&damaged, fs::read_to_string(&cert).unwrap().replacen('M', "!", 1)).unwrap();
+    assert!(Certificates::read(&damaged).unwrap_err().to_string().contains("damaged.pem is not PEM"));
+}
+
+#[tokio::test]
+async fn what_does_not_go_together_is_found_at_the_start() {
+    let authority = Authority::new();
+    let (cert, _) = authority.certify(HOST);
+    let (_, another) = authority.certify("floors.example");
+    let cert = Some(Certificates::read(&cert).unwrap());
+    let key = |path| Some(PrivateKey::read(path).unwrap());
+    let refusal = |url: &str, tls: Tls| {
+        let redis = RedisConfig { url: url.to_owned(), tls, ..RedisConfig::default() };
+        let config = ChainConfig { chain: vec![TierKind::Redis], redis, ..ChainConfig::default() };
+        match assemble(&config, Arc::new(Mill::default()), &Registry::new(), &Handle::current()) {
+            Err(error @ OpenError::RedisTls(_)) => error.to_string(),
+            other => panic!("{url} was not refused: {other:?}"),
+        }
+    };
+    let both = |key| Tls { cert: cert.clone(), key, ..Tls::default() };
+    assert!(refusal("redis://127.0.0.1:1", trusting(&authority)).contains("write rediss://"));
+    assert!(refusal("rediss://127.0.0.1:1", both(None)).contains("go together"));
+    assert!(refusal("rediss://127.0.0.1:1", both(key(&another))).contains("do not go together"));
+    assert!(refusal("rediss://127.0.0.1:1/#insecure", Tls::default()).contains("not accepted"));
+    assert!(!format!("{:?}", both(key(&another))).contains("PRIVATE"));
+}
