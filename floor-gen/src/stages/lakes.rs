@@ -71,14 +71,14 @@ pub(crate) fn flood(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
 }
 
 /// How many lakes a kind has, in thousandths of what its size would hold. What was built with care was not built on wet
-/// ground: keeps, mazes and stories stay dry, but for what lies within a room.
+/// ground, and a vault or an arena is remembered better alone: other kinds stay dry, but for what lies within a room.
 const fn share(kind: Kind) -> u32 {
     match kind {
         Kind::Cavern => 2_000,
         Kind::Cyclic => 1_100,
-        Kind::Standard | Kind::Event => 900,
+        Kind::Standard => 900,
         Kind::Halls => 600,
-        Kind::Boss | Kind::Keep | Kind::Maze | Kind::Story => 0,
+        Kind::Boss | Kind::Event | Kind::Keep | Kind::Maze | Kind::Story => 0,
     }
 }
 

@@ -204,26 +204,47 @@ fn colonnade(arena: &mut Arena, room: usize) {
 /// A ring of what is deep, with bridges from all four sides to the place in its middle.
 fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
     let chamber = arena.rooms[room];
+    let (left, top) = (i32::from(chamber.min.x), i32::from(chamber.min.y));
     let (width, height) = (chamber.width() as i32, chamber.height() as i32);
+    let row = arena.width as i32;
     // Twice the distances from the middle, so that halves are whole.
-    let place = |x: i32, y: i32| (2 * x - (width - 1), 2 * y - (height - 1));
+    let from_middle =
+        |at: usize| (2 * (at as i32 % row - left) - (width - 1), 2 * (at as i32 / row - top) - (height - 1));
     let within = |(dx, dy): (i32, i32), part: i32| {
         let (a, b) = (width * part / 100, height * part / 100);
         (dx * b).pow(2) + (dy * a).pow(2) <= (a * b).pow(2)
     };
-    let cells = (width * height) as usize;
-    // Backwards too: a cell may be refused until those beyond it are sunk.
-    for i in (0..cells).chain((0..cells).rev()) {
-        let (x, y) = (i % width as usize, i / width as usize);
-        let from_middle = place(x as i32, y as i32);
-        if within(from_middle, MOAT.0) || !within(from_middle, MOAT.1) {
-            continue;
-        }
-        let at = arena.at(usize::from(chamber.min.x) + x, usize::from(chamber.min.y) + y);
-        if from_middle.0.abs() <= 2 || from_middle.1.abs() <= 2 {
+    let in_ring = |at: usize| !within(from_middle(at), MOAT.0) && within(from_middle(at), MOAT.1);
+    let bridged = |at: usize| {
+        let (dx, dy) = from_middle(at);
+        dx.abs() <= 2 || dy.abs() <= 2
+    };
+    let cells = (top..top + height).flat_map(|y| (left..left + width).map(move |x| (y * row + x) as usize));
+    for at in cells.filter(|&at| in_ring(at)) {
+        if bridged(at) {
             lay(arena, room, at, Terrain::Bridge);
-        } else {
-            sink(arena, room, at, deep);
+        } else if arena.terrain[at] != deep {
+            spread(arena, room, at, deep, |at| in_ring(at) && !bridged(at));
+        }
+    }
+}
+
+/// Sinks what lies `inside` and hangs together with a cell, from there outwards: a hole that grows from one place leaves
+/// no ridge where two would have met.
+fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: impl Fn(usize) -> bool) {
+    sink(arena, room, start, deep);
+    arena.trail.clear();
+    arena.trail.push(start as u32);
+    let mut next = 0;
+    while let Some(&at) = arena.trail.get(next) {
+        next += 1;
+        for there in arena.neighbours(at as usize) {
+            if arena.terrain[there] != deep && inside(there) {
+                sink(arena, room, there, deep);
+                if arena.terrain[there] == deep {
+                    arena.trail.push(there as u32);
+                }
+            }
         }
     }
 }
