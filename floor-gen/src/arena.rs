@@ -8,7 +8,7 @@ use crate::graph::Graph;
 use crate::kinds::Plot;
 use crate::mask::Mask;
 use crate::spec::FloorSpec;
-use crate::stages::cave::Run;
+use crate::stages::cave::Cave;
 use crate::walk::Walk;
 
 /// The most rooms that a layout may place: the wire's 255.
@@ -58,10 +58,8 @@ pub(crate) struct Arena {
     pub(crate) hinges: Vec<(u32, u8)>,
     /// Pieces of ground that a keep's halls are built on.
     pub(crate) plots: Vec<Plot>,
-    /// Open rock of a cave before it is carved, and its next generation.
-    pub(crate) cave: (Mask, Mask),
-    /// Level stretches of the cave.
-    pub(crate) runs: Vec<Run>,
+    /// A cave before it is carved.
+    pub(crate) cave: Cave,
     /// A mark a cell, for a stage that spreads over the floor.
     pub(crate) marks: Vec<u8>,
 }

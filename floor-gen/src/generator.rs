@@ -7,11 +7,12 @@ use crate::kinds;
 use crate::rng::Streams;
 use crate::spec::{FloorSpec, Kind};
 use crate::stages::survey::Unfit;
-use crate::stages::{gates, loot, monsters, roles, scenery, survey, traps};
+use crate::stages::{gates, lakes, loot, monsters, roles, scenery, survey, traps};
 use crate::theme::Theme;
 
-/// Layouts tried before the refuge takes over. The first fits nearly always.
-const ATTEMPTS: u32 = 4;
+/// Layouts tried before the refuge takes over. The first fits nearly always; on the least floors, where a vault or a second
+/// room finds its place in one try of two, another try costs a few microseconds.
+const ATTEMPTS: u32 = 10;
 
 /// Makes floors. Keeps its scratch from floor to floor, so make one a thread and use it again.
 #[derive(Debug, Default)]
@@ -129,6 +130,7 @@ fn furnish(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
     if spec.kind() != Kind::Story {
         roles::assign(arena, &mut streams.open("roles"));
     }
+    lakes::flood(arena, spec, &mut streams.open("lakes"));
     scenery::dress(arena, spec, &mut streams.open("scenery"));
     loot::lay(arena, spec, &mut streams.open("loot"));
     monsters::settle(arena, spec, &mut streams.open("monsters"));

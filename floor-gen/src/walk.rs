@@ -4,64 +4,103 @@ use alloc::vec::Vec;
 
 use crate::floor::Terrain;
 
-/// A cell that may be walked and was not yet.
-const UNSEEN: u32 = u32::MAX;
-/// A cell that may not be walked.
-const BLOCKED: u32 = u32::MAX - 1;
+/// A cell that may be walked, and was not on any walk so far.
+const UNSEEN: u32 = 0;
+/// A cell that may not be walked. Greater than every stamp, so that one comparison tells a cell to be stepped on from all
+/// others.
+const BLOCKED: u32 = u32::MAX;
 
 /// Steps from the last start to every cell, and the queue that counted them.
+///
+/// A cell's stamp is the start's stamp and the steps from there. Each walk stamps its start above every stamp of the walk
+/// before, so nothing needs to be wiped in between.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
-    steps: Vec<u32>,
+    stamps: Vec<u32>,
+    /// As long as there are cells, and four more: the last cell of a walk may write so far past the end of its queue.
     queue: Vec<u32>,
+    /// The stamp of the last start.
+    start: u32,
+    /// Above every stamp so far.
+    next: u32,
 }
 
 impl Walk {
     /// Makes every passable cell one that may be walked, and no other. Returns how many there are.
     pub(crate) fn survey(&mut self, terrain: &[Terrain]) -> u32 {
-        self.steps.clear();
-        self.queue.clear();
-        self.steps.extend(terrain.iter().map(|cell| if cell.passable() { UNSEEN } else { BLOCKED }));
-        self.steps.iter().map(|&steps| u32::from(steps == UNSEEN)).sum()
-    }
-
-    /// Forgets the last walk, so that another can begin.
-    pub(crate) fn forget(&mut self) {
-        for at in self.queue.drain(..) {
-            self.steps[at as usize] = UNSEEN;
+        self.stamps.clear();
+        self.stamps.extend(terrain.iter().map(|cell| if cell.passable() { UNSEEN } else { BLOCKED }));
+        if self.queue.len() < terrain.len() + 4 {
+            self.queue.resize(terrain.len() + 4, 0);
         }
+        (self.start, self.next) = (1, 1);
+        self.stamps.iter().map(|&stamp| u32::from(stamp == UNSEEN)).sum()
     }
 
     /// Lets this cell be walked too: a door whose key is held.
     pub(crate) fn unlock(&mut self, at: usize) {
-        self.steps[at] = UNSEEN;
+        self.stamps[at] = UNSEEN;
     }
 
     /// Counts the steps from `start` to every cell that it reaches, or until `goal` is reached. The border is wall, so
     /// no neighbour of a walked cell lies outside.
     pub(crate) fn flood(&mut self, start: usize, width: usize, goal: Option<usize>) {
-        self.queue.clear();
-        self.queue.push(start as u32);
-        self.steps[start] = 0;
-        let mut next = 0;
-        while let Some(&at) = self.queue.get(next) {
-            next += 1;
-            let at = at as usize;
+        let Self { stamps, queue, .. } = self;
+        self.start = self.next;
+        let first = self.start;
+        stamps[start] = first;
+        queue[0] = start as u32;
+        let (mut head, mut tail) = (0, 1);
+        let mut stamp = first;
+        while head < tail {
+            let at = queue[head] as usize;
+            head += 1;
+            stamp = stamps[at] + 1;
             if goal == Some(at) {
-                return;
+                break;
             }
-            let steps = self.steps[at] + 1;
+            // No branch on what lies beside a cell: which neighbours are new is past guessing, and a wrong guess costs
+            // more than the writes.
             for there in [at - width, at + 1, at + width, at - 1] {
-                if self.steps[there] == UNSEEN {
-                    self.steps[there] = steps;
-                    self.queue.push(there as u32);
-                }
+                let seen = stamps[there];
+                let new = seen < first;
+                stamps[there] = if new { stamp } else { seen };
+                queue[tail] = there as u32;
+                tail += usize::from(new);
             }
         }
+        // The last stamp given is one above the stamp of the last cell looked at, at the most.
+        self.next = stamp + 1;
     }
 
     /// Steps from the last start, if it was reached.
     pub(crate) fn steps_to(&self, at: usize) -> Option<u32> {
-        Some(self.steps[at]).filter(|&steps| steps < BLOCKED)
+        Some(self.stamps[at]).filter(|&stamp| (self.start..BLOCKED).contains(&stamp)).map(|stamp| stamp - self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn each_walk_counts_from_its_own_start() {
+        // A corridor of seven cells with a door in it.
+        let mut terrain = vec![Terrain::Wall; 9 * 3];
+        terrain[10..17].fill(Terrain::Floor);
+        terrain[13] = Terrain::LockedDoor;
+        let mut walk = Walk::default();
+        assert_eq!(walk.survey(&terrain), 6);
+        walk.flood(10, 9, None);
+        assert_eq!([10, 12, 14].map(|at| walk.steps_to(at)), [Some(0), Some(2), None]);
+        walk.unlock(13);
+        walk.flood(12, 9, Some(14));
+        assert_eq!([12, 14].map(|at| walk.steps_to(at)), [Some(0), Some(2)]);
+        walk.flood(16, 9, None);
+        assert_eq!([16, 10, 9].map(|at| walk.steps_to(at)), [Some(0), Some(6), None]);
+        assert_eq!(walk.survey(&terrain), 6);
+        walk.flood(16, 9, None);
+        assert_eq!(walk.steps_to(12), None);
     }
 }

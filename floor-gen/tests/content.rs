@@ -68,6 +68,81 @@ fn a_secret_room_is_worth_finding_and_hinted_at() {
 }
 
 #[test]
+fn before_a_boss_there_is_something_to_find() {
+    let mut generator = Generator::new();
+    let mut hidden = 0;
+    for seed in 0..100 {
+        let floor = generator.generate(&spec(seed, 30, 100, Kind::Boss));
+        let secrets = floor.connections.iter().filter(|way| way.secret).count();
+        hidden += usize::from(secrets > 0);
+        // Never behind the gate: who searches finds it before the fight.
+        let boss = floor.rooms.iter().find(|room| room.role == RoomRole::Boss).map(|room| room.id);
+        let beside = |way: &&floor_gen::Connection| Some(way.from_room) == boss || Some(way.to_room) == boss;
+        assert!(!floor.connections.iter().filter(beside).any(|way| way.secret), "{:?}", floor.spec);
+    }
+    assert!(hidden >= 90, "{hidden} of 100");
+}
+
+/// Cells of what is deep that hang together, and the rooms beside them.
+fn lakes(floor: &Floor) -> Vec<std::collections::BTreeSet<u8>> {
+    let width = usize::from(floor.spec.width());
+    let deep = |at: usize| matches!(floor.terrain[at], Terrain::DeepWater | Terrain::Lava | Terrain::Chasm);
+    let mut seen = vec![false; floor.terrain.len()];
+    let mut lakes = Vec::new();
+    for start in 0..floor.terrain.len() {
+        if !deep(start) || seen[start] {
+            continue;
+        }
+        let mut rooms = std::collections::BTreeSet::new();
+        let mut open = vec![start];
+        seen[start] = true;
+        while let Some(at) = open.pop() {
+            for there in [at - width, at + 1, at + width, at - 1] {
+                if !deep(there) && floor.region[there] > 0 {
+                    rooms.insert(floor.region[there]);
+                }
+                if deep(there) && !std::mem::replace(&mut seen[there], true) {
+                    open.push(there);
+                }
+            }
+        }
+        lakes.push(rooms);
+    }
+    lakes
+}
+
+#[test]
+fn lakes_spread_over_rooms_where_the_ground_is_wild() {
+    let mut generator = Generator::new();
+    let mut broad = |kind: Kind| {
+        let floors = (0..70).map(|seed| generator.generate(&spec(seed, 1 + seed as u32, 100, kind)));
+        floors.filter(|floor| lakes(floor).iter().any(|rooms| rooms.len() > 1)).count()
+    };
+    assert!(broad(Kind::Cavern) >= 35 && broad(Kind::Standard) >= 10 && broad(Kind::Cyclic) >= 15);
+    assert_eq!([Kind::Keep, Kind::Maze, Kind::Story].map(&mut broad), [0; 3]);
+}
+
+#[test]
+fn a_bridge_leads_over_something_deep() {
+    let mut bridges = 0;
+    for floor in floors().filter(|floor| floor.spec.kind() != Kind::Event) {
+        let (width, height) = (usize::from(floor.spec.width()), usize::from(floor.spec.height()));
+        for at in (0..floor.terrain.len()).filter(|&at| floor.terrain[at] == Terrain::Bridge) {
+            bridges += 1;
+            let near = |at: usize, most: usize| at.saturating_sub(2)..=(at + 2).min(most - 1);
+            let over = near(at / width, height).any(|y| {
+                near(at % width, width).any(|x| {
+                    let cell = floor.terrain[y * width + x];
+                    matches!(cell, Terrain::DeepWater | Terrain::Lava | Terrain::Chasm)
+                })
+            });
+            assert!(over, "{:?}: the bridge at ({}, {})", floor.spec, at % width, at / width);
+        }
+    }
+    assert!(bridges > 500, "{bridges}");
+}
+
+#[test]
 fn great_floors_nest_their_locks() {
     let mut generator = Generator::new();
     for seed in 0..40 {

@@ -9,6 +9,9 @@ use crate::stages::loops::Wanted;
 use crate::stages::survey::Unfit;
 use crate::stages::{gates, loops};
 
+/// Rooms of the approach for each secret one, and the most of those.
+const ROOMS_PER_SECRET: usize = 6;
+const MOST_SECRETS: usize = 3;
 /// Tries to set a room that the layout needs.
 const TRIES: usize = 40;
 
@@ -37,6 +40,10 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), Un
     gates::trace_path(arena, entry, exit);
     gates::lock(arena, gate);
     arena.needed = 1;
+    // What is worth finding before the fight: dead ends of the approach, none of them on the way.
+    let approached = arena.rooms.len() - behind;
+    let secrets = (approached / ROOMS_PER_SECRET).min(MOST_SECRETS);
+    gates::seal_rooms(arena, RoomRole::Secret, secrets, &mut streams.open("secrets"));
     gates::zone(arena, entry);
     let wanted = Wanted { loops: arena.rooms.len() / 5, detour: 4, tries: 3 * arena.rooms.len() };
     loops::close(arena, &grain, wanted, &mut streams.open("loops"));

@@ -1,62 +1,130 @@
-//! CAVERN: one organic cave of chambers that lie open to each other, with few doors: only what people have dug into its
-//! walls has one.
+//! CAVERN: one organic cave of chambers that lie open to each other through winding necks, with few doors: only what
+//! people have dug into its walls has one.
 
 use crate::arena::{Arena, Chamber};
 use crate::floor::{Point, RoomRole, Terrain};
+use crate::graph::Pieces;
 use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
 use crate::stages::survey::Unfit;
 use crate::stages::{cave, niches, territory};
 
-/// Open cells in 16 before smoothing: more than half, so that one cave reaches everywhere.
-const OPEN: u32 = 9;
 /// Width and height of the tile that holds a chamber, in cells.
 const TILE: (usize, usize) = (24, 20);
 /// The most chambers along a side: 196 in all, which leaves marks for what is dug.
 const MOST_TILES: usize = 14;
-/// Caves of fewer cells, as a share of the floor's in thousandths, are not worth a climb.
-const LEAST_CAVE: usize = 180;
+/// How often two neighbouring chambers are joined by a neck that no walk needs, in 1,000.
+const SPARE_NECKS: u32 = 320;
+/// How far from the straight line between two chambers a neck winds, in parts of their distance.
+const WINDING: i32 = 3;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
-    cave::hollow(arena, OPEN, &mut streams.open("cave"));
-    let rng = &mut streams.open("chambers");
-    let cells = cave::carve_largest(arena);
-    if cells * 1_000 < arena.width * arena.height * LEAST_CAVE {
-        return Err(Unfit("too small a cave"));
-    }
-    found_chambers(arena, rng);
+    let size = (arena.width, arena.height);
+    arena.cave.reset(arena.width, arena.height);
+    let tiles = Grid::over(arena);
+    found_chambers(arena, &tiles, &mut streams.open("chambers"));
+    wind_necks(arena, &tiles, &mut streams.open("necks"));
+    arena.cave.hollow(size, &mut streams.open("cave"));
+    arena.cave.clear_rocks(size);
+    cave::carve_largest(arena);
     spread_chambers(arena);
     let chambers = arena.rooms.len();
     niches::dig(arena, chambers, niches::Wanted::for_floor(arena, spec), &mut streams.open("niches"))?;
     Ok(())
 }
 
-/// Chooses the middle of each chamber: an open cell of each tile.
-fn found_chambers(arena: &mut Arena, rng: &mut Rng) {
-    let (columns, rows) = ((arena.width / TILE.0).clamp(1, MOST_TILES), (arena.height / TILE.1).clamp(1, MOST_TILES));
-    let (columns, rows) = if columns * rows < 3 { (columns.max(2), rows.max(2)) } else { (columns, rows) };
-    for tile in 0..columns * rows {
-        let (left, top) = (tile % columns * arena.width / columns, tile / columns * arena.height / rows);
-        let (width, height) = (arena.width / columns, arena.height / rows);
-        let glance = |rng: &mut Rng| arena.at(left + rng.index(width), top + rng.index(height));
-        let open =
-            (0..12).map(|_| glance(rng)).find(|&at| arena.terrain[at] == Terrain::Floor && arena.region[at] == 0);
-        if let Some(center) = open {
-            let place = arena.point(center);
-            arena.region[center] = arena.rooms.len() as u8 + 1;
-            arena.rooms.push(Chamber {
-                min: place,
-                max: place,
-                center,
-                area: 0,
-                role: RoomRole::Combat,
-                zone: 0,
-                depth: 0,
-                refusals: 0,
-                set_piece: false,
-            });
+/// A coarse grid over the floor, a chamber in each tile.
+#[derive(Debug, Clone, Copy)]
+struct Grid {
+    columns: usize,
+    rows: usize,
+}
+
+impl Grid {
+    /// Two tiles along the longer side at the least.
+    fn over(arena: &Arena) -> Self {
+        let (columns, rows) =
+            ((arena.width / TILE.0).clamp(1, MOST_TILES), (arena.height / TILE.1).clamp(1, MOST_TILES));
+        match (columns * rows < 3, arena.width >= arena.height) {
+            (true, true) => Self { columns: columns.max(2), rows },
+            (true, false) => Self { columns, rows: rows.max(2) },
+            (false, _) => Self { columns, rows },
         }
     }
+}
+
+/// Sketches a chamber somewhere in each tile: now and then a great hall that reaches into its neighbours, now and then no
+/// more than a bend, mostly something in between.
+fn found_chambers(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
+    let size = (arena.width, arena.height);
+    let (width, height) = ((arena.width - 2) / grid.columns, (arena.height - 2) / grid.rows);
+    for tile in 0..grid.columns * grid.rows {
+        let (left, top) = (1 + tile % grid.columns * width, 1 + tile / grid.columns * height);
+        // A necks' spine is two cells broad, so the last column and row of a tile stay free.
+        let along = |side: usize, rng: &mut Rng| side / 5 + rng.index((side - side / 5 * 2).max(1));
+        let x = (left + along(width, rng)).min(arena.width - 3);
+        let y = (top + along(height, rng)).min(arena.height - 3);
+        // Half the chamber's width and height, of half the tile's, in per cent.
+        let (least, most) = [(70, 100), (40, 68), (40, 68), (18, 36)][rng.index(4)];
+        let reach = |side: usize, rng: &mut Rng| (side as i32 * rng.range(least, most) / 200).max(2);
+        let (rx, ry) = (reach(width, rng), reach(height, rng));
+        arena.cave.sketch(size, (x as i32, y as i32), (rx, ry));
+        // Two lobes, so that no chamber is an ellipse.
+        for _ in 0..2 {
+            let (dx, dy) = (rng.range(-rx, rx), rng.range(-ry, ry));
+            arena.cave.sketch(size, (x as i32 + dx, y as i32 + dy), (rx * 2 / 3, ry * 2 / 3));
+        }
+        let place = Point { x: x as u16, y: y as u16 };
+        let center = arena.at(x, y);
+        arena.region[center] = arena.rooms.len() as u8 + 1;
+        arena.rooms.push(Chamber {
+            min: place,
+            max: place,
+            center,
+            area: 0,
+            role: RoomRole::Combat,
+            zone: 0,
+            depth: 0,
+            refusals: 0,
+            set_piece: false,
+        });
+    }
+}
+
+/// Joins neighbouring chambers: all of them by a tree of necks, and some once more.
+fn wind_necks(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
+    let Arena { offers, rooms, .. } = arena;
+    offers.clear();
+    for tile in 0..grid.columns * grid.rows {
+        if tile % grid.columns + 1 < grid.columns {
+            offers.push((0, tile as u8, tile as u8 + 1));
+        }
+        if tile / grid.columns + 1 < grid.rows {
+            offers.push((0, tile as u8, (tile + grid.columns) as u8));
+        }
+    }
+    rng.shuffle(offers);
+    let mut pieces = Pieces::apart(rooms.len());
+    for i in 0..arena.offers.len() {
+        let (_, a, b) = arena.offers[i];
+        if pieces.join(a.into(), b.into()) || rng.chance(SPARE_NECKS) {
+            let ends = [a, b].map(|room| arena.rooms[usize::from(room)].center);
+            wind_neck(arena, ends, rng);
+        }
+    }
+}
+
+/// Cuts a neck over a point beside the straight line.
+fn wind_neck(arena: &mut Arena, [from, to]: [usize; 2], rng: &mut Rng) {
+    let place = |at: usize| (arena.column(at), arena.row(at));
+    let (from, to) = (place(from), place(to));
+    let aside = (from.0.abs_diff(to.0) + from.1.abs_diff(to.1)) as i32 / WINDING;
+    let bend = |a: usize, b: usize, most: usize, rng: &mut Rng| {
+        ((a + b) as i32 / 2 + rng.range(-aside, aside)).clamp(1, most as i32 - 3) as usize
+    };
+    let by = (bend(from.0, to.0, arena.width, rng), bend(from.1, to.1, arena.height, rng));
+    arena.cave.cut_neck(from, by, rng);
+    arena.cave.cut_neck(by, to, rng);
 }
 
 /// Gives every cell of the cave to the chamber whose middle is the fewest steps away, and joins chambers that touch.

@@ -23,7 +23,7 @@ const LEAST_SPOTS: usize = 60;
 const BRAID: u32 = 600;
 /// How often a passage goes on eastwards or westwards, if it may, in 1,000. Long level runs cost little on the wire, and
 /// cells of a terminal are twice as high as wide.
-const LEVEL: u32 = 600;
+const LEVEL: u32 = 400;
 
 /// Crossings, spread evenly; passages run from one to the next.
 #[derive(Debug, Clone, Copy)]

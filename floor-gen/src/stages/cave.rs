@@ -1,76 +1,160 @@
-//! Caves: noise, smoothed by a cellular automaton that works on 64 cells at a time. (The rule is the one that
-//! roguelike makers have used since Jim Babcock's of 2005: a cell is what most of the nine around it are.)
+//! Caves: chambers and winding necks are sketched, then noise around them is smoothed by a cellular automaton that works
+//! on 64 cells at a time. (The rule is the one that roguelike makers have used since Jim Babcock's of 2005: a cell is what
+//! most of the nine around it are.)
+
+use alloc::vec::Vec;
 
 use crate::arena::Arena;
 use crate::floor::Terrain;
 use crate::mask::Mask;
 use crate::rng::Rng;
 
-/// Rounds of smoothing. Fewer leave single rocks, more change little.
-const ROUNDS: usize = 4;
+/// Open cells in 16 before smoothing, inside the sketch and outside it. Less than half outside: what lies between the
+/// chambers closes, but for the ragged edges that make them look washed out.
+const OPEN_INSIDE: u32 = 13;
+const OPEN_OUTSIDE: u32 = 6;
+/// How often, in 16, a cell beside a neck is open too before the last rounds.
+const OPEN_BESIDE: u32 = 9;
+/// Rounds of smoothing before and after the necks are cut. Fewer leave single rocks, more change little.
+const ROUNDS: [usize; 2] = [2, 2];
+/// A rock of fewer cells that stands in the cave alone is washed away: it is clutter, not cover.
+const LEAST_ROCK: u32 = 14;
 
-/// Fills the arena's cave with open rock, `open` in 16 cells before smoothing. The border stays rock.
-pub(crate) fn hollow(arena: &mut Arena, open: u32, rng: &mut Rng) {
-    let (width, height) = (arena.width, arena.height);
-    let (now, next) = &mut arena.cave;
-    now.reset(width, height);
-    next.reset(width, height);
-    for y in 1..height - 1 {
-        for word in now.row_mut(y) {
-            *word = noise(open, rng);
-        }
-        fence(now, width, y);
-    }
-    for _ in 0..ROUNDS {
-        for y in 1..height - 1 {
-            smooth_row(now, next, y);
-            fence(next, width, y);
-        }
-        core::mem::swap(now, next);
-    }
+/// A cave in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Cave {
+    /// Where chambers are to be.
+    chambers: Mask,
+    /// The spines of the necks between them, which stay open whatever becomes of the rest.
+    necks: Mask,
+    open: Mask,
+    /// The next generation.
+    next: Mask,
+    /// Level stretches, of one ground at a time.
+    runs: Vec<Run>,
 }
 
-/// A level stretch of open cells, and the cave that it belongs to.
+/// A level stretch of open cells or of rock, and the piece that it belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Run {
+struct Run {
     row: u16,
     /// Columns `from .. to`.
     from: u16,
     to: u16,
-    /// A run of the same cave, itself in the one that stands for the cave.
+    /// A run of the same piece, itself in the one that stands for the piece.
     parent: u32,
-    /// Cells of the cave, in the run that stands for it.
+    /// Cells of the piece, in the run that stands for it.
     cells: u32,
 }
 
-/// Carves the largest of the caves and leaves the rest rock. Returns its cells.
-///
-/// Runs, not cells, are joined to caves: He, Chao, Suzuki, "A run-based two-scan labeling algorithm", IEEE Transactions
-/// on Image Processing 2008.
-pub(crate) fn carve_largest(arena: &mut Arena) -> usize {
-    let Arena { width, height, cave: (open, kept), runs, terrain, claim, .. } = arena;
-    runs.clear();
-    // Runs of the row above.
-    let (mut above, mut here) = (0, 0);
-    for y in 1..*height - 1 {
-        let mut x = 0;
-        while let Some(from) = open.next_set(y, x) {
-            let to = open.next_unset(y, from).unwrap_or(*width);
-            let place = runs.len();
-            let cells = (to - from) as u32;
-            runs.push(Run { row: y as u16, from: from as u16, to: to as u16, parent: place as u32, cells });
-            while above < here && usize::from(runs[above].to) <= from {
-                above += 1;
-            }
-            let mut touching = above;
-            while touching < here && usize::from(runs[touching].from) < to {
-                join(runs, touching, place);
-                touching += 1;
-            }
-            x = to;
+impl Cave {
+    /// Solid rock and an empty sketch.
+    pub(crate) fn reset(&mut self, width: usize, height: usize) {
+        for mask in [&mut self.chambers, &mut self.necks, &mut self.open, &mut self.next] {
+            mask.reset(width, height);
         }
-        (above, here) = (here, runs.len());
     }
+
+    /// Sketches an ellipse of a chamber. Nothing of it comes to lie on the border.
+    pub(crate) fn sketch(&mut self, (width, height): (usize, usize), (x, y): (i32, i32), reach: (i32, i32)) {
+        let (rx, ry) = (reach.0.max(1), reach.1.max(1));
+        for dy in -ry..=ry {
+            let row = y + dy;
+            if row < 1 || row >= height as i32 - 1 {
+                continue;
+            }
+            let half = ((rx * rx * (ry * ry - dy * dy) + ry * ry / 2) / (ry * ry)).isqrt();
+            let (from, to) = ((x - half).max(1), (x + half + 1).min(width as i32 - 1));
+            if from < to {
+                self.chambers.insert_run(row as usize, from as usize, to as usize);
+            }
+        }
+    }
+
+    /// Cuts the spine of a neck from one cell to another: steps at random, each towards the end, two cells broad. The
+    /// ends lie two cells or more inside the floor's eastern and southern sides.
+    pub(crate) fn cut_neck(&mut self, from: (usize, usize), to: (usize, usize), rng: &mut Rng) {
+        let (mut x, mut y) = from;
+        loop {
+            self.necks.insert_run(y, x, x + 2);
+            self.necks.insert_run(y + 1, x, x + 2);
+            let (dx, dy) = (x.abs_diff(to.0), y.abs_diff(to.1));
+            if dx + dy == 0 {
+                return;
+            }
+            if rng.index(dx + dy) < dx {
+                x = if x < to.0 { x + 1 } else { x - 1 };
+            } else {
+                y = if y < to.1 { y + 1 } else { y - 1 };
+            }
+        }
+    }
+
+    /// Hollows the sketch out: noise, smoothed, with the necks cut through it. The border stays rock.
+    pub(crate) fn hollow(&mut self, (width, height): (usize, usize), rng: &mut Rng) {
+        for y in 1..height - 1 {
+            for (word, &inside) in self.open.row_mut(y).iter_mut().zip(self.chambers.row(y)) {
+                *word = (inside & noise(OPEN_INSIDE, rng)) | (!inside & noise(OPEN_OUTSIDE, rng));
+            }
+            fence(&mut self.open, width, y);
+        }
+        self.smooth((width, height), ROUNDS[0]);
+        // The sketch is not needed any more: what lies around the necks takes its place.
+        self.chambers.reset(width, height);
+        self.chambers.insert_around(&self.necks, height);
+        for y in 1..height - 1 {
+            for (word, &beside) in self.open.row_mut(y).iter_mut().zip(self.chambers.row(y)) {
+                if beside != 0 {
+                    *word |= beside & noise(OPEN_BESIDE, rng);
+                }
+            }
+            self.open_necks(y);
+            fence(&mut self.open, width, y);
+        }
+        self.smooth((width, height), ROUNDS[1]);
+        for y in 1..height - 1 {
+            self.open_necks(y);
+        }
+    }
+
+    fn open_necks(&mut self, y: usize) {
+        self.open.row_mut(y).iter_mut().zip(self.necks.row(y)).for_each(|(word, &neck)| *word |= neck);
+    }
+
+    fn smooth(&mut self, (width, height): (usize, usize), rounds: usize) {
+        for _ in 0..rounds {
+            for y in 1..height - 1 {
+                smooth_row(&self.open, &mut self.next, y);
+                fence(&mut self.next, width, y);
+            }
+            core::mem::swap(&mut self.open, &mut self.next);
+        }
+    }
+
+    /// Washes away the rocks that are too small to be worth walking around.
+    pub(crate) fn clear_rocks(&mut self, (width, height): (usize, usize)) {
+        label(&mut self.runs, (width, height), |y, x| {
+            let from = self.open.next_unset(y, x).filter(|&from| from < width)?;
+            Some((from, self.open.next_set(y, from).unwrap_or(width)))
+        });
+        for i in 0..self.runs.len() {
+            let piece = root(&mut self.runs, i);
+            if self.runs[piece].cells < LEAST_ROCK {
+                let Run { row, from, to, .. } = self.runs[i];
+                self.open.insert_run(row.into(), from.into(), to.into());
+            }
+        }
+    }
+}
+
+/// Carves the largest of the caves and leaves the rest rock. Returns its cells.
+pub(crate) fn carve_largest(arena: &mut Arena) -> usize {
+    let Arena { width, height, cave, terrain, claim, .. } = arena;
+    let Cave { open, next: kept, runs, .. } = cave;
+    label(runs, (*width, *height), |y, x| {
+        let from = open.next_set(y, x)?;
+        Some((from, open.next_unset(y, from).unwrap_or(*width)))
+    });
     let Some(largest) = (0..runs.len()).max_by_key(|&i| if is_root(runs, i) { runs[i].cells } else { 0 }) else {
         return 0;
     };
@@ -87,11 +171,40 @@ pub(crate) fn carve_largest(arena: &mut Arena) -> usize {
     runs[largest].cells as usize
 }
 
+/// Lists the runs of one ground and joins those that touch to pieces. `next` finds the first run of a row from a column
+/// on.
+///
+/// Runs, not cells, are joined: He, Chao, Suzuki, "A run-based two-scan labeling algorithm", IEEE Transactions on Image
+/// Processing 2008.
+fn label(runs: &mut Vec<Run>, (width, height): (usize, usize), next: impl Fn(usize, usize) -> Option<(usize, usize)>) {
+    runs.clear();
+    // Runs of the row above.
+    let (mut above, mut here) = (0, 0);
+    for y in 0..height {
+        let mut x = 0;
+        while let Some((from, to)) = next(y, x).filter(|_| x < width) {
+            let place = runs.len();
+            let cells = (to - from) as u32;
+            runs.push(Run { row: y as u16, from: from as u16, to: to as u16, parent: place as u32, cells });
+            while above < here && usize::from(runs[above].to) <= from {
+                above += 1;
+            }
+            let mut touching = above;
+            while touching < here && usize::from(runs[touching].from) < to {
+                join(runs, touching, place);
+                touching += 1;
+            }
+            x = to;
+        }
+        (above, here) = (here, runs.len());
+    }
+}
+
 fn is_root(runs: &[Run], run: usize) -> bool {
     runs[run].parent as usize == run
 }
 
-/// The run that stands for a run's cave, paths halved on the way.
+/// The run that stands for a run's piece, paths halved on the way.
 fn root(runs: &mut [Run], mut run: usize) -> usize {
     while !is_root(runs, run) {
         runs[run].parent = runs[runs[run].parent as usize].parent;
@@ -109,7 +222,7 @@ fn join(runs: &mut [Run], a: usize, b: usize) {
 }
 
 /// 64 bits, each set `open` times in 16: Horner's rule on the share's binary digits, a draw a digit.
-fn noise(open: u32, rng: &mut Rng) -> u64 {
+pub(crate) fn noise(open: u32, rng: &mut Rng) -> u64 {
     (0..4).fold(0, |bits, digit| if open >> digit & 1 == 1 { bits | rng.next() } else { bits & rng.next() })
 }
 
@@ -124,32 +237,35 @@ fn fence(mask: &mut Mask, width: usize, y: usize) {
     }
 }
 
-/// What most of the nine cells around each cell are: three rows of three are added up in bit-sliced counters.
+/// What most of the nine cells around each cell of a row are.
 fn smooth_row(now: &Mask, next: &mut Mask, y: usize) {
     let rows = [now.row(y - 1), now.row(y), now.row(y + 1)];
-    let words = rows[0].len();
-    for i in 0..words {
-        // Of each row, how many of three cells are open: a low and a high bit.
-        let counts = rows.map(|row| {
-            let here = row[i];
-            let west = here << 1 | if i > 0 { row[i - 1] >> 63 } else { 0 };
-            let east = here >> 1 | if i + 1 < words { row[i + 1] << 63 } else { 0 };
-            (west ^ here ^ east, (west & here) | (here & east) | (west & east))
-        });
-        let [(a0, a1), (b0, b1), (c0, c1)] = counts;
-        let ones = a0 ^ b0 ^ c0;
-        let carry = (a0 & b0) | (b0 & c0) | (a0 & c0);
-        // How many twos there are, 0 to 4, of which `carry` is one.
-        let half = a1 ^ b1;
-        let half_carry = a1 & b1;
-        let other = c1 ^ carry;
-        let other_carry = c1 & carry;
-        let twos = half ^ other;
-        let fours = half_carry | other_carry | (half & other);
-        let eights = half_carry & other_carry;
-        // Five or more: eight or nine, or four and at least one more.
-        next.row_mut(y)[i] = eights | (fours & (ones | twos));
+    for i in 0..rows[0].len() {
+        next.row_mut(y)[i] = majority(rows.map(|row| {
+            let west = row[i] << 1 | if i > 0 { row[i - 1] >> 63 } else { 0 };
+            let east = row[i] >> 1 | row.get(i + 1).map_or(0, |next| next << 63);
+            [west, row[i], east]
+        }));
     }
+}
+
+/// What most of nine are, bit by bit: three rows of three are added up in bit-sliced counters.
+pub(crate) fn majority(rows: [[u64; 3]; 3]) -> u64 {
+    // Of each row, how many of three cells are open: a low and a high bit.
+    let counts = rows.map(|[west, here, east]| (west ^ here ^ east, (west & here) | (here & east) | (west & east)));
+    let [(a0, a1), (b0, b1), (c0, c1)] = counts;
+    let ones = a0 ^ b0 ^ c0;
+    let carry = (a0 & b0) | (b0 & c0) | (a0 & c0);
+    // How many twos there are, 0 to 4, of which `carry` is one.
+    let half = a1 ^ b1;
+    let half_carry = a1 & b1;
+    let other = c1 ^ carry;
+    let other_carry = c1 & carry;
+    let twos = half ^ other;
+    let fours = half_carry | other_carry | (half & other);
+    let eights = half_carry & other_carry;
+    // Five or more: eight or nine, or four and at least one more.
+    eights | (fours & (ones | twos))
 }
 
 #[cfg(test)]
@@ -185,6 +301,35 @@ mod tests {
             let set: u32 = (0..4_000).map(|_| noise(open, &mut rng).count_ones()).sum();
             // Of 256,000 cells; ten standard deviations are 2,530.
             assert!(set.abs_diff(open * 16_000) < 2_530, "{open}: {set}");
+        }
+    }
+
+    #[test]
+    fn a_cave_hangs_together_and_no_pebble_stands_in_it() {
+        let size = (130, 60);
+        for seed in 0..40 {
+            let mut rng = Rng::from_seed(seed);
+            let mut cave = Cave::default();
+            cave.reset(size.0, size.1);
+            cave.sketch(size, (30, 20), (20, 12));
+            cave.sketch(size, (100, 40), (20, 12));
+            cave.cut_neck((30, 20), (100, 40), &mut rng);
+            cave.hollow(size, &mut rng);
+            cave.clear_rocks(size);
+            let mut pieces = |open: bool| {
+                label(&mut cave.runs, size, |y, x| {
+                    let next = |set, x| if set { cave.open.next_set(y, x) } else { cave.open.next_unset(y, x) };
+                    let from = next(open, x).filter(|&from| from < size.0)?;
+                    Some((from, next(!open, from).unwrap_or(size.0).min(size.0)))
+                });
+                let runs = &cave.runs;
+                (0..runs.len()).filter(|&i| is_root(runs, i)).map(|i| runs[i].cells).collect::<Vec<_>>()
+            };
+            assert!(pieces(false).iter().all(|&cells| cells >= LEAST_ROCK), "seed {seed}");
+            // Pockets that nothing leads to are small beside the cave, which holds both chambers.
+            let open = pieces(true);
+            let largest = open.iter().max().unwrap();
+            assert!(*largest > 1_000 && 2 * largest > open.iter().sum(), "seed {seed}: {open:?}");
         }
     }
 }

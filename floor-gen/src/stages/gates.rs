@@ -119,7 +119,7 @@ pub(crate) fn hide(arena: &mut Arena, way: usize) {
 }
 
 /// Turns up to `wanted` dead ends beside the path into rooms of that role, behind a lock or a secret door.
-fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: &mut Rng) {
+pub(crate) fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: &mut Rng) {
     if wanted == 0 {
         return;
     }

@@ -1,9 +1,11 @@
 //! The passes that kinds are made of, one job each, named after what a designer would call it.
 
 pub(crate) mod accrete;
+pub(crate) mod blot;
 pub(crate) mod cave;
 pub(crate) mod corridors;
 pub(crate) mod gates;
+pub(crate) mod lakes;
 pub(crate) mod loops;
 pub(crate) mod loot;
 pub(crate) mod monsters;

@@ -1,10 +1,11 @@
 //! What the rooms look like inside: pillars, water, grass, rubble. Nothing here ever cuts a way: a cell is made
 //! impassable only while its passable neighbours stay joined around it.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, Chamber};
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Rng;
 use crate::spec::{FloorSpec, Kind};
+use crate::stages::blot::Blot;
 use crate::theme::{Ground, Theme};
 
 /// Rooms of fewer cells stay bare.
@@ -15,6 +16,14 @@ const LEAST_AREA_OF_LAKE: u32 = 48;
 const MOST_REACH: (i32, i32) = (9, 4);
 /// Rooms shorter than this hold no rift, in cells.
 const LEAST_LENGTH_OF_RIFT: usize = 10;
+
+/// Arenas with a shorter side hold no pools, in cells, and neither a moat nor a colonnade.
+const LEAST_SIDE_OF_POOLS: usize = 9;
+const LEAST_SIDE_OF_MOAT: usize = 17;
+/// Cells from one pillar of a colonnade to the next.
+const SPACING: usize = 7;
+/// The moat's inner and outer edge, in hundredths of the way from the middle to the wall.
+const MOAT: (i32, i32) = (48, 66);
 
 /// Dresses every room as its theme and role want it.
 pub(crate) fn dress(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
@@ -46,7 +55,7 @@ fn dress_one(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: 
     let roomy = arena.rooms[room].area >= LEAST_AREA_OF_LAKE;
     match rng.below(100) {
         0..10 if roomy => lake(arena, room, ground.deep, rng),
-        10..16 if roomy => rift(arena, room, ground.deep, rng),
+        10..16 if roomy && built => rift(arena, room, ground.deep, rng),
         16..26 if roomy && built => pillars(arena, room),
         26..46 => patch(arena, room, ground.cover[0], rng),
         46..56 => patch(arena, room, ground.cover[1], rng),
@@ -56,11 +65,24 @@ fn dress_one(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: 
 
 /// A pond or a pit. Water is shallow at its shore.
 fn lake(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
-    let blob = Blob::within(arena, room, rng);
+    let blot = within(arena, room, rng);
     if deep == Terrain::DeepWater {
-        blob.each(arena, |arena, at| lay(arena, room, at, Terrain::ShallowWater));
+        blot.each(arena, |arena, at| lay(arena, room, at, Terrain::ShallowWater));
     }
-    blob.shrunk().each(arena, |arena, at| sink(arena, room, at, deep));
+    blot.shrunk().each(arena, |arena, at| sink(arena, room, at, deep));
+}
+
+/// An outline that fits about half of the room, somewhere in it.
+fn within(arena: &Arena, room: usize, rng: &mut Rng) -> Blot {
+    let chamber = &arena.rooms[room];
+    let (width, height) = (chamber.width() as i32, chamber.height() as i32);
+    let reach = (
+        rng.range(width / 5, width / 3).clamp(2, MOST_REACH.0),
+        rng.range(height / 5, height / 3).clamp(1, MOST_REACH.1),
+    );
+    let x = i32::from(chamber.min.x) + rng.range(width / 4, 3 * width / 4);
+    let y = i32::from(chamber.min.y) + rng.range(height / 4, 3 * height / 4);
+    Blot::around((x, y), 2 * reach.0 + 1, 2 * reach.1 + 1, rng)
 }
 
 /// A band across the room's short side, with a bridge over it.
@@ -121,19 +143,106 @@ fn pillars(arena: &mut Arena, room: usize) {
 /// What makes a fight with a boss more than an exchange of blows: cover to hide behind, or ground to be driven into.
 fn stage_a_fight(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
     let chamber = arena.rooms[room];
+    let least = chamber.width().min(chamber.height());
+    match rng.below(4) {
+        0 if least >= LEAST_SIDE_OF_POOLS => pools(arena, room, ground.deep, rng),
+        1 if least >= LEAST_SIDE_OF_MOAT => moat(arena, room, ground.deep),
+        2 if least >= LEAST_SIDE_OF_MOAT => colonnade(arena, room),
+        _ => piers(arena, room, (least / 9).clamp(1, 4)),
+    }
+}
+
+/// The middles of an arena's four quarters.
+fn quarters(chamber: &Chamber) -> [(usize, usize); 4] {
     let (width, height) = (chamber.width(), chamber.height());
-    let quarter = (width / 4, height / 4);
-    let pools = width.min(height) >= 9 && rng.chance(500);
-    for x in [quarter.0, width - 1 - quarter.0] {
-        for y in [quarter.1, height - 1 - quarter.1] {
-            let (x, y) = (usize::from(chamber.min.x) + x, usize::from(chamber.min.y) + y);
-            if pools {
-                let reach = ((quarter.0 / 2).max(1) as i32, (quarter.1 / 2).max(1) as i32);
-                Blob { x: x as i32, y: y as i32, reach }.each(arena, |arena, at| sink(arena, room, at, ground.deep));
-            } else {
-                let size = if width.min(height) >= 12 { 2 } else { 1 };
-                for i in 0..size * size {
-                    raise(arena, room, x + i % size, y + i / size);
+    let (left, top) = (usize::from(chamber.min.x), usize::from(chamber.min.y));
+    let (near, far) = ((width / 4, height / 4), (width - 1 - width / 4, height - 1 - height / 4));
+    [(near.0, near.1), (far.0, near.1), (near.0, far.1), (far.0, far.1)].map(|(x, y)| (left + x, top + y))
+}
+
+/// Four pools of what is deep.
+fn pools(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let chamber = arena.rooms[room];
+    let side = |side: usize| (side / 4).max(3) as i32;
+    for (x, y) in quarters(&chamber) {
+        let pool = Blot::around((x as i32, y as i32), side(chamber.width()) | 1, side(chamber.height()) | 1, rng);
+        pool.each(arena, |arena, at| sink(arena, room, at, deep));
+    }
+}
+
+/// Four piers, that many cells a side.
+fn piers(arena: &mut Arena, room: usize, side: usize) {
+    for (x, y) in quarters(&arena.rooms[room]) {
+        for i in 0..side * side {
+            raise(arena, room, x + i % side - side / 2, y + i / side - side / 2);
+        }
+    }
+}
+
+/// Rows of broad pillars from wall to wall, but for the middle, where the boss waits.
+fn colonnade(arena: &mut Arena, room: usize) {
+    let chamber = arena.rooms[room];
+    let (width, height) = (chamber.width(), chamber.height());
+    let clearing = (width / 5, height / 5);
+    // As many as fit, with what is left over shared out between them.
+    let places = |side: usize| {
+        let count = side / SPACING;
+        (0..count).map(move |i| (2 * i + 1) * side / (2 * count) - 1)
+    };
+    for y in places(height) {
+        for x in places(width) {
+            if x.abs_diff(width / 2) < clearing.0 && y.abs_diff(height / 2) < clearing.1 {
+                continue;
+            }
+            for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+                raise(arena, room, usize::from(chamber.min.x) + x + dx, usize::from(chamber.min.y) + y + dy);
+            }
+        }
+    }
+}
+
+/// A ring of what is deep, with bridges from all four sides to the place in its middle.
+fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
+    let chamber = arena.rooms[room];
+    let (left, top) = (i32::from(chamber.min.x), i32::from(chamber.min.y));
+    let (width, height) = (chamber.width() as i32, chamber.height() as i32);
+    let row = arena.width as i32;
+    // Twice the distances from the middle, so that halves are whole.
+    let from_middle =
+        |at: usize| (2 * (at as i32 % row - left) - (width - 1), 2 * (at as i32 / row - top) - (height - 1));
+    let within = |(dx, dy): (i32, i32), part: i32| {
+        let (a, b) = (width * part / 100, height * part / 100);
+        (dx * b).pow(2) + (dy * a).pow(2) <= (a * b).pow(2)
+    };
+    let in_ring = |at: usize| !within(from_middle(at), MOAT.0) && within(from_middle(at), MOAT.1);
+    let bridged = |at: usize| {
+        let (dx, dy) = from_middle(at);
+        dx.abs() <= 2 || dy.abs() <= 2
+    };
+    let cells = (top..top + height).flat_map(|y| (left..left + width).map(move |x| (y * row + x) as usize));
+    for at in cells.filter(|&at| in_ring(at)) {
+        if bridged(at) {
+            lay(arena, room, at, Terrain::Bridge);
+        } else if arena.terrain[at] != deep {
+            spread(arena, room, at, deep, |at| in_ring(at) && !bridged(at));
+        }
+    }
+}
+
+/// Sinks what lies `inside` and hangs together with a cell, from there outwards: a hole that grows from one place leaves
+/// no ridge where two would have met.
+fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: impl Fn(usize) -> bool) {
+    sink(arena, room, start, deep);
+    arena.trail.clear();
+    arena.trail.push(start as u32);
+    let mut next = 0;
+    while let Some(&at) = arena.trail.get(next) {
+        next += 1;
+        for there in arena.neighbours(at as usize) {
+            if arena.terrain[there] != deep && inside(there) {
+                sink(arena, room, there, deep);
+                if arena.terrain[there] == deep {
+                    arena.trail.push(there as u32);
                 }
             }
         }
@@ -142,7 +251,11 @@ fn stage_a_fight(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng)
 
 /// Ground cover, in one piece and broad, so that it reads as a patch and costs few runs.
 fn patch(arena: &mut Arena, room: usize, cover: Terrain, rng: &mut Rng) {
-    Blob::within(arena, room, rng).each(arena, |arena, at| lay(arena, room, at, cover));
+    within(arena, room, rng).each(arena, |arena, at| {
+        if arena.terrain[at] == Terrain::Floor {
+            lay(arena, room, at, cover);
+        }
+    });
 }
 
 /// A pillar, if it stands free of the walls and cuts nothing.
@@ -207,53 +320,6 @@ const fn one_arc(open: u32) -> bool {
         i += 2;
     }
     neighbours > 0 && arcs <= 1
-}
-
-/// An ellipse of cells.
-#[derive(Debug, Clone, Copy)]
-struct Blob {
-    x: i32,
-    y: i32,
-    /// Half its width and height, in cells.
-    reach: (i32, i32),
-}
-
-impl Blob {
-    /// One that fits about half of the room, somewhere in it.
-    fn within(arena: &Arena, room: usize, rng: &mut Rng) -> Self {
-        let chamber = &arena.rooms[room];
-        let (width, height) = (chamber.width() as i32, chamber.height() as i32);
-        let reach = (
-            rng.range(width / 5, width / 3).clamp(2, MOST_REACH.0),
-            rng.range(height / 5, height / 3).clamp(1, MOST_REACH.1),
-        );
-        let x = i32::from(chamber.min.x) + rng.range(width / 4, 3 * width / 4);
-        let y = i32::from(chamber.min.y) + rng.range(height / 4, 3 * height / 4);
-        Self { x, y, reach }
-    }
-
-    /// The same, a cell less on every side.
-    fn shrunk(self) -> Self {
-        Self { reach: ((self.reach.0 - 1).max(1), (self.reach.1 - 1).max(0)), ..self }
-    }
-
-    /// Every cell of it inside the border: the middle row, then the rows above and below it by turns. In this order a
-    /// blob that sinks stays one blob, since each cell has all its passable neighbours on one side.
-    fn each(self, arena: &mut Arena, mut change: impl FnMut(&mut Arena, usize)) {
-        let (a, b) = (2 * self.reach.0 + 1, 2 * self.reach.1 + 1);
-        let outward = (1..=self.reach.1).flat_map(|dy| [dy, -dy]);
-        for dy in core::iter::once(0).chain(outward) {
-            for dx in -self.reach.0..=self.reach.0 {
-                let inside = (2 * dx * b).pow(2) + (2 * dy * a).pow(2) <= (a * b).pow(2);
-                let (x, y) = (self.x + dx, self.y + dy);
-                let (w, h) = (arena.width as i32, arena.height as i32);
-                if inside && (1..w - 1).contains(&x) && (1..h - 1).contains(&y) {
-                    let at = arena.at(x as usize, y as usize);
-                    change(arena, at);
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

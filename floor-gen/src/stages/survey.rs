@@ -30,7 +30,6 @@ fn walk_out(arena: &mut Arena) -> Result<u32, Unfit> {
     let mut here = arena.entry;
     let mut steps = 0;
     for leg in 0..=needed {
-        walk.forget();
         if let Some(lock) = leg.checked_sub(1).and_then(|before| locks.get(before)) {
             walk.unlock(cell(lock.at.x, lock.at.y));
         }

@@ -1,0 +1,207 @@
+//! Lakes: water, lava or a chasm over many rooms and the rock between them. A lake takes no cell that a way needs: what
+//! must stay is a ford through water, or a bridge over what nobody wades. (A lake laid over a finished map, and a wreath of
+//! shallows around it, are Brian Walker's, as he tells it of his game Brogue.)
+
+use crate::arena::{Arena, MAX_ROOMS, SEALED};
+use crate::floor::{RoomRole, Terrain};
+use crate::rng::Rng;
+use crate::shape::MAX_SIDE;
+use crate::spec::{FloorSpec, Kind};
+use crate::stages::blot::Blot;
+use crate::stages::scenery::stays_joined;
+use crate::theme::Theme;
+
+/// Cells of a floor for each lake.
+const CELLS_PER_LAKE: usize = 5_000;
+/// Least and greatest width and height of a lake, in cells, on floors of 100x100; on others in proportion to the side.
+const WIDTH: (i32, i32) = (16, 36);
+const HEIGHT: (i32, i32) = (9, 20);
+/// Floors with a shorter side have no lake, in cells: it would be all there is.
+const LEAST_SIDE: usize = 32;
+/// Outlines tried for each lake.
+const GLANCES: usize = 8;
+/// Cells between those that are looked at to see which rooms an outline lies over.
+const SAMPLE: usize = 3;
+/// Cells of rooms that a lake takes at the least: one in the rock alone would never be seen.
+const LEAST_GROUND: u32 = 16;
+/// Cells of rooms that a lake takes for each that it must leave as a causeway.
+const GROUND_PER_CAUSEWAY: u32 = 6;
+/// The most of a room that a lake takes, in thousandths.
+const MOST_OF_A_ROOM: u32 = 550;
+
+/// Lays the floor's lakes. Runs when stairs and keys lie where they will, and before anything else stands in the rooms.
+pub(crate) fn flood(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+    let most = share(spec.kind()) * (arena.width * arena.height / CELLS_PER_LAKE).max(1) as u32;
+    let lakes = rng.below(most + 1000) / 1_000;
+    if lakes == 0 || arena.width.min(arena.height) < LEAST_SIDE {
+        return;
+    }
+    let deep = Theme::of_number(spec.number()).ground().deep;
+    let mut left = [0u32; MAX_ROOMS + 1];
+    for (room, left) in arena.rooms.iter().zip(&mut left[1..]) {
+        *left = if stays_dry(room.role) || room.zone == SEALED || room.set_piece {
+            0
+        } else {
+            room.area * MOST_OF_A_ROOM / 1_000
+        };
+    }
+    // The center is where a walker must get to; it stays what it is.
+    arena.shortlist.clear();
+    for room in 0..arena.rooms.len() {
+        let center = arena.rooms[room].center;
+        if !arena.is_taken(center) {
+            arena.take(center);
+            arena.shortlist.push(room as u8);
+        }
+    }
+    for _ in 0..lakes {
+        for _ in 0..GLANCES {
+            let Some(blot) = outline(arena, &left, rng) else { continue };
+            if sink(arena, &blot, deep, &mut left) {
+                shore(arena, &blot, deep, &left);
+                break;
+            }
+            drain(arena, &mut left);
+        }
+    }
+    for i in 0..arena.shortlist.len() {
+        let center = arena.rooms[usize::from(arena.shortlist[i])].center;
+        arena.release(center);
+    }
+}
+
+/// How many lakes a kind has, in thousandths of what its size would hold. What was built with care was not built on wet
+/// ground, and a vault or an arena is remembered better alone: other kinds stay dry, but for what lies within a room.
+const fn share(kind: Kind) -> u32 {
+    match kind {
+        Kind::Cavern => 2_000,
+        Kind::Cyclic => 1_100,
+        Kind::Standard => 900,
+        Kind::Halls => 600,
+        Kind::Boss | Kind::Event | Kind::Keep | Kind::Maze | Kind::Story => 0,
+    }
+}
+
+/// Rooms that somebody looks after, or that nobody is to see from outside.
+const fn stays_dry(role: RoomRole) -> bool {
+    matches!(role, RoomRole::Shop | RoomRole::Shrine | RoomRole::Boss | RoomRole::Vault | RoomRole::Secret)
+}
+
+/// An outline somewhere inside the floor, if it lies over two rooms or more as far as a coarse sample tells.
+fn outline(arena: &Arena, left: &[u32], rng: &mut Rng) -> Option<Blot> {
+    let side = |side: usize, (least, most): (i32, i32), rng: &mut Rng| {
+        rng.range(side as i32 * least / 100, side as i32 * most / 100).min(MAX_SIDE)
+    };
+    let (width, height) = (side(arena.width, WIDTH, rng), side(arena.height, HEIGHT, rng));
+    let x = 1 + rng.index(arena.width - 1 - width as usize);
+    let y = 1 + rng.index(arena.height - 1 - height as usize);
+    let mut seen = None;
+    let sample = (y..y + height as usize).step_by(SAMPLE);
+    let several = sample.flat_map(|y| (x..x + width as usize).step_by(SAMPLE).map(move |x| (x, y))).any(|(x, y)| {
+        let room = arena.region[arena.at(x, y)];
+        let floods = room > 0 && left[usize::from(room)] > 0;
+        floods && *seen.get_or_insert(room) != room
+    });
+    several.then(|| Blot::around((x as i32 + width / 2, y as i32 + height / 2), width, height, rng))
+}
+
+/// Sinks rock first, then ground from the rock inwards, so that what must stay comes to lie in the middle of what was
+/// there and not along its walls. A lake that meets no rock begins in its own middle. What was sunk is the arena's trail;
+/// false if it is no lake that a climber would see, or one that is mostly causeways.
+fn sink(arena: &mut Arena, blot: &Blot, deep: Terrain, left: &mut [u32]) -> bool {
+    arena.trail.clear();
+    blot.each(arena, |arena, at| {
+        if arena.terrain[at] == Terrain::Wall && may_flood_rock(arena, at, left) {
+            arena.terrain[at] = deep;
+            arena.trail.push(at as u32);
+        }
+    });
+    if arena.trail.is_empty() {
+        blot.each(arena, |arena, at| {
+            if arena.trail.is_empty() && sink_ground(arena, at, deep, left) {
+                arena.trail.push(at as u32);
+            }
+        });
+    }
+    let mut next = 0;
+    while let Some(&at) = arena.trail.get(next) {
+        next += 1;
+        for there in arena.neighbours(at as usize) {
+            if arena.terrain[there] == Terrain::Floor
+                && blot.covers(arena.column(there), arena.row(there))
+                && sink_ground(arena, there, deep, left)
+            {
+                arena.trail.push(there as u32);
+            }
+        }
+    }
+    let (mut ground, mut causeways) = (0, 0);
+    blot.each(arena, |arena, at| {
+        let [north, east, south, west] = arena.neighbours(at).map(|there| arena.terrain[there] == deep);
+        let room = arena.region[at] > 0;
+        ground += u32::from(room && arena.terrain[at] == deep);
+        causeways += u32::from(room && arena.terrain[at] == Terrain::Floor && ((north && south) || (east && west)));
+    });
+    ground >= LEAST_GROUND && causeways * GROUND_PER_CAUSEWAY <= ground
+}
+
+/// Undoes what was sunk last.
+fn drain(arena: &mut Arena, left: &mut [u32]) {
+    for &at in &arena.trail {
+        let at = at as usize;
+        let room = usize::from(arena.region[at]);
+        arena.terrain[at] = if room > 0 { Terrain::Floor } else { Terrain::Wall };
+        if room > 0 {
+            left[room] += 1;
+        }
+    }
+}
+
+/// Whether nothing beside that rock needs it: no door stands in it and no room that stays dry lies behind it.
+fn may_flood_rock(arena: &Arena, at: usize, left: &[u32]) -> bool {
+    let w = arena.width;
+    [at - w - 1, at - w, at - w + 1, at - 1, at + 1, at + w - 1, at + w, at + w + 1].into_iter().all(|there| {
+        let door = matches!(arena.terrain[there], Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor);
+        let room = usize::from(arena.region[there]);
+        !door && (room == 0 || left[room] > 0)
+    })
+}
+
+/// Sinks a cell of a room, if no way needs it and enough of the room stays.
+fn sink_ground(arena: &mut Arena, at: usize, deep: Terrain, left: &mut [u32]) -> bool {
+    let room = usize::from(arena.region[at]);
+    let free = room > 0 && left[room] > 0 && arena.terrain[at] == Terrain::Floor && !arena.is_taken(at);
+    if !free || !stays_joined(arena, at) {
+        return false;
+    }
+    left[room] -= 1;
+    arena.terrain[at] = deep;
+    true
+}
+
+/// What a climber walks on beside the lake and across it: shallows around water, bridges over what is deep.
+fn shore(arena: &mut Arena, blot: &Blot, deep: Terrain, left: &[u32]) {
+    let first = |least: i32| least.max(2) as usize;
+    let columns = first(blot.x - 1)..((blot.x + blot.width + 1).max(0) as usize).min(arena.width - 2);
+    let rows = first(blot.y - 1)..((blot.y + blot.height + 1).max(0) as usize).min(arena.height - 2);
+    let w = arena.width;
+    for (x, y) in rows.flat_map(|y| columns.clone().map(move |x| (x, y))) {
+        let at = arena.at(x, y);
+        if arena.terrain[at] != Terrain::Floor {
+            continue;
+        }
+        let is_deep = |there: usize| arena.terrain[there] == deep;
+        let [north, east, south, west] = [at - w, at + 1, at + w, at - 1].map(is_deep);
+        let corridor = arena.region[at] == 0;
+        let over = (north && south) || (east && west) || (corridor && (north || south) && (east || west));
+        let wet = deep == Terrain::DeepWater;
+        if over && (corridor || !wet) && !arena.is_taken(at) {
+            arena.terrain[at] = Terrain::Bridge;
+        } else if wet && !corridor && left[usize::from(arena.region[at])] > 0 {
+            let corner = [at - w - 1, at - w + 1, at + w - 1, at + w + 1].map(is_deep);
+            if north || east || south || west || corner.contains(&true) {
+                arena.terrain[at] = Terrain::ShallowWater;
+            }
+        }
+    }
+}
