@@ -249,8 +249,15 @@ impl<T: Tier> Tier for Breaker<T> {
         self.guarded(move |tier| tier.get_many(keys))
     }
 
+    /// A tier that takes no writes (a full disk, a replica, a server out of memory) has answered, and may still be read: its
+    /// refusal says nothing for or against it.
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        self.guarded(move |tier| tier.put_many(entries))
+        let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
+        self.inner.put_many(entries).inspect(move |result| {
+            if !result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Refused) {
+                permit.report(result);
+            }
+        })
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {

@@ -146,7 +146,7 @@ impl Meter {
             }
             Err(error) => self.failed(error.kind(), 1),
         }
-        self.seconds.get.observe(took.as_secs_f64());
+        observe(&self.seconds.get, result, took);
     }
 
     fn got_many(&self, result: &Result<Vec<Option<Bytes>>, TierError>, asked: usize, started: Instant) {
@@ -158,7 +158,15 @@ impl Meter {
             }
             Err(error) => self.failed(error.kind(), asked),
         }
-        self.seconds.get_many.observe(took.as_secs_f64());
+        observe(&self.seconds.get_many, result, took);
+    }
+}
+
+/// Notes how long an answer took. A breaker's refusal took no time and was no answer: noted, it would make a tier look fast
+/// while it is down.
+fn observe<A>(seconds: &Histogram, result: &Result<A, TierError>, took: Duration) {
+    if !result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Open) {
+        seconds.observe(took.as_secs_f64());
     }
 }
 
@@ -206,14 +214,14 @@ impl<T: Tier> Tier for Metered<T> {
         let started = Instant::now();
         self.inner
             .put_many(entries)
-            .inspect(move |_| self.meter.seconds.put_many.observe(started.elapsed().as_secs_f64()))
+            .inspect(move |result| observe(&self.meter.seconds.put_many, result, started.elapsed()))
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
         let started = Instant::now();
         self.inner
             .remove_many(keys)
-            .inspect(move |_| self.meter.seconds.remove_many.observe(started.elapsed().as_secs_f64()))
+            .inspect(move |result| observe(&self.meter.seconds.remove_many, result, started.elapsed()))
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod authority;
+pub(crate) mod bad_road;
 pub(crate) mod mill;
 pub(crate) mod redis_cluster;
 pub(crate) mod redis_server;
@@ -84,13 +85,22 @@ impl Setting {
 
     /// The sum of the series of `metric` whose labels hold `labels`.
     pub(crate) fn metric(&self, metric: &str, labels: &[(&str, &str)]) -> f64 {
+        self.series(metric, labels).iter().map(|m| m.get_counter().get_value() + m.get_gauge().get_value()).sum()
+    }
+
+    /// How many observations there are in the series of the histogram `metric` whose labels hold `labels`.
+    pub(crate) fn observations(&self, metric: &str, labels: &[(&str, &str)]) -> u64 {
+        self.series(metric, labels).iter().map(|m| m.get_histogram().get_sample_count()).sum()
+    }
+
+    fn series(&self, metric: &str, labels: &[(&str, &str)]) -> Vec<prometheus::proto::Metric> {
         let families = self.registry.gather();
         let family = families.iter().find(|family| family.name() == metric);
         let series = family.map(|family| family.get_metric()).unwrap_or_default();
         let fits = |m: &&prometheus::proto::Metric| {
             labels.iter().all(|(name, value)| m.get_label().iter().any(|l| l.name() == *name && l.value() == *value))
         };
-        series.iter().filter(fits).map(|m| m.get_counter().get_value() + m.get_gauge().get_value()).sum()
+        series.iter().filter(fits).cloned().collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! A real redis-server for one test, on a free port, gone with it.
 
 use std::{
+    collections::BTreeSet,
     env,
     io::{ErrorKind, Read, Write},
     net::{TcpListener, TcpStream},
@@ -10,6 +11,7 @@ use std::{
 };
 
 use floor_cache::RedisConfig;
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
 pub(crate) struct RedisServer {
@@ -55,6 +57,22 @@ impl RedisServer {
     /// With a deadline that a busy machine keeps too; tests of the deadline itself set their own.
     pub(crate) fn config(&self) -> RedisConfig {
         RedisConfig { url: self.url(), timeout: Duration::from_secs(2), ..RedisConfig::default() }
+    }
+
+    /// Makes it a replica of `primary` and waits until it holds what that does; without, makes it a primary.
+    pub(crate) async fn follow(&self, primary: Option<&Self>) {
+        let port = primary.map(|primary| primary.port.to_string());
+        let (host, port) = port.as_deref().map_or(("NO", "ONE"), |port| ("127.0.0.1", port));
+        assert_eq!(self.command(&[b"REPLICAOF", host.as_bytes(), port.as_bytes()]), b"+OK\r\n");
+        if let Some(primary) = primary {
+            // The copy begins at once, not after the five seconds in which other replicas may join it.
+            primary.command(&[b"CONFIG", b"SET", b"repl-diskless-sync-delay", b"0"]);
+            super::until("the replica is like its primary", || {
+                let info = self.command(&[b"INFO", b"replication"]);
+                String::from_utf8(info).is_ok_and(|info| info.contains("master_link_status:up"))
+            })
+            .await;
+        }
     }
 
     /// Kills the server as a crash would.
@@ -121,10 +139,17 @@ fn spawn(port: u16, directory: &TempDir, options: &[&str]) -> std::io::Result<Ch
         .spawn()
 }
 
-/// A port that nothing listens on. Another process may take it before the server does; that is rare and shows.
+/// A port that nothing listens on, and that no other test of this process was given. Another process may take it before the
+/// server does; that is rare and shows.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("an address").port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        if GIVEN.lock().insert(port) {
+            return port;
+        }
+    }
 }
 
 impl Drop for RedisServer {

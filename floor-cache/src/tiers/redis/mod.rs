@@ -1,6 +1,7 @@
 //! The tier in a Redis server, shared by the servers that know it.
 
 mod dialer;
+mod holdings;
 mod lease;
 mod line;
 mod tier;

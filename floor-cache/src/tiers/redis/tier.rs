@@ -3,7 +3,7 @@
 use std::{
     fmt, slice,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use tracing::debug;
 
 use super::{
     dialer,
+    holdings::Holdings,
     lease::{self, RedisLeases},
     line::Line,
 };
@@ -36,19 +37,8 @@ pub struct RedisTier {
     corrupt: AtomicU64,
     /// Found wrong by readers, to be removed by the next write.
     condemned: Mutex<Vec<StoredKey>>,
-    holdings: Mutex<Holdings>,
+    holdings: Holdings,
 }
-
-/// What the server said it holds, when it was last asked.
-#[derive(Debug, Default)]
-struct Holdings {
-    entries: u64,
-    bytes: u64,
-    asked: Option<Instant>,
-}
-
-/// How old [`Holdings`] may be before a write asks again. They are for people and dashboards.
-const HOLDINGS_AGE: Duration = Duration::from_secs(5);
 
 /// How long connecting may take: longer than a caller waits, since a new connection serves every later call.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -65,14 +55,8 @@ impl RedisTier {
         // The tier's own deadline is the one that callers see. These end what no caller waits for any more.
         let line = Line::new(config, DIAL_TIMEOUT.max(config.timeout), runtime.clone());
         let line = line.map_err(unusable)?;
-        Ok(Self {
-            line,
-            url,
-            envelope,
-            corrupt: AtomicU64::new(0),
-            condemned: Mutex::default(),
-            holdings: Mutex::default(),
-        })
+        let holdings = Holdings::new(line.clone(), runtime.clone());
+        Ok(Self { line, url, envelope, corrupt: AtomicU64::new(0), condemned: Mutex::default(), holdings })
     }
 
     /// The leases of what is kept there, over the same connection.
@@ -146,7 +130,7 @@ impl RedisTier {
         }
         self.remove_condemned().await?;
         self.run_all("write to redis", &pipeline).await?;
-        self.ask_holdings().await;
+        self.holdings.refresh().await;
         Ok(())
     }
 
@@ -165,37 +149,6 @@ impl RedisTier {
         });
         self.run("remove from redis", &command).await.map(|_count| ())
     }
-
-    /// Asks what the server holds, if that was not done of late. Says nothing when it fails: it is not worth a write.
-    async fn ask_holdings(&self) {
-        {
-            let mut holdings = self.holdings.lock();
-            if holdings.asked.is_some_and(|asked| asked.elapsed() < HOLDINGS_AGE) {
-                return;
-            }
-            holdings.asked = Some(Instant::now());
-        }
-        let mut pipeline = Pipeline::with_capacity(2);
-        pipeline.cmd("DBSIZE").cmd("INFO").arg("memory");
-        let Ok(replies) = self.run_all("ask redis what it holds", &pipeline).await else { return };
-        let mut holdings = self.holdings.lock();
-        if let [Value::Int(entries), memory] = replies.as_slice() {
-            holdings.entries = u64::try_from(*entries).unwrap_or(0);
-            holdings.bytes = used_memory(memory).unwrap_or(0);
-        }
-    }
-}
-
-/// `used_memory:BYTES` in the answer to `INFO memory`.
-fn used_memory(info: &Value) -> Option<u64> {
-    let text = match info {
-        // Of a cluster: the sum of its nodes.
-        Value::Map(nodes) => return nodes.iter().map(|(_, info)| used_memory(info)).sum(),
-        Value::BulkString(text) => std::str::from_utf8(text).ok()?,
-        Value::VerbatimString { text, .. } => text,
-        _ => return None,
-    };
-    text.lines().find_map(|line| line.strip_prefix("used_memory:"))?.trim().parse().ok()
 }
 
 pub(super) fn failed(action: &'static str, error: &RedisError) -> TierError {
@@ -269,8 +222,8 @@ impl Tier for RedisTier {
     }
 
     fn stats(&self) -> TierStats {
-        let holdings = self.holdings.lock();
-        TierStats { entries: holdings.entries, bytes: holdings.bytes, corrupt: self.corrupt.load(Relaxed) }
+        let (entries, bytes) = self.holdings.look();
+        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed) }
     }
 
     fn flush(&self) -> Answer<'_, ()> {

@@ -1,0 +1,86 @@
+//! What the server holds, as it said when it was last asked: for people and dashboards.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use parking_lot::Mutex;
+use redis::{Pipeline, Value};
+use tokio::runtime::Handle;
+
+use super::line::Line;
+
+/// How old an answer may be before the server is asked again: a dashboard looks every 15 s or so.
+const AGE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Clone)]
+pub(super) struct Holdings {
+    line: Line,
+    runtime: Handle,
+    last: Arc<Mutex<Last>>,
+}
+
+#[derive(Debug, Default)]
+struct Last {
+    entries: u64,
+    bytes: u64,
+    asked: Option<Instant>,
+}
+
+impl Holdings {
+    pub(super) fn new(line: Line, runtime: Handle) -> Self {
+        Self { line, runtime, last: Arc::default() }
+    }
+
+    /// Values and bytes, as of the last answer. Has the server asked, beside the caller, if that is some time ago: then who
+    /// looks next sees it.
+    pub(super) fn look(&self) -> (u64, u64) {
+        if self.is_due() {
+            let holdings = self.clone();
+            self.runtime.spawn(async move { holdings.ask().await });
+        }
+        let last = self.last.lock();
+        (last.entries, last.bytes)
+    }
+
+    /// Asks the server, if that is some time ago. Says nothing when it fails: nobody's call is about this.
+    pub(super) async fn refresh(&self) {
+        if self.is_due() {
+            self.ask().await;
+        }
+    }
+
+    /// Whether to ask now. Of those who come together, one is told so.
+    fn is_due(&self) -> bool {
+        let mut last = self.last.lock();
+        let due = last.asked.is_none_or(|asked| asked.elapsed() >= AGE);
+        if due {
+            last.asked = Some(Instant::now());
+        }
+        due
+    }
+
+    async fn ask(&self) {
+        let mut pipeline = Pipeline::with_capacity(2);
+        pipeline.cmd("DBSIZE").cmd("INFO").arg("memory");
+        let Ok(replies) = self.line.send_all(&pipeline).await else { return };
+        if let [Value::Int(entries), memory] = replies.as_slice() {
+            let mut last = self.last.lock();
+            last.entries = u64::try_from(*entries).unwrap_or(0);
+            last.bytes = used_memory(memory).unwrap_or(0);
+        }
+    }
+}
+
+/// `used_memory:BYTES` in the answer to `INFO memory`.
+fn used_memory(info: &Value) -> Option<u64> {
+    let text = match info {
+        // Of a cluster: the sum of its nodes.
+        Value::Map(nodes) => return nodes.iter().map(|(_, info)| used_memory(info)).sum(),
+        Value::BulkString(text) => std::str::from_utf8(text).ok()?,
+        Value::VerbatimString { text, .. } => text,
+        _ => return None,
+    };
+    text.lines().find_map(|line| line.strip_prefix("used_memory:"))?.trim().parse().ok()
+}

@@ -1,0 +1,128 @@
+//! A wall clock that jumps, by an operator's hand or a bad time server, changes nothing: whatever lasts or waits here goes by
+//! the monotonic clock.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod setting;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, SystemTime},
+};
+
+use floor_cache::{Bypass, Options, TierKind};
+use futures_util::FutureExt;
+use setting::{Setting, key, keys, mill::value_of, redis_server::free_port, until};
+
+/// The one file that asks for the date, since it names a directory after it.
+const NAMES_A_DATE: &str = "tiers/quarantine.rs";
+
+#[test]
+fn only_names_are_taken_from_the_wall_clock() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    rust_files(&sources, &mut files);
+    assert!(files.len() > 30, "these are the sources: {files:?}");
+    let date: Vec<_> = files
+        .into_iter()
+        .filter(|file| {
+            let text = fs::read_to_string(file).unwrap();
+            ["SystemTime", "UNIX_EPOCH"].iter().any(|name| text.contains(name))
+        })
+        .collect();
+    assert_eq!(date, [sources.join(NAMES_A_DATE)]);
+}
+
+fn rust_files(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// The library that shows a process another date, where Debian and Fedora put it.
+const LIBRARIES: [&str; 4] = [
+    "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
+    "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
+    "/usr/lib64/faketime/libfaketimeMT.so.1",
+    "/usr/lib/faketime/libfaketimeMT.so.1",
+];
+
+/// Names the file that holds the date, in the process whose clock jumps.
+const DATE_FILE: &str = "FLOORS_TEST_DATE_FILE";
+
+/// Runs the test below in a process whose clock it may set.
+#[test]
+fn the_date_may_jump_both_ways() {
+    let Some(library) = LIBRARIES.iter().find(|library| Path::new(library).exists()) else {
+        println!("skipped: there is no libfaketime here");
+        return;
+    };
+    let home = tempfile::tempdir().unwrap();
+    let date = home.path().join("date");
+    fs::write(&date, "+0").unwrap();
+    let run = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "jumping", "--ignored", "--nocapture"])
+        .env("LD_PRELOAD", library)
+        .env("FAKETIME_TIMESTAMP_FILE", &date)
+        .env("FAKETIME_NO_CACHE", "1")
+        // As when an operator sets the date: the monotonic clock goes on as it did.
+        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+        .env("DONT_FAKE_MONOTONIC", "1")
+        .env(DATE_FILE, &date)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&run.stderr));
+}
+
+const TTL: Duration = Duration::from_secs(60);
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "run by the_date_may_jump_both_ways, in a process whose clock it may set"]
+async fn jumping() {
+    let Some(date) = env::var_os(DATE_FILE) else { return };
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Redis], |config| {
+        config.lru.ttl = Some(TTL);
+        config.redis.url = format!("redis://127.0.0.1:{}", free_port());
+        config.bypass = Bypass::Off;
+    });
+    ask(&setting, "generated").await;
+    assert_eq!(setting.tier("redis").verdict, "open", "there is no Redis, and its breaker pauses");
+    let mut before = SystemTime::now();
+    for (round, jump) in (1..).zip(["+3650d", "-3650d", "+0"]) {
+        let redis = setting.tier("redis");
+        fs::write(&date, jump).unwrap();
+        let now = SystemTime::now();
+        let far = now.duration_since(before).unwrap_or_else(|error| error.duration());
+        assert!(far > Duration::from_secs(365 * 24 * 60 * 60), "the date has jumped by {jump}, not {far:?}");
+        before = now;
+        ask(&setting, "lru").await;
+        for number in 0..5 {
+            setting.chain.get(key(1000 * round + number, 1), Options::default()).await.unwrap();
+        }
+        assert!(setting.tier("redis").bypasses > redis.bypasses, "the breaker's pause is not over by the jump {jump}");
+        assert!(setting.chain.close(Duration::from_secs(10)).await, "a deadline is a deadline");
+        assert!(setting.tier("redis").since < Duration::from_secs(3600), "{redis:?}");
+        let mut number = 1000 * round + 100;
+        until("nor is it endless", || {
+            number += 1;
+            let _ = setting.chain.get(key(number, 1), Options::default()).now_or_never();
+            setting.tier("redis").errors > redis.errors
+        })
+        .await;
+    }
+}
+
+/// Asks for 20 values, all of which `by` has.
+async fn ask(setting: &Setting, by: &str) {
+    for key in keys(0..20) {
+        let served = setting.chain.get(key, Options::default()).await.unwrap();
+        assert_eq!((served.by, served.value), (by, value_of(&key)));
+    }
+}
