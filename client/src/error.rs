@@ -3,7 +3,7 @@
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
-use floor_proto::{grid::GridError, hash::HashError, v1::FloorSpec};
+use floor_proto::{grid::GridError, hash::HashError, status::code_name, v1::FloorSpec};
 use tonic::{Code, Status, TimeoutExpired};
 use tonic_types::StatusExt;
 
@@ -144,25 +144,7 @@ impl Refusal {
     /// The code as the gRPC specification writes it, such as `INVALID_ARGUMENT`.
     #[must_use]
     pub const fn code_name(&self) -> &'static str {
-        match self.code {
-            Code::Ok => "OK",
-            Code::Cancelled => "CANCELLED",
-            Code::Unknown => "UNKNOWN",
-            Code::InvalidArgument => "INVALID_ARGUMENT",
-            Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-            Code::NotFound => "NOT_FOUND",
-            Code::AlreadyExists => "ALREADY_EXISTS",
-            Code::PermissionDenied => "PERMISSION_DENIED",
-            Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-            Code::FailedPrecondition => "FAILED_PRECONDITION",
-            Code::Aborted => "ABORTED",
-            Code::OutOfRange => "OUT_OF_RANGE",
-            Code::Unimplemented => "UNIMPLEMENTED",
-            Code::Internal => "INTERNAL",
-            Code::Unavailable => "UNAVAILABLE",
-            Code::DataLoss => "DATA_LOSS",
-            Code::Unauthenticated => "UNAUTHENTICATED",
-        }
+        code_name(self.code)
     }
 }
 

@@ -5,13 +5,12 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::{Buf, BufMut, Bytes};
-use floor_proto::limits::CLIENT_MESSAGE_BYTES;
+use bytes::Bytes;
+use floor_proto::{limits::CLIENT_MESSAGE_BYTES, raw::RawCodec};
 use http::uri::PathAndQuery;
 use tonic::{
     Request, Response, Status, Streaming,
     client::Grpc,
-    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
     metadata::MetadataValue,
     transport::{Channel, Endpoint},
 };
@@ -70,7 +69,7 @@ pub(crate) async fn unary(
     until: Option<Instant>,
 ) -> Result<Response<Bytes>, Status> {
     let mut grpc = ready(channel).await?;
-    grpc.unary(request(body, options, until), rpc.path(), AsBytes).await
+    grpc.unary(request(body, options, until), rpc.path(), RawCodec).await
 }
 
 /// Opens a stream, once.
@@ -82,7 +81,7 @@ pub(crate) async fn streaming(
     until: Option<Instant>,
 ) -> Result<Response<Streaming<Bytes>>, Status> {
     let mut grpc = ready(channel).await?;
-    grpc.server_streaming(request(body, options, until), rpc.path(), AsBytes).await
+    grpc.server_streaming(request(body, options, until), rpc.path(), RawCodec).await
 }
 
 async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {
@@ -104,41 +103,4 @@ fn request(body: Bytes, options: &CallOptions, until: Option<Instant>) -> Reques
         request.set_timeout(until.saturating_duration_since(Instant::now()));
     }
     request
-}
-
-/// The codec that leaves messages as they are. Receiving shares the transport's buffer.
-struct AsBytes;
-
-impl Codec for AsBytes {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for AsBytes {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, message: Bytes, out: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        out.put(message);
-        Ok(())
-    }
-}
-
-impl Decoder for AsBytes {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn decode(&mut self, message: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        Ok(Some(message.copy_to_bytes(message.remaining())))
-    }
 }

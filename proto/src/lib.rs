@@ -1,10 +1,13 @@
 //! The wire types of the floor server: `floors/v1/floors.proto` compiled, the [grid codec](grid), the
-//! [content hash](hash) and the [limits] that the .proto states in its comments.
+//! [content hash](hash) and the [limits] that the .proto states in its comments; [messages as bytes](raw) and the
+//! [names of status codes](status), which server, client and benches share.
 #![forbid(unsafe_code)]
 
 pub mod grid;
 pub mod hash;
 pub mod limits;
+pub mod raw;
+pub mod status;
 
 /// Package `floors.v1` as prost and tonic generate it.
 pub mod v1 {

@@ -10,17 +10,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::{Buf, BufMut, Bytes};
-use floor_proto::v1::{FloorSpec, floor_service_client::FloorServiceClient};
+use bytes::Bytes;
+use floor_proto::{
+    raw::RawCodec,
+    v1::{FloorSpec, floor_service_client::FloorServiceClient},
+};
 use http_body_util::BodyExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use tempfile::TempDir;
-use tonic::{
-    Code, Request, Response, Status,
-    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
-    transport::Channel,
-};
+use tonic::{Code, Request, Response, Status, transport::Channel};
 
 /// How long anything may take before the test gives up on it.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -265,43 +264,5 @@ fn unchunk(mut body: &[u8]) -> Vec<u8> {
         }
         whole.extend_from_slice(&body[line + 2..line + 2 + length]);
         body = &body[line + 2 + length + 2..];
-    }
-}
-
-/// Bytes as they are, for messages that no type would make.
-#[derive(Clone, Default)]
-struct RawCodec;
-
-impl Codec for RawCodec {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for RawCodec {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put(item);
-        Ok(())
-    }
-}
-
-impl Decoder for RawCodec {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
     }
 }

@@ -8,12 +8,12 @@ use std::{
 };
 
 use bevy_server::{grpc::SERVICE_NAME, wire};
-use bytes::{Buf, BufMut, Bytes};
+use bytes::Bytes;
+use floor_proto::raw::RawCodec;
 use futures_util::future::BoxFuture;
 use tonic::{
     Request, Response, Status,
     body::Body,
-    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
     server::{Grpc, NamedService, UnaryService},
     transport::Server,
 };
@@ -42,52 +42,15 @@ impl tower_service::Service<http::Request<Body>> for Static {
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let answer = self.clone();
-        Box::pin(async move { Ok(Grpc::new(BytesCodec).unary(answer, request).await) })
+        Box::pin(async move { Ok(Grpc::new(RawCodec).unary(answer, request).await) })
     }
 }
 
-impl UnaryService<()> for Static {
+impl UnaryService<Bytes> for Static {
     type Response = Bytes;
     type Future = Ready<Result<Response<Bytes>, Status>>;
 
-    fn call(&mut self, _: Request<()>) -> Self::Future {
+    fn call(&mut self, _: Request<Bytes>) -> Self::Future {
         ready(Ok(Response::new(self.0.clone())))
-    }
-}
-
-struct BytesCodec;
-
-impl Codec for BytesCodec {
-    type Encode = Bytes;
-    type Decode = ();
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for BytesCodec {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put(item);
-        Ok(())
-    }
-}
-
-impl Decoder for BytesCodec {
-    type Item = ();
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<()>, Status> {
-        buffer.advance(buffer.remaining());
-        Ok(Some(()))
     }
 }
