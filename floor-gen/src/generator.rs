@@ -130,7 +130,8 @@ fn furnish(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
     if spec.kind() != Kind::Story {
         roles::assign(arena, &mut streams.open("roles"));
     }
-    lakes::flood(arena, spec, &mut streams.open("lakes"));
+    let lakes = lakes::flood(arena, spec, &mut streams.open("lakes"));
+    streams.note("lakes", lakes);
     scenery::dress(arena, spec, &mut streams.open("scenery"));
     loot::lay(arena, spec, &mut streams.open("loot"));
     monsters::settle(arena, spec, &mut streams.open("monsters"));

@@ -29,12 +29,13 @@ const GROUND_PER_CAUSEWAY: u32 = 6;
 /// The most of a room that a lake takes, in thousandths.
 const MOST_OF_A_ROOM: u32 = 550;
 
-/// Lays the floor's lakes. Runs when stairs and keys lie where they will, and before anything else stands in the rooms.
-pub(crate) fn flood(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+/// Lays the floor's lakes, and tells how many found a place. Runs when stairs and keys lie where they will, and before
+/// anything else stands in the rooms.
+pub(crate) fn flood(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) -> usize {
     let most = share(spec.kind()) * (arena.width * arena.height / CELLS_PER_LAKE).max(1) as u32;
-    let lakes = rng.below(most + 1000) / 1_000;
-    if lakes == 0 || arena.width.min(arena.height) < LEAST_SIDE {
-        return;
+    let wanted = rng.below(most + 1_000) / 1_000;
+    if wanted == 0 || arena.width.min(arena.height) < LEAST_SIDE {
+        return 0;
     }
     let deep = Theme::of_number(spec.number()).ground().deep;
     let mut left = [0u32; MAX_ROOMS + 1];
@@ -54,11 +55,13 @@ pub(crate) fn flood(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
             arena.shortlist.push(room as u8);
         }
     }
-    for _ in 0..lakes {
+    let mut laid = 0;
+    for _ in 0..wanted {
         for _ in 0..GLANCES {
             let Some(blot) = outline(arena, &left, rng) else { continue };
             if sink(arena, &blot, deep, &mut left) {
                 shore(arena, &blot, deep, &left);
+                laid += 1;
                 break;
             }
             drain(arena, &mut left);
@@ -68,6 +71,7 @@ pub(crate) fn flood(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
         let center = arena.rooms[usize::from(arena.shortlist[i])].center;
         arena.release(center);
     }
+    laid
 }
 
 /// How many lakes a kind has, in thousandths of what its size would hold. What was built with care was not built on wet

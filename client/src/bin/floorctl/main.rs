@@ -19,6 +19,7 @@ mod picture;
 mod progress;
 mod query;
 mod target;
+mod wire;
 
 use std::process::ExitCode;
 

@@ -32,7 +32,7 @@ A condition compares numbers and joins comparisons:
   of the floor's name  seed, number, width, height; kind, theme (== and != only)
   of its plan          rooms, connections, loops, locks; rooms by role: secrets, treasures, vaults, shrines, shops
   of what is in it     spawns, items (keys too), traps
-  measures             passable (cells), critical_path (steps), difficulty (thousandths)
+  measures             passable (cells), critical_path (steps), difficulty (thousandths), bytes (of the message)
   kinds                standard, keep, halls, cavern, cyclic, maze, boss, event, story
   themes               crypt, warren, mire, forge, glacier, archive, abyss
   operators            || && == != < <= > >= + - * / % ! ( ), as in Rust and C; whole numbers

@@ -3,6 +3,9 @@
 use std::cell::{OnceCell, RefCell};
 
 use floor_gen::{Floor, FloorSpec, Generator, RoomRole};
+use prost::Message as _;
+
+use crate::wire;
 
 /// A number that each floor has. Kinds and themes are told apart by theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,11 +31,12 @@ pub(crate) enum Fact {
     Passable,
     CriticalPath,
     Difficulty,
+    Bytes,
 }
 
 impl Fact {
     /// All of them, those first that the floor's name tells.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Kind,
         Self::Theme,
         Self::Seed,
@@ -54,6 +58,7 @@ impl Fact {
         Self::Passable,
         Self::CriticalPath,
         Self::Difficulty,
+        Self::Bytes,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -79,6 +84,7 @@ impl Fact {
             Self::Passable => "passable",
             Self::CriticalPath => "critical_path",
             Self::Difficulty => "difficulty",
+            Self::Bytes => "bytes",
         }
     }
 
@@ -110,6 +116,7 @@ impl Fact {
             Self::Passable => floor().metrics.passable_cells.into(),
             Self::CriticalPath => floor().metrics.critical_path.into(),
             Self::Difficulty => floor().metrics.difficulty.into(),
+            Self::Bytes => count(wire::message(floor()).encoded_len()),
         }
     }
 
