@@ -7,6 +7,7 @@
 mod fleet;
 mod h2load;
 mod report;
+mod syscalls;
 mod waiting;
 
 use std::{net::SocketAddr, path::PathBuf, process::Command};
@@ -32,6 +33,9 @@ struct Args {
     /// Calls in flight on each connection, one load each
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 50])]
     streams: Vec<usize>,
+    /// Count system calls an answer, by strace, and measure nothing else
+    #[arg(long)]
+    syscalls: bool,
     /// Where the record goes; nothing is written without it
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
@@ -60,13 +64,16 @@ fn main() -> anyhow::Result<()> {
         "h2load is not on the PATH; install nghttp2 (Debian: apt install nghttp2-client)"
     );
     let fleet = Fleet::start(&runtime)?;
+    if args.syscalls {
+        return syscalls::print(&fleet, args.connections, &args.streams);
+    }
     let mut report = Report::new(args.rounds, args.connections);
     for round in 0..args.rounds {
         for streams in &args.streams {
             measure(&fleet, &args, round, Method::GetFloor, *streams, &mut report)?;
         }
         measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
-        report.add_waits(waiting::measure(&fleet, &runtime, args.connections, round)?);
+        report.add_waits(waiting::measure(&fleet, args.connections, round)?);
         eprintln!("round {} of {} done", round + 1, args.rounds);
     }
     println!("{}", report.markdown());
