@@ -6,7 +6,7 @@
 //! - [`timing`]: a loop between two readings of the clock, and what the loop must have done.
 //! - [`earlier_shape`]: a floor as one message a tile, the yardstick of the protobuf benches.
 //! - [`peers`]: other caches and other servers on the same work; [`load`]: calls over real gRPC; [`h2load`]: the same by
-//!   a program that costs less.
+//!   a program that costs less; [`paced`]: calls at a steady pace, to the microsecond.
 //! - [`process`], [`server`]: a server in a process of its own, and what the kernel says that it used; [`machine`]: what
 //!   all of it ran on; [`bars`]: plots.
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ pub mod floors;
 pub mod h2load;
 pub mod load;
 pub mod machine;
+pub mod paced;
 pub mod peers;
 pub mod process;
 pub mod redis_server;

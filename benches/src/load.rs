@@ -76,10 +76,14 @@ pub struct Tally {
 const LONGEST: u64 = 60_000_000_000;
 const DIGITS: u8 = 3;
 
+/// An empty histogram of latencies in nanoseconds.
+pub(crate) fn latencies() -> Histogram<u64> {
+    Histogram::new_with_max(LONGEST, DIGITS).expect("a minute in nanoseconds, three digits")
+}
+
 impl Tally {
     fn new() -> Self {
-        let latency = Histogram::new_with_max(LONGEST, DIGITS).expect("a minute in nanoseconds, three digits");
-        Self { took: Duration::ZERO, latency, bytes: 0, served_by: BTreeMap::new() }
+        Self { took: Duration::ZERO, latency: latencies(), bytes: 0, served_by: BTreeMap::new() }
     }
 
     fn add(&mut self, other: Self) {
@@ -168,7 +172,7 @@ impl Load {
                 None => Instant::now(),
                 Some(pace) => {
                     let due = started + Duration::from_secs_f64(call as f64 / pace);
-                    tokio::time::sleep_until(due.into()).await;
+                    wait_until(due).await;
                     due
                 }
             };
@@ -179,6 +183,17 @@ impl Load {
                 *tally.served_by.entry(tier).or_default() += 1;
             }
         }
+    }
+}
+
+/// The runtime's timer rounds up to a millisecond, so the last two are waited for by looking at the clock.
+async fn wait_until(due: Instant) {
+    const ROUNDED: Duration = Duration::from_millis(2);
+    if let Some(early) = due.checked_sub(ROUNDED).filter(|early| *early > Instant::now()) {
+        tokio::time::sleep_until(early.into()).await;
+    }
+    while Instant::now() < due {
+        tokio::task::yield_now().await;
     }
 }
 

@@ -1,6 +1,11 @@
-//! What the kernel says that another process used.
+//! What the kernel says that another process used, and on which processors it may run.
 
 use std::{fs, io, time::Duration};
+
+use rustix::{
+    process::Pid,
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+};
 
 /// Linux's "no such process".
 const ESRCH: i32 = 3;
@@ -34,6 +39,51 @@ pub fn resident_bytes(pid: u32) -> io::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
     kib.map(|kib: u64| kib << 10).ok_or_else(|| io::Error::other("no VmRSS in its status"))
+}
+
+/// This thread, and what it starts, on the last processor that it may use, and a process on the others. Ends when dropped.
+///
+/// Else the kernel now and then puts a thread of the server where the client spins, and one of the two waits for the
+/// other's time slice, which is milliseconds.
+#[derive(Debug)]
+pub struct Apart {
+    pid: u32,
+    all: CpuSet,
+}
+
+impl Apart {
+    /// Parts them. On one processor nothing can be parted, and nothing is.
+    ///
+    /// # Errors
+    /// When there is no process `pid`, or it may not be moved.
+    pub fn from(pid: u32) -> io::Result<Self> {
+        let all = sched_getaffinity(None)?;
+        let apart = Self { pid, all };
+        if let Some(last) = (0..CpuSet::MAX_CPU).rev().find(|cpu| all.is_set(*cpu)).filter(|_| all.count() > 1) {
+            let (mut ours, mut others) = (CpuSet::new(), all);
+            ours.set(last);
+            others.unset(last);
+            sched_setaffinity(None, &ours)?;
+            move_threads(pid, &others)?;
+        }
+        Ok(apart)
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        // A process that has ended meanwhile needs no processors.
+        let _ = move_threads(self.pid, &self.all);
+        let _ = sched_setaffinity(None, &self.all);
+    }
+}
+
+fn move_threads(pid: u32, to: &CpuSet) -> io::Result<()> {
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let number = thread?.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        sched_setaffinity(number, to)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

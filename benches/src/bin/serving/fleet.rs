@@ -150,11 +150,15 @@ impl Measured {
         Ok(())
     }
 
-    pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
-        process::cpu_time(match &self.process {
+    pub(crate) fn pid(&self) -> u32 {
+        match &self.process {
             Process::Ours(server) => server.pid(),
             Process::Rival(child) => child.0.id(),
-        })
+        }
+    }
+
+    pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
+        process::cpu_time(self.pid())
     }
 
     /// What one answer takes in DATA frames.

@@ -6,6 +6,7 @@
 
 mod fleet;
 mod report;
+mod syscalls;
 mod waiting;
 
 use std::{net::SocketAddr, path::PathBuf};
@@ -31,6 +32,9 @@ struct Args {
     /// Calls in flight on each connection, one load each
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 50])]
     streams: Vec<usize>,
+    /// Count system calls an answer, by strace, and measure nothing else
+    #[arg(long)]
+    syscalls: bool,
     /// Where the record goes; nothing is written without it
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
@@ -56,13 +60,16 @@ fn main() -> anyhow::Result<()> {
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
     h2load::installed()?;
     let fleet = Fleet::start(&runtime)?;
+    if args.syscalls {
+        return syscalls::print(&fleet, args.connections, &args.streams);
+    }
     let mut report = Report::new(args.rounds, args.connections);
     for round in 0..args.rounds {
         for streams in &args.streams {
             measure(&fleet, &args, round, Method::GetFloor, *streams, &mut report)?;
         }
         measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
-        report.add_waits(waiting::measure(&fleet, &runtime, args.connections, round)?);
+        report.add_waits(waiting::measure(&fleet, args.connections, round)?);
         eprintln!("round {} of {} done", round + 1, args.rounds);
     }
     println!("{}", report.markdown());

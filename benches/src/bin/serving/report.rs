@@ -79,7 +79,15 @@ impl Report {
 
     fn waiting(&self) -> Table {
         let mut table = Table::new();
-        table.load_preset(ASCII_MARKDOWN).set_header(["server", "calls/s", "p50 us", "p99 us", "p99 / p50"]);
+        table.load_preset(ASCII_MARKDOWN).set_header([
+            "server",
+            "calls/s",
+            "p50 us",
+            "p99 us",
+            "p99 / p50",
+            "sent late, p99 us",
+            "clock alone late, p99 us",
+        ]);
         let mut servers: Vec<&str> = Vec::new();
         for wait in &self.waits {
             if !servers.contains(&wait.who) {
@@ -96,6 +104,8 @@ impl Report {
                 format!("{:.0}", middle(|wait| wait.p50_us)),
                 format!("{:.0}", middle(|wait| wait.p99_us)),
                 format!("{:.1}", middle(|wait| wait.p99_us / wait.p50_us)),
+                format!("{:.1}", middle(|wait| wait.late_p99_us)),
+                format!("{:.1}", middle(|wait| wait.clock_p99_us)),
             ]);
         }
         table

@@ -1,29 +1,28 @@
 //! How long a caller waits while the server is half busy: open loop, so that a stall is charged with the calls that it
-//! kept waiting.
+//! kept waiting. The caller has a processor of its own, while it finds out the pace and while it keeps it.
 
 use benches::{
-    load::{self, Load, Method, Tally},
+    load::{self, Method},
+    paced::Paced,
     peers::servers::Rival,
+    process::Apart,
 };
 use serde::Serialize;
-use tokio::runtime::Runtime;
 
-use crate::fleet::{Fleet, Who};
+use crate::{
+    fleet::{Fleet, Who},
+    h2load,
+};
 
 /// Calls in flight on each connection while the most that a server can do is found out.
 const STREAMS: usize = 10;
 
 /// Calls of a paced load, and of the one that finds the pace.
-const CALLS: u64 = 20_000;
+const CALLS: u64 = 40_000;
 
 /// Those whose callers are timed: ours, what a server costs that does nothing, and what most would write.
-const WHO: [Who; 5] = [
-    Who::Ours,
-    Who::Rival(Rival::GatheredHyper),
-    Who::Rival(Rival::BareHyper),
-    Who::Rival(Rival::StaticTonic),
-    Who::Rival(Rival::CachedMessage),
-];
+const WHO: [Who; 4] =
+    [Who::Ours, Who::Rival(Rival::BareHyper), Who::Rival(Rival::StaticTonic), Who::Rival(Rival::CachedMessage)];
 
 /// One server at half of what it could do, in one round.
 #[derive(Debug, Clone, Serialize)]
@@ -34,21 +33,39 @@ pub(crate) struct Wait {
     pub(crate) pace: f64,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
+    /// How late calls were sent, at the 99th percentile: what of the wait is the client's own.
+    pub(crate) late_p99_us: f64,
+    /// How late the same moments were met right afterwards with nobody asked: what is the machine's.
+    pub(crate) clock_p99_us: f64,
 }
 
-pub(crate) fn measure(fleet: &Fleet, runtime: &Runtime, connections: usize, round: usize) -> anyhow::Result<Vec<Wait>> {
-    WHO.into_iter().map(|who| wait(fleet, runtime, connections, round, who)).collect()
+pub(crate) fn measure(fleet: &Fleet, connections: usize, round: usize) -> anyhow::Result<Vec<Wait>> {
+    WHO.into_iter().map(|who| wait(fleet, connections, round, who)).collect()
 }
 
-fn wait(fleet: &Fleet, runtime: &Runtime, connections: usize, round: usize, who: Who) -> anyhow::Result<Wait> {
-    let (server, method) = (fleet.server(who).address, Method::GetFloor);
-    let run = |pace, streams| -> anyhow::Result<Tally> {
-        let request = load::framed(&crate::fleet::one_floor());
-        let load = Load { server, method, connections, streams, calls: CALLS, pace };
-        runtime.block_on(load.run(move |_| request.clone()))
+fn wait(fleet: &Fleet, connections: usize, round: usize, who: Who) -> anyhow::Result<Wait> {
+    let (server, method) = (fleet.server(who), Method::GetFloor);
+    let _apart = Apart::from(server.pid())?;
+    let most = h2load::run(server.address, method, &fleet.body(method), connections, STREAMS, CALLS)?;
+    let pace = CALLS as f64 / most.took.as_secs_f64() / 2.0;
+    let load = Paced {
+        server: server.address,
+        method,
+        message: load::framed(&crate::fleet::one_floor()).to_vec(),
+        answer_bytes: server.answer_bytes(method)?,
+        connections,
+        calls: CALLS,
+        pace,
     };
-    let pace = run(None, STREAMS)?.rate() / 2.0;
-    // Twice the streams: a call that is due finds one free unless the server has fallen far behind.
-    let tally = run(Some(pace), 2 * STREAMS)?;
-    Ok(Wait { who: who.name(), round, pace, p50_us: tally.micros(50.0), p99_us: tally.micros(99.0) })
+    let (waits, alone) = (load.run()?, load.clock_alone());
+    let micros = |nanos: u64| nanos as f64 / 1e3;
+    Ok(Wait {
+        who: who.name(),
+        round,
+        pace,
+        p50_us: micros(waits.latency.value_at_quantile(0.5)),
+        p99_us: micros(waits.latency.value_at_quantile(0.99)),
+        late_p99_us: micros(waits.lateness.value_at_quantile(0.99)),
+        clock_p99_us: micros(alone.value_at_quantile(0.99)),
+    })
 }

@@ -1,0 +1,114 @@
+//! System calls an answer, counted by strace: `serving --syscalls`. Counts, unlike times, bear a busy machine.
+//!
+//! strace stops a server at every system call, which gives more calls time to arrive together: where writes are
+//! gathered, a server that is not watched makes somewhat more of them.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use benches::{load::Method, machine::Machine, peers::servers::Rival};
+use comfy_table::{Table, presets::ASCII_MARKDOWN};
+
+use crate::{
+    fleet::{Fleet, Who},
+    h2load,
+};
+
+/// Answers that are counted together: what happens now and then, such as a timer, is spread over so many.
+const CALLS: u64 = 20_000;
+
+/// How long strace may take to take hold of a server, or to let go.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Who is counted: ours, and the two ways to serve the same bytes without it.
+const WHO: [Who; 3] = [Who::Ours, Who::Rival(Rival::BareHyper), Who::Rival(Rival::StaticTonic)];
+
+pub(crate) fn print(fleet: &Fleet, connections: usize, streams: &[usize]) -> anyhow::Result<()> {
+    let mut table = Table::new();
+    table.load_preset(ASCII_MARKDOWN).set_header(["server", "streams", "system calls an answer", "of which"]);
+    for who in WHO {
+        for streams in streams {
+            let counts = counted(fleet, who, connections, *streams)?;
+            let an_answer = |count: u64| format!("{:.2}", count as f64 / CALLS as f64);
+            let mut most: Vec<(&String, &u64)> = counts.iter().collect();
+            most.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            let parts: Vec<String> =
+                most.iter().take(4).map(|(name, count)| format!("{name} {}", an_answer(**count))).collect();
+            table.add_row([
+                who.name().to_owned(),
+                streams.to_string(),
+                an_answer(counts.values().sum()),
+                parts.join(", "),
+            ]);
+        }
+    }
+    println!("{}, {}; {connections} connections, {CALLS} answers each\n\n{table}", Machine::here(), Machine::today());
+    Ok(())
+}
+
+/// System calls of a server while it answers [`CALLS`] calls, by name.
+fn counted(fleet: &Fleet, who: Who, connections: usize, streams: usize) -> anyhow::Result<BTreeMap<String, u64>> {
+    let (server, method) = (fleet.server(who), Method::GetFloor);
+    let summary = tempfile::NamedTempFile::new()?;
+    let mut strace = Command::new("strace")
+        .args(["-f", "-c", "-U", "name,calls", "-p", &server.pid().to_string(), "-o"])
+        .arg(summary.path())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("strace does not start; install it (Debian: apt install strace)")?;
+    let until = Instant::now() + PATIENCE;
+    while !is_watched(server.pid())? {
+        ensure!(strace.try_wait()?.is_none(), "strace may not watch another process here (ptrace is not permitted)");
+        ensure!(Instant::now() < until, "strace does not take hold of {who} within {PATIENCE:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let outcome = h2load::run(server.address, method, &fleet.body(method), connections, streams, CALLS);
+    // Interrupted, it lets go of the server and writes its summary.
+    Command::new("kill").args(["-INT", &strace.id().to_string()]).status()?;
+    strace.wait()?;
+    ensure!(outcome?.data_bytes == CALLS * server.answer_bytes(method)?, "{who} sent other answers than it should");
+    parse(&fs::read_to_string(summary.path())?)
+}
+
+/// Whether every thread of the process is being traced.
+fn is_watched(pid: u32) -> anyhow::Result<bool> {
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let status = fs::read_to_string(thread?.path().join("status"))?;
+        if status.lines().any(|line| line.strip_prefix("TracerPid:").is_some_and(|tracer| tracer.trim() == "0")) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Reads strace's table of two columns, name and calls, without its header, its lines and its total.
+fn parse(summary: &str) -> anyhow::Result<BTreeMap<String, u64>> {
+    let rows = summary.lines().filter_map(|line| {
+        let (name, count) = line.split_once(' ')?;
+        Some((name, count.trim().parse::<u64>().ok()?))
+    });
+    let counts: BTreeMap<String, u64> =
+        rows.filter(|(name, _)| *name != "total").map(|(name, count)| (name.to_owned(), count)).collect();
+    ensure!(!counts.is_empty(), "strace printed:\n{summary}");
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_of_strace_is_read() {
+        let printed = "syscall              calls\n---------------- ---------\nwritev               20123\n\
+                       epoll_wait             456\n---------------- ---------\ntotal                20579\n";
+        let counts = parse(printed).unwrap();
+        assert_eq!(counts, [("writev".to_owned(), 20123), ("epoll_wait".to_owned(), 456)].into());
+        assert!(parse("").is_err());
+    }
+}
