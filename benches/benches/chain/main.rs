@@ -37,9 +37,10 @@ const fn mixed_turn(step: u64) -> Mixed {
 
 criterion_group! {
     name = benches;
+    // A second of warming up: the first call of a bench sets its store up, and criterion counts that as warming up.
     config = Criterion::default()
         .sample_size(50)
-        .warm_up_time(Duration::from_millis(500))
+        .warm_up_time(Duration::from_secs(1))
         .measurement_time(Duration::from_secs(1));
     targets =
         memory::layers,
