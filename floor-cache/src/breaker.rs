@@ -258,4 +258,8 @@ impl<T: Tier> Tier for Breaker<T> {
     fn flush(&self) -> Answer<'_, ()> {
         self.inner.flush()
     }
+
+    fn compact(&self) -> Answer<'_, ()> {
+        self.inner.compact()
+    }
 }

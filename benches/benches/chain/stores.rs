@@ -79,7 +79,7 @@ fn assembled(tiers: &[TierKind], bypass: Bypass, data: &Path, entries: &Entries,
         bypass,
         value_version: floor_gen::GENERATOR_VERSION,
         lmdb: LmdbConfig { path: data.join("lmdb"), ..LmdbConfig::default() },
-        sled: SledConfig { path: data.join("sled") },
+        sled: SledConfig { path: data.join("sled"), ..SledConfig::default() },
         ..ChainConfig::default()
     };
     assemble(&config, Arc::new(Shelf::new(entries)), &Registry::new(), runtime.handle()).expect("empty directories")

@@ -256,7 +256,8 @@ impl Tier for RedisTier {
 
     fn stats(&self) -> TierStats {
         let holdings = self.holdings.lock();
-        TierStats { entries: holdings.entries, bytes: holdings.bytes, corrupt: self.corrupt.load(Relaxed) }
+        let (entries, bytes) = (holdings.entries, holdings.bytes);
+        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed), ..TierStats::default() }
     }
 
     fn flush(&self) -> Answer<'_, ()> {
