@@ -96,7 +96,7 @@ impl Store {
                 Arc::new(LmdbTier::open(&config, envelope.clone()).expect("an empty directory"))
             }
             (Place::Sled, _) => {
-                let config = SledConfig { path };
+                let config = SledConfig { path, ..SledConfig::default() };
                 Arc::new(SledTier::open(&config, envelope.clone()).expect("an empty directory"))
             }
             (Place::RedisTcp, Some(server)) => Arc::new(redis(server.tcp_url())),

@@ -26,7 +26,8 @@ const MAY_NAME: [(&str, &[&str]); 15] = [
     ("tonic*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
     ("prost*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
     ("axum*", &["bevy-server"]),
-    ("hyper*", &["bevy-server", "benches"]),
+    // floorctl asks the operations port, which speaks HTTP/1.1.
+    ("hyper*", &["bevy-server", "floor-client", "benches"]),
     // The client's Bevy plugin stands behind a feature that is off by default.
     ("bevy", &["bevy-server", "floor-client"]),
     ("figment", &["bevy-server"]),

@@ -32,6 +32,9 @@ fn usage_errors_exit_with_2() {
         (&["get", "--size", "64x64", "--width", "64"], "cannot be used with"),
         (&["get", "--kind", "dungeon"], "standard, keep, halls"),
         (&["batch"], "--numbers"),
+        (&["purge"], "<FLOOR>"),
+        (&["purge", "42/7", "--numbers", "1-2"], "cannot be used with"),
+        (&["stats", "--ops", "https://127.0.0.1:50052"], "https://127.0.0.1:50052"),
         (&["batch", "--numbers", "5-2"], "write 2-5"),
         (&["render", "--plain", "--png", "x.png"], "cannot be used with"),
         (&["warm", "--deadline", "soon"], "--deadline"),
@@ -61,6 +64,17 @@ fn an_address_that_is_none_is_a_usage_error() {
         let (code, _, stderr) = run(&["--server", address, "info"]);
         assert_eq!(code, Some(2), "{address}: {stderr}");
         assert!(stderr.contains(address), "{stderr}");
+    }
+}
+
+#[test]
+fn every_command_of_an_operator_exits_with_3_when_nothing_listens() {
+    let ops = nowhere();
+    for command in [&["purge", "42/7"][..], &["contains", "42/7"], &["stats"], &["compact"]] {
+        let (code, stdout, stderr) = run(&[command, &["--ops", ops.as_str()][..]].concat());
+        assert_eq!(code, Some(3), "{command:?}: {stderr}");
+        assert!(stderr.contains(&ops) && stderr.contains("operations port"), "{stderr}");
+        assert_eq!(stdout, "", "{command:?}");
     }
 }
 

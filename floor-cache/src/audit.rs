@@ -14,7 +14,7 @@ use prometheus::{IntCounter, IntCounterVec};
 use tracing::error;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{hash::Hashed, key::Key, links::Links, source::Priority, turn::Share};
+use crate::{key::Key, links::Links, source::Priority, turn::Share};
 
 /// So many wrong values from one tier, and its breaker is tripped.
 const TRIP: u32 = 3;
@@ -73,6 +73,7 @@ async fn audit(links: &Links, key: Key, value: &Bytes, by: &'static str) {
         audits.skipped.inc();
         return;
     };
+    links.made.learn(key.class(), made.took);
     if made.value == *value {
         audits.matched.inc();
         return;
@@ -86,13 +87,10 @@ async fn audit(links: &Links, key: Key, value: &Bytes, by: &'static str) {
         expected = format_args!("{expected:016x}"),
         "a tier gave a wrong value; removed from every tier"
     );
-    links.forget(&Hashed::new(&key));
-    // From below, so that no tier is filled again from one that still has it; and memory once more, for the same reason.
-    for link in links.lower.iter().rev() {
-        link.writes.remove(vec![key]).await;
+    links.purge(&[key]).await;
+    for link in &links.lower {
         if link.name() == by && (link.mismatches.fetch_add(1, Relaxed) + 1).is_multiple_of(TRIP) {
             link.circuit.trip();
         }
     }
-    links.forget(&Hashed::new(&key));
 }

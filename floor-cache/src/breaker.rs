@@ -275,4 +275,8 @@ impl<T: Tier> Tier for Breaker<T> {
     fn flush(&self) -> Answer<'_, ()> {
         self.inner.flush()
     }
+
+    fn compact(&self) -> Answer<'_, ()> {
+        self.inner.compact()
+    }
 }

@@ -24,6 +24,7 @@ use crate::{
     metered::{Meter, Metered, OpSeconds},
     open_error::OpenError,
     policy::Policy,
+    purge::Purges,
     shield::Shield,
     source::Source,
     tier::Tier,
@@ -185,6 +186,7 @@ impl<'a> ChainBuilder<'a> {
             watched: TIMED.or(audits.share),
             audits,
             flights: Flights::new(),
+            purges: Purges::default(),
             runtime: self.runtime.clone(),
         });
         self.registry.register(Box::new(TierCollector::new(Arc::downgrade(&links))?))?;

@@ -11,12 +11,12 @@ use crate::{
     key::Key,
     link::Link,
     links::Links,
-    report::TierReport,
+    purge::Removal,
+    report::{Compaction, Holdings, TierReport},
     served::{Options, Served, Step},
     source::{Priority, SourceError},
     tier::Tier,
     walk::{self, Walk},
-    write_behind::REMOVAL_DEADLINE,
 };
 
 /// A chain of tiers in front of a [`Source`](crate::Source). Cheap to clone; clones are the same chain.
@@ -119,6 +119,7 @@ impl Chain {
     /// Takes the flights of `leads` as far as they go without waiting, and the rest in a task of its own, which no
     /// caller's going away can stop.
     fn lead(&self, mut leads: Vec<Lead>, priority: Priority) {
+        let began = self.0.purges.now();
         // Since the caller looked, a flight of the same key may have landed and left its value in memory.
         leads.retain_mut(|lead| match self.0.peek(lead.hashed()) {
             Some(found) => {
@@ -127,7 +128,7 @@ impl Chain {
             }
             None => true,
         });
-        let mut walk = Walk::new(leads, priority);
+        let mut walk = Walk::new(leads, priority, began);
         walk.start(&self.0);
         if !walk.is_over() {
             let links = self.0.clone();
@@ -153,17 +154,40 @@ impl Chain {
         self.0.promote(&Hashed::new(&key), value, self.0.lower.len());
     }
 
-    /// Forgets `keys` in every tier. Returns when it is done; a tier that fails keeps what it has.
+    /// Forgets `keys` in every tier, as [`purge`](Self::purge) does, and does not tell what became of it.
     pub async fn remove_many(&self, keys: &[Key]) {
-        let forget = || keys.iter().for_each(|key| self.0.forget(&Hashed::new(key)));
-        forget();
-        if self.0.lower.is_empty() {
-            return;
+        self.0.forget_all(keys);
+        if !self.0.lower.is_empty() {
+            // Boxed, so that a chain of memory alone carries none of it about.
+            Box::pin(self.0.purge(keys)).await;
         }
-        let removals = self.0.lower.iter().map(|link| link.writes.remove(keys.to_vec()));
-        let _ = tokio::time::timeout(REMOVAL_DEADLINE, join_all(removals)).await;
-        // A call that found one meanwhile, further down, has brought it back.
-        forget();
+    }
+
+    /// Forgets `keys` in every tier. Returns when it is done, and what became of it in each tier below memory; memory never
+    /// fails.
+    ///
+    /// Of what was kept before, nothing comes back: not from a write that is queued, nor from a call that had found it. A
+    /// value that is made meanwhile is kept as ever. A tier that fails keeps what it has.
+    pub async fn purge(&self, keys: &[Key]) -> Vec<Removal> {
+        self.0.purge(keys).await
+    }
+
+    /// What each tier holds and has taken, in probing order.
+    #[must_use]
+    pub fn holdings(&self) -> Vec<Holdings> {
+        let memory = self.0.memory.iter().map(|tier| Holdings::new(tier.name(), tier.stats(), None));
+        memory.chain(self.0.lower.iter().map(Link::holdings)).collect()
+    }
+
+    /// Has each tier below memory give back what room it can, one after the other, behind the writes that are queued.
+    pub async fn compact(&self) -> Vec<Compaction> {
+        let mut done = Vec::with_capacity(self.0.lower.len());
+        for link in &self.0.lower {
+            let before = link.tier.stats();
+            let result = link.writes.compact().await;
+            done.push(Compaction { tier: link.name(), before, after: link.tier.stats(), result });
+        }
+        done
     }
 
     /// Whether a tier in memory has `key`. Not counted, and no use of it.

@@ -169,11 +169,13 @@ impl Default for LmdbConfig {
 pub struct SledConfig {
     /// A directory; made when it is missing.
     pub path: PathBuf,
+    /// Bytes of stored values beyond which the oldest go; 0 for no limit.
+    pub capacity: u64,
 }
 
 impl Default for SledConfig {
     fn default() -> Self {
-        Self { path: PathBuf::from("./data/sled") }
+        Self { path: PathBuf::from("./data/sled"), capacity: 4096 * MIB }
     }
 }
 

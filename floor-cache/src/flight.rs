@@ -4,8 +4,14 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::Shared};
+#[cfg(not(test))]
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+
+#[cfg(test)]
+mod schedules;
+#[cfg(test)]
+use schedules::Mutex;
 
 use crate::{
     hash::{Hashed, Ready},
@@ -68,6 +74,12 @@ impl Flights {
         let (landing, lead) = (receiver.shared(), Arc::new(()));
         table.insert(key, Flight { landing: landing.clone(), priority, lead: lead.clone() });
         Seat::Lead(Lead { flights: self.clone(), key, landing, lead, sender: Some(sender) })
+    }
+
+    /// Takes the flight of `key` off the table, if there is one. It goes on for those who wait for it; who comes now starts
+    /// another.
+    pub(crate) fn leave_behind(&self, key: &Hashed) {
+        self.table(key).lock().remove(key);
     }
 
     fn table(&self, key: &Hashed) -> &Mutex<Table> {

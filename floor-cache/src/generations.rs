@@ -2,7 +2,7 @@
 //! `floors_generation_seconds{kind}`.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -23,6 +23,8 @@ pub(crate) struct Generations {
     made: AtomicU64,
     nanoseconds: AtomicU64,
     costs: [Mean; Class::COUNT],
+    /// The classes of which a value is being made to learn what that costs, a bit each.
+    learning: AtomicU16,
     started: Instant,
 }
 
@@ -34,6 +36,7 @@ impl Generations {
             made: AtomicU64::new(0),
             nanoseconds: AtomicU64::new(0),
             costs: Default::default(),
+            learning: AtomicU16::new(0),
             started: Instant::now(),
         }
     }
@@ -43,9 +46,25 @@ impl Generations {
         Some(self.costs[class.index()].get()).filter(|cost| !cost.is_zero())
     }
 
+    /// Takes in what making a value of `class` took.
+    pub(crate) fn learn(&self, class: Class, took: Duration) {
+        self.costs[class.index()].add(took);
+    }
+
+    /// Whether a value of `class` is to be made only to learn what that costs: it is not known, and nobody is at it. To ask
+    /// is to take it on; [`learnt`](Self::learnt) ends it.
+    pub(crate) fn is_to_be_learnt(&self, class: Class) -> bool {
+        let bit = 1 << class.index();
+        self.cost(class).is_none() && self.learning.fetch_or(bit, Relaxed) & bit == 0
+    }
+
+    pub(crate) fn learnt(&self, class: Class) {
+        self.learning.fetch_and(!(1 << class.index()), Relaxed);
+    }
+
     /// Counts a value of `class`, which is called `kind`.
     pub(crate) fn count(&self, class: Class, kind: &str, took: Duration) {
-        self.costs[class.index()].add(took);
+        self.learn(class, took);
         self.totals.with_label_values(&[kind]).inc();
         self.seconds.with_label_values(&[kind]).observe(took.as_secs_f64());
         self.made.fetch_add(1, Relaxed);

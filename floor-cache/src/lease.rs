@@ -20,6 +20,7 @@ use crate::{
     key::{Class, Key},
     links::Links,
     metered::Mean,
+    purge::Moment,
     served::{Outcome, Step},
     source::Priority,
     tiers::redis::{Claim, RedisLeases, Token},
@@ -110,13 +111,23 @@ impl Leases {
         }
     }
 
-    /// Has the value of `lead` made here or elsewhere, and lands it.
-    pub(crate) async fn make_once(&self, links: &Links, mut lead: Lead, steps: &[Step], priority: Priority) {
+    /// Has the value of `lead` made here or elsewhere, and lands it. One that was made elsewhere was found: it is not kept
+    /// when there was a purge since `began`.
+    pub(crate) async fn make_once(
+        &self,
+        links: &Links,
+        mut lead: Lead,
+        steps: &[Step],
+        priority: Priority,
+        began: Moment,
+    ) {
         let key = *lead.key();
         let started = Instant::now();
         let made = match self.turn(links, &key).await {
             Turn::Made(value) => {
-                links.promote(lead.hashed(), &value, self.tier);
+                if let Some(_leave) = links.purges.none_since(began) {
+                    links.promote(lead.hashed(), &value, self.tier);
+                }
                 let by = links.lower[self.tier].name();
                 let step = Step { tier: by, outcome: Outcome::Hit, took: started.elapsed() };
                 let steps = steps.iter().copied().chain([step]).collect();

@@ -32,6 +32,7 @@ mod links;
 pub mod metered;
 mod open_error;
 mod policy;
+mod purge;
 pub mod report;
 pub mod served;
 pub mod shield;
@@ -52,7 +53,8 @@ pub use config::{
 };
 pub use key::{Class, Key};
 pub use open_error::OpenError;
-pub use report::TierReport;
+pub use purge::Removal;
+pub use report::{Compaction, Holdings, TierReport, WriteCounts};
 pub use served::{Options, Outcome, Served, Step};
 pub use source::{Made, Priority, Source, SourceError};
 pub use tier::{Answer, Tier, TierError, TierErrorKind, TierStats};

@@ -14,7 +14,7 @@ use crate::{
     key::{Class, Key},
     metered::Meter,
     policy::{Decision, Policy, Standing},
-    report::{TierReport, micros},
+    report::{Holdings, TierReport, micros},
     tier::{Tier, TierError, TierErrorKind},
     write_behind::WriteBehind,
 };
@@ -73,6 +73,10 @@ impl Link {
             CircuitState::Closed => standing.since.max(self.circuit.since()),
             CircuitState::HalfOpen | CircuitState::Open => self.circuit.since(),
         }
+    }
+
+    pub(crate) fn holdings(&self) -> Holdings {
+        Holdings::new(self.name(), self.tier.stats(), Some(self.writes.counts()))
     }
 
     pub(crate) fn report(&self) -> TierReport {

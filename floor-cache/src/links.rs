@@ -18,6 +18,7 @@ use crate::{
     key::Key,
     lease::Leases,
     link::Link,
+    purge::Purges,
     served::{Options, Outcome, Served, Step},
     source::Source,
     tier::Tier,
@@ -40,6 +41,7 @@ pub(crate) struct Links {
     pub(crate) watched: Share,
     pub(crate) hedge: bool,
     pub(crate) flights: Flights,
+    pub(crate) purges: Purges,
     pub(crate) runtime: Handle,
 }
 
@@ -111,12 +113,18 @@ impl Links {
 
     #[cold]
     fn fill_above(&self, depth: usize, key: &Hashed, value: &Bytes) {
-        self.memory[..depth].iter().for_each(|above| above.insert(key, value));
+        let (above, from) = self.memory.split_at(depth);
+        above.iter().for_each(|tier| tier.insert(key, value));
+        // Removed meanwhile, it must not come back. A removal goes from below upwards: either this sees that it came by, or
+        // it will come to the tiers just filled.
+        if !above.is_empty() && !from[0].holds(key) {
+            above.iter().for_each(|tier| tier.remove(key));
+        }
     }
 
-    /// Removes the value of `key` from the tiers in memory.
+    /// Removes the value of `key` from the tiers in memory, from below upwards.
     pub(crate) fn forget(&self, key: &Hashed) {
-        self.memory.iter().for_each(|tier| tier.remove(key));
+        self.memory.iter().rev().for_each(|tier| tier.remove(key));
     }
 
     /// The value if a tier in memory has it, not counted again.

@@ -235,4 +235,8 @@ impl<T: Tier> Tier for Metered<T> {
     fn flush(&self) -> Answer<'_, ()> {
         self.inner.flush()
     }
+
+    fn compact(&self) -> Answer<'_, ()> {
+        self.inner.compact()
+    }
 }

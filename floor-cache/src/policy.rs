@@ -65,6 +65,10 @@ pub(crate) struct Standing {
 /// How many questions must be asked before the answers mean anything.
 const FIRST_QUESTIONS: u64 = 16;
 
+/// A question that costs less, in seconds, pays for any value that is worth a tier: of floors, the smallest take some tens of
+/// microseconds to make.
+const DEAR: f64 = 50e-6;
+
 /// The weight of a new cost while the tier is asked, and while it is only sampled: then there are few, and a change is
 /// what they are for. Seven samples undo a factor of fifteen.
 const COST_WEIGHT: f64 = 1.0 / 16.0;
@@ -161,6 +165,12 @@ impl Policy {
         let kept = (1.0 - ratio_weight).powf(keys);
         state.hit_ratio = state.hit_ratio * kept + hits / keys * (1.0 - kept);
         state.questions += 1;
+    }
+
+    /// Whether a question costs so much that it matters what making costs.
+    pub(crate) fn is_dear(&self) -> bool {
+        let state = self.state.lock();
+        self.mode == Bypass::Auto && state.questions >= FIRST_QUESTIONS && state.cost > DEAR
     }
 
     /// How long a question may take before it is slow for this tier; `None` while that is not known.

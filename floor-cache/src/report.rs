@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::tier::{TierError, TierStats};
+
 /// One tier's figures since the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TierReport {
@@ -34,6 +36,49 @@ pub struct TierReport {
     pub verdict: String,
     /// For how long that has been the verdict.
     pub since: Duration,
+}
+
+/// What one tier holds, and what it has taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holdings {
+    /// The tier.
+    pub name: &'static str,
+    /// What it holds.
+    pub stats: TierStats,
+    /// What became of the writes to it; `None` for memory in front, which takes them at once.
+    pub writes: Option<WriteCounts>,
+}
+
+impl Holdings {
+    pub(crate) const fn new(name: &'static str, stats: TierStats, writes: Option<WriteCounts>) -> Self {
+        Self { name, stats, writes }
+    }
+}
+
+/// Values written to a tier behind the response, since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WriteCounts {
+    /// Taken by the tier.
+    pub stored: u64,
+    /// Refused by the tier.
+    pub failed: u64,
+    /// Not given to the tier, since too many waited.
+    pub dropped: u64,
+    /// Waiting now.
+    pub waiting: u64,
+}
+
+/// What became of a compaction in one tier.
+#[derive(Debug)]
+pub struct Compaction {
+    /// The tier.
+    pub tier: &'static str,
+    /// What it held before.
+    pub before: TierStats,
+    /// What it holds now.
+    pub after: TierStats,
+    /// Whether it was done.
+    pub result: Result<(), TierError>,
 }
 
 /// In microseconds.

@@ -73,4 +73,8 @@ impl<T: Tier> Tier for Shield<T> {
     fn flush(&self) -> Answer<'_, ()> {
         shielded("flush", || self.0.flush())
     }
+
+    fn compact(&self) -> Answer<'_, ()> {
+        shielded("compact", || self.0.compact())
+    }
 }

@@ -49,6 +49,12 @@ pub trait Tier: fmt::Debug + Send + Sync + 'static {
     fn flush(&self) -> Answer<'_, ()> {
         Answer::Now(Ok(()))
     }
+
+    /// Gives back what room it can. May take long: called from a thread that may wait, and never beside a write of the
+    /// chain. By default there is nothing to do but to [`flush`](Self::flush).
+    fn compact(&self) -> Answer<'_, ()> {
+        self.flush()
+    }
 }
 
 /// What a tier says: at once, or later.
@@ -95,11 +101,16 @@ impl<T: Unpin> Future for Answer<'_, T> {
             Self::Later(work) => work.as_mut().poll(cx),
             Self::Now(result) => Poll::Ready(std::mem::replace(
                 result,
-                Err(TierError::new(TierErrorKind::Internal, "answer", "polled after it was ready")),
+                Err(TierError::new(TierErrorKind::Internal, "answer", GivenAlready)),
             )),
         }
     }
 }
+
+/// What is left in the place of an answer that was given. Of no size, so that boxing it allocates nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("polled after it was ready")]
+struct GivenAlready;
 
 impl<T: fmt::Debug> fmt::Debug for Answer<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -119,6 +130,10 @@ pub struct TierStats {
     pub bytes: u64,
     /// Stored values found wrong and removed, since the start.
     pub corrupt: u64,
+    /// Bytes that it lets the oldest values go to stay under; 0 where it has no bound of its own.
+    pub limit: u64,
+    /// Bytes of its files, free room in them included; 0 where it has none here.
+    pub disk: u64,
 }
 
 /// A tier failed to do what it was asked. Never reaches a client: the chain goes on without the tier.

@@ -82,4 +82,9 @@ impl<T: Tier> Tier for Timeout<T> {
     fn flush(&self) -> Answer<'_, ()> {
         self.bound("flush", self.inner.flush())
     }
+
+    /// Unbounded: it takes as long as there is to do, and no caller waits for it.
+    fn compact(&self) -> Answer<'_, ()> {
+        self.inner.compact()
+    }
 }

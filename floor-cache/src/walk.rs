@@ -18,6 +18,7 @@ use crate::{
     link::Link,
     links::Links,
     policy::Decision,
+    purge::Moment,
     served::{GENERATED, Outcome, Step},
     source::{Made, Priority, SourceError},
     tier::TierError,
@@ -33,11 +34,13 @@ pub(crate) struct Walk {
     priority: Priority,
     /// What the tier that other servers share was asked for and has not.
     unshared: Vec<Key>,
+    /// Before anything was asked.
+    began: Moment,
 }
 
 impl Walk {
-    pub(crate) fn new(wanted: Vec<Lead>, priority: Priority) -> Self {
-        Self { wanted, next: 0, steps: Vec::new(), priority, unshared: Vec::new() }
+    pub(crate) fn new(wanted: Vec<Lead>, priority: Priority, began: Moment) -> Self {
+        Self { wanted, next: 0, steps: Vec::new(), priority, unshared: Vec::new(), began }
     }
 
     /// Whether every key has landed.
@@ -81,7 +84,11 @@ impl Walk {
         let mut asked = Vec::with_capacity(self.wanted.len());
         for lead in &self.wanted {
             let key = *lead.key();
-            match link.decide(key.class(), links.made.cost(key.class())) {
+            let generation = links.made.cost(key.class());
+            if generation.is_none() && link.policy.is_dear() {
+                learn_cost(links, key);
+            }
+            match link.decide(key.class(), generation) {
                 Decision::Probe => asked.push(key),
                 Decision::Bypass => {}
                 Decision::Sample => sample(links, self.next, key),
@@ -94,7 +101,8 @@ impl Walk {
         asked
     }
 
-    /// Lands the keys that were found, after the tiers above have them.
+    /// Lands the keys that were found, after the tiers above have them; they are not given them when there was a purge
+    /// meanwhile.
     pub(crate) fn take(
         &mut self,
         links: &Arc<Links>,
@@ -116,12 +124,15 @@ impl Walk {
         let mut found: HashMap<Hashed, Bytes, Ready> =
             asked.iter().zip(values).filter_map(|(key, value)| Some((Hashed::new(key), value?))).collect();
         let steps: Arc<[Step]> = self.steps.iter().copied().chain([step(Outcome::Hit)]).collect();
+        let leave = links.purges.none_since(self.began);
         self.wanted.retain_mut(|lead| {
             let Some(value) = found.remove(lead.hashed()) else { return true };
             if links.audits.share.has(Turn::next()) {
                 audit::start(links, *lead.key(), &value, link.name());
             }
-            links.promote(lead.hashed(), &value, self.next);
+            if leave.is_some() {
+                links.promote(lead.hashed(), &value, self.next);
+            }
             lead.land(Ok(Found { value, by: link.name(), steps: steps.clone() }));
             false
         });
@@ -155,7 +166,7 @@ impl Walk {
 
     /// Makes what no tier had, all at once, and lands each value as it comes.
     async fn generate(self, links: &Links) {
-        let Self { wanted, steps, priority, unshared, .. } = self;
+        let Self { wanted, steps, priority, unshared, began, .. } = self;
         // Nobody elsewhere is to wait for what nobody waits for here.
         let leases = links.leases.as_ref().filter(|_| priority == Priority::Foreground);
         let (steps, unshared) = (steps.as_slice(), unshared.as_slice());
@@ -164,7 +175,7 @@ impl Walk {
             .map(|mut lead| async move {
                 let key = *lead.key();
                 match leases.filter(|leases| unshared.contains(&key) && leases.pays(links, key.class())) {
-                    Some(leases) => leases.make_once(links, lead, steps, priority).await,
+                    Some(leases) => leases.make_once(links, lead, steps, priority, began).await,
                     None => {
                         let made = make(links, key, priority).await;
                         land_made(links, &mut lead, made, steps);
@@ -191,6 +202,20 @@ pub(crate) async fn ask(link: &Link, keys: &[Key]) -> Result<Values, TierError> 
 fn sample(links: &Arc<Links>, depth: usize, key: Key) {
     let links = links.clone();
     links.runtime.clone().spawn(async move { links.lower[depth].sample(key).await });
+}
+
+/// Makes the value of `key` beside the call, if that is not done for another of its class already, to learn what that costs.
+/// A tier that has everything could not be judged else, however slow it is.
+fn learn_cost(links: &Arc<Links>, key: Key) {
+    if links.made.is_to_be_learnt(key.class()) {
+        let links = links.clone();
+        links.runtime.clone().spawn(async move {
+            if let Err(error) = make(&links, key, Priority::Background).await {
+                tracing::debug!(%error, "what making costs is still to be learnt");
+            }
+            links.made.learnt(key.class());
+        });
+    }
 }
 
 /// Makes the value of `key`, refreshes nothing. A source that panics has failed on this key alone.

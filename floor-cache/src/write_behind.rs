@@ -7,7 +7,6 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
-    time::Duration,
 };
 
 use async_channel::{Receiver, Sender};
@@ -18,7 +17,8 @@ use tracing::debug;
 
 use crate::{
     key::Key,
-    tier::{Tier, TierError},
+    report::WriteCounts,
+    tier::{Tier, TierError, TierErrorKind},
 };
 
 /// Orders that may wait. Beyond it writes are dropped: every value can be made again.
@@ -41,9 +41,13 @@ pub(crate) struct WriteBehind {
 
 enum Order {
     Put(Key, Bytes),
-    Remove(Vec<Key>, oneshot::Sender<()>),
-    Flush(oneshot::Sender<()>),
+    Remove(Vec<Key>, Done),
+    Flush(Done),
+    Compact(Done),
 }
+
+/// Where the end of an order is awaited.
+type Done = oneshot::Sender<Result<(), TierError>>;
 
 /// What became of the writes: `floors_tier_writes_total{tier,outcome}`.
 #[derive(Debug, Clone)]
@@ -89,8 +93,24 @@ impl WriteBehind {
 
     /// Removes `keys` after everything that is queued now, so that no queued write brings them back. Returns when it
     /// is done.
-    pub(crate) async fn remove(&self, keys: Vec<Key>) {
-        self.order(|done| Order::Remove(keys, done)).await;
+    pub(crate) async fn remove(&self, keys: Vec<Key>) -> Result<(), TierError> {
+        self.order(|done| Order::Remove(keys, done)).await
+    }
+
+    /// Has the tier give back what room it can, after everything that is queued now. Returns when it is done.
+    pub(crate) async fn compact(&self) -> Result<(), TierError> {
+        self.order(Order::Compact).await
+    }
+
+    /// What became of the writes so far, and how many wait.
+    pub(crate) fn counts(&self) -> WriteCounts {
+        let Writes { stored, failed, dropped } = &self.writes;
+        WriteCounts {
+            stored: stored.get(),
+            failed: failed.get(),
+            dropped: dropped.get(),
+            waiting: self.orders.len() as u64,
+        }
     }
 
     /// Carries out and makes durable what is queued now; `false` when that took longer than `deadline`.
@@ -98,12 +118,12 @@ impl WriteBehind {
         tokio::time::timeout_at(deadline, self.order(Order::Flush)).await.is_ok()
     }
 
-    async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> Order) {
+    async fn order(&self, order: impl FnOnce(Done) -> Order) -> Result<(), TierError> {
         let (done, finished) = oneshot::channel();
-        if self.orders.send(order(done)).await.is_ok() {
-            // An error says that the writer ended, so nothing will be written that was not yet.
-            let _ = finished.await;
-        }
+        // An error says that the writer ended, so nothing will be written that was not yet.
+        let ended = |what| TierError::new(TierErrorKind::Internal, what, "the thread that writes has ended");
+        self.orders.send(order(done)).await.map_err(|_| ended("give an order to a tier"))?;
+        finished.await.map_err(|_| ended("carry out an order to a tier"))?
     }
 }
 
@@ -132,14 +152,20 @@ impl Writer {
                     Order::Remove(keys, done) => {
                         self.write();
                         let removed = self.runtime.block_on(self.tier.remove_many(&keys));
-                        self.log("remove", removed);
-                        let _ = done.send(());
+                        self.log("remove", &removed);
+                        let _ = done.send(removed);
                     }
                     Order::Flush(done) => {
                         self.write();
                         let flushed = self.runtime.block_on(self.tier.flush());
-                        self.log("flush", flushed);
-                        let _ = done.send(());
+                        self.log("flush", &flushed);
+                        let _ = done.send(flushed);
+                    }
+                    Order::Compact(done) => {
+                        self.write();
+                        let compacted = self.runtime.block_on(self.tier.compact());
+                        self.log("compact", &compacted);
+                        let _ = done.send(compacted);
                     }
                 }
                 next = self.queue.try_recv().ok();
@@ -158,15 +184,12 @@ impl Writer {
         count.inc_by(self.batch.len() as u64);
         self.queued_bytes.fetch_sub(self.batch.iter().map(|(_, value)| value.len()).sum(), Relaxed);
         self.batch.clear();
-        self.log("write", written);
+        self.log("write", &written);
     }
 
-    fn log(&self, what: &str, result: Result<(), TierError>) {
+    fn log(&self, what: &str, result: &Result<(), TierError>) {
         if let Err(error) = result {
             debug!(tier = self.tier.name(), what, %error, "a tier took no write; going on without");
         }
     }
 }
-
-/// How long a removal waits before it gives up on one tier.
-pub(crate) const REMOVAL_DEADLINE: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use std::{
     slice,
 };
 
-use floor_cache::{Chain, ChainBuilder, ChainConfig, LruConfig, Options, Tuning};
+use floor_cache::{Chain, ChainBuilder, ChainConfig, LruConfig, Options, Tier, Tuning, tiers::LruTier};
 use futures_util::FutureExt;
 use setting::{
     keys,
@@ -84,6 +84,19 @@ fn a_hit_in_memory_allocates_nothing() {
         }
     });
     assert!(count <= timed, "{count} allocations in 1,000 awaited hits");
+}
+
+#[test]
+fn awaiting_an_answer_that_is_there_allocates_nothing() {
+    let tier = LruTier::new(&LruConfig::default());
+    let held = keys(0..100);
+    held.iter().for_each(|key| drop(tier.put_many(&[(*key, value_of(key))])));
+    let count = allocations(|| {
+        for key in &held {
+            assert!(black_box(tier.get(key).now_or_never()).unwrap().unwrap().is_some());
+        }
+    });
+    assert_eq!(count, 0);
 }
 
 #[test]

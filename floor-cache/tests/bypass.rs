@@ -66,6 +66,19 @@ async fn a_slowed_tier_is_passed_by_within_200_requests_and_asked_again_within_2
     assert_eq!(asked, 100);
 }
 
+/// After a restart nothing is known of what generating costs, and a tier that has everything gives no occasion to find out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_tier_that_has_everything_is_passed_by_too() {
+    let Some(server) = RedisServer::start() else { return };
+    let road = SlowRoad::to(server.port()).await;
+    let setting = warm(&server, &road, Bypass::Auto).await.reopened().await;
+    setting.mill.set_cost(GENERATION);
+    road.hold_up(SLOW);
+    let asked = ask(&setting, 200).await;
+    assert!(asked < 60, "{asked} of 200 callers waited");
+    assert_eq!(setting.tier("redis").verdict, "bypassed");
+}
+
 /// Nothing is asked of it, not even beside a call; it is written to and removed from, so that it can be asked again.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_bypass_forced_a_tier_is_written_to_and_never_asked() {

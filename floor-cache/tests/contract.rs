@@ -29,7 +29,7 @@ fn lmdb() -> Option<Subject<LmdbTier, TempDir>> {
 
 fn sled() -> Option<Subject<SledTier, TempDir>> {
     let home = tempfile::tempdir().expect("a directory");
-    let config = SledConfig { path: home.path().to_owned() };
+    let config = SledConfig { path: home.path().to_owned(), ..SledConfig::default() };
     Some(Subject { tier: SledTier::open(&config, envelope()).expect("it opens"), _home: home })
 }
 

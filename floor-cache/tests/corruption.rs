@@ -80,7 +80,7 @@ impl Sled {
 
 impl Store for Sled {
     fn open(&self, envelope: Envelope) -> Box<dyn Tier> {
-        let config = SledConfig { path: self.0.path().to_owned() };
+        let config = SledConfig { path: self.0.path().to_owned(), ..SledConfig::default() };
         Box::new(SledTier::open(&config, envelope).expect("it opens"))
     }
 

@@ -35,7 +35,7 @@ fn on_disk(directory: &Path) -> ChainConfig {
         chain: vec![TierKind::Lmdb, TierKind::Sled],
         bypass: Bypass::Off,
         lmdb: LmdbConfig { path: directory.join("lmdb"), map_size: 64 << 20 },
-        sled: SledConfig { path: directory.join("sled") },
+        sled: SledConfig { path: directory.join("sled"), ..SledConfig::default() },
         ..ChainConfig::default()
     }
 }

@@ -44,7 +44,7 @@ fn a_directory_that_cannot_be_used_says_what_to_do() {
     let text = error.to_string();
     assert!(text.starts_with("the lmdb directory ") && text.contains("file cannot be used"), "{text}");
     assert!(text.ends_with("make it writable for this user, or set cache.lmdb.path to one that is"), "{text}");
-    let error = SledTier::open(&SledConfig { path }, envelope()).unwrap_err();
+    let error = SledTier::open(&SledConfig { path, ..SledConfig::default() }, envelope()).unwrap_err();
     assert!(error.to_string().contains("set cache.sled.path"), "{error}");
 
     let locked = home.path().join("locked");
@@ -85,7 +85,7 @@ fn set_layout(home: &TempDir, layout: &str) {
 #[test]
 fn sled_in_use_says_so() {
     let home = home();
-    let config = SledConfig { path: home.path().to_owned() };
+    let config = SledConfig { path: home.path().to_owned(), ..SledConfig::default() };
     let _held = SledTier::open(&config, envelope()).unwrap();
     let error = SledTier::open(&config, envelope()).unwrap_err();
     assert!(matches!(error, OpenError::Locked { tier: "sled", .. }), "{error:?}");
@@ -133,7 +133,7 @@ async fn a_damaged_lmdb_is_put_aside_and_a_fresh_one_begun() {
 #[tokio::test]
 async fn a_damaged_sled_is_put_aside_and_a_fresh_one_begun() {
     let home = home();
-    let config = SledConfig { path: home.path().join("sled") };
+    let config = SledConfig { path: home.path().join("sled"), ..SledConfig::default() };
     let tier = SledTier::open(&config, envelope()).unwrap();
     tier.put_many(&[(key(1, 1), value_of(&key(1, 1)))]).await.unwrap();
     tier.flush().await.unwrap();
@@ -184,6 +184,100 @@ async fn lmdb_bears_a_batch_that_cannot_fit() {
     assert_eq!(tier.get(&key(2, 1)).await.unwrap(), None);
     tier.put_many(&[(key(3, 1), value_of(&key(3, 1)))]).await.expect("and goes on");
     assert_eq!(tier.get(&key(3, 1)).await.unwrap(), Some(value_of(&key(3, 1))));
+}
+
+/// Which of the keys below `count` it holds.
+fn held(tier: &SledTier, count: u64) -> Vec<u64> {
+    (0..count).filter(|number| tier.contains(&key(*number, 1)).into_ready()).collect()
+}
+
+async fn put(tier: &SledTier, numbers: std::ops::Range<u64>) {
+    let value = Bytes::from(vec![7; 3000]);
+    let all: Vec<_> = numbers.map(|number| (key(number, 1), value.clone())).collect();
+    for batch in all.chunks(64) {
+        tier.put_many(batch).await.expect("a full store is no error");
+    }
+}
+
+/// Four times as much as it may hold, with a restart on the way: the newest stay, the oldest go.
+#[tokio::test]
+async fn sled_makes_room_by_letting_the_oldest_go() {
+    let home = home();
+    let config = SledConfig { path: home.path().to_owned(), capacity: 1 << 20 };
+    let count = 4 * (1 << 20) / 3000;
+    for half in [0..count / 2, count / 2..count] {
+        let tier = SledTier::open(&config, envelope()).unwrap();
+        put(&tier, half.clone()).await;
+        let stats = tier.stats();
+        assert!(stats.bytes <= 1 << 20 && stats.bytes > (1 << 20) * 9 / 10, "{stats:?}");
+        assert_eq!(stats.limit, 1 << 20);
+        let held = held(&tier, count);
+        assert_eq!(held.len() as u64, stats.entries);
+        assert_eq!(held, (half.end - stats.entries..half.end).collect::<Vec<_>>(), "the newest, without a gap");
+        tier.flush().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_is_removed_or_put_again_makes_no_difference_to_sleds_counts() {
+    let home = home();
+    let config = SledConfig { path: home.path().to_owned(), capacity: 1 << 20 };
+    let tier = SledTier::open(&config, envelope()).unwrap();
+    put(&tier, 0..100).await;
+    let before = tier.stats();
+    put(&tier, 50..100).await;
+    assert_eq!(tier.stats().bytes, before.bytes, "the same again takes no more room");
+    tier.remove_many(&keys(0..100)).await.unwrap();
+    assert_eq!((tier.stats().entries, tier.stats().bytes), (0, 0));
+    put(&tier, 0..1000).await;
+    let held = held(&tier, 1000);
+    assert_eq!(held.len() as u64, tier.stats().entries);
+    assert_eq!(held.last(), Some(&999), "ages of what was removed stand in nobody's way");
+    assert_eq!(tier.stats().bytes, before.bytes / 100 * held.len() as u64);
+}
+
+#[tokio::test]
+async fn with_no_limit_sled_keeps_everything() {
+    let home = home();
+    let tier = SledTier::open(&SledConfig { path: home.path().to_owned(), capacity: 0 }, envelope()).unwrap();
+    put(&tier, 0..1000).await;
+    assert_eq!((tier.stats().entries, tier.stats().limit), (1000, 0));
+}
+
+/// Many times what it may hold, as fast as it goes.
+#[tokio::test]
+async fn sled_bears_far_more_than_it_keeps() {
+    let home = home();
+    let config = SledConfig { path: home.path().to_owned(), capacity: 1 << 20 };
+    let tier = SledTier::open(&config, envelope()).unwrap();
+    let count = 20 * (1 << 20) / 3000;
+    put(&tier, 0..count).await;
+    let stats = tier.stats();
+    assert!(stats.bytes <= 1 << 20 && stats.bytes > (1 << 20) * 9 / 10, "{stats:?}");
+    assert_eq!(tier.get(&key(count - 1, 1)).await.unwrap(), Some(Bytes::from(vec![7; 3000])));
+    assert_eq!(tier.get(&key(0, 1)).await.unwrap(), None);
+}
+
+/// One that kept no ages and no counts.
+#[tokio::test]
+async fn sled_bounds_a_store_of_an_earlier_release() {
+    let home = home();
+    let unbounded = SledConfig { path: home.path().to_owned(), capacity: 0 };
+    let tier = SledTier::open(&unbounded, envelope()).unwrap();
+    put(&tier, 0..1000).await;
+    drop(tier);
+    let raw = sled::open(home.path()).unwrap();
+    assert!(raw.drop_tree("ages").unwrap());
+    raw.open_tree("values").unwrap().remove(b"\0counts").unwrap().expect("counts");
+    drop(raw);
+    let tier = SledTier::open(&SledConfig { capacity: 1 << 20, ..unbounded }, envelope()).unwrap();
+    assert_eq!(tier.stats().entries, 1000, "counted anew");
+    put(&tier, 1000..1001).await;
+    let stats = tier.stats();
+    assert!(stats.bytes <= 1 << 20 && stats.bytes > (1 << 20) * 9 / 10, "{stats:?}");
+    let held = held(&tier, 1001);
+    assert_eq!(held.len() as u64, stats.entries);
+    assert!(held.contains(&1000), "what came last stays");
 }
 
 trait Ready<T> {

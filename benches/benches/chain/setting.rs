@@ -50,7 +50,7 @@ impl Setting {
         let config = ChainConfig {
             value_version: floor_gen::GENERATOR_VERSION,
             lmdb: LmdbConfig { path: data.path().join("lmdb"), ..config.lmdb },
-            sled: SledConfig { path: data.path().join("sled") },
+            sled: SledConfig { path: data.path().join("sled"), ..SledConfig::default() },
             redis: match &redis {
                 Some(server) => RedisConfig { url: server.tcp_url(), timeout: REDIS_TIMEOUT, ..config.redis },
                 None => config.redis,

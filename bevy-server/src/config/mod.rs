@@ -76,6 +76,7 @@ impl Config {
         let lmdb_path = read.key::<PathBuf>("cache.lmdb.path");
         let map_size = read.key::<ByteCount>("cache.lmdb.map_size");
         let sled_path = read.key::<PathBuf>("cache.sled.path");
+        let sled_capacity = read.key::<values::Limit>("cache.sled.capacity");
         let url = read.key::<values::RedisUrl>("cache.redis.url");
         let admit = read.key::<Admission>("cache.redis.admit");
         let timeout = read.key::<values::Deadline>("cache.redis.timeout");
@@ -102,7 +103,7 @@ impl Config {
                 value_version: floor_gen::GENERATOR_VERSION,
                 lru: LruConfig { capacity: capacity?.0, ttl: Some(ttl?.0).filter(|ttl| !ttl.is_zero()) },
                 lmdb: LmdbConfig { path: lmdb_path?, map_size: map_size?.0 },
-                sled: SledConfig { path: sled_path? },
+                sled: SledConfig { path: sled_path?, capacity: sled_capacity?.0 },
                 redis: RedisConfig {
                     url: url?.0,
                     admit: match admit? {

@@ -202,6 +202,24 @@ impl Setting for ByteCount {
     }
 }
 
+/// An amount of disk, or 0 for no limit.
+pub(super) struct Limit(pub(super) u64);
+
+impl Setting for Limit {
+    const EXPECTED: &'static str = "write a size of at least 1MiB, as in \"4GiB\", or \"0\" for no limit";
+
+    fn parse(value: &Value) -> Option<Self> {
+        match text(value)?.parse::<ByteSize>().ok()?.as_u64() {
+            0 => Some(Self(0)),
+            _ => ByteCount::parse(value).map(|size| Self(size.0)),
+        }
+    }
+
+    fn show(&self) -> String {
+        if self.0 == 0 { "\"0\"".to_owned() } else { ByteCount(self.0).show() }
+    }
+}
+
 fn span(value: &Value) -> Option<Duration> {
     humantime::parse_duration(&text(value)?).ok()
 }

@@ -182,6 +182,14 @@ impl Server {
         (status, String::from_utf8(body).unwrap())
     }
 
+    /// What a POST to the operations port is answered with, `headers` of the caller's choice among its own.
+    pub(crate) fn post(&self, path: &str, headers: &str) -> (u16, String) {
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: ops\r\nconnection: close\r\ncontent-length: 0\r\n{headers}\r\n");
+        let (status, _, body) = http1(&self.ops, &head, &[]);
+        (status, String::from_utf8(body).unwrap())
+    }
+
     pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap();
         assert!(sent.success());

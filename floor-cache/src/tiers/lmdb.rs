@@ -341,7 +341,8 @@ impl Tier for LmdbTier {
             warn!(tier = "lmdb", %error, "cannot be counted");
             (0, 0)
         });
-        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed) }
+        let disk = self.env.real_disk_size().unwrap_or(0);
+        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed), limit: self.high_water, disk }
     }
 
     fn flush(&self) -> Answer<'_, ()> {

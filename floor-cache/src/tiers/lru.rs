@@ -292,6 +292,7 @@ impl Tier for LruTier {
         self.shards.iter().map(|shard| shard.0.lock()).fold(TierStats::default(), |sum, shard| TierStats {
             entries: sum.entries + shard.entries.len() as u64,
             bytes: sum.bytes + shard.bytes as u64,
+            limit: sum.limit + shard.capacity as u64,
             ..sum
         })
     }

@@ -1,12 +1,14 @@
-//! The tier in a log-structured store on disk.
+//! The tier in a log-structured store on disk, oldest out beyond its capacity.
 
 use std::{
     fmt, fs, io,
+    path::Path,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use bytes::Bytes;
-use sled::{Batch, Db, IVec, Tree};
+use parking_lot::Mutex;
+use sled::{Db, IVec, Tree};
 use tracing::debug;
 
 use super::quarantine::open_or_put_aside;
@@ -20,23 +22,37 @@ use crate::{
 
 /// Keeps values in sled.
 ///
-/// Reads are lock-free and copy the value once. A write is one atomic batch for all entries; it may block on the log, so
-/// the chain writes from a thread of its own.
+/// Reads are lock-free and copy the value once. A write may block on the log, so the chain writes from a thread of its own.
 pub struct SledTier {
-    db: Db,
-    values: Tree,
+    store: Store,
     envelope: Envelope,
+    /// Bytes of values beyond which the oldest go.
+    capacity: u64,
+    /// One write at a time; it holds the age of the next value.
+    writing: Mutex<u64>,
     entries: AtomicU64,
+    bytes: AtomicU64,
     corrupt: AtomicU64,
+}
+
+/// An open store.
+struct Store {
+    db: Db,
+    /// Stored key -> envelope, and under [`COUNTS_KEY`] how much there is.
+    values: Tree,
+    /// Age -> stored key, so that the oldest can be found. It may name a key that has gone, and a key twice. A value is
+    /// without only if the server was killed between the two.
+    ages: Tree,
 }
 
 /// What the store says it is, in its default tree under [`LAYOUT_KEY`].
 const LAYOUT: &str = "floor-cache sled 1";
 const LAYOUT_KEY: &str = "layout";
 
-/// How many values there are, so that opening a large store need not count them. Written on a flush, so after a crash
-/// it is a little behind: it is shown to people and decides nothing.
-const ENTRIES_KEY: &str = "entries";
+/// How many values there are and how many bytes they take, so that opening a large store need not count them: two
+/// little-endian words, written after each of the chain's batches. After a crash they may be off by a part of one. No stored
+/// key begins so.
+const COUNTS_KEY: &[u8] = b"\0counts";
 
 /// Bytes of sled's own page cache. Small, since the tier above keeps what is hot.
 const PAGE_CACHE: u64 = 32 << 20;
@@ -62,49 +78,58 @@ impl SledTier {
             sled::Error::Io(io) => OpenError::directory("sled", path, io),
             _ => OpenError::store("sled", path, &error),
         };
-        let db = sled::Config::new().path(path).cache_capacity(PAGE_CACHE).open().map_err(broken)?;
-        let values = db.open_tree("values").map_err(broken)?;
-        match db.get(LAYOUT_KEY).map_err(broken)? {
+        let store = Store::open(path).map_err(broken)?;
+        match store.db.get(LAYOUT_KEY).map_err(broken)? {
             Some(layout) if layout == LAYOUT.as_bytes() => {}
-            None if values.is_empty() => {
-                db.insert(LAYOUT_KEY, LAYOUT).map_err(broken)?;
+            None if store.values.is_empty() => {
+                store.db.insert(LAYOUT_KEY, LAYOUT).map_err(broken)?;
             }
             other => {
                 let found = other.unwrap_or_default();
                 return Err(OpenError::version("sled", path, &String::from_utf8_lossy(&found), LAYOUT));
             }
         }
-        let entries = db.get(ENTRIES_KEY).map_err(broken)?;
-        let entries = entries.and_then(|count| Some(u64::from_le_bytes(count.as_ref().try_into().ok()?)));
+        let (entries, bytes) = match store.values.get(COUNTS_KEY).map_err(broken)?.as_deref().and_then(counts_from) {
+            Some(counts) => counts,
+            // Of an earlier release, or new.
+            None => store.count_and_age().map_err(broken)?,
+        };
+        let youngest = store.ages.last().map_err(broken)?.and_then(|(age, _)| age.as_ref().try_into().ok());
         Ok(Self {
-            db,
-            values,
+            store,
             envelope: envelope.clone(),
-            entries: AtomicU64::new(entries.unwrap_or(0)),
+            capacity: if config.capacity == 0 { u64::MAX } else { config.capacity },
+            writing: Mutex::new(youngest.map_or(0, |age| u64::from_be_bytes(age) + 1)),
+            entries: AtomicU64::new(entries),
+            bytes: AtomicU64::new(bytes),
             corrupt: AtomicU64::new(0),
         })
     }
 
     fn read(&self, key: &Key) -> Result<Option<Bytes>, sled::Error> {
         let stored = self.envelope.stored(key);
-        let Some(record) = self.values.get(stored.as_bytes())? else { return Ok(None) };
+        let Some(record) = self.store.values.get(stored.as_bytes())? else { return Ok(None) };
         match self.envelope.open(&stored, &record) {
             Ok(value) => Ok(Some(value)),
             Err(defect) => {
                 debug!(tier = "sled", %key, %defect, "a stored value is wrong; removed");
                 self.corrupt.fetch_add(1, Relaxed);
                 // Only if it is still the one that was read: a good value may have come meanwhile.
-                if self.values.compare_and_swap(stored.as_bytes(), Some(record), None::<IVec>)?.is_ok() {
-                    self.count(0, 1);
+                let size = size_of_entry(stored.as_bytes(), &record);
+                if self.store.values.compare_and_swap(stored.as_bytes(), Some(record), None::<IVec>)?.is_ok() {
+                    change(&self.entries, 0, 1);
+                    change(&self.bytes, 0, size);
                 }
                 Ok(None)
             }
         }
     }
 
+    /// Writes one by one. Not as a batch: one that comes back to a page which fell out of sled's cache meanwhile waits for that
+    /// page to become durable, which waits for the batch, under a lock on every sled of the process (sled 0.34:
+    /// `pagecache/logger.rs`, `read`). And a batch keeps readers out.
     fn write(&self, entries: &[(Key, Bytes)]) -> Result<(), sled::Error> {
-        let mut batch = Batch::default();
-        let mut added = 0;
+        let mut next_age = self.writing.lock();
         for (key, value) in entries {
             let stored = self.envelope.stored(key);
             let mut record = Vec::new();
@@ -112,31 +137,109 @@ impl SledTier {
                 debug!(tier = "sled", %key, %defect, "a value is not kept");
                 continue;
             }
-            added += u64::from(!self.values.contains_key(stored.as_bytes())?);
-            batch.insert(stored.as_bytes(), record);
+            let size = size_of_entry(stored.as_bytes(), &record);
+            match self.store.values.insert(stored.as_bytes(), record)? {
+                Some(held) => change(&self.bytes, size, size_of_entry(stored.as_bytes(), &held)),
+                None => {
+                    change(&self.entries, 1, 0);
+                    change(&self.bytes, size, 0);
+                    self.store.ages.insert(next_age.to_be_bytes(), stored.as_bytes())?;
+                    *next_age += 1;
+                }
+            }
         }
-        self.values.apply_batch(batch)?;
-        self.count(added, 0);
-        Ok(())
+        self.make_room()?;
+        self.note_counts()
     }
 
-    fn remove(&self, keys: &[Key]) -> Result<(), sled::Error> {
-        for key in keys {
-            if self.values.remove(self.envelope.stored(key).as_bytes())?.is_some() {
-                self.count(0, 1);
+    /// Lets the oldest values go that are beyond the capacity.
+    fn make_room(&self) -> Result<(), sled::Error> {
+        let is_full = || self.bytes.load(Relaxed) > self.capacity;
+        if !is_full() {
+            return Ok(());
+        }
+        for entry in &self.store.ages {
+            let (age, key) = entry?;
+            self.remove_stored(&key)?;
+            self.store.ages.remove(age)?;
+            if !is_full() {
+                return Ok(());
+            }
+        }
+        // What is left lost its age when a server was killed.
+        for key in self.store.values.iter().keys() {
+            let key = key?;
+            if key != COUNTS_KEY {
+                self.remove_stored(&key)?;
+            }
+            if !is_full() {
+                break;
             }
         }
         Ok(())
     }
 
-    fn count(&self, added: u64, removed: u64) {
-        let _ = self.entries.try_update(Relaxed, Relaxed, |entries| Some((entries + added).saturating_sub(removed)));
+    fn remove(&self, keys: &[Key]) -> Result<(), sled::Error> {
+        let _one_at_a_time = self.writing.lock();
+        for key in keys {
+            self.remove_stored(self.envelope.stored(key).as_bytes())?;
+        }
+        self.note_counts()
     }
 
-    fn flush_all(&self) -> Result<(), sled::Error> {
-        self.db.insert(ENTRIES_KEY, &self.entries.load(Relaxed).to_le_bytes())?;
-        self.db.flush().map(|_bytes| ())
+    fn remove_stored(&self, stored: &[u8]) -> Result<(), sled::Error> {
+        if let Some(held) = self.store.values.remove(stored)? {
+            change(&self.entries, 0, 1);
+            change(&self.bytes, 0, size_of_entry(stored, &held));
+        }
+        Ok(())
     }
+
+    fn note_counts(&self) -> Result<(), sled::Error> {
+        self.store.values.insert(COUNTS_KEY, &self.counts()).map(|_before| ())
+    }
+
+    fn counts(&self) -> [u8; 16] {
+        let (entries, bytes) = (self.entries.load(Relaxed), self.bytes.load(Relaxed));
+        (u128::from(bytes) << 64 | u128::from(entries)).to_le_bytes()
+    }
+}
+
+impl Store {
+    fn open(path: &Path) -> Result<Self, sled::Error> {
+        let db = sled::Config::new().path(path).cache_capacity(PAGE_CACHE).open()?;
+        let (values, ages) = (db.open_tree("values")?, db.open_tree("ages")?);
+        Ok(Self { db, values, ages })
+    }
+
+    /// Entries and bytes by looking at each. Gives each an age, in the order of the keys, if none has one.
+    fn count_and_age(&self) -> Result<(u64, u64), sled::Error> {
+        let unaged = self.ages.is_empty();
+        self.values.iter().try_fold((0, 0), |(entries, bytes): (u64, u64), entry| {
+            let (key, envelope) = entry?;
+            if unaged {
+                self.ages.insert(entries.to_be_bytes(), key.clone())?;
+            }
+            Ok((entries + 1, bytes + size_of_entry(&key, &envelope)))
+        })
+    }
+}
+
+/// Adds to a count and takes off it. A value found wrong while it is overwritten may be taken off twice: never below
+/// nothing.
+fn change(count: &AtomicU64, added: u64, removed: u64) {
+    let _ = count.try_update(Relaxed, Relaxed, |count| Some((count + added).saturating_sub(removed)));
+}
+
+/// Entries and bytes as [`COUNTS_KEY`] has them.
+fn counts_from(stored: &[u8]) -> Option<(u64, u64)> {
+    let counts = u128::from_le_bytes(stored.try_into().ok()?);
+    Some((counts as u64, (counts >> 64) as u64))
+}
+
+/// Bytes that an entry counts for: what is stored of it, its age included.
+const fn size_of_entry(key: &[u8], envelope: &[u8]) -> u64 {
+    (2 * key.len() + envelope.len() + size_of::<u64>()) as u64
 }
 
 fn failed(action: &'static str) -> impl FnOnce(sled::Error) -> TierError {
@@ -169,19 +272,22 @@ impl Tier for SledTier {
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
-        Answer::Now(self.values.contains_key(self.envelope.stored(key).as_bytes()).map_err(failed("look in sled")))
+        let held = self.store.values.contains_key(self.envelope.stored(key).as_bytes());
+        Answer::Now(held.map_err(failed("look in sled")))
     }
 
     fn stats(&self) -> TierStats {
         TierStats {
             entries: self.entries.load(Relaxed),
-            bytes: self.db.size_on_disk().unwrap_or(0),
+            bytes: self.bytes.load(Relaxed),
             corrupt: self.corrupt.load(Relaxed),
+            limit: if self.capacity == u64::MAX { 0 } else { self.capacity },
+            disk: self.store.db.size_on_disk().unwrap_or(0),
         }
     }
 
     fn flush(&self) -> Answer<'_, ()> {
-        Answer::Now(self.flush_all().map_err(failed("flush sled")))
+        Answer::Now(self.store.db.flush().map(|_bytes| ()).map_err(failed("flush sled")))
     }
 }
 

@@ -48,7 +48,7 @@ impl Setting {
         let mut config = ChainConfig {
             chain: tiers.to_vec(),
             lmdb: LmdbConfig { path: directory.path().join("lmdb"), map_size: 64 << 20 },
-            sled: SledConfig { path: directory.path().join("sled") },
+            sled: SledConfig { path: directory.path().join("sled"), ..SledConfig::default() },
             ..ChainConfig::default()
         };
         adjust(&mut config);

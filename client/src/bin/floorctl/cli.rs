@@ -17,7 +17,8 @@ Examples:
   floorctl search --seed 42 --where 'kind == cavern && loops > 4'
   floorctl get --seed 42 --number 7 | jq -r '.terrain[]'
   floorctl warm --seed 42 --numbers 1-1000
-  floorctl --server http://10.0.0.5:50051 tiers";
+  floorctl --server http://10.0.0.5:50051 tiers
+  floorctl purge --seed 42 --numbers 1-1000";
 
 /// Ask a floor server for floors, draw and compare them, warm, check and load the server; find and explain floors
 /// without one.
@@ -45,6 +46,10 @@ impl Cli {
             Command::Warm(warm) => warm.run(&server).await,
             Command::Verify(verify) => verify.run(&server).await,
             Command::Bench(bench) => bench.run(&server).await,
+            Command::Purge(purge) => purge.run().await,
+            Command::Contains(contains) => contains.run().await,
+            Command::Stats(stats) => stats.run().await,
+            Command::Compact(compact) => compact.run().await,
             Command::Completions(completions) => completions.run(),
             Command::Explain(explain) => explain.run(&server).await,
             Command::Diff(diff) => return diff.run(&server).await,
@@ -65,6 +70,10 @@ enum Command {
     Warm(cmd::Warm),
     Verify(cmd::Verify),
     Bench(cmd::Bench),
+    Purge(cmd::Purge),
+    Contains(cmd::Contains),
+    Stats(cmd::Stats),
+    Compact(cmd::Compact),
     Diff(cmd::Diff),
     Explain(cmd::Explain),
     Search(cmd::Search),

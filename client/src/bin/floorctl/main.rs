@@ -14,6 +14,7 @@ mod layout;
 mod local;
 mod names;
 mod numbers;
+mod operations;
 mod output;
 mod picture;
 mod progress;

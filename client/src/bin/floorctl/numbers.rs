@@ -11,6 +11,14 @@ impl Numbers {
         self.0.iter().cloned().flatten()
     }
 
+    pub(crate) fn one(number: u32) -> Self {
+        Self(vec![number..=number])
+    }
+
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = RangeInclusive<u32>> {
+        self.0.iter().cloned()
+    }
+
     pub(crate) fn len(&self) -> u64 {
         self.0.iter().map(|range| u64::from(range.end() - range.start()) + 1).sum()
     }

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use clap::{Args, ValueEnum};
 use floor_client::{FloorKind, FloorSpec, limits};
 
-use crate::names;
+use crate::{names, numbers::Numbers};
 
 /// Everything that names a floor but its number.
 #[derive(Debug, Clone, Args)]
@@ -33,6 +33,16 @@ impl Tower {
         let Size { width, height } = self.size.unwrap_or(Size { width: self.width, height: self.height });
         let kind = self.kind.map_or(FloorKind::Unspecified, Kind::on_wire);
         FloorSpec { seed: self.seed, number, width, height, kind: kind.into() }
+    }
+
+    /// The same as parameters of the operations port.
+    pub(crate) fn query(&self) -> String {
+        let FloorSpec { seed, width, height, kind, .. } = self.floor(1);
+        let mut query = format!("seed={seed}&width={width}&height={height}");
+        if kind != 0 {
+            query += &format!("&kind={}", names::kind_of(&self.floor(1)));
+        }
+        query
     }
 
     /// Floors of this size that go into one batch.
@@ -67,9 +77,47 @@ impl Target {
     }
 }
 
+/// Any number of floors of a tower.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Chosen {
+    // Brackets in a doc comment would be taken for links.
+    #[arg(
+        value_name = "FLOOR",
+        help = "One floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
+        conflicts_with_all = ["seed", "numbers", "width", "height", "size", "kind"],
+        required_unless_present = "numbers"
+    )]
+    word: Option<FloorWord>,
+    #[command(flatten)]
+    tower: Tower,
+    /// Floor numbers and ranges, e.g. 1-1000,2000
+    #[arg(long, value_name = "LIST")]
+    numbers: Option<Numbers>,
+}
+
+impl Chosen {
+    pub(crate) fn tower(&self) -> Tower {
+        self.word.map_or_else(|| self.tower.clone(), |word| word.tower())
+    }
+
+    pub(crate) fn numbers(&self) -> Numbers {
+        let one = self.word.map(|word| Numbers::one(word.0.number));
+        one.or_else(|| self.numbers.clone()).expect("clap asks for one of the two")
+    }
+}
+
 /// A floor in one word: `42/7`, `42/7:cavern`, `0xFF/10@64x48`. What it leaves out is resolved as if not asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FloorWord(pub(crate) FloorSpec);
+
+impl FloorWord {
+    /// Everything of it but its number.
+    pub(crate) fn tower(&self) -> Tower {
+        let FloorSpec { seed, width, height, kind, .. } = self.0;
+        let kind = FloorKind::try_from(kind).ok().and_then(Kind::from_wire);
+        Tower { seed, width, height, size: None, kind }
+    }
+}
 
 impl FromStr for FloorWord {
     type Err = String;
@@ -149,6 +197,10 @@ enum Kind {
 }
 
 impl Kind {
+    fn from_wire(kind: FloorKind) -> Option<Self> {
+        Self::value_variants().iter().copied().find(|known| known.on_wire() == kind)
+    }
+
     const fn on_wire(self) -> FloorKind {
         match self {
             Self::Standard => FloorKind::Standard,

@@ -223,7 +223,7 @@ impl Tier for RedisTier {
 
     fn stats(&self) -> TierStats {
         let (entries, bytes) = self.holdings.look();
-        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed) }
+        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed), ..TierStats::default() }
     }
 
     fn flush(&self) -> Answer<'_, ()> {

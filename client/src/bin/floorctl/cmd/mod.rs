@@ -2,19 +2,24 @@
 
 mod batch;
 mod bench;
+mod compact;
 mod completions;
+mod contains;
 mod diff;
 mod explain;
 mod get;
 mod info;
+mod purge;
 mod render;
 mod search;
+mod stats;
 mod stream;
 mod tiers;
 mod verify;
 mod warm;
 
 pub(crate) use self::{
-    batch::Batch, bench::Bench, completions::Completions, diff::Diff, explain::Explain, get::Get, info::Info,
-    render::Render, search::Search, stream::Stream, tiers::Tiers, verify::Verify, warm::Warm,
+    batch::Batch, bench::Bench, compact::Compact, completions::Completions, contains::Contains, diff::Diff,
+    explain::Explain, get::Get, info::Info, purge::Purge, render::Render, search::Search, stats::Stats, stream::Stream,
+    tiers::Tiers, verify::Verify, warm::Warm,
 };

@@ -1,4 +1,7 @@
-//! Operations over HTTP: `/metrics`, `/healthz`, `/readyz`, and a short status page.
+//! Operations over HTTP: `/metrics`, `/healthz`, `/readyz`, a short status page, and what an operator may do to the chain.
+
+mod chain;
+mod floors;
 
 use std::{
     fmt::Write as _,
@@ -63,7 +66,8 @@ impl OpsPlugin {
             .route("/metrics", get(metrics))
             .route("/healthz", get(async || "the process lives\n"))
             .route("/readyz", get(readyz))
-            .with_state(page);
+            .with_state(Arc::clone(&page))
+            .merge(chain::pages(page.chain.clone()));
         self.runtime.spawn(async move { axum::serve(listener, pages).await });
     }
 }
@@ -108,7 +112,7 @@ async fn status(State(page): State<Arc<Page>>) -> Html<String> {
         let asked = (tier.hits + tier.misses).max(1);
         let _ = write!(
             rows,
-            "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{}",
+            "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{}<td>{} s",
             tier.name,
             tier.hits,
             tier.misses,
@@ -119,6 +123,7 @@ async fn status(State(page): State<Arc<Page>>) -> Html<String> {
             tier.hit_cost_us,
             tier.miss_cost_us,
             tier.verdict,
+            tier.since.as_secs(),
         );
     }
     Html(format!(
@@ -128,7 +133,7 @@ async fn status(State(page): State<Arc<Page>>) -> Html<String> {
          <h1>Floor Server {}</h1><p>Up for {} s, generator version {}. <a href=/metrics>metrics</a> \
          <a href=/healthz>healthz</a> <a href=/readyz>readyz</a></p>\
          <table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
-         <th>verdict{rows}</table></html>",
+         <th>verdict<th>for{rows}</table></html>",
         env!("CARGO_PKG_VERSION"),
         page.since.elapsed().as_secs(),
         floor_gen::GENERATOR_VERSION,

@@ -1,0 +1,247 @@
+//! What an operator may do to the chain: `/purge`, `/contains`, `/stats`, `/compact`. JSON out; parameters in the query.
+//!
+//! They stand here and not on the gRPC port, since to forget floors is an operator's right and not a player's.
+
+use std::{
+    fmt::Display,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use axum::{
+    Router,
+    extract::{RawQuery, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use floor_cache::{Chain, Compaction, Holdings, Removal, TierStats};
+use floor_gen::FloorSpec;
+use futures_util::future::join_all;
+use serde::Serialize;
+
+use super::floors;
+use crate::key;
+
+/// The pages, over `chain`.
+pub(super) fn pages(chain: Chain) -> Router {
+    Router::new()
+        .route("/purge", post(purge))
+        .route("/contains", get(contains))
+        .route("/stats", get(stats))
+        .route("/compact", post(compact))
+        .with_state(Arc::new(Works { chain, compacting: AtomicBool::new(false) }))
+}
+
+struct Works {
+    chain: Chain,
+    compacting: AtomicBool,
+}
+
+#[derive(Serialize)]
+struct Purged {
+    floors: usize,
+    tiers: Vec<Done>,
+}
+
+/// What became of an order in one tier.
+#[derive(Serialize)]
+struct Done {
+    tier: &'static str,
+    done: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl Done {
+    fn new(tier: &'static str, result: Result<(), impl Display>) -> Self {
+        Self { tier, done: result.is_ok(), error: result.err().map(|error| error.to_string()) }
+    }
+}
+
+#[derive(Serialize)]
+struct Contained {
+    floors: Vec<Place>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    floor: String,
+    tiers: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Stats {
+    tiers: Vec<TierJson>,
+}
+
+#[derive(Serialize)]
+struct TierJson {
+    tier: &'static str,
+    entries: u64,
+    bytes: u64,
+    /// Of `bytes`; null where the tier has no bound of its own.
+    limit_bytes: Option<u64>,
+    /// Of its files; null where it has none here.
+    disk_bytes: Option<u64>,
+    corrupt: u64,
+    /// Null for memory, which takes values at once.
+    writes: Option<Writes>,
+}
+
+#[derive(Serialize)]
+struct Writes {
+    stored: u64,
+    failed: u64,
+    dropped: u64,
+    waiting: u64,
+}
+
+#[derive(Serialize)]
+struct Compacted {
+    tiers: Vec<CompactedTier>,
+}
+
+#[derive(Serialize)]
+struct CompactedTier {
+    #[serde(flatten)]
+    done: Done,
+    before: Size,
+    after: Size,
+}
+
+#[derive(Serialize)]
+struct Size {
+    bytes: u64,
+    disk_bytes: Option<u64>,
+}
+
+async fn purge(State(works): State<Arc<Works>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
+    if let Some(refusal) = from_a_page(&headers) {
+        return refusal;
+    }
+    let specs = match floors::named(&query.unwrap_or_default()) {
+        Ok(specs) => specs,
+        Err(wrong) => return bad_request(&wrong),
+    };
+    let keys: Vec<_> = specs.iter().map(key::of).collect();
+    // In a task of its own: a purge that has begun goes on when the operator does not wait for it.
+    let chain = works.chain.clone();
+    let Ok(removals) = tokio::spawn(async move { chain.purge(&keys).await }).await else {
+        return broke_off("purge");
+    };
+    let memory = works.chain.holdings().into_iter().filter(|tier| tier.writes.is_none());
+    let memory = memory.map(|tier| Done::new(tier.name, Ok::<(), &str>(())));
+    let below = removals.into_iter().map(|Removal { tier, result }| Done::new(tier, result));
+    let tiers: Vec<Done> = memory.chain(below).collect();
+    let complete = tiers.iter().all(|tier| tier.done);
+    if let [first, .., last] | [first @ last] = &specs[..] {
+        tracing::info!(seed = first.seed(), first = first.number(), last = last.number(), complete, "purged floors");
+    }
+    json(status(complete), &Purged { floors: specs.len(), tiers })
+}
+
+async fn contains(State(works): State<Arc<Works>>, RawQuery(query): RawQuery) -> Response {
+    let specs = match floors::named(&query.unwrap_or_default()) {
+        Ok(specs) => specs,
+        Err(wrong) => return bad_request(&wrong),
+    };
+    let places = specs.iter().map(async |spec| {
+        let tiers = works.chain.contains(&key::of(spec)).await;
+        Place { floor: word(spec), tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier).collect() }
+    });
+    json(StatusCode::OK, &Contained { floors: join_all(places).await })
+}
+
+async fn stats(State(works): State<Arc<Works>>) -> Response {
+    json(StatusCode::OK, &Stats { tiers: works.chain.holdings().into_iter().map(tier).collect() })
+}
+
+async fn compact(State(works): State<Arc<Works>>, headers: HeaderMap) -> Response {
+    if let Some(refusal) = from_a_page(&headers) {
+        return refusal;
+    }
+    if works.compacting.swap(true, Ordering::AcqRel) {
+        return (StatusCode::CONFLICT, "a compaction is under way; wait until it is done\n").into_response();
+    }
+    let works = Running(works);
+    // In a task of its own: it goes on when the operator does not wait for it.
+    let Ok(done) = tokio::spawn(async move { works.0.chain.compact().await }).await else {
+        return broke_off("compaction");
+    };
+    let complete = done.iter().all(|tier| tier.result.is_ok());
+    tracing::info!(complete, "compacted the tiers");
+    let tiers = done.into_iter().map(|Compaction { tier, before, after, result }| CompactedTier {
+        done: Done::new(tier, result),
+        before: size(before),
+        after: size(after),
+    });
+    json(status(complete), &Compacted { tiers: tiers.collect() })
+}
+
+/// Gives up the place when the compaction is over, however it ends.
+struct Running(Arc<Works>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.compacting.store(false, Ordering::Release);
+    }
+}
+
+/// Refuses what a page in a browser sent: any page may send to an operator's own machine, and browsers say so.
+fn from_a_page(headers: &HeaderMap) -> Option<Response> {
+    let says = "pages in a browser may not do this; use floorctl or curl\n";
+    headers.contains_key(header::ORIGIN).then(|| (StatusCode::FORBIDDEN, says).into_response())
+}
+
+/// A tier that kept what it has is a failure to whoever looks only at the status.
+const fn status(complete: bool) -> StatusCode {
+    if complete { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+}
+
+fn broke_off(what: &str) -> Response {
+    (StatusCode::INTERNAL_SERVER_ERROR, format!("the {what} broke off\n")).into_response()
+}
+
+fn bad_request(wrong: &floors::Wrong) -> Response {
+    (StatusCode::BAD_REQUEST, format!("{wrong}\n")).into_response()
+}
+
+fn json(status: StatusCode, document: &impl Serialize) -> Response {
+    match serde_json::to_string(document) {
+        Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text + "\n").into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
+}
+
+fn tier(Holdings { name, stats, writes }: Holdings) -> TierJson {
+    TierJson {
+        tier: name,
+        entries: stats.entries,
+        bytes: stats.bytes,
+        limit_bytes: some(stats.limit),
+        disk_bytes: some(stats.disk),
+        corrupt: stats.corrupt,
+        writes: writes.map(|counts| Writes {
+            stored: counts.stored,
+            failed: counts.failed,
+            dropped: counts.dropped,
+            waiting: counts.waiting,
+        }),
+    }
+}
+
+fn size(stats: TierStats) -> Size {
+    Size { bytes: stats.bytes, disk_bytes: some(stats.disk) }
+}
+
+fn some(bytes: u64) -> Option<u64> {
+    (bytes > 0).then_some(bytes)
+}
+
+/// The floor in one word, as floorctl takes it.
+fn word(spec: &FloorSpec) -> String {
+    format!("{}/{}:{}@{}x{}", spec.seed(), spec.number(), spec.kind(), spec.width(), spec.height())
+}

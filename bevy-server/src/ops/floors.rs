@@ -1,0 +1,118 @@
+//! Which floors a query names: `seed=42&first=1&count=100`, and `width`, `height` and `kind` where they are not the usual.
+
+use floor_gen::{FloorSpec, Kind};
+use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
+
+/// What may be asked for, and what must be.
+const PARAMETERS: [&str; 6] = ["seed", "first", "count", "width", "height", "kind"];
+
+/// Why a query names no floors: the parameter, and what would be right.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{parameter} {says}")]
+pub(super) struct Wrong {
+    parameter: String,
+    says: String,
+}
+
+impl Wrong {
+    fn new(parameter: &str, says: impl Into<String>) -> Self {
+        Self { parameter: parameter.to_owned(), says: says.into() }
+    }
+}
+
+/// The floors that `query` names, at most as many as go into a batch: a call does a bounded amount of work, and a client
+/// asks again for what follows.
+pub(super) fn named(query: &str) -> Result<Vec<FloorSpec>, Wrong> {
+    let query = Query::read(query)?;
+    let seed = query.number::<u64>("seed")?.ok_or_else(|| Wrong::new("seed", "is missing; it is the tower"))?;
+    let first = query.number::<u32>("first")?.ok_or_else(|| Wrong::new("first", "is missing; it is a floor number"))?;
+    let count = query.number::<u32>("count")?.unwrap_or(1);
+    if !(1..=MAX_BATCH as u32).contains(&count) {
+        return Err(Wrong::new("count", format!("is {count}; a call takes 1 ..= {MAX_BATCH} floors")));
+    }
+    if u64::from(first) + u64::from(count) > u64::from(MAX_FLOOR) + 1 {
+        return Err(Wrong::new(
+            "count",
+            format!("is {count}; from {first} on that passes floor {MAX_FLOOR}, the last of a tower"),
+        ));
+    }
+    let (width, height) = (query.number("width")?.unwrap_or(0), query.number("height")?.unwrap_or(0));
+    let kind = query.kind()?;
+    let resolve = |number| FloorSpec::resolve(seed, number, width, height, kind);
+    (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| {
+        let parameter = if error.field() == "number" { "first" } else { error.field() };
+        Wrong::new(parameter, format!("is wrong: {error}"))
+    })
+}
+
+/// Parameters and values, each parameter once.
+struct Query<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Query<'a> {
+    fn read(query: &'a str) -> Result<Self, Wrong> {
+        let mut read: Vec<(&str, &str)> = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if !PARAMETERS.contains(&name) {
+                return Err(Wrong::new(name, format!("is no parameter; there are {}", PARAMETERS.join(", "))));
+            }
+            if read.iter().any(|(known, _)| *known == name) {
+                return Err(Wrong::new(name, "is given twice"));
+            }
+            read.push((name, value));
+        }
+        Ok(Self(read))
+    }
+
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>, Wrong> {
+        let wrong = |text: &str| Wrong::new(name, format!("is {text:?}; write a whole number in decimal digits"));
+        self.text(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+    }
+
+    fn kind(&self) -> Result<Option<Kind>, Wrong> {
+        let offered = || Kind::OFFERED.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+        let wrong = |text: &str| Wrong::new("kind", format!("is {text:?}; there are {}", offered()));
+        let kind = |text| Kind::OFFERED.iter().copied().find(|kind| kind.name() == text).ok_or_else(|| wrong(text));
+        self.text("kind").map(kind).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floors_are_named_by_tower_and_range() {
+        let specs = named("seed=42&first=7&count=3").unwrap();
+        let expected: Vec<_> = (7..10).map(|number| FloorSpec::resolve(42, number, 0, 0, None).unwrap()).collect();
+        assert_eq!(specs, expected);
+        let one = named("kind=maze&height=48&width=64&first=1000000&seed=18446744073709551615").unwrap();
+        assert_eq!(one, [FloorSpec::resolve(u64::MAX, 1_000_000, 64, 48, Some(Kind::Maze)).unwrap()]);
+        assert_eq!(named("seed=0&first=1&count=256").unwrap().len(), 256);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (query, said) in [
+            ("", "seed is missing"),
+            ("seed=1", "first is missing"),
+            ("seed=x&first=1", "seed is \"x\""),
+            ("seed=1&first=1&count=0", "count is 0; a call takes 1 ..= 256"),
+            ("seed=1&first=1&count=257", "count is 257"),
+            ("seed=1&first=0", "first is wrong: floor number 0 is not in 1 ..= 1000000"),
+            ("seed=1&first=999999&count=3", "count is 3; from 999999 on that passes floor 1000000"),
+            ("seed=1&first=4294967295&count=256", "count is 256"),
+            ("seed=1&first=1&width=600", "width is wrong: width 600 is not in 16 ..= 512"),
+            ("seed=1&first=1&kind=hut", "kind is \"hut\"; there are standard, keep"),
+            ("seed=1&first=1&first=2", "first is given twice"),
+            ("seed=1&from=1", "from is no parameter; there are seed, first"),
+        ] {
+            let wrong = named(query).unwrap_err().to_string();
+            assert!(wrong.contains(said), "{query}: {wrong}");
+        }
+    }
+}

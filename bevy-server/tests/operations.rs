@@ -1,0 +1,108 @@
+//! What an operator may do to the chain, on the operations port.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod harness;
+
+use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest};
+use harness::{Server, Setup, spec, wait_until};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn read((status, body): (u16, String)) -> (u16, Value) {
+    let document = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
+    (status, document)
+}
+
+/// A server that holds the floors 1 to 10 of tower 42 in every tier.
+async fn warm(data: &TempDir) -> Server {
+    let server =
+        Setup::new(data).with("CACHE__CHAIN", "[\"lru\", \"lmdb\", \"sled\"]").with("PREFETCH__AHEAD", "0").start();
+    let specs: Vec<FloorSpec> = (1..=10).map(|number| spec(42, number)).collect();
+    server.client().await.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap();
+    for tier in ["lmdb", "sled"] {
+        let entries = format!("floors_tier_entries{{tier=\"{tier}\"}}");
+        wait_until("the floors are written behind", || server.metric(&entries) == 10.0);
+    }
+    server
+}
+
+/// How many tiers hold each of the floors 1 to 10.
+fn held(server: &Server) -> Vec<usize> {
+    let (status, document) = read(server.page("/contains?seed=42&first=1&count=10"));
+    assert_eq!(status, 200, "{document}");
+    let floors = document["floors"].as_array().unwrap();
+    floors.iter().map(|floor| floor["tiers"].as_array().unwrap().len()).collect()
+}
+
+#[tokio::test]
+async fn purged_floors_are_gone_from_every_tier_and_generated_when_asked_for() {
+    let data = TempDir::new().unwrap();
+    let server = warm(&data).await;
+    assert_eq!(held(&server), [3; 10]);
+    let (status, document) = read(server.post("/purge?seed=42&first=3&count=4", ""));
+    let done = |tier: &str| json!({"tier": tier, "done": true});
+    assert_eq!((status, document), (200, json!({"floors": 4, "tiers": [done("lru"), done("lmdb"), done("sled")]})));
+    assert_eq!(held(&server), [3, 3, 0, 0, 0, 0, 3, 3, 3, 3]);
+    let generated = server.generations();
+    server.client().await.get_floor(GetFloorRequest { spec: Some(spec(42, 3)) }).await.unwrap();
+    assert_eq!(server.generations() - generated, 1.0);
+    assert!(server.log().contains("purged floors"), "{}", server.log());
+}
+
+#[tokio::test]
+async fn what_a_purge_does_not_name_stays() {
+    let data = TempDir::new().unwrap();
+    let server = warm(&data).await;
+    for other in ["seed=43&first=1&count=10", "seed=42&first=1&count=10&width=64", "seed=42&first=11&count=200"] {
+        assert_eq!(server.post(&format!("/purge?{other}"), "").0, 200, "{other}");
+    }
+    assert_eq!(held(&server), [3; 10]);
+}
+
+#[tokio::test]
+async fn what_is_asked_wrongly_is_named_and_does_nothing() {
+    let data = TempDir::new().unwrap();
+    let server = warm(&data).await;
+    for (query, said) in [
+        ("", "seed is missing"),
+        ("?seed=42&first=1&count=257", "count is 257; a call takes 1 ..= 256 floors"),
+        ("?seed=42&first=1&depth=3", "depth is no parameter"),
+    ] {
+        for (status, body) in [server.post(&format!("/purge{query}"), ""), server.page(&format!("/contains{query}"))] {
+            assert_eq!(status, 400, "{query}: {body}");
+            assert!(body.contains(said), "{query}: {body}");
+        }
+    }
+    assert_eq!(server.page("/purge?seed=42&first=1").0, 405, "a link purges nothing");
+    let page = "origin: http://elsewhere.example\r\n";
+    for path in ["/purge?seed=42&first=1", "/compact"] {
+        let (status, body) = server.post(path, page);
+        assert_eq!(status, 403, "nor does a page in an operator's browser");
+        assert!(body.contains("floorctl"), "{body}");
+    }
+    assert_eq!(held(&server), [3; 10]);
+}
+
+#[tokio::test]
+async fn stats_and_compact_tell_what_the_stores_hold() {
+    let data = TempDir::new().unwrap();
+    let server = warm(&data).await;
+    let (status, document) = read(server.page("/stats"));
+    assert_eq!(status, 200);
+    let tiers = document["tiers"].as_array().unwrap();
+    assert_eq!(tiers.iter().map(|tier| tier["tier"].as_str().unwrap()).collect::<Vec<_>>(), ["lru", "lmdb", "sled"]);
+    for tier in tiers {
+        assert_eq!(tier["entries"], 10, "{tier}");
+        assert!(tier["bytes"].as_u64().unwrap() < tier["limit_bytes"].as_u64().unwrap(), "{tier}");
+    }
+    assert_eq!(tiers[0]["writes"], Value::Null);
+    assert_eq!(tiers[1]["writes"], json!({"stored": 10, "failed": 0, "dropped": 0, "waiting": 0}));
+    assert!(tiers[1]["disk_bytes"].as_u64().unwrap() >= tiers[1]["bytes"].as_u64().unwrap());
+
+    let (status, document) = read(server.post("/compact", ""));
+    assert_eq!(status, 200, "{document}");
+    let done: Vec<_> =
+        document["tiers"].as_array().unwrap().iter().map(|tier| (&tier["tier"], &tier["done"])).collect();
+    assert_eq!(done, [(&json!("lmdb"), &json!(true)), (&json!("sled"), &json!(true))]);
+    assert_eq!(held(&server), [3; 10]);
+}

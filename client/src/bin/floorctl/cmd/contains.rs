@@ -1,0 +1,65 @@
+//! `floorctl contains`: which tiers hold which floors.
+
+use std::io::Write as _;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::purge::queries;
+use crate::{
+    operations::Operations,
+    output::{self, Report},
+    target::Chosen,
+};
+
+const AFTER_HELP: &str = "\
+Looks without reading: it counts as no use of a floor, and generates none. One line a floor, then the tiers that hold it.
+Asks the operations port.
+
+Examples:
+  floorctl contains 42/7
+  floorctl contains --seed 42 --numbers 1-1000 | grep -c lmdb";
+
+/// Tell which tiers hold which floors
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Contains {
+    #[command(flatten)]
+    chosen: Chosen,
+    #[command(flatten)]
+    operations: Operations,
+    #[command(flatten)]
+    report: Report,
+}
+
+#[derive(Serialize, Deserialize, Default)]
+struct Contained {
+    floors: Vec<Place>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Place {
+    floor: String,
+    tiers: Vec<String>,
+}
+
+impl Contains {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let mut out = output::stdout();
+        let mut all = Contained::default();
+        for path in queries("/contains", &self.chosen.tower(), &self.chosen.numbers()) {
+            let Contained { floors } = self.operations.get(&path).await?;
+            if self.report.json {
+                all.floors.extend(floors);
+                continue;
+            }
+            for Place { floor, tiers } in floors {
+                let tiers = if tiers.is_empty() { "-".to_owned() } else { tiers.join(" ") };
+                writeln!(out, "{floor}  {tiers}")?;
+            }
+        }
+        out.flush()?;
+        drop(out);
+        if self.report.json { output::print_json(&all) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,97 @@
+//! `floorctl stats`: what each tier holds and has taken.
+
+use std::io::Write as _;
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets::UTF8_HORIZONTAL_ONLY};
+use indicatif::{HumanBytes, HumanCount};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    operations::Operations,
+    output::{self, Report},
+};
+
+const AFTER_HELP: &str = "\
+size counts against limit, beyond which the oldest floors go; disk is the size of the tier's files with the free room in
+them. stored, failed, dropped and waiting are writes behind the answers. `floorctl tiers` tells what the tiers cost.
+Asks the operations port.
+
+Examples:
+  floorctl stats
+  floorctl stats --json | jq '.tiers[] | select(.writes.dropped > 0)'";
+
+/// Show what each tier holds, its bound, and what became of writes to it
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    operations: Operations,
+    #[command(flatten)]
+    report: Report,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StatsJson {
+    tiers: Vec<TierJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TierJson {
+    tier: String,
+    entries: u64,
+    bytes: u64,
+    limit_bytes: Option<u64>,
+    disk_bytes: Option<u64>,
+    corrupt: u64,
+    writes: Option<Writes>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Writes {
+    stored: u64,
+    failed: u64,
+    dropped: u64,
+    waiting: u64,
+}
+
+impl Stats {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let stats: StatsJson = self.operations.get("/stats").await?;
+        if self.report.json {
+            return output::print_json(&stats);
+        }
+        let mut out = output::stdout();
+        writeln!(out, "{}", table(&stats.tiers))?;
+        Ok(out.flush()?)
+    }
+}
+
+fn table(tiers: &[TierJson]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(UTF8_HORIZONTAL_ONLY)
+        .set_header(["tier", "entries", "size", "limit", "disk", "corrupt", "stored", "failed", "dropped", "waiting"]);
+    let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), |bytes| HumanBytes(bytes).to_string());
+    for tier in tiers {
+        let written = |count: fn(&Writes) -> u64| {
+            tier.writes.as_ref().map_or_else(|| "-".to_owned(), |writes| HumanCount(count(writes)).to_string())
+        };
+        table.add_row([
+            tier.tier.clone(),
+            HumanCount(tier.entries).to_string(),
+            bytes(Some(tier.bytes)),
+            bytes(tier.limit_bytes),
+            bytes(tier.disk_bytes),
+            HumanCount(tier.corrupt).to_string(),
+            written(|writes| writes.stored),
+            written(|writes| writes.failed),
+            written(|writes| writes.dropped),
+            written(|writes| writes.waiting),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}

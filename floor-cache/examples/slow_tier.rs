@@ -1,0 +1,167 @@
+//! The failure that the chain was built to prevent, played again: a tier that takes 6.19 ms for a hit in front of generation
+//! that takes 0.55 ms. With the chain deciding, the median call costs what it costs without the tier.
+//!
+//!     cargo run --release -p floor-cache --example slow_tier
+//!
+//! The tier is a real LMDB whose answers are held up; generation keeps a core busy. Calls come one after the other, each for
+//! a floor that the tier holds, by turns to a chain without the tier and to one with it.
+#![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use floor_cache::{
+    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Class, Key, LmdbConfig, Made, Options, Priority, Source,
+    SourceError, Tier, TierStats, Tuning,
+    envelope::{Envelope, Namespace},
+    tiers::LmdbTier,
+};
+use futures_util::{FutureExt, future::BoxFuture};
+use prometheus::Registry;
+use tempfile::TempDir;
+use tokio::runtime::{Handle, Runtime};
+
+const HIT: Duration = Duration::from_micros(6_190);
+const GENERATION: Duration = Duration::from_micros(550);
+
+/// Floors of 4,900 bytes, the median of 100x100 cells.
+const FLOORS: u64 = 2_000;
+const BYTES: usize = 4_900;
+
+/// Calls to one chain before it is the other's turn, and turns.
+const CALLS: u64 = 200;
+const TURNS: u64 = 10;
+
+fn main() {
+    let runtime = Runtime::new().unwrap();
+    let (without, _none) = chain(false, Bypass::Auto, runtime.handle());
+    let (with, _store) = chain(true, Bypass::Auto, runtime.handle());
+    let (mut bare, mut chained) = (Vec::new(), Vec::new());
+    for turn in 0..TURNS {
+        runtime.block_on(calls(&without, turn * CALLS, CALLS, &mut bare));
+        runtime.block_on(calls(&with, turn * CALLS, CALLS, &mut chained));
+    }
+    let (always, _held) = chain(true, Bypass::Off, runtime.handle());
+    let mut asked = Vec::new();
+    runtime.block_on(calls(&always, 0, CALLS, &mut asked));
+
+    let tier = with.report().into_iter().next().unwrap();
+    println!(
+        "tier {}: {}, asked for {} of {} keys on a caller's way",
+        tier.name,
+        tier.verdict,
+        TURNS * CALLS - tier.bypasses,
+        TURNS * CALLS
+    );
+    println!("                      p50        p90        p99");
+    for (name, times) in [("no tier", &mut bare), ("the chain", &mut chained), ("always asked", &mut asked)] {
+        times.sort_unstable();
+        let at = |part: usize| times[times.len() * part / 100].as_secs_f64() * 1e3;
+        println!("{name:<15} {:>7.3} ms {:>7.3} ms {:>7.3} ms", at(50), at(90), at(99));
+    }
+    let p50 = |times: &[Duration]| times[times.len() / 2].as_secs_f64();
+    println!("p50 with the chain over no tier: {:.4}", p50(&chained) / p50(&bare));
+}
+
+/// A chain without memory, so that every call goes down; with a slow tier that holds every floor, or without any.
+fn chain(slow: bool, bypass: Bypass, runtime: &Handle) -> (Chain, TempDir) {
+    let home = tempfile::tempdir().unwrap();
+    let (config, registry) = (ChainConfig { bypass, ..ChainConfig::default() }, Registry::new());
+    let tuning = Tuning { audit: 0, ..Tuning::default() };
+    let mut builder = ChainBuilder::new(&config, &tuning, &registry, runtime).unwrap();
+    if slow {
+        let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 256 << 20 };
+        let store = LmdbTier::open(&config, Envelope::new(Namespace::new("floors").unwrap(), 1)).unwrap();
+        let floors: Vec<_> = (0..FLOORS).map(|number| (key(number), Bytes::from(vec![7; BYTES]))).collect();
+        store.put_many(&floors).now_or_never().unwrap().unwrap();
+        builder = builder.tier(Slowed(store), Admit::All).unwrap();
+    }
+    (builder.build(Arc::new(Busy)).unwrap(), home)
+}
+
+async fn calls(chain: &Chain, first: u64, count: u64, times: &mut Vec<Duration>) {
+    for number in first..first + count {
+        let started = Instant::now();
+        let served = chain.get(key(number % FLOORS), Options::default()).await.unwrap();
+        times.push(started.elapsed());
+        assert_eq!(served.value.len(), BYTES);
+    }
+}
+
+fn key(number: u64) -> Key {
+    let mut identity = [0; Key::LEN - 1];
+    identity[..8].copy_from_slice(&number.to_be_bytes());
+    Key::new(identity, Class::new(1))
+}
+
+/// A store whose answers come after [`HIT`].
+#[derive(Debug)]
+struct Slowed(LmdbTier);
+
+impl Slowed {
+    fn late<'a, T: Send + Unpin + 'a>(answer: Answer<'a, T>) -> Answer<'a, T> {
+        Answer::later(async move {
+            // A thread sleeps to the microsecond, where tokio's clock has milliseconds.
+            let _ = tokio::task::spawn_blocking(|| std::thread::sleep(HIT)).await;
+            answer.await
+        })
+    }
+}
+
+impl Tier for Slowed {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        Self::late(self.0.get(key))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        Self::late(self.0.get_many(keys))
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        Self::late(self.0.put_many(entries))
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        Self::late(self.0.remove_many(keys))
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        Self::late(self.0.contains(key))
+    }
+
+    fn stats(&self) -> TierStats {
+        self.0.stats()
+    }
+}
+
+/// A source that keeps a core busy as generating does.
+#[derive(Debug)]
+struct Busy;
+
+impl Source for Busy {
+    fn generate(&self, _: Key, _: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
+        async {
+            let started = Instant::now();
+            while started.elapsed() < GENERATION {
+                std::hint::spin_loop();
+            }
+            Ok(Made { value: Bytes::from(vec![7; BYTES]), took: GENERATION })
+        }
+        .boxed()
+    }
+
+    fn class_name(&self, _: Class) -> &'static str {
+        "standard"
+    }
+}

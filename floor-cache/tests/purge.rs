@@ -1,0 +1,228 @@
+//! What is purged is gone from every tier and stays so: no queued write, no call in flight and no tier above brings it back.
+
+mod setting;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Relaxed, SeqCst},
+        },
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use floor_cache::{
+    Admit, Answer, Chain, ChainBuilder, ChainConfig, Key, LmdbConfig, LruConfig, Options, SledConfig, Tier, TierKind,
+    TierStats, Tuning,
+    tiers::{LmdbTier, SledTier},
+};
+use prometheus::Registry;
+use setting::{
+    Setting, envelope, key, keys,
+    mill::{Mill, Mood, value_of},
+    redis_server::RedisServer,
+    until,
+};
+use tokio::{runtime::Handle, sync::Semaphore};
+
+const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
+const CLOSE: Duration = Duration::from_secs(10);
+
+/// Which of `keys` any tier still has.
+async fn held(chain: &Chain, keys: &[Key]) -> Vec<(Key, &'static str)> {
+    let mut held = Vec::new();
+    for key in keys {
+        let places = chain.contains(key).await;
+        held.extend(places.into_iter().filter(|(_, has)| *has).map(|(tier, _)| (*key, tier)));
+    }
+    held
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_goes_from_every_tier_and_nothing_else_does() {
+    let server = RedisServer::start();
+    let mut tiers = vec![TierKind::Lru, TierKind::Lmdb, TierKind::Sled];
+    tiers.extend(server.as_ref().map(|_| TierKind::Redis));
+    let setting = Setting::new(&tiers, |config| {
+        if let Some(server) = &server {
+            config.redis = server.config();
+        }
+    });
+    setting.chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
+    assert!(setting.chain.close(CLOSE).await);
+    assert_eq!(held(&setting.chain, &keys(0..300)).await.len(), 300 * tiers.len());
+    let removals = setting.chain.purge(&keys(0..100)).await;
+    assert_eq!(removals.len(), tiers.len() - 1);
+    assert!(removals.iter().all(|removal| removal.result.is_ok()), "{removals:?}");
+    assert_eq!(held(&setting.chain, &keys(0..100)).await, []);
+    assert_eq!(held(&setting.chain, &keys(100..300)).await.len(), 200 * tiers.len());
+    let ground = setting.mill.ground();
+    setting.chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
+    assert_eq!(setting.mill.ground() - ground, 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_that_are_still_queued_do_not_bring_it_back() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
+    for round in 0..5 {
+        let batch = keys(round * 1000..(round + 1) * 1000);
+        setting.chain.get_many(&batch, NO_CACHE).await.expect("it serves");
+        setting.chain.purge(&batch).await;
+        assert!(setting.chain.close(CLOSE).await);
+        assert_eq!(held(&setting.chain, &batch).await, []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tier_that_cannot_remove_is_named() {
+    let Some(server) = RedisServer::start() else { return };
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Redis, TierKind::Lmdb], |config| {
+        config.redis = server.config();
+    });
+    setting.chain.get_many(&keys(0..10), Options::default()).await.expect("it serves");
+    assert!(setting.chain.close(CLOSE).await);
+    server.pause();
+    let removals = setting.chain.purge(&keys(0..10)).await;
+    server.resume();
+    let failed: Vec<_> = removals.iter().filter(|removal| removal.result.is_err()).map(|r| r.tier).collect();
+    assert_eq!(failed, ["redis"], "{removals:?}");
+    assert!(!setting.chain.contains(&key(1, 1)).await[2].1, "lmdb has done its part");
+}
+
+/// A real LMDB whose answers, found already, wait at a gate: a call that read a value just before it was purged.
+#[derive(Debug)]
+struct Gated {
+    store: LmdbTier,
+    gate: Arc<Semaphore>,
+    waiting: Arc<AtomicU64>,
+}
+
+impl Gated {
+    fn hold<'a, T: Send + Unpin + 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
+        Answer::later(async move {
+            let found = answer.await;
+            self.waiting.fetch_add(1, SeqCst);
+            let _through = self.gate.acquire().await.expect("the gate is never closed");
+            found
+        })
+    }
+}
+
+impl Tier for Gated {
+    fn name(&self) -> &'static str {
+        self.store.name()
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        self.hold(self.store.get(key))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        self.hold(self.store.get_many(keys))
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        self.store.put_many(entries)
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        self.store.remove_many(keys)
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        self.store.contains(key)
+    }
+
+    fn stats(&self) -> TierStats {
+        self.store.stats()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_had_found_it_does_not_bring_it_back() {
+    let home = tempfile::tempdir().expect("a directory");
+    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
+    let store = LmdbTier::open(&config, envelope()).expect("it opens");
+    let entries: Vec<_> = keys(0..20).into_iter().map(|key| (key, value_of(&key))).collect();
+    store.put_many(&entries).await.expect("it takes them");
+    let (gate, waiting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU64::new(0)));
+    let gated = Gated { store, gate: gate.clone(), waiting: waiting.clone() };
+    let sled = SledTier::open(&SledConfig { path: home.path().join("sled"), ..SledConfig::default() }, envelope());
+    let (config, registry, mill) = (ChainConfig::default(), Registry::new(), Arc::new(Mill::default()));
+    let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
+    let chain = ChainBuilder::new(&config, &tuning, &registry, &Handle::current())
+        .and_then(|chain| chain.memory("lru", &LruConfig::default()))
+        .and_then(|chain| chain.tier(sled.expect("it opens"), Admit::All))
+        .and_then(|chain| chain.tier(gated, Admit::All))
+        .and_then(|chain| chain.build(mill.clone()))
+        .expect("it opens");
+
+    // One call for a key alone, one for many: both have found their values and wait at the gate.
+    let one = tokio::spawn({
+        let chain = chain.clone();
+        async move { chain.get(key(0, 1), Options::default()).await }
+    });
+    let many = tokio::spawn({
+        let chain = chain.clone();
+        async move { chain.get_many(&keys(1..20), Options::default()).await }
+    });
+    until("both have found their values", || waiting.load(SeqCst) == 2).await;
+    let removals = chain.purge(&keys(0..20)).await;
+    assert!(removals.iter().all(|removal| removal.result.is_ok()), "{removals:?}");
+    gate.add_permits(2);
+    assert_eq!(one.await.expect("it ends").expect("it was found").value, value_of(&key(0, 1)));
+    assert!(many.await.expect("it ends").expect("they were found").iter().all(|served| served.by == "lmdb"));
+    assert!(chain.close(CLOSE).await);
+    assert_eq!(held(&chain, &keys(0..20)).await, [], "what was found before the purge was not kept after it");
+
+    gate.add_permits(Semaphore::MAX_PERMITS / 2);
+    assert_eq!(chain.get(key(0, 1), Options::default()).await.expect("it is made").by, "generated");
+    assert!(chain.close(CLOSE).await);
+    assert_eq!(held(&chain, &keys(0..1)).await.len(), 3, "and what was made after it is");
+}
+
+/// Readers ask without a pause while keys are purged under them, and nothing can be made: once a purge has returned, no
+/// tier can have the value, so no call may get it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn among_readers_nothing_comes_back() {
+    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
+    let (chain, stop) = (setting.chain.clone(), Arc::new(AtomicBool::new(false)));
+    for round in 0..50_u64 {
+        setting.mill.set(Mood::Grind);
+        let batch = keys(round * 20..(round + 1) * 20);
+        chain.get_many(&batch, Options::default()).await.expect("it serves");
+        assert!(chain.close(CLOSE).await);
+        // Only in the last tier: every hit fills those above.
+        setting.mill.set(Mood::Fail);
+        stop.store(false, Relaxed);
+        let readers: Vec<_> = (0..3)
+            .map(|_| {
+                let (chain, stop, batch) = (chain.clone(), stop.clone(), batch.clone());
+                tokio::spawn(async move {
+                    while !stop.load(Relaxed) {
+                        for key in &batch {
+                            drop(chain.get(*key, Options::default()).await);
+                        }
+                        tokio::task::yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        chain.purge(&batch).await;
+        for key in &batch {
+            assert!(chain.get(*key, Options::default()).await.is_err(), "round {round}: {key} came back");
+        }
+        stop.store(true, Relaxed);
+        for reader in readers {
+            reader.await.expect("a reader ends");
+        }
+        assert_eq!(held(&chain, &batch).await, [], "round {round}");
+    }
+}
