@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use floor_cache::{Bypass, Lease, Options, RedisConfig, TierKind};
+use floor_cache::{Bypass, Lease, Options, RedisConfig, TierKind, Tuning};
 use futures_util::future::join_all;
 use setting::{
     PATIENCE, Setting,
@@ -21,9 +21,11 @@ use setting::{
     until,
 };
 
-/// A chain of Redis alone at `url`, always asked and always leased, so that every sort of question meets the fault.
+/// A chain of Redis alone at `url`, always asked, always leased and never overtaken by the source, so that every sort of
+/// question meets the fault, and what Redis has comes from there.
 fn over(url: String, timeout: Duration) -> Setting {
-    Setting::new(&[TierKind::Redis], |config| {
+    let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
+    Setting::tuned(&[TierKind::Redis], &tuning, |config| {
         config.redis = RedisConfig { url, timeout, lease: Lease::On, ..RedisConfig::default() };
         config.bypass = Bypass::Off;
     })
