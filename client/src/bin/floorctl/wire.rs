@@ -106,8 +106,8 @@ mod tests {
             let [kind, size, "tower", seed, "floor", number, hash, bytes, "B"] = words[..] else { panic!("{line}") };
             let kind = Kind::ALL.into_iter().find(|known| known.name() == kind);
             let (width, height) = size.split_once('x').unwrap();
-            let number = |text: &str| text.trim_end_matches(':').parse::<u32>().unwrap();
-            let spec = FloorSpec::resolve(seed.parse().unwrap(), number(words[5]), number(width), number(height), kind);
+            let whole = |text: &str| text.trim_end_matches(':').parse::<u32>().unwrap();
+            let spec = FloorSpec::resolve(seed.parse().unwrap(), whole(number), whole(width), whole(height), kind);
             let message = message(&generator.generate(&spec.unwrap()));
             assert_eq!(
                 (format!("{:016x}", message.content_hash), message.encoded_len().to_string()),
