@@ -53,6 +53,7 @@ impl Chain {
             return Ok(hit);
         }
         let memory = if options.trace { self.0.memory_misses() } else { Vec::new() };
+        let began = self.0.purges.now();
         let (waiter, coalesced) = match self.0.flights.join(key, options.priority) {
             Seat::Wait(waiter) => (waiter, true),
             Seat::Lead(lead) => {
@@ -62,7 +63,13 @@ impl Chain {
             }
         };
         self.0.coalesced.inc_by(u64::from(coalesced));
-        Ok(Served::found(waiter.landing().await?, coalesced, options, &memory))
+        let found = waiter.landing().await?;
+        if options.priority == Priority::Background
+            && let Some(_leave) = self.0.purges.none_since(began)
+        {
+            self.0.expect_soon(&key, &found.value);
+        }
+        Ok(Served::found(found, coalesced, options, &memory))
     }
 
     /// The values of `keys`, position by position, all or nothing. A key that stands twice is fetched once.

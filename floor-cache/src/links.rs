@@ -142,6 +142,13 @@ impl Links {
         self.memory.iter().map(miss).collect()
     }
 
+    /// Has the tiers in memory take `value`, which was fetched ahead of its caller and has just been kept, for one that comes
+    /// again. A full tier keeps a value that it sees for the first time where the next one pushes it out, which would be
+    /// before the caller comes.
+    pub(crate) fn expect_soon(&self, key: &Hashed, value: &Bytes) {
+        self.memory.iter().for_each(|tier| tier.insert(key, value));
+    }
+
     /// Gives `value` to the tiers in memory, and to the first `below` of the lower ones.
     pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));

@@ -5,7 +5,7 @@ mod setting;
 use std::{collections::HashSet, time::Duration};
 
 use floor_cache::{
-    Admit, Class, ClassSet, Key, OpenError, Options, Outcome, RedisConfig, SourceError, TierKind, assemble,
+    Admit, Class, ClassSet, Key, OpenError, Options, Outcome, Priority, RedisConfig, SourceError, TierKind, assemble,
 };
 use futures_util::future::join_all;
 use prometheus::Registry;
@@ -69,6 +69,33 @@ async fn any_order_and_subset_of_tiers_is_a_chain() {
         let held = setting.chain.contains(&key(1, 1)).await;
         assert!(held.iter().all(|(_, held)| *held) && held.len() == order.len(), "{order:?}: {held:?}");
     }
+}
+
+/// Memory that is full keeps what comes for the first time where the next value pushes it out. What was fetched ahead of its
+/// caller is kept until the caller comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_fetched_ahead_outlasts_what_merely_passes() {
+    let setting = Setting::new(&[TierKind::Lru], |config| config.lru.capacity = 1 << 20);
+    let get = async |key: Key, priority| {
+        let options = Options { priority, ..Options::default() };
+        setting.chain.get(key, options).await.unwrap();
+    };
+    let mut passing = (0..).map(|number| key(number, 1));
+    while setting.tier("lru").entries == setting.mill.ground() {
+        get(passing.next().unwrap(), Priority::Foreground).await;
+    }
+    let (ahead, beside) = (keys(1_000_000..1_000_020), keys(2_000_000..2_000_020));
+    for (ahead, beside) in ahead.iter().zip(&beside) {
+        get(*ahead, Priority::Background).await;
+        get(*beside, Priority::Foreground).await;
+    }
+    for key in passing.take(100) {
+        get(key, Priority::Foreground).await;
+    }
+    let kept = |keys: &[Key]| keys.iter().filter(|key| setting.chain.get_now(key).is_some()).count();
+    assert_eq!(kept(&ahead), 20, "callers were expected");
+    // Now and then a value finds room that a larger one has left.
+    assert!(kept(&beside) < 10, "memory was full: {}", kept(&beside));
 }
 
 #[tokio::test(flavor = "multi_thread")]
