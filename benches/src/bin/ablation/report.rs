@@ -61,11 +61,11 @@ impl Report {
         text
     }
 
-    /// Each chain's answers a second as a share of the best chain's, as the geometric mean over all loads that are not
-    /// paced. Of those within [`TIE`] of the best, the one with the fewest tiers: a tier is something to run.
+    /// Each chain's answers a second as a share of the best chain's, as the geometric mean over all loads that are
+    /// neither paced nor prefetched. Of those within [`TIE`] of the best, the one with the fewest tiers: a tier is something to run.
     fn choice(&self) -> String {
         let mut shares: Vec<(&str, f64, u32)> = Vec::new();
-        for (track, warm) in loads().filter(|(track, _)| track.pace().is_none()) {
+        for (track, warm) in loads().filter(|(track, _)| track.compares()) {
             let cells = self.cells(track.name(), warm);
             let rates: Vec<(&str, f64)> = cells.iter().map(|cell| (cell.chain, cell.of(|run| run.rate).0)).collect();
             let best = rates.iter().map(|(_, rate)| *rate).fold(f64::MIN_POSITIVE, f64::max);
@@ -86,8 +86,8 @@ impl Report {
         let list: Vec<String> = shares.iter().map(|(chain, share)| format!("{chain} {share:.2}")).collect();
         let chosen = chosen.map_or("none", |(chain, _)| *chain);
         format!(
-            "**{chosen}**: of the chains within {:.0} % of the best over all loads that are not paced, it has the fewest \
-             tiers. Answers a second as a share of the best chain's, geometric mean: {}.",
+            "**{chosen}**: of the chains within {:.0} % of the best over all loads that are neither paced nor prefetched, it has \
+             the fewest tiers. Answers a second as a share of the best chain's, geometric mean: {}.",
             TIE * 100.0,
             list.join(", ")
         )
@@ -113,7 +113,7 @@ impl Report {
             let start = if warm { "warm" } else { "cold" };
             let groups: Vec<(String, Vec<bars::Bar>)> = Track::ALL
                 .into_iter()
-                .filter(|track| track.pace().is_none())
+                .filter(|track| track.compares())
                 .map(|track| {
                     let cells = self.cells(track.name(), warm);
                     (track.name().to_owned(), cells.iter().map(Cell::bar).collect())

@@ -32,6 +32,8 @@ pub(crate) enum Track {
     Zipf,
     /// Every floor as likely as any other.
     Uniform,
+    /// The same, while the server looks out for climbers, whom there are none of.
+    PrefetchedUniform,
     /// Floor after floor, and from the first again: what a tier that keeps the recently used is worst at.
     Scan,
     /// Players go up floor by floor; no floor is asked for twice.
@@ -43,13 +45,21 @@ pub(crate) enum Track {
 }
 
 impl Track {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Zipf, Self::Uniform, Self::Scan, Self::Climb, Self::PacedClimb, Self::PrefetchedClimb];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Zipf,
+        Self::Uniform,
+        Self::PrefetchedUniform,
+        Self::Scan,
+        Self::Climb,
+        Self::PacedClimb,
+        Self::PrefetchedClimb,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Zipf => "zipf",
             Self::Uniform => "uniform",
+            Self::PrefetchedUniform => "uniform, prefetched",
             Self::Scan => "scan",
             Self::Climb => "climb",
             Self::PacedClimb => "climb, paced",
@@ -62,10 +72,15 @@ impl Track {
         matches!(self, Self::PacedClimb | Self::PrefetchedClimb).then_some(PACE)
     }
 
-    /// Floors that the server makes ahead of a climber. The chains are compared without any.
+    /// Whether the chains are compared under it: as fast as the server answers, and nothing made ahead.
+    pub(crate) fn compares(self) -> bool {
+        self.pace().is_none() && self.ahead() == 0
+    }
+
+    /// Floors that the server makes ahead of a climber.
     pub(crate) const fn ahead(self) -> u32 {
         match self {
-            Self::PrefetchedClimb => 2,
+            Self::PrefetchedUniform | Self::PrefetchedClimb => 2,
             _ => 0,
         }
     }
@@ -76,7 +91,7 @@ impl Track {
         let zipf = Zipf::new(f64::from(FLOORS), EXPONENT).expect("floors, and an exponent above 0");
         let spec = |call: u64| match self {
             Self::Zipf => (TOWER, zipf.sample(&mut *rng.borrow_mut()) as u32),
-            Self::Uniform => (TOWER, rng.borrow_mut().random_range(1..=FLOORS)),
+            Self::Uniform | Self::PrefetchedUniform => (TOWER, rng.borrow_mut().random_range(1..=FLOORS)),
             Self::Scan => (TOWER, (call % u64::from(FLOORS)) as u32 + 1),
             Self::Climb | Self::PacedClimb | Self::PrefetchedClimb => {
                 (TOWER + 1 + call % CLIMBERS, (call / CLIMBERS) as u32 + 1)
