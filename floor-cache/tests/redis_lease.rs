@@ -3,7 +3,7 @@
 
 mod setting;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use floor_cache::{Key, Lease, Options, Served, SourceError, TierKind};
 use futures_util::future::{join_all, try_join_all};
@@ -33,10 +33,16 @@ fn server_of(url: String, lease: Lease) -> Setting {
     server
 }
 
-/// The same, after it has made one value and so knows what that costs.
+/// The same, after it has made one value and so knows what that costs, and has written it, so that what is sent from here on is
+/// the test's.
 async fn experienced(url: String, number: u64, lease: Lease) -> Setting {
     let server = server_of(url, lease);
     server.chain.get(key(number, 1), Options::default()).await.unwrap();
+    let began = Instant::now();
+    while !server.chain.contains(&key(number, 1)).await.contains(&("redis", true)) {
+        assert!(began.elapsed() < PATIENCE, "the value is not written");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     server
 }
 
