@@ -10,7 +10,7 @@ use floor_cache::{
     tiers::{LmdbTier, RedisTier, SledTier},
 };
 use heed::{EnvOpenOptions, types::Bytes as Raw};
-use setting::{envelope, key, mill::value_of, redis_server::RedisServer};
+use setting::{envelope, key, mill::value_of, redis_server::RedisServer, when_free};
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 
@@ -71,7 +71,7 @@ struct Sled(TempDir);
 
 impl Sled {
     fn with<T>(&self, work: impl FnOnce(&sled::Tree) -> T) -> T {
-        let db = sled::open(self.0.path()).expect("the store opens");
+        let db = when_free(|| sled::open(self.0.path()));
         let result = work(&db.open_tree("values").expect("the values are there"));
         db.flush().expect("it flushes");
         result
@@ -81,7 +81,7 @@ impl Sled {
 impl Store for Sled {
     fn open(&self, envelope: Envelope) -> Box<dyn Tier> {
         let config = SledConfig { path: self.0.path().to_owned(), ..SledConfig::default() };
-        Box::new(SledTier::open(&config, envelope).expect("it opens"))
+        Box::new(when_free(|| SledTier::open(&config, envelope.clone())))
     }
 
     fn read(&self, key: &Key) -> Vec<u8> {

@@ -128,3 +128,15 @@ pub(crate) async fn until(what: &str, mut done: impl FnMut() -> bool) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
+
+/// What `open` gives once the store that was dropped just now is free: sled's own threads hold it for a moment longer.
+pub(crate) fn when_free<T, E: std::fmt::Display>(open: impl Fn() -> Result<T, E>) -> T {
+    let began = Instant::now();
+    loop {
+        match open() {
+            Ok(opened) => return opened,
+            Err(error) => assert!(began.elapsed() < PATIENCE, "the store opens: {error}"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
