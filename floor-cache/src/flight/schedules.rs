@@ -119,8 +119,12 @@ fn who_goes_away_takes_nothing_with_him() {
                 // Cut off, or done before that.
                 drop(caller.await);
             }
+            // Who is cut off between two awaits goes on to the next, perhaps with a flight that finds the value in memory. One
+            // that never lands has shuttle give up here.
+            while house.aloft() > 0 {
+                future::yield_now().await;
+            }
             assert_eq!(house.made.load(SeqCst), 1);
-            assert_eq!(house.aloft(), 0);
         });
     };
     check_random(explore, SCHEDULES);
