@@ -9,6 +9,7 @@ use std::{cell::LazyCell, hint::black_box, slice, sync::Arc, time::Duration};
 
 use benches::{
     floors::{self, Entries, SIDE},
+    mixed::{self, Mixed},
     stores::{Place, Store},
     timing::{answered, timed, timed_at_once},
 };
@@ -22,9 +23,6 @@ const LENGTHS: [(usize, &str); 3] = [(1 << 10, "1KiB"), (4 << 10, "4KiB"), (16 <
 
 /// Values of each length: more bytes than a core's cache holds, few enough to make quickly.
 const COUNT: u32 = 512;
-
-/// A mixed load asks this often in a hundred; the rest is halved between set and remove.
-const MIXED_GETS: u64 = 80;
 
 /// An ordinary floor is nearest to this length.
 const ORDINARY: usize = 1;
@@ -211,29 +209,29 @@ fn remove(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Dura
     took
 }
 
-/// Eighty gets, ten sets and ten removals in a hundred, spread evenly.
+/// See [`mixed::turn`].
 fn mixed(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
     put_all(store, entries);
     let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
-    let (took, gets) = timed(&store.runtime, steps, |steps| async move {
-        let mut gets = 0;
+    let (took, hits) = timed(&store.runtime, steps, |steps| async move {
+        let mut hits = 0;
         for step in steps {
-            let entry = work.at(step);
-            // 37 and 100 have no divisor in common: a hundred steps in a row hold each remainder once.
-            match step.wrapping_mul(37) % 100 {
-                turn if turn < MIXED_GETS => {
-                    black_box(answered(tier.get(&entry.0)).await.expect("the tier answers"));
-                    gets += 1;
+            match mixed::turn(step) {
+                Mixed::Get(at) => {
+                    let value = black_box(answered(tier.get(&work.at(at).0)).await.expect("the tier answers"));
+                    hits += u64::from(value.is_some());
                 }
-                turn if turn < MIXED_GETS + (100 - MIXED_GETS) / 2 => {
-                    answered(tier.put_many(slice::from_ref(entry))).await.expect("the tier takes it");
+                Mixed::Put(at) => {
+                    answered(tier.put_many(slice::from_ref(work.at(at)))).await.expect("the tier takes it");
                 }
-                _ => answered(tier.remove_many(slice::from_ref(&entry.0))).await.expect("the tier takes it"),
+                Mixed::Remove(at) => {
+                    answered(tier.remove_many(slice::from_ref(&work.at(at).0))).await.expect("the tier takes it");
+                }
             }
         }
-        gets
+        hits
     });
-    assert!(steps < 100 || gets.abs_diff(steps * MIXED_GETS / 100) <= MIXED_GETS, "eight in ten were gets");
+    assert_eq!(hits, mixed::gets(steps), "every get found its value");
     put_all(store, entries);
     took
 }

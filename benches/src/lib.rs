@@ -3,7 +3,8 @@
 //! - [`floors`]: floors and values to work on, made before any clock runs.
 //! - [`stores`]: each tier as an operator has it, [`redis_server`] with a server of its own; [`shelf`]: a source that
 //!   makes nothing, so that a chain can be timed without generation.
-//! - [`timing`]: a loop between two readings of the clock, and what the loop must have done.
+//! - [`timing`]: a loop between two readings of the clock, and what the loop must have done; [`mixed`]: gets, puts and removals
+//!   that all find what they are about.
 //! - [`earlier_shape`]: a floor as one message a tile, the yardstick of the protobuf benches.
 //! - [`peers`]: other caches and other servers on the same work; [`load`]: calls over real gRPC; [`h2load`]: the same by
 //!   a program that costs less; [`paced`]: calls at a steady pace, to the microsecond.
@@ -17,6 +18,7 @@ pub mod floors;
 pub mod h2load;
 pub mod load;
 pub mod machine;
+pub mod mixed;
 pub mod paced;
 pub mod peers;
 pub mod process;

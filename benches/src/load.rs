@@ -41,7 +41,8 @@ impl Method {
     }
 }
 
-/// What is asked, how much of it at once, and how fast.
+/// What is asked, and how much of it at once: the next call as soon as one is answered. For calls at a pace there is
+/// [`paced`](crate::paced).
 #[derive(Debug, Clone)]
 pub struct Load {
     /// Whom.
@@ -54,8 +55,6 @@ pub struct Load {
     pub streams: usize,
     /// Calls in all.
     pub calls: u64,
-    /// Calls a second, evenly spaced, whether or not earlier ones are answered; `None`: the next as soon as one is.
-    pub pace: Option<f64>,
 }
 
 /// What came of a load.
@@ -63,8 +62,8 @@ pub struct Load {
 pub struct Tally {
     /// From the first call to the last answer.
     pub took: Duration,
-    /// Nanoseconds from when a call was due until its last byte, so that a server which stalls is charged for the calls
-    /// that it kept from being made.
+    /// Nanoseconds from a call to the last byte of its answer. A server that stalls keeps calls from being made, which this does
+    /// not show and `took` does.
     pub latency: Histogram<u64>,
     /// Bytes of messages, their frame prefixes included.
     pub bytes: u64,
@@ -143,7 +142,7 @@ impl Load {
         for line in lines {
             for _ in 0..self.streams {
                 let (load, line, next, request) = (self.clone(), line.clone(), Arc::clone(&next), request.clone());
-                tasks.spawn(async move { load.stream(line, &next, request, started).await });
+                tasks.spawn(async move { load.stream(line, &next, request).await });
             }
         }
         let mut tally = Tally::new();
@@ -155,45 +154,21 @@ impl Load {
         Ok(tally)
     }
 
-    async fn stream(
-        &self,
-        mut line: Line,
-        next: &AtomicU64,
-        request: impl Fn(u64) -> Bytes,
-        started: Instant,
-    ) -> anyhow::Result<Tally> {
+    async fn stream(&self, mut line: Line, next: &AtomicU64, request: impl Fn(u64) -> Bytes) -> anyhow::Result<Tally> {
         let mut tally = Tally::new();
         loop {
             let call = next.fetch_add(1, Relaxed);
             if call >= self.calls {
                 return Ok(tally);
             }
-            let due = match self.pace {
-                None => Instant::now(),
-                Some(pace) => {
-                    let due = started + Duration::from_secs_f64(call as f64 / pace);
-                    wait_until(due).await;
-                    due
-                }
-            };
+            let asked = Instant::now();
             let answer = line.call(self.method, request(call)).await?;
-            tally.latency.record(u64::try_from(due.elapsed().as_nanos())?.min(LONGEST))?;
+            tally.latency.record(u64::try_from(asked.elapsed().as_nanos())?.min(LONGEST))?;
             tally.bytes += answer.bytes;
             if let Some(tier) = answer.served_by {
                 *tally.served_by.entry(tier).or_default() += 1;
             }
         }
-    }
-}
-
-/// The runtime's timer rounds up to a millisecond, so the last two are waited for by looking at the clock.
-async fn wait_until(due: Instant) {
-    const ROUNDED: Duration = Duration::from_millis(2);
-    if let Some(early) = due.checked_sub(ROUNDED).filter(|early| *early > Instant::now()) {
-        tokio::time::sleep_until(early.into()).await;
-    }
-    while Instant::now() < due {
-        tokio::task::yield_now().await;
     }
 }
 
@@ -219,6 +194,18 @@ async fn connect(server: SocketAddr) -> anyhow::Result<Line> {
 
 impl Line {
     async fn call(&mut self, method: Method, message: Bytes) -> anyhow::Result<Answered> {
+        let mut bytes = 0;
+        let served_by = self.call_with(method, message, |data| bytes += data.len() as u64).await?;
+        Ok(Answered { bytes, served_by })
+    }
+
+    /// Gives every piece of the answer to `take`; who served it, if that is told.
+    async fn call_with(
+        &mut self,
+        method: Method,
+        message: Bytes,
+        mut take: impl FnMut(&[u8]),
+    ) -> anyhow::Result<Option<String>> {
         let uri = format!("http://{}{}", self.authority, method.path());
         let request = Request::post(uri)
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"))
@@ -229,11 +216,11 @@ impl Line {
         let served_by = response.headers().get("floor-served-by");
         let served_by = served_by.and_then(|value| value.to_str().ok()).map(str::to_owned);
         let mut status = response.headers().get("grpc-status").cloned();
-        let (mut bytes, mut body) = (0, response.into_body());
+        let mut body = response.into_body();
         while let Some(frame) = body.frame().await {
             let frame = frame?;
             if let Some(data) = frame.data_ref() {
-                bytes += data.len() as u64;
+                take(data);
             } else if let Some(trailers) = frame.trailers_ref() {
                 status = trailers.get("grpc-status").cloned();
             }
@@ -241,7 +228,7 @@ impl Line {
         if status.as_ref().map(HeaderValue::as_bytes) != Some(b"0") {
             bail!("{} answered status {status:?}", method.path());
         }
-        Ok(Answered { bytes, served_by })
+        Ok(served_by)
     }
 }
 
@@ -261,13 +248,8 @@ pub fn framed(message: &impl Message) -> Bytes {
 /// # Errors
 /// When there is none, or its status is not OK.
 pub async fn ask(server: SocketAddr, method: Method, message: Bytes) -> anyhow::Result<Bytes> {
-    let mut line = connect(server).await?;
-    let uri = format!("http://{}{}", line.authority, method.path());
-    let request = Request::post(uri)
-        .header(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"))
-        .header(header::TE, HeaderValue::from_static("trailers"))
-        .body(Full::new(message))?;
-    let body = line.sender.send_request(request).await?.into_body().collect().await?.to_bytes();
-    ensure!(body.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
-    Ok(body.slice(floor_proto::FRAME_PREFIX_BYTES..))
+    let mut answer = BytesMut::new();
+    connect(server).await?.call_with(method, message, |data| answer.extend_from_slice(data)).await?;
+    ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
+    Ok(answer.freeze().slice(floor_proto::FRAME_PREFIX_BYTES..))
 }

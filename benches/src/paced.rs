@@ -3,15 +3,17 @@
 //! How long a caller waits is the time from when its call was due to the last byte of its answer. A runtime's timer
 //! rounds to a millisecond and so sends in bursts, and an HTTP library spends more on a call than the servers here do:
 //! with either, the client would be measured. This spins over sockets that do not block, and knows of HTTP/2 (RFC 9113)
-//! just enough to send one request over and over and to see where each answer ends.
+//! just enough to send requests and to see where each answer ends.
 
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail, ensure};
+use bytes::Bytes;
 use hdrhistogram::Histogram;
 
 use crate::load::{Method, latencies};
@@ -29,10 +31,10 @@ pub struct Paced {
     pub server: SocketAddr,
     /// Which method.
     pub method: Method,
-    /// The request's message with its frame prefix.
-    pub message: Vec<u8>,
-    /// Bytes of an answer's message, its frame prefix included. An error has none.
-    pub answer_bytes: u64,
+    /// The requests' messages with their frame prefixes, taken in turn.
+    pub messages: Arc<[Bytes]>,
+    /// Bytes of every answer's message, its frame prefix included; `None` where answers differ. An error has none.
+    pub answer_bytes: Option<u64>,
     /// TCP connections, taken in turn.
     pub connections: usize,
     /// Calls in all.
@@ -46,7 +48,8 @@ pub struct Paced {
 pub struct Waits {
     /// From when a call was due to the last byte of its answer.
     pub latency: Histogram<u64>,
-    /// From when a call was due until it was sent: what is this side's fault.
+    /// From when a call was due until it was queued for sending. This side's fault, unless so many calls are open that it has
+    /// to wait for answers.
     pub lateness: Histogram<u64>,
 }
 
@@ -54,7 +57,7 @@ impl Paced {
     /// Makes the calls.
     ///
     /// # Errors
-    /// When a connection breaks, an answer has another length than it should, or one does not come.
+    /// When a connection breaks, an answer has another length than it should or no message, or one does not come.
     pub fn run(&self) -> anyhow::Result<Waits> {
         let lines = (0..self.connections).map(|_| Line::open(self)).collect::<anyhow::Result<Vec<_>>>();
         let mut lines = lines?;
@@ -67,7 +70,7 @@ impl Paced {
                 if line.open == MOST_OPEN {
                     break;
                 }
-                line.ask(self.due(sent));
+                line.ask(self.due(sent), &self.messages[sent as usize % self.messages.len()]);
                 waits.lateness.saturating_record(nanos(started.elapsed().saturating_sub(self.due(sent))));
                 sent += 1;
             }
@@ -106,10 +109,8 @@ impl Paced {
 /// A connection, and the calls that it has carried.
 struct Line {
     stream: TcpStream,
-    /// The frames of one request, but for the stream's number.
-    request: Vec<u8>,
-    /// Where in `request` numbers of the stream stand.
-    numbers: [usize; 2],
+    /// Every request's headers, compressed.
+    headers: Vec<u8>,
     /// By stream: when it was due, and the bytes of its answer so far.
     calls: Vec<(Duration, u64)>,
     open: usize,
@@ -160,28 +161,28 @@ impl Line {
         let mut out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         put_frame(&mut out, SETTINGS, 0, 0, &settings);
         put_frame(&mut out, WINDOW_UPDATE, 0, 0, &(WIDEST - FIRST_WINDOW).to_be_bytes());
-        let mut request = Vec::new();
-        put_frame(&mut request, HEADERS, END_HEADERS, 0, &headers(load.method, &load.server.to_string()));
-        let numbers = [5, request.len() + 5];
-        put_frame(&mut request, DATA, END_STREAM, 0, &load.message);
+        let headers = headers(load.method, &load.server.to_string());
         let calls = Vec::with_capacity(load.calls as usize / load.connections + 1);
         let input = vec![0; READ].into_boxed_slice();
-        Ok(Self { stream, request, numbers, calls, open: 0, out, input, held: 0, uncredited: 0 })
+        Ok(Self { stream, headers, calls, open: 0, out, input, held: 0, uncredited: 0 })
     }
 
     /// Queues a call. Streams are numbered 1, 3, 5 and so on.
-    fn ask(&mut self, due: Duration) {
-        let number = (self.calls.len() as u32 * 2 + 1).to_be_bytes();
-        for at in self.numbers {
-            self.request[at..at + 4].copy_from_slice(&number);
-        }
-        self.out.extend_from_slice(&self.request);
+    fn ask(&mut self, due: Duration, message: &[u8]) {
+        let stream = self.calls.len() as u32 * 2 + 1;
+        put_frame(&mut self.out, HEADERS, END_HEADERS, stream, &self.headers);
+        put_frame(&mut self.out, DATA, END_STREAM, stream, message);
         self.calls.push((due, 0));
         self.open += 1;
     }
 
     /// Sends what is queued and reads what has come, as far as that goes without waiting.
-    fn advance(&mut self, answer_bytes: u64, started: Instant, latency: &mut Histogram<u64>) -> anyhow::Result<()> {
+    fn advance(
+        &mut self,
+        answer_bytes: Option<u64>,
+        started: Instant,
+        latency: &mut Histogram<u64>,
+    ) -> anyhow::Result<()> {
         if !self.out.is_empty()
             && let Some(sent) = unless_it_blocks(self.stream.write(&self.out))?
         {
@@ -206,7 +207,10 @@ impl Line {
             }
             if ended {
                 let (due, bytes) = self.calls[frame.call()];
-                ensure!(bytes == answer_bytes, "an answer of {bytes} bytes instead of {answer_bytes}");
+                if let Some(expected) = answer_bytes {
+                    ensure!(bytes == expected, "an answer of {bytes} bytes instead of {expected}");
+                }
+                ensure!(bytes > 0, "an answer without a message");
                 latency.saturating_record(nanos(started.elapsed() - due));
                 self.open -= 1;
             }
@@ -307,8 +311,8 @@ mod tests {
         let mut load = Paced {
             server: address,
             method: Method::GetFloor,
-            message: message.to_vec(),
-            answer_bytes: (answer.len() + floor_proto::FRAME_PREFIX_BYTES) as u64,
+            messages: Arc::new([message]),
+            answer_bytes: Some((answer.len() + floor_proto::FRAME_PREFIX_BYTES) as u64),
             connections: 3,
             calls: 500,
             pace: 2000.0,
@@ -316,7 +320,7 @@ mod tests {
         let waits = load.run().unwrap();
         assert_eq!((waits.latency.len(), waits.lateness.len()), (500, 500));
         assert!(started.elapsed() >= Duration::from_millis(249), "the last call was due after 249.5 ms");
-        load.answer_bytes += 1;
+        load.answer_bytes = load.answer_bytes.map(|bytes| bytes + 1);
         assert!(load.run().unwrap_err().to_string().contains("instead of"));
     }
 }

@@ -124,14 +124,14 @@ impl Server {
         Ok(body.to_owned())
     }
 
-    /// The value of one metric, by its name and labels as `/metrics` writes them; 0 when it is not there.
+    /// The value of one metric, by its name and labels as `/metrics` writes them.
     ///
     /// # Errors
-    /// When the page does not come.
+    /// When the page does not come, or no such metric stands on it.
     pub fn metric(&self, name: &str) -> anyhow::Result<f64> {
         let page = self.page("/metrics")?;
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        Ok(line.map_or(Ok(0.0), str::parse)?)
+        Ok(line.with_context(|| format!("no {name} on /metrics"))?.parse()?)
     }
 
     /// Has it drain, and waits for its end.

@@ -84,7 +84,10 @@ pub fn median<T: PartialOrd + Copy>(samples: &mut [T]) -> T {
 }
 
 /// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1.
-const T_95: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+const T_95: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
 
 /// The mean of `samples` and half of its 95 % interval, which is endless for one sample.
 #[must_use]
@@ -93,8 +96,15 @@ pub fn interval(samples: &[f64]) -> (f64, f64) {
     let mean = samples.iter().sum::<f64>() / count;
     let Some(freedom) = samples.len().checked_sub(2) else { return (mean, f64::INFINITY) };
     let variance = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    // Beyond the table the normal distribution's 1.96 is near enough.
-    (mean, T_95.get(freedom).unwrap_or(&1.96) * (variance / count).sqrt())
+    // Beyond the table its last entry, which is a little more than need be.
+    (mean, T_95[freedom.min(T_95.len() - 1)] * (variance / count).sqrt())
+}
+
+/// By what power the cost grows from the last but one of `points` to the last: where a fixed part of the cost hides the rest at
+/// small sizes, this tells what [`exponent`] does not.
+#[must_use]
+pub fn last_exponent(points: &[(f64, f64)]) -> f64 {
+    exponent(&points[points.len().saturating_sub(2)..])
 }
 
 /// The `e` of the power law `cost = c * size^e` that fits best: the slope of a line of least squares through the
@@ -117,6 +127,8 @@ mod tests {
     fn a_square_law_has_the_exponent_two() {
         let points: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0].map(|size| (size, 3.0 * size * size)).into();
         assert!((exponent(&points) - 2.0).abs() < 1e-9);
+        let hidden: Vec<(f64, f64)> = [1.0, 10.0, 1e5, 1e6].map(|size| (size, 1000.0 + size)).into();
+        assert!(exponent(&hidden) < 0.6 && last_exponent(&hidden) > 0.99);
     }
 
     /// 1 to 5: variance 2.5, so 2.776 * sqrt(0.5).
@@ -125,6 +137,9 @@ mod tests {
         let (mean, half) = interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
         assert!((mean - 3.0).abs() < 1e-9 && (half - 1.963).abs() < 1e-3, "{mean} {half}");
         assert_eq!(interval(&[7.0]), (7.0, f64::INFINITY));
+        // Fifteen samples: 14 degrees of freedom, past where short tables end.
+        let (_, half) = interval(&(1..=15).map(f64::from).collect::<Vec<_>>());
+        assert!((half - 2.145 * (20.0_f64 / 15.0).sqrt()).abs() < 1e-3, "{half}");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(crate) fn grpc(criterion: &mut Criterion) {
 struct Line {
     runtime: Runtime,
     client: Client,
-    _server: Server,
+    server: Server,
     _data: TempDir,
 }
 
@@ -68,13 +68,31 @@ impl Line {
         let server = Setup::new().start(&data).expect("the server starts");
         let address = format!("http://{}", server.grpc);
         let connected = runtime.block_on(FloorServiceClient::connect(address)).expect("it takes a connection");
-        let line = Self { runtime, client: connected, _server: server, _data: data };
-        line.timed(1, WARM, stream);
+        let line = Self { runtime, client: connected, server, _data: data };
+        line.asked(1, WARM, stream);
         line
     }
 
-    /// Times `ask` for `count` floors, `steps` times, and asserts that every floor came, in the order of their numbers.
+    /// Times `ask` for `count` floors, `steps` times, and asserts that every floor came, in the order of their numbers, and
+    /// from memory.
     fn timed(
+        &self,
+        steps: u64,
+        count: u32,
+        ask: impl AsyncFn(&mut Client, u32, u32) -> Result<Vec<Floor>, Status>,
+    ) -> Duration {
+        let before = self.hits();
+        let took = self.asked(steps, count, ask);
+        assert_eq!(self.hits() - before, steps * u64::from(count), "every floor came from memory");
+        took
+    }
+
+    /// Floors that the server has found in memory.
+    fn hits(&self) -> u64 {
+        self.server.metric("floors_tier_requests_total{outcome=\"hit\",tier=\"lru\"}").expect("the server tells") as u64
+    }
+
+    fn asked(
         &self,
         steps: u64,
         count: u32,

@@ -17,24 +17,6 @@ use criterion::{Criterion, criterion_group, criterion_main};
 /// Floors behind the chain.
 const COUNT: u32 = 1024;
 
-/// One operation of a mixed load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mixed {
-    Get,
-    Put,
-    Remove,
-}
-
-/// Eighty gets, ten puts and ten removals in a hundred, spread evenly.
-const fn mixed_turn(step: u64) -> Mixed {
-    // 37 and 10 have no divisor in common: ten steps in a row hold each remainder once.
-    match step.wrapping_mul(37) % 10 {
-        0 => Mixed::Remove,
-        1 => Mixed::Put,
-        _ => Mixed::Get,
-    }
-}
-
 criterion_group! {
     name = benches;
     // A second of warming up: the first call of a bench sets its store up, and criterion counts that as warming up.

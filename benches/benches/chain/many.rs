@@ -1,4 +1,5 @@
-//! Many keys in one call: 1, 10, 16 and 64. Puts are timed behind the answer, as the chain makes them, and waited for.
+//! Many keys at a time: 1, 10, 16 and 64. Gets and removals are one call each; the chain takes puts one by one and writes
+//! them together, which is timed behind the answer and waited for.
 
 use std::{
     cell::LazyCell,
@@ -45,7 +46,7 @@ pub(crate) fn get(criterion: &mut Criterion) {
             let batches = LazyCell::new(|| keys(&setting, batch));
             group.bench_function(BenchmarkId::new(name(tiers), batch), |bencher| {
                 bencher.iter_custom(|steps| {
-                    setting.timed_hits(steps, tiers[0].name(), async |chain, step| {
+                    setting.timed_hits(steps, tiers[0].name(), batch, async |chain, step| {
                         let keys = at(&batches, step);
                         black_box(chain.get_many(keys, Options::default()).await).map_or(0, |served| served.len())
                     })

@@ -10,6 +10,7 @@ use std::{
 
 use benches::{
     floors::{self, Entries},
+    mixed::{self, Mixed},
     shelf::Shelf,
     stores,
 };
@@ -18,7 +19,7 @@ use floor_cache::{Chain, ChainBuilder, ChainConfig, Key, LruConfig, Options, Tun
 use prometheus::Registry;
 use tokio::runtime::Runtime;
 
-use super::{COUNT, Mixed};
+use super::COUNT;
 
 /// What layers are called.
 pub(super) const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
@@ -150,26 +151,33 @@ fn remove(layers: &Layers, steps: u64) -> Duration {
     took
 }
 
-/// Gets that stop at memory, puts to every layer, removals from every layer.
+/// See [`mixed::turn`]. Gets stop at memory; puts and removals are of every layer.
 fn mixed(layers: &Layers, steps: u64) -> Duration {
-    let mut gets = 0;
+    let (chain, entries) = (&layers.chain, &layers.entries);
+    entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
     let before = layers.counts(0);
     let took = layers.runtime.block_on(async {
         let started = Instant::now();
         for step in 0..steps {
-            let (key, value) = layers.entries.at(step);
-            match super::mixed_turn(step) {
-                Mixed::Remove => layers.chain.remove_many(slice::from_ref(key)).await,
-                Mixed::Put => layers.chain.put(*key, value),
-                Mixed::Get => {
-                    black_box(layers.chain.get_now(key));
-                    gets += 1;
+            match mixed::turn(step) {
+                Mixed::Remove(at) => chain.remove_many(slice::from_ref(&entries.at(at).0)).await,
+                Mixed::Put(at) => {
+                    let (key, value) = entries.at(at);
+                    chain.put(*key, value);
                 }
+                Mixed::Get(at) => drop(black_box(chain.get_now(&entries.at(at).0))),
             }
         }
         started.elapsed()
     });
     let after = layers.counts(0);
-    assert_eq!(after.0 + after.1 - before.0 - before.1, gets, "every get was a hit or a miss of the first layer");
+    let (hits, misses) = (after.0 - before.0, after.1 - before.1);
+    assert_eq!((hits, misses), (mixed::gets(steps), 0), "every get found its floor in the first layer");
+    let removed = entries.at(mixed::last_removed(steps));
+    assert_eq!(
+        chain.contains_now(&removed.0),
+        steps.is_multiple_of(10),
+        "what was removed last is gone until it is put back"
+    );
     took
 }

@@ -77,11 +77,13 @@ impl Setting {
         assert!(self.chain.close(FLUSH).await, "every tier has taken what was queued");
     }
 
-    /// Times `work` over `steps`, in the runtime, and asserts that all of them were answered by `tier`.
+    /// Times `work` over `steps`, in the runtime, each of which is to be answered with `each` floors, and asserts that it
+    /// was, all of them by `tier`.
     pub(super) fn timed_hits(
         &self,
         steps: u64,
         tier: &'static str,
+        each: usize,
         work: impl AsyncFn(&Chain, u64) -> usize,
     ) -> Duration {
         let before = self.hits(tier);
@@ -93,6 +95,7 @@ impl Setting {
             }
             (started.elapsed(), answered)
         });
+        assert_eq!(answered, steps * each as u64, "every call was answered, with every floor");
         assert_eq!(self.hits(tier) - before, answered, "every answer was a hit of {tier}");
         took
     }

@@ -7,11 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use benches::mixed::{self, Mixed};
 use criterion::{BenchmarkId, Criterion};
 use floor_cache::{Bypass, Key, Options, TierKind};
 
 use super::{
-    COUNT, Mixed,
+    COUNT,
     setting::{Setting, chains, name},
 };
 
@@ -34,7 +35,7 @@ pub(crate) fn front(criterion: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("get", name(tiers)), |bencher| {
             bencher.iter_custom(|steps| {
-                setting.timed_hits(steps, "lru", async |chain, step| {
+                setting.timed_hits(steps, "lru", 1, async |chain, step| {
                     let served = chain.get(setting.entries.at(step).0, Options::default()).await;
                     usize::from(black_box(served).is_ok())
                 })
@@ -51,7 +52,7 @@ pub(crate) fn below(criterion: &mut Criterion) {
             let setting = LazyCell::new(|| Setting::open(&[tier], bypass));
             group.bench_function(BenchmarkId::new(tier.name(), label), |bencher| {
                 bencher.iter_custom(|steps| {
-                    setting.timed_hits(steps, tier.name(), async |chain, step| {
+                    setting.timed_hits(steps, tier.name(), 1, async |chain, step| {
                         let served = chain.get(setting.entries.at(step).0, Options::default()).await;
                         usize::from(black_box(served).is_ok_and(|served| served.by == tier.name()))
                     })
@@ -118,7 +119,7 @@ pub(crate) fn contains(criterion: &mut Criterion) {
     }
 }
 
-/// Eighty gets, ten puts and ten removals in a hundred, spread evenly.
+/// See [`mixed::turn`]. A removal waits for every tier, a put for memory only.
 pub(crate) fn mixed(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/mixed-80-10-10");
     for tiers in chains() {
@@ -126,23 +127,24 @@ pub(crate) fn mixed(criterion: &mut Criterion) {
         group.bench_function(name(tiers), |bencher| {
             bencher.iter_custom(|steps| {
                 let (chain, entries) = (&setting.chain, &setting.entries);
+                let before = setting.hits("lru");
                 setting.runtime.block_on(async {
-                    let mut answered = 0;
                     let started = Instant::now();
                     for step in 0..steps {
-                        let (key, value) = entries.at(step);
-                        match super::mixed_turn(step) {
-                            Mixed::Remove => chain.remove_many(slice::from_ref(key)).await,
-                            Mixed::Put => chain.put(*key, value),
-                            Mixed::Get => {
-                                let served = black_box(chain.get(*key, Options::default()).await);
-                                answered += u64::from(served.is_ok_and(|served| served.value.len() == value.len()));
+                        match mixed::turn(step) {
+                            Mixed::Remove(at) => chain.remove_many(slice::from_ref(&entries.at(at).0)).await,
+                            Mixed::Put(at) => {
+                                let (key, value) = entries.at(at);
+                                chain.put(*key, value);
                             }
+                            Mixed::Get(at) => drop(black_box(chain.get(entries.at(at).0, Options::default()).await)),
                         }
                     }
                     let took = started.elapsed();
-                    let gets = (0..steps).filter(|step| super::mixed_turn(*step) == Mixed::Get).count() as u64;
-                    assert_eq!(answered, gets, "every get was answered with its floor");
+                    assert_eq!(setting.hits("lru") - before, mixed::gets(steps), "every get found its floor");
+                    // A run may end between a removal and its put.
+                    let (key, value) = entries.at(mixed::last_removed(steps));
+                    chain.put(*key, value);
                     setting.flush().await;
                     took
                 })

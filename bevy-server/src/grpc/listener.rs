@@ -70,7 +70,7 @@ pub(super) async fn serve(listener: TcpListener, front: Front, mut closed: watch
 /// A hit in memory never waits: its answer is queued while the connection still has the socket in hand, so it costs no
 /// task, no wake-up of another thread, and goes out with its neighbours in one write.
 #[derive(Debug, Clone, Copy)]
-struct Eager;
+pub struct Eager;
 
 impl<F> hyper::rt::Executor<F> for Eager
 where

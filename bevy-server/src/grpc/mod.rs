@@ -12,7 +12,7 @@ mod request;
 mod service;
 mod status;
 mod stream;
-mod turn;
+pub mod turn;
 
 use std::{
     net::SocketAddr,
@@ -25,6 +25,7 @@ use tokio::{runtime::Handle, sync::watch, task::JoinHandle};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
 pub use body::FloorBody;
+pub use listener::Eager;
 pub use service::{FloorService, SERVICE_NAME};
 
 use crate::{

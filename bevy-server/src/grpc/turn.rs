@@ -26,7 +26,7 @@ const GATHERED: usize = 256 << 10;
 const KEPT: usize = 64 << 10;
 
 /// Both ends of gathering for one connection: the line that it reads and writes, and what sends.
-pub(super) fn gathered(stream: TcpStream) -> (Line, Outgoing) {
+pub fn gathered(stream: TcpStream) -> (Line, Outgoing) {
     let (input, output) = stream.into_split();
     let outgoing = Outgoing(Arc::new(Mutex::new(Waiting { stream: output, bytes: BytesMut::new() })));
     (Line { input, outgoing: outgoing.clone() }, outgoing)
@@ -34,7 +34,7 @@ pub(super) fn gathered(stream: TcpStream) -> (Line, Outgoing) {
 
 /// What has been written and not yet sent.
 #[derive(Debug, Clone)]
-pub(super) struct Outgoing(Arc<Mutex<Waiting>>);
+pub struct Outgoing(Arc<Mutex<Waiting>>);
 
 #[derive(Debug)]
 struct Waiting {
@@ -66,7 +66,7 @@ impl Waiting {
 }
 
 /// A connection, whose output goes out at the end of each of its turns.
-pub(super) struct Turns<C: Future> {
+pub struct Turns<C: Future> {
     connection: Pin<Box<C>>,
     outgoing: Outgoing,
     /// What came of the connection, once it is over and only has to be sent.
@@ -74,7 +74,8 @@ pub(super) struct Turns<C: Future> {
 }
 
 impl<C: Future> Turns<C> {
-    pub(super) fn new(connection: C, outgoing: Outgoing) -> Self {
+    /// `connection`, which reads and writes the line of `outgoing`.
+    pub fn new(connection: C, outgoing: Outgoing) -> Self {
         Self { connection: Box::pin(connection), outgoing, over: None }
     }
 }
@@ -106,7 +107,7 @@ where
 
 /// What a connection reads and writes.
 #[derive(Debug)]
-pub(super) struct Line {
+pub struct Line {
     input: OwnedReadHalf,
     outgoing: Outgoing,
 }

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use anyhow::Context;
 use benches::{
     load::{Load, Method, Tally},
-    process::{cpu_time, resident_bytes},
+    paced::Paced,
+    process::{Apart, cpu_time, resident_bytes},
     redis_server::RedisServer,
     server::{Server, Setup},
 };
@@ -17,6 +18,9 @@ use crate::track::Track;
 
 /// Memory for the tier in front: a quarter of the floors that are asked for, so that what stands behind it matters.
 const LRU_CAPACITY: &str = "2MiB";
+
+/// Memory where a whole climb is to fit: all of it is asked for a second time, to see what hits cost at the same pace.
+const WHOLE_CAPACITY: &str = "64MiB";
 
 /// Few connections with many calls each, as a gateway in front of players has it.
 const CONNECTIONS: usize = 4;
@@ -33,6 +37,9 @@ pub(crate) struct Figures {
     pub(crate) rate: f64,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
+    /// How late calls were sent, at the 99th percentile: what of the wait is the client's own. 0 where the next call is sent as
+    /// soon as one is answered.
+    pub(crate) late_p99_us: f64,
     /// Of the server, and of its Redis if it has one.
     pub(crate) cpu_seconds: f64,
     /// Resident at the end, of both.
@@ -53,6 +60,12 @@ impl Candidate {
 
     pub(crate) fn name(self) -> String {
         if self.0.is_empty() { "generation only".to_owned() } else { self.0.join(" + ") }
+    }
+
+    /// Whether it is put under `track`. What prefetching does is seen with memory alone and with the chain that is the
+    /// default; a chain without memory has nothing to prefetch into.
+    pub(crate) fn takes(self, track: Track) -> bool {
+        track.pace().is_none() || matches!(self.0, ["lru"] | ["lru", "lmdb"])
     }
 
     pub(crate) fn needs_redis(self) -> bool {
@@ -79,7 +92,7 @@ impl Candidate {
         let tiers: Vec<String> = self.0.iter().map(|tier| format!("{tier:?}")).collect();
         let mut setup = Setup::new()
             .with("CACHE__CHAIN", format!("[{}]", tiers.join(",")))
-            .with("CACHE__LRU__CAPACITY", LRU_CAPACITY)
+            .with("CACHE__LRU__CAPACITY", if track.pace().is_some() { WHOLE_CAPACITY } else { LRU_CAPACITY })
             .with("PREFETCH__AHEAD", track.ahead().to_string());
         if let Some(redis) = redis {
             setup = setup.with("CACHE__REDIS__URL", redis.tcp_url());
@@ -89,31 +102,77 @@ impl Candidate {
             let redis = redis.map_or(Ok(std::time::Duration::ZERO), |redis| cpu_time(redis.pid()))?;
             Ok((cpu_time(server.pid())? + redis).as_secs_f64())
         };
+        if track.is_again() {
+            put(&server, requests).await?;
+        }
         let before = cpu()?;
-        let tally = put(&server, track.pace(), requests).await?;
-        let cpu_seconds = cpu()? - before;
-        let memory_bytes = resident_bytes(server.pid())? + redis.map_or(Ok(0), |redis| resident_bytes(redis.pid()))?;
+        let mut figures = match track.pace() {
+            None => Figures::of(&put(&server, requests).await?),
+            Some(pace) => paced(&server, pace, requests)?,
+        };
+        figures.cpu_seconds = cpu()? - before;
+        figures.memory_bytes =
+            resident_bytes(server.pid())? + redis.map_or(Ok(0), |redis| resident_bytes(redis.pid()))?;
         // Queued writes are part of the next run's warm stores.
         server.stop()?;
-        Ok(Figures {
-            rate: tally.rate(),
-            p50_us: tally.micros(50.0),
-            p99_us: tally.micros(99.0),
-            cpu_seconds,
-            memory_bytes,
-            served_by: tally.served_by,
-        })
+        Ok(figures)
     }
 }
 
-async fn put(server: &Server, pace: Option<f64>, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
+impl Figures {
+    fn of(tally: &Tally) -> Self {
+        Self {
+            rate: tally.rate(),
+            p50_us: tally.micros(50.0),
+            p99_us: tally.micros(99.0),
+            late_p99_us: 0.0,
+            cpu_seconds: 0.0,
+            memory_bytes: 0,
+            served_by: tally.served_by.clone(),
+        }
+    }
+}
+
+/// The calls one after the other, each when it is due, from a processor of the caller's own. Who answered is not read from the
+/// answers, which would take the caller time: memory's hits are the server's own count.
+fn paced(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow::Result<Figures> {
+    let load = Paced {
+        server: server.grpc,
+        method: Method::GetFloor,
+        messages: Arc::clone(requests),
+        answer_bytes: None,
+        connections: CONNECTIONS,
+        calls: requests.len() as u64,
+        pace,
+    };
+    let hits = || server.metric("floors_tier_requests_total{outcome=\"hit\",tier=\"lru\"}");
+    let before = hits()?;
+    let waits = {
+        let _apart = Apart::from(server.pid())?;
+        load.run()?
+    };
+    let hits = (hits()? - before) as u64;
+    let micros = |nanos: u64| nanos as f64 / 1e3;
+    Ok(Figures {
+        rate: pace,
+        p50_us: micros(waits.latency.value_at_quantile(0.5)),
+        p99_us: micros(waits.latency.value_at_quantile(0.99)),
+        late_p99_us: micros(waits.lateness.value_at_quantile(0.99)),
+        cpu_seconds: 0.0,
+        memory_bytes: 0,
+        served_by: [("lru", hits), ("others", load.calls.saturating_sub(hits))]
+            .map(|(by, n)| (by.to_owned(), n))
+            .into(),
+    })
+}
+
+async fn put(server: &Server, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
     let load = Load {
         server: server.grpc,
         method: Method::GetFloor,
         connections: CONNECTIONS,
         streams: STREAMS,
         calls: requests.len() as u64,
-        pace,
     };
     let requests = Arc::clone(requests);
     load.run(move |call| requests[call as usize].clone()).await

@@ -40,7 +40,7 @@ fn main() -> anyhow::Result<()> {
     let mut report = Report::new(args.runs, args.calls);
     for run in 0..args.runs {
         for track in Track::ALL {
-            for candidate in &candidates {
+            for candidate in candidates.iter().filter(|candidate| candidate.takes(track)) {
                 let (cold, warm) = runtime.block_on(candidate.run(track, args.calls))?;
                 report.add(Sample { chain: candidate.name(), track: track.name(), warm: false, run, figures: cold });
                 report.add(Sample { chain: candidate.name(), track: track.name(), warm: true, run, figures: warm });

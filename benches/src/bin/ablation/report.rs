@@ -1,6 +1,11 @@
 //! Means with their intervals, who wins each load, and the record.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write as _},
+    fs,
+    path::Path,
+};
 
 use benches::{bars, machine::Machine, timing::interval};
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
@@ -17,6 +22,12 @@ pub(crate) struct Sample {
     pub(crate) run: usize,
     #[serde(flatten)]
     pub(crate) figures: Figures,
+}
+
+/// Logarithms of what a chain did under each load as a share of the best, and whether the start was warm.
+struct Share<'a> {
+    chain: &'a str,
+    logs: Vec<(bool, f64)>,
 }
 
 /// All runs.
@@ -62,35 +73,49 @@ impl Report {
     }
 
     /// Each chain's answers a second as a share of the best chain's, as the geometric mean over all loads that are
-    /// neither paced nor prefetched. Of those within [`TIE`] of the best, the one with the fewest tiers: a tier is something to run.
+    /// neither paced nor prefetched, cold and warm starts counting alike. Of those within [`TIE`] of the best, the one with the
+    /// fewest tiers: a tier is something to run. And where that one does worse than another.
     fn choice(&self) -> String {
-        let mut shares: Vec<(&str, f64, u32)> = Vec::new();
+        let mut shares: Vec<Share<'_>> = Vec::new();
         for (track, warm) in loads().filter(|(track, _)| track.compares()) {
             let cells = self.cells(track.name(), warm);
-            let rates: Vec<(&str, f64)> = cells.iter().map(|cell| (cell.chain, cell.of(|run| run.rate).0)).collect();
-            let best = rates.iter().map(|(_, rate)| *rate).fold(f64::MIN_POSITIVE, f64::max);
-            for (chain, rate) in rates {
-                let log = (rate / best).ln();
-                match shares.iter_mut().find(|(known, ..)| *known == chain) {
-                    Some((_, sum, count)) => (*sum, *count) = (*sum + log, *count + 1),
-                    None => shares.push((chain, log, 1)),
+            let best = cells.iter().map(|cell| cell.of(|run| run.rate).0).fold(f64::MIN_POSITIVE, f64::max);
+            for cell in &cells {
+                let log = (cell.of(|run| run.rate).0 / best).ln();
+                match shares.iter_mut().find(|share| share.chain == cell.chain) {
+                    Some(share) => share.logs.push((warm, log)),
+                    None => shares.push(Share { chain: cell.chain, logs: vec![(warm, log)] }),
                 }
             }
         }
-        let shares: Vec<(&str, f64)> =
-            shares.into_iter().map(|(chain, sum, count)| (chain, (sum / f64::from(count)).exp())).collect();
-        let best = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+        let best = shares.iter().map(Share::overall).fold(0.0, f64::max);
         let tiers = |chain: &str| chain.matches('+').count();
-        let chosen =
-            shares.iter().filter(|(_, share)| *share >= best * (1.0 - TIE)).min_by_key(|(chain, _)| tiers(chain));
-        let list: Vec<String> = shares.iter().map(|(chain, share)| format!("{chain} {share:.2}")).collect();
-        let chosen = chosen.map_or("none", |(chain, _)| *chain);
+        let near = shares.iter().filter(|share| share.overall() >= best * (1.0 - TIE));
+        let Some(chosen) = near.min_by_key(|share| tiers(share.chain)) else { return "none".to_owned() };
+        let list: Vec<String> = shares.iter().map(Share::to_string).collect();
+        let losses: Vec<String> = loads().filter_map(|(track, warm)| self.loss(chosen.chain, track, warm)).collect();
+        let losses = if losses.is_empty() { "nowhere".to_owned() } else { losses.join("; ") };
         format!(
-            "**{chosen}**: of the chains within {:.0} % of the best over all loads that are neither paced nor prefetched, it has \
-             the fewest tiers. Answers a second as a share of the best chain's, geometric mean: {}.",
+            "**{}**: of the chains within {:.0} % of the best over all loads that are neither paced nor prefetched, it has the \
+             fewest tiers. Answers a second as a share of the best chain's, geometric mean over cold and warm starts \
+             (cold alone, warm alone): {}. A warm run asks for what the cold one before it asked for, so that a store on \
+             disk has all of it. Behind another chain, the intervals apart: {losses}.",
+            chosen.chain,
             TIE * 100.0,
             list.join(", ")
         )
+    }
+
+    /// By how much `chain` is behind the best of the others under a load that compares, if the intervals stand apart.
+    fn loss(&self, chain: &str, track: Track, warm: bool) -> Option<String> {
+        let cells = self.cells(track.name(), warm);
+        let rated = cells.iter().map(|cell| (cell.chain, cell.of(|run| run.rate)));
+        let (others, own): (Vec<_>, Vec<_>) = rated.partition(|(name, _)| *name != chain);
+        let (_, (rate, half)) = own.first()?;
+        let (other, (best, best_half)) = others.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+        let start = if warm { "warm" } else { "cold" };
+        (track.compares() && best - rate > half + best_half)
+            .then(|| format!("{}, {start}: {:.0} % behind {other}", track.name(), (1.0 - rate / best) * 100.0))
     }
 
     fn cells(&self, track: &str, warm: bool) -> Vec<Cell<'_>> {
@@ -125,6 +150,25 @@ impl Report {
         }
         fs::write(path(".md"), text)?;
         Ok(())
+    }
+}
+
+impl Share<'_> {
+    fn overall(&self) -> f64 {
+        self.mean(|_| true)
+    }
+
+    /// The geometric mean over the starts that `counts` says.
+    fn mean(&self, counts: impl Fn(bool) -> bool) -> f64 {
+        let logs: Vec<f64> = self.logs.iter().filter(|(warm, _)| counts(*warm)).map(|(_, log)| *log).collect();
+        (logs.iter().sum::<f64>() / logs.len() as f64).exp()
+    }
+}
+
+impl fmt::Display for Share<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (cold, warm) = (self.mean(|warm| !warm), self.mean(|warm| warm));
+        write!(f, "{} {:.2} ({cold:.2}, {warm:.2})", self.chain, self.overall())
     }
 }
 
@@ -164,6 +208,7 @@ fn table(cells: &[Cell<'_>]) -> Table {
         "answers/s",
         "p50 us",
         "p99 us",
+        "sent late, p99 us",
         "CPU ms",
         "memory MB",
         "served by",
@@ -175,6 +220,7 @@ fn table(cells: &[Cell<'_>]) -> Table {
             show(cell.of(|run| run.rate)),
             show(cell.of(|run| run.p50_us)),
             show(cell.of(|run| run.p99_us)),
+            format!("{:.0}", cell.of(|run| run.late_p99_us).0),
             show(cell.of(|run| run.cpu_seconds * 1e3)),
             show(cell.of(|run| run.memory_bytes as f64 / 1e6)),
             cell.shares(),

@@ -7,7 +7,10 @@ mod chain;
 mod floors;
 mod serving;
 
+use std::{fs, path::PathBuf};
+
 use benches::machine::Machine;
+use clap::Parser;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 
 /// One line of the table.
@@ -24,17 +27,29 @@ impl Figure {
     }
 }
 
+#[derive(Debug, Parser)]
+#[command(about = "The figures of docs/benchmarks.md that are medians or percentiles")]
+struct Args {
+    /// Where the record goes; nothing is written without it
+    #[arg(long, value_name = "DIRECTORY")]
+    record: Option<PathBuf>,
+}
+
 fn main() -> anyhow::Result<()> {
-    if cfg!(debug_assertions) {
-        anyhow::bail!("figures of a debug build mean nothing; run `cargo run --release -p benches --bin figures`");
-    }
+    let args = Args::parse();
+    anyhow::ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
     let mut table = Table::new();
     table.load_preset(ASCII_MARKDOWN).set_header(["what", "measured", "aim"]);
     let figures = floors::measure().into_iter().chain(chain::measure()?).chain(serving::measure()?);
     for figure in figures {
         table.add_row([figure.what.to_owned(), figure.measured, figure.aim.to_owned()]);
     }
-    println!("{}\n\n{table}", Machine::here());
+    let date = Machine::today();
+    let text = format!("{}\n\n`cargo run --release -p benches --bin figures`, {date}\n\n{table}\n", Machine::here());
+    println!("{text}");
+    if let Some(directory) = &args.record {
+        fs::write(directory.join(format!("{date}-figures.md")), format!("# Figures, {date}\n\n{text}"))?;
+    }
     Ok(())
 }
 

@@ -44,7 +44,6 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
             connections,
             streams: 1,
             calls: CALLS.max(2 * connections as u64),
-            pace: None,
         };
         let empty = resident_bytes(server.pid())?;
         let lines = runtime.block_on(load.lines())?;

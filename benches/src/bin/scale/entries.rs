@@ -29,18 +29,26 @@ const BATCH: u32 = 1000;
 const LOOKUPS: u32 = 2000;
 const SAMPLES: usize = 21;
 
+/// A store is not filled further when, at the rate of the last step, that would take longer.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// More memory and map than ten million entries take.
 const ROOM: u64 = 16 << 30;
 
 pub(crate) fn measure(most: u32) -> Vec<Curve> {
     let mut curves = Vec::new();
     for place in [Place::Lru, Place::Lmdb, Place::Sled] {
-        let (mut hits, mut puts) = (Vec::new(), Vec::new());
+        let (mut hits, mut puts) = (Vec::new(), Vec::<(f64, f64)>::new());
         let directory = tempfile::tempdir().expect("a directory for the store");
         let tier = open(place, &directory);
         let mut held = 0;
         for power in 3..=most {
             let entries = 10_u32.pow(power);
+            let expected = puts.last().map_or(0.0, |(_, micros)| micros / 1e6 * f64::from(entries - held));
+            if expected > PATIENCE.as_secs_f64() {
+                eprintln!("left out: {entries} entries in {}, which would take {expected:.0} s to put", place.name());
+                break;
+            }
             let took = fill(&*tier, held..entries);
             puts.push((f64::from(entries), took.as_secs_f64() * 1e6 / f64::from(entries - held)));
             held = entries;

@@ -1,6 +1,7 @@
 //! How costs grow: `cargo run --release -p benches --bin scale`.
 //!
-//! Each curve is a cost against a size, with the exponent of the power law that fits it best: 0 is flat, 1 is linear.
+//! Each curve is a cost against a size, with the exponent of the power law that fits it best: 0 is flat, 1 is linear. Beside it
+//! stands that of the last step alone, since a cost that every size has hides how the rest grows.
 
 mod connections;
 mod entries;
@@ -9,7 +10,10 @@ mod servers;
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-use benches::{machine::Machine, timing::exponent};
+use benches::{
+    machine::Machine,
+    timing::{exponent, last_exponent},
+};
 use clap::Parser;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
@@ -64,14 +68,19 @@ fn main() -> anyhow::Result<()> {
 
 fn markdown(curves: &[Curve]) -> String {
     let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(["cost", "against", "points", "exponent"]);
+    table.load_preset(ASCII_MARKDOWN).set_header(["cost", "against", "points", "exponent", "of the last step"]);
     for curve in curves {
+        let show = |fit: fn(&[(f64, f64)]) -> f64| match curve.points.len() {
+            ..2 => "-".to_owned(),
+            _ => format!("{:.2}", fit(&curve.points)),
+        };
         let points: Vec<String> = curve.points.iter().map(|(size, cost)| format!("{size}: {cost:.2}")).collect();
         table.add_row([
             format!("{}, {}", curve.what, curve.cost),
             curve.size.to_owned(),
             points.join(", "),
-            if curve.points.len() < 2 { "-".to_owned() } else { format!("{:.2}", exponent(&curve.points)) },
+            show(exponent),
+            show(last_exponent),
         ]);
     }
     let mut text = String::new();

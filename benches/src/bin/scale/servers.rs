@@ -117,7 +117,6 @@ impl<'r> Fleet<'r> {
                 connections: CONNECTIONS,
                 streams: STREAMS,
                 calls: share.len() as u64,
-                pace: None,
             };
             async move { load.run(move |call| share[call as usize].clone()).await }
         });

@@ -1,6 +1,8 @@
 //! How long a caller waits while the server is half busy: open loop, so that a stall is charged with the calls that it
 //! kept waiting. The caller has a processor of its own, while it finds out the pace and while it keeps it.
 
+use std::sync::Arc;
+
 use benches::{
     load::{self, Method},
     paced::Paced,
@@ -21,8 +23,13 @@ const STREAMS: usize = 10;
 const CALLS: u64 = 40_000;
 
 /// Those whose callers are timed: ours, what a server costs that does nothing, and what most would write.
-const WHO: [Who; 4] =
-    [Who::Ours, Who::Rival(Rival::BareHyper), Who::Rival(Rival::StaticTonic), Who::Rival(Rival::CachedMessage)];
+const WHO: [Who; 5] = [
+    Who::Ours,
+    Who::Rival(Rival::BareHyper),
+    Who::Rival(Rival::GatheredHyper),
+    Who::Rival(Rival::StaticTonic),
+    Who::Rival(Rival::CachedMessage),
+];
 
 /// One server at half of what it could do, in one round.
 #[derive(Debug, Clone, Serialize)]
@@ -51,8 +58,8 @@ fn wait(fleet: &Fleet, connections: usize, round: usize, who: Who) -> anyhow::Re
     let load = Paced {
         server: server.address,
         method,
-        message: load::framed(&crate::fleet::one_floor()).to_vec(),
-        answer_bytes: server.answer_bytes(method)?,
+        messages: Arc::new([load::framed(&crate::fleet::one_floor())]),
+        answer_bytes: Some(server.answer_bytes(method)?),
         connections,
         calls: CALLS,
         pace,

@@ -22,7 +22,7 @@ pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
     }
 }
 
-async fn answer(request: Request<Incoming>, floor: Bytes) -> Result<Response<FloorBody>, Infallible> {
+pub(super) async fn answer(request: Request<Incoming>, floor: Bytes) -> Result<Response<FloorBody>, Infallible> {
     let mut body = request.into_body();
     while let Some(Ok(_)) = body.frame().await {}
     let mut response = Response::new(FloorBody::unary(floor));

@@ -2,6 +2,7 @@
 
 mod bare_hyper;
 mod decoded;
+mod gathered_hyper;
 mod static_tonic;
 mod tile_messages;
 
@@ -16,6 +17,8 @@ use tonic::Status;
 pub enum Rival {
     /// hyper alone: bytes framed beforehand, whatever is asked. What a server that does nothing costs.
     BareHyper,
+    /// The same behind our server's own transport. What our service adds to it can be told from this.
+    GatheredHyper,
     /// tonic, the same bytes through its encoder, whatever is asked. What tonic costs.
     StaticTonic,
     /// tonic and moka, which holds the decoded message: cloned and encoded a call. What most would write.
@@ -28,14 +31,21 @@ pub enum Rival {
 
 impl Rival {
     /// Every one.
-    pub const ALL: [Self; 5] =
-        [Self::BareHyper, Self::StaticTonic, Self::CachedMessage, Self::CachedCells, Self::TileMessages];
+    pub const ALL: [Self; 6] = [
+        Self::BareHyper,
+        Self::GatheredHyper,
+        Self::StaticTonic,
+        Self::CachedMessage,
+        Self::CachedCells,
+        Self::TileMessages,
+    ];
 
     /// Its name on the command line and in records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::BareHyper => "bare-hyper",
+            Self::GatheredHyper => "gathered-hyper",
             Self::StaticTonic => "static-tonic",
             Self::CachedMessage => "tonic-moka-message",
             Self::CachedCells => "tonic-moka-cells",
@@ -62,6 +72,7 @@ impl Rival {
     pub async fn serve(self, address: SocketAddr) -> anyhow::Result<()> {
         match self {
             Self::BareHyper => bare_hyper::serve(address).await,
+            Self::GatheredHyper => gathered_hyper::serve(address).await,
             Self::StaticTonic => static_tonic::serve(address).await,
             Self::CachedMessage => decoded::serve_messages(address).await,
             Self::CachedCells => decoded::serve_cells(address).await,
