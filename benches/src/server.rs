@@ -64,11 +64,24 @@ impl Setup {
         self
     }
 
-    /// Starts it with its files in `data`, and waits until it says that it is ready.
+    /// Starts it with its files in `data`, and waits until it says that it is ready. Should another process have taken one of
+    /// its ports meanwhile, it is started again on others.
     ///
     /// # Errors
     /// When the binary is not there, ends, or is not ready in time.
     pub fn start(&self, data: &TempDir) -> anyhow::Result<Server> {
+        const ATTEMPTS: usize = 3;
+        let mut started = self.start_once(data);
+        for _ in 1..ATTEMPTS {
+            if started.is_ok() {
+                break;
+            }
+            started = self.start_once(data);
+        }
+        started
+    }
+
+    fn start_once(&self, data: &TempDir) -> anyhow::Result<Server> {
         let binary = self.binary.clone().map_or_else(binary, Ok)?;
         let (grpc, ops) = (free_address()?, free_address()?);
         let mut command = Command::new(&binary);
