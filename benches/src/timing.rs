@@ -66,6 +66,16 @@ where
     })
 }
 
+/// Nanoseconds as a reader likes them.
+#[must_use]
+pub fn show(nanos: f64) -> String {
+    match nanos {
+        n if n < 1e3 => format!("{n:.1} ns"),
+        n if n < 1e6 => format!("{:.2} us", n / 1e3),
+        n => format!("{:.2} ms", n / 1e6),
+    }
+}
+
 /// The `percent`-th percentile of `samples`, which it sorts: the least sample that so many percent do not exceed.
 ///
 /// # Panics

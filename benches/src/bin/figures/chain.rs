@@ -11,12 +11,12 @@ use benches::{
     floors::Entries,
     shelf::Shelf,
     stores::{self, Place, Store},
-    timing::{answered, median},
+    timing::{answered, median, show},
 };
 use floor_cache::{Chain, ChainConfig, Key, Options, TierKind, assemble};
 use prometheus::Registry;
 
-use crate::{Figure, show};
+use crate::Figure;
 
 /// Floors in the tiers.
 const COUNT: u32 = 1024;

@@ -4,14 +4,14 @@ use std::{hint::black_box, time::Instant};
 
 use benches::{
     earlier_shape, floors,
-    timing::{median, percentile},
+    timing::{median, percentile, show},
 };
 use bevy_server::wire;
 use floor_gen::{Generator, Kind};
 use floor_proto::{grid, v1};
 use prost::Message;
 
-use crate::{Figure, show};
+use crate::Figure;
 
 /// Different floors.
 const COUNT: u32 = 1000;

@@ -52,12 +52,3 @@ fn main() -> anyhow::Result<()> {
     }
     Ok(())
 }
-
-/// Nanoseconds as a reader likes them.
-fn show(nanos: f64) -> String {
-    match nanos {
-        n if n < 1e3 => format!("{n:.0} ns"),
-        n if n < 1e6 => format!("{:.1} us", n / 1e3),
-        n => format!("{:.1} ms", n / 1e6),
-    }
-}
