@@ -43,7 +43,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     accrete::grow(arena, &grain, rng);
 
     let ends = gates::choose_ends_where(arena, rng, |room| !room.set_piece).ok_or(Unfit("no way on from the vault"))?;
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
+    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
     shut_vault(arena);
     let wanted = Wanted { loops: arena.rooms.len() / 10, detour: 6, tries: 4 * arena.rooms.len() };
     loops::close(arena, &grain, wanted, &mut streams.open("loops"));
