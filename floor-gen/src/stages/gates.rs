@@ -59,12 +59,7 @@ pub(crate) fn choose_ends_where(
 
 /// Shuts ways between entry and exit and beside them, and zones the rooms: zone 0 is what a climber reaches without a
 /// key, zone `n` what lock `n` opens.
-pub(crate) fn shut(
-    arena: &mut Arena,
-    (entry, exit): (usize, usize),
-    shut: Shut,
-    rng: &mut Rng,
-) -> Result<(), Unfit> {
+pub(crate) fn shut(arena: &mut Arena, (entry, exit): (usize, usize), shut: Shut, rng: &mut Rng) -> Result<(), Unfit> {
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
     trace_path(arena, entry, exit)?;
@@ -239,5 +234,29 @@ fn key_room_worth(arena: &Arena, room: usize) -> u32 {
         RoomRole::Combat => 2,
         RoomRole::Entry => 0,
         _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::Way;
+    use crate::shape::{Form, Shape};
+    use crate::stages::accrete::place;
+
+    #[test]
+    fn a_room_without_a_way_is_refused() {
+        let spec = FloorSpec::resolve(1, 1, 64, 64, Some(Kind::Maze)).unwrap();
+        let mut arena = Arena::default();
+        arena.reset(&spec);
+        let rng = &mut Rng::from_seed(1);
+        for x in [4, 20, 36] {
+            place(&mut arena, &Shape::draw(Form::Hall, 8, 8, rng), x, 10);
+        }
+        let way = |from, to| Way { from, to, gate: None, lock: 0, secret: false };
+        arena.ways.push(way(0, 1));
+        assert!(trace_path(&mut arena, 0, 1).is_err());
+        arena.ways.push(way(1, 2));
+        assert_eq!(trace_path(&mut arena, 0, 1), Ok(()));
     }
 }

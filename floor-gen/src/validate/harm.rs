@@ -99,9 +99,8 @@ fn harm_is_found() {
     let rock = (SIDE + 1..SIDE * (SIDE - 1) - 1)
         .find(|&at| at % SIDE % (SIDE - 1) != 0 && good.terrain[at] == Terrain::Wall)
         .unwrap();
-    let ground = (0..good.terrain.len())
-        .find(|&at| good.region[at] != 0 && good.terrain[at] == Terrain::Floor)
-        .unwrap();
+    let ground =
+        (0..good.terrain.len()).find(|&at| good.region[at] != 0 && good.terrain[at] == Terrain::Floor).unwrap();
     let secret = good.rooms.iter().position(|room| room.role == RoomRole::Secret).unwrap();
     let wall_up = |f: &mut Floor| {
         for cell in f.terrain.iter_mut().filter(|cell| matches!(cell, Terrain::Door | Terrain::LockedDoor)) {
@@ -139,7 +138,9 @@ fn harm_is_found() {
         ),
         (&wall_up, &|v| matches!(v, Violation::RoomOutOfReach(..))),
         (
-            &|f| f.terrain.iter_mut().filter(|cell| **cell == Terrain::SecretDoor).for_each(|cell| *cell = Terrain::Door),
+            &|f| {
+                f.terrain.iter_mut().filter(|cell| **cell == Terrain::SecretDoor).for_each(|cell| *cell = Terrain::Door)
+            },
             &|v| *v == Violation::SecretInTheOpen(good.rooms[secret].center),
         ),
         (&|f| f.spawns[0].at = point(rock), &|v| *v == Violation::ThingOutOfReach("spawn", point(rock))),
