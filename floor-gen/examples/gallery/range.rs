@@ -11,11 +11,11 @@ const MARGIN: usize = 88;
 /// Pixels above a row of maps for the kinds' names, and below it for the axis.
 const ABOVE: usize = 20;
 const BELOW: usize = 44;
-/// Steps of the critical path that the upper maps reach to.
-const MOST_STEPS: u32 = 1_600;
+/// Steps of the critical path that the upper maps reach to; the last bin holds all above.
+const MOST_STEPS: u32 = 2_100;
 /// Bins of the upper maps along a side; of the lower ones, a bin for each count, the last for all above.
 const FINE: usize = 35;
-const COUNTS: usize = 20;
+const COUNTS: usize = 28;
 
 /// Two maps a kind.
 pub(crate) struct Maps {
@@ -50,8 +50,8 @@ impl Maps {
             &format!("{} floors of 100x100 of each kind; the brighter, the more floors", self.floors),
         );
         for (y, maps, side, along) in [
-            (16 + ABOVE, &self.shapes, ["100 %", "open", "cells", "0 %"], ["0", "1600", "path, steps"]),
-            (16 + row + ABOVE, &self.ways, ["19+", "dead", "ends", "0"], ["0", "19+", "loops"]),
+            (16 + ABOVE, &self.shapes, ["100 %", "open", "cells", "0 %"], ["0", "2100+", "path, steps"]),
+            (16 + row + ABOVE, &self.ways, ["27+", "dead", "ends", "0"], ["0", "27+", "loops"]),
         ] {
             let [most, what, more, least] = side;
             picture.text_before(MARGIN - 8, y, most);

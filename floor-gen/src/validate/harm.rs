@@ -95,9 +95,9 @@ fn harm_is_found() {
     let good = good_floor();
     let lock = good.locks[0];
     let (key_place, key) = good.items.iter().enumerate().find(|(_, item)| item.opens_lock == lock.id).unwrap();
-    // Rock with rock around it, and a cell of a room.
+    // Rock within the border, and a cell of a room.
     let rock = (SIDE + 1..SIDE * (SIDE - 1) - 1)
-        .find(|&at| at % SIDE % (SIDE - 1) != 0 && good.terrain[at] == Terrain::Wall)
+        .find(|&at| (1..SIDE - 1).contains(&(at % SIDE)) && good.terrain[at] == Terrain::Wall)
         .unwrap();
     let ground =
         (0..good.terrain.len()).find(|&at| good.region[at] != 0 && good.terrain[at] == Terrain::Floor).unwrap();
@@ -139,7 +139,10 @@ fn harm_is_found() {
         (&wall_up, &|v| matches!(v, Violation::RoomOutOfReach(..))),
         (
             &|f| {
-                f.terrain.iter_mut().filter(|cell| **cell == Terrain::SecretDoor).for_each(|cell| *cell = Terrain::Door)
+                f.terrain
+                    .iter_mut()
+                    .filter(|cell| **cell == Terrain::SecretDoor)
+                    .for_each(|cell| *cell = Terrain::Door);
             },
             &|v| *v == Violation::SecretInTheOpen(good.rooms[secret].center),
         ),
