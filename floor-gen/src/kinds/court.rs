@@ -125,15 +125,21 @@ fn pave(arena: &mut Arena, vault: Frame, court: Frame, rings: Rings, band: Band)
             area += u32::from(arena.terrain[at].passable());
         }
     }
-    for y in court.top - 1..=court.top + court.height {
-        arena.claim.insert_run(y, court.left - 1, court.left + court.width + 1);
+    // In the middle of the ring avenue, where nothing is laid.
+    let center = arena.at(axes.0, court.top + court.height - 1 - rings.avenue / 2);
+    found(arena, court, center, area);
+}
+
+/// Makes a room of what was carved within a frame, and claims the frame and the cells around it.
+fn found(arena: &mut Arena, frame: Frame, center: usize, area: u32) {
+    let (right, bottom) = (frame.left + frame.width, frame.top + frame.height);
+    for y in frame.top - 1..=bottom {
+        arena.claim.insert_run(y, frame.left - 1, right + 1);
     }
-    let (right, bottom) = (court.left + court.width - 1, court.top + court.height - 1);
     arena.rooms.push(Chamber {
-        min: Point { x: court.left as u16, y: court.top as u16 },
-        max: Point { x: right as u16, y: bottom as u16 },
-        // In the middle of the ring avenue, where nothing is laid.
-        center: arena.at(axes.0, bottom - rings.avenue / 2),
+        min: Point { x: frame.left as u16, y: frame.top as u16 },
+        max: Point { x: (right - 1) as u16, y: (bottom - 1) as u16 },
+        center,
         area,
         role: RoomRole::Passage,
         zone: 0,
@@ -198,20 +204,7 @@ fn lay_avenue(arena: &mut Arena, court_room: usize, court: Frame, rings: Rings, 
         arena.terrain[first..first + avenue.width].fill(Terrain::Floor);
         arena.region[first..first + avenue.width].fill(room as u8 + 1);
     }
-    for y in avenue.top - 1..=avenue.top + avenue.height {
-        arena.claim.insert_run(y, avenue.left - 1, avenue.left + avenue.width + 1);
-    }
-    let (right, bottom) = (avenue.left + avenue.width - 1, avenue.top + avenue.height - 1);
-    arena.rooms.push(Chamber {
-        min: Point { x: avenue.left as u16, y: avenue.top as u16 },
-        max: Point { x: right as u16, y: bottom as u16 },
-        center: arena.at(avenue.left + avenue.width / 2, avenue.top + avenue.height / 2),
-        area: (avenue.width * avenue.height) as u32,
-        role: RoomRole::Passage,
-        zone: 0,
-        depth: 0,
-        refusals: 0,
-        set_piece: false,
-    });
+    let center = arena.at(avenue.left + avenue.width / 2, avenue.top + avenue.height / 2);
+    found(arena, avenue, center, (avenue.width * avenue.height) as u32);
     join(arena, (court_room, room), gate, side, 0, Terrain::Floor);
 }
