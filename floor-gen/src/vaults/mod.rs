@@ -37,6 +37,8 @@ mod tests {
         assert_eq!(error("name: a\nmap:\n######\n#.+#.@\n######\n"), (4, 3, door));
         assert_eq!(error("name: a\nmap:\n#####\n...@#\n#####\n"), (4, 1, "the map's edge is rock, wall or `@`"));
         assert_eq!(error("name: a\nmap:\n#####\n#.#.@\n#####\n"), (4, 2, "nobody gets here from the first `@`"));
+        let pocket = "name: a\nmap:\n#######\n#ww#..@\n#######\n";
+        assert_eq!(error(pocket), (4, 2, "a part without a cell to stand on"));
         let around = "name: a\nmap:\n#######\n#..X..@\n#.###.#\n#.....#\n#######\n";
         assert_eq!(error(around), (4, 4, "there is a way around this door"));
     }
