@@ -14,7 +14,7 @@ const STORY_AT: u32 = 5;
 /// The kinds that are drawn, in the order of the weights below.
 const DRAWN: [Kind; 7] = [Kind::Standard, Kind::Keep, Kind::Halls, Kind::Cavern, Kind::Cyclic, Kind::Maze, Kind::Event];
 
-/// How often each kind is drawn, by depth band. Events stay rare: about a floor in 25.
+/// How often each kind is drawn, by depth band. Events stay rare: about a floor in 28.
 const fn weights(theme: Theme) -> [u32; DRAWN.len()] {
     match theme {
         Theme::Crypt => [40, 8, 20, 8, 12, 8, 4],

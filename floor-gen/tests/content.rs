@@ -257,3 +257,31 @@ fn doors_stand_in_walls_and_corridors_lead_somewhere() {
     }
     assert!(doors > 5_000, "{doors}");
 }
+
+#[test]
+fn an_event_stands_in_a_court_with_avenues() {
+    let mut generator = Generator::new();
+    for (seed, side) in (0..100).flat_map(|seed| [(seed, 64), (seed, 100), (seed, 200)]) {
+        let floor = generator.generate(&spec(seed, 1 + seed as u32, side, Kind::Event));
+        let middle = side as u16 / 2;
+        // Every part of the vault lies within the court's box, and the court about the middle of the floor.
+        let around_middle =
+            |least: u16, most: u16| least < middle && most > middle && (least + most).abs_diff(side as u16) <= 3;
+        let court = floor.rooms.iter().find(|room| {
+            let (min, max) = (room.min, room.max);
+            room.role == RoomRole::Passage && around_middle(min.x, max.x) && around_middle(min.y, max.y)
+        });
+        let court = court.unwrap_or_else(|| panic!("{:?}: no court", floor.spec));
+        let beside = |way: &floor_gen::Connection| match court.id {
+            id if way.from_room == id => Some(usize::from(way.to_room)),
+            id if way.to_room == id => Some(usize::from(way.from_room)),
+            _ => None,
+        };
+        let straight = |room: &floor_gen::Room| {
+            let (width, height) = (room.max.x - room.min.x, room.max.y - room.min.y);
+            room.role == RoomRole::Passage && width.max(height) >= 2 * width.min(height)
+        };
+        let avenues = floor.connections.iter().filter_map(beside).filter(|&room| straight(&floor.rooms[room])).count();
+        assert!(avenues >= 2, "{:?}: {avenues} avenues", floor.spec);
+    }
+}

@@ -37,7 +37,7 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), Un
     arena.rooms[0].role = RoomRole::Boss;
     arena.rooms[1].role = RoomRole::Vault;
     arena.rooms[exit].role = RoomRole::Exit;
-    gates::trace_path(arena, entry, exit);
+    gates::trace_path(arena, entry, exit)?;
     gates::lock(arena, gate);
     arena.needed = 1;
     // What is worth finding before the fight: dead ends of the approach, none of them on the way.

@@ -1,11 +1,13 @@
-//! EVENT: a hand-made vault, turned and mirrored, with a floor grown around it.
+//! EVENT: a hand-made vault, turned and mirrored, in a court in the middle of the floor, with rooms grown along the avenues
+//! that lead to it. On the least floors the vault stands alone, and rooms are grown from its doorways.
 
 use crate::arena::{Arena, Chamber, SEALED, Side, Way};
 use crate::curve;
 use crate::floor::{Item, Point, RoomRole, Spawn, Terrain, Trap};
+use crate::kinds::court::{self, Frame, Rings};
 use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
-use crate::stages::accrete::{self, Grain};
+use crate::stages::accrete::{self, Grain, flanked};
 use crate::stages::gates::{self, Shut};
 use crate::stages::loops::Wanted;
 use crate::stages::survey::Unfit;
@@ -13,37 +15,50 @@ use crate::stages::{loops, loot, spots, territory, traps};
 use crate::theme::Theme;
 use crate::vaults::{self, Vault};
 
-/// Share of the floor's sides that a vault may take, in thousandths.
+/// Share of the floor's sides that a vault may take, in thousandths: less where there is a place for a court.
 const MOST_SHARE: usize = 600;
-/// On a floor whose side is shorter, a vault may stand anywhere.
-const ROOMY_SIDE: usize = 48;
+const MOST_SHARE_IN_A_COURT: usize = 420;
+/// A floor whose shorter side is less has no court, in cells, and its vault may stand anywhere.
+const LEAST_SIDE_OF_COURT: usize = 40;
 /// Vaults compared; the largest is taken, so that great floors rarely get the least.
 const GLANCES: usize = 2;
 /// Tries to set a room before each of the vault's doorways.
 const TRIES: usize = 30;
 /// Share of the rooms of a floor without a vault that are grown around it, in hundredths.
-const ROOMS_AROUND: usize = 85;
+const ROOMS_AROUND: usize = 70;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
     let rng = &mut streams.open("vault");
     let (index, turn) = choose(arena, spec, rng).ok_or(Unfit("no vault is small enough"))?;
     let vault = &vaults::LIBRARY[index];
     streams.note("vault", index);
-    stamp(arena, vault, turn, spec, rng);
+    let rings = Rings::around(arena, turn.size(vault)).filter(|_| has_court(arena));
+    let frame = stamp(arena, vault, turn, rings.is_some(), spec, rng);
     let areas = arena.rooms.len();
 
     let mut grain = Grain::of(arena);
-    grain.rooms = areas + (grain.rooms * ROOMS_AROUND / 100).max(2);
-    let rng = &mut streams.open("rooms");
+    let around = (grain.rooms * ROOMS_AROUND / 100).max(2);
     arena.shortlist.clear();
-    open_doorways(arena, &grain, rng);
+    if let Some(rings) = rings {
+        let ground = Theme::of_number(spec.number()).ground();
+        court::lay(arena, frame, rings, &ground, &mut streams.open("court"));
+        open_on_court(arena, areas);
+        arena.shortlist.extend((areas..arena.rooms.len()).map(|room| room as u8));
+    }
+    grain.rooms = arena.rooms.len() + around;
+    let rng = &mut streams.open("rooms");
+    if rings.is_none() {
+        open_doorways(arena, &grain, rng);
+    }
     if arena.shortlist.is_empty() {
         return Err(Unfit("no room before the vault"));
     }
     accrete::grow(arena, &grain, rng);
 
-    let ends = gates::choose_ends_where(arena, rng, |room| !room.set_piece).ok_or(Unfit("no way on from the vault"))?;
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
+    // Neither the vault nor the court is where a climber arrives or leaves.
+    let plain = |room: &Chamber| room.role == RoomRole::Combat;
+    let ends = gates::choose_ends_where(arena, rng, plain).ok_or(Unfit("no way on from the vault"))?;
+    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
     shut_vault(arena);
     let wanted = Wanted { loops: arena.rooms.len() / 10, detour: 6, tries: 4 * arena.rooms.len() };
     loops::close(arena, &grain, wanted, &mut streams.open("loops"));
@@ -72,9 +87,15 @@ impl Turn {
     }
 }
 
+/// Whether the floor is large enough for a court.
+fn has_court(arena: &Arena) -> bool {
+    arena.width.min(arena.height) >= LEAST_SIDE_OF_COURT
+}
+
 /// A vault that fits the floor and its number, and how it is laid.
 fn choose(arena: &Arena, spec: &FloorSpec, rng: &mut Rng) -> Option<(usize, Turn)> {
-    let most = ((arena.width - 2) * MOST_SHARE / 1_000, (arena.height - 2) * MOST_SHARE / 1_000);
+    let share = if has_court(arena) { MOST_SHARE_IN_A_COURT } else { MOST_SHARE };
+    let most = ((arena.width - 2) * share / 1_000, (arena.height - 2) * share / 1_000);
     let fits = |vault: &Vault<'_>, turn: Turn| {
         let (width, height) = turn.size(vault);
         width <= most.0 && height <= most.1 && spec.number() >= vault.least_number
@@ -93,14 +114,13 @@ fn choose(arena: &Arena, spec: &FloorSpec, rng: &mut Rng) -> Option<(usize, Turn
     glances.max_by_key(|&(_, _, area)| area).map(|(index, turn, _)| (index, turn))
 }
 
-/// Carves the vault near the middle of the floor, or anywhere on a floor that it nearly fills. Notes its doors and
+/// Carves the vault in the very middle of the floor, or anywhere on a floor that it nearly fills. Notes its doors and
 /// doorways as hinges.
-fn stamp(arena: &mut Arena, vault: &Vault<'_>, turn: Turn, spec: &FloorSpec, rng: &mut Rng) {
+fn stamp(arena: &mut Arena, vault: &Vault<'_>, turn: Turn, centred: bool, spec: &FloorSpec, rng: &mut Rng) -> Frame {
     let (width, height) = turn.size(vault);
     let place = |side: usize, taken: usize, rng: &mut Rng| {
         let free = side - 2 - taken;
-        let margin = if side < ROOMY_SIDE { 0 } else { free / 3 };
-        1 + margin + rng.index(free - 2 * margin + 1)
+        1 + if centred { free / 2 } else { rng.index(free + 1) }
     };
     let (left, top) = (place(arena.width, width, rng), place(arena.height, height, rng));
     // Its outermost cells are wall, or doorways that rooms may come up to.
@@ -122,6 +142,7 @@ fn stamp(arena: &mut Arena, vault: &Vault<'_>, turn: Turn, spec: &FloorSpec, rng
     found_areas(arena, (left, top), (width, height));
     furnish(arena, vault, turn, (left, top), spec, rng);
     hang_doors(arena);
+    Frame { left, top, width, height }
 }
 
 /// What lies under a character of the map.
@@ -237,19 +258,30 @@ fn hang_doors(arena: &mut Arena) {
     }
 }
 
+/// Opens every doorway on the court around.
+fn open_on_court(arena: &mut Arena, court: usize) {
+    for i in 0..arena.hinges.len() {
+        let Some((gate, room, side)) = doorway(arena, i, |room| room != court) else { continue };
+        if flanked(arena, gate, side) {
+            accrete::join(arena, (room, court), gate, side, 0, Terrain::Door);
+        }
+    }
+}
+
+/// The `i`-th hinge if it is a doorway: where it is, the part of the vault behind it, and the side that it opens to.
+fn doorway(arena: &Arena, i: usize, inside: impl Fn(usize) -> bool) -> Option<(usize, usize, Side)> {
+    let (gate, drawn) = arena.hinges[i];
+    let gate = gate as usize;
+    Side::ALL.into_iter().filter(|_| drawn == b'@').find_map(|side| {
+        let room = arena.room_at(gate.wrapping_add_signed(arena.step(side.opposite())))?;
+        inside(room).then_some((gate, room, side))
+    })
+}
+
 /// Builds a room before each doorway that has a place for one; the others stay wall.
 fn open_doorways(arena: &mut Arena, grain: &Grain, rng: &mut Rng) {
     for i in 0..arena.hinges.len() {
-        let (gate, drawn) = arena.hinges[i];
-        let gate = gate as usize;
-        if drawn != b'@' {
-            continue;
-        }
-        let inside = Side::ALL.into_iter().find_map(|side| {
-            let room = arena.room_at(gate.wrapping_add_signed(arena.step(side.opposite())))?;
-            Some((room, side))
-        });
-        let Some((room, side)) = inside else { continue };
+        let Some((gate, room, side)) = doorway(arena, i, |_| true) else { continue };
         let built = (0..TRIES).find_map(|tried| {
             let shape = if tried < TRIES / 2 { accrete::draw_room(grain, rng) } else { accrete::draw_closet(rng) };
             accrete::attach_at(arena, grain, (room, gate), side, &shape, rng)

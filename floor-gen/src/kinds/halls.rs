@@ -15,7 +15,7 @@ use crate::stages::gates::{self, Shut};
 use crate::stages::survey::Unfit;
 
 /// Cells of floor and rock for each hall.
-const CELLS_PER_HALL: usize = 540;
+const CELLS_PER_HALL: usize = 680;
 /// The most halls.
 const MOST_HALLS: usize = 200;
 /// Spots looked at for each hall.
@@ -41,7 +41,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(Unfit("halls that no corridor reaches"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
+    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
     let loops = close_loops(arena, &mut streams.open("loops"));
     streams.note("loops", loops);
     Ok(())
@@ -51,14 +51,14 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
 fn scatter(arena: &mut Arena, rng: &mut Rng) {
     let grain = Grain::of(arena);
     let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(3, MOST_HALLS);
-    let (least_width, least_height) = ((grain.width.1 * 3 / 5).max(3), (grain.height.1 * 3 / 5).max(3));
+    let (least_width, least_height) = ((grain.width.1 * 4 / 5).max(3), (grain.height.1 * 4 / 5).max(3));
     let (widest, highest) = ((arena.width as i32 - 2) / 2 - APART, (arena.height as i32 - 2) / 2 - APART);
     for _ in 0..wanted * SPOTS_PER_HALL {
         if arena.rooms.len() >= wanted {
             return;
         }
-        let width = rng.range(least_width, grain.width.1 * 6 / 5).clamp(3, widest.max(3));
-        let height = rng.range(least_height, grain.height.1 * 6 / 5).clamp(3, highest.max(3));
+        let width = rng.range(least_width, grain.width.1 * 3 / 2).clamp(3, widest.max(3));
+        let height = rng.range(least_height, grain.height.1 * 3 / 2).clamp(3, highest.max(3));
         let form = rng.pick(&[Form::Hall, Form::Hall, Form::Octagon, Form::Octagon, Form::Rotunda, Form::Cross]);
         let shape = Shape::draw(form, width, height, rng);
         let x = rng.range(1, arena.width as i32 - 1 - shape.width);

@@ -37,7 +37,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(Unfit("halls that do not meet"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
+    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
     // A keep is easy to run through: every third wall between halls of one zone has a door.
     let mut left = arena.rooms.len() / 3;
     break_through(arena, wall, rng, |arena, a, b| {

@@ -68,8 +68,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     open_hubs(arena, &lattice, rng);
     open_closed(arena, &lattice, rng)?;
     niches::seal(arena, exit, wanted);
-    gates::trace_path(arena, entry, exit);
-    Ok(())
+    gates::trace_path(arena, entry, exit)
 }
 
 impl Lattice {
@@ -231,7 +230,8 @@ fn close_rooms(arena: &mut Arena, (entry, exit): (usize, usize), wanted: Wanted,
     }
 }
 
-/// Gives every open room doors on two or three sides, and finds which rooms the passages join.
+/// Gives every open room doors on two or three sides, and finds which rooms the passages join. Where neighbours have taken
+/// all crossings before a room, it gets none, and the path that is traced later finds no way to it.
 fn open_hubs(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     arena.marks.fill(0);
     arena.trail.clear();

@@ -7,6 +7,7 @@ use crate::stages::survey::Unfit;
 
 mod boss;
 mod cavern;
+mod court;
 mod cyclic;
 mod event;
 mod halls;

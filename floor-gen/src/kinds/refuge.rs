@@ -8,13 +8,14 @@ use crate::shape::{Form, Shape};
 use crate::spec::{FloorSpec, Kind};
 use crate::stages::accrete::{join, place};
 use crate::stages::gates;
+use crate::stages::survey::Unfit;
 
 /// Cells of a side for each room along it.
 const PITCH: usize = 16;
 /// The most rooms along a side: 144 in all, each no broader than a plan may be.
 const MOST_ALONG: usize = 12;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
     let columns = (arena.width / PITCH).clamp(2, MOST_ALONG);
     let rows = (arena.height / PITCH).clamp(2, MOST_ALONG);
     let rng = &mut streams.open("refuge");
@@ -38,7 +39,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     let (entry, exit) = (at(0), at(last));
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
-    gates::trace_path(arena, entry, exit);
+    gates::trace_path(arena, entry, exit)?;
     // The last door but one is locked: before it, every room; behind it, the boss's on a boss's floor.
     gates::lock(arena, last - 2);
     arena.needed = 1;
@@ -55,6 +56,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
             join_neighbours(arena, north, south);
         }
     }
+    Ok(())
 }
 
 /// First and last cell of a room's stretch of a side, with one wall between neighbours and one at each end.

@@ -19,7 +19,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(Unfit("fewer than two rooms"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"));
+    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
     let wanted = Wanted { loops: arena.rooms.len() / 4, detour: LONG_DETOUR, tries: 4 * arena.rooms.len() };
     let made = loops::close(arena, &grain, wanted, &mut streams.open("loops"));
     streams.note("loops", made);

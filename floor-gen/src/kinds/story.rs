@@ -91,7 +91,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     for i in 0..beats {
         arena.rooms[i].role = script(i, beats).role;
     }
-    gates::trace_path(arena, entry, exit);
+    gates::trace_path(arena, entry, exit)?;
     close_acts(arena, beats);
     gates::zone(arena, entry);
     streams.note("beats", beats);

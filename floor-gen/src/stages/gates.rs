@@ -3,9 +3,11 @@
 
 use crate::arena::{Arena, Chamber, SEALED};
 use crate::floor::{Item, Lock, RoomRole, Terrain};
+use crate::graph::NOWHERE;
 use crate::rng::Rng;
 use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
+use crate::stages::survey::Unfit;
 
 /// How much of a floor is shut.
 #[derive(Debug, Clone, Copy)]
@@ -57,27 +59,33 @@ pub(crate) fn choose_ends_where(
 
 /// Shuts ways between entry and exit and beside them, and zones the rooms: zone 0 is what a climber reaches without a
 /// key, zone `n` what lock `n` opens.
-pub(crate) fn shut(arena: &mut Arena, (entry, exit): (usize, usize), shut: Shut, rng: &mut Rng) {
+pub(crate) fn shut(arena: &mut Arena, (entry, exit): (usize, usize), shut: Shut, rng: &mut Rng) -> Result<(), Unfit> {
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
-    trace_path(arena, entry, exit);
+    trace_path(arena, entry, exit)?;
     lock_the_way(arena, shut.locks, rng);
     seal_rooms(arena, RoomRole::Secret, shut.secrets, rng);
     seal_rooms(arena, RoomRole::Vault, shut.vaults, rng);
     zone(arena, entry);
+    Ok(())
 }
 
-/// Notes the ways from entry to exit, and how deep each room lies.
-pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) {
+/// Notes the ways from entry to exit, and how deep each room lies. Refuses rooms that do not hang together: a room that no
+/// way leads to has no depth to reckon with.
+pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result<(), Unfit> {
     let Arena { graph, rooms, ways, path, .. } = arena;
     graph.rebuild(rooms.len(), ways);
     graph.measure_walk(entry, rooms, ways, |_| true);
+    if graph.distance.contains(&NOWHERE) {
+        return Err(Unfit("a room that no way leads to"));
+    }
     path.clear();
     path.extend(graph.way_back(exit, ways).map(|(way, _)| way as u16));
     path.reverse();
     for (room, &depth) in rooms.iter_mut().zip(&graph.distance) {
         room.depth = depth;
     }
+    Ok(())
 }
 
 /// Locks up to `wanted` ways of the path, each on its own stretch. The first way is left open, so that the climber sees
@@ -226,5 +234,29 @@ fn key_room_worth(arena: &Arena, room: usize) -> u32 {
         RoomRole::Combat => 2,
         RoomRole::Entry => 0,
         _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::Way;
+    use crate::shape::{Form, Shape};
+    use crate::stages::accrete::place;
+
+    #[test]
+    fn a_room_without_a_way_is_refused() {
+        let spec = FloorSpec::resolve(1, 1, 64, 64, Some(Kind::Maze)).unwrap();
+        let mut arena = Arena::default();
+        arena.reset(&spec);
+        let rng = &mut Rng::from_seed(1);
+        for x in [4, 20, 36] {
+            place(&mut arena, &Shape::draw(Form::Hall, 8, 8, rng), x, 10);
+        }
+        let way = |from, to| Way { from, to, gate: None, lock: 0, secret: false };
+        arena.ways.push(way(0, 1));
+        assert!(trace_path(&mut arena, 0, 1).is_err());
+        arena.ways.push(way(1, 2));
+        assert_eq!(trace_path(&mut arena, 0, 1), Ok(()));
     }
 }

@@ -64,8 +64,7 @@ pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: Wanted, rng: &mut Rng
     let wanted = Wanted { locks: if exit == far { 0 } else { wanted.locks }, ..wanted };
     dig_closed(arena, hosts, wanted, rng);
     seal(arena, exit, wanted);
-    gates::trace_path(arena, entry, exit);
-    Ok(())
+    gates::trace_path(arena, entry, exit)
 }
 
 /// Digs vaults and secret rooms alone, off a floor whose entry and exit are settled.

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::walker::Walker;
+use super::walker::{Walker, is_open};
 use super::{Violation, index};
 use crate::floor::{Floor, Point, RoomRole};
 
@@ -42,7 +42,7 @@ pub(super) fn check_things(floor: &Floor, searcher: &Walker, found: &mut Vec<Vio
     let mut used = vec![false; floor.terrain.len()];
     for (what, at) in spawns.chain(items).chain(traps) {
         let i = index(floor, at);
-        if !floor.terrain[i].passable() || !searcher.reaches(at) {
+        if !is_open(floor.terrain[i]) || !searcher.reaches(at) {
             found.push(Violation::ThingOutOfReach(what, at));
         }
         if core::mem::replace(&mut used[i], true) {

@@ -3,21 +3,23 @@
 use alloc::vec::Vec;
 
 use super::Violation;
-use super::walker::{Walker, steps_between};
+use super::walker::{Walker, is_open, steps_between};
 use crate::floor::Floor;
 
-pub(super) fn check(floor: &Floor, found: &mut Vec<Violation>) {
+pub(super) fn check(floor: &Floor, explorer: &Walker, found: &mut Vec<Violation>) {
     let mut compare = |name, told, counted| {
         if told != counted {
             found.push(Violation::Measure { name, told, counted });
         }
     };
-    let passable = floor.terrain.iter().filter(|cell| cell.passable()).count();
+    let passable = floor.terrain.iter().filter(|&&cell| is_open(cell)).count();
     compare("passable_cells", floor.metrics.passable_cells, passable as u32);
     compare("loops", floor.metrics.loops, loops(floor));
-    // A floor whose exit is out of reach has no path to count; that is a violation of its own.
-    if let Some(steps) = critical_path(floor) {
-        compare("critical_path", floor.metrics.critical_path, steps);
+    match critical_path(floor) {
+        Some(steps) => compare("critical_path", floor.metrics.critical_path, steps),
+        // A floor whose exit is out of reach has no path to count; that is a violation of its own.
+        None if !explorer.reaches(floor.exit) => {}
+        None => found.push(Violation::LockOrder),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Proves a finished floor: every rule that makes a floor valid, checked from its data alone. Shares no code with the
-//! stages that build floors, so that one mistake cannot hide in both.
+//! stages that build floors, not even the list of what can be walked on, so that one mistake cannot hide in both.
 
 mod contents;
+#[cfg(test)]
+mod harm;
 mod measures;
 mod plan;
 mod violation;
@@ -31,7 +33,7 @@ pub fn validate(floor: &Floor) -> Result<(), Vec<Violation>> {
     let searcher = Walker::explore(floor, true, None);
     contents::check_reach(floor, &explorer, &searcher, &mut found);
     contents::check_things(floor, &searcher, &mut found);
-    measures::check(floor, &mut found);
+    measures::check(floor, &explorer, &mut found);
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 

@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::walker::is_open;
 use super::{Violation, terrain_at};
 use crate::floor::{Floor, Point, Terrain};
 
@@ -65,7 +66,7 @@ pub(super) fn check_rooms(floor: &Floor, found: &mut Vec<Violation>) {
             found.push(Violation::RoomBox(place));
         }
         let center = usize::from(room.center.y) * usize::from(floor.spec.width()) + usize::from(room.center.x);
-        if usize::from(floor.region[center]) != place + 1 || !floor.terrain[center].passable() {
+        if usize::from(floor.region[center]) != place + 1 || !is_open(floor.terrain[center]) {
             found.push(Violation::RoomCenter(place));
         }
     }

@@ -50,6 +50,8 @@ pub enum Violation {
     ExitOutOfReach,
     /// A key that cannot be picked up before its lock is opened.
     KeyOutOfReach(u8),
+    /// The keys that the way out needs cannot be fetched in the order of their locks.
+    LockOrder,
     /// A room whose center cannot be reached, by a walker or, for a secret room, by a searcher.
     RoomOutOfReach(usize, RoomRole),
     /// A secret room's cell that is reached without searching.
@@ -88,6 +90,7 @@ impl fmt::Display for Violation {
             Self::NoSuchLock(id) => write!(f, "lock {id} is named but not there"),
             Self::ExitOutOfReach => write!(f, "the exit is out of reach"),
             Self::KeyOutOfReach(id) => write!(f, "a key of lock {id} is out of reach before the lock is opened"),
+            Self::LockOrder => write!(f, "the keys on the way out cannot be fetched in the order of their locks"),
             Self::RoomOutOfReach(room, role) => write!(f, "the center of room {room} ({role:?}) is out of reach"),
             Self::SecretInTheOpen(at) => write!(f, "the secret cell at {} is reached without searching", Cell(*at)),
             Self::ThingOutOfReach(what, at) => write!(f, "the {what} at {} is out of reach", Cell(*at)),

@@ -178,6 +178,20 @@ impl<'a> Vault<'a> {
         if let Some(i) = (0..cells.len()).find(|&i| passable(cells[i]) && !whole[i]) {
             return fail(i, "nobody gets here from the first `@`");
         }
+        // Every part is a room, and a room has a cell to stand on. What is sunk or raised may hide behind more of its kind.
+        let mut stood_on = whole.clone();
+        let beside = |i: usize| [i.wrapping_sub(self.width), i + 1, i + self.width, i.wrapping_sub(1)];
+        for _ in 0..cells.len() {
+            let spread = |i: &usize| GROUND.contains(&cells[*i]) && !stood_on[*i];
+            let stands = |there: usize| GROUND.contains(cells.get(there).unwrap_or(&b'#')) && stood_on[there];
+            let Some(next) = (0..cells.len()).filter(spread).find(|&i| beside(i).into_iter().any(stands)) else {
+                break;
+            };
+            stood_on[next] = true;
+        }
+        if let Some(i) = (0..cells.len()).find(|&i| GROUND.contains(&cells[i]) && !stood_on[i]) {
+            return fail(i, "a part without a cell to stand on");
+        }
         for (i, _) in cells.iter().enumerate().filter(|(_, cell)| b"XS".contains(cell)) {
             let without = flood(start, Some(i));
             let hidden = |j: usize| whole[j] && !without[j] && j != i;

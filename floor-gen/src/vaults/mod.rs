@@ -11,13 +11,12 @@ include!(concat!(env!("OUT_DIR"), "/library.rs"));
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
+    use alloc::collections::BTreeSet;
 
     #[test]
     fn the_library_is_worth_a_visit() {
-        let mut names: Vec<_> = LIBRARY.iter().map(|vault| vault.name).collect();
-        names.dedup();
-        assert!(names.len() >= 8 && names.len() == LIBRARY.len(), "{names:?}");
+        let names: BTreeSet<_> = LIBRARY.iter().map(|vault| vault.name).collect();
+        assert!(names.len() >= 8 && names.len() == LIBRARY.len(), "two vaults share a name: {names:?}");
         // Something fits the least floor, whatever its number.
         assert!(LIBRARY.iter().any(|vault| vault.least_number == 1 && vault.width.max(vault.height) <= 8));
     }
@@ -38,6 +37,8 @@ mod tests {
         assert_eq!(error("name: a\nmap:\n######\n#.+#.@\n######\n"), (4, 3, door));
         assert_eq!(error("name: a\nmap:\n#####\n...@#\n#####\n"), (4, 1, "the map's edge is rock, wall or `@`"));
         assert_eq!(error("name: a\nmap:\n#####\n#.#.@\n#####\n"), (4, 2, "nobody gets here from the first `@`"));
+        let pocket = "name: a\nmap:\n#######\n#ww#..@\n#######\n";
+        assert_eq!(error(pocket), (4, 2, "a part without a cell to stand on"));
         let around = "name: a\nmap:\n#######\n#..X..@\n#.###.#\n#.....#\n#######\n";
         assert_eq!(error(around), (4, 4, "there is a way around this door"));
     }

@@ -1,0 +1,56 @@
+//! Draws what docs/generator.md shows: a contact sheet of each kind, heat maps of what each kind comes to, and the
+//! difficulty along the walk. `cargo run --release -p floor-gen --example gallery -- --out docs/generator`.
+
+mod difficulty;
+mod picture;
+mod range;
+mod sheet;
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Parser;
+use floor_gen::{FloorSpec, Generator, Kind};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Draws contact sheets, heat maps and the difficulty curve.
+#[derive(Parser)]
+struct Options {
+    /// The folder that the pictures go to.
+    #[arg(long)]
+    out: PathBuf,
+    /// Floors of each kind in the heat maps.
+    #[arg(long, default_value_t = 10_000)]
+    floors: u64,
+    /// The first tower.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome<()> {
+    let options = Options::parse();
+    fs::create_dir_all(&options.out)?;
+    let style = ProgressStyle::with_template("{msg:8} {bar:40} {pos}/{len}, {eta} left")?;
+    let bar = ProgressBar::new(options.floors * Kind::ALL.len() as u64).with_style(style);
+    let mut maps = range::Maps::new(options.floors);
+    let mut generator = Generator::new();
+    for kind in Kind::ALL {
+        bar.set_message(kind.name());
+        sheet::draw(kind, |i| spec(&options, kind, i * 5))?.save(&options.out.join(format!("{}.png", kind.name())))?;
+        for i in 0..options.floors {
+            maps.add(&generator.generate(&spec(&options, kind, i)?));
+            bar.inc(1);
+        }
+    }
+    maps.draw().save(&options.out.join("range.png"))?;
+    difficulty::draw(options.seed, options.floors.min(4_000))?.save(&options.out.join("difficulty.png"))?;
+    bar.finish_and_clear();
+    println!("{}", options.out.display());
+    Ok(())
+}
+
+fn spec(options: &Options, kind: Kind, i: u64) -> Outcome<FloorSpec> {
+    Ok(FloorSpec::resolve(options.seed + i, 1 + (i % 70) as u32, 0, 0, Some(kind))?)
+}

@@ -1,0 +1,125 @@
+//! Contact sheets: sixteen floors of a kind, and below them what the colours and markers mean.
+
+use floor_gen::{FloorSpec, Generator, Kind, Point, Terrain};
+
+use crate::Outcome;
+use crate::picture::{Colour, LETTER, Picture};
+
+/// Pixels of a cell, and between floors.
+const SCALE: usize = 2;
+const GAP: usize = 8;
+/// Floors along a side of the sheet, cells along a side of a floor.
+const ALONG: usize = 4;
+const CELLS: usize = 100;
+/// Pixels of the title's line and of a line of the legend.
+const TITLE: usize = 16;
+const LINE: usize = 16;
+const LEGEND_LINES: usize = 2;
+
+const ENTRY: Colour = [0xff, 0xff, 0xff];
+const EXIT: Colour = [0xff, 0xe0, 0x30];
+/// A key looks like what it opens.
+const LOCK: Colour = [0xff, 0x48, 0xd8];
+const SECRET: Colour = [0x40, 0xff, 0xd0];
+
+/// Draws the sheet of a kind; `spec` names its floors. What is as small as a trap or a find is left to larger pictures.
+pub(crate) fn draw(kind: Kind, spec: impl Fn(u64) -> Outcome<FloorSpec>) -> Outcome<Picture> {
+    let step = CELLS * SCALE + GAP;
+    let side = ALONG * step + GAP;
+    let mut sheet = Picture::blank(side, TITLE + side + LEGEND_LINES * LINE);
+    let title = format!("{}: {} floors, each {CELLS}x{CELLS} cells", kind.name().to_uppercase(), ALONG * ALONG);
+    sheet.text(GAP, GAP, &title);
+    let mut generator = Generator::new();
+    for i in 0..ALONG * ALONG {
+        let floor = generator.generate(&spec(i as u64)?);
+        let (left, top) = (GAP + i % ALONG * step, TITLE + GAP + i / ALONG * step);
+        for (at, &cell) in floor.terrain.iter().enumerate() {
+            sheet.fill(left + at % CELLS * SCALE, top + at / CELLS * SCALE, (SCALE, SCALE), colour(cell));
+        }
+        let middle = |x: usize, y: usize| (left + x * SCALE + SCALE / 2, top + y * SCALE + SCALE / 2);
+        let place = |at: Point| middle(at.x.into(), at.y.into());
+        for (at, &cell) in floor.terrain.iter().enumerate() {
+            let (x, y) = middle(at % CELLS, at / CELLS);
+            match cell {
+                Terrain::LockedDoor => sheet.stud(x, y, LOCK),
+                Terrain::SecretDoor => sheet.stud(x, y, SECRET),
+                _ => {}
+            }
+        }
+        for key in floor.items.iter().filter(|item| item.opens_lock != 0) {
+            let (x, y) = place(key.at);
+            sheet.disc(x, y, LOCK);
+        }
+        let ((x, y), (to_x, to_y)) = (place(floor.entry), place(floor.exit));
+        sheet.triangle(x, y, true, ENTRY);
+        sheet.triangle(to_x, to_y, false, EXIT);
+    }
+    legend(&mut sheet, TITLE + side);
+    Ok(sheet)
+}
+
+/// What the marker or the ground of a legend's entry looks like.
+type Sample = fn(&mut Picture, usize, usize);
+
+/// Markers, then terrain, as many to a line as fit.
+fn legend(sheet: &mut Picture, top: usize) {
+    let markers: [(&str, Sample); 5] = [
+        ("entry", |sheet, x, y| sheet.triangle(x, y, true, ENTRY)),
+        ("exit", |sheet, x, y| sheet.triangle(x, y, false, EXIT)),
+        ("locked door", |sheet, x, y| sheet.stud(x, y, LOCK)),
+        ("key", |sheet, x, y| sheet.disc(x, y, LOCK)),
+        ("secret door", |sheet, x, y| sheet.stud(x, y, SECRET)),
+    ];
+    let terrain = [
+        ("rock", Terrain::Wall),
+        ("floor", Terrain::Floor),
+        ("door", Terrain::Door),
+        ("bridge", Terrain::Bridge),
+        ("rubble", Terrain::Rubble),
+        ("grass", Terrain::Grass),
+        ("shallow water", Terrain::ShallowWater),
+        ("deep water", Terrain::DeepWater),
+        ("lava", Terrain::Lava),
+        ("chasm", Terrain::Chasm),
+        ("pillar", Terrain::Pillar),
+    ];
+    let (mut x, mut y) = (GAP, top);
+    let mut entry = |sheet: &mut Picture, name: &str, sample: &dyn Fn(&mut Picture, usize, usize)| {
+        let width = 16 + name.len() * LETTER + 12;
+        if x + width > sheet.width {
+            (x, y) = (GAP, y + LINE);
+        }
+        sample(sheet, x + 5, y + LINE / 2 - 2);
+        sheet.text(x + 16, y + LINE / 2 - 5, name);
+        x += width;
+    };
+    for (name, sample) in markers {
+        entry(sheet, name, &sample);
+    }
+    for (name, cell) in terrain {
+        entry(sheet, name, &|sheet, x, y| {
+            sheet.fill(x - 5, y - 5, (10, 10), [0x80, 0x80, 0x80]);
+            sheet.fill(x - 4, y - 4, (8, 8), colour(cell));
+        });
+    }
+}
+
+const fn colour(cell: Terrain) -> Colour {
+    match cell {
+        Terrain::Wall => [0x0c, 0x0c, 0x10],
+        Terrain::Floor => [0x74, 0x70, 0x68],
+        Terrain::Door => [0xd0, 0x90, 0x38],
+        Terrain::LockedDoor => LOCK,
+        Terrain::SecretDoor => SECRET,
+        Terrain::StairsUp => ENTRY,
+        Terrain::StairsDown => EXIT,
+        Terrain::ShallowWater => [0x58, 0xa0, 0xc8],
+        Terrain::DeepWater => [0x20, 0x48, 0xa0],
+        Terrain::Lava => [0xd0, 0x40, 0x08],
+        Terrain::Chasm => [0x48, 0x20, 0x58],
+        Terrain::Bridge => [0xa8, 0x70, 0x30],
+        Terrain::Grass => [0x48, 0x88, 0x38],
+        Terrain::Rubble => [0xa4, 0x98, 0x80],
+        Terrain::Pillar => [0x28, 0x28, 0x2c],
+    }
+}

@@ -1,0 +1,167 @@
+//! The validator itself: every rule is broken once, on a good floor, and the harm is found and named for what it is.
+
+use alloc::vec::Vec;
+
+use super::{Violation, validate};
+use crate::floor::{Floor, Item, Point, RoomRole, Terrain};
+use crate::generator::generate;
+use crate::spec::{FloorSpec, Kind};
+
+/// The rules, as [`rule`] names them.
+const RULES: [&str; 24] = [
+    "grid size",
+    "outside",
+    "no such room",
+    "open border",
+    "stairs",
+    "room id",
+    "room box",
+    "room center",
+    "room cell",
+    "lock id",
+    "lock cell",
+    "door without lock",
+    "lock without key",
+    "no such lock",
+    "exit out of reach",
+    "key out of reach",
+    "lock order",
+    "room out of reach",
+    "secret in the open",
+    "thing out of reach",
+    "things collide",
+    "measure of the path",
+    "measure of the cells",
+    "measure of the loops",
+];
+
+/// No wildcard: who adds a rule adds it here and to [`RULES`], and then owes a harm.
+fn rule(violation: &Violation) -> &'static str {
+    match violation {
+        Violation::GridSize { .. } => "grid size",
+        Violation::Outside(..) => "outside",
+        Violation::NoSuchRoom(_) => "no such room",
+        Violation::OpenBorder(_) => "open border",
+        Violation::Stairs { .. } => "stairs",
+        Violation::RoomId(_) => "room id",
+        Violation::RoomBox(_) => "room box",
+        Violation::RoomCenter(_) => "room center",
+        Violation::RoomCell(_) => "room cell",
+        Violation::LockId(_) => "lock id",
+        Violation::LockCell(_) => "lock cell",
+        Violation::DoorWithoutLock(_) => "door without lock",
+        Violation::LockWithoutKey(_) => "lock without key",
+        Violation::NoSuchLock(_) => "no such lock",
+        Violation::ExitOutOfReach => "exit out of reach",
+        Violation::KeyOutOfReach(_) => "key out of reach",
+        Violation::LockOrder => "lock order",
+        Violation::RoomOutOfReach(..) => "room out of reach",
+        Violation::SecretInTheOpen(_) => "secret in the open",
+        Violation::ThingOutOfReach(..) => "thing out of reach",
+        Violation::ThingsCollide(_) => "things collide",
+        Violation::Measure { name: "critical_path", .. } => "measure of the path",
+        Violation::Measure { name: "passable_cells", .. } => "measure of the cells",
+        Violation::Measure { name: "loops", .. } => "measure of the loops",
+        Violation::Measure { .. } => "a measure that is not listed here",
+    }
+}
+
+/// A harm, and the violation that it must be found as.
+type Case<'a> = (&'a dyn Fn(&mut Floor), &'a dyn Fn(&Violation) -> bool);
+
+const SIDE: usize = 100;
+
+fn at(point: Point) -> usize {
+    usize::from(point.y) * SIDE + usize::from(point.x)
+}
+
+fn point(at: usize) -> Point {
+    Point { x: (at % SIDE) as u16, y: (at / SIDE) as u16 }
+}
+
+/// A floor with two locks on the way out, a secret room, and nothing wrong.
+fn good_floor() -> Floor {
+    let spec = |seed| FloorSpec::resolve(seed, 9, 0, 0, Some(Kind::Standard)).unwrap();
+    let good = (0..)
+        .map(|seed| generate(&spec(seed)))
+        .find(|floor| floor.rooms.iter().any(|room| room.role == RoomRole::Secret) && floor.locks.len() >= 3)
+        .unwrap();
+    assert_eq!(validate(&good), Ok(()));
+    good
+}
+
+#[test]
+fn harm_is_found() {
+    let good = good_floor();
+    let lock = good.locks[0];
+    let (key_place, key) = good.items.iter().enumerate().find(|(_, item)| item.opens_lock == lock.id).unwrap();
+    // Rock within the border, and a cell of a room.
+    let rock = (SIDE + 1..SIDE * (SIDE - 1) - 1)
+        .find(|&at| (1..SIDE - 1).contains(&(at % SIDE)) && good.terrain[at] == Terrain::Wall)
+        .unwrap();
+    let ground =
+        (0..good.terrain.len()).find(|&at| good.region[at] != 0 && good.terrain[at] == Terrain::Floor).unwrap();
+    let secret = good.rooms.iter().position(|room| room.role == RoomRole::Secret).unwrap();
+    let wall_up = |f: &mut Floor| {
+        for cell in f.terrain.iter_mut().filter(|cell| matches!(cell, Terrain::Door | Terrain::LockedDoor)) {
+            *cell = Terrain::Wall;
+        }
+    };
+    let swap = |id: u8| [0, 2, 1].get(usize::from(id)).copied().unwrap_or(id);
+
+    let cases: [Case<'_>; 25] = [
+        (&|f| f.terrain.truncate(9_999), &|v| matches!(v, Violation::GridSize { grid: "terrain", cells: 9_999 })),
+        (&|f| f.entry.x = 100, &|v| matches!(v, Violation::Outside("entry", _))),
+        (&|f| f.connections[0].to_room = 250, &|v| *v == Violation::NoSuchRoom(250)),
+        (&|f| f.terrain[5] = Terrain::Floor, &|v| *v == Violation::OpenBorder(point(5))),
+        (&|f| f.exit = f.entry, &|v| matches!(v, Violation::Stairs { kind: Terrain::StairsDown, .. })),
+        (&|f| f.rooms[1].id = 0, &|v| *v == Violation::RoomId(1)),
+        (&|f| f.rooms[1].max.x += 1, &|v| *v == Violation::RoomBox(1)),
+        (&|f| f.terrain[at(f.rooms[1].center)] = Terrain::Pillar, &|v| *v == Violation::RoomCenter(1)),
+        (&|f| f.terrain[ground] = Terrain::Wall, &|v| *v == Violation::RoomCell(point(ground))),
+        (&|f| f.locks[0].id = 9, &|v| *v == Violation::LockId(9)),
+        (&|f| f.terrain[at(lock.at)] = Terrain::Door, &|v| *v == Violation::LockCell(lock.at)),
+        (&|f| f.terrain[rock] = Terrain::LockedDoor, &|v| *v == Violation::DoorWithoutLock(point(rock))),
+        (&|f| f.items.retain(|item| item.opens_lock != lock.id), &|v| *v == Violation::LockWithoutKey(lock.id)),
+        (&|f| f.connections[0].lock_id = 77, &|v| *v == Violation::NoSuchLock(77)),
+        (&|f| f.items[key_place].opens_lock = 78, &|v| *v == Violation::NoSuchLock(78)),
+        (&wall_up, &|v| *v == Violation::ExitOutOfReach),
+        (&|f| f.items[key_place].at = f.exit, &|v| *v == Violation::KeyOutOfReach(lock.id)),
+        // Every lock has its key and door as before, but the first in order is the second on the way.
+        (
+            &|f| {
+                f.locks.iter_mut().for_each(|lock| lock.id = swap(lock.id));
+                f.items.iter_mut().for_each(|item| item.opens_lock = swap(item.opens_lock));
+                f.connections.iter_mut().for_each(|way| way.lock_id = swap(way.lock_id));
+            },
+            &|v| *v == Violation::LockOrder,
+        ),
+        (&wall_up, &|v| matches!(v, Violation::RoomOutOfReach(..))),
+        (
+            &|f| {
+                f.terrain
+                    .iter_mut()
+                    .filter(|cell| **cell == Terrain::SecretDoor)
+                    .for_each(|cell| *cell = Terrain::Door);
+            },
+            &|v| *v == Violation::SecretInTheOpen(good.rooms[secret].center),
+        ),
+        (&|f| f.spawns[0].at = point(rock), &|v| *v == Violation::ThingOutOfReach("spawn", point(rock))),
+        (&|f| f.items.push(Item { at: key.at, archetype: "gem", value: 1, opens_lock: 0 }), &|v| {
+            *v == Violation::ThingsCollide(key.at)
+        }),
+        (&|f| f.metrics.critical_path += 1, &|v| matches!(v, Violation::Measure { name: "critical_path", .. })),
+        (&|f| f.metrics.passable_cells += 1, &|v| matches!(v, Violation::Measure { name: "passable_cells", .. })),
+        (&|f| f.metrics.loops += 1, &|v| matches!(v, Violation::Measure { name: "loops", .. })),
+    ];
+    let mut named: Vec<&str> = Vec::new();
+    for (case, (harm, names)) in cases.iter().enumerate() {
+        let mut floor = good.clone();
+        harm(&mut floor);
+        let violations = validate(&floor).expect_err("the harm was not found");
+        let found = violations.iter().find(|violation| names(violation));
+        named.push(rule(found.unwrap_or_else(|| panic!("case {case}: {violations:?}"))));
+    }
+    let missing: Vec<_> = RULES.iter().filter(|rule| !named.contains(rule)).collect();
+    assert!(missing.is_empty(), "no harm breaks these rules: {missing:?}");
+}
