@@ -72,16 +72,25 @@ pub(crate) async fn unary(
     grpc.unary(request(body, options, until), rpc.path(), RawCodec).await
 }
 
-/// Opens a stream, once.
+/// A stream that has begun: its first message, if it has any, and those to come.
+pub(crate) struct Begun {
+    pub(crate) first: Option<Bytes>,
+    pub(crate) rest: Streaming<Bytes>,
+}
+
+/// Opens a stream, once, and waits for its first message: a server may refuse the call only then.
 pub(crate) async fn streaming(
     channel: &Channel,
     rpc: Rpc,
     body: Bytes,
     options: &CallOptions,
     until: Option<Instant>,
-) -> Result<Response<Streaming<Bytes>>, Status> {
+) -> Result<Begun, Status> {
     let mut grpc = ready(channel).await?;
-    grpc.server_streaming(request(body, options, until), rpc.path(), RawCodec).await
+    let response = grpc.server_streaming(request(body, options, until), rpc.path(), RawCodec).await?;
+    let mut rest = response.into_inner();
+    let first = rest.message().await?;
+    Ok(Begun { first, rest })
 }
 
 async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {
