@@ -53,8 +53,10 @@ impl Rpc {
 pub(crate) fn endpoint(url: &str) -> Result<Endpoint, ClientError> {
     let bad = |reason: &dyn ToString| ClientError::Address { url: url.to_owned(), reason: reason.to_string() };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-    let endpoint = Endpoint::from_shared(full).map_err(|error| bad(&innermost(&error)))?;
+    let endpoint = Endpoint::from_shared(full);
+    let endpoint = endpoint.map_err(|error| bad(&format!("{}; write http://host:port", innermost(&error))))?;
     match endpoint.uri().scheme_str() {
+        _ if endpoint.uri().host().is_none_or(str::is_empty) => Err(bad(&"write http://host:port")),
         Some("http") => Ok(endpoint.connect_timeout(CONNECT_TIMEOUT)),
         _ => Err(bad(&"the floor server speaks plain HTTP/2; write http://host:port")),
     }

@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod http2;
 #[expect(dead_code, reason = "of the scripted server, only its floor is wanted here")]
 mod scripted;
 
 use std::{
-    io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
-    thread,
     time::Duration,
 };
 
@@ -67,44 +66,6 @@ async fn a_listener_that_never_accepts_is_given_up_on() {
     assert_deadline(client.stream(spec(1), 2).await);
 }
 
-/// The parts of HTTP/2 that it takes to answer a call by headers and some bytes of a body, and then to fall silent.
-mod http2 {
-    pub(super) const PREFACE: usize = 24;
-    pub(super) const DATA: u8 = 0;
-    pub(super) const HEADERS: u8 = 1;
-    pub(super) const SETTINGS: u8 = 4;
-    pub(super) const END_HEADERS: u8 = 4;
-    /// `:status: 200`, and `content-type: application/grpc` written out.
-    pub(super) const ANSWER: &[u8] = b"\x88\x0f\x10\x10application/grpc";
-
-    pub(super) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
-        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-        [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
-    }
-}
-
-/// Answers the one call of one connection by `body`, and never ends it.
-fn begin_to_answer(body: Vec<u8>) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        stream.read_exact(&mut [0; http2::PREFACE]).unwrap();
-        stream.write_all(&http2::frame(http2::SETTINGS, 0, 0, &[])).unwrap();
-        let mut head = [0; 9];
-        while head[3] != http2::HEADERS {
-            stream.read_exact(&mut head).unwrap();
-            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-            stream.read_exact(&mut vec![0; length as usize]).unwrap();
-        }
-        stream.write_all(&http2::frame(http2::HEADERS, http2::END_HEADERS, 1, http2::ANSWER)).unwrap();
-        stream.write_all(&http2::frame(http2::DATA, 0, 1, &body)).unwrap();
-        // Reads on until the client has gone.
-        while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
-    });
-    address
-}
-
 /// A message with its gRPC prefix.
 fn framed(message: &[u8]) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap().to_be_bytes();
@@ -115,18 +76,18 @@ fn framed(message: &[u8]) -> Vec<u8> {
 async fn an_answer_that_stops_half_way_is_given_up_on() {
     let mut half = framed(&floor(1).encode_to_vec());
     half.truncate(half.len() / 2);
-    assert_deadline(client(begin_to_answer(half)).get(spec(1)).await);
+    assert_deadline(client(http2::begin_to_answer(http2::GRPC, half)).get(spec(1)).await);
 }
 
 #[tokio::test]
 async fn a_stream_that_stops_half_way_is_given_up_on() {
     let (first, second) = (framed(&floor(1).encode_to_vec()), framed(&floor(2).encode_to_vec()));
     let body = || [&first[..], &second[..second.len() / 2]].concat();
-    let mut stream = client(begin_to_answer(body())).stream(spec(1), 2).await.unwrap();
+    let mut stream = client(http2::begin_to_answer(http2::GRPC, body())).stream(spec(1), 2).await.unwrap();
     assert_eq!(stream.next().await.unwrap().unwrap().spec().number, 1);
     assert_deadline(stream.next().await);
     assert!(stream.next().await.unwrap().is_none(), "told once");
 
-    let stream = client(begin_to_answer(body())).stream(spec(1), 2).await.unwrap();
+    let stream = client(http2::begin_to_answer(http2::GRPC, body())).stream(spec(1), 2).await.unwrap();
     assert_deadline(stream.served().await);
 }
