@@ -76,18 +76,18 @@ fn framed(message: &[u8]) -> Vec<u8> {
 async fn an_answer_that_stops_half_way_is_given_up_on() {
     let mut half = framed(&floor(1).encode_to_vec());
     half.truncate(half.len() / 2);
-    assert_deadline(client(http2::begin_to_answer(http2::GRPC, half)).get(spec(1)).await);
+    assert_deadline(client(http2::answer(http2::GRPC, half, false)).get(spec(1)).await);
 }
 
 #[tokio::test]
 async fn a_stream_that_stops_half_way_is_given_up_on() {
     let (first, second) = (framed(&floor(1).encode_to_vec()), framed(&floor(2).encode_to_vec()));
     let body = || [&first[..], &second[..second.len() / 2]].concat();
-    let mut stream = client(http2::begin_to_answer(http2::GRPC, body())).stream(spec(1), 2).await.unwrap();
+    let mut stream = client(http2::answer(http2::GRPC, body(), false)).stream(spec(1), 2).await.unwrap();
     assert_eq!(stream.next().await.unwrap().unwrap().spec().number, 1);
     assert_deadline(stream.next().await);
     assert!(stream.next().await.unwrap().is_none(), "told once");
 
-    let stream = client(http2::begin_to_answer(http2::GRPC, body())).stream(spec(1), 2).await.unwrap();
+    let stream = client(http2::answer(http2::GRPC, body(), false)).stream(spec(1), 2).await.unwrap();
     assert_deadline(stream.served().await);
 }

@@ -178,8 +178,8 @@ fn a_silent_operations_port_is_given_up_on() {
 
 #[test]
 fn what_answers_in_http_is_told_from_a_floor_server() {
-    let server = http2::begin_to_answer(http2::NOT_FOUND, Vec::new()).to_string();
-    let (code, _, stderr) = run(&["--server", &server, "info"]);
+    let server = http2::answer(http2::NOT_FOUND, Vec::new(), true).to_string();
+    let (code, _, stderr) = run(&["--server", &server, "--deadline", "20s", "info"]);
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("is it the operations port? gRPC is on 50051"), "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! As much of HTTP/2 as it takes to answer a call by headers and some bytes of a body, and then to fall silent: no library
+//! As much of HTTP/2 as it takes to answer a call by headers and some bytes of a body, and to fall silent then: no library
 //! of servers misbehaves so.
 
 use std::{
@@ -13,6 +13,8 @@ const PREFACE: usize = 24;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
+/// Nothing follows.
+const END_STREAM: u8 = 1;
 /// The headers are whole.
 const END_HEADERS: u8 = 4;
 
@@ -23,8 +25,8 @@ pub(crate) const GRPC: &[u8] = b"\x88\x0f\x10\x10application/grpc";
 #[allow(dead_code, reason = "each test that takes this module takes one of the two")]
 pub(crate) const NOT_FOUND: &[u8] = b"\x8d";
 
-/// Answers the one call of one connection by `headers` and `body`, and never ends it.
-pub(crate) fn begin_to_answer(headers: &'static [u8], body: Vec<u8>) -> SocketAddr {
+/// Answers the one call of one connection by `headers` and `body`, which either is all of it or never ends.
+pub(crate) fn answer(headers: &'static [u8], body: Vec<u8>, ends: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -38,7 +40,7 @@ pub(crate) fn begin_to_answer(headers: &'static [u8], body: Vec<u8>) -> SocketAd
             stream.read_exact(&mut vec![0; length as usize]).unwrap();
         }
         stream.write_all(&frame(HEADERS, END_HEADERS, 1, headers)).unwrap();
-        stream.write_all(&frame(DATA, 0, 1, &body)).unwrap();
+        stream.write_all(&frame(DATA, if ends { END_STREAM } else { 0 }, 1, &body)).unwrap();
         // Reads on until the client has gone.
         while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
     });

@@ -89,8 +89,8 @@ impl Sheet {
             return Self { width, height, side, left: 0.0, page: Page::default() };
         };
         let below = Self::below(width as f32, height as f32, side, &words);
-        // A legend longer than the floor belongs beside it.
-        if (below.height - height) * 5 <= height * 3 {
+        // A legend nearly as long as the floor, or longer, belongs beside it.
+        if (below.height - height) * 5 <= height * 4 {
             below
         } else {
             Self::beside(width as f32, height as f32, side, &words)
