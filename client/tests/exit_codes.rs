@@ -49,7 +49,7 @@ fn usage_errors_exit_with_2() {
         (&["purge", "--numbers", "1-2000000"], "beyond floor 1,000,000"),
         (&["contains", "--numbers", "0-9"], "floor number 0"),
         (&["batch", "--numbers", "1-300"], "a batch holds 1 to 256 floors, not 300"),
-        (&["stream", "42/999999", "--count", "3"], "from floor 999999 there are 2 floors, not 3"),
+        (&["stream", "42/999999", "--count", "3"], "from floor 999,999 there are 2 floors, not 3"),
         (&["stream", "--count", "0"], "--count"),
         (&["get", "42/0"], "floor number 0"),
         (&["get", "--number", "1000001"], "beyond floor 1,000,000"),

@@ -11,7 +11,7 @@ use floor_client::{
     v1::{Floor, Point, Terrain},
 };
 use floor_proto::grid;
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
@@ -209,9 +209,10 @@ async fn server_info_decodes() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unreachable() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    // Bound and never listened on: connections are refused, and nobody else is given the port.
+    let nowhere = TcpSocket::new_v4().unwrap();
+    nowhere.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = format!("http://{}", nowhere.local_addr().unwrap());
     let eager = FloorClient::connect(&address).await.unwrap_err();
     let lazy = FloorClient::connect_lazily(&address).unwrap().get(spec(1)).await.unwrap_err();
     for error in [eager, lazy] {

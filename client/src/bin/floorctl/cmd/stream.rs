@@ -44,6 +44,7 @@ impl Stream {
         let first = self.first.floor().number;
         if self.count - 1 > MAX_FLOOR - first {
             let (count, left) = (HumanCount(self.count.into()), HumanCount((MAX_FLOOR - first + 1).into()));
+            let first = HumanCount(first.into());
             return Err(Usage(format!("--count: from floor {first} there are {left} floors, not {count}")).into());
         }
         let client = self.serving.connect(server).await?;
