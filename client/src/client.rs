@@ -122,7 +122,8 @@ impl FloorClient {
         Ok(Answer { value: floors.into_iter().map(EncodedFloor::new).collect(), served })
     }
 
-    /// Consecutive floors of one tower, `first.number` the first, `count` of them, as fast as they are taken.
+    /// Consecutive floors of one tower, `first.number` the first, `count` of them, as fast as they are taken. Returns
+    /// when the first of them has come: until then a call that fails is made again as the options say, later it is not.
     ///
     /// # Errors
     /// See [`ClientError`]; the stream itself may end with one as well.
@@ -130,8 +131,8 @@ impl FloorClient {
         let body: Bytes = StreamFloorsRequest { first: Some(first), count }.encode_to_vec().into();
         let until = self.until();
         let open = || transport::streaming(&self.channel, Rpc::StreamFloors, body.clone(), &self.options, until);
-        let response = self.persist(until, open).await?;
-        Ok(FloorStream::new(self.server.clone(), first, count, response.into_inner()))
+        let messages = self.persist(until, open).await?;
+        Ok(FloorStream::new(self.server.clone(), first, count, messages, until))
     }
 
     /// What the server is, and how its tiers fare.
@@ -153,7 +154,8 @@ impl FloorClient {
         self.options.deadline.map(|deadline| Instant::now() + deadline)
     }
 
-    /// Makes a call, again if the options say so, waiting as the server asks, never beyond the deadline.
+    /// Makes a call, again if the options say so, waiting as the server asks. The deadline bounds all of it: connecting,
+    /// every try, the waits between them, and the answer to its last byte.
     async fn persist<T, F>(&self, until: Option<Instant>, mut once: impl FnMut() -> F) -> Result<T, ClientError>
     where
         F: Future<Output = Result<T, Status>>,
@@ -168,11 +170,17 @@ impl FloorClient {
             .with_max_times(self.options.retries)
             .with_jitter();
         let in_time = |wait: &Duration| until.is_none_or(|until| Instant::now() + *wait < until);
-        attempt
+        let calls = attempt
             .retry(waits)
             .when(ClientError::is_transient)
-            .adjust(|error, wait| wait.map(|wait| error.retry_after().unwrap_or(wait)).filter(in_time))
-            .await
+            .adjust(|error, wait| wait.map(|wait| error.retry_after().unwrap_or(wait)).filter(in_time));
+        match until {
+            None => calls.await,
+            Some(until) => {
+                let calls = tokio::time::timeout_at(until.into(), calls);
+                calls.await.unwrap_or_else(|_| Err(ClientError::deadline()))
+            }
+        }
     }
 }
 

@@ -85,7 +85,7 @@ impl ClientError {
     }
 
     /// The caller's own clock ran out before the server's answer came; the server would have said the same.
-    fn deadline() -> Self {
+    pub(crate) fn deadline() -> Self {
         Self::Refused(Box::new(Refusal {
             code: Code::DeadlineExceeded,
             message: "the deadline passed before the server answered".to_owned(),
@@ -173,15 +173,13 @@ pub enum InvalidFloor {
     /// A part that every floor has is not there.
     #[error("it has no {0}")]
     Missing(&'static str),
-    /// A terrain that this version of the client does not know.
-    #[error("cell ({x}, {y}) holds terrain {value}, which this client does not know")]
+    /// A cell without a terrain.
+    #[error("cell ({x}, {y}) holds no terrain")]
     Terrain {
         /// Column.
         x: u32,
         /// Row.
         y: u32,
-        /// Its number.
-        value: u8,
     },
     /// Something lies outside the floor.
     #[error("its {what} lies at ({x}, {y}), outside the floor")]

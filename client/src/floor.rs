@@ -25,7 +25,8 @@ impl Floor {
         let spec = wire.spec.ok_or(InvalidFloor::Missing("spec"))?;
         let terrain = cells(&spec, "terrain", wire.terrain.as_ref())?;
         let region = cells(&spec, "region", wire.region.as_ref())?;
-        let terrain = (0..).zip(terrain).map(|(index, value)| known(&spec, index, value)).collect::<Result<_, _>>()?;
+        let terrain =
+            (0..).zip(terrain).map(|(index, value)| self::terrain(&spec, index, value)).collect::<Result<_, _>>()?;
         let inside = |what, at: Option<Point>| inside(&spec, what, at);
         let entry = inside("entry", wire.entry)?;
         let exit = inside("exit", wire.exit)?;
@@ -77,7 +78,8 @@ impl Floor {
         self.spec.height
     }
 
-    /// Every cell's terrain, row-major.
+    /// Every cell's terrain, row-major. `Unspecified` for a terrain newer than this client, which nobody walks on; its
+    /// number is in the grid of [`wire`](Self::wire).
     #[must_use]
     pub fn terrain(&self) -> &[Terrain] {
         &self.terrain
@@ -184,10 +186,11 @@ fn cells(spec: &FloorSpec, grid: &'static str, encoded: Option<&Grid>) -> Result
     grid::decode(encoded).map_err(|source| InvalidFloor::Grid { grid, source })
 }
 
-fn known(spec: &FloorSpec, index: u32, value: u8) -> Result<Terrain, InvalidFloor> {
+fn terrain(spec: &FloorSpec, index: u32, value: u8) -> Result<Terrain, InvalidFloor> {
     match Terrain::try_from(i32::from(value)) {
-        Ok(terrain) if terrain != Terrain::Unspecified => Ok(terrain),
-        _ => Err(InvalidFloor::Terrain { x: index % spec.width, y: index / spec.width, value }),
+        // Zero is what a server never writes.
+        Ok(Terrain::Unspecified) => Err(InvalidFloor::Terrain { x: index % spec.width, y: index / spec.width }),
+        read => Ok(read.unwrap_or(Terrain::Unspecified)),
     }
 }
 

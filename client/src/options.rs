@@ -27,8 +27,8 @@ impl CallOptions {
         self
     }
 
-    /// Gives the whole call, retries and the waits between them included, this long. For a stream it bounds the time
-    /// until the server begins to answer, and the server stops the stream when it ends.
+    /// Gives the whole call this long: connecting, retries, the waits between them, and the answer to its last byte. For
+    /// a stream that is until its last floor, the time that the reader takes over each included.
     #[must_use]
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);

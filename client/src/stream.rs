@@ -5,14 +5,19 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Instant,
 };
 
 use bytes::Bytes;
 use floor_proto::v1::FloorSpec;
-use futures_util::{Stream, StreamExt};
-use tonic::Streaming;
+use futures_util::{FutureExt as _, Stream, StreamExt};
+use tokio::time::{Sleep, sleep_until, timeout_at};
+use tonic::{Status, Streaming};
 
-use crate::{ClientError, EncodedFloor, Floor, Served, transport::Rpc};
+use crate::{
+    ClientError, EncodedFloor, Floor, Served,
+    transport::{Begun, Rpc},
+};
 
 /// Floors of one tower in order, decoded and checked as they come. The server sends no faster than they are taken.
 ///
@@ -23,12 +28,26 @@ pub struct FloorStream {
     /// What the next floor must be.
     expected: FloorSpec,
     remaining: u32,
+    /// The message that came while the stream was opened, until it is taken.
+    first: Option<Bytes>,
     messages: Streaming<Bytes>,
+    /// Ends when the deadline of the whole stream passes.
+    deadline: Option<Pin<Box<Sleep>>>,
+    /// The deadline has passed and was told: nothing comes after it.
+    over: bool,
 }
 
 impl FloorStream {
-    pub(crate) const fn new(server: Arc<str>, first: FloorSpec, count: u32, messages: Streaming<Bytes>) -> Self {
-        Self { server, expected: first, remaining: count, messages }
+    pub(crate) fn new(server: Arc<str>, first: FloorSpec, count: u32, begun: Begun, until: Option<Instant>) -> Self {
+        Self {
+            server,
+            expected: first,
+            remaining: count,
+            first: begun.first,
+            messages: begun.rest,
+            deadline: until.map(|until| Box::pin(sleep_until(until.into()))),
+            over: false,
+        }
     }
 
     /// The next floor, `None` after the last.
@@ -52,16 +71,39 @@ impl FloorStream {
     /// # Errors
     /// When the stream ends with an error.
     pub async fn served(mut self) -> Result<Served, ClientError> {
-        let trailers = self.messages.trailers().await;
+        let trailers = match &self.deadline {
+            None => self.messages.trailers().await,
+            Some(deadline) => {
+                let trailers = timeout_at(deadline.deadline(), self.messages.trailers());
+                trailers.await.map_err(|_| ClientError::deadline())?
+            }
+        };
         let trailers = trailers.map_err(|status| ClientError::from_status(&self.server, &status))?;
         Ok(trailers.map(|metadata| Served::read(&metadata)).unwrap_or_default())
+    }
+
+    fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
+        match self.first.take() {
+            Some(first) => Poll::Ready(Some(Ok(first))),
+            None => self.messages.poll_next_unpin(context),
+        }
     }
 
     fn poll_encoded(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<(FloorSpec, EncodedFloor), ClientError>>> {
-        Poll::Ready(match ready!(self.messages.poll_next_unpin(context)) {
+        if self.over {
+            return Poll::Ready(None);
+        }
+        let message = self.poll_message(context);
+        if message.is_pending()
+            && self.deadline.as_mut().is_some_and(|deadline| deadline.poll_unpin(context).is_ready())
+        {
+            self.over = true;
+            return Poll::Ready(Some(Err(ClientError::deadline())));
+        }
+        Poll::Ready(match ready!(message) {
             Some(Ok(_)) if self.remaining == 0 => Some(Err(malformed("more floors than asked for"))),
             Some(Ok(message)) => {
                 let spec = self.expected;

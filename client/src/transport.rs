@@ -53,8 +53,10 @@ impl Rpc {
 pub(crate) fn endpoint(url: &str) -> Result<Endpoint, ClientError> {
     let bad = |reason: &dyn ToString| ClientError::Address { url: url.to_owned(), reason: reason.to_string() };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-    let endpoint = Endpoint::from_shared(full).map_err(|error| bad(&innermost(&error)))?;
+    let endpoint = Endpoint::from_shared(full);
+    let endpoint = endpoint.map_err(|error| bad(&format!("{}; write http://host:port", innermost(&error))))?;
     match endpoint.uri().scheme_str() {
+        _ if endpoint.uri().host().is_none_or(str::is_empty) => Err(bad(&"write http://host:port")),
         Some("http") => Ok(endpoint.connect_timeout(CONNECT_TIMEOUT)),
         _ => Err(bad(&"the floor server speaks plain HTTP/2; write http://host:port")),
     }
@@ -72,16 +74,25 @@ pub(crate) async fn unary(
     grpc.unary(request(body, options, until), rpc.path(), RawCodec).await
 }
 
-/// Opens a stream, once.
+/// A stream that has begun: its first message, if it has any, and those to come.
+pub(crate) struct Begun {
+    pub(crate) first: Option<Bytes>,
+    pub(crate) rest: Streaming<Bytes>,
+}
+
+/// Opens a stream, once, and waits for its first message: a server may refuse the call only then.
 pub(crate) async fn streaming(
     channel: &Channel,
     rpc: Rpc,
     body: Bytes,
     options: &CallOptions,
     until: Option<Instant>,
-) -> Result<Response<Streaming<Bytes>>, Status> {
+) -> Result<Begun, Status> {
     let mut grpc = ready(channel).await?;
-    grpc.server_streaming(request(body, options, until), rpc.path(), RawCodec).await
+    let response = grpc.server_streaming(request(body, options, until), rpc.path(), RawCodec).await?;
+    let mut rest = response.into_inner();
+    let first = rest.message().await?;
+    Ok(Begun { first, rest })
 }
 
 async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {

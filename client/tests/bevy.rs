@@ -99,8 +99,10 @@ fn a_server_that_never_answers_holds_no_frame_up() {
 
 #[test]
 fn a_game_starts_without_its_server() {
-    let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let mut app = app(plugin(&nowhere.to_string()));
+    // Bound and never listened on: connections are refused, and nobody else is given the port.
+    let nowhere = tokio::net::TcpSocket::new_v4().unwrap();
+    nowhere.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let mut app = app(plugin(&nowhere.local_addr().unwrap().to_string()));
     app.world_mut().write_message(RequestFloor(spec(1)));
     run_until(&mut app, 1);
     assert!(app.world().resource::<Seen>().failed[0].error.to_string().contains("cannot reach"));

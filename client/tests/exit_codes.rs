@@ -2,15 +2,20 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod http2;
+
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpListener,
     process::{Command, Output, Stdio},
+    thread,
 };
+
+use tokio::net::TcpSocket;
 
 fn floorctl() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_floorctl"));
-    command.env_remove("FLOORCTL_SERVER");
+    command.env_remove("FLOORCTL_SERVER").env_remove("FLOORCTL_OPS");
     command
 }
 
@@ -19,9 +24,13 @@ fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// An address where nothing listens: a port that was just free.
-fn nowhere() -> String {
-    format!("http://{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap())
+/// An address where nothing listens, for as long as the socket is kept: bound, so that nobody else is given the port,
+/// and never listened on, so that connections are refused.
+fn nowhere() -> (TcpSocket, String) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = format!("http://{}", socket.local_addr().unwrap());
+    (socket, address)
 }
 
 #[test]
@@ -32,7 +41,27 @@ fn usage_errors_exit_with_2() {
         (&["get", "--size", "64x64", "--width", "64"], "cannot be used with"),
         (&["get", "--kind", "dungeon"], "standard, keep, halls"),
         (&["batch"], "--numbers"),
-        (&["purge"], "<FLOOR>"),
+        (&["purge"], "<FLOOR|--numbers <LIST>>"),
+        (&["contains"], "<FLOOR|--numbers <LIST>>"),
+        (&["warm", "--numbers", "1-2000000"], "2000000 is beyond floor 1,000,000, the last of a tower"),
+        (&["verify", "--numbers", "1-2000000"], "'--numbers <LIST>'"),
+        (&["search", "--where", "loops > 1", "--numbers", "1-2000000"], "beyond floor 1,000,000"),
+        (&["purge", "--numbers", "1-2000000"], "beyond floor 1,000,000"),
+        (&["contains", "--numbers", "0-9"], "floor number 0"),
+        (&["batch", "--numbers", "1-300"], "a batch holds 1 to 256 floors, not 300"),
+        (&["stream", "42/999999", "--count", "3"], "from floor 999,999 there are 2 floors, not 3"),
+        (&["stream", "--count", "0"], "--count"),
+        (&["get", "42/0"], "floor number 0"),
+        (&["get", "--number", "1000001"], "beyond floor 1,000,000"),
+        (&["get", "--size", "10x10"], "16 to 512 cells wide and high, not 10"),
+        (&["get", "--width", "513"], "16 to 512 cells wide and high, not 513"),
+        (&["get", "42/7:cavrn"], "did you mean cavern? The kinds are standard, keep, halls"),
+        (&["get", "--seed", "-1"], "a seed is a number from 0 to 2^64 - 1"),
+        (&["get", "--server", ""], "write http://host:port"),
+        (&["search", "--where", "monsters > 4"], "did you mean `spawns`"),
+        (&["search", "--where", "loops > 1", "--limit", "0"], "1 or more"),
+        (&["--server", "http://127.0.0.1:1", "stats"], "--ops"),
+        (&["purge", "42/7", "--server", "http://127.0.0.1:1"], "--ops"),
         (&["purge", "42/7", "--numbers", "1-2"], "cannot be used with"),
         (&["stats", "--ops", "https://127.0.0.1:50052"], "https://127.0.0.1:50052"),
         (&["batch", "--numbers", "5-2"], "write 2-5"),
@@ -69,18 +98,19 @@ fn an_address_that_is_none_is_a_usage_error() {
 
 #[test]
 fn every_command_of_an_operator_exits_with_3_when_nothing_listens() {
-    let ops = nowhere();
+    let (_held, ops) = nowhere();
     for command in [&["purge", "42/7"][..], &["contains", "42/7"], &["stats"], &["compact"]] {
         let (code, stdout, stderr) = run(&[command, &["--ops", ops.as_str()][..]].concat());
         assert_eq!(code, Some(3), "{command:?}: {stderr}");
         assert!(stderr.contains(&ops) && stderr.contains("operations port"), "{stderr}");
+        assert!(stderr.contains("--ops URL or FLOORCTL_OPS") && !stderr.contains("--server"), "{stderr}");
         assert_eq!(stdout, "", "{command:?}");
     }
 }
 
 #[test]
 fn every_command_that_connects_exits_with_3_when_nothing_listens() {
-    let server = nowhere();
+    let (_held, server) = nowhere();
     for command in [
         &["get"][..],
         &["batch", "--numbers", "1"],
@@ -102,10 +132,104 @@ fn every_command_that_connects_exits_with_3_when_nothing_listens() {
 
 #[test]
 fn the_server_may_stand_in_the_environment() {
-    let server = nowhere();
+    let (_held, server) = nowhere();
     let output = floorctl().arg("info").env("FLOORCTL_SERVER", &server).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8(output.stderr).unwrap().contains(&server));
+}
+
+/// The head of a request, read off the first connection that comes.
+fn asked(listener: &TcpListener) -> String {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() > 0 {
+        head.extend(byte);
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n{\"tiers\":[]}").unwrap();
+    String::from_utf8(head).unwrap()
+}
+
+#[test]
+fn the_operations_port_is_not_the_server() {
+    let (_held, server) = nowhere();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ops = format!("http://{}", listener.local_addr().unwrap());
+    let listening = thread::spawn(move || [asked(&listener), asked(&listener)]);
+    let output = floorctl().arg("stats").env("FLOORCTL_SERVER", &server).env("FLOORCTL_OPS", &ops).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = floorctl().args(["stats", "--ops", &ops]).env("FLOORCTL_SERVER", &server).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for head in listening.join().unwrap() {
+        assert!(head.starts_with("GET /stats HTTP/1.1"), "{head}");
+    }
+}
+
+#[test]
+fn a_silent_operations_port_is_given_up_on() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ops = format!("http://{}", listener.local_addr().unwrap());
+    for command in [&["purge", "42/7"][..], &["contains", "42/7"], &["stats"], &["compact"]] {
+        let (code, _, stderr) = run(&[command, &["--ops", ops.as_str(), "--deadline", "100ms"]].concat());
+        assert_eq!(code, Some(1), "{command:?}: {stderr}");
+        assert!(stderr.contains("did not answer within 100ms"), "{stderr}");
+    }
+}
+
+#[test]
+fn what_answers_in_http_is_told_from_a_floor_server() {
+    let server = http2::answer(http2::NOT_FOUND, Vec::new(), true).to_string();
+    let (code, _, stderr) = run(&["--server", &server, "--deadline", "20s", "info"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("is it the operations port? gRPC is on 50051"), "{stderr}");
+}
+
+#[test]
+fn a_fault_is_told_once() {
+    let picture = concat!(env!("CARGO_TARGET_TMPDIR"), "/picture.png");
+    std::fs::write(picture, b"\x89PNG\r\n\x1a\nand so on").unwrap();
+    let (code, _, stderr) = run(&["diff", picture, picture]);
+    assert_eq!((code, stderr.matches("Protobuf").count()), (Some(1), 1), "{stderr}");
+}
+
+/// Lines that a paragraph is broken into where no terminal is: nearly as long as there is room, but for the last.
+#[test]
+fn help_breaks_lines_where_they_are_full() {
+    for command in ["get", "render", "tiers", "warm", "verify", "bench", "purge", "contains", "stats", "search"] {
+        let (_, help, _) = run(&[command, "--help"]);
+        let prose = |line: &str| line.starts_with(|first: char| first.is_alphabetic()) && !line.ends_with(':');
+        let lines = help.lines().skip_while(|line| !line.ends_with("Print version")).collect::<Vec<_>>();
+        for pair in lines.windows(2).filter(|pair| prose(pair[0]) && prose(pair[1])) {
+            let next = pair[1].split(' ').next().unwrap();
+            assert!(pair[0].len() + 1 + next.len() > 100, "{command} breaks {:?} before {next:?}", pair[0]);
+        }
+    }
+}
+
+#[test]
+fn commands_list_the_flags_that_they_heed() {
+    for (command, flag, listed) in [
+        ("get", "--server", true),
+        ("get", "--deadline", true),
+        ("stats", "--server", false),
+        ("stats", "--deadline", true),
+        ("stats", "--retries", true),
+        ("search", "--server", false),
+        ("search", "--deadline", false),
+        ("completions", "--retries", false),
+    ] {
+        let (_, help, _) = run(&[command, "--help"]);
+        assert_eq!(help.contains(&format!("  {flag} <")), listed, "{command} {flag}:\n{help}");
+    }
+}
+
+#[test]
+fn usage_is_told_the_same_after_an_error_as_in_the_help() {
+    let (_, help, _) = run(&["get", "--help"]);
+    let usage = help.lines().find(|line| line.starts_with("Usage: ")).unwrap();
+    let output = floorctl().args(["get", "--deadlin", "2s"]).env("FLOORCTL_SERVER", "http://floors").output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains(usage), "{usage:?} is not in:\n{stderr}");
 }
 
 #[test]
@@ -138,6 +262,10 @@ fn every_command_has_help_with_an_example() {
         "diff",
         "explain",
         "search",
+        "purge",
+        "contains",
+        "stats",
+        "compact",
     ] {
         let (code, stdout, _) = run(&[command, "--help"]);
         assert_eq!(code, Some(0), "{command}");
@@ -147,7 +275,7 @@ fn every_command_has_help_with_an_example() {
 
 #[test]
 fn explain_needs_no_server() {
-    let server = nowhere();
+    let (_held, server) = nowhere();
     let (code, stdout, stderr) = run(&["--server", &server, "explain", "42/7:standard@48x48", "--runs", "1"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     assert!(stdout.starts_with("42/7:standard@48x48: "), "{stdout}");

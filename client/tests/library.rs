@@ -11,7 +11,7 @@ use floor_client::{
     v1::{Floor, Point, Terrain},
 };
 use floor_proto::grid;
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
@@ -122,7 +122,7 @@ async fn what_is_not_the_floor_is_never_handed_out() {
     let outside = sealed(Floor { entry: Some(Point { x: 16, y: 0 }), ..floor(1) });
     let no_grid = sealed(Floor { region: None, ..floor(1) });
     let small = sealed(Floor { region: Some(grid::encode(1, 1, &[0])), ..floor(1) });
-    let terrain = sealed(Floor { terrain: Some(grid::encode(16, 16, &[99; 256])), ..floor(1) });
+    let terrain = sealed(Floor { terrain: Some(grid::encode(16, 16, &[0; 256])), ..floor(1) });
     let replies = [forged, outside, no_grid, small, terrain, floor(2)];
     let (_, client) = Scripted::serve(replies.map(|floor| Ok(vec![floor]))).await;
     let mut said = Vec::new();
@@ -140,7 +140,7 @@ async fn what_is_not_the_floor_is_never_handed_out() {
                 InvalidFloor::Outside { what: "entry", x: 16, y: 0 },
                 InvalidFloor::Missing("region"),
                 InvalidFloor::Grid { grid: "region", .. },
-                InvalidFloor::Terrain { x: 0, y: 0, value: 99 },
+                InvalidFloor::Terrain { x: 0, y: 0 },
                 InvalidFloor::Another { .. },
             ]
         ),
@@ -181,6 +181,27 @@ async fn a_stream_is_whole_or_an_error() {
 }
 
 #[tokio::test]
+async fn a_stream_that_is_refused_at_its_first_message_is_asked_for_again() {
+    let replies = [Err(busy(Some(Duration::from_millis(1)))), Ok(vec![floor(5)])];
+    let (server, client) = Scripted::serve(replies).await;
+    let mut stream = client.with_options(CallOptions::default().retries(1)).stream(spec(5), 1).await.unwrap();
+    assert_eq!(stream.next().await.unwrap().unwrap().spec().number, 5);
+    assert!(stream.next().await.unwrap().is_none());
+    assert_eq!(server.calls(), 2);
+}
+
+#[tokio::test]
+async fn a_floor_of_a_newer_server_is_read_as_far_as_it_is_known() {
+    let mut cells = [Terrain::Wall as u8; 256];
+    cells[17] = 99;
+    let newer = sealed(Floor { terrain: Some(grid::encode(16, 16, &cells)), ..floor(1) });
+    let (_, client) = Scripted::serve([Ok(vec![newer])]).await;
+    let floor = client.get(spec(1)).await.unwrap().value;
+    assert_eq!(floor.terrain_at(1, 1), Some(Terrain::Unspecified));
+    assert!(!floor.passable(1, 1), "what is not known is not walked on");
+}
+
+#[tokio::test]
 async fn server_info_decodes() {
     let (_, client) = Scripted::serve([Ok(Vec::new())]).await;
     assert_eq!(client.server_info().await.unwrap().version, "1.2.3");
@@ -188,9 +209,10 @@ async fn server_info_decodes() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unreachable() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    // Bound and never listened on: connections are refused, and nobody else is given the port.
+    let nowhere = TcpSocket::new_v4().unwrap();
+    nowhere.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = format!("http://{}", nowhere.local_addr().unwrap());
     let eager = FloorClient::connect(&address).await.unwrap_err();
     let lazy = FloorClient::connect_lazily(&address).unwrap().get(spec(1)).await.unwrap_err();
     for error in [eager, lazy] {

@@ -3,13 +3,20 @@
 //! Canonical means what prost writes: fields ascending, defaults omitted, repeated scalars packed. The same spec and
 //! generator version give the same bytes, so anyone who holds a floor can check it.
 
-use prost::Message;
-use xxhash_rust::xxh3::xxh3_64;
+use std::ops::Range;
+
+use prost::{
+    DecodeError, Message,
+    encoding::{DecodeContext, decode_key, skip_field},
+};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::v1::Floor;
 
 /// What field 3 takes on the wire: its tag, then eight bytes.
 const HASH_FIELD_BYTES: usize = 9;
+/// The number of the field that holds the hash.
+const HASH_FIELD: u32 = 3;
 /// Field 3, wire type fixed64.
 const HASH_TAG: u8 = 3 << 3 | 1;
 
@@ -28,21 +35,49 @@ pub fn verify(floor: &Floor) -> bool {
     floor.content_hash == content_hash(floor)
 }
 
-/// Decodes an encoded floor and checks that the bytes are canonical and that the hash in it is theirs.
+/// Decodes an encoded floor and checks that the hash in it is that of its bytes as they lie.
+///
+/// Nothing is encoded again: fields and enum values that this version does not know count towards the hash like all
+/// others, so a newer server's floors pass.
 ///
 /// # Errors
-/// When the bytes are no floor, are encoded otherwise than canonically, or hash to something else.
+/// When the bytes are no floor, hold the hash more than once, or hash to something else.
 pub fn verify_encoded(encoded: &[u8]) -> Result<Floor, HashError> {
     let floor = Floor::decode(encoded)?;
-    let again = encode_hashed(&floor, 0);
-    if again == encoded {
-        return Ok(floor);
+    let mut computed = Xxh3::new();
+    let mut next = 0;
+    let mut hashes = 0;
+    for field in hash_fields(encoded)? {
+        computed.update(&encoded[next..field.start]);
+        next = field.end;
+        hashes += 1;
     }
-    let computed = content_hash(&floor);
+    if hashes > 1 {
+        return Err(HashError::Repeated(hashes));
+    }
+    // A hash of 0 is a default, so its field is left out: then the bytes must hash to 0.
+    computed.update(&encoded[next..]);
+    let computed = computed.digest();
     if computed == floor.content_hash {
-        return Err(HashError::NotCanonical { given: encoded.len(), canonical: again.len() });
+        Ok(floor)
+    } else {
+        Err(HashError::Mismatch { carried: floor.content_hash, computed })
     }
-    Err(HashError::Mismatch { carried: floor.content_hash, computed })
+}
+
+/// Where field 3 stands among the fields of an encoded floor.
+fn hash_fields(encoded: &[u8]) -> Result<Vec<Range<usize>>, DecodeError> {
+    let mut rest = encoded;
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let start = encoded.len() - rest.len();
+        let (field, wire_type) = decode_key(&mut rest)?;
+        skip_field(wire_type, field, &mut rest, DecodeContext::default())?;
+        if field == HASH_FIELD {
+            found.push(start..encoded.len() - rest.len());
+        }
+    }
+    Ok(found)
 }
 
 /// Encodes `floor` with its hash computed and filled in, behind `room` zero bytes for the caller's framing.
@@ -79,7 +114,7 @@ pub fn encode_hashed(floor: &Floor, room: usize) -> Vec<u8> {
 pub enum HashError {
     /// Not a floor at all.
     #[error("the bytes are no floor: {0}")]
-    Decode(#[from] prost::DecodeError),
+    Decode(#[from] DecodeError),
     /// The hash in the floor is not that of its bytes.
     #[error("the floor carries content hash {carried:016x}, but its bytes hash to {computed:016x}")]
     Mismatch {
@@ -88,12 +123,7 @@ pub enum HashError {
         /// What it should say.
         computed: u64,
     },
-    /// The content is right, the encoding is not the canonical one.
-    #[error("the floor takes {given} bytes; encoded canonically it takes {canonical} or differs in order")]
-    NotCanonical {
-        /// Bytes given.
-        given: usize,
-        /// Bytes of the canonical encoding.
-        canonical: usize,
-    },
+    /// The hash stands more than once: which is meant?
+    #[error("the floor carries {0} content hashes, not one")]
+    Repeated(usize),
 }

@@ -1,4 +1,5 @@
 //! The content hash: what it covers and what it catches.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use floor_proto::{
     grid,
@@ -7,6 +8,7 @@ use floor_proto::{
 };
 use proptest::prelude::*;
 use prost::Message;
+use xxhash_rust::xxh3::xxh3_64;
 
 fn floor(seed: u64, archetype: String) -> Floor {
     Floor {
@@ -40,10 +42,38 @@ proptest! {
     }
 }
 
+/// Puts `content_hash` right after bytes were added to an encoded floor.
+fn rehashed(encoded: &[u8]) -> Vec<u8> {
+    let at = encoded.windows(2).position(|bytes| bytes == [2 << 3, 1]).unwrap() + 2;
+    assert_eq!(encoded[at], 3 << 3 | 1, "the hash follows field 2");
+    let bare = [&encoded[..at], &encoded[at + 9..]].concat();
+    [&encoded[..=at], &xxh3_64(&bare).to_le_bytes()[..], &encoded[at + 9..]].concat()
+}
+
 #[test]
-fn a_floor_that_hashes_right_but_is_encoded_otherwise_is_named() {
+fn a_floor_of_a_newer_server_is_checked_on_its_own_bytes() {
+    let older = floor(1, "rat".into());
+    let mut encoded = encode_hashed(&older, 0);
+    // Field 15, a string that this version has never heard of.
+    encoded.extend([15 << 3 | 2, 3, b'n', b'e', b'w']);
+    assert!(matches!(verify_encoded(&encoded), Err(HashError::Mismatch { .. })), "what is added is hashed too");
+    let encoded = rehashed(&encoded);
+    let read = verify_encoded(&encoded).unwrap();
+    assert_eq!(Floor { content_hash: 0, ..read }, older);
+}
+
+#[test]
+fn a_second_hash_is_refused() {
+    let mut encoded = encode_hashed(&floor(1, "rat".into()), 0);
+    let hash = encoded[encoded.iter().position(|byte| *byte == 3 << 3 | 1).unwrap()..][..9].to_vec();
+    encoded.extend(hash);
+    assert_eq!(verify_encoded(&encoded), Err(HashError::Repeated(2)));
+}
+
+#[test]
+fn bytes_added_without_their_hash_are_refused() {
     let mut encoded = encode_hashed(&floor(1, "rat".into()), 0);
     // Field 2 once more, with the value it has: the same floor to a decoder, other bytes to a reader.
     encoded.extend([2 << 3, 1]);
-    assert!(matches!(verify_encoded(&encoded), Err(HashError::NotCanonical { .. })));
+    assert!(matches!(verify_encoded(&encoded), Err(HashError::Mismatch { .. })));
 }

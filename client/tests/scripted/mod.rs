@@ -83,8 +83,12 @@ impl FloorService for Scripted {
         &self,
         request: Request<StreamFloorsRequest>,
     ) -> Result<Response<Self::StreamFloorsStream>, Status> {
-        let floors = self.reply(request).await?.into_iter().map(Ok).collect::<Vec<_>>();
-        Ok(Response::new(tokio_stream::iter(floors)))
+        // A refusal comes in the place of the first message, behind the headers.
+        let messages = match self.reply(request).await {
+            Ok(floors) => floors.into_iter().map(Ok).collect(),
+            Err(status) => vec![Err(status)],
+        };
+        Ok(Response::new(tokio_stream::iter(messages)))
     }
 
     async fn get_server_info(&self, request: Request<GetServerInfoRequest>) -> Result<Response<ServerInfo>, Status> {

@@ -1,6 +1,8 @@
 //! What went wrong, in a sentence on stderr and an exit code.
 
 use std::{
+    error::Error,
+    fmt,
     io::{self, Write as _},
     process::ExitCode,
 };
@@ -8,9 +10,23 @@ use std::{
 use floor_client::{ClientError, Refusal};
 use floor_gen::SpecError;
 
+use crate::operations::NoAnswer;
+
 const SAID_NO: u8 = 1;
 const USAGE: u8 = 2;
 const CANNOT_CONNECT: u8 = 3;
+
+/// What the command line asks for cannot be, which only the flags together show.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Usage {}
 
 /// Prints `error` and chooses the exit code. A reader that went away (`floorctl ... | head`) is no error.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
@@ -18,7 +34,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let client = error.chain().find_map(|cause| cause.downcast_ref::<ClientError>());
-    let mut text = format!("error: {error:#}\n");
+    let mut text = format!("error: {}\n", sentence(error));
     let code = match client {
         Some(ClientError::Unreachable { .. }) => {
             text += "Is the server running? Start it with `cargo run --release`, or name another with --server URL or \
@@ -31,7 +47,12 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             SAID_NO
         }
         Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) => SAID_NO,
-        None if error.is::<SpecError>() => USAGE,
+        None if error.is::<SpecError>() || error.is::<Usage>() => USAGE,
+        None if matches!(error.downcast_ref(), Some(NoAnswer::Unreachable { .. })) => {
+            text += "Is the server running? Start it with `cargo run --release`, or name another's operations port with \
+                     --ops URL or FLOORCTL_OPS.\n";
+            CANNOT_CONNECT
+        }
         None => SAID_NO,
     };
     // Nothing is left to be done when stderr is closed as well.
@@ -39,8 +60,26 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// What went wrong and why. Some errors say their cause in their own words, and it need not be said twice.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for said in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = said;
+        } else if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+    }
+    text
+}
+
 fn details(refusal: &Refusal) -> String {
     let mut text = String::new();
+    // What tonic says of an answer that has an HTTP status and no gRPC status.
+    if refusal.message.contains("mapped from HTTP status code") {
+        text +=
+            "This answers HTTP, not gRPC; is it the operations port? gRPC is on 50051 unless configured otherwise.\n";
+    }
     // The message often names the one field that is wrong; it need not be said twice.
     for violation in refusal.violations.iter().filter(|violation| !refusal.message.contains(&violation.description)) {
         text += &format!("  {}: {}\n", violation.field, violation.description);

@@ -24,13 +24,11 @@ mod wire;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::cli::Cli;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match Cli::parse().run().await {
+    match Cli::read().run().await {
         Ok(code) => code,
         Err(error) => failure::report(&error),
     }

@@ -31,6 +31,18 @@ pub(crate) fn encoding(encoding: GridEncoding) -> String {
     plain(encoding.as_str_name(), "GRID_ENCODING_")
 }
 
+/// `bone_archer` is `bone archer`.
+pub(crate) fn archetype(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// The name that a word resembles most, unless it resembles none: a far-fetched suggestion confuses.
+pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let alike = names.map(|name| (strsim::jaro_winkler(name, &word), name)).filter(|(likeness, _)| *likeness > 0.8);
+    alike.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+}
+
 fn plain(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
 }

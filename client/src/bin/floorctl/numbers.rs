@@ -2,7 +2,10 @@
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
-/// Floor numbers in the order given, repeats and all.
+use floor_client::limits::MAX_FLOOR;
+use indicatif::HumanCount;
+
+/// Floor numbers in the order given, repeats and all; each is one that a tower has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Numbers(Vec<RangeInclusive<u32>>);
 
@@ -51,8 +54,9 @@ impl FromStr for Numbers {
 }
 
 fn range(text: &str) -> Result<RangeInclusive<u32>, String> {
-    let number = |digits: &str| {
-        digits.trim().parse::<u32>().map_err(|_| format!("{text:?} is neither a floor number nor a range such as 1-10"))
+    let number = |digits: &str| match digits.trim() {
+        digits if is_number(digits) => one(digits),
+        _ => Err(format!("{text:?} is neither a floor number nor a range such as 1-10")),
     };
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (number(first)?, number(last)?),
@@ -62,6 +66,22 @@ fn range(text: &str) -> Result<RangeInclusive<u32>, String> {
         return Err(format!("{text} runs backwards; write {last}-{first}"));
     }
     Ok(first..=last)
+}
+
+/// The number of a floor that a tower has: every flag that takes one reads it here.
+pub(crate) fn one(text: &str) -> Result<u32, String> {
+    if !is_number(text) {
+        return Err(format!("{text:?} is no floor number"));
+    }
+    match text.parse() {
+        Ok(0) => Err("there is no floor number 0: floors are numbered from 1".to_owned()),
+        Ok(number) if number <= MAX_FLOOR => Ok(number),
+        _ => Err(format!("{text} is beyond floor {}, the last of a tower", HumanCount(MAX_FLOOR.into()))),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl fmt::Display for Numbers {
@@ -96,7 +116,20 @@ mod tests {
 
     #[test]
     fn the_whole_tower_counts_without_being_listed() {
-        assert_eq!("0-4294967295".parse::<Numbers>().unwrap().len(), 1 << 32);
+        assert_eq!("1-1000000".parse::<Numbers>().unwrap().len(), 1_000_000);
+    }
+
+    #[test]
+    fn floors_that_no_tower_has_are_refused() {
+        for (text, said) in [
+            ("0", "no floor number 0"),
+            ("0-9", "no floor number 0"),
+            ("5,1-2000000", "2000000 is beyond floor 1,000,000, the last of a tower"),
+            ("99999999999999999999", "beyond floor 1,000,000"),
+        ] {
+            let error = text.parse::<Numbers>().unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
     }
 
     #[test]

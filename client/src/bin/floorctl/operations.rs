@@ -1,8 +1,9 @@
 //! The server's operations port, over plain HTTP/1.1.
 
-use std::time::Duration;
+use std::{error::Error, fmt, time::Duration};
 
 use anyhow::{Context as _, bail};
+use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
 use clap::Args;
 use floor_client::ClientError;
@@ -13,29 +14,72 @@ use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 
+use crate::cli::Patience;
+
 /// How long the server may take to accept the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The first wait between two tries; it doubles.
+const FIRST_WAIT: Duration = Duration::from_millis(50);
 
 /// Which operations port.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Server")]
 pub(crate) struct Operations {
     /// The address of the server's operations port
-    #[arg(long = "ops", env = "FLOORCTL_OPS", default_value = "http://127.0.0.1:50052", value_name = "URL")]
-    url: String,
+    #[arg(long, env = "FLOORCTL_OPS", default_value = "http://127.0.0.1:50052", value_name = "URL")]
+    ops: String,
 }
 
+/// Why the operations port gave no answer.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    /// Nothing is there.
+    Unreachable { url: String, reason: String },
+    /// Something is there and says nothing.
+    Silent { url: String, deadline: Duration },
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable { url, reason } => write!(f, "cannot reach the operations port at {url}: {reason}"),
+            Self::Silent { url, deadline } => {
+                let deadline = humantime::format_duration(*deadline);
+                write!(f, "the operations port at {url} did not answer within {deadline}")
+            }
+        }
+    }
+}
+
+impl Error for NoAnswer {}
+
 impl Operations {
-    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        self.ask(Method::GET, path).await
+    pub(crate) async fn get<T: DeserializeOwned>(&self, patience: &Patience, path: &str) -> anyhow::Result<T> {
+        self.ask(patience, Method::GET, path).await
     }
 
-    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        self.ask(Method::POST, path).await
+    pub(crate) async fn post<T: DeserializeOwned>(&self, patience: &Patience, path: &str) -> anyhow::Result<T> {
+        self.ask(patience, Method::POST, path).await
+    }
+
+    /// Asks as patiently as told. Every page can be asked for twice: a purge of what is purged changes nothing.
+    async fn ask<T: DeserializeOwned>(&self, patience: &Patience, method: Method, path: &str) -> anyhow::Result<T> {
+        let Patience { deadline, retries } = *patience;
+        let waits = ExponentialBuilder::new().with_min_delay(FIRST_WAIT).with_max_times(retries).with_jitter();
+        let once = || self.once(method.clone(), path);
+        let gone = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(NoAnswer::Unreachable { .. }));
+        let asking = once.retry(waits).when(gone);
+        match deadline {
+            None => asking.await,
+            Some(deadline) => tokio::time::timeout(deadline, asking)
+                .await
+                .unwrap_or_else(|_| Err(NoAnswer::Silent { url: self.ops.clone(), deadline }.into())),
+        }
     }
 
     /// Asks over a connection of its own, and reads the document that the server answers with: also when it failed in a
     /// tier (503), since the document says in which. Every other failure is a sentence.
-    async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
+    async fn once<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
         let address = self.address()?;
         let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&address)).await;
         let stream = stream.map_err(|_| self.unreachable("it does not answer"))?;
@@ -53,13 +97,13 @@ impl Operations {
         {
             return Ok(document);
         }
-        bail!("{} answered {}: {}", self.url, head.status, String::from_utf8_lossy(&body).trim_end());
+        bail!("{} answered {}: {}", self.ops, head.status, String::from_utf8_lossy(&body).trim_end());
     }
 
     /// `host:port`.
     fn address(&self) -> anyhow::Result<String> {
-        let full = if self.url.contains("://") { self.url.clone() } else { format!("http://{}", self.url) };
-        let bad = |reason: &str| ClientError::Address { url: self.url.clone(), reason: reason.to_owned() };
+        let full = if self.ops.contains("://") { self.ops.clone() } else { format!("http://{}", self.ops) };
+        let bad = |reason: &str| ClientError::Address { url: self.ops.clone(), reason: reason.to_owned() };
         let uri = full.parse::<Uri>().map_err(|_| bad("it is no URL")).context("--ops")?;
         match (uri.scheme_str(), uri.authority()) {
             (Some("http"), Some(authority)) => {
@@ -69,7 +113,7 @@ impl Operations {
         }
     }
 
-    fn unreachable(&self, reason: &str) -> ClientError {
-        ClientError::Unreachable { server: format!("{} (its operations port)", self.url), reason: reason.to_owned() }
+    fn unreachable(&self, reason: &str) -> NoAnswer {
+        NoAnswer::Unreachable { url: self.ops.clone(), reason: reason.to_owned() }
     }
 }

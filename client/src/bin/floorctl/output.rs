@@ -8,7 +8,8 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use floor_client::EncodedFloor;
+use floor_client::{EncodedFloor, ServedBy};
+use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::layout;
@@ -32,8 +33,20 @@ pub(crate) fn write_batch_entry(out: &mut impl Write, floor: &EncodedFloor) -> i
     out.write_all(&entry)
 }
 
+/// Which tiers served how many floors, such as `lru 1,000, generated 24`; a single floor by its tier alone.
+pub(crate) fn served(by: &ServedBy) -> String {
+    match by.iter().collect::<Vec<_>>()[..] {
+        [] | [(_, 1)] => by.to_string(),
+        ref counts => {
+            let counts = counts.iter().map(|(tier, count)| format!("{tier} {}", HumanCount(*count)));
+            counts.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
 /// How floors are written, and where to.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct Destination {
     /// json: readable; bin: the message as it travelled
     #[arg(long, value_enum, default_value_t = Format::Json)]
@@ -74,6 +87,7 @@ impl Destination {
 
 /// Whether a report is text or JSON.
 #[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct Report {
     /// Print one JSON document instead of text
     #[arg(long)]

@@ -2,23 +2,28 @@
 
 use std::{fmt, str::FromStr};
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum, builder::Resettable};
 use floor_client::{FloorKind, FloorSpec, limits};
 
-use crate::{names, numbers::Numbers};
+use crate::{
+    names,
+    numbers::{self, Numbers},
+};
 
 /// Everything that names a floor but its number.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Floor")]
 pub(crate) struct Tower {
     /// The tower, decimal or 0x hexadecimal
-    #[arg(long, default_value = "0", value_parser = seed)]
+    // A negative number is read, so that what is said of it is what a seed is.
+    #[arg(long, default_value = "0", value_parser = seed, allow_negative_numbers = true)]
     seed: u64,
     /// Cells from west to east, 16 to 512; the server's default is 100
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "CELLS")]
-    width: u32,
+    #[arg(long, value_parser = side, value_name = "CELLS")]
+    width: Option<u32>,
     /// Cells from north to south, 16 to 512; the server's default is 100
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "CELLS")]
-    height: u32,
+    #[arg(long, value_parser = side, value_name = "CELLS")]
+    height: Option<u32>,
     /// Width and height in one, e.g. 64x48
     #[arg(long, conflicts_with_all = ["width", "height"], value_name = "WxH")]
     size: Option<Size>,
@@ -28,9 +33,10 @@ pub(crate) struct Tower {
 }
 
 impl Tower {
-    /// What is out of range is left for the server to say: it knows the ranges, and which kinds it makes.
+    /// A side of 0 and no kind are left to the server, which also knows which kinds it makes.
     pub(crate) fn floor(&self, number: u32) -> FloorSpec {
-        let Size { width, height } = self.size.unwrap_or(Size { width: self.width, height: self.height });
+        let sides = Size { width: self.width.unwrap_or(0), height: self.height.unwrap_or(0) };
+        let Size { width, height } = self.size.unwrap_or(sides);
         let kind = self.kind.map_or(FloorKind::Unspecified, Kind::on_wire);
         FloorSpec { seed: self.seed, number, width, height, kind: kind.into() }
     }
@@ -49,17 +55,19 @@ impl Tower {
     pub(crate) fn batch_len(&self) -> usize {
         let spec = self.floor(1);
         let side = |cells: u32| u64::from(if cells == 0 { limits::DEFAULT_SIDE } else { cells });
-        let by_cells = limits::MAX_BATCH_CELLS / (side(spec.width) * side(spec.height)).max(1);
+        let by_cells = limits::MAX_BATCH_CELLS / (side(spec.width) * side(spec.height));
         usize::try_from(by_cells).unwrap_or(limits::MAX_BATCH).clamp(1, limits::MAX_BATCH)
     }
 }
 
 /// One floor of a tower.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Floor")]
 pub(crate) struct Target {
     // Brackets in a doc comment would be taken for links.
     #[arg(
         value_name = "FLOOR",
+        help_heading = Resettable::Reset,
         help = "The floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
         conflicts_with_all = ["seed", "number", "width", "height", "size", "kind"]
     )]
@@ -67,7 +75,7 @@ pub(crate) struct Target {
     #[command(flatten)]
     tower: Tower,
     /// The floor, 1 to 1,000,000
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = numbers::one, allow_negative_numbers = true)]
     number: u32,
 }
 
@@ -79,13 +87,14 @@ impl Target {
 
 /// Any number of floors of a tower.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Floor", group = ArgGroup::new("which").args(["word", "numbers"]).required(true))]
 pub(crate) struct Chosen {
     // Brackets in a doc comment would be taken for links.
     #[arg(
         value_name = "FLOOR",
+        help_heading = Resettable::Reset,
         help = "One floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
-        conflicts_with_all = ["seed", "numbers", "width", "height", "size", "kind"],
-        required_unless_present = "numbers"
+        conflicts_with_all = ["seed", "numbers", "width", "height", "size", "kind"]
     )]
     word: Option<FloorWord>,
     #[command(flatten)]
@@ -115,7 +124,8 @@ impl FloorWord {
     pub(crate) fn tower(&self) -> Tower {
         let FloorSpec { seed, width, height, kind, .. } = self.0;
         let kind = FloorKind::try_from(kind).ok().and_then(Kind::from_wire);
-        Tower { seed, width, height, size: None, kind }
+        let asked = |side: u32| (side != 0).then_some(side);
+        Tower { seed, width: asked(width), height: asked(height), size: None, kind }
     }
 }
 
@@ -129,15 +139,14 @@ impl FromStr for FloorWord {
         };
         let (rest, kind) = match rest.split_once(':') {
             Some((rest, name)) => {
-                let kind =
-                    <Kind as ValueEnum>::from_str(name, true).map_err(|_| format!("no kind is called {name:?}"))?;
+                let kind = <Kind as ValueEnum>::from_str(name, true).map_err(|_| Kind::unknown(name))?;
                 (rest, kind.on_wire())
             }
             None => (rest, FloorKind::Unspecified),
         };
         let (tower, number) =
             rest.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
-        let number = number.parse().map_err(|_| format!("{number:?} is no floor number"))?;
+        let number = numbers::one(number)?;
         let Size { width, height } = size;
         Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into() }))
     }
@@ -173,12 +182,21 @@ struct Size {
 }
 
 impl FromStr for Size {
-    type Err = &'static str;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.split_once(['x', 'X'])
-            .and_then(|(width, height)| Some(Self { width: width.parse().ok()?, height: height.parse().ok()? }))
-            .ok_or("write width x height, e.g. 64x48")
+        let (width, height) = text.split_once(['x', 'X']).ok_or("write width x height, e.g. 64x48")?;
+        Ok(Self { width: side(width)?, height: side(height)? })
+    }
+}
+
+/// The width or height of a floor.
+fn side(text: &str) -> Result<u32, String> {
+    let cells = text.parse::<u32>().map_err(|_| format!("{text:?} is no number of cells; write e.g. 64x48"))?;
+    if (limits::MIN_SIDE..=limits::MAX_SIDE).contains(&cells) {
+        Ok(cells)
+    } else {
+        Err(format!("a floor is {} to {} cells wide and high, not {cells}", limits::MIN_SIDE, limits::MAX_SIDE))
     }
 }
 
@@ -197,6 +215,14 @@ enum Kind {
 }
 
 impl Kind {
+    /// What to say of a name that no kind has.
+    fn unknown(name: &str) -> String {
+        let kinds = Self::value_variants().iter().map(|kind| names::kind(kind.on_wire())).collect::<Vec<_>>();
+        let meant = names::nearest(name, kinds.iter().map(String::as_str));
+        let meant = meant.map(|kind| format!("did you mean {kind}? ")).unwrap_or_default();
+        format!("no kind is called {name:?}; {meant}The kinds are {}", kinds.join(", "))
+    }
+
     fn from_wire(kind: FloorKind) -> Option<Self> {
         Self::value_variants().iter().copied().find(|known| known.on_wire() == kind)
     }
@@ -246,9 +272,17 @@ mod tests {
         }
         let FloorWord(spec) = "0xFF/10:BOSS@64x48".parse().unwrap();
         assert_eq!(spec, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
-        for (word, said) in
-            [("42", "SEED/NUMBER"), ("42/x", "\"x\""), ("x/1", "seed"), ("1/1:hut", "\"hut\""), ("1/1@64", "64x48")]
-        {
+        for (word, said) in [
+            ("42", "SEED/NUMBER"),
+            ("42/x", "\"x\""),
+            ("x/1", "seed"),
+            ("1/1:hut", "\"hut\""),
+            ("1/1@64", "64x48"),
+            ("1/1:cavrn", "did you mean cavern? The kinds are standard, keep, halls, cavern"),
+            ("1/0", "number 0"),
+            ("1/1000001", "beyond floor 1,000,000"),
+            ("1/1@10x64", "16 to 512 cells wide and high, not 10"),
+        ] {
             let error = word.parse::<FloorWord>().unwrap_err();
             assert!(error.contains(said), "{word}: {error}");
         }
@@ -264,6 +298,6 @@ mod tests {
     fn batches_stay_within_both_limits() {
         assert_eq!(tower("x").batch_len(), 256);
         assert_eq!(tower("x --size 512x512").batch_len(), 16);
-        assert_eq!(tower("x --size 4000000000x4000000000").batch_len(), 1);
+        assert_eq!(tower("x --size 16x16").batch_len(), 256);
     }
 }

@@ -3,11 +3,13 @@
 use std::io::Write as _;
 
 use clap::Args;
-use floor_client::FloorSpec;
+use floor_client::{FloorSpec, limits};
+use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
     cli::{Server, Serving},
+    failure::Usage,
     json::{FloorJson, ServedJson},
     layout,
     numbers::Numbers,
@@ -16,7 +18,7 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-The floors come in the order asked, all or none, in one BatchGetFloors call: at most 256 of them, and at most
+The floors come in the order asked, all or none, in one BatchGetFloors call: at most 256 of them, and at most \
 4,194,304 cells in all. `floorctl stream` fetches more.
 
 The JSON: floors, each as `floorctl get --help` describes but for `served`, a line each; and one `served` for all.
@@ -33,7 +35,7 @@ pub(crate) struct Batch {
     #[command(flatten)]
     tower: Tower,
     /// Floor numbers and ranges, e.g. 1-10,20
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", help_heading = "Floor")]
     numbers: Numbers,
     #[command(flatten)]
     serving: Serving,
@@ -47,14 +49,14 @@ struct BatchJson<'a> {
     served: ServedJson<'a>,
 }
 
-/// More numbers than this are cut off before they are listed: the server refuses them by their count alone, and a
-/// request for a whole tower would not fit into its message limit.
-const MOST_SENT: usize = 10_000;
-
 impl Batch {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        if self.numbers.len() > limits::MAX_BATCH as u64 {
+            let (floors, most) = (HumanCount(self.numbers.len()), limits::MAX_BATCH);
+            return Err(Usage(format!("--numbers: a batch holds 1 to {most} floors, not {floors}; see stream")).into());
+        }
         let client = self.serving.connect(server).await?;
-        let specs = self.numbers.iter().take(MOST_SENT).map(|n| self.tower.floor(n)).collect::<Vec<FloorSpec>>();
+        let specs = self.numbers.iter().map(|n| self.tower.floor(n)).collect::<Vec<FloorSpec>>();
         let answer = client.batch_encoded(&specs).await?;
         let checked = answer.value.iter().zip(&specs).map(|(encoded, spec)| encoded.decode_for(spec));
         let floors = checked.collect::<Result<Vec<_>, _>>()?;

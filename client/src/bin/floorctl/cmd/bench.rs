@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use floor_client::{ClientError, FloorClient, Served};
 use hdrhistogram::Histogram;
+use indicatif::HumanCount;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
 use serde::Serialize;
@@ -19,13 +20,14 @@ use tokio::task::JoinSet;
 use crate::{
     cli::Server,
     json::ServedJson,
+    numbers,
     output::{self, Report},
     target::Tower,
 };
 
 const AFTER_HELP: &str = "\
-Closed loop: each stream asks for its next floor when the last one has come, so a server that stalls is asked less
-often, and the percentiles are kinder than those of users who do not wait. The client shares the machine's cores with
+Closed loop: each stream asks for its next floor when the last one has come, so a server that stalls is asked less \
+often, and the percentiles are kinder than those of users who do not wait. The client shares the machine's cores with \
 a server on the same machine. Floors are received but not decoded. The first second is not counted.
 
 Examples:
@@ -52,7 +54,7 @@ pub(crate) struct Bench {
     #[arg(long, value_enum, default_value_t = Mix::Zipf)]
     mix: Mix,
     /// The floors asked for are 1 to this
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 1000, value_parser = numbers::one, help_heading = "Floor")]
     floors: u32,
     #[command(flatten)]
     report: Report,
@@ -168,12 +170,14 @@ impl Bench {
             });
         }
         let mut out = output::stdout();
-        writeln!(out, "{requests_per_second:.0} requests/s over {seconds:.1} s: {requests} requests")?;
+        let (rate, count) = (HumanCount(requests_per_second.round() as u64), HumanCount(requests));
+        writeln!(out, "{rate} requests/s over {seconds:.1} s: {count} requests")?;
         let LatencyJson { p50, p90, p99, max, .. } = latency;
+        let [p50, p90, p99, max] = [p50, p90, p99, max].map(HumanCount);
         writeln!(out, "  latency    p50 {p50} us, p90 {p90} us, p99 {p99} us, max {max} us")?;
-        writeln!(out, "  served by  {}", sum.served.by)?;
+        writeln!(out, "  served by  {}", output::served(&sum.served.by))?;
         for (failure, count) in &sum.failures {
-            writeln!(out, "  failed     {count} times: {failure}")?;
+            writeln!(out, "  failed     {} times: {failure}", HumanCount(*count))?;
         }
         Ok(out.flush()?)
     }

@@ -8,12 +8,13 @@ use indicatif::HumanBytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cli::Patience,
     operations::Operations,
     output::{self, Report},
 };
 
 const AFTER_HELP: &str = "\
-Behind the writes that wait, each store on disk removes what was found damaged and makes its files durable. Neither LMDB nor
+Behind the writes that wait, each store on disk removes what was found damaged and makes its files durable. Neither LMDB nor \
 sled gives room back to the disk while it is open: both fill it again. docs/operating.md says how to shrink a store.
 
 Example:
@@ -50,8 +51,8 @@ struct Size {
 }
 
 impl Compact {
-    pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let compacted: Compacted = self.operations.post("/compact").await?;
+    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
+        let compacted: Compacted = self.operations.post(patience, "/compact").await?;
         if self.report.json {
             output::print_json(&compacted)?;
         } else {

@@ -2,10 +2,10 @@
 
 use std::io::Write as _;
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::{cli::Cli, output};
+use crate::{cli, output};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -24,7 +24,7 @@ impl Completions {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         // Generated whole first: the generator panics when its writer fails, as a closed pipe does.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "floorctl", &mut script);
+        clap_complete::generate(self.shell, &mut cli::command(), "floorctl", &mut script);
         let mut out = output::stdout();
         out.write_all(&script)?;
         Ok(out.flush()?)

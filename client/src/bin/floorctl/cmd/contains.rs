@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::purge::queries;
 use crate::{
+    cli::Patience,
     operations::Operations,
     output::{self, Report},
     target::Chosen,
 };
 
 const AFTER_HELP: &str = "\
-Looks without reading: it counts as no use of a floor, and generates none. One line a floor, then the tiers that hold it.
+Looks without reading: it counts as no use of a floor, and generates none. One line a floor, then the tiers that hold it. \
 Asks the operations port.
 
 Examples:
@@ -44,11 +45,11 @@ struct Place {
 }
 
 impl Contains {
-    pub(crate) async fn run(self) -> anyhow::Result<()> {
+    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
         let mut out = output::stdout();
         let mut all = Contained::default();
         for path in queries("/contains", &self.chosen.tower(), &self.chosen.numbers()) {
-            let Contained { floors } = self.operations.get(&path).await?;
+            let Contained { floors } = self.operations.get(patience, &path).await?;
             if self.report.json {
                 all.floors.extend(floors);
                 continue;

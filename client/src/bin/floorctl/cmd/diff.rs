@@ -11,6 +11,7 @@ use anstream::{AutoStream, ColorChoice};
 use anyhow::Context as _;
 use clap::Args;
 use floor_client::{EncodedFloor, Floor};
+use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
@@ -22,10 +23,10 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-A floor is named in one word, SEED/NUMBER[:KIND][@WxH], and asked of the server; or it is a file that
+A floor is named in one word, SEED/NUMBER[:KIND][@WxH], and asked of the server; or it is a file that \
 `floorctl get --format bin` wrote. With --no-cache, the one floor named is held against itself generated anew.
 
-Prints what a floor has once and the floors have differently, what only the first (-) or only the second (+) has, and
+Prints what a floor has once and the floors have differently, what only the first (-) or only the second (+) has, and \
 the rows of cells that differ. Exit codes: 0 the same to the byte, 1 they differ.
 
 Examples:
@@ -44,10 +45,10 @@ pub(crate) struct Diff {
     #[arg(value_name = "B", required_unless_present = "no_cache", conflicts_with = "no_cache")]
     other: Option<Source>,
     /// Compare A with the same floor generated anew
-    #[arg(long)]
+    #[arg(long, help_heading = "Server")]
     no_cache: bool,
     /// Leave the drawing of cells off
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     no_cells: bool,
     #[command(flatten)]
     report: Report,
@@ -147,7 +148,7 @@ fn write_facts(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> 
     match comparison.cells.as_deref() {
         None => writeln!(out, "{:<18} not compared: the sizes differ", "cells")?,
         Some([]) => {}
-        Some(cells) => writeln!(out, "{:<18} {} differ in terrain or room", "cells", cells.len())?,
+        Some(cells) => writeln!(out, "{:<18} {} differ in terrain or room", "cells", HumanCount(cells.len() as u64))?,
     }
     for List { name, removed, added } in &comparison.lists {
         writeln!(out, "\n{name}: {} removed, {} added", removed.len(), added.len())?;

@@ -20,8 +20,8 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Generates the floor here, with the generator that this program was built with, and tells what each stage took (the
-median of --runs) and chose, which layouts were thrown away and why, and which key opens which lock. No server is
+Generates the floor here, with the generator that this program was built with, and tells what each stage took (the \
+median of --runs) and chose, which layouts were thrown away and why, and which key opens which lock. No server is \
 needed; one that answers at --server and makes another generator version is pointed out.
 
 Examples:

@@ -4,6 +4,7 @@ use std::{io::Write as _, time::Duration};
 
 use clap::Args;
 use floor_client::FloorKind;
+use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
@@ -58,7 +59,12 @@ impl Info {
         writeln!(out, "Floor server {} at {}", info.version, info.server)?;
         writeln!(out, "  up         {}", humantime::format_duration(Duration::from_secs(info.uptime_seconds)))?;
         writeln!(out, "  generator  version {}: {}", info.generator_version, info.kinds.join(", "))?;
-        writeln!(out, "  limits     {} floors a batch, {} a stream", info.max_batch, info.max_stream)?;
+        writeln!(
+            out,
+            "  limits     {} floors a batch, {} a stream",
+            HumanCount(info.max_batch.into()),
+            HumanCount(info.max_stream.into())
+        )?;
         writeln!(out, "  chain      {}", info.chain.join(" > "))?;
         Ok(out.flush()?)
     }

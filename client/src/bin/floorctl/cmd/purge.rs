@@ -8,6 +8,7 @@ use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cli::Patience,
     numbers::Numbers,
     operations::Operations,
     output::{self, Report},
@@ -16,8 +17,8 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Removes floors from every tier of one server: those of the size and kind named, by default 100x100 and what the tower's
-schedule has at each number. Floors of other sizes and kinds stay. Nothing is lost: who asks next has them generated.
+Removes floors from every tier of one server: those of the size and kind named, by default 100x100 and what the tower's \
+schedule has at each number. Floors of other sizes and kinds stay. Nothing is lost: who asks next has them generated. \
 Servers that share a Redis or an LMDB each keep floors in their own memory: purge every one of them.
 
 Goes to the operations port, not to the one that players reach. Exit code 1 when a tier kept what it has.
@@ -68,12 +69,12 @@ struct Failed {
 }
 
 impl Purge {
-    pub(crate) async fn run(self) -> anyhow::Result<()> {
+    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
         let (tower, numbers) = (self.chosen.tower(), self.chosen.numbers());
         let bar = progress::bar("purging", numbers.len());
         let mut sum = PurgeJson::default();
         for path in queries("/purge", &tower, &numbers) {
-            let purged: Purged = self.operations.post(&path).await?;
+            let purged: Purged = self.operations.post(patience, &path).await?;
             bar.inc(purged.floors);
             sum.add(purged);
         }

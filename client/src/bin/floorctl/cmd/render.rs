@@ -19,13 +19,13 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-In letters: # wall, . floor, + door, 1 to 9 locked doors by their lock, < stairs up, > stairs down, lower-case letters
-monsters, $ loot, % keys, ^ traps; the legend names what occurs. NO_COLOR and --plain turn colour off. A floor that is
+In letters: # wall, . floor, + door, 1 to 9 locked doors by their lock, < stairs up, > stairs down, lower-case letters \
+monsters, $ loot, % keys, ^ traps; the legend names what occurs. NO_COLOR and --plain turn colour off. A floor that is \
 wider than the terminal is drawn in blocks, smaller.
 
-Overlays, alone or together: --rooms writes each room's id and tells its ground from its neighbours'; --path marks the
-critical path (* in letters), each stretch in the colour of the lock whose key it fetches; --locks writes each lock's
-number beside its key and colours what the lock keeps shut. In a PNG, rooms are outlined, the path is a line, and broken
+Overlays, alone or together: --rooms writes each room's id and tells its ground from its neighbours'; --path marks the \
+critical path (* in letters), each stretch in the colour of the lock whose key it fetches; --locks writes each lock's \
+number beside its key and colours what the lock keeps shut. In a PNG, rooms are outlined, the path is a line, and broken \
 lines join keys and doors. Blocks show no numbers.
 
 Examples:
@@ -44,25 +44,25 @@ pub(crate) struct Render {
     #[command(flatten)]
     serving: Serving,
     /// ASCII without colour
-    #[arg(long, conflicts_with_all = ["blocks", "color"])]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["blocks", "color"])]
     plain: bool,
     /// Square cells in half-height blocks, scaled to the terminal's width
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     blocks: bool,
     /// Write a PNG instead of drawing in the terminal
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "blocks", "color"])]
+    #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["plain", "blocks", "color"])]
     png: Option<PathBuf>,
     /// Pixels a cell of the PNG
-    #[arg(long, value_name = "PIXELS", default_value_t = 10, requires = "png",
+    #[arg(long, value_name = "PIXELS", help_heading = "Output", default_value_t = 10, requires = "png",
         value_parser = clap::value_parser!(u32).range(2..=64))]
     scale: u32,
     /// When to use colour
-    #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", help_heading = "Output")]
     color: Colour,
     #[command(flatten)]
     overlays: Overlays,
     /// Leave the legend off
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     no_legend: bool,
 }
 
@@ -89,7 +89,7 @@ impl Render {
         }
         let mut notes = io::stderr();
         if notes.is_terminal() || !answer.served.trace.is_empty() {
-            writeln!(notes, "served by {}", answer.served.by)?;
+            writeln!(notes, "served by {}", output::served(&answer.served.by))?;
         }
         for step in &answer.served.trace {
             writeln!(notes, "  {step}")?;

@@ -8,13 +8,14 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cli::Patience,
     operations::Operations,
     output::{self, Report},
 };
 
 const AFTER_HELP: &str = "\
-size counts against limit, beyond which the oldest floors go; disk is the size of the tier's files with the free room in
-them. stored, failed, dropped and waiting are writes behind the answers. `floorctl tiers` tells what the tiers cost.
+size counts against limit, beyond which the oldest floors go; disk is the size of the tier's files with the free room in \
+them. stored, failed, dropped and waiting are writes behind the answers. `floorctl tiers` tells what the tiers cost. \
 Asks the operations port.
 
 Examples:
@@ -56,8 +57,8 @@ struct Writes {
 }
 
 impl Stats {
-    pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let stats: StatsJson = self.operations.get("/stats").await?;
+    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
+        let stats: StatsJson = self.operations.get(patience, "/stats").await?;
         if self.report.json {
             return output::print_json(&stats);
         }

@@ -3,9 +3,12 @@
 use std::io::Write as _;
 
 use clap::Args;
+use floor_client::limits::{MAX_FLOOR, MAX_STREAM};
+use indicatif::HumanCount;
 
 use crate::{
     cli::{Server, Serving},
+    failure::Usage,
     json::FloorJson,
     layout,
     output::{self, Destination, Format},
@@ -13,7 +16,7 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Prints each floor as it arrives, one JSON object a line (see `floorctl get --help`), and how they were served on
+Prints each floor as it arrives, one JSON object a line (see `floorctl get --help`), and how they were served on \
 stderr at the end. With --format bin the output is the bytes of a floors.v1.BatchGetFloorsResponse.
 
 Examples:
@@ -27,7 +30,8 @@ pub(crate) struct Stream {
     #[command(flatten)]
     first: Target,
     /// How many floors, 1 to 10,000
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, help_heading = "Floor",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STREAM)))]
     count: u32,
     #[command(flatten)]
     serving: Serving,
@@ -37,6 +41,12 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let first = self.first.floor().number;
+        if self.count - 1 > MAX_FLOOR - first {
+            let (count, left) = (HumanCount(self.count.into()), HumanCount((MAX_FLOOR - first + 1).into()));
+            let first = HumanCount(first.into());
+            return Err(Usage(format!("--count: from floor {first} there are {left} floors, not {count}")).into());
+        }
         let client = self.serving.connect(server).await?;
         let mut floors = client.stream(self.first.floor(), self.count).await?;
         let mut out = self.to.open()?;
@@ -50,7 +60,12 @@ impl Stream {
             out.flush()?;
         }
         let served = floors.served().await?;
-        writeln!(std::io::stderr(), "{} floors served by {}", self.count, served.by)?;
+        writeln!(
+            std::io::stderr(),
+            "{} floors served by {}",
+            HumanCount(self.count.into()),
+            output::served(&served.by)
+        )?;
         Ok(())
     }
 }

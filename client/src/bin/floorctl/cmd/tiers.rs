@@ -14,8 +14,8 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Tiers stand in the order in which they are probed; generation answers what no tier holds. Costs are what the server
-measures of its own lookups, in microseconds. A tier is bypassed while h x G, what asking it spares, is less than T, what
+Tiers stand in the order in which they are probed; generation answers what no tier holds. Costs are what the server \
+measures of its own lookups: microseconds (us), below one nanoseconds (ns), and microseconds throughout with --json. A tier is bypassed while h x G, what asking it spares, is less than T, what \
 asking costs: h is the share of questions that find a floor, G the cost of generating one.
 
 Examples:

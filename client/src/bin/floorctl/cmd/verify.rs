@@ -19,8 +19,8 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Fetches each floor twice: from the chain, and with `cache-control: no-cache`, which has it generated anew. Checks the
-content hash of each against its bytes, that it is the floor asked for, and that both are the same to the byte.
+Fetches each floor twice: from the chain, and with `cache-control: no-cache`, which has it generated anew. Checks the \
+content hash of each against its bytes, that it is the floor asked for, and that both are the same to the byte. \
 Exit code 1 if any floor is wrong; the first difference is described.
 
 Examples:
@@ -37,7 +37,7 @@ pub(crate) struct Verify {
     #[command(flatten)]
     tower: Tower,
     /// Floor numbers and ranges, e.g. 1-100,200
-    #[arg(long, value_name = "LIST", default_value = "1-100")]
+    #[arg(long, value_name = "LIST", help_heading = "Floor", default_value = "1-100")]
     numbers: Numbers,
     #[command(flatten)]
     report: Report,
@@ -100,13 +100,18 @@ impl Verify {
         } else if findings.wrong == 0 {
             let mut out = output::stdout();
             let floors = HumanCount(findings.floors);
-            writeln!(out, "Verified {floors} floors: from the chain ({}) as generated anew", findings.chain.by)?;
+            writeln!(
+                out,
+                "Verified {floors} floors: from the chain ({}) as generated anew",
+                output::served(&findings.chain.by)
+            )?;
             out.flush()?;
         }
         match &findings.first {
             None => Ok(()),
             Some(Wrong { number, what }) => {
-                bail!("{} of {} floors are wrong; the first is floor {number}: {what}", findings.wrong, findings.floors)
+                let (wrong, floors) = (HumanCount(findings.wrong), HumanCount(findings.floors));
+                bail!("{wrong} of {floors} floors are wrong; the first is floor {number}: {what}")
             }
         }
     }

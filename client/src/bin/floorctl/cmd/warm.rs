@@ -21,7 +21,7 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Asks for the floors in batches, so that the server generates what it lacks and keeps it in every tier. Floors that it
+Asks for the floors in batches, so that the server generates what it lacks and keeps it in every tier. Floors that it \
 already holds move up the chain. Safe to run at any time, and to stop with Ctrl-C and run again.
 
 Examples:
@@ -38,7 +38,7 @@ pub(crate) struct Warm {
     #[command(flatten)]
     tower: Tower,
     /// Floor numbers and ranges, e.g. 1-1000,2000
-    #[arg(long, value_name = "LIST", default_value = "1-100")]
+    #[arg(long, value_name = "LIST", help_heading = "Floor", default_value = "1-100")]
     numbers: Numbers,
     /// Batches asked for at once
     #[arg(long, value_name = "BATCHES", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
@@ -92,9 +92,10 @@ impl Warm {
         let mut out = output::stdout();
         writeln!(
             out,
-            "Warmed {} floors in {seconds:.2} s ({floors_per_second:.0} floors/s): {}",
+            "Warmed {} floors in {seconds:.2} s ({} floors/s): {}",
             HumanCount(floors),
-            served.by
+            HumanCount(floors_per_second.round() as u64),
+            output::served(&served.by)
         )?;
         Ok(out.flush()?)
     }

@@ -14,6 +14,8 @@ pub(crate) const ROCK: RgbColor = RgbColor(0x17, 0x16, 0x1d);
 pub(crate) const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
 /// Text beside a picture.
 pub(crate) const TEXT: RgbColor = RgbColor(0xd8, 0xd2, 0xc4);
+/// The last stretch of the critical path.
+const WAY_OUT: RgbColor = RgbColor(0xff, 0xff, 0xff);
 /// Text that matters less.
 pub(crate) const FAINT: RgbColor = RgbColor(0x8d, 0x88, 0x80);
 
@@ -44,11 +46,11 @@ pub(crate) const fn room(colour: usize) -> RgbColor {
     ROOMS[colour % ROOMS.len()]
 }
 
-/// A stretch of the critical path: the colour of the lock whose key it fetches, or of the exit.
+/// A stretch of the critical path: the colour of the lock whose key it fetches; white to the exit, which no lock is.
 pub(crate) const fn goal(goal: Goal) -> RgbColor {
     match goal {
         Goal::Key(id) => lock(id),
-        Goal::Exit => of(Terrain::StairsDown),
+        Goal::Exit => WAY_OUT,
     }
 }
 
@@ -69,7 +71,7 @@ pub(crate) const fn of(terrain: Terrain) -> RgbColor {
         Terrain::ShallowWater => RgbColor(0x4f, 0x9d, 0xbd),
         Terrain::DeepWater => RgbColor(0x24, 0x5a, 0x8c),
         Terrain::Lava => RgbColor(0xf2, 0x6a, 0x21),
-        Terrain::Chasm => RgbColor(0x4a, 0x3a, 0x5e),
+        Terrain::Chasm => RgbColor(0x86, 0x6c, 0xb0),
         Terrain::Bridge => RgbColor(0x9c, 0x6b, 0x3a),
         Terrain::Grass => RgbColor(0x6d, 0xa3, 0x4d),
         Terrain::Rubble => RgbColor(0x8b, 0x83, 0x78),

@@ -10,6 +10,7 @@ use floor_client::{
     RoomRole, Terrain,
     v1::{Point, Room},
 };
+use indicatif::HumanCount;
 
 use super::{
     colour::{self, Depth},
@@ -53,13 +54,13 @@ impl Legend {
             "{}, {}, {} steps to the exit, difficulty {}.{:03}",
             several(floor.rooms().len(), "room"),
             several(metrics.loops as usize, "loop"),
-            metrics.critical_path,
+            HumanCount(metrics.critical_path.into()),
             metrics.difficulty / 1000,
             metrics.difficulty % 1000,
         );
         let identity = format!(
             "{} bytes, generator {}, hash {}",
-            floor.encoded_len(),
+            HumanCount(floor.encoded_len() as u64),
             wire.generator_version,
             json::hash(floor.content_hash()),
         );
@@ -111,7 +112,7 @@ fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let key = |item: &floor_client::v1::Item| {
         (
             Mark::Thing(Thing::Key(item.opens_lock)),
-            format!("{} {} at {}", item.archetype, item.opens_lock, place(item.at)),
+            format!("{} {} at {}", names::archetype(&item.archetype), item.opens_lock, place(item.at)),
         )
     };
     let keys = wire.items.iter().filter(|item| item.opens_lock != 0);
@@ -127,9 +128,11 @@ fn overlays(scene: &Scene<'_>) -> Vec<(Mark, String)> {
             Goal::Key(lock) => format!("key {lock}"),
             Goal::Exit => "the exit".to_owned(),
         };
-        (Mark::Step(leg.goal), format!("path to {goal}, {} steps", leg.cells.len() - 1))
+        (Mark::Step(leg.goal), format!("path to {goal}, {} steps", HumanCount(leg.cells.len() as u64 - 1)))
     };
-    let behind = |link: &Link| (Mark::Behind(link.lock), format!("behind lock {}: {} cells", link.lock, link.opens));
+    let behind = |link: &Link| {
+        (Mark::Behind(link.lock), format!("behind lock {}: {} cells", link.lock, HumanCount(link.opens as u64)))
+    };
     rooms.into_iter().chain(overlay.legs.iter().map(leg)).chain(overlay.links.iter().map(behind)).collect()
 }
 
@@ -141,7 +144,7 @@ fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let entry = |(archetype, levels): (&str, Vec<u32>)| {
         (
             Mark::Thing(Thing::Monster(scene.letter(archetype))),
-            format!("{} {archetype}, {}", levels.len(), range(&levels)),
+            format!("{}, {}", counted(archetype, levels.len()), range(&levels)),
         )
     };
     packs.into_iter().map(entry).collect()
@@ -149,21 +152,26 @@ fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
 
 fn items(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let loot = scene.floor.wire().items.iter().filter(|item| item.opens_lock == 0);
-    counted(Mark::Thing(Thing::Loot), loot.map(|item| item.archetype.as_str()))
+    each(Mark::Thing(Thing::Loot), loot.map(|item| item.archetype.as_str()))
 }
 
 fn traps(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let traps = scene.floor.wire().traps.iter();
-    counted(Mark::Thing(Thing::Trap), traps.map(|trap| trap.archetype.as_str()))
+    each(Mark::Thing(Thing::Trap), traps.map(|trap| trap.archetype.as_str()))
 }
 
 /// A line for each archetype, with how many there are.
-fn counted<'a>(mark: Mark, names: impl Iterator<Item = &'a str>) -> Vec<(Mark, String)> {
+fn each<'a>(mark: Mark, names: impl Iterator<Item = &'a str>) -> Vec<(Mark, String)> {
     let mut counts = BTreeMap::<&str, usize>::new();
     for name in names {
         *counts.entry(name).or_default() += 1;
     }
-    counts.iter().map(|(name, count)| (mark, format!("{count} {name}"))).collect()
+    counts.iter().map(|(name, count)| (mark, counted(name, *count))).collect()
+}
+
+/// `bone archer x 2`.
+fn counted(archetype: &str, count: usize) -> String {
+    format!("{} x {}", names::archetype(archetype), HumanCount(count as u64))
 }
 
 fn tints(scene: &Scene<'_>) -> Vec<(RoomRole, String)> {

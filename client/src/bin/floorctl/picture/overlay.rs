@@ -9,6 +9,7 @@ use super::walk::{self, Cell, Goal, Leg, cell};
 
 /// Which overlays are asked for; any of them go together.
 #[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = "Overlays")]
 pub(crate) struct Overlays {
     /// Show where rooms end, and their ids
     #[arg(long)]

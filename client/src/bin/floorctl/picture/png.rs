@@ -1,4 +1,4 @@
-//! A floor as a PNG file, legend below.
+//! A floor as a PNG file, its legend below, or beside it where it would be the longer.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ const MARGIN: f32 = 2.0;
 /// Height of a line, in letters.
 const LINE: f32 = 1.75;
 
-/// Writes the scene at `side` pixels a cell, the legend below it if there is one.
+/// Writes the scene at `side` pixels a cell, with its legend if there is one.
 pub(crate) fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> anyhow::Result<()> {
     let sheet = Sheet::plan(scene, legend, side);
     let mut canvas = Canvas::new(sheet.width, sheet.height)
@@ -37,43 +37,92 @@ struct Sheet {
     height: u32,
     /// Pixels a cell.
     side: u32,
-    /// Pixels a letter.
-    letter: f32,
     /// Left edge of the floor.
     left: f32,
+    page: Page,
+}
+
+/// Where the legend's lines go.
+#[derive(Default)]
+struct Page {
+    left: f32,
+    top: f32,
+    /// Pixels a letter.
+    letter: f32,
     /// Columns and rows of the legend's marks, and letters a column.
     columns: usize,
     rows: usize,
     column: f32,
 }
 
+/// What the legend has to be given room for, in letters.
+struct Words {
+    marks: usize,
+    /// Of a mark, its name and the space before the next column.
+    mark: f32,
+    heading: f32,
+}
+
+impl Words {
+    fn of(legend: &Legend) -> Self {
+        let names = legend.marks.iter().map(|(_, name)| name).chain(legend.tints.iter().map(|(_, name)| name));
+        let (marks, longest) = names.fold((0usize, 0), |(n, longest), name| (n + 1, longest.max(name.len())));
+        let heading = [&legend.title, &legend.facts, &legend.identity].map(|line| line.len() as f32);
+        Self { marks, mark: longest as f32 + 4.0, heading: heading.into_iter().fold(0.0, f32::max) }
+    }
+
+    /// Width of a page of so many columns.
+    fn width(&self, columns: usize) -> f32 {
+        2.0f32.mul_add(MARGIN, self.heading.max(self.mark * columns as f32))
+    }
+}
+
+/// Height of a page of so many rows under its heading, in letters.
+fn height(rows: usize) -> f32 {
+    2.0f32.mul_add(MARGIN, LINE * (4.0 + rows as f32))
+}
+
 impl Sheet {
     fn plan(scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> Self {
         let (width, height) = (scene.floor.width() * side, scene.floor.height() * side);
-        let Some(legend) = legend else {
-            return Self { width, height, side, letter: 0.0, left: 0.0, columns: 0, rows: 0, column: 0.0 };
+        let Some(words) = legend.map(Words::of) else {
+            return Self { width, height, side, left: 0.0, page: Page::default() };
         };
-        let (floor_width, floor_height) = (width as f32, height as f32);
-        let names = legend.marks.iter().map(|(_, name)| name).chain(legend.tints.iter().map(|(_, name)| name));
-        let (count, longest) = names.fold((0usize, 0), |(n, longest), name| (n + 1, longest.max(name.len())));
-        let mark = longest as f32 + 4.0;
-        let lines = [&legend.title, &legend.facts, &legend.identity].map(|line| line.len() as f32);
-        let widest = lines.into_iter().fold(mark, f32::max) + 2.0 * MARGIN;
+        let below = Self::below(width as f32, height as f32, side, &words);
+        // A legend nearly as long as the floor, or longer, belongs beside it.
+        if (below.height - height) * 5 <= height * 4 {
+            below
+        } else {
+            Self::beside(width as f32, height as f32, side, &words)
+        }
+    }
+
+    fn below(floor_width: f32, floor_height: f32, side: u32, words: &Words) -> Self {
         // Letters twice as large read better, if they fit under the floor.
-        let letter = if widest * LETTER * 2.0 <= floor_width { LETTER * 2.0 } else { LETTER };
-        let width = floor_width.max(widest * letter);
-        let columns = ((width / letter - 2.0 * MARGIN) / mark).floor().max(1.0) as usize;
-        let rows = count.div_ceil(columns);
-        let text = 2.0f32.mul_add(MARGIN, LINE * (4.0 + rows as f32)) * letter;
+        let letter = if words.width(1) * LETTER * 2.0 <= floor_width { LETTER * 2.0 } else { LETTER };
+        let width = floor_width.max(words.width(1) * letter);
+        let columns = ((width / letter - 2.0 * MARGIN) / words.mark).floor().max(1.0) as usize;
+        let rows = words.marks.div_ceil(columns);
         Self {
             width: width.ceil() as u32,
-            height: (floor_height + text).ceil() as u32,
+            height: height(rows).mul_add(letter, floor_height).ceil() as u32,
             side,
-            letter,
             left: ((width - floor_width) / 2.0).floor(),
-            columns,
-            rows,
-            column: mark,
+            page: Page { left: 0.0, top: floor_height, letter, columns, rows, column: words.mark },
+        }
+    }
+
+    fn beside(floor_width: f32, floor_height: f32, side: u32, words: &Words) -> Self {
+        // As many rows as the floor is high, and two columns at the most.
+        let fitting = (floor_height / LETTER - height(0)) / LINE;
+        let rows = (fitting.max(0.0) as usize).max(words.marks.div_ceil(2)).max(1);
+        let columns = words.marks.div_ceil(rows).max(1);
+        Self {
+            width: words.width(columns).mul_add(LETTER, floor_width).ceil() as u32,
+            height: floor_height.max(height(rows.min(words.marks)) * LETTER).ceil() as u32,
+            side,
+            left: 0.0,
+            page: Page { left: floor_width, top: 0.0, letter: LETTER, columns, rows, column: words.mark },
         }
     }
 
@@ -88,14 +137,19 @@ impl Sheet {
         }
         layers::above(canvas, &|x, y| self.square(x, y), scene);
         if let Some(legend) = legend {
-            let bottom = (scene.floor.height() * self.side) as f32;
-            self.write(canvas, legend, bottom);
+            self.page.write(canvas, legend);
         }
     }
 
-    fn write(&self, canvas: &mut Canvas, legend: &Legend, bottom: f32) {
-        let left = MARGIN * self.letter;
-        let mut top = MARGIN.mul_add(self.letter, bottom);
+    fn square(&self, x: u32, y: u32) -> Square {
+        Square { left: self.left + (x * self.side) as f32, top: (y * self.side) as f32, side: self.side as f32 }
+    }
+}
+
+impl Page {
+    fn write(&self, canvas: &mut Canvas, legend: &Legend) {
+        let left = MARGIN.mul_add(self.letter, self.left);
+        let mut top = MARGIN.mul_add(self.letter, self.top);
         let size = self.letter / LETTER;
         for (line, colour) in
             [(&legend.title, colour::TEXT), (&legend.facts, colour::FAINT), (&legend.identity, colour::FAINT)]
@@ -122,10 +176,6 @@ impl Sheet {
             sprites::tinted(canvas, sample(place), *role);
             name(canvas, place, text);
         }
-    }
-
-    fn square(&self, x: u32, y: u32) -> Square {
-        Square { left: self.left + (x * self.side) as f32, top: (y * self.side) as f32, side: self.side as f32 }
     }
 }
 
@@ -195,14 +245,30 @@ mod tests {
         assert!(has(room.id_at.0, room.id_at.1, colour::room(room.colour)), "the id of room 0");
     }
 
-    #[test]
-    fn a_legend_makes_room_for_itself() {
-        let (bare, _) = drawn(false, 4);
-        let (with, pixels) = drawn(true, 4);
-        assert!(with.width > bare.width && with.height > bare.height, "{}x{}", with.width, with.height);
-        let below = &pixels[(bare.height * with.width * 3) as usize..];
+    /// Whether the legend's text shows among the pixels of a part of the picture.
+    fn has_text(
+        info: &png::OutputInfo,
+        pixels: &[u8],
+        columns: std::ops::Range<u32>,
+        rows: std::ops::Range<u32>,
+    ) -> bool {
         let text = [colour::TEXT.0, colour::TEXT.1, colour::TEXT.2];
-        assert!(below.chunks(3).any(|pixel| pixel == text), "no text below the floor");
+        rows.into_iter().any(|y| {
+            let row = (y * info.width + columns.start) as usize * 3..(y * info.width + columns.end) as usize * 3;
+            pixels[row].chunks(3).any(|pixel| pixel == text)
+        })
+    }
+
+    #[test]
+    fn a_legend_goes_below_a_large_floor_and_beside_a_small_one() {
+        for (side, beside) in [(64, false), (12, true), (4, true)] {
+            let (bare, _) = drawn(false, side);
+            let (with, pixels) = drawn(true, side);
+            let right = bare.width..with.width;
+            assert_eq!(has_text(&with, &pixels, right, 0..bare.height), beside, "{side} pixels a cell, beside");
+            let below = has_text(&with, &pixels, 0..bare.width, bare.height..with.height);
+            assert_eq!(below, !beside, "{side} pixels a cell, below");
+        }
     }
 
     #[test]

@@ -152,8 +152,8 @@ fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
 /// The colour of a cell's ground before light and grain.
 fn base(terrain: Terrain) -> RgbColor {
     match terrain {
-        // A thin character needs a lighter colour than a hole does.
-        Terrain::Chasm => colour::mix(colour::of(terrain), INK, 170),
+        // A thin character needs a lighter colour than a hole does; one as dark as rock would be taken for it.
+        Terrain::Chasm => colour::mix(colour::of(terrain), INK, 176),
         terrain if natural(terrain) => colour::of(terrain),
         _ => colour::of(Terrain::Floor),
     }
@@ -182,6 +182,12 @@ fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
         Terrain::ShallowWater | Terrain::DeepWater | Terrain::Lava => {
             let wave = [square.at(0.15, 0.6), square.at(0.38, 0.45), square.at(0.62, 0.6), square.at(0.85, 0.45)];
             canvas.line(&wave, hair, LIGHT, if terrain == Terrain::DeepWater { 0.14 } else { 0.38 });
+        }
+        // From corner to corner of a chasm, whatever its shape: a line goes on in the next cell.
+        Terrain::Chasm => {
+            for line in [[(0.0, 0.5), (0.5, 0.0)], [(0.5, 1.0), (1.0, 0.5)]] {
+                canvas.line(&line.map(|(x, y)| square.at(x, y)), hair, colour::of(terrain), 0.8);
+            }
         }
         Terrain::Grass => {
             for (x, lean) in [(0.3, -0.1), (0.5, 0.05), (0.7, 0.14)] {

@@ -13,6 +13,7 @@ use super::{
     fault::Fault,
     token::{self, Token},
 };
+use crate::names::nearest;
 
 /// Characters of a condition. What is read is walked recursively, so its depth must be bounded.
 const LONGEST: usize = 2_000;
@@ -211,15 +212,22 @@ fn unknown(word: &str) -> String {
     }
     let facts = Fact::ALL.into_iter().map(Fact::name);
     let names = facts.chain(Kind::ALL.into_iter().map(Kind::name)).chain(Theme::ALL.into_iter().map(Theme::name));
-    let nearest = names
-        .map(|name| (strsim::jaro_winkler(name, &word.to_lowercase()), name))
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        // Less alike than this, a suggestion confuses.
-        .filter(|(likeness, _)| *likeness > 0.8);
-    match nearest {
-        Some((_, name)) => format!("nothing is called `{word}`; did you mean `{name}`?"),
+    match alias(word).or_else(|| nearest(word, names)) {
+        Some(name) => format!("nothing is called `{word}`; did you mean `{name}`?"),
         None => format!("nothing is called `{word}`; see `floorctl search --help` for the names"),
     }
+}
+
+/// What a fact is called in other games.
+fn alias(word: &str) -> Option<&'static str> {
+    Some(match word.to_lowercase().as_str() {
+        "monsters" | "monster" | "enemies" | "mobs" => Fact::Spawns.name(),
+        "keys" | "key" | "loot" | "gold" => Fact::Items.name(),
+        "doors" | "locked_doors" => Fact::Locks.name(),
+        "ways" | "corridors" => Fact::Connections.name(),
+        "path" | "steps" => Fact::CriticalPath.name(),
+        _ => return None,
+    })
 }
 
 /// What to say of a token where an operator, or `end`, should stand.
@@ -303,6 +311,8 @@ mod tests {
             "loops > 4;",
             "loops > 4.5",
             "zzz > 1",
+            "monsters > 4",
+            "keys == 2",
         ];
         let pages = texts.map(|text| format!("{}\n", said(text)));
         insta::assert_snapshot!(pages.join("\n"));

@@ -1,0 +1,40 @@
+//! The archetypes that docs/protocol.md lists are those that the generator uses, each where it says.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use floor_gen::{FloorSpec, Generator, Kind, Theme};
+
+const PAGE: &str = include_str!("../../docs/protocol.md");
+
+/// What stands in backticks in the row of the section's tables that begins with `first`.
+fn listed(first: &str) -> BTreeSet<String> {
+    let section = PAGE.split("\n## Archetypes\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let row = section.lines().find(|line| line.starts_with(&format!("| {first} |")));
+    let row = row.unwrap_or_else(|| panic!("no row {first:?} under Archetypes in docs/protocol.md"));
+    row.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_archetype_is_listed() {
+    let mut generator = Generator::default();
+    let (mut monsters, mut items, mut traps) =
+        (vec![BTreeSet::new(); Theme::ALL.len()], BTreeSet::new(), BTreeSet::new());
+    for seed in 0..4 {
+        for number in 1..=70 {
+            for &kind in Kind::OFFERED {
+                let floor = generator.generate(&FloorSpec::resolve(seed, number, 64, 64, Some(kind)).unwrap());
+                let theme = Theme::ALL.iter().position(|theme| *theme == floor.theme).unwrap();
+                monsters[theme].extend(floor.spawns.iter().map(|spawn| spawn.archetype.to_owned()));
+                items.extend(floor.items.iter().map(|item| item.archetype.to_owned()));
+                traps.extend(floor.traps.iter().map(|trap| trap.archetype.to_owned()));
+            }
+        }
+    }
+    for (theme, monsters) in Theme::ALL.into_iter().zip(monsters) {
+        assert_eq!(listed(theme.name()), monsters, "monsters of the theme {}", theme.name());
+    }
+    assert_eq!(listed("items"), items);
+    assert_eq!(listed("traps"), traps);
+}

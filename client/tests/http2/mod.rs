@@ -1,0 +1,53 @@
+//! As much of HTTP/2 as it takes to answer a call by headers and some bytes of a body, and to fall silent then: no library
+//! of servers misbehaves so.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener},
+    thread,
+};
+
+/// What a client says first, in bytes.
+const PREFACE: usize = 24;
+/// Kinds of frames.
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
+/// Nothing follows.
+const END_STREAM: u8 = 1;
+/// The headers are whole.
+const END_HEADERS: u8 = 4;
+
+/// `:status: 200`, and `content-type: application/grpc` written out.
+#[allow(dead_code, reason = "each test that takes this module takes one of the two")]
+pub(crate) const GRPC: &[u8] = b"\x88\x0f\x10\x10application/grpc";
+/// `:status: 404`.
+#[allow(dead_code, reason = "each test that takes this module takes one of the two")]
+pub(crate) const NOT_FOUND: &[u8] = b"\x8d";
+
+/// Answers the one call of one connection by `headers` and `body`, which either is all of it or never ends.
+pub(crate) fn answer(headers: &'static [u8], body: Vec<u8>, ends: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; PREFACE]).unwrap();
+        stream.write_all(&frame(SETTINGS, 0, 0, &[])).unwrap();
+        let mut head = [0; 9];
+        while head[3] != HEADERS {
+            stream.read_exact(&mut head).unwrap();
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            stream.read_exact(&mut vec![0; length as usize]).unwrap();
+        }
+        stream.write_all(&frame(HEADERS, END_HEADERS, 1, headers)).unwrap();
+        stream.write_all(&frame(DATA, if ends { END_STREAM } else { 0 }, 1, &body)).unwrap();
+        // Reads on until the client has gone.
+        while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
+    });
+    address
+}
+
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
+}
