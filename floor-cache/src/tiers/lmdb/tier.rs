@@ -1,0 +1,366 @@
+//! The tier in a memory-mapped file: read where it lies, written in batches, oldest out before it is full.
+
+use std::{
+    fmt, fs, io,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use bytes::Bytes;
+use heed::{
+    Database, Env, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithTls,
+    types::{Bytes as Raw, Str},
+};
+use tracing::{debug, warn};
+
+use super::file;
+use crate::{
+    config::LmdbConfig,
+    envelope::{Defect, Envelope},
+    key::Key,
+    open_error::OpenError,
+    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+    tiers::{
+        condemned::{Condemned, Taken},
+        quarantine::open_or_put_aside,
+    },
+};
+
+/// Keeps values in LMDB.
+///
+/// A read is a read transaction on the caller's stack and copies the value once, out of the map. A write is one
+/// transaction for all entries and ends in one sync of the file; it blocks, so the chain writes from a thread of its own.
+pub struct LmdbTier {
+    env: Env<WithTls>,
+    /// Stored key -> [`Record`].
+    values: Database<Raw, Raw>,
+    /// Age -> stored key, so that the oldest can be found. It may name a key that has gone, and a key twice, when an age in
+    /// `values` was damaged, which no hash covers.
+    ages: Database<Raw, Raw>,
+    envelope: Envelope,
+    /// Bytes of the map beyond which the oldest entries go.
+    high_water: u64,
+    /// Bytes of the map that one transaction may take.
+    transaction_limit: u64,
+    corrupt: AtomicU64,
+    condemned: Condemned,
+}
+
+/// What is stored in `values`: the age under which the entry stands in `ages` (8 bytes, big-endian so that ages sort),
+/// then the envelope.
+type Age = [u8; 8];
+
+/// What is stored in `meta` under [`LAYOUT_KEY`].
+const LAYOUT: &str = "floor-cache lmdb 1";
+const LAYOUT_KEY: &str = "layout";
+
+/// The least map: below it, the tree's own pages leave too little for values.
+const MIN_MAP: u64 = 1 << 20;
+
+/// A map is a multiple of the page size, and no system has larger pages than this.
+const MAP_STEP: u64 = 64 << 10;
+
+/// Threads that may read at once, those of other servers on the same store among them.
+const MAX_READERS: u32 = 512;
+
+/// LMDB never writes over a page that a reader may see: what one transaction frees, the next but one may use. So a map
+/// is not filled beyond this,
+const HIGH_WATER_PERCENT: u64 = 85;
+
+/// and one transaction writes no more than one part in this of it: some four of them fit above the high water.
+const TRANSACTIONS: u64 = 32;
+
+impl LmdbTier {
+    /// Opens the store in `config.path`, making directory and store if they are missing. A damaged store is put aside,
+    /// under a name with the date, and a fresh one begun.
+    ///
+    /// # Errors
+    /// When the directory cannot be written, or what lies there is a store of another version.
+    #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
+    pub fn open(config: &LmdbConfig, envelope: Envelope) -> Result<Self, OpenError> {
+        open_or_put_aside(&config.path, || Self::open_as_it_is(config, &envelope))
+    }
+
+    fn open_as_it_is(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
+        let path = config.path.as_path();
+        fs::create_dir_all(path).map_err(|error| OpenError::directory("lmdb", path, &error))?;
+        let map_size = config.map_size.max(MIN_MAP) / MAP_STEP * MAP_STEP;
+        let mut options = EnvOpenOptions::new();
+        options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
+        let env = file::open(&options, path, LAYOUT)?;
+        let broken = |error: heed::Error| OpenError::store("lmdb", path, &error);
+
+        env.clear_stale_readers().map_err(broken)?;
+        let mut txn = env.write_txn().map_err(broken)?;
+        let meta: Database<Str, Str> = env.create_database(&mut txn, Some("meta")).map_err(broken)?;
+        let values = env.create_database(&mut txn, Some("values")).map_err(broken)?;
+        let ages = env.create_database(&mut txn, Some("ages")).map_err(broken)?;
+        match meta.get(&txn, LAYOUT_KEY).map_err(broken)? {
+            Some(LAYOUT) => {}
+            None if values.is_empty(&txn).map_err(broken)? => {
+                meta.put(&mut txn, LAYOUT_KEY, LAYOUT).map_err(broken)?;
+            }
+            other => return Err(OpenError::version("lmdb", path, other.unwrap_or("none"), LAYOUT)),
+        }
+        txn.commit().map_err(broken)?;
+        Ok(Self {
+            env,
+            values,
+            ages,
+            envelope: envelope.clone(),
+            high_water: map_size / 100 * HIGH_WATER_PERCENT,
+            transaction_limit: map_size / TRANSACTIONS,
+            corrupt: AtomicU64::new(0),
+            condemned: Condemned::default(),
+        })
+    }
+
+    fn read(&self, txn: &RoTxn<'_>, key: &Key) -> Result<Option<Bytes>, heed::Error> {
+        let stored = self.envelope.stored(key);
+        let Some(record) = self.values.get(txn, stored.as_bytes())? else { return Ok(None) };
+        let envelope = record.split_first_chunk::<{ size_of::<Age>() }>().map_or(&[][..], |(_, envelope)| envelope);
+        match self.envelope.open(&stored, envelope) {
+            Ok(value) => Ok(Some(value)),
+            Err(Defect::UnknownKey) => Ok(None),
+            Err(defect) => {
+                debug!(tier = "lmdb", %key, %defect, "a stored value is wrong; it will be removed");
+                self.corrupt.fetch_add(1, Relaxed);
+                self.condemned.add(stored);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Writes `entries` in as few transactions as the map allows.
+    fn write(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
+        let mut rest = entries;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |(_, value): &&(Key, Bytes)| {
+                bytes += footprint(value.len());
+                bytes <= self.transaction_limit
+            };
+            let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+            self.write_transaction(now).inspect_err(|error| self.after(error))?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn write_transaction(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
+        let mut txn = self.env.write_txn()?;
+        let condemned = self.remove_condemned(&mut txn)?;
+        let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len())).sum();
+        let room = self.high_water.saturating_sub(self.used(&txn)?);
+        if incoming > room {
+            self.evict(&mut txn, incoming - room)?;
+        }
+        let mut next_age = self.next_age(&txn)?;
+        let mut record = Vec::new();
+        for (key, value) in entries {
+            let stored = self.envelope.stored(key);
+            let known = self.age(&txn, stored.as_bytes())?;
+            let age = known.unwrap_or_else(|| next_age.to_be_bytes());
+            record.clear();
+            record.extend_from_slice(&age);
+            if let Err(defect) = self.envelope.seal(&stored, value, &mut record) {
+                debug!(tier = "lmdb", %key, %defect, "a value is not kept");
+                continue;
+            }
+            self.values.put(&mut txn, stored.as_bytes(), &record)?;
+            if known.is_none() {
+                self.ages.put_with_flags(&mut txn, PutFlags::APPEND, &age, stored.as_bytes())?;
+                next_age += 1;
+            }
+        }
+        self.commit(txn, condemned)
+    }
+
+    fn commit(&self, txn: RwTxn<'_>, condemned: Taken<'_>) -> Result<(), heed::Error> {
+        txn.commit()?;
+        condemned.removed();
+        file::complete(&self.env);
+        Ok(())
+    }
+
+    /// After a failed write: a map that is full all the same (its free pages are in pieces too small, or a reader holds
+    /// them) is given more room, for the next write.
+    fn after(&self, error: &heed::Error) {
+        if !matches!(error, heed::Error::Mdb(MdbError::MapFull)) {
+            return;
+        }
+        let evict = || {
+            let mut txn = self.env.write_txn()?;
+            self.evict(&mut txn, self.transaction_limit)?;
+            txn.commit()?;
+            file::complete(&self.env);
+            Ok::<_, heed::Error>(())
+        };
+        if let Err(error) = evict() {
+            warn!(tier = "lmdb", %error, "the map is full and no room can be made");
+        }
+    }
+
+    /// Removes the oldest entries until `wanted` bytes are free, and after all that have an age those that have none.
+    fn evict(&self, txn: &mut RwTxn<'_>, wanted: u64) -> Result<(), heed::Error> {
+        let (mut freed, mut evicted) = (0, 0_u64);
+        while freed < wanted {
+            let stored = match self.ages.first(txn)? {
+                Some((age, stored)) => {
+                    let (age, stored) = (age.to_vec(), stored.to_vec());
+                    self.ages.delete(txn, &age)?;
+                    stored
+                }
+                None => match self.values.first(txn)? {
+                    Some((stored, _)) => stored.to_vec(),
+                    None => break,
+                },
+            };
+            freed += self.values.get(txn, &stored)?.map_or(0, |record| footprint(record.len()));
+            self.values.delete(txn, &stored)?;
+            evicted += 1;
+        }
+        debug!(tier = "lmdb", evicted, freed, "made room");
+        Ok(())
+    }
+
+    /// Bytes of the pages in use.
+    fn used(&self, txn: &RoTxn<'_>) -> Result<u64, heed::Error> {
+        let mut used = 0;
+        for stat in [self.values.stat(txn)?, self.ages.stat(txn)?] {
+            let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
+            used += pages as u64 * u64::from(stat.page_size);
+        }
+        Ok(used)
+    }
+
+    fn next_age(&self, txn: &RoTxn<'_>) -> Result<u64, heed::Error> {
+        let last = self.ages.last(txn)?.and_then(|(age, _)| age.first_chunk().copied());
+        Ok(last.map_or(0, |age: Age| u64::from_be_bytes(age) + 1))
+    }
+
+    /// The age of the entry under `stored`, if it is its own: one that was damaged may be another's.
+    fn age(&self, txn: &RoTxn<'_>, stored: &[u8]) -> Result<Option<Age>, heed::Error> {
+        let record = self.values.get(txn, stored)?;
+        let Some(age) = record.and_then(|record| record.first_chunk::<{ size_of::<Age>() }>()) else { return Ok(None) };
+        Ok((self.ages.get(txn, age)? == Some(stored)).then_some(*age))
+    }
+
+    fn remove(&self, keys: &[Key]) -> Result<(), heed::Error> {
+        let mut txn = self.env.write_txn()?;
+        let condemned = self.remove_condemned(&mut txn)?;
+        for key in keys {
+            self.remove_stored(&mut txn, self.envelope.stored(key).as_bytes())?;
+        }
+        self.commit(txn, condemned)
+    }
+
+    fn remove_condemned(&self, txn: &mut RwTxn<'_>) -> Result<Taken<'_>, heed::Error> {
+        let condemned = self.condemned.take();
+        condemned.keys().try_for_each(|stored| self.remove_stored(txn, stored))?;
+        Ok(condemned)
+    }
+
+    fn remove_stored(&self, txn: &mut RwTxn<'_>, stored: &[u8]) -> Result<(), heed::Error> {
+        if let Some(age) = self.age(txn, stored)? {
+            self.ages.delete(txn, &age)?;
+        }
+        self.values.delete(txn, stored).map(|_| ())
+    }
+
+    fn failed(&self, action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
+        move |error| {
+            file::note_damage(&self.env, &error);
+            let kind = match &error {
+                heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => {
+                    TierErrorKind::Refused
+                }
+                heed::Error::Io(io) if io.kind() == io::ErrorKind::StorageFull => TierErrorKind::Refused,
+                _ => TierErrorKind::Internal,
+            };
+            TierError::new(kind, action, error)
+        }
+    }
+}
+
+/// Bytes of the map that a value of `len` bytes takes, with its key, age and share of the tree: whole pages once it is
+/// too long for a leaf.
+const fn footprint(len: usize) -> u64 {
+    const PAGE: u64 = 4096;
+    const KEYS: u64 = 256;
+    let len = len as u64 + KEYS;
+    if len > PAGE / 2 { len.div_ceil(PAGE) * PAGE + KEYS } else { 2 * len }
+}
+
+impl Tier for LmdbTier {
+    fn name(&self) -> &'static str {
+        "lmdb"
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        let read = || {
+            let txn = self.env.read_txn()?;
+            self.read(&txn, key)
+        };
+        Answer::Now(read().map_err(self.failed("read from lmdb")))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        let read = || {
+            let txn = self.env.read_txn()?;
+            keys.iter().map(|key| self.read(&txn, key)).collect::<Result<_, heed::Error>>()
+        };
+        Answer::Now(read().map_err(self.failed("read many from lmdb")))
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        Answer::Now(self.write(entries).map_err(self.failed("write to lmdb")))
+    }
+
+    /// By half, since a value takes more of the map than its bytes. Smaller ones take more yet, and a batch of them is cut in
+    /// [`write`](Self::write).
+    fn batch_bytes(&self) -> usize {
+        usize::try_from(self.transaction_limit / 2).unwrap_or(usize::MAX)
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        Answer::Now(self.remove(keys).map_err(self.failed("remove from lmdb")))
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        let look = || {
+            let txn = self.env.read_txn()?;
+            self.values.get(&txn, self.envelope.stored(key).as_bytes()).map(|record| record.is_some())
+        };
+        Answer::Now(look().map_err(self.failed("look in lmdb")))
+    }
+
+    fn stats(&self) -> TierStats {
+        let read = || {
+            let txn = self.env.read_txn()?;
+            Ok::<_, heed::Error>((self.values.len(&txn)?, self.used(&txn)?))
+        };
+        let (entries, bytes) = read().unwrap_or_else(|error| {
+            file::note_damage(&self.env, &error);
+            warn!(tier = "lmdb", %error, "cannot be counted");
+            (0, 0)
+        });
+        let disk = self.env.real_disk_size().unwrap_or(0);
+        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed), limit: self.high_water, disk }
+    }
+
+    fn flush(&self) -> Answer<'_, ()> {
+        let flush = || {
+            if !self.condemned.is_empty() {
+                self.remove(&[])?;
+            }
+            self.env.force_sync()
+        };
+        Answer::Now(flush().map_err(self.failed("flush lmdb")))
+    }
+}
+
+impl fmt::Debug for LmdbTier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LmdbTier").field("path", &self.env.path()).finish_non_exhaustive()
+    }
+}
