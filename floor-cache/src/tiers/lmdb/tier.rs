@@ -316,8 +316,8 @@ impl Tier for LmdbTier {
         Answer::Now(self.write(entries).map_err(self.failed("write to lmdb")))
     }
 
-    /// By half, since a value takes more of the map than its bytes. Smaller ones take more yet, and a batch of them is cut in
-    /// [`write`](Self::write).
+    /// By half, since a value takes more of the map than its bytes. Small ones take more yet: a batch of those may still be
+    /// written in several transactions.
     fn batch_bytes(&self) -> usize {
         usize::try_from(self.transaction_limit / 2).unwrap_or(usize::MAX)
     }
