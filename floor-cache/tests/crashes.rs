@@ -3,7 +3,7 @@
 mod setting;
 
 use std::{
-    env,
+    env, fs,
     io::{self, BufRead, BufReader},
     os::unix::process::ExitStatusExt,
     path::Path,
@@ -95,11 +95,18 @@ async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
         let served = chain.get_many(some, Options::default()).await.unwrap();
         assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
     }
-    let names = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut names: Vec<_> = names.collect();
-    names.sort();
-    assert_eq!(names, ["lmdb", "sled"], "no store was put aside: a crash of the process damages none");
+    let stores = names(directory.path());
+    let inside: Vec<_> = stores.iter().map(|store| names(&directory.path().join(store))).collect();
+    assert_eq!(stores, ["lmdb", "sled"], "no store was put aside, a crash of the process damages none: {inside:?}");
     assert!(chain.close(PATIENCE).await);
+}
+
+/// What lies in `directory`.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("it can be read").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<_> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 /// A file system of three megabytes. Mounting it takes a right that not every machine gives; with
