@@ -250,14 +250,24 @@ impl<T: Tier> Tier for Breaker<T> {
     }
 
     /// A tier that takes no writes (a full disk, a replica, a server out of memory) has answered, and may still be read: its
-    /// refusal says nothing for or against it.
+    /// refusal says nothing for or against it. Nor does a write that takes too long, since it may be large; nor, of a tier
+    /// that has to be waited for, one that succeeds, since it had longer than a reader has.
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
         let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
+        let waits = self.inner.waits();
         self.inner.put_many(entries).inspect(move |result| {
-            if !result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Refused) {
+            let says_nothing = match result {
+                Ok(()) => waits,
+                Err(error) => matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
+            };
+            if !says_nothing {
                 permit.report(result);
             }
         })
+    }
+
+    fn batch_bytes(&self) -> usize {
+        self.inner.batch_bytes()
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {

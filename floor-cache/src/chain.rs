@@ -163,11 +163,11 @@ impl Chain {
 
     /// Forgets `keys` in every tier, as [`purge`](Self::purge) does, and does not tell what became of it.
     pub async fn remove_many(&self, keys: &[Key]) {
-        self.0.forget_all(keys);
-        if !self.0.lower.is_empty() {
-            // Boxed, so that a chain of memory alone carries none of it about.
-            Box::pin(self.0.purge(keys)).await;
+        if self.0.lower.is_empty() {
+            return self.0.purge_memory(keys);
         }
+        // Boxed, so that a chain of memory alone carries none of it about.
+        Box::pin(self.0.purge(keys)).await;
     }
 
     /// Forgets `keys` in every tier. Returns when it is done, and what became of it in each tier below memory; memory never
@@ -175,6 +175,9 @@ impl Chain {
     ///
     /// Of what was kept before, nothing comes back: not from a write that is queued, nor from a call that had found it. A
     /// value that is made meanwhile is kept as ever. A tier that fails keeps what it has.
+    ///
+    /// A tier that has not done it within five seconds is reported as [`Timeout`](crate::TierErrorKind::Timeout). It still
+    /// does it, in its turn, also when the caller goes away; until then no tier is filled with what is found in another.
     pub async fn purge(&self, keys: &[Key]) -> Vec<Removal> {
         self.0.purge(keys).await
     }
@@ -220,8 +223,8 @@ impl Chain {
         memory.chain(lower).chain([self.0.made.report()]).collect()
     }
 
-    /// Writes what is queued and makes it durable; `false` when that took longer than `deadline`. The chain can be used
-    /// afterwards.
+    /// Writes what is queued and makes it durable; `false` when a tier failed to, or that took longer than `deadline`. The
+    /// chain can be used afterwards.
     pub async fn close(&self, deadline: Duration) -> bool {
         let deadline = tokio::time::Instant::now() + deadline;
         join_all(self.0.lower.iter().map(|link| link.writes.flush(deadline))).await.into_iter().all(|flushed| flushed)

@@ -123,7 +123,7 @@ impl Leases {
     ) {
         let key = *lead.key();
         let started = Instant::now();
-        let made = match self.turn(links, &key).await {
+        let (made, held) = match self.turn(links, &key).await {
             Turn::Made(value) => {
                 if let Some(_leave) = links.purges.none_since(began) {
                     links.promote(lead.hashed(), &value, self.tier);
@@ -133,19 +133,20 @@ impl Leases {
                 let steps = steps.iter().copied().chain([step]).collect();
                 return lead.land(Ok(Found { value, by, steps }));
             }
-            Turn::Alone => self.make(links, key, priority).await,
+            Turn::Alone => (self.make(links, key, priority).await, None),
             Turn::Ours(held) => {
                 let made = tokio::select! {
                     made = self.make(links, key, priority) => made,
                     never = held.renew() => match never {},
                 };
-                if made.is_ok() {
-                    held.leave_to_the_value();
-                }
-                made
+                let held = made.is_ok().then_some(held);
+                (made, held)
             }
         };
         walk::land_made(links, &mut lead, made, steps);
+        if let Some(held) = held {
+            held.keep_until(links.lower[self.tier].writes.written());
+        }
     }
 
     async fn make(&self, links: &Links, key: Key, priority: Priority) -> walk::Making {
@@ -175,6 +176,10 @@ impl Leases {
                 Ok(Claim::Made(value)) => {
                     self.counts.found.inc();
                     return Turn::Made(value);
+                }
+                Ok(Claim::Sealed) => {
+                    self.counts.failed.inc();
+                    return Turn::Alone;
                 }
                 Ok(Claim::Theirs(token)) => {
                     // Another holder is another wait: the one before has died, or was too slow for its own lease.
@@ -223,7 +228,21 @@ impl Held {
         }
     }
 
-    /// The value will be written over the lease.
+    /// Keeps the lease until the value, which is made, is `written` over it, which takes as long as the queue of writes. A
+    /// value that the tier does not take leaves the lease to be given up, one that was dropped leaves it to end.
+    fn keep_until(self, written: impl Future<Output = bool> + Send + 'static) {
+        self.runtime.clone().spawn(async move {
+            let is_taken = tokio::select! {
+                is_taken = written => is_taken,
+                never = self.renew() => match never {},
+            };
+            if is_taken {
+                self.leave_to_the_value();
+            }
+        });
+    }
+
+    /// The value lies over the lease.
     fn leave_to_the_value(mut self) {
         self.released = true;
     }

@@ -217,6 +217,10 @@ impl<T: Tier> Tier for Metered<T> {
             .inspect(move |result| observe(&self.meter.seconds.put_many, result, started.elapsed()))
     }
 
+    fn batch_bytes(&self) -> usize {
+        self.inner.batch_bytes()
+    }
+
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
         let started = Instant::now();
         self.inner

@@ -58,6 +58,10 @@ impl<T: Tier> Tier for Shield<T> {
         shielded("put many", || self.0.put_many(entries))
     }
 
+    fn batch_bytes(&self) -> usize {
+        self.0.batch_bytes()
+    }
+
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
         shielded("remove many", || self.0.remove_many(keys))
     }

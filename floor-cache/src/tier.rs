@@ -36,6 +36,12 @@ pub trait Tier: fmt::Debug + Send + Sync + 'static {
     /// Keeps every entry that it has room for, in one round trip or one transaction. Not all or nothing.
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()>;
 
+    /// Bytes of values that [`put_many`](Self::put_many) takes in one round trip or one transaction. The chain gives it no
+    /// more at once, but for a value that is longer alone.
+    fn batch_bytes(&self) -> usize {
+        usize::MAX
+    }
+
     /// Forgets `keys`; those not here are no error.
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()>;
 

@@ -11,24 +11,36 @@ use crate::{
 
 /// A tier that answers within a deadline, if only with [`TierErrorKind::Timeout`].
 ///
-/// An answer that comes at once is passed on as it is; there is nothing to bound.
+/// An answer that comes at once is passed on as it is; there is nothing to bound. Writes, removals and flushes have eight
+/// times as long: they carry much, and no caller waits for them.
 #[derive(Debug)]
 pub struct Timeout<T> {
     inner: T,
     limit: Duration,
 }
 
+/// What changes a tier may take so many times as long as a question.
+pub(crate) const WRITE_PATIENCE: u32 = 8;
+
 impl<T> Timeout<T> {
-    /// Gives `inner` `limit` for each call.
+    /// Gives `inner` `limit` for each question, and eight times as long for what changes it.
     pub const fn new(inner: T, limit: Duration) -> Self {
         Self { inner, limit }
     }
 
     fn bound<'a, A: Send + 'a>(&self, action: &'static str, answer: Answer<'a, A>) -> Answer<'a, A> {
-        match answer {
-            Answer::Now(result) => Answer::Now(result),
-            Answer::Later(work) => Answer::later(within(self.limit, action, work)),
-        }
+        bounded(self.limit, action, answer)
+    }
+
+    fn bound_write<'a>(&self, action: &'static str, answer: Answer<'a, ()>) -> Answer<'a, ()> {
+        bounded(WRITE_PATIENCE * self.limit, action, answer)
+    }
+}
+
+fn bounded<'a, A: Send + 'a>(limit: Duration, action: &'static str, answer: Answer<'a, A>) -> Answer<'a, A> {
+    match answer {
+        Answer::Now(result) => Answer::Now(result),
+        Answer::Later(work) => Answer::later(within(limit, action, work)),
     }
 }
 
@@ -64,11 +76,15 @@ impl<T: Tier> Tier for Timeout<T> {
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        self.bound("put many", self.inner.put_many(entries))
+        self.bound_write("put many", self.inner.put_many(entries))
+    }
+
+    fn batch_bytes(&self) -> usize {
+        self.inner.batch_bytes()
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        self.bound("remove many", self.inner.remove_many(keys))
+        self.bound_write("remove many", self.inner.remove_many(keys))
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
@@ -80,7 +96,7 @@ impl<T: Tier> Tier for Timeout<T> {
     }
 
     fn flush(&self) -> Answer<'_, ()> {
-        self.bound("flush", self.inner.flush())
+        self.bound_write("flush", self.inner.flush())
     }
 
     /// Unbounded: it takes as long as there is to do, and no caller waits for it.

@@ -11,17 +11,20 @@ use std::{
 
 use async_channel::{Receiver, Sender};
 use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::IntCounterVec;
 use tokio::{runtime::Handle, sync::oneshot, time::Instant};
-use tracing::debug;
+use tracing::{debug, warn};
 
 use crate::{
+    envelope::MAX_VALUE,
     key::Key,
     report::WriteCounts,
     tier::{Tier, TierError, TierErrorKind},
 };
 
-/// Orders that may wait. Beyond it writes are dropped: every value can be made again.
+/// Orders that may wait. Beyond it writes are dropped: every value can be made again. Other orders are always taken, since
+/// whoever gives one counts on it; they are few.
 const QUEUE: usize = 8192;
 
 /// Bytes of values that may wait: about a quarter of a second of a fast disk.
@@ -41,6 +44,8 @@ pub(crate) struct WriteBehind {
 
 enum Order {
     Put(Key, Bytes),
+    /// Tells when the write before it was carried out, and whether the tier took it.
+    Tell(oneshot::Sender<bool>),
     Remove(Vec<Key>, Done),
     Flush(Done),
     Compact(Done),
@@ -48,6 +53,9 @@ enum Order {
 
 /// Where the end of an order is awaited.
 type Done = oneshot::Sender<Result<(), TierError>>;
+
+/// The end of an order that was given; it comes whether this is awaited or not.
+pub(crate) type Carried = BoxFuture<'static, Result<(), TierError>>;
 
 /// What became of the writes: `floors_tier_writes_total{tier,outcome}`.
 #[derive(Debug, Clone)]
@@ -67,7 +75,7 @@ impl Writes {
 impl WriteBehind {
     /// Starts the thread that writes to `tier`. It ends when this is dropped and the queue is empty.
     pub(crate) fn start(tier: Arc<dyn Tier>, runtime: &Handle, writes: Writes) -> io::Result<Self> {
-        let (orders, queue) = async_channel::bounded(QUEUE);
+        let (orders, queue) = async_channel::unbounded();
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let writer = Writer {
             tier,
@@ -76,6 +84,9 @@ impl WriteBehind {
             queued_bytes: queued_bytes.clone(),
             writes: writes.clone(),
             batch: Vec::with_capacity(BATCH),
+            batch_bytes: 0,
+            told: Vec::new(),
+            took: true,
         };
         thread::Builder::new().name(format!("write-{}", writer.tier.name())).spawn(move || writer.run())?;
         Ok(Self { orders, queued_bytes, writes })
@@ -83,23 +94,34 @@ impl WriteBehind {
 
     /// Has `value` written, or dropped and counted when too much waits already. Never waits.
     pub(crate) fn put(&self, key: Key, value: &Bytes) {
+        if value.len() > MAX_VALUE {
+            self.writes.failed.inc();
+            return;
+        }
         let queued = self.queued_bytes.fetch_add(value.len(), Relaxed);
-        let taken = queued < QUEUE_BYTES && self.orders.try_send(Order::Put(key, value.clone())).is_ok();
-        if !taken {
+        let has_room = queued < QUEUE_BYTES && self.orders.len() < QUEUE;
+        if !has_room || self.orders.try_send(Order::Put(key, value.clone())).is_err() {
             self.queued_bytes.fetch_sub(value.len(), Relaxed);
             self.writes.dropped.inc();
         }
     }
 
-    /// Removes `keys` after everything that is queued now, so that no queued write brings them back. Returns when it
-    /// is done.
-    pub(crate) async fn remove(&self, keys: Vec<Key>) -> Result<(), TierError> {
-        self.order(|done| Order::Remove(keys, done)).await
+    /// Whether the tier took what was put last before this, once it was given it.
+    pub(crate) fn written(&self) -> impl Future<Output = bool> + Send + use<> {
+        let (told, written) = oneshot::channel();
+        // Not sent, it is dropped, and whoever awaits it is told so.
+        let _ = self.orders.try_send(Order::Tell(told));
+        async { written.await.unwrap_or(false) }
     }
 
-    /// Has the tier give back what room it can, after everything that is queued now. Returns when it is done.
-    pub(crate) async fn compact(&self) -> Result<(), TierError> {
-        self.order(Order::Compact).await
+    /// Removes `keys` after everything that is queued now, so that no queued write brings them back.
+    pub(crate) fn remove(&self, keys: Vec<Key>) -> Carried {
+        self.order(|done| Order::Remove(keys, done))
+    }
+
+    /// Has the tier give back what room it can, after everything that is queued now.
+    pub(crate) fn compact(&self) -> Carried {
+        self.order(Order::Compact)
     }
 
     /// What became of the writes so far, and how many wait.
@@ -113,17 +135,19 @@ impl WriteBehind {
         }
     }
 
-    /// Carries out and makes durable what is queued now; `false` when that took longer than `deadline`.
+    /// Carries out and makes durable what is queued now; `false` when that failed, or took longer than `deadline`.
     pub(crate) async fn flush(&self, deadline: Instant) -> bool {
-        tokio::time::timeout_at(deadline, self.order(Order::Flush)).await.is_ok()
+        matches!(tokio::time::timeout_at(deadline, self.order(Order::Flush)).await, Ok(Ok(())))
     }
 
-    async fn order(&self, order: impl FnOnce(Done) -> Order) -> Result<(), TierError> {
+    fn order(&self, order: impl FnOnce(Done) -> Order) -> Carried {
         let (done, finished) = oneshot::channel();
+        let _ = self.orders.try_send(order(done));
         // An error says that the writer ended, so nothing will be written that was not yet.
-        let ended = |what| TierError::new(TierErrorKind::Internal, what, "the thread that writes has ended");
-        self.orders.send(order(done)).await.map_err(|_| ended("give an order to a tier"))?;
-        finished.await.map_err(|_| ended("carry out an order to a tier"))?
+        let ended = |_| {
+            TierError::new(TierErrorKind::Internal, "carry out an order to a tier", "the thread that writes has ended")
+        };
+        async move { finished.await.map_err(ended)? }.boxed()
     }
 }
 
@@ -135,6 +159,11 @@ struct Writer {
     queued_bytes: Arc<AtomicUsize>,
     writes: Writes,
     batch: Vec<(Key, Bytes)>,
+    batch_bytes: usize,
+    /// Who is to be told what becomes of the batch.
+    told: Vec<oneshot::Sender<bool>>,
+    /// Whether the tier took the last batch.
+    took: bool,
 }
 
 impl Writer {
@@ -143,12 +172,8 @@ impl Writer {
             let mut next = Some(order);
             while let Some(order) = next.take() {
                 match order {
-                    Order::Put(key, value) => {
-                        self.batch.push((key, value));
-                        if self.batch.len() == BATCH {
-                            self.write();
-                        }
-                    }
+                    Order::Put(key, value) => self.add(key, value),
+                    Order::Tell(told) => self.told.push(told),
                     Order::Remove(keys, done) => {
                         self.write();
                         let removed = self.runtime.block_on(self.tier.remove_many(&keys));
@@ -158,7 +183,9 @@ impl Writer {
                     Order::Flush(done) => {
                         self.write();
                         let flushed = self.runtime.block_on(self.tier.flush());
-                        self.log("flush", &flushed);
+                        if let Err(error) = &flushed {
+                            warn!(tier = self.tier.name(), %error, "what was written may not be durable");
+                        }
                         let _ = done.send(flushed);
                     }
                     Order::Compact(done) => {
@@ -174,17 +201,33 @@ impl Writer {
         }
     }
 
+    /// Adds to the batch, and writes it when it is full.
+    fn add(&mut self, key: Key, value: Bytes) {
+        if self.batch_bytes + value.len() > self.tier.batch_bytes() {
+            self.write();
+        }
+        self.batch_bytes += value.len();
+        self.batch.push((key, value));
+        if self.batch.len() == BATCH {
+            self.write();
+        }
+    }
+
     /// Writes the batch, if there is one.
     fn write(&mut self) {
-        if self.batch.is_empty() {
-            return;
+        if !self.batch.is_empty() {
+            let written = self.runtime.block_on(self.tier.put_many(&self.batch));
+            self.took = written.is_ok();
+            let count = if self.took { &self.writes.stored } else { &self.writes.failed };
+            count.inc_by(self.batch.len() as u64);
+            self.queued_bytes.fetch_sub(self.batch_bytes, Relaxed);
+            self.batch.clear();
+            self.batch_bytes = 0;
+            self.log("write", &written);
         }
-        let written = self.runtime.block_on(self.tier.put_many(&self.batch));
-        let count = if written.is_ok() { &self.writes.stored } else { &self.writes.failed };
-        count.inc_by(self.batch.len() as u64);
-        self.queued_bytes.fetch_sub(self.batch.iter().map(|(_, value)| value.len()).sum(), Relaxed);
-        self.batch.clear();
-        self.log("write", &written);
+        for told in self.told.drain(..) {
+            let _ = told.send(self.took);
+        }
     }
 
     fn log(&self, what: &str, result: &Result<(), TierError>) {

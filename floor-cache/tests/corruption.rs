@@ -154,6 +154,31 @@ async fn every_fault_is_a_miss(store: &dyn Store) {
         assert_eq!(tier.stats().corrupt, 1, "{name}: counted once");
     }
     a_foreign_version_is_a_miss(store).await;
+    a_value_under_an_unknown_key_is_anothers(store).await;
+}
+
+/// Of two servers that share a store, one has the next key already: what it seals is whole, and not the other's to remove.
+async fn a_value_under_an_unknown_key_is_anothers(store: &dyn Store) {
+    let (old, new) = (format!("1:{}", "ab".repeat(32)), format!("2:{}", "cd".repeat(32)));
+    let sealing = |keys: &str| envelope().sealing(&keys.parse().expect("a list of keys"));
+    let (ahead, behind) = (sealing(&format!("{new},{old}")), sealing(&old));
+    let tier = store.open(ahead.clone());
+    tier.put_many(&[(key(4, 1), value_of(&key(4, 1)))]).await.expect("it takes the value");
+    tier.flush().await.expect("it flushes");
+    drop(tier);
+
+    let tier = store.open(behind);
+    assert_eq!(tier.get(&key(4, 1)).await.expect("it answers"), None);
+    assert_eq!(tier.get_many(&[key(4, 1)]).await.expect("it answers"), [None]);
+    assert_eq!(tier.stats().corrupt, 0);
+    tier.put_many(&[(key(5, 1), value_of(&key(5, 1)))]).await.expect("it takes the value");
+    tier.flush().await.expect("it flushes");
+    drop(tier);
+
+    let tier = store.open(ahead);
+    let both = [key(4, 1), key(5, 1)];
+    let found = tier.get_many(&both).await.expect("it answers");
+    assert_eq!(found, both.map(|key| Some(value_of(&key))), "who has both keys reads both");
 }
 
 async fn a_foreign_version_is_a_miss(store: &dyn Store) {

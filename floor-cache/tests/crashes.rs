@@ -3,7 +3,8 @@
 mod setting;
 
 use std::{
-    env, io,
+    env, fs,
+    io::{self, BufRead, BufReader},
     os::unix::process::ExitStatusExt,
     path::Path,
     process::{Command, Stdio},
@@ -40,6 +41,9 @@ fn on_disk(directory: &Path) -> ChainConfig {
     }
 }
 
+/// What it says when the first of its values, the keys 0 to 63, are durable.
+const FLUSHED: &str = "flushed";
+
 /// Not a test of its own: the process that is killed while it writes.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_process_that_is_killed() {
@@ -53,10 +57,15 @@ async fn the_process_that_is_killed() {
         for (served, key) in served.iter().zip(&asked) {
             assert!(served.value == value_of(key), "a wrong value by {}", served.by);
         }
+        if round == 0 {
+            assert!(chain.close(PATIENCE).await);
+            println!("{FLUSHED}");
+        }
     }
 }
 
-/// kill -9, fifty times, at moments from before the stores are open to deep in their writing.
+/// kill -9, fifty times, at moments from before the stores are open to deep in their writing. One child in ten is let live until it
+/// has made something durable, however slow the machine is.
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
     let directory = tempfile::tempdir().unwrap();
@@ -65,10 +74,14 @@ async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
         let mut child = Command::new(&this)
             .args(["--exact", "the_process_that_is_killed", "--nocapture"])
             .env(WRITE_TO, directory.path())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        if crash % 10 == 9 {
+            let said = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+            assert!(said.into_iter().any(|line| line.contains(FLUSHED)), "crash {crash}: it ended before");
+        }
         tokio::time::sleep(Duration::from_millis(20 + crash * 7 % 180)).await;
         child.kill().unwrap();
         let status = child.wait().unwrap();
@@ -76,18 +89,28 @@ async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
     }
     let source = Arc::new(Mill::default());
     let chain = assemble(&on_disk(directory.path()), source.clone(), &Registry::new(), &Handle::current()).unwrap();
+    let durable = chain.get_many(&keys(0..64), Options::default()).await.unwrap();
+    assert!(durable.iter().all(|served| served.by == "lmdb"), "what was flushed before a crash is there");
     for some in keys(0..20_000).chunks(256) {
         let served = chain.get_many(some, Options::default()).await.unwrap();
         assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
     }
-    let lmdb = chain.report().into_iter().find(|tier| tier.name == "lmdb").unwrap();
-    assert!(lmdb.hits > 1000, "what was written before the crashes is there: {lmdb:?}");
-    let aside = std::fs::read_dir(directory.path()).unwrap().count();
-    assert_eq!(aside, 2, "no store was put aside: a crash of the process damages none");
+    let stores = names(directory.path());
+    let inside: Vec<_> = stores.iter().map(|store| names(&directory.path().join(store))).collect();
+    assert_eq!(stores, ["lmdb", "sled"], "no store was put aside, a crash of the process damages none: {inside:?}");
     assert!(chain.close(PATIENCE).await);
 }
 
-/// A file system of three megabytes. Mounting it takes a right that not every machine gives.
+/// What lies in `directory`.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("it can be read").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<_> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// A file system of three megabytes. Mounting it takes a right that not every machine gives; with
+/// `FLOORS_TEST_DISK=required` its want is a failure.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
@@ -101,6 +124,8 @@ impl SmallDisk {
         if mounted.is_ok_and(|status| status.success()) {
             return Some(Self(directory));
         }
+        let required = env::var("FLOORS_TEST_DISK").is_ok_and(|value| value == "required");
+        assert!(!required, "FLOORS_TEST_DISK=required, but there is no right to mount a small file system here");
         println!("skipped: no right to mount a small file system");
         None
     }

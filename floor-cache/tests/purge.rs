@@ -10,7 +10,7 @@ use std::{
             Ordering::{Relaxed, SeqCst},
         },
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -19,13 +19,15 @@ use floor_cache::{
     TierStats, Tuning,
     tiers::{LmdbTier, SledTier},
 };
+use futures_util::FutureExt;
 use prometheus::Registry;
 use setting::{
-    Setting, envelope, key, keys,
+    PATIENCE, Setting, envelope, key, keys,
     mill::{Mill, Mood, value_of},
     redis_server::RedisServer,
     until,
 };
+use tempfile::TempDir;
 use tokio::{runtime::Handle, sync::Semaphore};
 
 const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
@@ -90,6 +92,132 @@ async fn a_tier_that_cannot_remove_is_named() {
     let failed: Vec<_> = removals.iter().filter(|removal| removal.result.is_err()).map(|r| r.tier).collect();
     assert_eq!(failed, ["redis"], "{removals:?}");
     assert!(!setting.chain.contains(&key(1, 1)).await[2].1, "lmdb has done its part");
+}
+
+/// A tier that can be read while its writes stand still.
+#[derive(Debug)]
+struct Stuck {
+    store: LmdbTier,
+    gate: Arc<Semaphore>,
+    waiting: Arc<AtomicU64>,
+}
+
+impl Stuck {
+    fn hold<'a>(&'a self, work: impl FnOnce() -> Answer<'a, ()> + Send + 'a) -> Answer<'a, ()> {
+        Answer::later(async move {
+            self.waiting.fetch_add(1, SeqCst);
+            let _through = self.gate.acquire().await.expect("the gate is never closed");
+            work().await
+        })
+    }
+}
+
+impl Tier for Stuck {
+    fn name(&self) -> &'static str {
+        self.store.name()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        self.store.get(key)
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        self.store.get_many(keys)
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        self.hold(|| self.store.put_many(entries))
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        self.hold(|| self.store.remove_many(keys))
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        self.store.contains(key)
+    }
+
+    fn stats(&self) -> TierStats {
+        self.store.stats()
+    }
+}
+
+/// A chain of memory and a stuck tier that holds the values of `keys`.
+fn over_stuck(home: &TempDir, held: &[Key]) -> (Chain, Arc<Semaphore>, Arc<AtomicU64>) {
+    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 64 << 20 };
+    let store = LmdbTier::open(&config, envelope()).expect("it opens");
+    let entries: Vec<_> = held.iter().map(|key| (*key, value_of(key))).collect();
+    let Answer::Now(Ok(())) = store.put_many(&entries) else { panic!("it takes them") };
+    let (gate, waiting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU64::new(0)));
+    let stuck = Stuck { store, gate: gate.clone(), waiting: waiting.clone() };
+    let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
+    let chain = ChainBuilder::new(&ChainConfig::default(), &tuning, &Registry::new(), &Handle::current())
+        .and_then(|chain| chain.memory("lru", &LruConfig::default()))
+        .and_then(|chain| chain.tier(stuck, Admit::All))
+        .and_then(|chain| chain.build(Arc::new(Mill::default())))
+        .expect("it opens");
+    (chain, gate, waiting)
+}
+
+/// The clock is the test's until the purge has answered: it goes on when everything waits.
+#[tokio::test(start_paused = true)]
+async fn a_tier_that_stands_still_under_a_full_queue_removes_in_its_turn() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (chain, gate, waiting) = over_stuck(&home, &keys(0..20));
+    for key in &keys(20..10_000) {
+        chain.put(*key, &value_of(key));
+    }
+    until("a write waits at the gate", || waiting.load(SeqCst) == 1).await;
+    let writes = chain.holdings()[1].writes.expect("it is written to");
+    assert!(writes.dropped > 0, "the queue is full: {writes:?}");
+
+    let (held_before, queued) = (key(0, 1), key(20, 1));
+    let removals = chain.purge(&keys(0..220)).await;
+    tokio::time::resume();
+    assert!(removals.iter().all(|removal| removal.result.is_err()), "{removals:?}");
+    let served = chain.get(held_before, Options::default()).await.expect("it is found");
+    assert_eq!(served.by, "lmdb", "it stands still, and can be read");
+    assert!(!chain.contains_now(&held_before), "memory is not filled from it meanwhile");
+
+    gate.add_permits(Semaphore::MAX_PERMITS / 2);
+    assert!(chain.close(PATIENCE).await);
+    assert_eq!(held(&chain, &keys(0..220)).await, [], "what was in the queue is gone too");
+    assert_eq!(chain.get(queued, Options::default()).await.expect("it is made").by, "generated");
+}
+
+/// A purge whose caller goes away is done all the same, and is under way until then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_purge_that_is_given_up_is_carried_out() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (chain, gate, waiting) = over_stuck(&home, &keys(0..2));
+    assert!(chain.purge(&keys(0..1)).now_or_never().is_none());
+    until("the removal waits at the gate", || waiting.load(SeqCst) == 1).await;
+    chain.get(key(0, 1), Options::default()).await.expect("it is found");
+    assert!(!chain.contains_now(&key(0, 1)), "the purge is not over");
+    gate.add_permits(Semaphore::MAX_PERMITS / 2);
+    assert!(chain.close(PATIENCE).await);
+    assert_eq!(held(&chain, &keys(0..1)).await, []);
+    let began = Instant::now();
+    while !chain.contains_now(&key(1, 1)) {
+        assert!(began.elapsed() < PATIENCE, "the purge does not end: memory is not filled");
+        assert_eq!(chain.get(key(1, 1), Options::default()).await.expect("it is found").by, "lmdb");
+    }
+}
+
+/// A call made ahead of its caller has a value that another call made and kept, and it is removed before the first can say that
+/// it will be wanted.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_memory_alone_what_is_expected_does_not_come_back() {
+    let setting = Setting::new(&[TierKind::Lru], |_| {});
+    setting.mill.set(Mood::Wait);
+    let background = Options { priority: floor_cache::Priority::Background, ..Options::default() };
+    let mut ahead = Box::pin(setting.chain.get(key(1, 1), background));
+    assert!(ahead.as_mut().now_or_never().is_none());
+    setting.mill.open();
+    until("it is made and kept", || setting.chain.contains_now(&key(1, 1))).await;
+    setting.chain.remove_many(&keys(1..2)).await;
+    assert_eq!(ahead.await.expect("it was made").value, value_of(&key(1, 1)));
+    assert!(!setting.chain.contains_now(&key(1, 1)), "what was removed came back");
 }
 
 /// A real LMDB whose answers, found already, wait at a gate: a call that read a value just before it was purged.

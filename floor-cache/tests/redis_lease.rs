@@ -5,6 +5,7 @@ mod setting;
 
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use floor_cache::{Key, Lease, Options, Served, SourceError, TierKind};
 use futures_util::future::{join_all, try_join_all};
 use setting::{
@@ -12,6 +13,7 @@ use setting::{
     mill::{Mood, value_of},
     redis_cluster::RedisCluster,
     redis_server::RedisServer,
+    slow_road::SlowRoad,
     until,
 };
 use tokio::task::JoinHandle;
@@ -150,12 +152,14 @@ fn sets(redis: &RedisServer) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_holder_that_does_not_come_to_an_end_is_not_waited_for() {
     let Some(redis) = RedisServer::start() else { return };
-    let slow = server_of(redis.url(), Lease::On);
+    // It knows what a value costs, so its lease is long enough for a busy machine to renew.
+    let slow = experienced(redis.url(), 1_000_001, Lease::On).await;
     slow.mill.set(Mood::Wait);
+    let before = slow.mill.ground();
     let other = experienced(redis.url(), 1_000_000, Lease::Auto).await;
     let chain = slow.chain.clone();
     let call = tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await });
-    until("it holds the lease", || slow.mill.ground() == 1).await;
+    until("it holds the lease", || slow.mill.ground() > before).await;
     assert_eq!(other.chain.contains(&key(1, 1)).await, [("lru", false), ("redis", false)], "a lease is no value");
     ask_each(&other, &keys(1..2)).await;
     assert_eq!(leases(&other, "overdue"), 1.0, "the lease was renewed all the while, and waited for only so long");
@@ -193,7 +197,7 @@ async fn a_late_server_neither_ends_nor_renews_anothers_lease() {
     let (late, call) = robbed(&redis, Mood::WaitAndFail, ANOTHERS).await;
     late.mill.open();
     call.await.unwrap().expect_err("the source failed");
-    // The release was sent before this write, on the same connection.
+    // The release was sent before the question for this one, on the same connection.
     ask_each(&late, &keys(2..3)).await;
     assert!(late.chain.close(PATIENCE).await);
     let left = redis.command(&[b"GET", &stored(1)]);
@@ -214,6 +218,34 @@ async fn a_late_server_writes_what_everybody_would() {
     let served = reader.chain.get(key(1, 1), Options::default()).await.unwrap();
     assert_eq!((served.by, served.value), ("redis", value_of(&key(1, 1))));
     assert_eq!(redis.command(&[b"PTTL", &stored(1)]), b":-1\r\n", "a value does not end with the lease it replaced");
+}
+
+/// What is made lies in the queue of writes for some seconds, behind others on a narrow road.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_lasts_until_the_value_is_written() {
+    let Some(redis) = RedisServer::start() else { return };
+    let road = SlowRoad::to(redis.port()).await;
+    let server = experienced(road.url(), 1_000_000, Lease::On).await;
+    server.mill.set_cost(Duration::from_secs(1));
+    // The lease of this one goes by what the last cost; that of the next by what this does.
+    ask_each(&server, &keys(2..3)).await;
+    road.narrow(Duration::from_secs(1));
+    for number in 100..105 {
+        server.chain.put(key(number, 1), &Bytes::from(vec![7; 1 << 20]));
+    }
+    ask_each(&server, &keys(1..2)).await;
+    let (began, mut looks) = (Instant::now(), 0);
+    loop {
+        let lies = redis.command(&[b"GETRANGE", &stored(1), b"0", b"2"]);
+        if lies == b"$3\r\nFLC\r\n" {
+            break;
+        }
+        assert_eq!(lies, b"$3\r\nFLL\r\n", "neither lease nor value after {:?}", began.elapsed());
+        assert!(began.elapsed() < PATIENCE, "the value is not written");
+        looks += 1;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(looks > 10, "the value was a while in the queue");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,12 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use floor_cache::{Bypass, Lease, Options, RedisConfig, TierKind, Tuning};
 use futures_util::future::join_all;
 use setting::{
     PATIENCE, Setting,
     bad_road::{BadRoad, Weather},
-    keys,
+    key, keys,
     mill::value_of,
     redis_server::RedisServer,
     slow_road::SlowRoad,
@@ -212,4 +213,31 @@ async fn refusals_of_the_breaker_are_not_timed() {
     assert!(redis.bypasses > 100, "{redis:?}");
     let timed = setting.observations("floors_tier_seconds", &[("tier", "redis"), ("op", "get")]);
     assert_eq!(timed, redis.hits + redis.misses + redis.errors);
+}
+
+/// Twenty of the largest floors over a road on which a mebibyte takes four times as long as a caller waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn large_writes_over_a_narrow_road_arrive_and_are_in_no_readers_way() {
+    let Some(server) = RedisServer::start() else { return };
+    let road = SlowRoad::to(server.port()).await;
+    let timeout = Duration::from_millis(250);
+    let setting = over(road.url(), timeout);
+    store(&setting, 0..10).await;
+    road.narrow(4 * timeout);
+    let large = Bytes::from(vec![7; 130 << 10]);
+    for number in 100..120 {
+        setting.chain.put(key(number, 1), &large);
+    }
+    let mut rounds = 0;
+    while setting.chain.holdings()[0].writes.is_some_and(|writes| writes.stored + writes.failed < 30) {
+        assert_eq!(ask(&setting, 0..10).await, 10, "readers find what they look for");
+        rounds += 1;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(rounds > 0, "the writes took a while");
+    assert_eq!(writes(&setting, "failed"), 0.0);
+    for number in 100..120 {
+        assert_eq!(setting.chain.get(key(number, 1), Options::default()).await.unwrap().value, large);
+    }
+    assert_eq!(outcome(&setting, "timeout"), 0.0);
 }

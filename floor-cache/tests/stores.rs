@@ -2,15 +2,15 @@
 
 mod setting;
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
 use bytes::Bytes;
 use floor_cache::{
     LmdbConfig, OpenError, Options, SledConfig, Tier, TierKind,
     tiers::{LmdbTier, SledTier},
 };
-use heed::{EnvOpenOptions, types::Str};
-use setting::{Setting, envelope, key, keys, mill::value_of, when_free};
+use heed::types::Str;
+use setting::{Setting, envelope, key, keys, mill::value_of, when_free, within_lmdb};
 use tempfile::TempDir;
 
 fn home() -> TempDir {
@@ -69,17 +69,11 @@ fn a_store_of_another_version_is_left_alone() {
     assert!(text.contains("move the directory away"), "{text}");
 }
 
-#[allow(unsafe_code)]
 fn set_layout(home: &TempDir, layout: &str) {
-    let mut options = EnvOpenOptions::new();
-    options.max_dbs(3);
-    // SAFETY: nothing else has the store open; the tier was dropped.
-    let env = unsafe { options.open(home.path()) }.expect("it opens");
-    let mut txn = env.write_txn().expect("a transaction");
-    let meta: heed::Database<Str, Str> = env.open_database(&txn, Some("meta")).expect("no error").expect("it is there");
-    meta.put(&mut txn, "layout", layout).expect("it takes the layout");
-    txn.commit().expect("it commits");
-    env.prepare_for_closing().wait();
+    within_lmdb(home.path(), |env, txn| {
+        let meta: Option<heed::Database<Str, Str>> = env.open_database(txn, Some("meta")).expect("no error");
+        meta.expect("it is there").put(txn, "layout", layout).expect("it takes the layout");
+    });
 }
 
 #[test]
@@ -90,58 +84,6 @@ fn sled_in_use_says_so() {
     let error = SledTier::open(&config, envelope()).unwrap_err();
     assert!(matches!(error, OpenError::Locked { tier: "sled", .. }), "{error:?}");
     assert!(error.to_string().contains("is in use by another process; stop that one"), "{error}");
-}
-
-/// The directories beside `path` that were put aside.
-fn put_aside(home: &TempDir, name: &str) -> usize {
-    let prefix = format!("{name}.damaged-20");
-    let names = fs::read_dir(home.path()).expect("it can be read").map(|entry| entry.expect("an entry").file_name());
-    names.filter(|name| name.to_string_lossy().starts_with(&prefix)).count()
-}
-
-#[tokio::test]
-async fn a_damaged_lmdb_is_put_aside_and_a_fresh_one_begun() {
-    let home = home();
-    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
-    let data = config.path.join("data.mdb");
-    type Damage = fn(&Path);
-    let damages: [(&str, Damage); 3] = [
-        ("noise", |data| fs::write(data, vec![0xA5; 64 << 10]).expect("it can be written")),
-        ("cut short", |data| {
-            let file = fs::OpenOptions::new().write(true).open(data).expect("it is there");
-            file.set_len(3 * 4096).expect("it can be cut");
-        }),
-        ("no meta pages", |data| {
-            let mut bytes = fs::read(data).expect("it can be read");
-            bytes[..2 * 4096].fill(0xFF);
-            fs::write(data, bytes).expect("it can be written");
-        }),
-    ];
-    for (count, (name, damage)) in damages.into_iter().enumerate() {
-        let entries: Vec<_> = keys(0..300).into_iter().map(|key| (key, value_of(&key))).collect();
-        let tier = LmdbTier::open(&config, envelope()).unwrap();
-        tier.put_many(&entries).await.unwrap();
-        tier.flush().await.unwrap();
-        drop(tier);
-        damage(&data);
-        let tier = LmdbTier::open(&config, envelope()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(put_aside(&home, "lmdb"), count + 1, "{name}");
-        assert_eq!(tier.stats().entries, 0, "{name}");
-    }
-}
-
-#[tokio::test]
-async fn a_damaged_sled_is_put_aside_and_a_fresh_one_begun() {
-    let home = home();
-    let config = SledConfig { path: home.path().join("sled"), ..SledConfig::default() };
-    let tier = SledTier::open(&config, envelope()).unwrap();
-    tier.put_many(&[(key(1, 1), value_of(&key(1, 1)))]).await.unwrap();
-    tier.flush().await.unwrap();
-    drop(tier);
-    fs::write(config.path.join("conf"), "this is no configuration of sled").unwrap();
-    let tier = when_free(|| SledTier::open(&config, envelope()));
-    assert_eq!(put_aside(&home, "sled"), 1);
-    assert_eq!(tier.get(&key(1, 1)).await.unwrap(), None);
 }
 
 #[test]

@@ -2,10 +2,24 @@
 
 mod setting;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use floor_cache::{Options, RedisConfig, TierKind};
-use setting::{Setting, keys, mill::value_of, redis_server::RedisServer, until};
+use bytes::Bytes;
+use floor_cache::{
+    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Key, Options, RedisConfig, Tier, TierError, TierErrorKind,
+    TierKind, TierStats, Tuning,
+};
+use prometheus::Registry;
+use setting::{
+    PATIENCE, Setting, key, keys,
+    mill::{Mill, value_of},
+    redis_server::RedisServer,
+    until,
+};
+use tokio::runtime::Handle;
 
 const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
 
@@ -61,4 +75,87 @@ async fn what_was_flushed_is_there_after_a_restart() {
     let served = setting.chain.get_many(&keys(0..2000), Options::default()).await.unwrap();
     assert!(served.iter().zip(keys(0..2000)).all(|(s, key)| s.by == "lmdb" && s.value == value_of(&key)));
     assert_eq!(setting.tier("sled").entries, 2000);
+}
+
+/// A tier that has every value, and to which nothing can be written in time nor made durable.
+#[derive(Debug)]
+struct Late;
+
+impl Late {
+    fn fails(kind: TierErrorKind) -> Answer<'static, ()> {
+        Answer::Now(Err(TierError::new(kind, "write", "it is late")))
+    }
+}
+
+impl Tier for Late {
+    fn name(&self) -> &'static str {
+        "late"
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        Answer::Now(Ok(Some(value_of(key))))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        Answer::Now(Ok(keys.iter().map(|key| Some(value_of(key))).collect()))
+    }
+
+    fn put_many<'a>(&'a self, _entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        Self::fails(TierErrorKind::Timeout)
+    }
+
+    fn remove_many<'a>(&'a self, _keys: &'a [Key]) -> Answer<'a, ()> {
+        Answer::Now(Ok(()))
+    }
+
+    fn contains<'a>(&'a self, _key: &'a Key) -> Answer<'a, bool> {
+        Answer::Now(Ok(true))
+    }
+
+    fn stats(&self) -> TierStats {
+        TierStats::default()
+    }
+
+    fn flush(&self) -> Answer<'_, ()> {
+        Self::fails(TierErrorKind::Internal)
+    }
+
+    fn batch_bytes(&self) -> usize {
+        1
+    }
+}
+
+fn over_late() -> Chain {
+    let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
+    ChainBuilder::new(&config, &Tuning { audit: 0, ..Tuning::default() }, &Registry::new(), &Handle::current())
+        .and_then(|chain| chain.tier(Late, Admit::All))
+        .and_then(|chain| chain.build(Arc::new(Mill::default())))
+        .expect("it opens")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_that_come_too_late_close_no_tier_to_readers() {
+    let chain = over_late();
+    keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
+    chain.close(PATIENCE).await;
+    let writes = chain.holdings()[0].writes.unwrap();
+    assert_eq!((writes.stored, writes.failed), (0, 100), "each was a batch of its own, and failed");
+    assert_eq!(chain.get(key(1, 1), Options::default()).await.unwrap().by, "late");
+    assert_eq!(chain.report()[0].verdict, "probed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flush_that_fails_is_no_flush() {
+    assert!(!over_late().close(PATIENCE).await);
+}
+
+/// Longer than any value may be: no tier outside the process takes it, and none says that it did.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_that_is_too_long_is_counted_as_refused() {
+    let setting = Setting::new(&[TierKind::Lmdb], |_| {});
+    setting.chain.put(key(1, 1), &Bytes::from(vec![7; (8 << 20) + 1]));
+    setting.chain.put(key(2, 1), &value_of(&key(2, 1)));
+    assert!(setting.chain.close(PATIENCE).await);
+    let writes = setting.chain.holdings()[0].writes.unwrap();
+    assert_eq!((writes.stored, writes.failed), (1, 1));
 }

@@ -21,8 +21,9 @@ pub(super) const TAG: usize = 16;
 /// Separates these keys from any others that may be derived from the same master key.
 const PURPOSE: &[u8] = b"floor-cache envelope aes-256-gcm 1";
 
-/// The master keys of a deployment: the first seals, all open. To rotate, put a new one in front, and drop the old one
-/// once its values have gone.
+/// The master keys of a deployment: the first seals, all open. To rotate, add a new one at the end wherever the store is used,
+/// then put it in front, and drop the old one once its values have gone. So nobody meets a value whose key he has not; who
+/// does leaves it alone.
 ///
 /// Written as `ID:KEY` with an id of 1 to 255 and a key of 64 hexadecimal digits, several separated by commas or
 /// whitespace. Never shown.

@@ -53,7 +53,8 @@ const AES_256_GCM: u8 = 2;
 /// A value is compressed if that saves more than one part in this: less is not worth the time of undoing it.
 const WORTHWHILE: usize = 10;
 
-/// What is wrong with a stored value. Every one of them makes it a miss.
+/// What is wrong with a stored value. Every one of them makes it a miss, and all but [`UnknownKey`](Self::UnknownKey) have it
+/// removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Defect {
     /// Shorter than its header, or not as long as its header says.
@@ -75,7 +76,8 @@ pub enum Defect {
     /// Made by another version of the generator.
     #[error("another version made it")]
     ValueVersion,
-    /// Sealed by a key that is not known here.
+    /// Sealed by a key that is not known here. It may be whole, and of use to a server that has the key: a reader leaves it
+    /// where it is, and does not count it.
     #[error("the key that sealed it is unknown")]
     UnknownKey,
     /// Sealed by another key, for another place, or changed since.

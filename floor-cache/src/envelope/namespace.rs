@@ -3,7 +3,7 @@
 use crate::key::Key;
 
 /// The name that a value is stored under: the namespace, a colon, the key. Lives on the stack.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoredKey {
     bytes: [u8; Self::MAX],
     len: u8,

@@ -1,5 +1,6 @@
 //! The places that keep values.
 
+mod condemned;
 mod doorkeeper;
 mod lmdb;
 mod lru;

@@ -14,7 +14,7 @@ use tracing::debug;
 use super::quarantine::open_or_put_aside;
 use crate::{
     config::SledConfig,
-    envelope::Envelope,
+    envelope::{Defect, Envelope},
     key::Key,
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
@@ -76,6 +76,9 @@ impl SledTier {
                 OpenError::Locked { tier: "sled", path: path.to_owned() }
             }
             sled::Error::Io(io) => OpenError::directory("sled", path, io),
+            sled::Error::Unsupported(_) if has_settings(path) => {
+                OpenError::version("sled", path, "another version of sled, or other settings", LAYOUT)
+            }
             _ => OpenError::store("sled", path, &error),
         };
         let store = Store::open(path).map_err(broken)?;
@@ -111,6 +114,7 @@ impl SledTier {
         let Some(record) = self.store.values.get(stored.as_bytes())? else { return Ok(None) };
         match self.envelope.open(&stored, &record) {
             Ok(value) => Ok(Some(value)),
+            Err(Defect::UnknownKey) => Ok(None),
             Err(defect) => {
                 debug!(tier = "sled", %key, %defect, "a stored value is wrong; removed");
                 self.corrupt.fetch_add(1, Relaxed);
@@ -223,6 +227,15 @@ impl Store {
             Ok((entries + 1, bytes + size_of_entry(&key, &envelope)))
         })
     }
+}
+
+/// Whether sled's settings in `path` are lines of text and a checksum. If not they are damaged, which sled takes for a sign of a
+/// version before 0.29.
+fn has_settings(path: &Path) -> bool {
+    const CHECKSUM: usize = 4;
+    let settings = fs::read(path.join("conf")).unwrap_or_default();
+    let lines = settings.len().checked_sub(CHECKSUM).map(|len| &settings[..len]);
+    lines.is_some_and(|lines| std::str::from_utf8(lines).is_ok())
 }
 
 /// Adds to a count and takes off it. A value found wrong while it is overwritten may be taken off twice: never below

@@ -9,6 +9,7 @@ pub(crate) mod redis_server;
 pub(crate) mod slow_road;
 
 use std::{
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -139,4 +140,17 @@ pub(crate) fn when_free<T, E: std::fmt::Display>(open: impl Fn() -> Result<T, E>
         }
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Changes the LMDB in `path`, which is closed, behind the tier's back.
+#[allow(unsafe_code)]
+pub(crate) fn within_lmdb(path: &Path, change: impl FnOnce(&heed::Env, &mut heed::RwTxn<'_>)) {
+    let mut options = heed::EnvOpenOptions::new();
+    options.map_size(16 << 20).max_dbs(3);
+    // SAFETY: nothing else has the store open; the tier was dropped.
+    let env = unsafe { options.open(path) }.expect("it opens");
+    let mut txn = env.write_txn().expect("a transaction");
+    change(&env, &mut txn);
+    txn.commit().expect("it commits");
+    env.prepare_for_closing().wait();
 }

@@ -15,7 +15,7 @@ use redis::{Cmd, Value};
 
 use super::{line::Line, tier::failed};
 use crate::{
-    envelope::Envelope,
+    envelope::{Defect, Envelope, StoredKey},
     key::Key,
     tier::{TierError, TierErrorKind},
     timeout::within,
@@ -47,6 +47,8 @@ pub(crate) enum Claim {
     Theirs(Token),
     /// It has been made.
     Made(Bytes),
+    /// It has been made by a server that seals with a key which is not known here.
+    Sealed,
 }
 
 /// The leases in a Redis server, or in a cluster of them.
@@ -86,20 +88,8 @@ impl RedisLeases {
         let stored = self.envelope.stored(key);
         let mut command = redis::cmd("SET");
         command.arg(stored.as_bytes()).arg(&token.0).arg("NX").arg("GET").arg("PX").arg(millis(expiry));
-        let wrong = |what: String| Err(TierError::new(TierErrorKind::Internal, ACTION, what));
-        match self.send(ACTION, &command).await? {
-            Value::Nil => Ok(Claim::Ours),
-            Value::BulkString(found) if is_lease(&found) => match found.try_into() {
-                Ok(record) => Ok(Claim::Theirs(Token(record))),
-                Err(found) => wrong(format!("a lease has {} bytes", found.len())),
-            },
-            Value::BulkString(envelope) => match self.envelope.open_owned(&stored, envelope) {
-                Ok(value) => Ok(Claim::Made(value)),
-                // The value that we make will take its place.
-                Err(defect) => wrong(defect.to_string()),
-            },
-            other => wrong(format!("it sent {other:?}")),
-        }
+        let wrong = |what| TierError::new(TierErrorKind::Internal, ACTION, what);
+        claimed(&self.envelope, &stored, token, self.send(ACTION, &command).await?).map_err(wrong)
     }
 
     /// Has the lease last `expiry` from now; `false` when it is not `token`'s any more.
@@ -126,7 +116,59 @@ impl RedisLeases {
     }
 }
 
+/// What `found`, which lay under `key` when `token` was to be put there, makes of a claim.
+fn claimed(envelope: &Envelope, key: &StoredKey, token: Token, found: Value) -> Result<Claim, String> {
+    match found {
+        Value::Nil => Ok(Claim::Ours),
+        // Sent twice, since the connection broke before the first answer.
+        Value::BulkString(found) if found == token.0 => Ok(Claim::Ours),
+        Value::BulkString(found) if is_lease(&found) => match found.try_into() {
+            Ok(record) => Ok(Claim::Theirs(Token(record))),
+            Err(found) => Err(format!("a lease has {} bytes", found.len())),
+        },
+        Value::BulkString(stored) => match envelope.open_owned(key, stored) {
+            Ok(value) => Ok(Claim::Made(value)),
+            // The value that we make will take its place.
+            Err(Defect::UnknownKey) => Ok(Claim::Sealed),
+            Err(defect) => Err(defect.to_string()),
+        },
+        other => Err(format!("it sent {other:?}")),
+    }
+}
+
 /// Redis counts in whole milliseconds, of which a lease has at least one.
 fn millis(expiry: Duration) -> u64 {
     u64::try_from(expiry.as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        envelope::{MasterKeys, Namespace},
+        key::Class,
+    };
+
+    #[test]
+    fn what_lies_there_decides_a_claim() {
+        let plain = Envelope::new(Namespace::new("test").unwrap(), 1);
+        let keys: MasterKeys = format!("1:{}", "ab".repeat(32)).parse().unwrap();
+        let others: MasterKeys = format!("2:{}", "cd".repeat(32)).parse().unwrap();
+        let (ours, theirs) = (plain.clone().sealing(&keys), plain.sealing(&others));
+        let key = ours.stored(&Key::new([7; Key::LEN - 1], Class::new(1)));
+        let token = |number| Token([MAGIC.as_slice(), &[number; 16]].concat().try_into().unwrap());
+        let claim = |found| claimed(&ours, &key, token(1), found);
+        let sealed = |envelope: &Envelope| {
+            let mut record = Vec::new();
+            envelope.seal(&key, b"floor", &mut record).unwrap();
+            Value::BulkString(record)
+        };
+        assert!(matches!(claim(Value::Nil), Ok(Claim::Ours)));
+        assert!(matches!(claim(Value::BulkString(token(1).0.to_vec())), Ok(Claim::Ours)), "taken by a first try");
+        assert!(matches!(claim(Value::BulkString(token(2).0.to_vec())), Ok(Claim::Theirs(found)) if found == token(2)));
+        assert!(matches!(claim(sealed(&ours)), Ok(Claim::Made(value)) if value == b"floor"[..]));
+        assert!(matches!(claim(sealed(&theirs)), Ok(Claim::Sealed)));
+        claim(Value::BulkString(b"FLL\x01short".to_vec())).unwrap_err();
+        claim(Value::Int(1)).unwrap_err();
+    }
 }

@@ -1,4 +1,4 @@
-//! The one connection to a server, or to a cluster of them: made when it is first needed, shared by all calls, made again
+//! One connection to a server, or to a cluster of them: made when it is first needed, shared by many calls, made again
 //! after it broke.
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -58,9 +58,13 @@ struct Current {
 type Dialled = Shared<BoxFuture<'static, Result<Connection, RedisError>>>;
 
 impl Line {
-    /// A line to `config.url`, not dialled yet. Dialling may take `dial`, a reply as long as a caller waits.
-    pub(super) fn new(config: &RedisConfig, dial: Duration, runtime: Handle) -> Result<Self, RedisError> {
-        let reply = config.timeout;
+    /// A line to `config.url`, not dialled yet. Dialling may take `dial`, and a reply `reply`.
+    pub(super) fn new(
+        config: &RedisConfig,
+        dial: Duration,
+        reply: Duration,
+        runtime: Handle,
+    ) -> Result<Self, RedisError> {
         let number = match config.url.strip_prefix(CLUSTER) {
             None => {
                 let limits =

@@ -7,7 +7,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use parking_lot::Mutex;
 use redis::{Cmd, Pipeline, RedisError, Value};
 use tokio::runtime::Handle;
 use tracing::debug;
@@ -20,25 +19,31 @@ use super::{
 };
 use crate::{
     config::RedisConfig,
-    envelope::{Envelope, StoredKey},
+    envelope::{Defect, Envelope, StoredKey},
     key::Key,
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+    tiers::condemned::Condemned,
+    timeout::WRITE_PATIENCE,
 };
 
 /// Keeps values in a Redis server, or in a cluster of them.
 ///
-/// All calls share one connection, which is made when it is first needed and again when it broke. A read is one
-/// `MGET`, a write of many one pipeline of `SET`s.
+/// All reads share one connection and all writes another, each made when it is first needed and again when it broke: so no
+/// reader waits behind a large write, nor loses his connection with one that takes too long. A read is one `MGET`, a write
+/// of many one pipeline of `SET`s.
 pub struct RedisTier {
-    line: Line,
+    reads: Line,
+    writes: Line,
     url: String,
     envelope: Envelope,
     corrupt: AtomicU64,
-    /// Found wrong by readers, to be removed by the next write.
-    condemned: Mutex<Vec<StoredKey>>,
+    condemned: Condemned,
     holdings: Holdings,
 }
+
+/// Bytes of values in one pipeline: a tenth of a second of a slow network, and less than that of the server's time.
+const PIPELINE: usize = 1 << 20;
 
 /// How long connecting may take: longer than a caller waits, since a new connection serves every later call.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -52,30 +57,21 @@ impl RedisTier {
         dialer::check(config)?;
         let url = config.redacted_url();
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
-        // The tier's own deadline is the one that callers see. These end what no caller waits for any more.
-        let line = Line::new(config, DIAL_TIMEOUT.max(config.timeout), runtime.clone());
-        let line = line.map_err(unusable)?;
-        let holdings = Holdings::new(line.clone(), runtime.clone());
-        Ok(Self { line, url, envelope, corrupt: AtomicU64::new(0), condemned: Mutex::default(), holdings })
+        // The tier's own deadlines are those that callers see. These end what no caller waits for any more.
+        let line = |reply| Line::new(config, DIAL_TIMEOUT.max(config.timeout), reply, runtime.clone());
+        let reads = line(config.timeout).map_err(unusable)?;
+        let writes = line(WRITE_PATIENCE * config.timeout).map_err(unusable)?;
+        let holdings = Holdings::new(reads.clone(), runtime.clone());
+        Ok(Self { reads, writes, url, envelope, corrupt: AtomicU64::new(0), condemned: Condemned::default(), holdings })
     }
 
-    /// The leases of what is kept there, over the same connection.
+    /// The leases of what is kept there, over the readers' connection.
     pub(crate) fn leases(&self, timeout: Duration) -> RedisLeases {
-        RedisLeases::new(self.line.clone(), self.envelope.clone(), timeout)
+        RedisLeases::new(self.reads.clone(), self.envelope.clone(), timeout)
     }
 
-    async fn run(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
-        self.line.send(command).await.map_err(|error| failed(action, &error))
-    }
-
-    async fn run_all(&self, action: &'static str, pipeline: &Pipeline) -> Result<Vec<Value>, TierError> {
-        if pipeline.is_empty() {
-            return Ok(Vec::new());
-        }
-        let replies = self.line.send_all(pipeline).await.map_err(|error| failed(action, &error))?;
-        // A refusal of one command is a reply like any other.
-        let replies = replies.into_iter().map(|reply| reply.extract_error()).collect::<Result<_, _>>();
-        replies.map_err(|error| failed(action, &error))
+    async fn ask(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
+        self.reads.send(command).await.map_err(|error| failed(action, &error))
     }
 
     /// `MGET` for one key too: to a key that holds something other than a string it answers "not here", which is right.
@@ -88,7 +84,7 @@ impl RedisTier {
         for key in keys {
             command.arg(self.envelope.stored(key).as_bytes());
         }
-        match self.run(ACTION, &command).await? {
+        match self.ask(ACTION, &command).await? {
             Value::Array(replies) if replies.len() == keys.len() => {
                 Ok(keys.iter().zip(replies).map(|(key, reply)| self.opened(key, reply)).collect())
             }
@@ -105,18 +101,20 @@ impl RedisTier {
             Value::BulkString(stored) if lease::is_lease(&stored) => return None,
             Value::BulkString(envelope) => match self.envelope.open_owned(&stored, envelope) {
                 Ok(value) => return Some(value),
+                Err(Defect::UnknownKey) => return None,
                 Err(defect) => defect.to_string(),
             },
             other => format!("the server sent {}", kind_of(&other)),
         };
         debug!(tier = "redis", %key, %defect, "a stored value is wrong; it will be removed");
         self.corrupt.fetch_add(1, Relaxed);
-        self.condemned.lock().push(stored);
+        self.condemned.add(stored);
         None
     }
 
-    async fn write(&self, entries: &[(Key, Bytes)]) -> Result<(), TierError> {
-        let mut pipeline = Pipeline::with_capacity(entries.len() + 2);
+    /// What writes `entries`.
+    fn sealed(&self, entries: &[(Key, Bytes)]) -> Pipeline {
+        let mut pipeline = Pipeline::with_capacity(entries.len());
         let mut record = Vec::new();
         for (key, value) in entries {
             let stored = self.envelope.stored(key);
@@ -128,15 +126,27 @@ impl RedisTier {
                 Err(defect) => debug!(tier = "redis", %key, %defect, "a value is not kept"),
             }
         }
+        pipeline
+    }
+
+    async fn write(&self, pipeline: Pipeline) -> Result<(), TierError> {
+        const ACTION: &str = "write to redis";
         self.remove_condemned().await?;
-        self.run_all("write to redis", &pipeline).await?;
+        if !pipeline.is_empty() {
+            let replies = self.writes.send_all(&pipeline).await.map_err(|error| failed(ACTION, &error))?;
+            // A refusal of one command is a reply like any other.
+            let refused = replies.into_iter().find_map(|reply| reply.extract_error().err());
+            refused.map_or(Ok(()), |error| Err(failed(ACTION, &error)))?;
+        }
         self.holdings.refresh().await;
         Ok(())
     }
 
     async fn remove_condemned(&self) -> Result<(), TierError> {
-        let condemned = std::mem::take(&mut *self.condemned.lock());
-        self.unlink(condemned.iter().map(StoredKey::as_bytes)).await
+        let condemned = self.condemned.take();
+        self.unlink(condemned.keys()).await?;
+        condemned.removed();
+        Ok(())
     }
 
     async fn unlink<'k>(&self, keys: impl ExactSizeIterator<Item = &'k [u8]>) -> Result<(), TierError> {
@@ -147,7 +157,8 @@ impl RedisTier {
         keys.for_each(|key| {
             command.arg(key);
         });
-        self.run("remove from redis", &command).await.map(|_count| ())
+        let removed = self.writes.send(&command).await;
+        removed.map(|_count| ()).map_err(|error| failed("remove from redis", &error))
     }
 }
 
@@ -200,7 +211,12 @@ impl Tier for RedisTier {
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        Answer::later(self.write(entries))
+        // Sealed before the time runs that a write has.
+        Answer::later(self.write(self.sealed(entries)))
+    }
+
+    fn batch_bytes(&self) -> usize {
+        PIPELINE
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
@@ -216,7 +232,7 @@ impl Tier for RedisTier {
             // Enough to tell a value from a lease, and from nothing.
             let mut command = redis::cmd("GETRANGE");
             command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::TELLING - 1);
-            let start = self.run("look in redis", &command).await?;
+            let start = self.ask("look in redis", &command).await?;
             Ok(matches!(start, Value::BulkString(start) if !start.is_empty() && !lease::is_lease(&start)))
         })
     }

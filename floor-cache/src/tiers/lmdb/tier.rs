@@ -2,25 +2,27 @@
 
 use std::{
     fmt, fs, io,
-    path::Path,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use bytes::Bytes;
 use heed::{
-    Database, Env, EnvFlags, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithTls,
+    Database, Env, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithTls,
     types::{Bytes as Raw, Str},
 };
-use parking_lot::Mutex;
 use tracing::{debug, warn};
 
-use super::quarantine::open_or_put_aside;
+use super::file;
 use crate::{
     config::LmdbConfig,
-    envelope::{Envelope, StoredKey},
+    envelope::{Defect, Envelope},
     key::Key,
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+    tiers::{
+        condemned::{Condemned, Taken},
+        quarantine::open_or_put_aside,
+    },
 };
 
 /// Keeps values in LMDB.
@@ -31,7 +33,8 @@ pub struct LmdbTier {
     env: Env<WithTls>,
     /// Stored key -> [`Record`].
     values: Database<Raw, Raw>,
-    /// Age -> stored key, so that the oldest can be found.
+    /// Age -> stored key, so that the oldest can be found. It may name a key that has gone, and a key twice, when an age in
+    /// `values` was damaged, which no hash covers.
     ages: Database<Raw, Raw>,
     envelope: Envelope,
     /// Bytes of the map beyond which the oldest entries go.
@@ -39,8 +42,7 @@ pub struct LmdbTier {
     /// Bytes of the map that one transaction may take.
     transaction_limit: u64,
     corrupt: AtomicU64,
-    /// Found wrong by readers, to be removed by the next write.
-    condemned: Mutex<Vec<StoredKey>>,
+    condemned: Condemned,
 }
 
 /// What is stored in `values`: the age under which the entry stands in `ages` (8 bytes, big-endian so that ages sort),
@@ -84,11 +86,8 @@ impl LmdbTier {
         let map_size = config.map_size.max(MIN_MAP) / MAP_STEP * MAP_STEP;
         let mut options = EnvOpenOptions::new();
         options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
-        let env = open_env(&options, path)?;
+        let env = file::open(&options, path, LAYOUT)?;
         let broken = |error: heed::Error| OpenError::store("lmdb", path, &error);
-        if !is_whole(&env, path) {
-            return Err(OpenError::store("lmdb", path, &"its file is shorter than its pages"));
-        }
 
         env.clear_stale_readers().map_err(broken)?;
         let mut txn = env.write_txn().map_err(broken)?;
@@ -111,7 +110,7 @@ impl LmdbTier {
             high_water: map_size / 100 * HIGH_WATER_PERCENT,
             transaction_limit: map_size / TRANSACTIONS,
             corrupt: AtomicU64::new(0),
-            condemned: Mutex::default(),
+            condemned: Condemned::default(),
         })
     }
 
@@ -121,10 +120,11 @@ impl LmdbTier {
         let envelope = record.split_first_chunk::<{ size_of::<Age>() }>().map_or(&[][..], |(_, envelope)| envelope);
         match self.envelope.open(&stored, envelope) {
             Ok(value) => Ok(Some(value)),
+            Err(Defect::UnknownKey) => Ok(None),
             Err(defect) => {
                 debug!(tier = "lmdb", %key, %defect, "a stored value is wrong; it will be removed");
                 self.corrupt.fetch_add(1, Relaxed);
-                self.condemned.lock().push(stored);
+                self.condemned.add(stored);
                 Ok(None)
             }
         }
@@ -148,7 +148,7 @@ impl LmdbTier {
 
     fn write_transaction(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
         let mut txn = self.env.write_txn()?;
-        self.remove_condemned(&mut txn)?;
+        let condemned = self.remove_condemned(&mut txn)?;
         let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len())).sum();
         let room = self.high_water.saturating_sub(self.used(&txn)?);
         if incoming > room {
@@ -172,7 +172,14 @@ impl LmdbTier {
                 next_age += 1;
             }
         }
-        txn.commit()
+        self.commit(txn, condemned)
+    }
+
+    fn commit(&self, txn: RwTxn<'_>, condemned: Taken<'_>) -> Result<(), heed::Error> {
+        txn.commit()?;
+        condemned.removed();
+        file::complete(&self.env);
+        Ok(())
     }
 
     /// After a failed write: a map that is full all the same (its free pages are in pieces too small, or a reader holds
@@ -184,22 +191,32 @@ impl LmdbTier {
         let evict = || {
             let mut txn = self.env.write_txn()?;
             self.evict(&mut txn, self.transaction_limit)?;
-            txn.commit()
+            txn.commit()?;
+            file::complete(&self.env);
+            Ok::<_, heed::Error>(())
         };
         if let Err(error) = evict() {
             warn!(tier = "lmdb", %error, "the map is full and no room can be made");
         }
     }
 
-    /// Removes the oldest entries until `wanted` bytes are free.
+    /// Removes the oldest entries until `wanted` bytes are free, and after all that have an age those that have none.
     fn evict(&self, txn: &mut RwTxn<'_>, wanted: u64) -> Result<(), heed::Error> {
         let (mut freed, mut evicted) = (0, 0_u64);
         while freed < wanted {
-            let Some((age, stored)) = self.ages.first(txn)? else { break };
-            let (age, stored) = (age.to_vec(), stored.to_vec());
+            let stored = match self.ages.first(txn)? {
+                Some((age, stored)) => {
+                    let (age, stored) = (age.to_vec(), stored.to_vec());
+                    self.ages.delete(txn, &age)?;
+                    stored
+                }
+                None => match self.values.first(txn)? {
+                    Some((stored, _)) => stored.to_vec(),
+                    None => break,
+                },
+            };
             freed += self.values.get(txn, &stored)?.map_or(0, |record| footprint(record.len()));
             self.values.delete(txn, &stored)?;
-            self.ages.delete(txn, &age)?;
             evicted += 1;
         }
         debug!(tier = "lmdb", evicted, freed, "made room");
@@ -221,23 +238,26 @@ impl LmdbTier {
         Ok(last.map_or(0, |age: Age| u64::from_be_bytes(age) + 1))
     }
 
-    /// The age of the entry under `stored`.
+    /// The age of the entry under `stored`, if it is its own: one that was damaged may be another's.
     fn age(&self, txn: &RoTxn<'_>, stored: &[u8]) -> Result<Option<Age>, heed::Error> {
-        Ok(self.values.get(txn, stored)?.and_then(|record| record.first_chunk()).copied())
+        let record = self.values.get(txn, stored)?;
+        let Some(age) = record.and_then(|record| record.first_chunk::<{ size_of::<Age>() }>()) else { return Ok(None) };
+        Ok((self.ages.get(txn, age)? == Some(stored)).then_some(*age))
     }
 
     fn remove(&self, keys: &[Key]) -> Result<(), heed::Error> {
         let mut txn = self.env.write_txn()?;
-        self.remove_condemned(&mut txn)?;
+        let condemned = self.remove_condemned(&mut txn)?;
         for key in keys {
             self.remove_stored(&mut txn, self.envelope.stored(key).as_bytes())?;
         }
-        txn.commit()
+        self.commit(txn, condemned)
     }
 
-    fn remove_condemned(&self, txn: &mut RwTxn<'_>) -> Result<(), heed::Error> {
-        let condemned = std::mem::take(&mut *self.condemned.lock());
-        condemned.iter().try_for_each(|stored| self.remove_stored(txn, stored.as_bytes()))
+    fn remove_condemned(&self, txn: &mut RwTxn<'_>) -> Result<Taken<'_>, heed::Error> {
+        let condemned = self.condemned.take();
+        condemned.keys().try_for_each(|stored| self.remove_stored(txn, stored))?;
+        Ok(condemned)
     }
 
     fn remove_stored(&self, txn: &mut RwTxn<'_>, stored: &[u8]) -> Result<(), heed::Error> {
@@ -246,33 +266,20 @@ impl LmdbTier {
         }
         self.values.delete(txn, stored).map(|_| ())
     }
-}
 
-/// Opens the environment.
-#[allow(unsafe_code)]
-fn open_env(options: &EnvOpenOptions<WithTls>, path: &Path) -> Result<Env<WithTls>, OpenError> {
-    let mut options = options.clone();
-    // SAFETY: `NO_META_SYNC` gives up the last commit after a crash of the system, not the file's integrity; it is
-    // unsafe in heed because some other flags are.
-    unsafe { options.flags(EnvFlags::NO_META_SYNC) };
-    // SAFETY: the map is undefined behaviour when something else changes the file under it. The directory is ours:
-    // operators are told so, LMDB's own lock file orders other servers that open it, and heed refuses a second opening
-    // in this process.
-    unsafe { options.open(path) }.map_err(|error| match &error {
-        heed::Error::Mdb(MdbError::VersionMismatch) => {
-            OpenError::version("lmdb", path, "another version of LMDB", LAYOUT)
+    fn failed(&self, action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
+        move |error| {
+            file::note_damage(&self.env, &error);
+            let kind = match &error {
+                heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => {
+                    TierErrorKind::Refused
+                }
+                heed::Error::Io(io) if io.kind() == io::ErrorKind::StorageFull => TierErrorKind::Refused,
+                _ => TierErrorKind::Internal,
+            };
+            TierError::new(kind, action, error)
         }
-        heed::Error::Io(io) => OpenError::directory("lmdb", path, io),
-        heed::Error::EnvAlreadyOpened => OpenError::Locked { tier: "lmdb", path: path.to_owned() },
-        _ => OpenError::store("lmdb", path, &error),
-    })
-}
-
-/// Whether the file holds every page that the store says it has. To read a page beyond its end would kill the process.
-fn is_whole(env: &Env<WithTls>, path: &Path) -> bool {
-    let pages = env.info().last_page_number as u64 + 1;
-    let page_size = u64::from(env.stat().page_size);
-    fs::metadata(path.join("data.mdb")).is_ok_and(|file| file.len() >= pages * page_size)
+    }
 }
 
 /// Bytes of the map that a value of `len` bytes takes, with its key, age and share of the tree: whole pages once it is
@@ -282,17 +289,6 @@ const fn footprint(len: usize) -> u64 {
     const KEYS: u64 = 256;
     let len = len as u64 + KEYS;
     if len > PAGE / 2 { len.div_ceil(PAGE) * PAGE + KEYS } else { 2 * len }
-}
-
-fn failed(action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
-    move |error| {
-        let kind = match &error {
-            heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => TierErrorKind::Refused,
-            heed::Error::Io(io) if io.kind() == io::ErrorKind::StorageFull => TierErrorKind::Refused,
-            _ => TierErrorKind::Internal,
-        };
-        TierError::new(kind, action, error)
-    }
 }
 
 impl Tier for LmdbTier {
@@ -305,7 +301,7 @@ impl Tier for LmdbTier {
             let txn = self.env.read_txn()?;
             self.read(&txn, key)
         };
-        Answer::Now(read().map_err(failed("read from lmdb")))
+        Answer::Now(read().map_err(self.failed("read from lmdb")))
     }
 
     fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
@@ -313,15 +309,21 @@ impl Tier for LmdbTier {
             let txn = self.env.read_txn()?;
             keys.iter().map(|key| self.read(&txn, key)).collect::<Result<_, heed::Error>>()
         };
-        Answer::Now(read().map_err(failed("read many from lmdb")))
+        Answer::Now(read().map_err(self.failed("read many from lmdb")))
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        Answer::Now(self.write(entries).map_err(failed("write to lmdb")))
+        Answer::Now(self.write(entries).map_err(self.failed("write to lmdb")))
+    }
+
+    /// By half, since a value takes more of the map than its bytes. Small ones take more yet: a batch of those may still be
+    /// written in several transactions.
+    fn batch_bytes(&self) -> usize {
+        usize::try_from(self.transaction_limit / 2).unwrap_or(usize::MAX)
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        Answer::Now(self.remove(keys).map_err(failed("remove from lmdb")))
+        Answer::Now(self.remove(keys).map_err(self.failed("remove from lmdb")))
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
@@ -329,7 +331,7 @@ impl Tier for LmdbTier {
             let txn = self.env.read_txn()?;
             self.values.get(&txn, self.envelope.stored(key).as_bytes()).map(|record| record.is_some())
         };
-        Answer::Now(look().map_err(failed("look in lmdb")))
+        Answer::Now(look().map_err(self.failed("look in lmdb")))
     }
 
     fn stats(&self) -> TierStats {
@@ -338,6 +340,7 @@ impl Tier for LmdbTier {
             Ok::<_, heed::Error>((self.values.len(&txn)?, self.used(&txn)?))
         };
         let (entries, bytes) = read().unwrap_or_else(|error| {
+            file::note_damage(&self.env, &error);
             warn!(tier = "lmdb", %error, "cannot be counted");
             (0, 0)
         });
@@ -347,12 +350,12 @@ impl Tier for LmdbTier {
 
     fn flush(&self) -> Answer<'_, ()> {
         let flush = || {
-            if !self.condemned.lock().is_empty() {
+            if !self.condemned.is_empty() {
                 self.remove(&[])?;
             }
             self.env.force_sync()
         };
-        Answer::Now(flush().map_err(failed("flush lmdb")))
+        Answer::Now(flush().map_err(self.failed("flush lmdb")))
     }
 }
 

@@ -1,0 +1,227 @@
+//! Stores on disk that are damaged, and those that only look so: what is put aside, what is left alone, and what goes on.
+
+mod setting;
+
+use std::{fs, path::Path};
+
+use bytes::Bytes;
+use floor_cache::{
+    LmdbConfig, OpenError, SledConfig, Tier,
+    tiers::{LmdbTier, SledTier},
+};
+use futures_util::FutureExt;
+use heed::types::Bytes as Raw;
+use setting::{envelope, key, keys, mill::value_of, when_free, within_lmdb};
+use tempfile::TempDir;
+
+fn home() -> TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+/// The directories beside `path` that were put aside.
+fn put_aside(home: &TempDir, name: &str) -> usize {
+    let prefix = format!("{name}.damaged-20");
+    let names = fs::read_dir(home.path()).expect("it can be read").map(|entry| entry.expect("an entry").file_name());
+    names.filter(|name| name.to_string_lossy().starts_with(&prefix)).count()
+}
+
+#[tokio::test]
+async fn a_damaged_lmdb_is_put_aside_and_a_fresh_one_begun() {
+    let home = home();
+    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
+    let data = config.path.join("data.mdb");
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 3] = [
+        ("noise", |data| fs::write(data, vec![0xA5; 64 << 10]).expect("it can be written")),
+        ("cut short", |data| {
+            let file = fs::OpenOptions::new().write(true).open(data).expect("it is there");
+            file.set_len(3 * 4096).expect("it can be cut");
+        }),
+        ("no meta pages", |data| {
+            let mut bytes = fs::read(data).expect("it can be read");
+            bytes[..2 * 4096].fill(0xFF);
+            fs::write(data, bytes).expect("it can be written");
+        }),
+    ];
+    for (count, (name, damage)) in damages.into_iter().enumerate() {
+        let entries: Vec<_> = keys(0..300).into_iter().map(|key| (key, value_of(&key))).collect();
+        let tier = LmdbTier::open(&config, envelope()).unwrap();
+        tier.put_many(&entries).await.unwrap();
+        tier.flush().await.unwrap();
+        drop(tier);
+        damage(&data);
+        let tier = LmdbTier::open(&config, envelope()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(put_aside(&home, "lmdb"), count + 1, "{name}");
+        assert_eq!(tier.stats().entries, 0, "{name}");
+    }
+}
+
+/// Noughts in the pages that hold the values, which opening does not look at: each question fails, and the next start begins
+/// afresh.
+#[tokio::test]
+async fn an_lmdb_that_is_found_damaged_in_use_is_put_aside_at_the_next_start() {
+    const PAGE: usize = 4096;
+    let home = home();
+    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
+    let entries: Vec<_> = keys(0..300).into_iter().map(|key| (key, value_of(&key))).collect();
+    let tier = LmdbTier::open(&config, envelope()).unwrap();
+    tier.put_many(&entries).await.unwrap();
+    tier.flush().await.unwrap();
+    drop(tier);
+    let data = config.path.join("data.mdb");
+    let mut bytes = fs::read(&data).unwrap();
+    // A page begins with its number and its flags, of which 2 says that it is a leaf.
+    let holds_values = |page: &[u8]| page[10] & 2 != 0 && page.windows(4).any(|word| word == b"FLC\x01");
+    bytes.chunks_exact_mut(PAGE).filter(|page| holds_values(page)).for_each(|page| page.fill(0));
+    fs::write(&data, bytes).unwrap();
+
+    let tier = LmdbTier::open(&config, envelope()).expect("so far it looks whole");
+    assert_eq!(put_aside(&home, "lmdb"), 0);
+    tier.get(&key(1, 1)).await.expect_err("the page is gone");
+    drop(tier);
+    let tier = LmdbTier::open(&config, envelope()).unwrap();
+    assert_eq!(put_aside(&home, "lmdb"), 1);
+    tier.put_many(&entries).await.expect("the fresh one takes values");
+    assert_eq!(tier.get(&key(1, 1)).await.unwrap(), Some(value_of(&key(1, 1))));
+}
+
+/// A transaction that takes pages at the end of the file and gives them back leaves the file shorter than the pages that it has
+/// had, as far as LMDB goes.
+#[tokio::test]
+async fn an_lmdb_from_which_much_was_removed_is_whole() {
+    let home = home();
+    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
+    for kept in [1, 7, 40] {
+        let entries: Vec<_> = keys(0..2000).into_iter().map(|key| (key, value_of(&key).slice(..1))).collect();
+        let tier = LmdbTier::open(&config, envelope()).unwrap();
+        tier.put_many(&entries).await.unwrap();
+        tier.remove_many(&keys(kept..2000)).await.unwrap();
+        drop(tier);
+        let tier = LmdbTier::open(&config, envelope()).unwrap();
+        assert_eq!((put_aside(&home, "lmdb"), tier.stats().entries), (0, kept), "it was put aside");
+        tier.remove_many(&keys(0..kept)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_sled_is_put_aside_and_a_fresh_one_begun() {
+    let home = home();
+    let config = SledConfig { path: home.path().join("sled"), ..SledConfig::default() };
+    let tier = SledTier::open(&config, envelope()).unwrap();
+    tier.put_many(&[(key(1, 1), value_of(&key(1, 1)))]).await.unwrap();
+    tier.flush().await.unwrap();
+    drop(tier);
+    fs::write(config.path.join("conf"), "this is no configuration of sled").unwrap();
+    let tier = when_free(|| SledTier::open(&config, envelope()));
+    assert_eq!(put_aside(&home, "sled"), 1);
+    assert_eq!(tier.get(&key(1, 1)).await.unwrap(), None);
+}
+
+/// sled tells another version of itself from damage less well than it could.
+#[test]
+fn a_store_of_another_version_of_sled_is_left_alone() {
+    let home = home();
+    let config = SledConfig { path: home.path().join("sled"), ..SledConfig::default() };
+    drop(SledTier::open(&config, envelope()).unwrap());
+    let conf = config.path.join("conf");
+    let settings = fs::read(&conf).unwrap();
+    let text = String::from_utf8_lossy(&settings).into_owned();
+    let version = text.lines().find(|line| line.starts_with("version: ")).unwrap_or_else(|| panic!("{text}"));
+    let at = text.find(version).unwrap() + version.len() - 1;
+    let mut other = settings.clone();
+    other[at] = if other[at] == b'9' { b'8' } else { b'9' };
+    fs::write(&conf, &other).unwrap();
+    let error = when_free_of_lock(|| SledTier::open(&config, envelope()));
+    assert!(matches!(error, OpenError::Version { tier: "sled", .. }), "{error:?}");
+    assert!(error.to_string().contains("move the directory away"), "{error}");
+    assert_eq!((put_aside(&home, "sled"), fs::read(&conf).unwrap()), (0, other), "it is for the operator");
+
+    fs::write(&conf, vec![0xFF; 64]).unwrap();
+    when_free(|| SledTier::open(&config, envelope()));
+    assert_eq!(put_aside(&home, "sled"), 1, "noise is damage");
+}
+
+/// What opening fails with, once the store that was dropped just now is free.
+fn when_free_of_lock(open: impl Fn() -> Result<SledTier, OpenError>) -> OpenError {
+    when_free(|| match open() {
+        Err(locked @ OpenError::Locked { .. }) => Err(locked),
+        Err(other) => Ok(other),
+        Ok(_) => panic!("it opens"),
+    })
+}
+
+/// The age in front of a record is under no hash. A wrong one must not take another value's place in the order in which they go.
+#[tokio::test]
+async fn a_damaged_age_in_lmdb_keeps_no_other_value_for_ever() {
+    const AGE: usize = 8;
+    let home = home();
+    let small = LmdbConfig { path: home.path().to_owned(), map_size: 4 << 20 };
+    let tier = LmdbTier::open(&small, envelope()).unwrap();
+    let value = Bytes::from(vec![7; 3000]);
+    let entries = |numbers: std::ops::Range<u64>| -> Vec<_> {
+        keys(numbers).into_iter().map(|key| (key, value.clone())).collect()
+    };
+    tier.put_many(&entries(0..3)).await.unwrap();
+    drop(tier);
+    // The first has the age of the second. The third has none: it was lost to such damage before.
+    within_lmdb(home.path(), |env, txn| {
+        let open = |txn: &heed::RwTxn<'_>, name| {
+            env.open_database::<Raw, Raw>(txn, Some(name)).expect("no error").expect("it is there")
+        };
+        let (values, ages) = (open(txn, "values"), open(txn, "ages"));
+        let record = |number| {
+            let stored = [b"test:".as_slice(), key(number, 1).as_bytes()].concat();
+            let record = values.get(txn, &stored).expect("no error").expect("it is there").to_vec();
+            (stored, record)
+        };
+        let ((first, mut wrong), (_, second), (_, third)) = (record(0), record(1), record(2));
+        wrong[..AGE].copy_from_slice(&second[..AGE]);
+        values.put(txn, &first, &wrong).expect("it takes the record");
+        ages.delete(txn, &third[..AGE]).expect("no error");
+    });
+    let tier = LmdbTier::open(&small, envelope()).unwrap();
+    tier.remove_many(&keys(0..1)).await.unwrap();
+    for first in (1000..4000).step_by(100) {
+        tier.put_many(&entries(first..first + 100)).await.expect("there is room");
+    }
+    assert!(
+        !tier.contains(&key(1, 1)).now_or_never().expect("it answers at once").expect("it answers"),
+        "the second went in its turn"
+    );
+}
+
+/// Values whose ages are lost go when there is nothing older.
+#[tokio::test]
+async fn values_without_an_age_in_lmdb_make_room_too() {
+    let home = home();
+    let config = LmdbConfig { path: home.path().to_owned(), map_size: 4 << 20 };
+    let tier = LmdbTier::open(&config, envelope()).unwrap();
+    let value = Bytes::from(vec![7; 3000]);
+    for first in (0..2000).step_by(100) {
+        let batch: Vec<_> = keys(first..first + 100).into_iter().map(|key| (key, value.clone())).collect();
+        tier.put_many(&batch).await.unwrap();
+    }
+    let held = |tier: &LmdbTier| {
+        keys(0..2000)
+            .iter()
+            .filter(|key| tier.contains(key).now_or_never().expect("it answers at once").expect("it answers"))
+            .count()
+    };
+    let before = held(&tier);
+    drop(tier);
+    within_lmdb(home.path(), |env, txn| {
+        let ages: Option<heed::Database<Raw, Raw>> = env.open_database(txn, Some("ages")).expect("no error");
+        ages.expect("it is there").clear(txn).expect("they go");
+    });
+    let tier = LmdbTier::open(&config, envelope()).unwrap();
+    let batch: Vec<_> = keys(3000..3030).into_iter().map(|key| (key, value.clone())).collect();
+    tier.put_many(&batch).await.expect("there is room");
+    assert!(held(&tier) < before, "{before} before");
+    assert!(
+        batch.iter().all(|(key, _)| tier
+            .contains(key)
+            .now_or_never()
+            .expect("it answers at once")
+            .expect("it answers"))
+    );
+}
