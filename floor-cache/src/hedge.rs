@@ -12,11 +12,11 @@ use prometheus::{IntCounter, IntCounterVec};
 
 use crate::{
     key::Key,
-    link::Link,
+    link::{Link, Values},
     links::Links,
     served::{Outcome, Step},
     tier::TierError,
-    walk::{Values, Walk, ask, found, make},
+    walk::{Walk, found, make},
 };
 
 /// Who was first: `floors_hedges_total{tier,winner}`, a key each.
@@ -37,7 +37,7 @@ impl Walk {
     /// Asks `link` for `asked` and lands what is found, by it or beside it.
     pub(crate) async fn probe(&mut self, links: &Arc<Links>, link: &Link, asked: &[Key]) {
         let started = Instant::now();
-        let mut question = pin!(ask(link, asked));
+        let mut question = pin!(link.ask(asked));
         if links.hedge
             && let Some(patience) = link.policy.patience()
         {

@@ -15,9 +15,9 @@ use crate::{
     flight::{Found, Lead},
     hash::{Hashed, Ready},
     key::Key,
-    link::Link,
+    link::{Link, Values},
     links::Links,
-    policy::Decision,
+    policy::{Asked, Wanted},
     purge::Moment,
     served::{GENERATED, Outcome, Step},
     source::{Made, Priority, SourceError},
@@ -57,7 +57,7 @@ impl Walk {
             let asked = self.asked(links, link);
             if !asked.is_empty() {
                 let started = Instant::now();
-                let Some(answer) = ask(link, &asked).now_or_never() else { return };
+                let Some(answer) = link.ask(&asked).now_or_never() else { return };
                 self.take(links, link, &asked, answer, started.elapsed());
             }
             self.next += 1;
@@ -81,24 +81,24 @@ impl Walk {
 
     /// The keys that `link` is to be asked for; the others are counted as passed by.
     fn asked(&mut self, links: &Arc<Links>, link: &Link) -> Vec<Key> {
-        let mut asked = Vec::with_capacity(self.wanted.len());
-        for lead in &self.wanted {
+        let wanted = self.wanted.iter().map(|lead| {
             let key = *lead.key();
             let generation = links.made.cost(key.class());
             if generation.is_none() && link.policy.is_dear() {
                 learn_cost(links, key);
             }
-            match link.decide(key.class(), generation) {
-                Decision::Probe => asked.push(key),
-                Decision::Bypass => {}
-                Decision::Sample => sample(links, self.next, key),
-            }
+            Wanted { key, generation }
+        });
+        let mut asked: Vec<Wanted> = wanted.collect();
+        let sampled = link.choose(&mut asked);
+        if !sampled.is_empty() {
+            sample(links, self.next, sampled);
         }
         link.meter.bypassed(self.wanted.len() - asked.len());
         if asked.is_empty() {
             self.steps.push(Step { tier: link.name(), outcome: Outcome::Bypass, took: Duration::ZERO });
         }
-        asked
+        asked.into_iter().map(|wanted| wanted.key).collect()
     }
 
     /// Lands the keys that were found, after the tiers above have them; they are not given them when there was a purge
@@ -112,7 +112,7 @@ impl Walk {
         took: Duration,
     ) {
         let step = |outcome| Step { tier: link.name(), outcome, took };
-        link.learn(asked.len(), answer.as_ref().map(|values| values.iter().flatten().count()), took);
+        link.learn(Asked::OnTheWay, asked.len(), &answer, took);
         let values = match answer {
             Ok(values) => values,
             Err(error) => {
@@ -187,21 +187,12 @@ impl Walk {
     }
 }
 
-pub(crate) type Values = Vec<Option<Bytes>>;
 pub(crate) type Making = Result<Made, SourceError>;
 
-/// Asks for one key or for many in the tier's own way.
-pub(crate) async fn ask(link: &Link, keys: &[Key]) -> Result<Values, TierError> {
-    match keys {
-        [key] => link.tier.get(key).await.map(|value| vec![value]),
-        _ => link.tier.get_many(keys).await,
-    }
-}
-
-/// Asks the lower tier at `depth` for `key` beside the call that it was passed by in.
-fn sample(links: &Arc<Links>, depth: usize, key: Key) {
+/// Asks the lower tier at `depth` for `keys` beside the call that it was passed by in.
+fn sample(links: &Arc<Links>, depth: usize, keys: Vec<Key>) {
     let links = links.clone();
-    links.runtime.clone().spawn(async move { links.lower[depth].sample(key).await });
+    links.runtime.clone().spawn(async move { links.lower[depth].sample(&keys).await });
 }
 
 /// Makes the value of `key` beside the call, if that is not done for another of its class already, to learn what that costs.
