@@ -106,7 +106,8 @@ const RETURN_MARGIN: f64 = 1.2;
 const SLOW_STEP: f64 = 0.1;
 const PERCENTILE: f64 = 0.95;
 
-/// Values made beside slow questions are at the most so many a key asked for, and so many in a row.
+/// Values made beside slow questions are at the most so many a key asked for. So many may be saved up, or those of the largest
+/// batch: it waits for all its keys, so to make a few of them is of no use to it.
 const HEDGES: f64 = 0.05;
 const HEDGES_IN_A_ROW: f64 = 8.0;
 
@@ -191,7 +192,10 @@ impl Policy {
         let (cost_weight, ratio_weight) =
             if alone { (SAMPLED_COST_WEIGHT, SAMPLED_RATIO_WEIGHT) } else { (COST_WEIGHT, RATIO_WEIGHT) };
         state.asked = if asked == Asked::Beside { 0 } else { state.asked.saturating_add(1) };
-        state.allowance = (state.allowance + keys * HEDGES).min(HEDGES_IN_A_ROW);
+        let most = HEDGES_IN_A_ROW.max(keys);
+        if state.allowance < most {
+            state.allowance = (state.allowance + keys * HEDGES).min(most);
+        }
         state.cost.learn(keys, took, cost_weight);
         if state.questions == 0 {
             state.slow = took;
@@ -217,13 +221,11 @@ impl Policy {
         (state.questions >= FIRST_QUESTIONS).then(|| Duration::from_secs_f64(state.slow))
     }
 
-    /// Whether `keys` values may be made beside a slow question. To ask is to use the leave.
-    pub(crate) fn may_hedge(&self, keys: usize) -> bool {
+    /// How many values may be made beside a slow question for `keys`. To ask is to use the leave.
+    pub(crate) fn may_hedge(&self, keys: usize) -> usize {
         let mut state = self.state.lock();
-        let may = state.allowance >= keys as f64;
-        if may {
-            state.allowance -= keys as f64;
-        }
+        let may = keys.min(state.allowance as usize);
+        state.allowance -= may as f64;
         may
     }
 

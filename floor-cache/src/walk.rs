@@ -14,6 +14,7 @@ use crate::{
     audit,
     flight::{Found, Lead},
     hash::{Hashed, Ready},
+    hedge::Beside,
     key::Key,
     link::{Link, Values},
     links::Links,
@@ -36,11 +37,14 @@ pub(crate) struct Walk {
     unshared: Vec<Key>,
     /// Before anything was asked.
     began: Moment,
+    /// What is being made beside questions that are or were slow.
+    pub(crate) beside: FuturesUnordered<Beside>,
 }
 
 impl Walk {
     pub(crate) fn new(wanted: Vec<Lead>, priority: Priority, began: Moment) -> Self {
-        Self { wanted, next: 0, steps: Vec::new(), priority, unshared: Vec::new(), began }
+        let (steps, unshared, beside) = (Vec::new(), Vec::new(), FuturesUnordered::new());
+        Self { wanted, next: 0, steps, priority, unshared, began, beside }
     }
 
     /// Whether every key has landed.
@@ -143,12 +147,11 @@ impl Walk {
     }
 
     /// Lands `key` with a value that was made, if it is still wanted.
-    pub(crate) fn land(&mut self, links: &Links, key: &Key, found: Found) -> bool {
-        let Some(place) = self.wanted.iter().position(|lead| lead.key() == key) else { return false };
+    pub(crate) fn land(&mut self, links: &Links, key: &Key, found: Found) {
+        let Some(place) = self.wanted.iter().position(|lead| lead.key() == key) else { return };
         let mut lead = self.wanted.swap_remove(place);
         links.promote(lead.hashed(), &found.value, links.lower.len());
         lead.land(Ok(found));
-        true
     }
 
     /// How many of `keys` are still wanted.
@@ -166,14 +169,24 @@ impl Walk {
 
     /// Makes what no tier had, all at once, and lands each value as it comes.
     async fn generate(self, links: &Links) {
-        let Self { wanted, steps, priority, unshared, began, .. } = self;
+        let Self { wanted, steps, priority, unshared, began, beside, .. } = self;
+        let mut beside: HashMap<Key, Beside> = beside.into_iter().map(|beside| (beside.key, beside)).collect();
         // Nobody elsewhere is to wait for what nobody waits for here.
         let leases = links.leases.as_ref().filter(|_| priority == Priority::Foreground);
         let (steps, unshared) = (steps.as_slice(), unshared.as_slice());
         let making: FuturesUnordered<_> = wanted
             .into_iter()
-            .map(|mut lead| async move {
+            .map(|lead| {
+                let beside = beside.remove(lead.key());
+                (lead, beside)
+            })
+            .map(|(mut lead, beside)| async move {
                 let key = *lead.key();
+                if let Some(beside) = beside
+                    && let (_, Ok(made)) = beside.await
+                {
+                    return land_made(links, &mut lead, Ok(made), steps);
+                }
                 match leases.filter(|leases| unshared.contains(&key) && leases.pays(links, key.class())) {
                     Some(leases) => leases.make_once(links, lead, steps, priority, began).await,
                     None => {
@@ -209,13 +222,16 @@ fn learn_cost(links: &Arc<Links>, key: Key) {
     }
 }
 
-/// Makes the value of `key`, refreshes nothing. A source that panics has failed on this key alone.
-pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Making {
+/// Has the source make the value of `key`. One that panics has failed on this key alone.
+pub(crate) async fn generate(links: &Links, key: Key, priority: Priority) -> Making {
     let work = AssertUnwindSafe(async { links.source.generate(key, priority).await });
-    let made = work
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|_panic| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() }))?;
+    let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
+    work.catch_unwind().await.unwrap_or_else(panicked)
+}
+
+/// Makes the value of `key` for somebody, and counts it. Refreshes nothing.
+pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Making {
+    let made = generate(links, key, priority).await?;
     links.made.count(key.class(), links.source.class_name(key.class()), made.took);
     Ok(made)
 }

@@ -250,15 +250,30 @@ fn patience_is_what_95_in_100_do_not_exceed() {
 #[test]
 fn no_more_than_a_twentieth_is_made_beside_questions() {
     let policy = Policy::new(Bypass::Auto);
-    assert!(!policy.may_hedge(1));
+    assert_eq!(policy.may_hedge(1), 0);
     let mut hedged = 0;
     for _ in 0..1000 {
         learn(&policy, 1, micros(100));
-        hedged += u32::from(policy.may_hedge(1));
+        hedged += policy.may_hedge(1);
     }
     assert!((49..=50).contains(&hedged), "{hedged}");
     (0..1000).for_each(|_| learn(&policy, 1, micros(100)));
-    assert!(!policy.may_hedge(9) && policy.may_hedge(8) && !policy.may_hedge(1));
+    assert_eq!([3, 9, 1].map(|keys| policy.may_hedge(keys)), [3, 5, 0], "8 in a row");
+}
+
+#[test]
+fn of_batches_too_no_more_than_a_twentieth_is_made_beside_questions_but_a_whole_one_at_times() {
+    let policy = Policy::new(Bypass::Auto);
+    let batch = || policy.learn(Asked::OnTheWay, 256, 256, micros(1000));
+    let mut hedged = 0;
+    for _ in 0..1000 {
+        batch();
+        hedged += policy.may_hedge(256);
+    }
+    assert!((12_700..=12_800).contains(&hedged), "{hedged} of 256,000");
+    (0..1000).for_each(|_| batch());
+    learn(&policy, 1, micros(100));
+    assert_eq!([256, 256].map(|keys| policy.may_hedge(keys)), [256, 0]);
 }
 
 #[test]
