@@ -134,10 +134,11 @@ impl Walk {
             if links.audits.share.has(Turn::next()) {
                 audit::start(links, *lead.key(), &value, link.name());
             }
-            if leave.is_some() {
-                links.promote(lead.hashed(), &value, self.next);
-            }
-            lead.land(Ok(Found { value, by: link.name(), steps: steps.clone() }));
+            lead.deliver(Found { value, by: link.name(), steps: steps.clone() }, |key, value| {
+                if leave.is_some() {
+                    links.promote(key, value, self.next);
+                }
+            });
             false
         });
         self.steps.push(step(Outcome::Miss));
@@ -150,8 +151,7 @@ impl Walk {
     pub(crate) fn land(&mut self, links: &Links, key: &Key, found: Found) {
         let Some(place) = self.wanted.iter().position(|lead| lead.key() == key) else { return };
         let mut lead = self.wanted.swap_remove(place);
-        links.promote(lead.hashed(), &found.value, links.lower.len());
-        lead.land(Ok(found));
+        lead.deliver(found, |key, value| links.promote(key, value, links.lower.len()));
     }
 
     /// How many of `keys` are still wanted.
@@ -238,11 +238,10 @@ pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Making 
 
 /// Lands `lead` with what was made, after every tier was given it.
 pub(crate) fn land_made(links: &Links, lead: &mut Lead, made: Making, steps: &[Step]) {
-    let landing = made.map(|made| {
-        links.promote(lead.hashed(), &made.value, links.lower.len());
-        found(made, steps)
-    });
-    lead.land(landing);
+    match made {
+        Ok(made) => lead.deliver(found(made, steps), |key, value| links.promote(key, value, links.lower.len())),
+        Err(error) => lead.land(Err(error)),
+    }
 }
 
 /// `made` as it is served, after `steps`.
