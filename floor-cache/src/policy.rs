@@ -106,8 +106,8 @@ const RETURN_MARGIN: f64 = 1.2;
 const SLOW_STEP: f64 = 0.1;
 const PERCENTILE: f64 = 0.95;
 
-/// Values made beside slow questions are at the most so many a key asked for. So many may be saved up, or those of the largest
-/// batch: it waits for all its keys, so to make a few of them is of no use to it.
+/// Values made beside slow questions are at the most so many a key asked for. Leave for so many may be saved up, or for a whole
+/// batch: that waits for all its keys, so a few of them are of little use to it.
 const HEDGES: f64 = 0.05;
 const HEDGES_IN_A_ROW: f64 = 8.0;
 
