@@ -2,10 +2,11 @@
 
 /// A running estimate of `a` and `b` in `T(n) = (a + b n) / n`, the share of a key in a question for `n`.
 ///
-/// A line through the questions of late, by least squares, of which the newest weigh most. Questions of one size only say
-/// nothing of `b`; then a question for one key is taken to cost as much as any.
+/// A line through the questions of late, by least squares, of which the newest weigh most. Questions of much the same size
+/// say nothing of `b`; then a question for one key is taken to cost as much as any.
 #[derive(Debug, Default)]
 pub(super) struct Cost {
+    questions: u64,
     /// The means of keys and of seconds a question, through which the line goes.
     keys: f64,
     seconds: f64,
@@ -17,17 +18,16 @@ pub(super) struct Cost {
 /// One slow answer in a fast tier is an accident: it counts as no more than so many times the usual.
 const OUTLIER: f64 = 8.0;
 
-/// A smaller variance is what is left of sizes that were seen hundreds of questions ago.
-const FORGOTTEN: f64 = 1e-9;
+/// Sizes that spread by less than this share of their mean tell of accidents, or of what was long ago, and not of `b`.
+const SPREAD: f64 = 0.1;
 
 impl Cost {
-    /// Takes in that a question for `keys` keys took `seconds`, with `weight` against all that was before.
+    /// Takes in that a question for `keys` keys took `seconds`, with `weight` against all that was before. The first few count
+    /// alike: the very first has to connect.
     pub(super) fn learn(&mut self, keys: f64, seconds: f64, weight: f64) {
-        if self.keys == 0.0 {
-            *self = Self { keys, seconds, ..Self::default() };
-            return;
-        }
-        let seconds = seconds.min(OUTLIER * self.usual(keys));
+        let seconds = if self.questions == 0 { seconds } else { seconds.min(OUTLIER * self.usual(keys)) };
+        self.questions += 1;
+        let weight = weight.max(1.0 / self.questions as f64);
         let (more_keys, more_seconds) = (keys - self.keys, seconds - self.seconds);
         self.keys += weight * more_keys;
         self.seconds += weight * more_seconds;
@@ -52,7 +52,8 @@ impl Cost {
 
     /// `b`: no question is cheaper for being for more keys, and none comes back before it has set out.
     fn slope(&self) -> Option<f64> {
-        (self.variance > FORGOTTEN).then(|| (self.covariance / self.variance).clamp(0.0, self.of_a_key()))
+        (self.variance > (SPREAD * self.keys).powi(2))
+            .then(|| (self.covariance / self.variance).clamp(0.0, self.of_a_key()))
     }
 
     /// The most that a question for `keys` keys would usually take.
@@ -102,6 +103,13 @@ mod tests {
         let cost = learnt([1; 100], road);
         assert!(near(cost.of_each(1), road(1)));
         assert!(near(cost.of_each(64), road(1) / 64.0), "the benefit of the doubt");
+    }
+
+    #[test]
+    fn a_slow_first_question_does_not_make_a_round_trip_look_cheap() {
+        // It connects, and is for a few keys more than those that follow.
+        let cost = learnt([100].into_iter().chain([64; 50]), |keys| if keys == 100 { 20e-3 } else { road(keys) });
+        assert!(cost.of_each(1) > 0.9 * road(1), "{}", cost.of_each(1));
     }
 
     #[test]
