@@ -1,23 +1,32 @@
 //! Makes one hit in so many again, in the background, and compares: what the hash of a stored value cannot show is a value
 //! that was wrong when it was written.
 
-use std::sync::{
-    Arc,
-    atomic::{
-        AtomicBool,
-        Ordering::{AcqRel, Relaxed, Release},
+use std::{
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool,
+            Ordering::{AcqRel, Relaxed, Release},
+        },
     },
+    time::Duration,
 };
 
 use bytes::Bytes;
 use prometheus::{IntCounter, IntCounterVec};
-use tracing::error;
+use tokio::time::Instant;
+use tracing::{debug, error};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{key::Key, links::Links, source::Priority, turn::Share};
+use crate::{hash::Hashed, key::Key, links::Links, source::Priority, turn::Share, walk};
 
-/// So many wrong values from one tier, and its breaker is tripped.
+/// So many wrong values from one tier, and its breaker is tripped, for so long: what is wrong with it is no accident of the
+/// network.
 const TRIP: u32 = 3;
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// How long the right value may take to be written before that.
+const FLUSH: Duration = Duration::from_secs(5);
 
 /// Which hits are audited, and what came of it: `floors_audits_total{outcome}`.
 #[derive(Debug)]
@@ -69,9 +78,13 @@ impl Drop for Running {
 
 async fn audit(links: &Links, key: Key, value: &Bytes, by: &'static str) {
     let audits = &links.audits;
-    let Ok(made) = links.source.generate(key, Priority::Background).await else {
-        audits.skipped.inc();
-        return;
+    let made = match walk::generate(links, key, Priority::Background).await {
+        Ok(made) => made,
+        Err(error) => {
+            debug!(%error, "a value could not be made again to compare it");
+            audits.skipped.inc();
+            return;
+        }
     };
     links.made.learn(key.class(), made.took);
     if made.value == *value {
@@ -79,18 +92,25 @@ async fn audit(links: &Links, key: Key, value: &Bytes, by: &'static str) {
         return;
     }
     audits.mismatched.inc();
-    let (found, expected) = (xxh3_64(value), xxh3_64(&made.value));
+    // Out of every tier, and the right value in: one that does not remove it may yet take another in its place.
+    let failures =
+        links.purge(&[key]).await.into_iter().filter_map(|removal| Some((removal.tier, removal.result.err()?)));
+    let failures: Vec<String> = failures.map(|(tier, error)| format!("{tier}: {error}")).collect();
+    links.promote(&Hashed::new(&key), &made.value, links.lower.len());
+    let removed = if failures.is_empty() { "from every tier".to_owned() } else { format!("but not from {failures:?}") };
     error!(
         tier = by,
         value = links.source.describe(&key),
-        found = format_args!("{found:016x}"),
-        expected = format_args!("{expected:016x}"),
-        "a tier gave a wrong value; removed from every tier"
+        found = format_args!("{:016x}", xxh3_64(value)),
+        expected = format_args!("{:016x}", xxh3_64(&made.value)),
+        removed,
+        "a tier gave a wrong value; the right one is written in its place"
     );
-    links.purge(&[key]).await;
-    for link in &links.lower {
-        if link.name() == by && (link.mismatches.fetch_add(1, Relaxed) + 1).is_multiple_of(TRIP) {
-            link.circuit.trip();
-        }
+    let Some(link) = links.lower.iter().find(|link| link.name() == by) else { return };
+    if link.mismatches.fetch_add(1, Relaxed) + 1 >= TRIP {
+        link.mismatches.store(0, Relaxed);
+        // Once it has the right value, which it would not take any more.
+        link.writes.flush(Instant::now() + FLUSH).await;
+        link.circuit.trip(PAUSE);
     }
 }

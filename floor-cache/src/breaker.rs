@@ -4,10 +4,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{
-            AtomicBool, AtomicU8,
-            Ordering::{AcqRel, Relaxed, Release},
-        },
+        atomic::{AtomicU8, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -42,13 +39,27 @@ impl<T> Breaker<T> {
 
 /// Whether a tier may be asked.
 pub struct Circuit {
-    machine: StateMachine<Policy, Watch>,
+    name: &'static str,
+    switch: Mutex<Switch>,
+    /// What the switch does, for those who only look. It changes under the switch's lock alone.
     state: Arc<AtomicU8>,
-    /// When it last opened or closed; to be half-open is to be open still.
-    since: Arc<Mutex<Instant>>,
-    /// One call at a time finds out whether the tier is back; else a burst of callers would each wait for its timeout.
-    probing: AtomicBool,
 }
+
+/// What changes together.
+struct Switch {
+    machine: StateMachine<Policy, Watch>,
+    /// When it last opened or closed; to be half-open is to be open still.
+    since: Instant,
+    /// One call at a time finds out whether the tier is back; else a burst of callers would each wait for its timeout.
+    probe: Option<Probe>,
+    probes: u64,
+    /// It does not even try before then.
+    held_until: Option<Instant>,
+}
+
+/// Tells the call that finds out from one of an earlier time that has not ended yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Probe(u64);
 
 type Policy = OrElse<ConsecutiveFailures<Pauses>, SuccessRateOverTimeWindow<Pauses>>;
 
@@ -111,9 +122,9 @@ impl Circuit {
             failure_policy::success_rate_over_time_window(SUCCESS_RATE, SUCCESS_CALLS, SUCCESS_WINDOW, pause()),
         );
         let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
-        let since = Arc::new(Mutex::new(Instant::now()));
-        let watch = Watch { name, state: state.clone(), since: since.clone() };
-        Self { machine: StateMachine::new(policy, watch), state, since, probing: AtomicBool::new(false) }
+        let machine = StateMachine::new(policy, Watch(state.clone()));
+        let switch = Switch { machine, since: Instant::now(), probe: None, probes: 0, held_until: None };
+        Self { name, switch: Mutex::new(switch), state }
     }
 
     /// What it is doing.
@@ -129,14 +140,19 @@ impl Circuit {
     /// When it last opened after having been closed, or closed again.
     #[must_use]
     pub fn since(&self) -> Instant {
-        *self.since.lock()
+        self.switch.lock().since
     }
 
-    /// Opens it, as if the tier had failed until it opened.
-    pub fn trip(&self) {
-        while self.state() != CircuitState::Open {
-            self.machine.on_error();
-        }
+    /// Opens it, as if the tier had failed until it opened, and for `pause` at the least.
+    pub fn trip(&self, pause: Duration) {
+        self.turn(|switch| {
+            for _ in 0..FAILURES {
+                if self.state() != CircuitState::Open {
+                    switch.machine.on_error();
+                }
+            }
+            switch.held_until = Some(Instant::now() + pause);
+        });
     }
 
     /// What `work` comes to, while it is let.
@@ -148,36 +164,75 @@ impl Circuit {
     }
 
     fn permit(&self) -> Option<Permit<'_>> {
-        if !self.machine.is_call_permitted() {
-            return None;
-        }
-        let probe = self.state() == CircuitState::HalfOpen;
-        if probe && self.probing.swap(true, AcqRel) {
-            return None;
-        }
+        let probe = self.turn(|switch| {
+            if switch.held_until.is_some_and(|until| Instant::now() < until) {
+                return None;
+            }
+            switch.held_until = None;
+            if !switch.machine.is_call_permitted() {
+                return None;
+            }
+            if self.state() != CircuitState::HalfOpen {
+                return Some(None);
+            }
+            if switch.probe.is_some() {
+                return None;
+            }
+            switch.probes += 1;
+            switch.probe = Some(Probe(switch.probes));
+            Some(switch.probe)
+        })?;
         Some(Permit { circuit: self, probe })
+    }
+
+    /// Takes a step, and all that follows from it, before anyone else takes one: the machine tells of a change only after it
+    /// has let go of its own lock, when another call may have gone further already.
+    fn turn<A>(&self, step: impl FnOnce(&mut Switch) -> A) -> A {
+        let mut switch = self.switch.lock();
+        let before = self.state();
+        let result = step(&mut switch);
+        let after = self.state();
+        if after != CircuitState::HalfOpen {
+            switch.probe = None;
+        }
+        if (before == CircuitState::Closed) != (after == CircuitState::Closed) {
+            switch.since = Instant::now();
+        }
+        drop(switch);
+        match after {
+            CircuitState::Open if before != after => {
+                warn!(tier = self.name, "the tier keeps failing; going on without it");
+            }
+            CircuitState::Closed if before != after => info!(tier = self.name, "the tier is back"),
+            _ => {}
+        }
+        result
     }
 }
 
 /// Leave for one call. A call that is dropped before it ended says nothing about the tier.
 struct Permit<'a> {
     circuit: &'a Circuit,
-    probe: bool,
+    probe: Option<Probe>,
 }
 
 impl Permit<'_> {
     fn report<A>(self, result: &Result<A, TierError>) {
-        match result {
-            Ok(_) => self.circuit.machine.on_success(),
-            Err(_) => self.circuit.machine.on_error(),
-        }
+        self.circuit.turn(|switch| match result {
+            Ok(_) => switch.machine.on_success(),
+            Err(_) => switch.machine.on_error(),
+        });
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        if self.probe {
-            self.circuit.probing.store(false, Release);
+        if self.probe.is_some() {
+            self.circuit.turn(|switch| {
+                if switch.probe == self.probe {
+                    switch.probe = None;
+                }
+            });
         }
     }
 }
@@ -188,34 +243,28 @@ impl fmt::Debug for Circuit {
     }
 }
 
-/// Keeps the state where metrics and reports can read it without the machine's lock.
-struct Watch {
-    name: &'static str,
-    state: Arc<AtomicU8>,
-    since: Arc<Mutex<Instant>>,
+/// Keeps the state where metrics and reports can read it without a lock.
+struct Watch(Arc<AtomicU8>);
+
+impl Watch {
+    fn note(&self, state: CircuitState) {
+        self.0.store(state as u8, Relaxed);
+    }
 }
 
 impl Instrument for Watch {
     fn on_call_rejected(&self) {}
 
     fn on_open(&self) {
-        let before = self.state.swap(CircuitState::Open as u8, Relaxed);
-        if before == CircuitState::Closed as u8 {
-            *self.since.lock() = Instant::now();
-        }
-        warn!(tier = self.name, "the tier keeps failing; going on without it");
+        self.note(CircuitState::Open);
     }
 
     fn on_half_open(&self) {
-        self.state.store(CircuitState::HalfOpen as u8, Relaxed);
+        self.note(CircuitState::HalfOpen);
     }
 
     fn on_closed(&self) {
-        let before = self.state.swap(CircuitState::Closed as u8, Relaxed);
-        if before != CircuitState::Closed as u8 {
-            *self.since.lock() = Instant::now();
-            info!(tier = self.name, "the tier is back");
-        }
+        self.note(CircuitState::Closed);
     }
 }
 
@@ -229,6 +278,23 @@ impl<T: Tier> Breaker<T> {
             Some(permit) => ask(&self.inner).inspect(move |result| permit.report(result)),
             None => Answer::Now(Err(refused(self.inner.name()))),
         }
+    }
+
+    /// The same for what changes the tier. One that takes no changes (a full disk, a replica, a server out of memory) has
+    /// answered, and may still be read: its refusal says nothing for or against it. Nor does a change that takes too long, since
+    /// it may be large; nor, of a tier that has to be waited for, one that succeeds, since it had longer than a reader has.
+    fn guarded_change<'a>(&'a self, change: impl FnOnce(&'a T) -> Answer<'a, ()>) -> Answer<'a, ()> {
+        let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
+        let waits = self.inner.waits();
+        change(&self.inner).inspect(move |result| {
+            let says_nothing = match result {
+                Ok(()) => waits,
+                Err(error) => matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
+            };
+            if !says_nothing {
+                permit.report(result);
+            }
+        })
     }
 }
 
@@ -249,21 +315,8 @@ impl<T: Tier> Tier for Breaker<T> {
         self.guarded(move |tier| tier.get_many(keys))
     }
 
-    /// A tier that takes no writes (a full disk, a replica, a server out of memory) has answered, and may still be read: its
-    /// refusal says nothing for or against it. Nor does a write that takes too long, since it may be large; nor, of a tier
-    /// that has to be waited for, one that succeeds, since it had longer than a reader has.
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
-        let waits = self.inner.waits();
-        self.inner.put_many(entries).inspect(move |result| {
-            let says_nothing = match result {
-                Ok(()) => waits,
-                Err(error) => matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
-            };
-            if !says_nothing {
-                permit.report(result);
-            }
-        })
+        self.guarded_change(move |tier| tier.put_many(entries))
     }
 
     fn batch_bytes(&self) -> usize {
@@ -271,7 +324,7 @@ impl<T: Tier> Tier for Breaker<T> {
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        self.guarded(move |tier| tier.remove_many(keys))
+        self.guarded_change(move |tier| tier.remove_many(keys))
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {

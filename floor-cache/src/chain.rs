@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::future::{join_all, try_join_all};
 
 use crate::{
-    flight::{Lead, Seat},
+    flight::{Aboard, Lead},
     hash::{Hashed, Ready},
     key::Key,
     link::Link,
@@ -54,14 +54,10 @@ impl Chain {
         }
         let memory = if options.trace { self.0.memory_misses() } else { Vec::new() };
         let began = self.0.purges.now();
-        let (waiter, coalesced) = match self.0.flights.join(key, options.priority) {
-            Seat::Wait(waiter) => (waiter, true),
-            Seat::Lead(lead) => {
-                let waiter = lead.waiter();
-                self.lead(vec![lead], options.priority);
-                (waiter, false)
-            }
-        };
+        let Aboard { waiter, lead, coalesced } = self.board(key, options.priority);
+        if let Some(lead) = lead {
+            self.lead(vec![lead], options.priority);
+        }
         self.0.coalesced.inc_by(u64::from(coalesced));
         let found = waiter.landing().await?;
         if options.priority == Priority::Background
@@ -103,13 +99,9 @@ impl Chain {
         let mut leads = Vec::with_capacity(missing.len());
         let mut waiters = Vec::with_capacity(missing.len());
         for (key, positions) in missing {
-            match self.0.flights.join(key, options.priority) {
-                Seat::Wait(waiter) => waiters.push((waiter, true, positions)),
-                Seat::Lead(lead) => {
-                    waiters.push((lead.waiter(), false, positions));
-                    leads.push(lead);
-                }
-            }
+            let Aboard { waiter, lead, coalesced } = self.board(key, options.priority);
+            waiters.push((waiter, coalesced, positions));
+            leads.extend(lead);
         }
         self.lead(leads, options.priority);
         let memory: Vec<Step> = if options.trace { self.0.memory_misses() } else { Vec::new() };
@@ -123,19 +115,14 @@ impl Chain {
         Ok(served.into_iter().map(|served| served.expect("what was missing has been fetched")).collect())
     }
 
+    fn board(&self, key: Hashed, priority: Priority) -> Aboard {
+        self.0.flights.board(key, priority, |key| self.0.peek(key))
+    }
+
     /// Takes the flights of `leads` as far as they go without waiting, and the rest in a task of its own, which no
     /// caller's going away can stop.
-    fn lead(&self, mut leads: Vec<Lead>, priority: Priority) {
-        let began = self.0.purges.now();
-        // Since the caller looked, a flight of the same key may have landed and left its value in memory.
-        leads.retain_mut(|lead| match self.0.peek(lead.hashed()) {
-            Some(found) => {
-                lead.land(Ok(found));
-                false
-            }
-            None => true,
-        });
-        let mut walk = Walk::new(leads, priority, began);
+    fn lead(&self, leads: Vec<Lead>, priority: Priority) {
+        let mut walk = Walk::new(leads, priority, self.0.purges.now());
         walk.start(&self.0);
         if !walk.is_over() {
             let links = self.0.clone();

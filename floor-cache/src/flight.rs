@@ -47,11 +47,20 @@ struct Flight {
 const TABLES: usize = 16;
 
 /// A caller's part in a flight.
-pub(crate) enum Seat {
+enum Seat {
     /// Nobody works on the key yet: do it and say what became of it.
     Lead(Lead),
     /// Somebody does.
     Wait(Waiter),
+}
+
+/// What a caller has who is aboard a flight.
+pub(crate) struct Aboard {
+    pub(crate) waiter: Waiter,
+    /// The caller's duty, if the flight began with him and has not landed yet.
+    pub(crate) lead: Option<Lead>,
+    /// Whether it began with another.
+    pub(crate) coalesced: bool,
 }
 
 impl Flights {
@@ -59,11 +68,30 @@ impl Flights {
         Self((0..TABLES).map(|_| Mutex::default()).collect())
     }
 
+    /// Joins the flight of `key`, or starts it, and then has a `peek` at memory once more: since the caller looked, a flight of
+    /// the same key may have landed and left its value there.
+    pub(crate) fn board(&self, key: Hashed, priority: Priority, peek: impl FnOnce(&Hashed) -> Option<Found>) -> Aboard {
+        match self.join(key, priority) {
+            Seat::Wait(waiter) => Aboard { waiter, lead: None, coalesced: true },
+            Seat::Lead(mut lead) => {
+                let waiter = lead.waiter();
+                let lead = match peek(lead.hashed()) {
+                    Some(found) => {
+                        lead.land(Ok(found));
+                        None
+                    }
+                    None => Some(lead),
+                };
+                Aboard { waiter, lead, coalesced: false }
+            }
+        }
+    }
+
     /// Joins the flight of `key`, or starts it.
     ///
     /// A caller does not wait for work that nobody waited for: that may stand in a queue behind every caller, or be turned
     /// away where a caller is not. It starts a flight of its own, which those who come after join.
-    pub(crate) fn join(&self, key: Hashed, priority: Priority) -> Seat {
+    fn join(&self, key: Hashed, priority: Priority) -> Seat {
         let mut table = self.table(&key).lock();
         if let Some(flight) = table.get(&key)
             && (flight.priority == Priority::Foreground || priority == Priority::Background)
@@ -108,8 +136,14 @@ impl Lead {
     }
 
     /// Waits for the flight like any other caller, so that the work may go on elsewhere.
-    pub(crate) fn waiter(&self) -> Waiter {
+    fn waiter(&self) -> Waiter {
         Waiter { key: *self.key.key(), landing: self.landing.clone() }
+    }
+
+    /// Has `keep` put what was found into memory, and then ends the flight: whoever comes after looks there first.
+    pub(crate) fn deliver(&mut self, found: Found, keep: impl FnOnce(&Hashed, &Bytes)) {
+        keep(&self.key, &found.value);
+        self.land(Ok(found));
     }
 
     /// Ends the flight. Whoever comes now starts another, so memory must hold the value already.

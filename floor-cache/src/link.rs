@@ -11,13 +11,16 @@ use crate::{
     breaker::{Circuit, CircuitState},
     config::Admit,
     hedge::Hedges,
-    key::{Class, Key},
+    key::Key,
     metered::Meter,
-    policy::{Decision, Policy, Standing},
+    policy::{Asked, Policy, Standing, Wanted},
     report::{Holdings, TierReport, micros},
     tier::{Tier, TierError, TierErrorKind},
     write_behind::WriteBehind,
 };
+
+/// What was found, position by position.
+pub(crate) type Values = Vec<Option<Bytes>>;
 
 /// See the module.
 #[derive(Debug)]
@@ -38,25 +41,34 @@ impl Link {
         self.tier.name()
     }
 
-    /// Whether it is to be asked for a value of `class`, which costs `generation` to make, if that is known.
-    pub(crate) fn decide(&self, class: Class, generation: Option<Duration>) -> Decision {
-        if self.admit.admits(class) { self.policy.decide(class, generation) } else { Decision::Bypass }
+    /// Leaves of `wanted` the keys that it is to be asked for. Gives back what to [`sample`](Self::sample).
+    pub(crate) fn choose(&self, wanted: &mut Vec<Wanted>) -> Vec<Key> {
+        wanted.retain(|wanted| self.admit.admits(wanted.key.class()));
+        self.policy.choose(wanted)
     }
 
-    /// Asks for `key` only to learn what that costs now.
-    pub(crate) async fn sample(&self, key: Key) {
+    /// Asks for `keys`: for one or for many, in the tier's own way.
+    pub(crate) async fn ask(&self, keys: &[Key]) -> Result<Values, TierError> {
+        match keys {
+            [key] => self.tier.get(key).await.map(|value| vec![value]),
+            _ => self.tier.get_many(keys).await,
+        }
+    }
+
+    /// Asks for `keys` only to learn what that costs now.
+    pub(crate) async fn sample(&self, keys: &[Key]) {
         let started = Instant::now();
-        let answer = self.tier.get(&key).await;
-        self.learn(1, answer.as_ref().map(|value| usize::from(value.is_some())), started.elapsed());
+        let answer = self.ask(keys).await;
+        self.learn(Asked::Beside, keys.len(), &answer, started.elapsed());
     }
 
-    /// Learns from a question for `keys` keys and its answer: how many were found.
-    pub(crate) fn learn(&self, keys: usize, found: Result<usize, &TierError>, took: Duration) {
-        match found {
-            Ok(hits) => self.policy.learn(keys, hits, took),
+    /// Learns from a question for `keys` keys and its answer.
+    pub(crate) fn learn(&self, asked: Asked, keys: usize, answer: &Result<Values, TierError>, took: Duration) {
+        match answer {
+            Ok(values) => self.policy.learn(asked, keys, values.iter().flatten().count(), took),
             // A breaker's refusal says nothing about the tier behind it.
             Err(error) if error.kind() == TierErrorKind::Open => {}
-            Err(_) => self.policy.learn(keys, 0, took),
+            Err(_) => self.policy.learn(asked, keys, 0, took),
         }
     }
 

@@ -31,7 +31,7 @@ pub struct TierReport {
     pub probe_cost_us: f64,
     /// What making one of the values costs that it may be asked for, of late, in microseconds; 0 while unknown.
     pub generation_cost_us: f64,
-    /// What the chain makes of it: `probed`, `bypassed`, `bypassed in part` (for some classes), `bypassed by
+    /// What the chain makes of it: `probed`, `bypassed`, `bypassed in part` (for some classes or sizes of question), `bypassed by
     /// configuration`; `open` or `half-open` while its breaker is; `last` for the source.
     pub verdict: String,
     /// For how long that has been the verdict.

@@ -14,10 +14,11 @@ use crate::{
     audit,
     flight::{Found, Lead},
     hash::{Hashed, Ready},
+    hedge::Beside,
     key::Key,
-    link::Link,
+    link::{Link, Values},
     links::Links,
-    policy::Decision,
+    policy::{Asked, Wanted},
     purge::Moment,
     served::{GENERATED, Outcome, Step},
     source::{Made, Priority, SourceError},
@@ -36,11 +37,14 @@ pub(crate) struct Walk {
     unshared: Vec<Key>,
     /// Before anything was asked.
     began: Moment,
+    /// What is being made beside questions that are or were slow.
+    pub(crate) beside: FuturesUnordered<Beside>,
 }
 
 impl Walk {
     pub(crate) fn new(wanted: Vec<Lead>, priority: Priority, began: Moment) -> Self {
-        Self { wanted, next: 0, steps: Vec::new(), priority, unshared: Vec::new(), began }
+        let (steps, unshared, beside) = (Vec::new(), Vec::new(), FuturesUnordered::new());
+        Self { wanted, next: 0, steps, priority, unshared, began, beside }
     }
 
     /// Whether every key has landed.
@@ -57,7 +61,7 @@ impl Walk {
             let asked = self.asked(links, link);
             if !asked.is_empty() {
                 let started = Instant::now();
-                let Some(answer) = ask(link, &asked).now_or_never() else { return };
+                let Some(answer) = link.ask(&asked).now_or_never() else { return };
                 self.take(links, link, &asked, answer, started.elapsed());
             }
             self.next += 1;
@@ -81,24 +85,24 @@ impl Walk {
 
     /// The keys that `link` is to be asked for; the others are counted as passed by.
     fn asked(&mut self, links: &Arc<Links>, link: &Link) -> Vec<Key> {
-        let mut asked = Vec::with_capacity(self.wanted.len());
-        for lead in &self.wanted {
+        let wanted = self.wanted.iter().map(|lead| {
             let key = *lead.key();
             let generation = links.made.cost(key.class());
             if generation.is_none() && link.policy.is_dear() {
                 learn_cost(links, key);
             }
-            match link.decide(key.class(), generation) {
-                Decision::Probe => asked.push(key),
-                Decision::Bypass => {}
-                Decision::Sample => sample(links, self.next, key),
-            }
+            Wanted { key, generation }
+        });
+        let mut asked: Vec<Wanted> = wanted.collect();
+        let sampled = link.choose(&mut asked);
+        if !sampled.is_empty() {
+            sample(links, self.next, sampled);
         }
         link.meter.bypassed(self.wanted.len() - asked.len());
         if asked.is_empty() {
             self.steps.push(Step { tier: link.name(), outcome: Outcome::Bypass, took: Duration::ZERO });
         }
-        asked
+        asked.into_iter().map(|wanted| wanted.key).collect()
     }
 
     /// Lands the keys that were found, after the tiers above have them; they are not given them when there was a purge
@@ -112,7 +116,7 @@ impl Walk {
         took: Duration,
     ) {
         let step = |outcome| Step { tier: link.name(), outcome, took };
-        link.learn(asked.len(), answer.as_ref().map(|values| values.iter().flatten().count()), took);
+        link.learn(Asked::OnTheWay, asked.len(), &answer, took);
         let values = match answer {
             Ok(values) => values,
             Err(error) => {
@@ -130,10 +134,11 @@ impl Walk {
             if links.audits.share.has(Turn::next()) {
                 audit::start(links, *lead.key(), &value, link.name());
             }
-            if leave.is_some() {
-                links.promote(lead.hashed(), &value, self.next);
-            }
-            lead.land(Ok(Found { value, by: link.name(), steps: steps.clone() }));
+            lead.deliver(Found { value, by: link.name(), steps: steps.clone() }, |key, value| {
+                if leave.is_some() {
+                    links.promote(key, value, self.next);
+                }
+            });
             false
         });
         self.steps.push(step(Outcome::Miss));
@@ -143,12 +148,10 @@ impl Walk {
     }
 
     /// Lands `key` with a value that was made, if it is still wanted.
-    pub(crate) fn land(&mut self, links: &Links, key: &Key, found: Found) -> bool {
-        let Some(place) = self.wanted.iter().position(|lead| lead.key() == key) else { return false };
+    pub(crate) fn land(&mut self, links: &Links, key: &Key, found: Found) {
+        let Some(place) = self.wanted.iter().position(|lead| lead.key() == key) else { return };
         let mut lead = self.wanted.swap_remove(place);
-        links.promote(lead.hashed(), &found.value, links.lower.len());
-        lead.land(Ok(found));
-        true
+        lead.deliver(found, |key, value| links.promote(key, value, links.lower.len()));
     }
 
     /// How many of `keys` are still wanted.
@@ -166,14 +169,24 @@ impl Walk {
 
     /// Makes what no tier had, all at once, and lands each value as it comes.
     async fn generate(self, links: &Links) {
-        let Self { wanted, steps, priority, unshared, began, .. } = self;
+        let Self { wanted, steps, priority, unshared, began, beside, .. } = self;
+        let mut beside: HashMap<Key, Beside> = beside.into_iter().map(|beside| (beside.key, beside)).collect();
         // Nobody elsewhere is to wait for what nobody waits for here.
         let leases = links.leases.as_ref().filter(|_| priority == Priority::Foreground);
         let (steps, unshared) = (steps.as_slice(), unshared.as_slice());
         let making: FuturesUnordered<_> = wanted
             .into_iter()
-            .map(|mut lead| async move {
+            .map(|lead| {
+                let beside = beside.remove(lead.key());
+                (lead, beside)
+            })
+            .map(|(mut lead, beside)| async move {
                 let key = *lead.key();
+                if let Some(beside) = beside
+                    && let (_, Ok(made)) = beside.await
+                {
+                    return land_made(links, &mut lead, Ok(made), steps);
+                }
                 match leases.filter(|leases| unshared.contains(&key) && leases.pays(links, key.class())) {
                     Some(leases) => leases.make_once(links, lead, steps, priority, began).await,
                     None => {
@@ -187,21 +200,12 @@ impl Walk {
     }
 }
 
-pub(crate) type Values = Vec<Option<Bytes>>;
 pub(crate) type Making = Result<Made, SourceError>;
 
-/// Asks for one key or for many in the tier's own way.
-pub(crate) async fn ask(link: &Link, keys: &[Key]) -> Result<Values, TierError> {
-    match keys {
-        [key] => link.tier.get(key).await.map(|value| vec![value]),
-        _ => link.tier.get_many(keys).await,
-    }
-}
-
-/// Asks the lower tier at `depth` for `key` beside the call that it was passed by in.
-fn sample(links: &Arc<Links>, depth: usize, key: Key) {
+/// Asks the lower tier at `depth` for `keys` beside the call that it was passed by in.
+fn sample(links: &Arc<Links>, depth: usize, keys: Vec<Key>) {
     let links = links.clone();
-    links.runtime.clone().spawn(async move { links.lower[depth].sample(key).await });
+    links.runtime.clone().spawn(async move { links.lower[depth].sample(&keys).await });
 }
 
 /// Makes the value of `key` beside the call, if that is not done for another of its class already, to learn what that costs.
@@ -218,24 +222,26 @@ fn learn_cost(links: &Arc<Links>, key: Key) {
     }
 }
 
-/// Makes the value of `key`, refreshes nothing. A source that panics has failed on this key alone.
-pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Making {
+/// Has the source make the value of `key`. One that panics has failed on this key alone.
+pub(crate) async fn generate(links: &Links, key: Key, priority: Priority) -> Making {
     let work = AssertUnwindSafe(async { links.source.generate(key, priority).await });
-    let made = work
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|_panic| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() }))?;
+    let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
+    work.catch_unwind().await.unwrap_or_else(panicked)
+}
+
+/// Makes the value of `key` for somebody, and counts it. Refreshes nothing.
+pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Making {
+    let made = generate(links, key, priority).await?;
     links.made.count(key.class(), links.source.class_name(key.class()), made.took);
     Ok(made)
 }
 
 /// Lands `lead` with what was made, after every tier was given it.
 pub(crate) fn land_made(links: &Links, lead: &mut Lead, made: Making, steps: &[Step]) {
-    let landing = made.map(|made| {
-        links.promote(lead.hashed(), &made.value, links.lower.len());
-        found(made, steps)
-    });
-    lead.land(landing);
+    match made {
+        Ok(made) => lead.deliver(found(made, steps), |key, value| links.promote(key, value, links.lower.len())),
+        Err(error) => lead.land(Err(error)),
+    }
 }
 
 /// `made` as it is served, after `steps`.

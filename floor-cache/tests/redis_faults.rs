@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use floor_cache::{Bypass, ChainConfig, Options, RedisConfig, TierKind};
 use setting::{
-    Setting, key, keys,
+    PATIENCE, Setting, key, keys,
     mill::value_of,
     redis_server::{RedisServer, free_port},
     until,
@@ -16,9 +16,6 @@ use setting::{
 
 /// The deadline of one call in these tests.
 const TIMEOUT: Duration = Duration::from_millis(50);
-
-/// How much longer than its deadline a call may take on a machine that is busy with other things.
-const SLACK: Duration = Duration::from_millis(500);
 
 const CLOSE: Duration = Duration::from_secs(10);
 
@@ -30,13 +27,13 @@ fn over_redis(server: &RedisServer) -> impl FnOnce(&mut ChainConfig) {
     }
 }
 
-/// Asks for values that are nowhere, and checks that each call is right and bounded.
+/// Asks for values that are nowhere, and checks that each call is right and none hangs.
 async fn all_is_well(setting: &Setting, numbers: std::ops::Range<u64>) {
     for key in keys(numbers) {
-        let started = Instant::now();
-        let served = setting.chain.get(key, Options::default()).await.expect("no fault reaches a caller");
-        assert_eq!(served.value, value_of(&key));
-        assert!(started.elapsed() < TIMEOUT + SLACK, "{key} took {:?}", started.elapsed());
+        let call = setting.chain.get(key, Options::default());
+        // A guard against hanging, many times what a call takes on a busy machine.
+        let served = tokio::time::timeout(PATIENCE, call).await.expect("no call hangs");
+        assert_eq!(served.expect("no fault reaches a caller").value, value_of(&key));
     }
 }
 
@@ -91,10 +88,10 @@ async fn paused_and_back() {
     let setting = Setting::new(&[TierKind::Redis], over_redis(&server));
     redis_is_back(&setting).await;
     server.pause();
-    let started = Instant::now();
     all_is_well(&setting, 0..200).await;
-    assert!(started.elapsed() < 40 * TIMEOUT, "the breaker spares most calls the wait: {:?}", started.elapsed());
-    assert!(setting.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", "timeout")]) > 0.0);
+    let waited = setting.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", "timeout")]);
+    // Five open the breaker, as many as may be hedged meet it meanwhile, and one after each pause finds out.
+    assert!((1.0..=40.0).contains(&waited), "the breaker spares most calls the wait: {waited} of 200 waited");
     server.resume();
     redis_is_back(&setting).await;
 }

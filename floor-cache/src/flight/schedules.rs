@@ -1,8 +1,8 @@
 //! Single flight under thousands of schedules: shuttle decides at each lock and each await who goes on.
 //!
-//! The table of flights is the real one, over a mutex that shuttle knows. Around it stands what the chain does with it:
-//! look in memory, join, as the leader look in memory again, have the value made in a task of its own, put it into memory,
-//! land.
+//! The table of flights is the real one, over a mutex that shuttle knows, and so are the steps that the chain takes by it: to
+//! board a flight, which looks in memory again, and to deliver, which puts the value into memory and lands. Around them
+//! stands what the chain does besides: look in memory first, and have the value made in a task of its own.
 
 use std::sync::Arc;
 
@@ -61,25 +61,17 @@ impl House {
         if let Some(found) = self.peek() {
             return Ok(found);
         }
-        let waiter = match self.flights.join(key(), priority) {
-            Seat::Wait(waiter) => waiter,
-            Seat::Lead(mut lead) => {
-                let waiter = lead.waiter();
-                match self.peek() {
-                    Some(found) => lead.land(Ok(found)),
-                    None => drop(future::spawn(self.make(lead))),
-                }
-                waiter
-            }
-        };
-        waiter.landing().await
+        let aboard = self.flights.board(key(), priority, |_| self.peek());
+        if let Some(lead) = aboard.lead {
+            drop(future::spawn(self.make(lead)));
+        }
+        aboard.waiter.landing().await
     }
 
     async fn make(self: Arc<Self>, mut lead: Lead) {
         future::yield_now().await;
         let found = value(self.made.fetch_add(1, SeqCst));
-        *self.memory.lock() = Some(found.clone());
-        lead.land(Ok(found));
+        lead.deliver(found.clone(), |_, _| *self.memory.lock() = Some(found));
     }
 
     fn aloft(&self) -> usize {

@@ -38,6 +38,8 @@ pub(crate) enum Mood {
     TurnBackgroundAway,
     /// Panics on the key alone.
     PanicOn(Key),
+    /// The same, and has all others wait until [`Mill::open`].
+    WaitAndPanicOn(Key),
 }
 
 impl Default for Mill {
@@ -115,11 +117,11 @@ impl Source for Mill {
                 .boxed()
             }
             Mood::TurnBackgroundAway => async move { made() }.boxed(),
-            Mood::PanicOn(bad) if bad == key => {
+            Mood::PanicOn(bad) | Mood::WaitAndPanicOn(bad) if bad == key => {
                 async move { panic::resume_unwind(Box::new("the stone split")) }.boxed()
             }
             Mood::PanicOn(_) => async move { made() }.boxed(),
-            Mood::Wait => {
+            Mood::Wait | Mood::WaitAndPanicOn(_) => {
                 let gate = self.gate.clone();
                 async move {
                     let _through = gate.acquire_owned().await;

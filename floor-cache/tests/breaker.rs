@@ -1,0 +1,237 @@
+//! A breaker around a tier that fails as a test tells it to.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod setting;
+
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Relaxed, SeqCst},
+        },
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use floor_cache::{
+    Answer, Key, Tier, TierError, TierErrorKind, TierStats,
+    breaker::{Breaker, Circuit, CircuitState},
+};
+use futures_util::FutureExt;
+use setting::{key, until};
+use tokio::sync::Semaphore;
+
+/// A tier that holds nothing. It counts what comes through to it.
+#[derive(Debug, Clone)]
+struct Moody(Arc<Mood>);
+
+#[derive(Debug)]
+struct Mood {
+    fails: AtomicBool,
+    /// Questions wait at the gate.
+    slow: AtomicBool,
+    gate: Semaphore,
+    asked: AtomicU64,
+}
+
+impl Deref for Moody {
+    type Target = Mood;
+
+    fn deref(&self) -> &Mood {
+        &self.0
+    }
+}
+
+impl Moody {
+    fn answer<A>(&self, good: A) -> Result<A, TierError> {
+        if self.fails.load(SeqCst) {
+            Err(TierError::new(TierErrorKind::Unreachable, "ask", "it is in a mood"))
+        } else {
+            Ok(good)
+        }
+    }
+}
+
+fn refuse() -> Answer<'static, ()> {
+    Answer::Now(Err(TierError::new(TierErrorKind::Refused, "change", "it may be read only")))
+}
+
+impl Tier for Moody {
+    fn name(&self) -> &'static str {
+        "moody"
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn get<'a>(&'a self, _key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        self.asked.fetch_add(1, SeqCst);
+        Answer::later(async move {
+            if self.slow.load(SeqCst) {
+                self.gate.acquire().await.unwrap().forget();
+            }
+            self.answer(None)
+        })
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        Answer::Now(self.answer(vec![None; keys.len()]))
+    }
+
+    fn put_many<'a>(&'a self, _entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        refuse()
+    }
+
+    fn remove_many<'a>(&'a self, _keys: &'a [Key]) -> Answer<'a, ()> {
+        refuse()
+    }
+
+    fn contains<'a>(&'a self, _key: &'a Key) -> Answer<'a, bool> {
+        Answer::Now(self.answer(false))
+    }
+
+    fn stats(&self) -> TierStats {
+        TierStats::default()
+    }
+}
+
+/// So many fail in a row, and it opens.
+const FAILURES: u64 = 5;
+
+/// The breaker, what it does, and the tier behind it.
+fn breaker() -> (Arc<Breaker<Moody>>, Arc<Circuit>, Moody) {
+    let mood = Mood {
+        fails: AtomicBool::new(false),
+        slow: AtomicBool::new(false),
+        gate: Semaphore::new(0),
+        asked: AtomicU64::new(0),
+    };
+    let (circuit, moody) = (Arc::new(Circuit::new("moody")), Moody(Arc::new(mood)));
+    (Arc::new(Breaker::new(moody.clone(), circuit.clone())), circuit, moody)
+}
+
+async fn fail_until_open(breaker: &Breaker<Moody>, circuit: &Circuit, moody: &Moody) {
+    moody.fails.store(true, SeqCst);
+    for _ in 0..FAILURES {
+        assert_eq!(circuit.state(), CircuitState::Closed);
+        assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Unreachable);
+    }
+    assert_eq!(circuit.state(), CircuitState::Open);
+    moody.fails.store(false, SeqCst);
+}
+
+/// Callers enough to meet at the moment when the pause is over.
+const CALLERS: usize = 8;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn when_the_pause_is_over_one_call_goes_through_and_then_all_do() {
+    for _ in 0..6 {
+        let (breaker, circuit, moody) = breaker();
+        fail_until_open(&breaker, &circuit, &moody).await;
+        moody.slow.store(true, SeqCst);
+        let refused = Arc::new(AtomicU64::new(0));
+        let callers: Vec<_> = (0..CALLERS)
+            .map(|_| {
+                let (breaker, circuit, refused) = (breaker.clone(), circuit.clone(), refused.clone());
+                tokio::spawn(async move {
+                    while circuit.state() != CircuitState::Closed {
+                        if breaker.get(&key(1, 1)).await.is_err() {
+                            refused.fetch_add(1, Relaxed);
+                            tokio::task::consume_budget().await;
+                        }
+                    }
+                })
+            })
+            .collect();
+        until("one call is through", || moody.asked.load(SeqCst) > FAILURES).await;
+        let before = refused.load(Relaxed);
+        until("the others were refused", || refused.load(Relaxed) > before + 10_000).await;
+        assert_eq!(circuit.state(), CircuitState::HalfOpen);
+        assert_eq!(moody.asked.load(SeqCst), FAILURES + 1, "one at a time finds out");
+        moody.slow.store(false, SeqCst);
+        moody.gate.add_permits(CALLERS);
+        for caller in callers {
+            caller.await.unwrap();
+        }
+        // Closed for all: each of many calls at once comes through.
+        let before = moody.asked.load(SeqCst);
+        let calls = (0..CALLERS).map(|_| {
+            let breaker = breaker.clone();
+            tokio::spawn(async move { breaker.get(&key(1, 1)).await.is_ok() })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            assert!(call.await.unwrap());
+        }
+        assert_eq!(moody.asked.load(SeqCst), before + CALLERS as u64);
+        assert_eq!(circuit.state(), CircuitState::Closed);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_goes_away_while_it_finds_out_leaves_the_place_to_another() {
+    let (breaker, circuit, moody) = breaker();
+    fail_until_open(&breaker, &circuit, &moody).await;
+    moody.slow.store(true, SeqCst);
+    let fickle = {
+        let (breaker, circuit) = (breaker.clone(), circuit.clone());
+        tokio::spawn(async move {
+            while circuit.state() != CircuitState::Closed {
+                let _ = breaker.get(&key(1, 1)).await;
+                tokio::task::yield_now().await;
+            }
+        })
+    };
+    until("one call is through", || moody.asked.load(SeqCst) > FAILURES).await;
+    assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Open);
+    fickle.abort();
+    assert!(fickle.await.unwrap_err().is_cancelled());
+    moody.slow.store(false, SeqCst);
+    assert!(breaker.get(&key(1, 1)).await.is_ok());
+    assert_eq!(circuit.state(), CircuitState::Closed);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn it_trips_at_once_however_well_the_tier_does_meanwhile_and_stays_so() {
+    let (breaker, circuit, _moody) = breaker();
+    let over = Arc::new(AtomicBool::new(false));
+    let callers: Vec<_> = (0..3)
+        .map(|_| {
+            let (breaker, over) = (breaker.clone(), over.clone());
+            tokio::spawn(async move {
+                while !over.load(SeqCst) {
+                    let _ = breaker.get(&key(1, 1)).await;
+                    tokio::task::consume_budget().await;
+                }
+            })
+        })
+        .collect();
+    circuit.trip(Duration::from_secs(3600));
+    assert_eq!(circuit.state(), CircuitState::Open);
+    over.store(true, SeqCst);
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    assert_eq!(circuit.state(), CircuitState::Open, "nothing that was under way has closed it");
+    // Another that was tripped for no longer than failures would open it for.
+    let (other, circuit_of_other, _moody) = self::breaker();
+    circuit_of_other.trip(Duration::ZERO);
+    until("its pause is over", || other.get(&key(1, 1)).now_or_never().is_some_and(|answer| answer.is_ok())).await;
+    assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Open);
+    assert_eq!(circuit.state(), CircuitState::Open);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tier_that_takes_no_changes_is_read_however_many_it_refuses() {
+    let (breaker, circuit, _moody) = breaker();
+    for _ in 0..10 {
+        let (entries, keys) = ([(key(1, 1), Bytes::from_static(b"value"))], [key(1, 1)]);
+        assert_eq!(breaker.put_many(&entries).await.unwrap_err().kind(), TierErrorKind::Refused);
+        assert_eq!(breaker.remove_many(&keys).await.unwrap_err().kind(), TierErrorKind::Refused);
+    }
+    assert_eq!(circuit.state(), CircuitState::Closed);
+    assert!(breaker.get(&key(1, 1)).await.is_ok());
+}
