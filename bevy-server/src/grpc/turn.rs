@@ -244,3 +244,53 @@ impl AsyncWrite for Line {
         Pin::new(&mut waiting.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, pin::pin};
+
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpSocket,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_full_line_goes_on_when_some_is_sent_and_keeps_little_room_when_all_is() {
+        // Small, so that the system takes a little at a time.
+        let narrow = || {
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.set_send_buffer_size(16 << 10).unwrap();
+            socket.set_recv_buffer_size(16 << 10).unwrap();
+            socket
+        };
+        let listener = narrow();
+        listener.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = listener.listen(1).unwrap();
+        let (ours, theirs) = tokio::join!(narrow().connect(listener.local_addr().unwrap()), listener.accept());
+        let ((mut line, outgoing), (mut peer, _)) = (gathered(ours.unwrap()), theirs.unwrap());
+        let piece = [7; 16 << 10];
+        let mut written = 0;
+        while let Poll::Ready(count) = poll_fn(|cx| Poll::Ready(Pin::new(&mut line).poll_write(cx, &piece))).await {
+            written += count.unwrap();
+        }
+        assert!(outgoing.lock().unsent() >= GATHERED);
+        let (mut taken, mut some) = (0, [0; 4 << 10]);
+        let mut write = pin!(line.write(&piece));
+        written += loop {
+            tokio::select! {
+                more = &mut write => break more.unwrap(),
+                read = peer.read(&mut some) => taken += read.unwrap(),
+            }
+        };
+        assert!(outgoing.lock().unsent() > piece.len(), "it waited until everything was sent");
+        let left = written - taken;
+        let mut rest = vec![0; left];
+        let (sent, read) = tokio::join!(poll_fn(|cx| outgoing.lock().poll_send(cx)), peer.read_exact(&mut rest));
+        sent.unwrap();
+        assert_eq!(read.unwrap(), left);
+        let waiting = outgoing.lock();
+        assert!(waiting.unsent() == 0 && waiting.bytes.capacity() <= KEPT, "{}", waiting.bytes.capacity());
+    }
+}
