@@ -76,6 +76,7 @@ pub(super) async fn serve(listener: TcpListener, front: Front, mut closed: watch
             if let Some(Err(error)) = ended {
                 tracing::debug!(%error, "a connection ended badly");
             }
+            // A peer who hangs up by itself needs no such care: only the end of the server comes unasked.
             if *closed.borrow() {
                 outgoing.linger(PARTING).await;
             }

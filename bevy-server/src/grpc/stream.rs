@@ -198,6 +198,8 @@ impl Drop for Flow {
         if let Some(timer) = &self.timer {
             timer.abort();
         }
+        // At once, and not when the timer's task is cleared away.
+        lock(&self.shared).underway = None;
     }
 }
 
