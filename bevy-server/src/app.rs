@@ -26,9 +26,6 @@ use crate::{
 
 /// What is logged unless `RUST_LOG` says otherwise, beside everything of level INFO.
 const LOG_FILTER: &str = "sled=warn";
-/// Once every call has ended, connections get this long to send what is left of the answers and to close: long enough
-/// for a slow reader, short enough for one who watches health and so never ends.
-const PARTING: Duration = Duration::from_secs(2);
 
 /// Opens stores and ports, and wires an app that has only to run.
 ///
@@ -101,7 +98,7 @@ fn fmt_layer(_: &mut App) -> Option<BoxedFmtLayer> {
 }
 
 fn open(address: SocketAddr, what: &'static str, key: &'static str, runtime: &Runtime) -> Result<Door, StartError> {
-    Door::open(address, runtime.handle()).map_err(|source| StartError::Bind { address, what, key, source })
+    Door::open(address, runtime.handle()).map_err(|cause| StartError::Bind { address, what, key, cause })
 }
 
 /// The threads that tokio runs on; they end with the app.
@@ -111,7 +108,7 @@ struct Tokio(Runtime);
 #[derive(Resource)]
 struct DrainDeadline(Duration);
 
-/// Refuses new calls, lets those in flight end, writes what waits to be written, then says so.
+/// Tells health watchers, refuses new calls, lets those in flight end, writes what waits to be written, then says so.
 fn drain(
     tokio: Res<'_, Tokio>,
     deadline: Res<'_, DrainDeadline>,
@@ -124,19 +121,19 @@ fn drain(
     let (deadline, server, gate) = (deadline.0, server.clone(), gate.clone());
     let (chain, generation, events) = (Chain::clone(&floors), generation.clone(), events.clone());
     tokio.0.spawn(async move {
-        gate.close();
+        // First, so that a balancer sends no more before calls are refused.
         server.set_health(tonic_health::ServingStatus::NotServing).await;
+        gate.close();
         let until = tokio::time::Instant::now() + deadline;
         let calls_ended = tokio::time::timeout_at(until, gate.emptied()).await.is_ok();
         generation.stop();
         // What comes after the calls gets a moment even when they used up the time.
         let left = until.saturating_duration_since(tokio::time::Instant::now()).max(Duration::from_secs(1));
-        let (parted, flushed) =
-            tokio::join!(tokio::time::timeout(left.min(PARTING), server.close()), chain.close(left));
+        let (parted, flushed) = tokio::join!(tokio::time::timeout(left, server.close()), chain.close(left));
         if parted.is_err() {
-            tracing::info!("connections that stayed open were closed");
+            tracing::warn!("answers were cut off: their readers did not take them in time");
         }
-        events.send(ServerEvent::Drained { complete: calls_ended && flushed });
+        events.send(ServerEvent::Drained { complete: calls_ended && parted.is_ok() && flushed });
     });
 }
 
@@ -144,7 +141,7 @@ fn drain(
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A port is taken, or an address is not this machine's.
-    #[error("cannot listen on {address} for {what}: {source}; choose another address with {key}")]
+    #[error("cannot listen on {address} for {what}: {cause}; choose another address with {key}")]
     Bind {
         /// The address.
         address: SocketAddr,
@@ -152,8 +149,8 @@ pub enum StartError {
         what: &'static str,
         /// The key that names it.
         key: &'static str,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said. Not named a source, or whoever prints the chain of errors says it twice.
+        cause: std::io::Error,
     },
     /// A tier could not be opened.
     #[error(transparent)]

@@ -24,7 +24,7 @@ use floor_cache::{Class, Key, Made, Priority, Source, SourceError};
 use floor_gen::{Generator, Kind};
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntGauge, Registry};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::{key, wire};
 
@@ -88,6 +88,8 @@ struct Queue {
     foreground: (Sender<Job>, Receiver<Job>),
     background: (Sender<Job>, Receiver<Job>),
     waiting: IntGauge,
+    /// Told when the last waiting caller got a worker.
+    calm: Notify,
     workers: usize,
     /// A running mean of what a floor takes, in nanoseconds.
     mean_ns: AtomicU64,
@@ -105,12 +107,13 @@ impl Generation {
     /// # Errors
     /// When `registry` has `floors_generation_queue` already.
     pub fn new(capacity: usize, workers: usize, registry: &Registry) -> prometheus::Result<Self> {
-        let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool")?;
+        let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
         registry.register(Box::new(waiting.clone()))?;
         Ok(Self(Arc::new(Queue {
             foreground: async_channel::bounded(capacity),
             background: async_channel::bounded(BACKGROUND_QUEUE),
             waiting,
+            calm: Notify::new(),
             workers,
             mean_ns: AtomicU64::new(0),
         })))
@@ -126,6 +129,11 @@ impl Generation {
     #[must_use]
     pub fn is_wanted(&self) -> bool {
         !self.0.foreground.0.is_empty()
+    }
+
+    /// Waits until the last waiting caller has got a worker, if one has not since this was asked last. For one to ask.
+    pub async fn calmed(&self) {
+        self.0.calm.notified().await;
     }
 
     /// Refuses further floors and lets the workers end once those waiting are made.
@@ -183,15 +191,23 @@ impl Queue {
             self.waiting.dec();
             return Some(job);
         }
-        let foreground = async { self.foreground.1.recv().await.ok() };
+        let foreground = async { self.recv_foreground().await };
         let background = async { self.background.1.recv().await.ok() };
         // `or` polls the first first, so a background job is taken only while no caller waits.
         let job = match future::or(foreground, background).await {
             Some(job) => Some(job),
-            None => self.foreground.1.recv().await.ok().or_else(|| self.background.1.try_recv().ok()),
+            None => self.recv_foreground().await.or_else(|| self.background.1.try_recv().ok()),
         };
         if job.is_some() {
             self.waiting.dec();
+        }
+        job
+    }
+
+    async fn recv_foreground(&self) -> Option<Job> {
+        let job = self.foreground.1.recv().await.ok();
+        if self.foreground.1.is_empty() {
+            self.calm.notify_one();
         }
         job
     }
@@ -235,7 +251,8 @@ fn make(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
     Ok(Made { value, took: started.elapsed() })
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> &str {
+/// What a panic said.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

@@ -24,7 +24,8 @@ pub fn ask(listen: SocketAddr) -> anyhow::Result<String> {
     };
     match runtime.block_on(async { tokio::time::timeout(PATIENCE, check).await }) {
         Err(_) => anyhow::bail!("the server on {address} did not answer in {} s", PATIENCE.as_secs()),
-        Ok(Err(error)) => Err(error.context(format!("no answer from a server on {address}"))),
+        // The last cause says it; those before it only that they had one.
+        Ok(Err(error)) => anyhow::bail!("no answer from a server on {address}: {}", error.root_cause()),
         Ok(Ok(ServingStatus::Serving)) => Ok(format!("the server on {address} serves")),
         Ok(Ok(status)) => anyhow::bail!("the server on {address} is {}", status.as_str_name()),
     }

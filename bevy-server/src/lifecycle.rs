@@ -30,7 +30,7 @@ pub enum ServerEvent {
     Terminate(&'static str),
     /// The drain is over.
     Drained {
-        /// Whether every call in flight ended and every queued write was written in time.
+        /// Whether every call in flight ended, its answer sent, and every queued write was written in time.
         complete: bool,
     },
     /// Floors were asked for.
@@ -191,7 +191,7 @@ impl Gate {
     }
 }
 
-/// A call in flight.
+/// A call in flight: from its headers until its answer is sent.
 #[derive(Debug)]
 pub struct Pass(Arc<GateState>);
 

@@ -61,11 +61,11 @@ impl RequestMetrics {
     /// When `registry` has metrics of these names already.
     pub fn register(registry: &Registry) -> prometheus::Result<Self> {
         let requests = IntCounterVec::new(
-            Opts::new("floors_requests_total", "Calls by method and status code"),
+            Opts::new("floors_requests_total", "Calls by method and status code."),
             &["rpc", "code"],
         )?;
         let seconds = HistogramVec::new(
-            HistogramOpts::new("floors_request_seconds", "Time inside the server by method, in seconds")
+            HistogramOpts::new("floors_request_seconds", "Time inside the server by method, in seconds.")
                 .buckets(REQUEST_BUCKETS.to_vec()),
             &["rpc"],
         )?;

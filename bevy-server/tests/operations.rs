@@ -73,13 +73,39 @@ async fn what_is_asked_wrongly_is_named_and_does_nothing() {
             assert!(body.contains(said), "{query}: {body}");
         }
     }
-    assert_eq!(server.page("/purge?seed=42&first=1").0, 405, "a link purges nothing");
-    let page = "origin: http://elsewhere.example\r\n";
     for path in ["/purge?seed=42&first=1", "/compact"] {
-        let (status, body) = server.post(path, page);
-        assert_eq!(status, 403, "nor does a page in an operator's browser");
-        assert!(body.contains("floorctl"), "{body}");
+        let (status, body) = server.page(path);
+        assert_eq!((status, body.contains("use POST")), (405, true), "a link purges nothing: {body}");
     }
+    let (status, body) = server.page("/purges");
+    assert!(status == 404 && body.contains("/purge") && body.contains("/metrics"), "{status} {body}");
+    assert_eq!(held(&server), [3; 10]);
+}
+
+#[tokio::test]
+async fn pages_in_a_browser_get_nothing_and_do_nothing() {
+    let data = TempDir::new().unwrap();
+    let server = warm(&data).await;
+    for page in [
+        "host: 127.0.0.1\r\norigin: http://elsewhere.example\r\n",
+        "host: 127.0.0.1\r\nsec-fetch-site: cross-site\r\n",
+        "host: 127.0.0.1\r\nsec-fetch-site: same-site\r\n",
+        // A name that was made to point here: to the browser it is one site.
+        "host: elsewhere.example:50052\r\nsec-fetch-site: same-origin\r\n",
+    ] {
+        for path in ["/contains?seed=42&first=1", "/stats"] {
+            let (status, body) = server.get(path, page);
+            assert_eq!((status, body.contains("floorctl")), (403, true), "{path} {page}: {body}");
+        }
+        for path in ["/healthz", "/metrics"] {
+            assert_eq!(server.get(path, page).0, 200, "{path} tells no secrets, and is asked by any name");
+        }
+    }
+    for path in ["/purge?seed=42&first=1", "/compact"] {
+        let (status, body) = server.post(path, "origin: http://elsewhere.example\r\n");
+        assert_eq!((status, body.contains("floorctl")), (403, true), "{path}: {body}");
+    }
+    assert_eq!(server.get("/stats", "host: floor-server:50052\r\n").0, 200, "by its name among containers");
     assert_eq!(held(&server), [3; 10]);
 }
 

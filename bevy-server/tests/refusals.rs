@@ -3,9 +3,23 @@
 
 mod harness;
 
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bevy_server::{
+    config::Config,
+    generation::Generation,
+    grpc::{FloorService, Parts},
+    lifecycle::Gate,
+    metrics::RequestMetrics,
+};
 use bytes::Bytes;
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
 use harness::{Server, spec, wrong_fields};
+use prometheus::Registry;
 use prost::Message;
 use tempfile::TempDir;
 use tonic::Code;
@@ -33,7 +47,26 @@ async fn a_wrong_spec_is_named_by_its_field() {
     let status = client.get_floor(GetFloorRequest { spec: Some(FloorSpec { kind: 99, ..spec(1, 1) }) }).await;
     assert!(status.unwrap_err().message().contains("standard"), "the kinds offered are listed");
     client.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.expect("the server goes on");
-    assert_eq!(server.metric("floors_requests_total{code=\"INVALID_ARGUMENT\",rpc=\"GetFloor\"}"), 10.0);
+    assert_eq!(server.calls("GetFloor", "INVALID_ARGUMENT"), 10.0);
+}
+
+#[tokio::test]
+async fn every_wrong_field_is_named() {
+    use tonic_types::StatusExt;
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let wrong = FloorSpec { seed: 1, number: 0, width: 3, height: 9999, kind: 77 };
+    let status = client.get_floor(GetFloorRequest { spec: Some(wrong) }).await.unwrap_err();
+    assert_eq!(wrong_fields(&status), ["spec.number", "spec.width", "spec.height", "spec.kind"]);
+    assert!(status.message().starts_with("4 fields are wrong"), "{status:?}");
+    let status = client.stream_floors(StreamFloorsRequest { first: Some(wrong), count: 0 }).await.unwrap_err();
+    let fields = ["count", "first.number", "first.width", "first.height", "first.kind"];
+    assert_eq!(wrong_fields(&status), fields);
+    let specs = vec![wrong; 10];
+    let status = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap_err();
+    assert!(status.message().starts_with("40 fields are wrong, of which the first 16 are named"), "{status:?}");
+    assert_eq!(status.get_error_details().bad_request().unwrap().field_violations.len(), 16);
 }
 
 #[tokio::test]
@@ -86,7 +119,7 @@ async fn a_wrong_stream_is_named() {
 async fn bytes_that_are_no_request_are_refused_and_the_server_goes_on() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    for method in ["GetFloor", "BatchGetFloors", "StreamFloors"] {
+    for method in ["GetFloor", "BatchGetFloors", "StreamFloors", "GetServerInfo"] {
         let status = server.raw(method, Bytes::from_static(&[0x0a, 0xff, 0xff, 0xff])).await.unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument, "{method}: {status:?}");
         let status = server.raw(method, Bytes::from(vec![0; 8 << 20])).await.unwrap_err();
@@ -97,6 +130,39 @@ async fn bytes_that_are_no_request_are_refused_and_the_server_goes_on() {
     assert!(status.message().contains("GetFlour"), "{status:?}");
     let good = Bytes::from(GetFloorRequest { spec: Some(spec(1, 1)) }.encode_to_vec());
     server.raw("GetFloor", good).await.expect("the server goes on");
+}
+
+/// A request whose reading panics, as a defect anywhere in a call would.
+struct Panics;
+
+impl http_body::Body for Panics {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
+        panic!("a defect");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_panics_is_told_and_counted_as_internal() {
+    let registry = Registry::new();
+    let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
+    let source = Arc::new(Generation::new(config.generation_queue, 1, &registry).unwrap());
+    let handle = tokio::runtime::Handle::current();
+    let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, &handle).unwrap();
+    let metrics = RequestMetrics::register(&registry).unwrap();
+    let gate = Gate::default();
+    let service = FloorService::new(Parts { chain, metrics, gate: gate.clone(), footsteps: None });
+    let call = http::Request::post("/floors.v1.FloorService/GetFloor").body(Panics).unwrap();
+    let answer = service.answer(call).await;
+    assert_eq!(answer.headers()["grpc-status"], "13");
+    let text = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    assert!(text.contains("floors_requests_total{code=\"INTERNAL\",rpc=\"GetFloor\"} 1"), "{text}");
+    gate.emptied().await;
 }
 
 #[tokio::test]

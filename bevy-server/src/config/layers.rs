@@ -20,9 +20,16 @@ use super::{
 
 /// What begins the name of every environment variable that is meant for the server.
 const ENVIRONMENT_PREFIX: &str = "FLOORS__";
+/// What begins the name of one that was perhaps meant for it. Others begin so too: Kubernetes sets `FLOORS_PORT` where
+/// there is a service `floors`.
+const ENVIRONMENT_NEAR: &str = "FLOORS_";
 
 /// Defaults, file and environment, merged.
-pub(super) struct Layers(Figment);
+pub(super) struct Layers {
+    figment: Figment,
+    /// Whether the environment is one of them.
+    environment: bool,
+}
 
 impl Layers {
     pub(super) fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
@@ -33,30 +40,56 @@ impl Layers {
             check_syntax(&text, &file.display().to_string())?;
             figment = figment.merge(Toml::file_exact(file));
         }
-        Ok(Self(figment.merge(Env::prefixed(ENVIRONMENT_PREFIX).split("__"))))
+        Ok(Self { figment: figment.merge(Env::prefixed(ENVIRONMENT_PREFIX).split("__")), environment: true })
     }
 
     pub(super) fn from_toml(text: &str) -> Result<Self, ConfigError> {
         check_syntax(text, "the given text")?;
-        Ok(Self(Figment::from(Toml::string(DEFAULTS)).merge(Toml::string(text))))
+        Ok(Self { figment: Figment::from(Toml::string(DEFAULTS)).merge(Toml::string(text)), environment: false })
+    }
+
+    /// Variables of the environment that name a key but for their underscores, with how it is written.
+    fn misspelt(known: &[&str]) -> Vec<Problem> {
+        let plain = |name: &str| name.replace(['_', '.'], "").to_uppercase();
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        let near = names.filter(|name| name.starts_with(ENVIRONMENT_NEAR) && !name.starts_with(ENVIRONMENT_PREFIX));
+        near.filter_map(|name| {
+            let key = known.iter().find(|key| plain(key) == plain(&name[ENVIRONMENT_NEAR.len()..]))?;
+            let says = format!("is not read; did you mean {}?", variable(key));
+            Some(Problem { key: name, says })
+        })
+        .collect()
     }
 
     /// Every leaf there is, as a dotted key.
     fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
-        if let Ok(data) = self.0.extract::<Value>() {
+        if let Ok(data) = self.figment.extract::<Value>() {
             leaves("", &data, &mut keys);
         }
         keys
     }
 }
 
-/// TOML's own message shows line and column, which figment's does not.
+/// Says where the syntax is wrong, which figment does not. TOML's own display would repeat the line that is wrong, and
+/// that line may hold a key or a password.
 fn check_syntax(text: &str, place: &str) -> Result<(), ConfigError> {
     match text.parse::<toml::Table>() {
         Ok(_) => Ok(()),
-        Err(error) => Err(Problem::whole(format!("{place} is not TOML: {error}")).into()),
+        Err(error) => {
+            let at = error.span().map(|span| position(text, span.start)).unwrap_or_default();
+            let said = error.message().lines().collect::<Vec<_>>().join(", ");
+            Err(Problem::whole(format!("{place} is not TOML{at}: {said}")).into())
+        }
     }
+}
+
+/// Line and column of a byte, both from 1.
+fn position(text: &str, byte: usize) -> String {
+    let before = text.get(..byte).unwrap_or(text);
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!(" at line {line}, column {column}")
 }
 
 fn leaves(prefix: &str, value: &Value, keys: &mut Vec<String>) {
@@ -90,7 +123,7 @@ impl<'a> Reader<'a> {
     /// [`finish`](Self::finish).
     pub(super) fn key<T: Setting>(&mut self, key: &'static str) -> Result<T, ConfigError> {
         self.known.push(key);
-        let found = self.layers.0.find_value(key).map_err(|_| "is missing".to_owned());
+        let found = self.layers.figment.find_value(key).map_err(|_| "is missing".to_owned());
         let from = self.origin(key);
         match found.and_then(|value| T::parse(&value).ok_or_else(|| wrong::<T>(&value))) {
             Ok(value) => {
@@ -114,11 +147,14 @@ impl<'a> Reader<'a> {
             let says = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
             self.problems.push(Problem { key: key.clone(), says });
         }
+        if self.layers.environment {
+            self.problems.extend(Layers::misspelt(&self.known));
+        }
         if self.problems.is_empty() { Ok(self.resolved) } else { Err(ConfigError(self.problems)) }
     }
 
     fn origin(&self, key: &str) -> String {
-        match self.layers.0.find_metadata(key) {
+        match self.layers.figment.find_metadata(key) {
             Some(metadata) => origin(metadata, key),
             None => "nowhere".to_owned(),
         }
@@ -139,11 +175,14 @@ impl<'a> Reader<'a> {
 fn origin(metadata: &Metadata, key: &str) -> String {
     match metadata.source.as_ref().and_then(Source::file_path) {
         Some(path) => path.display().to_string(),
-        None if metadata.name.contains("environment") => {
-            format!("{ENVIRONMENT_PREFIX}{}", key.replace('.', "__").to_uppercase())
-        }
+        None if metadata.name.contains("environment") => variable(key),
         None => "default".to_owned(),
     }
+}
+
+/// The environment's name of a key.
+fn variable(key: &str) -> String {
+    format!("{ENVIRONMENT_PREFIX}{}", key.replace('.', "__").to_uppercase())
 }
 
 /// How much a misspelt key resembles `known`: the whole path, and the last part of it more.

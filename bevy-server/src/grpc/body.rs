@@ -5,12 +5,54 @@ use std::{
     task::{Context, Poll},
 };
 
-use bytes::Bytes;
-use futures_util::stream::{BoxStream, Stream};
+use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 
+use super::stream::Flow;
 use crate::lifecycle::Pass;
+
+/// Bytes of an answer. With them goes the pass of their call if they are the last: the transport takes a body's frames
+/// long before it has sent them, and a call is in flight until its answer is sent.
+#[derive(Debug)]
+pub struct Piece {
+    bytes: Bytes,
+    pass: Option<Pass>,
+}
+
+impl Piece {
+    pub(super) const fn new(bytes: Bytes, pass: Option<Pass>) -> Self {
+        Self { bytes, pass }
+    }
+
+    /// For a transport that takes nothing but bytes.
+    pub(super) fn into_bytes(self) -> Bytes {
+        match self.pass {
+            None => self.bytes,
+            Some(_) => Bytes::from_owner(self),
+        }
+    }
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Buf for Piece {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+    }
+}
 
 /// A response body of the floor service, or one of tonic's.
 #[derive(Default)]
@@ -24,11 +66,11 @@ pub enum FloorBody {
         message: Option<Bytes>,
         /// The trailers, until they are sent.
         trailers: Option<HeaderMap>,
-        /// The call is in flight as long as its answer is.
+        /// Of the call; it goes with the message.
         pass: Option<Pass>,
     },
     /// Frames as they come.
-    Stream(BoxStream<'static, Frame<Bytes>>),
+    Stream(Flow),
     /// What another service answers.
     Other(tonic::body::Body),
 }
@@ -40,7 +82,7 @@ impl FloorBody {
         Self::Unary { message: Some(message), trailers: Some(ok_trailers()), pass: None }
     }
 
-    /// This body, keeping its call in flight until it is dropped.
+    /// This body, keeping its call in flight until it is sent or dropped.
     #[must_use]
     pub(super) fn holding(mut self, held: Pass) -> Self {
         if let Self::Unary { pass, .. } = &mut self {
@@ -58,7 +100,7 @@ pub(super) fn ok_trailers() -> HeaderMap {
 }
 
 impl Body for FloorBody {
-    type Data = Bytes;
+    type Data = Piece;
     type Error = tonic::Status;
 
     fn poll_frame(
@@ -67,12 +109,15 @@ impl Body for FloorBody {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut *self {
             Self::Empty => Poll::Ready(None),
-            Self::Unary { message, trailers, .. } => {
-                let frame = message.take().map(Frame::data).or_else(|| trailers.take().map(Frame::trailers));
-                Poll::Ready(frame.map(Ok))
+            Self::Unary { message, trailers, pass } => {
+                let message = message.take().map(|bytes| Frame::data(Piece::new(bytes, pass.take())));
+                Poll::Ready(message.or_else(|| trailers.take().map(Frame::trailers)).map(Ok))
             }
-            Self::Stream(frames) => Pin::new(frames).poll_next(cx).map(|frame| frame.map(Ok)),
-            Self::Other(body) => Pin::new(body).poll_frame(cx),
+            Self::Stream(flow) => flow.poll_frame(cx).map(|frame| frame.map(Ok)),
+            Self::Other(body) => {
+                let frame = Pin::new(body).poll_frame(cx);
+                frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, None)))
+            }
         }
     }
 

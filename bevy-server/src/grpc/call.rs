@@ -43,6 +43,11 @@ impl Call {
         Ok(Self { started, deadline, no_cache, trace })
     }
 
+    /// When the caller stops waiting, if ever.
+    pub(super) const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     pub(super) const fn options(&self) -> Options {
         Options { no_cache: self.no_cache, trace: self.trace, priority: Priority::Foreground }
     }

@@ -1,6 +1,7 @@
 //! Accepting connections, and letting go of them when the server drains.
 
 use std::{
+    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     task::{Context, Poll, Waker},
@@ -11,32 +12,48 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
 };
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{
+    net::TcpListener,
+    sync::watch,
+    task::{AbortHandle, Id, JoinError, JoinSet},
+    time::Instant,
+};
 
 use super::{
     front::Front,
-    turn::{self, Turns},
+    turn::{self, Outgoing, Turns},
 };
 
-/// Calls that one connection may have open: more than a client library ever has, few enough to bound what a peer can
+/// Calls that one connection may have open: more than a client library ever needs, few enough to bound what a peer can
 /// make us hold.
-const MAX_STREAMS: u32 = 1024;
+const MAX_STREAMS: u32 = 256;
 /// A connection that says nothing for this long is asked whether it still lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// A peer must have begun to speak by then, and one who speaks HTTP/1 (gRPC-Web) have sent its headers.
+/// A peer must have said by then what it speaks, and one who speaks HTTP/1 (gRPC-Web) have sent its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// After an accept that failed (mostly for want of file descriptors), others get this long to free some.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Once every call has ended, a connection that has nothing left to send gets this long to close: enough for a peer who
+/// listens, and short for one who watches health, and so never ends, or is gone.
+const PARTING: Duration = Duration::from_secs(2);
+/// How often it is looked after that whether a connection has sent what it had.
+const LOOK: Duration = Duration::from_millis(50);
 
-/// Serves connections until `closed` turns true; then tells every peer to go, and returns when the last one has.
+/// Serves connections until `closed` turns true; then tells every peer to go, and returns when the last one has. Whoever
+/// stays without anything left to be sent is let go after a moment; whoever reads slowly is waited for.
 pub(super) async fn serve(listener: TcpListener, front: Front, mut closed: watch::Receiver<bool>) {
     let mut server = auto::Builder::new(Eager);
     server.http2().timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS).keep_alive_interval(KEEP_ALIVE);
     server.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-    let connections = GracefulShutdown::new();
+    let watched = GracefulShutdown::new();
+    let mut connections = Connections::default();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
+            Some(ended) = connections.tasks.join_next_with_id() => {
+                connections.forget(ended);
+                continue;
+            }
             _ = closed.wait_for(|closed| *closed) => break,
         };
         let stream = match accepted {
@@ -49,20 +66,57 @@ pub(super) async fn serve(listener: TcpListener, front: Front, mut closed: watch
         };
         // A call is one small request and one answer: waiting to fill a packet only delays it.
         let _ = stream.set_nodelay(true);
-        let (server, front, watcher) = (server.clone(), front.clone(), connections.watcher());
-        tokio::spawn(async move {
-            if !matches!(tokio::time::timeout(HEADER_TIMEOUT, stream.readable()).await, Ok(Ok(()))) {
-                return;
-            }
-            let (line, outgoing) = turn::gathered(stream);
+        let (server, front, watcher, closed) = (server.clone(), front.clone(), watched.watcher(), closed.clone());
+        let (line, outgoing) = turn::gathered(stream);
+        let kept = outgoing.clone();
+        let task = connections.tasks.spawn(async move {
+            let begin = Instant::now() + HEADER_TIMEOUT;
             let connection = server.serve_connection(TokioIo::new(line), front).into_owned();
-            if let Err(error) = Turns::new(watcher.watch(connection), outgoing).await {
+            let ended = Turns::new(watcher.watch(connection), outgoing.clone(), begin).await;
+            if let Some(Err(error)) = ended {
                 tracing::debug!(%error, "a connection ended badly");
             }
+            // A peer who hangs up by itself needs no such care: only the end of the server comes unasked.
+            if *closed.borrow() {
+                outgoing.linger(PARTING).await;
+            }
         });
+        connections.outgoing.insert(task.id(), (task, kept));
     }
     drop(listener);
-    connections.shutdown().await;
+    tokio::join!(watched.shutdown(), connections.part());
+}
+
+/// The connections that are open.
+#[derive(Default)]
+struct Connections {
+    tasks: JoinSet<()>,
+    outgoing: HashMap<Id, (AbortHandle, Outgoing)>,
+}
+
+impl Connections {
+    fn forget(&mut self, ended: Result<(Id, ()), JoinError>) {
+        // An error is a panic in the transport; what is open otherwise goes on.
+        let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+        self.outgoing.remove(&id);
+    }
+
+    /// Waits until every connection has ended.
+    async fn part(mut self) {
+        let patience = Instant::now() + PARTING;
+        while !self.tasks.is_empty() {
+            let look = patience.max(Instant::now() + LOOK);
+            match tokio::time::timeout_at(look, self.tasks.join_next_with_id()).await {
+                Ok(Some(ended)) => self.forget(ended),
+                Ok(None) => return,
+                Err(_) => self
+                    .outgoing
+                    .values()
+                    .filter(|(_, outgoing)| !outgoing.is_busy())
+                    .for_each(|(task, _)| task.abort()),
+            }
+        }
+    }
 }
 
 /// Runs a call where its connection is served, as far as it goes without waiting, and spawns only what is left.

@@ -69,11 +69,19 @@ impl GrpcServer {
         let runtime = plugin.runtime.clone();
         let address = plugin.listener.address();
         let front = front::Front::new(plugin.service.clone(), health_service);
-        let connections =
-            plugin.listener.take().map(|listener| runtime.spawn(listener::serve(listener, front, closed)));
-        let server = Self { address, health, closing, runtime, connections: Arc::new(Mutex::new(connections)) };
+        let connections = Arc::default();
+        let server = Self { address, health, closing, runtime, connections };
+        // Before anybody can ask: a health reporter begins by saying that it serves.
         server.runtime.block_on(server.set_health(ServingStatus::NotServing));
+        let serve = |listener| server.runtime.spawn(listener::serve(listener, front, closed));
+        *server.connections.lock().unwrap_or_else(PoisonError::into_inner) = plugin.listener.take().map(serve);
         server
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Tells health watchers.
@@ -82,7 +90,7 @@ impl GrpcServer {
         self.health.set_service_status(SERVICE_NAME, status).await;
     }
 
-    /// Takes no more connections, lets those that are open finish what they carry, and returns when the last one has.
+    /// Takes no more connections, lets those that are open send what they have, and returns when the last one has.
     pub async fn close(&self) {
         self.closing.send_replace(true);
         let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner).take();

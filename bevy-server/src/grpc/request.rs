@@ -10,21 +10,34 @@ use floor_proto::{
 use http_body::Body;
 use http_body_util::BodyExt;
 use prost::Message;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tonic::Status;
 
-use super::status::{Violation, invalid, malformed};
+use super::status::{Violation, invalid, malformed, too_much_unread};
 
-/// Violations named in one answer, at the most: a batch of 256 wrong specs says enough with the first few.
-const MAX_VIOLATIONS: usize = 16;
+/// Requests of up to this size are put together without asking anybody: twice a full batch.
+const SMALL: usize = 16 << 10;
+/// What larger requests that have come in part may take of the server's memory together.
+const PARTLY_READ: usize = 64 << 20;
+
+/// Bounds the memory of large requests that have come in part, over all connections.
+#[derive(Debug)]
+pub(super) struct Room(Semaphore);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Semaphore::new(PARTLY_READ))
+    }
+}
 
 /// The one message of a unary request's body, without its frame prefix.
-pub(super) async fn message<B>(body: B) -> Result<Bytes, Status>
+pub(super) async fn message<B>(body: B, room: &Room) -> Result<Bytes, Status>
 where
     B: Body<Data = Bytes>,
     B::Error: std::fmt::Display,
 {
     let mut body = std::pin::pin!(body);
-    let mut read = Read::default();
+    let mut read = Read { so_far: BytesMut::new(), room, taken: None };
     while let Some(frame) = body.as_mut().frame().await {
         let frame = frame.map_err(|error| Status::cancelled(format!("the request broke off: {error}")))?;
         if let Ok(data) = frame.into_data()
@@ -37,12 +50,14 @@ where
 }
 
 /// Puts a message together from however many pieces it comes in; mostly it is one.
-#[derive(Default)]
-struct Read {
+struct Read<'a> {
     so_far: BytesMut,
+    room: &'a Room,
+    /// What a large message takes, from when it is known to be one.
+    taken: Option<SemaphorePermit<'a>>,
 }
 
-impl Read {
+impl Read<'_> {
     fn push(&mut self, mut data: Bytes) -> Result<Option<Bytes>, Status> {
         if self.so_far.is_empty()
             && let Some(length) = length(&data)?
@@ -57,6 +72,13 @@ impl Read {
             Some(length) if self.so_far.len() >= FRAME_PREFIX_BYTES + length => {
                 self.so_far.advance(FRAME_PREFIX_BYTES);
                 Ok(Some(self.so_far.split_to(length).freeze()))
+            }
+            Some(length) if length > SMALL && self.taken.is_none() => {
+                let bytes = u32::try_from(length).unwrap_or(u32::MAX);
+                self.taken = Some(self.room.0.try_acquire_many(bytes).map_err(|_| too_much_unread())?);
+                // Once, so that it does not grow to twice its size.
+                self.so_far.reserve(FRAME_PREFIX_BYTES + length - self.so_far.len());
+                Ok(None)
             }
             _ => Ok(None),
         }
@@ -86,7 +108,7 @@ fn length(data: &[u8]) -> Result<Option<usize>, Status> {
 /// The floor asked for, and whether it is what its tower's schedule has there (and not a kind asked for by name).
 pub(super) fn get_floor(message: &[u8]) -> Result<(FloorSpec, bool), Status> {
     let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
-    let spec = spec(request.spec.as_ref(), "spec").map_err(|violation| invalid(vec![violation]))?;
+    let spec = spec(request.spec.as_ref(), "spec").map_err(invalid)?;
     Ok((spec, request.spec.is_some_and(|asked| asked.kind == 0)))
 }
 
@@ -102,8 +124,7 @@ pub(super) fn batch_get_floors(message: &[u8]) -> Result<Vec<FloorSpec>, Status>
     for (i, asked) in request.specs.iter().enumerate() {
         match spec(Some(asked), format_args!("specs[{i}]")) {
             Ok(spec) => specs.push(spec),
-            Err(violation) if violations.len() < MAX_VIOLATIONS => violations.push(violation),
-            Err(_) => {}
+            Err(wrong) => violations.extend(wrong),
         }
     }
     if !violations.is_empty() {
@@ -161,7 +182,7 @@ pub(super) fn stream_floors(message: &[u8]) -> Result<Climb, Status> {
         violations.push(Violation::new("count", format!("a stream holds 1 ..= {MAX_STREAM} floors, not {count}")));
     }
     match spec(request.first.as_ref(), "first") {
-        Err(violation) => violations.push(violation),
+        Err(wrong) => violations.extend(wrong),
         Ok(first) if u64::from(first.number()) + u64::from(count) > u64::from(MAX_FLOOR) + 1 => {
             let says = format!("{count} floors from {} on pass floor {MAX_FLOOR}, the last of a tower", first.number());
             violations.push(Violation::new("count", says));
@@ -175,23 +196,38 @@ pub(super) fn stream_floors(message: &[u8]) -> Result<Climb, Status> {
     Err(invalid(violations))
 }
 
+/// Refuses bytes that are no `GetServerInfoRequest`, in which nothing is asked.
+pub(super) fn get_server_info(message: &[u8]) -> Result<(), Status> {
+    v1::GetServerInfoRequest::decode(message).map(|_| ()).map_err(|error| malformed(&error))
+}
+
 /// Resolves a spec that stands at `path` in the request.
-fn spec(asked: Option<&v1::FloorSpec>, path: impl std::fmt::Display) -> Result<FloorSpec, Violation> {
+fn spec(asked: Option<&v1::FloorSpec>, path: impl std::fmt::Display) -> Result<FloorSpec, Vec<Violation>> {
     let Some(asked) = asked else {
-        return Err(Violation::new(path.to_string(), "missing: it must name a floor"));
+        return Err(vec![Violation::new(path.to_string(), "missing: it must name a floor")]);
     };
-    let at = |field: &str| format!("{path}.{field}");
     let kind = match asked.kind {
-        0 => None,
-        number => match u32::try_from(number).ok().and_then(Kind::from_number) {
-            Some(kind) => Some(kind),
-            None => {
-                return Err(Violation::new(at("kind"), format!("{number} is no FloorKind; offered: {}", offered())));
-            }
-        },
+        0 => Some(None),
+        number => u32::try_from(number).ok().and_then(Kind::from_number).map(Some),
     };
-    FloorSpec::resolve(asked.seed, asked.number, asked.width, asked.height, kind)
-        .map_err(|error: SpecError| Violation::new(at(error.field()), error.to_string()))
+    let resolved = kind.map(|kind| FloorSpec::resolve(asked.seed, asked.number, asked.width, asked.height, kind));
+    match resolved {
+        Some(Ok(spec)) => Ok(spec),
+        _ => Err(wrong_fields(asked, kind.is_some(), &path)),
+    }
+}
+
+/// Every field that is wrong, each looked at with all the others right.
+fn wrong_fields(asked: &v1::FloorSpec, kind_is_right: bool, path: &impl std::fmt::Display) -> Vec<Violation> {
+    let alone = |number, width, height| FloorSpec::resolve(asked.seed, number, width, height, None).err();
+    let errors = [alone(asked.number, 0, 0), alone(1, asked.width, 0), alone(1, 0, asked.height)];
+    let wrong = |error: SpecError| Violation::new(format!("{path}.{}", error.field()), error.to_string());
+    let mut wrong: Vec<_> = errors.into_iter().flatten().map(wrong).collect();
+    if !kind_is_right {
+        let says = format!("{} is no FloorKind; offered: {}", asked.kind, offered());
+        wrong.push(Violation::new(format!("{path}.kind"), says));
+    }
+    wrong
 }
 
 fn offered() -> String {

@@ -2,9 +2,12 @@
 
 use std::{
     convert::Infallible,
+    future::poll_fn,
+    panic::AssertUnwindSafe,
+    pin::pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -15,21 +18,25 @@ use floor_proto::{
     limits::{MAX_BATCH, MAX_STREAM},
     v1,
 };
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, future::BoxFuture};
 use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body::Body;
+use http_body_util::BodyExt;
 use prost::Message;
 use tonic::{Code, Status, server::NamedService};
 
 use super::{
     Parts,
-    body::FloorBody,
+    body::{FloorBody, Piece},
     call::Call,
     request,
-    status::{draining, from_source},
+    status::{self, draining, from_source},
     stream::{self, Tally},
 };
 use crate::{key, lifecycle::Pass, metrics::Rpc, wire};
+
+/// A request must be there by then, counted from its headers: it is one small message.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The service's name on the wire.
 pub const SERVICE_NAME: &str = "floors.v1.FloorService";
@@ -44,6 +51,7 @@ pub struct FloorService(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     parts: Parts,
+    room: request::Room,
     since: Instant,
 }
 
@@ -55,7 +63,7 @@ impl FloorService {
     /// A service over `parts`, its uptime counted from now.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
-        Self(Arc::new(Inner { parts, since: Instant::now() }))
+        Self(Arc::new(Inner { parts, room: request::Room::default(), since: Instant::now() }))
     }
 
     /// Answers one call. Every failure is a status in the answer.
@@ -73,12 +81,14 @@ impl FloorService {
         };
         // Counted when dropped, so a caller who hangs up is counted too.
         let mut watch = Watch { service: self, rpc, started, code: Code::Cancelled };
-        match watch.service.0.dispatch(rpc, &head.headers, body, started).await {
+        // A panic is a defect like any other: counted, told to the caller, and none of the other calls' business.
+        let answer = AssertUnwindSafe(watch.service.0.dispatch(rpc, &head.headers, body, started)).catch_unwind();
+        match answer.await.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
             Ok(Answer::Whole(answer, pass)) => {
                 watch.code = Code::Ok;
                 answer.map(|body| body.holding(pass))
             }
-            Ok(Answer::Stream(stream)) => stream.respond(watch),
+            Ok(Answer::Stream(stream, pass)) => stream.respond(watch, pass),
             Err(status) => {
                 watch.code = status.code();
                 tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
@@ -108,7 +118,10 @@ where
             return Box::pin(std::future::ready(Ok(refusal)));
         }
         let service = self.clone();
-        Box::pin(async move { Ok(service.answer(request).await.map(tonic::body::Body::new)) })
+        Box::pin(async move {
+            let answer = service.answer(request).await;
+            Ok(answer.map(|body| tonic::body::Body::new(body.map_frame(|frame| frame.map_data(Piece::into_bytes)))))
+        })
     }
 }
 
@@ -139,7 +152,7 @@ impl Drop for Watch {
 
 enum Answer {
     Whole(Response<FloorBody>, Pass),
-    Stream(stream::Floors),
+    Stream(stream::Floors, Pass),
 }
 
 impl Inner {
@@ -150,22 +163,45 @@ impl Inner {
     {
         let pass = self.parts.gate.enter().ok_or_else(draining)?;
         let call = Call::of(headers, started)?;
-        let message = call.within(request::message(body)).await?;
+        let message = self.receive(&call, body).await?;
         // Work that nobody waits for any more is not begun.
         call.check_deadline()?;
         match rpc {
-            Rpc::GetFloor => Ok(Answer::Whole(self.get(call, &message).await?, pass)),
-            Rpc::BatchGetFloors => Ok(Answer::Whole(self.batch(call, &message).await?, pass)),
+            Rpc::GetFloor => Ok(Answer::Whole(self.get(call, message).await?, pass)),
+            Rpc::BatchGetFloors => Ok(Answer::Whole(self.batch(call, message).await?, pass)),
             Rpc::StreamFloors => {
                 let climb = request::stream_floors(&message)?;
-                Ok(Answer::Stream(stream::Floors::new(self.parts.chain.clone(), climb, call, pass)))
+                drop(message);
+                Ok(Answer::Stream(stream::Floors::open(self.parts.chain.clone(), climb, call).await?, pass))
             }
-            Rpc::GetServerInfo => Ok(Answer::Whole(self.info(call), pass)),
+            Rpc::GetServerInfo => {
+                request::get_server_info(&message)?;
+                Ok(Answer::Whole(self.info(call), pass))
+            }
         }
     }
 
-    async fn get(&self, call: Call, message: &[u8]) -> Result<Response<FloorBody>, Status> {
-        let (spec, scheduled) = request::get_floor(message)?;
+    /// The request's message. Mostly it is there with the headers, and then no timer is set.
+    async fn receive<B>(&self, call: &Call, body: B) -> Result<Bytes, Status>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: std::fmt::Display,
+    {
+        let mut message = pin!(request::message(body, &self.room));
+        if let Poll::Ready(message) = poll_fn(|cx| Poll::Ready(message.as_mut().poll(cx))).await {
+            return message;
+        }
+        let whole = async {
+            let whole = tokio::time::timeout(REQUEST_TIMEOUT, message).await;
+            whole.unwrap_or_else(|_| Err(status::slow_request(REQUEST_TIMEOUT)))
+        };
+        call.within(whole).await
+    }
+
+    async fn get(&self, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
+        let (spec, scheduled) = request::get_floor(&message)?;
+        // It may be large, and what follows may take long.
+        drop(message);
         if let Some(footsteps) = self.parts.footsteps.as_ref().filter(|_| scheduled) {
             footsteps.leave(spec);
         }
@@ -181,10 +217,11 @@ impl Inner {
         Ok(response)
     }
 
-    async fn batch(&self, call: Call, message: &[u8]) -> Result<Response<FloorBody>, Status> {
-        let keys: Vec<_> = request::batch_get_floors(message)?.iter().map(key::of).collect();
-        // Hundreds of reads from disk are too much to do where the connection is served.
+    async fn batch(&self, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
+        // Hundreds of specs and of reads from disk are too much to do where the connection is served.
         tokio::task::yield_now().await;
+        let keys: Vec<_> = request::batch_get_floors(&message)?.iter().map(key::of).collect();
+        drop(message);
         let get = async { self.parts.chain.get_many(&keys, call.options()).await.map_err(from_source) };
         let served = call.within(get).await?;
         let mut tally = Tally::default();

@@ -1,8 +1,15 @@
 //! The one place where errors become gRPC statuses.
 
+use std::{any::Any, time::Duration};
+
 use floor_cache::SourceError;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
+
+use crate::generation::panic_message;
+
+/// Violations named in one answer, at the most: a batch of 256 wrong specs says enough with the first few.
+const MAX_VIOLATIONS: usize = 16;
 
 /// A part of a request that is wrong: its path in the request, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +24,19 @@ impl Violation {
     }
 }
 
-/// INVALID_ARGUMENT with a `google.rpc.BadRequest` that names every field that is wrong. At least one is.
-pub(super) fn invalid(violations: Vec<Violation>) -> Status {
-    let message = match violations.as_slice() {
-        [one] => format!("{}: {}", one.field, one.says),
-        many => format!("{} fields are wrong; the first is {}: {}", many.len(), many[0].field, many[0].says),
+/// INVALID_ARGUMENT with a `google.rpc.BadRequest` that names every field that is wrong, or the first of them. At least
+/// one is.
+pub(super) fn invalid(mut violations: Vec<Violation>) -> Status {
+    let wrong = violations.len();
+    let first = format!("{}: {}", violations[0].field, violations[0].says);
+    let message = match wrong {
+        1 => first,
+        _ if wrong > MAX_VIOLATIONS => {
+            format!("{wrong} fields are wrong, of which the first {MAX_VIOLATIONS} are named; the first is {first}")
+        }
+        _ => format!("{wrong} fields are wrong; the first is {first}"),
     };
+    violations.truncate(MAX_VIOLATIONS);
     let fields = violations.into_iter().map(|v| FieldViolation::new(v.field, v.says)).collect::<Vec<_>>();
     Status::with_error_details(Code::InvalidArgument, message, ErrorDetails::with_bad_request(fields))
 }
@@ -43,6 +57,27 @@ pub(super) fn from_source(error: SourceError) -> Status {
         SourceError::Stopped => draining(),
         SourceError::Failed { .. } => Status::internal(message),
     }
+}
+
+/// The call's own work panicked, which is a defect.
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> Status {
+    let said = panic_message(panic);
+    tracing::error!(panic = said, "a call panicked");
+    Status::internal(format!("a defect in the server: {said}"))
+}
+
+/// The request is too slow in coming.
+pub(super) fn slow_request(limit: Duration) -> Status {
+    Status::deadline_exceeded(format!("the request did not come whole within {} s", limit.as_secs()))
+}
+
+/// Too much memory is taken by requests that have come in part.
+pub(super) fn too_much_unread() -> Status {
+    Status::with_error_details(
+        Code::ResourceExhausted,
+        "too many large requests are being read; ask for less at once, or come back later",
+        ErrorDetails::with_retry_info(Some(Duration::from_secs(1))),
+    )
 }
 
 pub(super) fn draining() -> Status {

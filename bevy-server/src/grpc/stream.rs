@@ -1,20 +1,29 @@
 //! `StreamFloors`: floors in order, a window at a time, as fast as the reader reads.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
 
 use bytes::Bytes;
 use floor_cache::{Chain, Served, Step};
-use futures_util::{StreamExt, stream};
+use futures_util::{
+    FutureExt, StreamExt,
+    stream::{self, BoxStream},
+};
 use http::{HeaderMap, HeaderValue, Response};
 use http_body::Frame;
+use tokio::task::AbortHandle;
 use tonic::{Code, Status};
 
 use super::{
-    body::{FloorBody, ok_trailers},
+    body::{FloorBody, Piece, ok_trailers},
     call::Call,
     request::Climb,
     service::{Watch, add_trace, head},
-    status::from_source,
+    status::{self, from_source},
 };
 use crate::{key, lifecycle::Pass};
 
@@ -33,57 +42,49 @@ pub(super) struct Floors {
     ready: std::vec::IntoIter<Served>,
     tally: Tally,
     trace: Vec<Step>,
-    over: bool,
-    _pass: Pass,
 }
 
 impl Floors {
-    pub(super) fn new(chain: Chain, climb: Climb, call: Call, pass: Pass) -> Self {
+    /// Fetches the first window, so that what goes wrong with it is the call's status and a client's retries see it,
+    /// which they do not once a stream has begun.
+    pub(super) async fn open(chain: Chain, climb: Climb, call: Call) -> Result<Self, Status> {
         let window = (WINDOW_CELLS / climb.cells()).clamp(1, WINDOW);
         let ready = Vec::new().into_iter();
-        Self { chain, climb, call, window, ready, tally: Tally::default(), trace: Vec::new(), over: false, _pass: pass }
+        let mut floors = Self { chain, climb, call, window, ready, tally: Tally::default(), trace: Vec::new() };
+        floors.fetch().await?;
+        Ok(floors)
     }
 
     /// The answer. The transport takes one frame and then waits until there is room to send it, so what it has taken and
     /// the rest of that window is all that a slow reader makes the server hold.
-    pub(super) fn respond(self, watch: Watch) -> Response<FloorBody> {
-        let frames = stream::unfold((self, Some(watch)), |(mut floors, mut watch)| async move {
-            if floors.over {
-                return None;
-            }
-            let frame = match floors.next().await {
-                Ok(Some(floor)) => return Some((Frame::data(floor), (floors, watch))),
-                Ok(None) => {
-                    if let Some(mut watch) = watch.take() {
-                        watch.code = Code::Ok;
-                    }
-                    floors.over = true;
-                    Frame::trailers(floors.trailers(ok_trailers()))
-                }
-                Err(status) => {
-                    if let Some(mut watch) = watch.take() {
-                        watch.code = status.code();
-                    }
-                    floors.over = true;
-                    let mut trailers = HeaderMap::new();
-                    // The status was made here, of text that fits a header.
-                    let _ = status.add_header(&mut trailers);
-                    Frame::trailers(floors.trailers(trailers))
-                }
-            };
-            Some((frame, (floors, watch)))
+    pub(super) fn respond(self, watch: Watch, pass: Pass) -> Response<FloorBody> {
+        let deadline = self.call.deadline();
+        let parts = stream::unfold(Some(self), |floors| async {
+            let mut floors = floors?;
+            let next = AssertUnwindSafe(floors.next()).catch_unwind().await;
+            Some(match next.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
+                Ok(Some(floor)) => (Part::Floor { floor, last: floors.is_over() }, Some(floors)),
+                Ok(None) => (Part::End(Code::Ok, floors.trailers(ok_trailers())), None),
+                Err(status) => (Part::End(status.code(), floors.trailers(trailers_of(&status))), None),
+            })
         });
-        head(FloorBody::Stream(frames.boxed()))
+        let underway = Underway { parts: parts.boxed(), watch, pass: Some(pass) };
+        head(FloorBody::Stream(Flow::new(underway, deadline)))
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, Status> {
         self.call.check_deadline()?;
-        if let Some(served) = self.ready.next() {
-            return Ok(Some(served.value));
+        if self.ready.as_slice().is_empty() {
+            self.fetch().await?;
         }
+        Ok(self.ready.next().map(|served| served.value))
+    }
+
+    /// The next window, if there is one.
+    async fn fetch(&mut self) -> Result<(), Status> {
         let keys: Vec<_> = self.climb.by_ref().take(self.window).map(|spec| key::of(&spec)).collect();
         if keys.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source) };
         let served = self.call.within(get).await?;
@@ -92,7 +93,12 @@ impl Floors {
             self.trace = served.iter().find_map(|served| served.trace.as_deref()).unwrap_or_default().to_vec();
         }
         self.ready = served.into_iter();
-        Ok(self.ready.next().map(|served| served.value))
+        Ok(())
+    }
+
+    /// Whether every floor has been given away.
+    fn is_over(&self) -> bool {
+        self.ready.as_slice().is_empty() && self.climb.size_hint().0 == 0
     }
 
     fn trailers(&self, mut trailers: HeaderMap) -> HeaderMap {
@@ -103,6 +109,102 @@ impl Floors {
         add_trace(&self.call, &self.trace, &mut trailers);
         trailers
     }
+}
+
+/// What a stream gives away.
+enum Part {
+    Floor { floor: Bytes, last: bool },
+    End(Code, HeaderMap),
+}
+
+fn trailers_of(status: &Status) -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    // The status was made here, of text that fits a header.
+    let _ = status.add_header(&mut trailers);
+    trailers
+}
+
+/// The body of a stream. It ends at its deadline whether or not the reader reads: the transport does not poll a body
+/// while there is no room to send, so a timer lets go of what the stream holds.
+pub struct Flow {
+    shared: Arc<Mutex<Shared>>,
+    timer: Option<AbortHandle>,
+    over: bool,
+}
+
+struct Shared {
+    /// Until the trailers are out or the deadline has passed.
+    underway: Option<Underway>,
+    /// The transport, while it waits for a frame.
+    waiting: Option<Waker>,
+}
+
+struct Underway {
+    parts: BoxStream<'static, Part>,
+    watch: Watch,
+    pass: Option<Pass>,
+}
+
+impl Flow {
+    fn new(underway: Underway, deadline: Option<std::time::Instant>) -> Self {
+        let shared = Arc::new(Mutex::new(Shared { underway: Some(underway), waiting: None }));
+        let timer = deadline.map(|deadline| {
+            let shared = Arc::clone(&shared);
+            let end = async move {
+                tokio::time::sleep_until(deadline.into()).await;
+                let mut shared = lock(&shared);
+                if let Some(mut underway) = shared.underway.take() {
+                    underway.watch.code = Code::DeadlineExceeded;
+                }
+                if let Some(waiting) = shared.waiting.take() {
+                    waiting.wake();
+                }
+            };
+            tokio::spawn(end).abort_handle()
+        });
+        Self { shared, timer, over: false }
+    }
+
+    pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<Piece>>> {
+        if self.over {
+            return Poll::Ready(None);
+        }
+        let mut shared = lock(&self.shared);
+        let Some(underway) = &mut shared.underway else {
+            self.over = true;
+            return Poll::Ready(Some(Frame::trailers(trailers_of(&status::deadline()))));
+        };
+        let Poll::Ready(part) = underway.parts.as_mut().poll_next(cx) else {
+            shared.waiting = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        Poll::Ready(Some(match part {
+            Some(Part::Floor { floor, last }) => {
+                Frame::data(Piece::new(floor, if last { underway.pass.take() } else { None }))
+            }
+            Some(Part::End(code, trailers)) => {
+                underway.watch.code = code;
+                shared.underway = None;
+                self.over = true;
+                Frame::trailers(trailers)
+            }
+            None => return Poll::Ready(None),
+        }))
+    }
+}
+
+impl Drop for Flow {
+    fn drop(&mut self) {
+        if let Some(timer) = &self.timer {
+            timer.abort();
+        }
+        // At once, and not when the timer's task is cleared away.
+        lock(&self.shared).underway = None;
+    }
+}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many floors each tier served, in the order in which the tiers first did.

@@ -13,7 +13,8 @@ use std::{
 use axum::{
     Router,
     extract::{RawQuery, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{StatusCode, header},
+    middleware,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -22,16 +23,17 @@ use floor_gen::FloorSpec;
 use futures_util::future::join_all;
 use serde::Serialize;
 
-use super::floors;
+use super::{floors, pages_in_browsers};
 use crate::key;
 
 /// The pages, over `chain`.
 pub(super) fn pages(chain: Chain) -> Router {
     Router::new()
-        .route("/purge", post(purge))
+        .route("/purge", post(purge).fallback(use_post))
         .route("/contains", get(contains))
         .route("/stats", get(stats))
-        .route("/compact", post(compact))
+        .route("/compact", post(compact).fallback(use_post))
+        .route_layer(middleware::from_fn(pages_in_browsers::refused))
         .with_state(Arc::new(Works { chain, compacting: AtomicBool::new(false) }))
 }
 
@@ -118,10 +120,12 @@ struct Size {
     disk_bytes: Option<u64>,
 }
 
-async fn purge(State(works): State<Arc<Works>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
-    if let Some(refusal) = from_a_page(&headers) {
-        return refusal;
-    }
+async fn use_post() -> Response {
+    let says = "use POST: a link or a crawler must not do this\n";
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")], says).into_response()
+}
+
+async fn purge(State(works): State<Arc<Works>>, RawQuery(query): RawQuery) -> Response {
     let specs = match floors::named(&query.unwrap_or_default()) {
         Ok(specs) => specs,
         Err(wrong) => return bad_request(&wrong),
@@ -159,10 +163,7 @@ async fn stats(State(works): State<Arc<Works>>) -> Response {
     json(StatusCode::OK, &Stats { tiers: works.chain.holdings().into_iter().map(tier).collect() })
 }
 
-async fn compact(State(works): State<Arc<Works>>, headers: HeaderMap) -> Response {
-    if let Some(refusal) = from_a_page(&headers) {
-        return refusal;
-    }
+async fn compact(State(works): State<Arc<Works>>) -> Response {
     if works.compacting.swap(true, Ordering::AcqRel) {
         return (StatusCode::CONFLICT, "a compaction is under way; wait until it is done\n").into_response();
     }
@@ -188,12 +189,6 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.0.compacting.store(false, Ordering::Release);
     }
-}
-
-/// Refuses what a page in a browser sent: any page may send to an operator's own machine, and browsers say so.
-fn from_a_page(headers: &HeaderMap) -> Option<Response> {
-    let says = "pages in a browser may not do this; use floorctl or curl\n";
-    headers.contains_key(header::ORIGIN).then(|| (StatusCode::FORBIDDEN, says).into_response())
 }
 
 /// A tier that kept what it has is a failure to whoever looks only at the status.

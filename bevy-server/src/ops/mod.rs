@@ -2,6 +2,7 @@
 
 mod chain;
 mod floors;
+mod pages_in_browsers;
 
 use std::{
     fmt::Write as _,
@@ -25,6 +26,19 @@ use prometheus::{Registry, TextEncoder};
 use tokio::runtime::Handle;
 
 use crate::{door::Door, generation::Generation, lifecycle::Phase};
+
+/// What is told to who asks for another page.
+const PAGES: &str = "\
+no such page; there are
+GET  /          how the tiers fare
+GET  /metrics   for Prometheus
+GET  /healthz   whether the process lives
+GET  /readyz    whether it can serve a floor now
+GET  /stats     what the tiers hold
+GET  /contains  which tiers hold some floors
+POST /purge     forget floors
+POST /compact   tidy the stores
+";
 
 /// Serves the operations pages on a listener that is open already.
 #[derive(Debug)]
@@ -67,7 +81,8 @@ impl OpsPlugin {
             .route("/healthz", get(async || "the process lives\n"))
             .route("/readyz", get(readyz))
             .with_state(Arc::clone(&page))
-            .merge(chain::pages(page.chain.clone()));
+            .merge(chain::pages(page.chain.clone()))
+            .fallback(async || (StatusCode::NOT_FOUND, PAGES));
         self.runtime.spawn(async move { axum::serve(listener, pages).await });
     }
 }

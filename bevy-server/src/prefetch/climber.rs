@@ -47,27 +47,30 @@ pub(super) struct Climbers(HashMap<Step, Entity>);
 pub struct Lookahead {
     ahead: u32,
     budget: usize,
-    in_making: Arc<AtomicUsize>,
-    /// Whether a climber waits for the budget.
-    hungry: Arc<AtomicBool>,
+    warming: Warming,
     chain: Chain,
     generation: Generation,
     runtime: Handle,
-    events: Events,
     outcomes: IntCounterVec,
 }
 
 impl Lookahead {
     pub(super) fn new(plugin: &PrefetchPlugin, events: Events) -> prometheus::Result<Self> {
+        let warming = Warming { in_making: Arc::default(), hungry: Arc::default(), events };
+        let (generation, waiter) = (plugin.generation.clone(), warming.clone());
+        plugin.runtime.spawn(async move {
+            loop {
+                generation.calmed().await;
+                waiter.wake();
+            }
+        });
         Ok(Self {
             ahead: plugin.ahead,
             budget: plugin.budget,
-            in_making: Arc::default(),
-            hungry: Arc::default(),
+            warming,
             chain: plugin.chain.clone(),
             generation: plugin.generation.clone(),
             runtime: plugin.runtime.clone(),
-            events,
             outcomes: outcomes(&plugin.registry)?,
         })
     }
@@ -78,39 +81,68 @@ impl Lookahead {
 
     /// Whether one more floor may be warmed: the budget is not used up and no caller waits for generation.
     fn may_warm(&self) -> bool {
-        self.in_making.load(Ordering::Acquire) < self.budget && !self.generation.is_wanted()
+        self.warming.in_making.load(Ordering::SeqCst) < self.budget && !self.generation.is_wanted()
     }
 
-    /// Asks to be woken when there is room; whether there is room after all. A floor that was done between the two looks
-    /// at the budget has either left the asking to us, or has woken the app for it.
+    /// Asks to be woken when there is room; whether there is room after all. A floor that was done, or a caller who got a
+    /// worker, between the two looks has either left the asking to us, or has woken the app for it.
     fn got_room(&self) -> bool {
-        self.hungry.store(true, Ordering::Release);
-        self.may_warm() && self.hungry.swap(false, Ordering::AcqRel)
+        self.warming.hungry.store(true, Ordering::SeqCst);
+        self.may_warm() && self.warming.hungry.swap(false, Ordering::SeqCst)
     }
 
     fn warm(&self, spec: &FloorSpec) {
-        let (chain, outcomes, events) = (self.chain.clone(), self.outcomes.clone(), self.events.clone());
-        let (in_making, hungry) = (Arc::clone(&self.in_making), Arc::clone(&self.hungry));
+        let (chain, outcomes) = (self.chain.clone(), self.outcomes.clone());
         let key = key::of(spec);
-        in_making.fetch_add(1, Ordering::AcqRel);
+        let in_making = self.warming.begin();
         self.runtime.spawn(async move {
             let options = Options { priority: Priority::Background, ..Options::default() };
-            let warmed = chain.get(key, options).await.is_ok();
-            in_making.fetch_sub(1, Ordering::AcqRel);
-            if warmed {
+            if chain.get(key, options).await.is_ok() {
                 outcomes.with_label_values(&["prefetched"]).inc();
             }
-            if hungry.swap(false, Ordering::AcqRel) {
-                events.send(ServerEvent::Footsteps(Trail::default()));
-            }
+            drop(in_making);
         });
+    }
+}
+
+/// What is being made for climbers, and whether one waits.
+#[derive(Debug, Clone)]
+struct Warming {
+    in_making: Arc<AtomicUsize>,
+    /// Whether a climber waits: for the budget, or for callers to be served first.
+    hungry: Arc<AtomicBool>,
+    events: Events,
+}
+
+impl Warming {
+    /// A floor is begun, until what is returned is dropped, however its making ends.
+    fn begin(&self) -> InMaking {
+        self.in_making.fetch_add(1, Ordering::SeqCst);
+        InMaking(self.clone())
+    }
+
+    /// Wakes the app for those who wait, if any do.
+    fn wake(&self) {
+        if self.hungry.swap(false, Ordering::SeqCst) {
+            self.events.send(ServerEvent::Footsteps(Trail::default()));
+        }
+    }
+}
+
+/// A floor in the making.
+struct InMaking(Warming);
+
+impl Drop for InMaking {
+    fn drop(&mut self) {
+        self.0.in_making.fetch_sub(1, Ordering::SeqCst);
+        self.0.wake();
     }
 }
 
 /// `floors_prefetches_total{outcome}`: prefetched, and of those used or wasted.
 fn outcomes(registry: &Registry) -> prometheus::Result<IntCounterVec> {
     let help =
-        "Floors fetched ahead of climbers, from generation or whatever tier had them, and whether they were used";
+        "Floors fetched ahead of climbers, from a tier or generation, and those of them that were used or wasted.";
     let outcomes = IntCounterVec::new(Opts::new("floors_prefetches_total", help), &["outcome"])?;
     registry.register(Box::new(outcomes.clone()))?;
     for outcome in ["prefetched", "used", "wasted"] {

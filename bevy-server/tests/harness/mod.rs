@@ -15,7 +15,7 @@ use floor_proto::{
     raw::RawCodec,
     v1::{FloorSpec, floor_service_client::FloorServiceClient},
 };
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use tempfile::TempDir;
@@ -60,6 +60,12 @@ impl Setup {
     /// `FLOORS__` and `key` set to `value`.
     pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
         self.command.env(format!("FLOORS__{key}"), value);
+        self
+    }
+
+    /// An environment variable of any name.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
         self
     }
 
@@ -145,30 +151,40 @@ impl Server {
         let (mut sender, connection) =
             hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
-        let message = message.encode_to_vec();
-        let prefix = [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes()].concat();
-        let mut request = http::Request::post(format!("http://{}/floors.v1.FloorService/{method}", self.grpc))
-            .header("content-type", "application/grpc")
-            .header("te", "trailers");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let body = http_body_util::Full::new(Bytes::from([prefix, message].concat()));
-        let response = sender.send_request(request.body(body).unwrap()).await.unwrap();
+        let request = self.request(method, headers).body(framed(message)).unwrap();
+        let response = sender.send_request(request).await.unwrap();
         let mut all = response.headers().clone();
         let body = response.into_body().collect().await.unwrap();
         all.extend(body.trailers().cloned().unwrap_or_default());
         all
     }
 
-    /// The value of one metric, by its name and labels as `/metrics` writes them; 0 when it is not there.
-    pub(crate) fn metric(&self, name: &str) -> f64 {
-        let text = self.page("/metrics").1;
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.map_or(0.0, |value| value.parse().unwrap())
+    /// The head of a call over plain HTTP/2.
+    pub(crate) fn request(&self, method: &str, headers: &[(&str, &str)]) -> http::request::Builder {
+        let uri = format!("http://{}/floors.v1.FloorService/{method}", self.grpc);
+        let head = http::Request::post(uri).header("content-type", "application/grpc").header("te", "trailers");
+        headers.iter().fold(head, |head, (name, value)| head.header(*name, *value))
     }
 
-    /// Floors generated, of every kind together.
+    /// The value of one metric, by its name and labels as `/metrics` writes them.
+    pub(crate) fn metric(&self, name: &str) -> f64 {
+        self.find_metric(name).unwrap_or_else(|| panic!("there is no {name}"))
+    }
+
+    /// Calls of a method that ended with a code. There is no such line before the first of them, but for OK.
+    pub(crate) fn calls(&self, rpc: &str, code: &str) -> f64 {
+        let of = |code: &str| format!("floors_requests_total{{code=\"{code}\",rpc=\"{rpc}\"}}");
+        self.metric(&of("OK"));
+        self.find_metric(&of(code)).unwrap_or(0.0)
+    }
+
+    fn find_metric(&self, name: &str) -> Option<f64> {
+        let text = self.page("/metrics").1;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.map(|value| value.parse().unwrap())
+    }
+
+    /// Floors generated, of every kind together. There is no such line before the first of them.
     pub(crate) fn generations(&self) -> f64 {
         let text = self.page("/metrics").1;
         let counts = text.lines().filter_map(|line| line.strip_prefix("floors_generations_total{")?.split("} ").nth(1));
@@ -177,8 +193,13 @@ impl Server {
 
     /// A page of the operations port: status and body.
     pub(crate) fn page(&self, path: &str) -> (u16, String) {
-        let (status, _, body) =
-            http1(&self.ops, &format!("GET {path} HTTP/1.1\r\nhost: ops\r\nconnection: close\r\n\r\n"), &[]);
+        self.get(path, "host: ops\r\n")
+    }
+
+    /// The same with `headers` of the caller's choice, the host among them.
+    pub(crate) fn get(&self, path: &str, headers: &str) -> (u16, String) {
+        let head = format!("GET {path} HTTP/1.1\r\n{headers}connection: close\r\n\r\n");
+        let (status, _, body) = http1(&self.ops, &head, &[]);
         (status, String::from_utf8(body).unwrap())
     }
 
@@ -226,6 +247,13 @@ impl Drop for Server {
 /// A floor of the default size and the scheduled kind.
 pub(crate) fn spec(seed: u64, number: u32) -> FloorSpec {
     FloorSpec { seed, number, ..FloorSpec::default() }
+}
+
+/// The body of a call: a message in its frame.
+pub(crate) fn framed(message: &impl Message) -> Full<Bytes> {
+    let message = message.encode_to_vec();
+    let prefix = [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes()].concat();
+    Full::new(Bytes::from([prefix, message].concat()))
 }
 
 /// Which fields a status says are wrong.

@@ -2,7 +2,7 @@
 //! task, and what one turn of it writes leaves in one system call. What our transport costs with nothing behind it, so
 //! that what our service adds can be told.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use bevy_server::{
     grpc::{
@@ -13,7 +13,10 @@ use bevy_server::{
 };
 use hyper::{server::conn::http2, service::service_fn};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, time::Instant};
+
+/// A peer that has not begun to speak by then is let go, as our server does.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await?;
@@ -25,6 +28,6 @@ pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
         let service = service_fn(move |request| super::bare_hyper::answer(request, floor.clone()));
         let (line, outgoing) = turn::gathered(stream);
         let connection = http2::Builder::new(Eager).serve_connection(TokioIo::new(line), service);
-        tokio::spawn(Turns::new(connection, outgoing));
+        tokio::spawn(Turns::new(connection, outgoing, Instant::now() + PATIENCE));
     }
 }
