@@ -105,7 +105,7 @@ impl Leases {
             Lease::On => true,
             Lease::Off => false,
             Lease::Auto => {
-                let question = links.lower[self.tier].policy.standing().cost;
+                let question = links.lower[self.tier].policy.cost_of_one();
                 links.made.cost(class).is_some_and(|generation| generation >= WORTH * question)
             }
         }

@@ -229,6 +229,11 @@ impl Policy {
         may
     }
 
+    /// What a question for one key costs: a round trip of its own.
+    pub(crate) fn cost_of_one(&self) -> Duration {
+        Duration::from_secs_f64(self.state.lock().cost.of_each(1))
+    }
+
     pub(crate) fn standing(&self) -> Standing {
         let state = self.state.lock();
         let verdict = if self.mode == Bypass::Forced { FORCED } else { state.verdict() };

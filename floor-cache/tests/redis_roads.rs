@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use floor_cache::{Bypass, Lease, Options, RedisConfig, TierKind, Tuning};
+use floor_cache::{Bypass, Lease, Options, RedisConfig, Removal, TierErrorKind, TierKind, Tuning};
 use futures_util::future::join_all;
 use setting::{
     PATIENCE, Setting,
@@ -150,7 +150,10 @@ async fn a_replica_is_read_and_refuses_what_is_written() {
     for round in 0..10 {
         assert_eq!(ask(&setting, 100 + 10 * round..110 + 10 * round).await, 0);
         setting.chain.close(PATIENCE).await;
-        setting.chain.purge(&keys(round..round + 1)).await;
+        let removals = setting.chain.purge(&keys(round..round + 1)).await;
+        let refused =
+            |removal: &Removal| removal.result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Refused);
+        assert!(removals.iter().all(refused), "who asks is told: {removals:?}");
         assert_eq!(ask(&setting, 0..30).await, 30, "reading goes on");
     }
     assert_eq!((writes(&setting, "failed"), writes(&setting, "stored")), (100.0, 0.0));

@@ -6,8 +6,8 @@ use std::{
     path::Path,
 };
 
-use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, WithTls};
-use tracing::{error, warn};
+use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, RwTxn, WithTls};
+use tracing::{debug, error, warn};
 
 use crate::open_error::OpenError;
 
@@ -48,15 +48,48 @@ pub(super) fn open(
 
 /// Whether the file holds every page that the store says it has.
 fn is_whole(env: &Env<WithTls>) -> bool {
-    fs::metadata(env.path().join(DATA)).is_ok_and(|file| file.len() >= bytes_of_pages(env))
+    length(env) >= bytes_of_pages(env)
 }
 
 fn bytes_of_pages(env: &Env<WithTls>) -> u64 {
     (env.info().last_page_number as u64 + 1) * u64::from(env.stat().page_size)
 }
 
-/// After a commit: has the file reach to the end of the last page. LMDB does not write a page that a transaction took and
-/// gave back, and that may be the last. Nobody reads it; but to who opens the store, the file would look cut off.
+/// Begins a transaction that may take up to `room` more bytes, and has the file reach as far before it takes any.
+///
+/// LMDB does not write a page that a transaction took and gave back, and that may be the last. Nobody reads it; but to who
+/// opens the store, the file would look cut off. The file grows without taking room on the disk.
+pub(super) fn write_txn<'e>(env: &'e Env<WithTls>, room: u64) -> Result<RwTxn<'e>, heed::Error> {
+    let txn = env.write_txn()?;
+    let map = env.info().map_size as u64;
+    if length(env) < (bytes_of_pages(env) + room).min(map)
+        && let Err(error) = grow(env, (bytes_of_pages(env) + 2 * room).min(map))
+    {
+        // It is seen to again when the transaction is done.
+        debug!(tier = "lmdb", %error, "the file could not be made longer");
+    }
+    Ok(txn)
+}
+
+/// Makes the file longer. Only for who writes: it would cut off what another server writes behind.
+fn grow(env: &Env<WithTls>, bytes: u64) -> io::Result<()> {
+    OpenOptions::new().write(true).open(env.path().join(DATA))?.set_len(bytes)
+}
+
+/// Bytes of the file that take room on the disk.
+pub(super) fn disk(env: &Env<WithTls>) -> u64 {
+    #[cfg(unix)]
+    let bytes = |file: fs::Metadata| std::os::unix::fs::MetadataExt::blocks(&file) * 512;
+    #[cfg(not(unix))]
+    let bytes = |file: fs::Metadata| file.len();
+    fs::metadata(env.path().join(DATA)).map_or(0, bytes)
+}
+
+fn length(env: &Env<WithTls>) -> u64 {
+    fs::metadata(env.path().join(DATA)).map_or(0, |file| file.len())
+}
+
+/// After a commit: has the file reach to the end of the last page, should the transaction have taken more than was thought.
 pub(super) fn complete(env: &Env<WithTls>) {
     if is_whole(env) {
         return;
@@ -67,9 +100,7 @@ pub(super) fn complete(env: &Env<WithTls>) {
         if is_whole(env) {
             return Ok(());
         }
-        let file = OpenOptions::new().write(true).open(env.path().join(DATA))?;
-        file.set_len(bytes_of_pages(env))?;
-        file.sync_all()
+        grow(env, bytes_of_pages(env))
     };
     if let Err(error) = extend() {
         warn!(tier = "lmdb", %error, "the file could not be made as long as its pages");

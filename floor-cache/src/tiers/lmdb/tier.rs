@@ -147,7 +147,7 @@ impl LmdbTier {
     }
 
     fn write_transaction(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
-        let mut txn = self.env.write_txn()?;
+        let mut txn = self.begin()?;
         let condemned = self.remove_condemned(&mut txn)?;
         let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len())).sum();
         let room = self.high_water.saturating_sub(self.used(&txn)?);
@@ -175,6 +175,11 @@ impl LmdbTier {
         self.commit(txn, condemned)
     }
 
+    /// A transaction that takes as much as it may, and makes room for that much.
+    fn begin(&self) -> Result<RwTxn<'_>, heed::Error> {
+        file::write_txn(&self.env, 2 * self.transaction_limit + MIN_MAP)
+    }
+
     fn commit(&self, txn: RwTxn<'_>, condemned: Taken<'_>) -> Result<(), heed::Error> {
         txn.commit()?;
         condemned.removed();
@@ -189,7 +194,7 @@ impl LmdbTier {
             return;
         }
         let evict = || {
-            let mut txn = self.env.write_txn()?;
+            let mut txn = self.begin()?;
             self.evict(&mut txn, self.transaction_limit)?;
             txn.commit()?;
             file::complete(&self.env);
@@ -246,7 +251,7 @@ impl LmdbTier {
     }
 
     fn remove(&self, keys: &[Key]) -> Result<(), heed::Error> {
-        let mut txn = self.env.write_txn()?;
+        let mut txn = self.begin()?;
         let condemned = self.remove_condemned(&mut txn)?;
         for key in keys {
             self.remove_stored(&mut txn, self.envelope.stored(key).as_bytes())?;
@@ -344,8 +349,13 @@ impl Tier for LmdbTier {
             warn!(tier = "lmdb", %error, "cannot be counted");
             (0, 0)
         });
-        let disk = self.env.real_disk_size().unwrap_or(0);
-        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed), limit: self.high_water, disk }
+        TierStats {
+            entries,
+            bytes,
+            corrupt: self.corrupt.load(Relaxed),
+            limit: self.high_water,
+            disk: file::disk(&self.env),
+        }
     }
 
     fn flush(&self) -> Answer<'_, ()> {

@@ -157,7 +157,8 @@ impl RedisTier {
         keys.for_each(|key| {
             command.arg(key);
         });
-        let removed = self.writes.send(&command).await;
+        // A refusal is a reply like any other.
+        let removed = self.writes.send(&command).await.and_then(Value::extract_error);
         removed.map(|_count| ()).map_err(|error| failed("remove from redis", &error))
     }
 }
