@@ -5,15 +5,16 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc::{self, Receiver, Sender},
     },
     thread,
+    time::{Duration, Instant},
 };
 
-use async_channel::{Receiver, Sender};
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::IntCounterVec;
-use tokio::{runtime::Handle, sync::oneshot, time::Instant};
+use tokio::{runtime::Handle, sync::oneshot};
 use tracing::{debug, warn};
 
 use crate::{
@@ -34,12 +35,24 @@ const QUEUE_BYTES: usize = 64 << 20;
 /// shares the tier waits a few milliseconds at most.
 const BATCH: usize = 256;
 
+/// How long a store in this process is not written to while more may come: a transaction costs about as much for fifty floors
+/// as for one. Nobody waits for it. A tier across a network is written to at once, since what it is sent waits there.
+const LINGER: Duration = Duration::from_millis(5);
+
 /// The queue in front of one tier. Orders are carried out in the order in which they came.
 #[derive(Debug)]
 pub(crate) struct WriteBehind {
     orders: Sender<Order>,
-    queued_bytes: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
     writes: Writes,
+}
+
+/// What has been ordered and is not carried out yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    orders: AtomicUsize,
+    /// Of values to be put.
+    bytes: AtomicUsize,
 }
 
 enum Order {
@@ -75,13 +88,13 @@ impl Writes {
 impl WriteBehind {
     /// Starts the thread that writes to `tier`. It ends when this is dropped and the queue is empty.
     pub(crate) fn start(tier: Arc<dyn Tier>, runtime: &Handle, writes: Writes) -> io::Result<Self> {
-        let (orders, queue) = async_channel::unbounded();
-        let queued_bytes = Arc::new(AtomicUsize::new(0));
+        let (orders, queue) = mpsc::channel();
+        let waiting = Arc::<Waiting>::default();
         let writer = Writer {
             tier,
             runtime: runtime.clone(),
             queue,
-            queued_bytes: queued_bytes.clone(),
+            waiting: waiting.clone(),
             writes: writes.clone(),
             batch: Vec::with_capacity(BATCH),
             batch_bytes: 0,
@@ -89,7 +102,7 @@ impl WriteBehind {
             took: true,
         };
         thread::Builder::new().name(format!("write-{}", writer.tier.name())).spawn(move || writer.run())?;
-        Ok(Self { orders, queued_bytes, writes })
+        Ok(Self { orders, waiting, writes })
     }
 
     /// Has `value` written, or dropped and counted when too much waits already. Never waits.
@@ -98,10 +111,10 @@ impl WriteBehind {
             self.writes.failed.inc();
             return;
         }
-        let queued = self.queued_bytes.fetch_add(value.len(), Relaxed);
-        let has_room = queued < QUEUE_BYTES && self.orders.len() < QUEUE;
-        if !has_room || self.orders.try_send(Order::Put(key, value.clone())).is_err() {
-            self.queued_bytes.fetch_sub(value.len(), Relaxed);
+        let bytes = self.waiting.bytes.fetch_add(value.len(), Relaxed);
+        let has_room = bytes < QUEUE_BYTES && self.waiting.orders.load(Relaxed) < QUEUE;
+        if !has_room || !self.give(Order::Put(key, value.clone())) {
+            self.waiting.bytes.fetch_sub(value.len(), Relaxed);
             self.writes.dropped.inc();
         }
     }
@@ -110,7 +123,7 @@ impl WriteBehind {
     pub(crate) fn written(&self) -> impl Future<Output = bool> + Send + use<> {
         let (told, written) = oneshot::channel();
         // Not sent, it is dropped, and whoever awaits it is told so.
-        let _ = self.orders.try_send(Order::Tell(told));
+        self.give(Order::Tell(told));
         async { written.await.unwrap_or(false) }
     }
 
@@ -131,18 +144,28 @@ impl WriteBehind {
             stored: stored.get(),
             failed: failed.get(),
             dropped: dropped.get(),
-            waiting: self.orders.len() as u64,
+            waiting: self.waiting.orders.load(Relaxed) as u64,
         }
     }
 
     /// Carries out and makes durable what is queued now; `false` when that failed, or took longer than `deadline`.
-    pub(crate) async fn flush(&self, deadline: Instant) -> bool {
+    pub(crate) async fn flush(&self, deadline: tokio::time::Instant) -> bool {
         matches!(tokio::time::timeout_at(deadline, self.order(Order::Flush)).await, Ok(Ok(())))
+    }
+
+    /// Puts `order` in the queue, unless the writer has ended.
+    fn give(&self, order: Order) -> bool {
+        self.waiting.orders.fetch_add(1, Relaxed);
+        let given = self.orders.send(order).is_ok();
+        if !given {
+            self.waiting.orders.fetch_sub(1, Relaxed);
+        }
+        given
     }
 
     fn order(&self, order: impl FnOnce(Done) -> Order) -> Carried {
         let (done, finished) = oneshot::channel();
-        let _ = self.orders.try_send(order(done));
+        self.give(order(done));
         // An error says that the writer ended, so nothing will be written that was not yet.
         let ended = |_| {
             TierError::new(TierErrorKind::Internal, "carry out an order to a tier", "the thread that writes has ended")
@@ -156,7 +179,7 @@ struct Writer {
     tier: Arc<dyn Tier>,
     runtime: Handle,
     queue: Receiver<Order>,
-    queued_bytes: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
     writes: Writes,
     batch: Vec<(Key, Bytes)>,
     batch_bytes: usize,
@@ -168,9 +191,11 @@ struct Writer {
 
 impl Writer {
     fn run(mut self) {
-        while let Ok(order) = self.queue.recv_blocking() {
+        while let Ok(order) = self.queue.recv() {
+            let until = Instant::now() + LINGER;
             let mut next = Some(order);
             while let Some(order) = next.take() {
+                self.waiting.orders.fetch_sub(1, Relaxed);
                 match order {
                     Order::Put(key, value) => self.add(key, value),
                     Order::Tell(told) => self.told.push(told),
@@ -196,6 +221,9 @@ impl Writer {
                     }
                 }
                 next = self.queue.try_recv().ok();
+                if next.is_none() && !self.batch.is_empty() && !self.tier.waits() {
+                    next = self.queue.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
+                }
             }
             self.write();
         }
@@ -220,7 +248,7 @@ impl Writer {
             self.took = written.is_ok();
             let count = if self.took { &self.writes.stored } else { &self.writes.failed };
             count.inc_by(self.batch.len() as u64);
-            self.queued_bytes.fetch_sub(self.batch_bytes, Relaxed);
+            self.waiting.bytes.fetch_sub(self.batch_bytes, Relaxed);
             self.batch.clear();
             self.batch_bytes = 0;
             self.log("write", &written);

@@ -19,8 +19,9 @@ use super::{
     setting::{Setting, name},
 };
 
-/// What a tier above the last holds: a small part of the floors, so that a floor is gone before it is visited again.
-const SMALL: LruConfig = LruConfig { capacity: 256 << 10, ttl: None };
+/// What a tier above the last holds: a dozen of the floors, so that a floor is gone before it is visited again. Three such tiers
+/// together keep one in thirty, which are hit there.
+const SMALL: LruConfig = LruConfig { capacity: 64 << 10, ttl: None };
 
 /// More floors than a small tier holds: so many may be hit further up in a short run.
 const WARM: u64 = 100;

@@ -209,7 +209,7 @@ impl Inner {
         // A hit in memory is there at the first poll: no task, no timer, no allocation.
         let get = async { self.parts.chain.get(key, call.options()).await.map_err(from_source) };
         let served = call.within(get).await?;
-        let mut response = respond(served.value.clone(), HeaderValue::from_static(served.by));
+        let mut response = respond(served.value, HeaderValue::from_static(served.by));
         if served.coalesced {
             response.headers_mut().insert("floor-coalesced", HeaderValue::from_static("1"));
         }

@@ -10,7 +10,7 @@ mod track;
 
 use std::path::PathBuf;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use benches::redis_server::RedisServer;
 use candidate::Candidate;
 use clap::Parser;
@@ -26,6 +26,13 @@ struct Args {
     /// Calls in a run
     #[arg(long, default_value_t = 4000)]
     calls: u64,
+    /// Only these loads, by their names: zipf, uniform, "uniform, prefetched", scan, climb, "climb, paced", "climb, paced,
+    /// prefetched", "climb, paced, again"
+    #[arg(long = "load", value_name = "NAME")]
+    loads: Vec<String>,
+    /// Only these chains, by their names: "generation only", lru, "lru + lmdb", "lru + sled", "lru + redis", "lru + lmdb + redis"
+    #[arg(long = "chain", value_name = "NAME")]
+    chains: Vec<String>,
     /// Where the record goes; nothing is written without it
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
@@ -35,11 +42,13 @@ fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
     let redis = RedisServer::is_here();
-    let candidates: Vec<Candidate> = Candidate::ALL.into_iter().filter(|it| redis || !it.needs_redis()).collect();
+    let tracks = chosen(&args.loads, Track::ALL, |track| track.name().to_owned())?;
+    let here = Candidate::ALL.into_iter().filter(|it| redis || !it.needs_redis());
+    let candidates = chosen(&args.chains, here, |candidate| candidate.name())?;
     let runtime = tokio::runtime::Runtime::new()?;
     let mut report = Report::new(args.runs, args.calls);
     for run in 0..args.runs {
-        for track in Track::ALL {
+        for &track in &tracks {
             for candidate in candidates.iter().filter(|candidate| candidate.takes(track)) {
                 let (cold, warm) = runtime.block_on(candidate.run(track, args.calls))?;
                 report.add(Sample { chain: candidate.name(), track: track.name(), warm: false, run, figures: cold });
@@ -53,4 +62,18 @@ fn main() -> anyhow::Result<()> {
         report.write(directory)?;
     }
     Ok(())
+}
+
+/// Those of `all` that are named, or all of them when none is.
+fn chosen<T>(
+    names: &[String],
+    all: impl IntoIterator<Item = T>,
+    name: impl Fn(&T) -> String,
+) -> anyhow::Result<Vec<T>> {
+    let all: Vec<T> = all.into_iter().collect();
+    let offered: Vec<String> = all.iter().map(&name).collect();
+    if let Some(unknown) = names.iter().find(|name| !offered.contains(name)) {
+        bail!("nothing here is called {unknown:?}; there are: {}", offered.join("; "));
+    }
+    Ok(all.into_iter().filter(|it| names.is_empty() || names.contains(&name(it))).collect())
 }

@@ -64,11 +64,53 @@ impl Report {
         );
         for (track, warm) in loads() {
             let cells = self.cells(track.name(), warm);
+            if cells.is_empty() {
+                continue;
+            }
             let start = if warm { "warm" } else { "cold" };
             let verdict = verdict(track, &cells);
             let _ = write!(text, "\n### {}, {start}\n\n{}\n\n{verdict}\n", track.name(), table(&cells));
         }
-        let _ = write!(text, "\n### Choice\n\n{}\n", self.choice());
+        let prefetching = self.prefetching();
+        if !prefetching.is_empty() {
+            let _ = write!(text, "\n### Prefetching\n\nWith it to without, run by run:\n\n{prefetching}");
+        }
+        let compared = loads().filter(|(track, _)| track.compares());
+        if compared.clone().all(|(track, warm)| self.cells(track.name(), warm).len() > 1) {
+            let _ = write!(text, "\n### Choice\n\n{}\n", self.choice());
+        }
+        text
+    }
+
+    /// What prefetching does to each load that is run with it and without, as the mean of the runs' own ratios.
+    fn prefetching(&self) -> String {
+        let mut text = String::new();
+        for (with, without) in [(Track::PrefetchedUniform, Track::Uniform), (Track::PrefetchedClimb, Track::PacedClimb)]
+        {
+            for warm in [false, true] {
+                let without_it = self.cells(without.name(), warm);
+                for cell in self.cells(with.name(), warm) {
+                    let Some(plain) = without_it.iter().find(|plain| plain.chain == cell.chain) else { continue };
+                    let ratio = |figure: fn(&Figures) -> f64| {
+                        let runs = cell.runs.iter().zip(&plain.runs);
+                        let (mean, half) =
+                            interval(&runs.map(|(it, plain)| figure(it) / figure(plain)).collect::<Vec<_>>());
+                        format!("{mean:.3} ± {half:.3}")
+                    };
+                    let _ = writeln!(
+                        text,
+                        "- {}, {}, {}: answers a second {}, p50 {}, p99 {}, CPU {}",
+                        without.name(),
+                        cell.chain,
+                        if warm { "warm" } else { "cold" },
+                        ratio(|run| run.rate),
+                        ratio(|run| run.p50_us),
+                        ratio(|run| run.p99_us),
+                        ratio(|run| run.cpu_seconds)
+                    );
+                }
+            }
+        }
         text
     }
 
@@ -175,7 +217,7 @@ impl fmt::Display for Share<'_> {
 /// Two chains whose overall shares differ by less than this are taken to be equals.
 const TIE: f64 = 0.05;
 
-fn loads() -> impl Iterator<Item = (Track, bool)> {
+fn loads() -> impl Iterator<Item = (Track, bool)> + Clone {
     Track::ALL.into_iter().flat_map(|track| [(track, false), (track, true)])
 }
 
