@@ -149,21 +149,13 @@ impl LruTier {
     /// The value, counted as a hit or a miss and as a use.
     #[inline(always)]
     pub(crate) fn lookup(&self, key: &Hashed) -> Option<Bytes> {
-        let mut shard = self.shard(key).lock();
-        match shard.entries.get(key) {
-            Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
-                let value = entry.value.clone();
-                shard.hits += 1;
-                Some(value)
-            }
-            found => {
-                if found.is_some() {
-                    shard.remove(key);
-                }
-                shard.misses += 1;
-                None
-            }
-        }
+        self.shards().lookup(key)
+    }
+
+    /// Where values are looked up, for who looks up many.
+    #[inline(always)]
+    pub(crate) fn shards(&self) -> Shards<'_> {
+        Shards(&self.shards)
     }
 
     /// The value, neither counted nor used.
@@ -191,7 +183,38 @@ impl LruTier {
 
     #[inline]
     fn shard(&self, key: &Hashed) -> &Mutex<Shard> {
-        &self.shards[key.shard(self.shards.len())].0
+        self.shards().of(key)
+    }
+}
+
+/// The shards of a tier.
+#[derive(Clone, Copy)]
+pub(crate) struct Shards<'a>(&'a [Aligned]);
+
+impl<'a> Shards<'a> {
+    #[inline(always)]
+    fn of(self, key: &Hashed) -> &'a Mutex<Shard> {
+        &self.0[key.shard(self.0.len())].0
+    }
+
+    /// The value, counted as a hit or a miss and as a use.
+    #[inline(always)]
+    pub(crate) fn lookup(self, key: &Hashed) -> Option<Bytes> {
+        let mut shard = self.of(key).lock();
+        match shard.entries.get(key) {
+            Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
+                let value = entry.value.clone();
+                shard.hits += 1;
+                Some(value)
+            }
+            found => {
+                if found.is_some() {
+                    shard.remove(key);
+                }
+                shard.misses += 1;
+                None
+            }
+        }
     }
 }
 
