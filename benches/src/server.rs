@@ -147,6 +147,14 @@ impl Server {
         Ok(line.with_context(|| format!("no {name} on /metrics"))?.parse()?)
     }
 
+    /// What was found in `tier` so far.
+    ///
+    /// # Errors
+    /// As [`metric`](Self::metric).
+    pub fn hits(&self, tier: &str) -> anyhow::Result<f64> {
+        self.metric(&format!("floors_tier_requests_total{{outcome=\"hit\",tier=\"{tier}\"}}"))
+    }
+
     /// Has it drain, and waits for its end.
     ///
     /// # Errors

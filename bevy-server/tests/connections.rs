@@ -100,9 +100,18 @@ fn batch() -> BatchGetFloorsRequest {
     BatchGetFloorsRequest { specs: (1..=256).map(|number| spec(7, number)).collect() }
 }
 
-/// Longer than a connection without anything to send may stay once the server drains.
-async fn outlast_the_parting() {
+/// Has the server drain, for longer than a connection without anything to send may stay then.
+async fn drain_past_the_parting(server: &Server) {
+    server.signal("-TERM");
+    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
     tokio::time::sleep(Duration::from_secs(3)).await;
+}
+
+/// Waits until the server has ended, well, and looks for `word` in what it logged.
+fn assert_ended(server: Server, word: &str) {
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains(word), "{log}");
 }
 
 fn status(headers: &http::HeaderMap) -> i32 {
@@ -118,17 +127,13 @@ async fn a_reader_with_a_narrow_window_gets_the_whole_batch_although_the_server_
     let request = server.request("BatchGetFloors", &[]).body(framed(&batch())).unwrap();
     let mut answer = peer.send_request(request).await.unwrap().into_body();
     let first = answer.frame().await.unwrap().unwrap().into_data().unwrap();
-    server.signal("-TERM");
-    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
-    outlast_the_parting().await;
+    drain_past_the_parting(&server).await;
     let rest = answer.collect().await.unwrap();
     assert_eq!(status(rest.trailers().unwrap()), 0);
     let announced = u32::from_be_bytes(first[1..5].try_into().unwrap()) as usize;
     assert_eq!(first.len() + rest.to_bytes().len(), 5 + announced);
     drop(peer);
-    let (status, log) = server.wait();
-    assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("complete=true"), "{log}");
+    assert_ended(server, "complete=true");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,9 +148,7 @@ async fn a_reader_whose_socket_is_full_gets_every_answer_although_the_server_dra
     });
     let answers: Vec<_> = answers.collect();
     wait_until("every answer is on its way", || server.calls("BatchGetFloors", "OK") == 12.0);
-    server.signal("-TERM");
-    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
-    outlast_the_parting().await;
+    drain_past_the_parting(&server).await;
     ear.open();
     for answer in answers {
         let answer = answer.await.unwrap();
@@ -154,9 +157,7 @@ async fn a_reader_whose_socket_is_full_gets_every_answer_although_the_server_dra
         assert_eq!(bytes.len(), 5 + u32::from_be_bytes(bytes[1..5].try_into().unwrap()) as usize);
     }
     drop(peer);
-    let (status, log) = server.wait();
-    assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("complete=true"), "{log}");
+    assert_ended(server, "complete=true");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,9 +169,7 @@ async fn a_reader_who_never_takes_an_answer_is_cut_off_at_the_end_and_the_log_sa
     let request = server.request("BatchGetFloors", &[]).body(framed(&batch())).unwrap();
     let answer = peer.send_request(request).await.unwrap();
     server.signal("-TERM");
-    let (status, log) = server.wait();
-    assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("complete=false"), "{log}");
+    assert_ended(server, "complete=false");
     drop(answer);
 }
 
@@ -185,9 +184,7 @@ async fn a_stream_that_is_not_read_ends_at_its_deadline_and_holds_up_no_end() {
     let answer = peer.send_request(request).await.unwrap();
     wait_until("the stream has ended", || server.calls("StreamFloors", "DEADLINE_EXCEEDED") == 1.0);
     server.signal("-TERM");
-    let (status, log) = server.wait();
-    assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("complete=true"), "{log}");
+    assert_ended(server, "complete=true");
     drop(answer);
 }
 

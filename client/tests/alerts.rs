@@ -1,6 +1,6 @@
 //! The alerts that docs/operating.md explains are those that deploy/prometheus/alerts.yml raises.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 const RULES: &str = include_str!("../../deploy/prometheus/alerts.yml");
 const PAGE: &str = include_str!("../../docs/operating.md");

@@ -1,6 +1,6 @@
 //! The deadline of a call bounds all of it: connecting, waiting, and receiving the answer.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod http2;
 #[expect(dead_code, reason = "of the scripted server, only its floor is wanted here")]

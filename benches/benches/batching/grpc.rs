@@ -91,7 +91,7 @@ impl Line {
 
     /// Floors that the server has found in memory.
     fn hits(&self) -> u64 {
-        self.server.metric("floors_tier_requests_total{outcome=\"hit\",tier=\"lru\"}").expect("the server tells") as u64
+        self.server.hits("lru").expect("the server tells") as u64
     }
 
     fn asked(

@@ -145,13 +145,12 @@ fn paced(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow::Result<
         calls: requests.len() as u64,
         pace,
     };
-    let hits = || server.metric("floors_tier_requests_total{outcome=\"hit\",tier=\"lru\"}");
-    let before = hits()?;
+    let before = server.hits("lru")?;
     let waits = {
         let _apart = Apart::from(server.pid())?;
         load.run()?
     };
-    let hits = (hits()? - before) as u64;
+    let hits = (server.hits("lru")? - before) as u64;
     let micros = |nanos: u64| nanos as f64 / 1e3;
     Ok(Figures {
         rate: pace,

@@ -134,7 +134,7 @@ impl<'r> Fleet<'r> {
     }
 
     fn redis_hits(&self) -> anyhow::Result<f64> {
-        self.sum("floors_tier_requests_total{outcome=\"hit\",tier=\"redis\"}")
+        self.servers.iter().map(|server| server.hits("redis")).sum()
     }
 
     fn generations(&self) -> anyhow::Result<f64> {

@@ -8,17 +8,24 @@ use http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http2, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
+    accept(address, |stream, floor| {
+        let service = service_fn(move |request| answer(request, floor.clone()));
+        tokio::spawn(http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service));
+    })
+    .await
+}
+
+/// Gives each connection to `begin`, with the floor that answers everything.
+pub(super) async fn accept(address: SocketAddr, begin: impl Fn(TcpStream, Bytes)) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await?;
     let floor = wire::framed(&super::the_floor());
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        let floor = floor.clone();
-        let service = service_fn(move |request| answer(request, floor.clone()));
-        tokio::spawn(http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service));
+        begin(stream, floor.clone());
     }
 }
 

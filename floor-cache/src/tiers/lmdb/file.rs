@@ -18,7 +18,7 @@ const DATA: &str = "data.mdb";
 const DAMAGED: &str = "damaged";
 
 /// Opens the environment in `path`, if it is not known or seen to be damaged. It is marked by `layout`.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "heed opens a map of a file, which others may change, in no other way")]
 pub(super) fn open(
     options: &EnvOpenOptions<WithTls>,
     path: &Path,
