@@ -76,29 +76,29 @@ impl Links {
     /// A lock lets no read begin before it is taken. So keys are hashed before the first of them is looked up, a few at a time,
     /// and where the first tier's shards lie is read once.
     pub(crate) fn leading_hits(self: &Arc<Self>, keys: &[Key]) -> Vec<Served> {
-        /// Keys that are hashed together: they and their hashes lie in eight lines of the processor's cache.
-        const TOGETHER: usize = 16;
+        /// Keys that are hashed together.
+        const TOGETHER: usize = 4;
         let mut served = Vec::with_capacity(keys.len());
         let Some(first) = self.memory.first() else { return served };
         let (shards, by, watched) = (first.shards(), first.name(), self.watched);
-        for keys in keys.chunks(TOGETHER) {
-            let mut hashed = [Hashed::new(&keys[0]); TOGETHER];
-            hashed.iter_mut().zip(keys).for_each(|(hashed, key)| *hashed = Hashed::new(key));
-            for key in &hashed[..keys.len()] {
-                let turn = Turn::next();
-                let found = if watched.has(turn) {
-                    self.find_watched(key, turn, |_| {})
-                } else if let Some(value) = shards.lookup(key) {
-                    Some(Served { value, by, coalesced: false, trace: None })
-                } else {
-                    self.find_from(1, key)
-                };
-                match found {
-                    Some(hit) => served.push(hit),
-                    None => return served,
-                }
+        let mut look = |key: &Hashed| {
+            let turn = Turn::next();
+            let found = if watched.has(turn) {
+                self.find_watched(key, turn, |_| {})
+            } else if let Some(value) = shards.lookup(key) {
+                Some(Served { value, by, coalesced: false, trace: None })
+            } else {
+                self.find_from(1, key)
+            };
+            found.map(|hit| served.push(hit)).is_some()
+        };
+        let (fours, rest) = keys.as_chunks::<TOGETHER>();
+        for four in fours {
+            if !four.each_ref().map(Hashed::new).iter().all(&mut look) {
+                return served;
             }
         }
+        rest.iter().map(Hashed::new).all(|key| look(&key));
         served
     }
 

@@ -125,6 +125,19 @@ async fn an_audit_on_which_the_source_breaks_is_counted_and_makes_way_for_the_ne
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn between_audits_are_rests() {
+    let setting = Setting::tuned(&[TierKind::Lru], &audited(1), |_| {});
+    setting.chain.put(key(1, 1), &value_of(&key(1, 1)));
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_millis(300) || audits(&setting, "match") < 5.0 {
+        (0..1000).for_each(|_| assert!(setting.chain.get_now(&key(1, 1)).is_some()));
+    }
+    let (made, most) = (audits(&setting, "match"), started.elapsed().as_secs_f64() * 1000.0 + 1.0);
+    assert!(made <= most, "{made} audits where {most} were the most");
+    assert!(audits(&setting, "skipped") > 0.0, "the others are counted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn three_wrong_values_trip_the_breaker_of_the_tier_that_gave_them() {
     let setting = Setting::tuned(&[TierKind::Lmdb, TierKind::Sled], &audited(1), |_| {});
     for key in keys(0..3) {
