@@ -20,7 +20,7 @@ use floor_proto::{
     v1::{BatchGetFloorsRequest, FloorKind, FloorSpec, GetFloorRequest, StreamFloorsRequest},
 };
 use futures_util::{StreamExt, future::join_all, stream, task::AtomicWaker};
-use harness::{Server, Setup, framed, spec, wait_until};
+use harness::{Server, Setup, frame, framed, parsed, spec, wait_until, web};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::client::conn::http2::{self, SendRequest};
@@ -171,6 +171,42 @@ async fn a_reader_who_never_takes_an_answer_is_cut_off_at_the_end_and_the_log_sa
     server.signal("-TERM");
     assert_ended(server, "complete=false");
     drop(answer);
+}
+
+#[test]
+fn a_browsers_stream_comes_whole_although_the_server_drains_and_its_other_connection_holds_nobody_up() {
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
+    let send = |method, body: &[u8]| {
+        let mut peer = std::net::TcpStream::connect(&server.grpc).unwrap();
+        peer.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        peer.write_all(web(method, "", body.len()).as_bytes()).unwrap();
+        peer.write_all(body).unwrap();
+        let mut begun = vec![0; 1024];
+        peer.read_exact(&mut begun).unwrap();
+        (peer, begun)
+    };
+    let (idle, _) = send("GetFloor", &frame(&GetFloorRequest { spec: Some(spec(1, 1)) }));
+    let first = Some(FloorSpec { width: 256, height: 256, ..spec(1, 2) });
+    let (mut peer, mut answer) = send("StreamFloors", &frame(&StreamFloorsRequest { first, count: 200 }));
+    server.signal("-TERM");
+    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
+    peer.read_to_end(&mut answer).unwrap();
+    let (status, _, body) = parsed(&answer);
+    assert_eq!(status, 200);
+    let mut frames = Vec::new();
+    let mut rest = &body[..];
+    while let Some((prefix, after)) = rest.split_at_checked(5) {
+        let (message, after) = after.split_at(u32::from_be_bytes(prefix[1..].try_into().unwrap()) as usize);
+        frames.push((prefix[0], message));
+        rest = after;
+    }
+    let (trailers, floors) = frames.split_last().unwrap();
+    assert!(floors.len() == 200 && floors.iter().all(|(flags, _)| *flags == 0), "{} floors", floors.len());
+    assert_eq!((trailers.0, rest), (0x80, &[][..]), "trailers end the answer");
+    assert!(String::from_utf8_lossy(trailers.1).contains("grpc-status:0"));
+    assert_ended(server, "complete=true");
+    drop(idle);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,7 @@ use floor_proto::{
         floor_service_client::FloorServiceClient,
     },
 };
-use harness::{Server, Setup, http1, spec, wait_until};
+use harness::{Server, Setup, frame, http1, spec, wait_until, web};
 use prost::Message;
 use tempfile::TempDir;
 use tonic::{Code, Request, Response, metadata::MetadataMap, transport::Channel};
@@ -254,13 +254,8 @@ async fn health_and_reflection_answer_on_the_same_port() {
 async fn a_browser_gets_a_floor_by_grpc_web() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    let message = get(11, 11).encode_to_vec();
-    let body = [&[0, 0, 0, 0, message.len() as u8][..], &message].concat();
-    let head = format!(
-        "POST /floors.v1.FloorService/GetFloor HTTP/1.1\r\nhost: floors\r\norigin: http://game.example\r\n\
-         content-type: application/grpc-web+proto\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        body.len()
-    );
+    let body = frame(&get(11, 11));
+    let head = web("GetFloor", "connection: close\r\n", body.len());
     let (status, head, body) = http1(&server.grpc, &head, &body);
     assert_eq!(status, 200);
     assert!(head.contains("access-control-allow-origin: *"), "{head}");

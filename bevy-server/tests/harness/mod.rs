@@ -249,11 +249,24 @@ pub(crate) fn spec(seed: u64, number: u32) -> FloorSpec {
     FloorSpec { seed, number, ..FloorSpec::default() }
 }
 
-/// The body of a call: a message in its frame.
-pub(crate) fn framed(message: &impl Message) -> Full<Bytes> {
+/// A message in its frame.
+pub(crate) fn frame(message: &impl Message) -> Vec<u8> {
     let message = message.encode_to_vec();
     let prefix = [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes()].concat();
-    Full::new(Bytes::from([prefix, message].concat()))
+    [prefix, message].concat()
+}
+
+/// The body of a call: a message in its frame.
+pub(crate) fn framed(message: &impl Message) -> Full<Bytes> {
+    Full::new(Bytes::from(frame(message)))
+}
+
+/// The head of a call by gRPC-Web over HTTP/1.1 with a body of so many bytes, `headers` among its own.
+pub(crate) fn web(method: &str, headers: &str, length: usize) -> String {
+    format!(
+        "POST /floors.v1.FloorService/{method} HTTP/1.1\r\nhost: floors\r\norigin: http://game.example\r\n\
+         content-type: application/grpc-web+proto\r\ncontent-length: {length}\r\n{headers}\r\n"
+    )
 }
 
 /// Which fields a status says are wrong.
@@ -282,6 +295,11 @@ pub(crate) fn http1(address: &str, head: &str, body: &[u8]) -> (u16, String, Vec
     stream.write_all(body).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
+    parsed(&answer)
+}
+
+/// Status, headers as text, and body with chunks put together of an answer over HTTP/1.1.
+pub(crate) fn parsed(answer: &[u8]) -> (u16, String, Vec<u8>) {
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n").expect("headers end") + 4;
     let head = String::from_utf8(answer[..end].to_vec()).unwrap().to_lowercase();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
