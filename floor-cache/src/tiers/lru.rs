@@ -200,10 +200,16 @@ impl<'a> Shards<'a> {
     /// The value, counted as a hit or a miss and as a use.
     #[inline(always)]
     pub(crate) fn lookup(self, key: &Hashed) -> Option<Bytes> {
+        self.lookup_with(key, Bytes::clone)
+    }
+
+    /// What `take` makes of the value, counted as a hit or a miss and as a use.
+    #[inline(always)]
+    pub(crate) fn lookup_with<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
         let mut shard = self.of(key).lock();
         match shard.entries.get(key) {
             Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
-                let value = entry.value.clone();
+                let value = take(&entry.value);
                 shard.hits += 1;
                 Some(value)
             }
