@@ -115,6 +115,48 @@ async fn lmdb_makes_room_by_letting_the_oldest_go() {
     assert_eq!(tier.get(&key(count - 1, 1)).await.unwrap(), Some(value));
 }
 
+/// The bounds hold whatever the values' lengths make of pages, and wherever their keys lie in the tree.
+#[tokio::test]
+async fn lmdb_stays_below_its_high_water_for_values_of_any_length() {
+    const MAP: u64 = 8 << 20;
+    let scattered = |number: u64| key(number.wrapping_mul(0x9E37_79B9_7F4A_7C15), 1);
+    for length in [200, 1700, 3820, 4090] {
+        let home = home();
+        let tier = LmdbTier::open(&LmdbConfig { path: home.path().to_owned(), map_size: MAP }, envelope()).unwrap();
+        let value = Bytes::from(vec![7; length]);
+        let count = 3 * MAP / (length as u64 + 150);
+        for first in (0..count).step_by(256) {
+            let batch: Vec<_> = (first..first + 256).map(|number| (scattered(number), value.clone())).collect();
+            tier.put_many(&batch).await.unwrap_or_else(|error| panic!("{length} bytes, {first}: {error}"));
+            let stats = tier.stats();
+            assert!(stats.bytes <= stats.limit + MAP / 16, "{length} bytes, {first}: {stats:?}");
+        }
+        assert!(tier.stats().bytes > MAP / 3, "{length} bytes: most of the map is used: {:?}", tier.stats());
+    }
+}
+
+/// A map that is made smaller keeps what fits it, by and by.
+#[tokio::test]
+async fn lmdb_shrinks_into_a_smaller_map() {
+    let home = home();
+    let open = |map_size| LmdbTier::open(&LmdbConfig { path: home.path().to_owned(), map_size }, envelope());
+    let batch = |first: u64| -> Vec<_> {
+        (first..first + 64).map(|number| (key(number, 1), Bytes::from(vec![7; 3000]))).collect()
+    };
+    let tier = open(16 << 20).unwrap();
+    for first in (0..3000).step_by(64) {
+        tier.put_many(&batch(first)).await.unwrap();
+    }
+    assert!(tier.stats().bytes > 8 << 20);
+    drop(tier);
+    let tier = when_free(|| open(4 << 20));
+    for first in (3000..9000).step_by(64) {
+        tier.put_many(&batch(first)).await.expect("a full map is no error");
+    }
+    let stats = tier.stats();
+    assert!(stats.bytes <= stats.limit && stats.limit < 4 << 20, "{stats:?}");
+}
+
 /// Values that are larger than the room there is.
 #[tokio::test]
 async fn lmdb_bears_a_batch_that_cannot_fit() {

@@ -10,9 +10,15 @@ use crate::envelope::StoredKey;
 #[derive(Debug, Default)]
 pub(super) struct Condemned(Mutex<BTreeSet<StoredKey>>);
 
+/// So many are remembered. Others are found wrong again when they are next read.
+const MOST: usize = 1024;
+
 impl Condemned {
     pub(super) fn add(&self, key: StoredKey) {
-        self.0.lock().insert(key);
+        let mut keys = self.0.lock();
+        if keys.len() < MOST {
+            keys.insert(key);
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The files of the store: how they are opened, whether they are whole, and what is known of damage in them.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
     path::Path,
 };
@@ -14,16 +14,21 @@ use crate::open_error::OpenError;
 /// The file that LMDB keeps everything in.
 const DATA: &str = "data.mdb";
 
+/// A map is a multiple of the page size, and no system has larger pages than this.
+pub(super) const MAP_STEP: u64 = 64 << 10;
+
 /// Stands beside it once damage was found in it.
 const DAMAGED: &str = "damaged";
 
-/// Opens the environment in `path`, if it is not known or seen to be damaged. It is marked by `layout`.
+/// Opens the environment in `path`, if it is not known or seen to be damaged, and its file. It is marked by `layout`.
+///
+/// The file is looked at by its handle from then on: another server may put the store aside and begin another in its place.
 #[expect(unsafe_code, reason = "heed opens a map of a file, which others may change, in no other way")]
 pub(super) fn open(
     options: &EnvOpenOptions<WithTls>,
     path: &Path,
     layout: &'static str,
-) -> Result<Env<WithTls>, OpenError> {
+) -> Result<(Env<WithTls>, File), OpenError> {
     if path.join(DAMAGED).exists() {
         return Err(OpenError::store("lmdb", path, &"damage was found in it while it was in use"));
     }
@@ -42,13 +47,27 @@ pub(super) fn open(
         heed::Error::EnvAlreadyOpened => OpenError::Locked { tier: "lmdb", path: path.to_owned() },
         _ => OpenError::store("lmdb", path, &error),
     })?;
+    let data = OpenOptions::new().read(true).write(true).open(path.join(DATA));
+    let data = data.map_err(|error| OpenError::directory("lmdb", path, &error))?;
     // To read a page beyond the end of the file would kill the process.
-    if is_whole(&env) { Ok(env) } else { Err(OpenError::store("lmdb", path, &"its file is shorter than its pages")) }
+    if !is_whole(&env, &data) {
+        return Err(OpenError::store("lmdb", path, &"its file is shorter than its pages"));
+    }
+    Ok((env, data))
+}
+
+/// Has the map reach `room` bytes beyond the last page, as that of a store that was made for a larger map may not. Only while
+/// nobody else uses `env`.
+#[expect(unsafe_code, reason = "heed does not look whether a transaction is open")]
+pub(super) fn widen(env: &Env<WithTls>, room: u64) -> Result<(), heed::Error> {
+    let size = (bytes_of_pages(env) + room).next_multiple_of(MAP_STEP);
+    // SAFETY: no transaction is open: the caller has just opened the store and has not handed it on.
+    unsafe { env.resize(usize::try_from(size).unwrap_or(usize::MAX)) }
 }
 
 /// Whether the file holds every page that the store says it has.
-fn is_whole(env: &Env<WithTls>) -> bool {
-    length(env) >= bytes_of_pages(env)
+fn is_whole(env: &Env<WithTls>, data: &File) -> bool {
+    length(data) >= bytes_of_pages(env)
 }
 
 fn bytes_of_pages(env: &Env<WithTls>) -> u64 {
@@ -59,11 +78,12 @@ fn bytes_of_pages(env: &Env<WithTls>) -> u64 {
 ///
 /// LMDB does not write a page that a transaction took and gave back, and that may be the last. Nobody reads it; but to who
 /// opens the store, the file would look cut off. The file grows without taking room on the disk.
-pub(super) fn write_txn<'e>(env: &'e Env<WithTls>, room: u64) -> Result<RwTxn<'e>, heed::Error> {
+pub(super) fn write_txn<'e>(env: &'e Env<WithTls>, data: &File, room: u64) -> Result<RwTxn<'e>, heed::Error> {
     let txn = env.write_txn()?;
     let map = env.info().map_size as u64;
-    if length(env) < (bytes_of_pages(env) + room).min(map)
-        && let Err(error) = grow(env, (bytes_of_pages(env) + 2 * room).min(map))
+    if length(data) < (bytes_of_pages(env) + room).min(map)
+        // Only for who writes: it would cut off what another server writes behind.
+        && let Err(error) = data.set_len((bytes_of_pages(env) + 2 * room).min(map))
     {
         // It is seen to again when the transaction is done.
         debug!(tier = "lmdb", %error, "the file could not be made longer");
@@ -71,45 +91,42 @@ pub(super) fn write_txn<'e>(env: &'e Env<WithTls>, room: u64) -> Result<RwTxn<'e
     Ok(txn)
 }
 
-/// Makes the file longer. Only for who writes: it would cut off what another server writes behind.
-fn grow(env: &Env<WithTls>, bytes: u64) -> io::Result<()> {
-    OpenOptions::new().write(true).open(env.path().join(DATA))?.set_len(bytes)
-}
-
 /// Bytes of the file that take room on the disk.
-pub(super) fn disk(env: &Env<WithTls>) -> u64 {
+pub(super) fn disk(data: &File) -> u64 {
     #[cfg(unix)]
     let bytes = |file: fs::Metadata| std::os::unix::fs::MetadataExt::blocks(&file) * 512;
     #[cfg(not(unix))]
     let bytes = |file: fs::Metadata| file.len();
-    fs::metadata(env.path().join(DATA)).map_or(0, bytes)
+    data.metadata().map_or(0, bytes)
 }
 
-fn length(env: &Env<WithTls>) -> u64 {
-    fs::metadata(env.path().join(DATA)).map_or(0, |file| file.len())
+fn length(data: &File) -> u64 {
+    data.metadata().map_or(0, |file| file.len())
 }
 
 /// After a commit: has the file reach to the end of the last page, should the transaction have taken more than was thought.
-pub(super) fn complete(env: &Env<WithTls>) {
-    if is_whole(env) {
+pub(super) fn complete(env: &Env<WithTls>, data: &File) {
+    if is_whole(env, data) {
         return;
     }
     let extend = || {
         // Meanwhile no other server writes to the end, which this would cut off.
         let _turn = env.write_txn().map_err(io::Error::other)?;
-        if is_whole(env) {
+        if is_whole(env, data) {
             return Ok(());
         }
-        grow(env, bytes_of_pages(env))
+        data.set_len(bytes_of_pages(env))
     };
     if let Err(error) = extend() {
         warn!(tier = "lmdb", %error, "the file could not be made as long as its pages");
     }
 }
 
-/// Leaves word of damage for who opens the store next, if `error` shows any.
-pub(super) fn note_damage(env: &Env<WithTls>, error: &heed::Error) {
-    if !matches!(error, heed::Error::Mdb(MdbError::Corrupted | MdbError::PageNotFound | MdbError::Invalid)) {
+/// Leaves word of damage for who opens the store next, if `error` shows any and the store is still where it was.
+pub(super) fn note_damage(env: &Env<WithTls>, data: &File, error: &heed::Error) {
+    if !matches!(error, heed::Error::Mdb(MdbError::Corrupted | MdbError::PageNotFound | MdbError::Invalid))
+        || !lies_in(env.path(), data)
+    {
         return;
     }
     let mark = env.path().join(DAMAGED);
@@ -118,5 +135,41 @@ pub(super) fn note_damage(env: &Env<WithTls>, error: &heed::Error) {
         if let Err(error) = fs::write(mark, "") {
             warn!(tier = "lmdb", %error, "no mark of the damage could be left");
         }
+    }
+}
+
+/// Whether `data` is the file of the store in `path`, and not of one that lay there before.
+#[cfg(unix)]
+fn lies_in(path: &Path, data: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |file: fs::Metadata| (file.dev(), file.ino());
+    let (there, ours) = (fs::metadata(path.join(DATA)).map(identity), data.metadata().map(identity));
+    matches!((there, ours), (Ok(there), Ok(ours)) if there == ours)
+}
+
+/// Where no directory can be renamed while a file in it is open, what lies there is what was opened.
+#[cfg(not(unix))]
+fn lies_in(_path: &Path, _data: &File) -> bool {
+    true
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_another_took_the_place_of_is_told_from_it() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("lmdb");
+        let begin = || {
+            fs::create_dir(&path).expect("it is not there");
+            File::create(path.join(DATA)).expect("a file")
+        };
+        let first = begin();
+        assert!(lies_in(&path, &first));
+        fs::rename(&path, home.path().join("aside")).expect("it can be put aside");
+        assert!(!lies_in(&path, &first));
+        let second = begin();
+        assert!(lies_in(&path, &second) && !lies_in(&path, &first));
     }
 }

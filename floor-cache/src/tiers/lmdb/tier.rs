@@ -1,7 +1,9 @@
 //! The tier in a memory-mapped file: read where it lies, written in batches, oldest out before it is full.
 
 use std::{
-    fmt, fs, io,
+    fmt,
+    fs::{self, File},
+    io,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
@@ -15,7 +17,7 @@ use tracing::{debug, warn};
 use super::file;
 use crate::{
     config::LmdbConfig,
-    envelope::{Defect, Envelope},
+    envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
     key::Key,
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
@@ -31,6 +33,8 @@ use crate::{
 /// transaction for all entries and ends in one sync of the file; it blocks, so the chain writes from a thread of its own.
 pub struct LmdbTier {
     env: Env<WithTls>,
+    /// The file that the map is of.
+    data: File,
     /// Stored key -> [`Record`].
     values: Database<Raw, Raw>,
     /// Age -> stored key, so that the oldest can be found. It may name a key that has gone, and a key twice, when an age in
@@ -56,9 +60,6 @@ const LAYOUT_KEY: &str = "layout";
 /// The least map: below it, the tree's own pages leave too little for values.
 const MIN_MAP: u64 = 1 << 20;
 
-/// A map is a multiple of the page size, and no system has larger pages than this.
-const MAP_STEP: u64 = 64 << 10;
-
 /// Threads that may read at once, those of other servers on the same store among them.
 const MAX_READERS: u32 = 512;
 
@@ -83,10 +84,10 @@ impl LmdbTier {
     fn open_as_it_is(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         fs::create_dir_all(path).map_err(|error| OpenError::directory("lmdb", path, &error))?;
-        let map_size = config.map_size.max(MIN_MAP) / MAP_STEP * MAP_STEP;
+        let map_size = config.map_size.max(MIN_MAP) / file::MAP_STEP * file::MAP_STEP;
         let mut options = EnvOpenOptions::new();
         options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
-        let env = file::open(&options, path, LAYOUT)?;
+        let (env, data) = file::open(&options, path, LAYOUT)?;
         let broken = |error: heed::Error| OpenError::store("lmdb", path, &error);
 
         env.clear_stale_readers().map_err(broken)?;
@@ -102,8 +103,9 @@ impl LmdbTier {
             other => return Err(OpenError::version("lmdb", path, other.unwrap_or("none"), LAYOUT)),
         }
         txn.commit().map_err(broken)?;
-        Ok(Self {
+        let tier = Self {
             env,
+            data,
             values,
             ages,
             envelope: envelope.clone(),
@@ -111,7 +113,19 @@ impl LmdbTier {
             transaction_limit: map_size / TRANSACTIONS,
             corrupt: AtomicU64::new(0),
             condemned: Condemned::default(),
-        })
+        };
+        let used = tier.env.read_txn().and_then(|txn| tier.used(&txn)).map_err(broken)?;
+        if used > tier.high_water {
+            warn!(
+                tier = "lmdb",
+                used,
+                limit = tier.high_water,
+                "more is stored than the map is to hold; the oldest goes"
+            );
+            // Room to write what is removed.
+            file::widen(&tier.env, map_size - tier.high_water).map_err(broken)?;
+        }
+        Ok(tier)
     }
 
     fn read(&self, txn: &RoTxn<'_>, key: &Key) -> Result<Option<Bytes>, heed::Error> {
@@ -136,11 +150,17 @@ impl LmdbTier {
         while !rest.is_empty() {
             let mut bytes = 0;
             let fits = |(_, value): &&(Key, Bytes)| {
-                bytes += footprint(value.len());
+                bytes += footprint(value.len() + BESIDE) + TOUCHED;
                 bytes <= self.transaction_limit
             };
             let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
-            self.write_transaction(now).inspect_err(|error| self.after(error))?;
+            match self.write_transaction(now) {
+                Err(heed::Error::Mdb(MdbError::MapFull)) => {
+                    self.make_room();
+                    self.write_transaction(now)?;
+                }
+                other => other?,
+            }
             rest = later;
         }
         Ok(())
@@ -149,11 +169,10 @@ impl LmdbTier {
     fn write_transaction(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
         let mut txn = self.begin()?;
         let condemned = self.remove_condemned(&mut txn)?;
-        let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len())).sum();
-        let room = self.high_water.saturating_sub(self.used(&txn)?);
-        if incoming > room {
-            self.evict(&mut txn, incoming - room)?;
-        }
+        let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len() + BESIDE)).sum();
+        // What is over the high water already (the map was larger once, or values took more than was thought) goes by and by.
+        let over = (self.used(&txn)? + incoming).saturating_sub(self.high_water);
+        self.evict(&mut txn, over.min(incoming + incoming / 2))?;
         let mut next_age = self.next_age(&txn)?;
         let mut record = Vec::new();
         for (key, value) in entries {
@@ -177,27 +196,28 @@ impl LmdbTier {
 
     /// A transaction that takes as much as it may, and makes room for that much.
     fn begin(&self) -> Result<RwTxn<'_>, heed::Error> {
-        file::write_txn(&self.env, 2 * self.transaction_limit + MIN_MAP)
+        file::write_txn(&self.env, &self.data, 2 * self.transaction_limit + MIN_MAP)
     }
 
     fn commit(&self, txn: RwTxn<'_>, condemned: Taken<'_>) -> Result<(), heed::Error> {
         txn.commit()?;
         condemned.removed();
-        file::complete(&self.env);
+        file::complete(&self.env, &self.data);
         Ok(())
     }
 
-    /// After a failed write: a map that is full all the same (its free pages are in pieces too small, or a reader holds
-    /// them) is given more room, for the next write.
-    fn after(&self, error: &heed::Error) {
-        if !matches!(error, heed::Error::Mdb(MdbError::MapFull)) {
-            return;
-        }
+    /// Makes room in a map that is full all the same: its free pages are in pieces too small, or a reader holds them.
+    fn make_room(&self) {
+        // A little at a time, since a transaction that removes takes pages too.
         let evict = || {
-            let mut txn = self.begin()?;
-            self.evict(&mut txn, self.transaction_limit)?;
-            txn.commit()?;
-            file::complete(&self.env);
+            // A server that was killed while it read holds pages for as long as it stands among the readers.
+            self.env.clear_stale_readers()?;
+            for _ in 0..16 {
+                let mut txn = self.begin()?;
+                self.evict(&mut txn, self.transaction_limit / 16)?;
+                txn.commit()?;
+            }
+            file::complete(&self.env, &self.data);
             Ok::<_, heed::Error>(())
         };
         if let Err(error) = evict() {
@@ -206,17 +226,24 @@ impl LmdbTier {
     }
 
     /// Removes the oldest entries until `wanted` bytes are free, and after all that have an age those that have none.
+    ///
+    /// # Errors
+    /// Those of LMDB; [`MdbError::Corrupted`] when what stands first is not found by its own key, as in a damaged tree.
     fn evict(&self, txn: &mut RwTxn<'_>, wanted: u64) -> Result<(), heed::Error> {
         let (mut freed, mut evicted) = (0, 0_u64);
         while freed < wanted {
             let stored = match self.ages.first(txn)? {
                 Some((age, stored)) => {
                     let (age, stored) = (age.to_vec(), stored.to_vec());
-                    self.ages.delete(txn, &age)?;
+                    found(self.ages.delete(txn, &age)?)?;
                     stored
                 }
                 None => match self.values.first(txn)? {
-                    Some((stored, _)) => stored.to_vec(),
+                    Some((stored, _)) => {
+                        let stored = stored.to_vec();
+                        found(self.values.get(txn, &stored)?.is_some())?;
+                        stored
+                    }
                     None => break,
                 },
             };
@@ -224,7 +251,9 @@ impl LmdbTier {
             self.values.delete(txn, &stored)?;
             evicted += 1;
         }
-        debug!(tier = "lmdb", evicted, freed, "made room");
+        if evicted > 0 {
+            debug!(tier = "lmdb", evicted, freed, "made room");
+        }
         Ok(())
     }
 
@@ -274,7 +303,7 @@ impl LmdbTier {
 
     fn failed(&self, action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
         move |error| {
-            file::note_damage(&self.env, &error);
+            file::note_damage(&self.env, &self.data, &error);
             let kind = match &error {
                 heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => {
                     TierErrorKind::Refused
@@ -287,10 +316,24 @@ impl LmdbTier {
     }
 }
 
-/// Bytes of the map that a value of `len` bytes takes, with its key, age and share of the tree: whole pages once it is
+/// What stood first in a tree is to be `found` by its key, else the tree is damaged.
+fn found(found: bool) -> Result<(), heed::Error> {
+    if found { Ok(()) } else { Err(heed::Error::Mdb(MdbError::Corrupted)) }
+}
+
+/// What is stored beside a value at the most: its age and its envelope.
+const BESIDE: usize = size_of::<Age>() + MAX_ENVELOPE - MAX_VALUE;
+
+/// Bytes of the leaves that a transaction writes anew for each of its entries at the most, whatever their length: the one that
+/// takes it, and those from which the oldest goes for it, or two.
+const TOUCHED: u64 = 3 * PAGE;
+
+/// Bytes of a page, but on few systems.
+const PAGE: u64 = 4096;
+
+/// Bytes of the map that a record of `len` bytes takes, with its key, age and share of the tree: whole pages once it is
 /// too long for a leaf.
 const fn footprint(len: usize) -> u64 {
-    const PAGE: u64 = 4096;
     const KEYS: u64 = 256;
     let len = len as u64 + KEYS;
     if len > PAGE / 2 { len.div_ceil(PAGE) * PAGE + KEYS } else { 2 * len }
@@ -345,7 +388,7 @@ impl Tier for LmdbTier {
             Ok::<_, heed::Error>((self.values.len(&txn)?, self.used(&txn)?))
         };
         let (entries, bytes) = read().unwrap_or_else(|error| {
-            file::note_damage(&self.env, &error);
+            file::note_damage(&self.env, &self.data, &error);
             warn!(tier = "lmdb", %error, "cannot be counted");
             (0, 0)
         });
@@ -354,7 +397,7 @@ impl Tier for LmdbTier {
             bytes,
             corrupt: self.corrupt.load(Relaxed),
             limit: self.high_water,
-            disk: file::disk(&self.env),
+            disk: file::disk(&self.data),
         }
     }
 
