@@ -33,7 +33,7 @@ pub(crate) struct Leases {
     pub(crate) tier: usize,
     mode: Lease,
     store: Arc<RedisLeases>,
-    circuit: Circuit,
+    circuit: Arc<Circuit>,
     /// How long a value takes here from the wish to the value, waiting for a turn included, by class.
     turnaround: [Mean; Class::COUNT],
     counts: Counts,
@@ -52,8 +52,8 @@ struct Counts {
 /// question was for nothing: it makes a miss an eighth slower at the most.
 const WORTH: u32 = 8;
 
-/// A lease lasts as long as making a value does, within these bounds, and is renewed while the value is being made. At the
-/// least: what a busy server may be late in renewing. At the most: how long a server that died is waited for.
+/// A lease lasts as long as making a value does, waiting for a turn included, within these bounds, and is renewed while the
+/// value is being made. So however many values wait here, each is renewed a few times. At the least: what a busy server may be late in renewing. At the most: how long a server that died is waited for.
 const SHORTEST: Duration = Duration::from_millis(25);
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -88,7 +88,7 @@ impl Leases {
             tier,
             mode,
             store: Arc::new(store),
-            circuit: Circuit::new("redis leases"),
+            circuit: Arc::new(Circuit::new("redis leases")),
             turnaround: Default::default(),
             counts: Counts {
                 taken: count("taken"),
@@ -161,7 +161,8 @@ impl Leases {
     /// Waits until it is our turn to make the value of `key`, or somebody has made it.
     async fn turn(&self, links: &Links, key: &Key) -> Turn {
         let cost = links.made.cost(key.class()).unwrap_or_default();
-        let expiry = cost.clamp(SHORTEST, LONGEST);
+        let turnaround = self.turnaround[key.class().index()].get();
+        let expiry = turnaround.max(cost).clamp(SHORTEST, LONGEST);
         let token = self.store.token();
         let started = Instant::now();
         let mut holder: Option<(Token, Instant)> = None;
@@ -170,8 +171,8 @@ impl Leases {
             match self.circuit.guard(self.store.claim(key, token, expiry)).await {
                 Ok(Claim::Ours) => {
                     self.counts.taken.inc();
-                    let (store, runtime) = (self.store.clone(), links.runtime.clone());
-                    return Turn::Ours(Held { store, runtime, key: *key, token, expiry, released: false });
+                    let (store, circuit, runtime) = (self.store.clone(), self.circuit.clone(), links.runtime.clone());
+                    return Turn::Ours(Held { store, circuit, runtime, key: *key, token, expiry, released: false });
                 }
                 Ok(Claim::Made(value)) => {
                     self.counts.found.inc();
@@ -188,7 +189,7 @@ impl Leases {
                         _ => Instant::now(),
                     };
                     holder = Some((token, since));
-                    let patience = PATIENCE * self.turnaround[key.class().index()].get().clamp(expiry, LONGEST);
+                    let patience = PATIENCE * expiry;
                     if since.elapsed() >= patience || started.elapsed() >= PATIENCE * LONGEST {
                         self.counts.overdue.inc();
                         return Turn::Alone;
@@ -210,6 +211,7 @@ impl Leases {
 /// end.
 struct Held {
     store: Arc<RedisLeases>,
+    circuit: Arc<Circuit>,
     runtime: Handle,
     key: Key,
     token: Token,
@@ -219,10 +221,16 @@ struct Held {
 
 impl Held {
     /// Keeps the lease for as long as this is polled, or until it is found to be another's.
+    ///
+    /// Each renewal is a task of its own, which comes to its end: one that was given up half-way would hang up the connection,
+    /// which readers share.
     async fn renew(&self) -> Infallible {
         loop {
             tokio::time::sleep(self.expiry / RENEWALS).await;
-            if let Ok(false) = self.store.renew(&self.key, self.token, self.expiry).await {
+            let (store, circuit) = (self.store.clone(), self.circuit.clone());
+            let (key, token, expiry) = (self.key, self.token, self.expiry);
+            let renewal = async move { circuit.guard(store.renew(&key, token, expiry)).await };
+            if let Ok(Ok(false)) = self.runtime.spawn(renewal).await {
                 return std::future::pending().await;
             }
         }

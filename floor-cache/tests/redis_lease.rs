@@ -6,7 +6,7 @@ mod setting;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use floor_cache::{Key, Lease, Options, Served, SourceError, TierKind};
+use floor_cache::{Bypass, Key, Lease, Options, Served, SourceError, TierKind};
 use futures_util::future::{join_all, try_join_all};
 use setting::{
     PATIENCE, Setting, key, keys,
@@ -282,4 +282,32 @@ async fn leases_hold_in_a_cluster() {
     servers[0].chain.get(key(99, 1), Options::default()).await.expect_err("the source is busy");
     ask_each(&servers[1], &keys(99..100)).await;
     assert_eq!(leases(&servers[1], "overdue"), 0.0, "a lease is given up on whichever node it lies");
+}
+
+/// A value that is made while the renewal of its lease is under way: the renewal goes on, and so does the connection, which all
+/// readers share.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renewal_that_nobody_waits_for_any_more_hangs_up_on_nobody() {
+    let Some(redis) = RedisServer::start() else { return };
+    let road = SlowRoad::to(redis.port()).await;
+    let server = Setting::new(&[TierKind::Redis], |config| {
+        config.redis.url = road.url();
+        config.redis.timeout = Duration::from_secs(2);
+        config.redis.lease = Lease::On;
+        config.bypass = Bypass::Off;
+    });
+    server.mill.set_cost(Duration::from_millis(11));
+    server.chain.get(key(1000, 1), Options::default()).await.unwrap();
+    road.hold_up(Duration::from_millis(6));
+    let connections = || {
+        let text = String::from_utf8(redis.command(&[b"INFO", b"stats"])).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
+        line.trim().parse::<u64>().unwrap()
+    };
+    let before = connections();
+    for key in keys(0..40) {
+        server.chain.get(key, Options::default()).await.unwrap();
+    }
+    // One is the test's own.
+    assert_eq!(connections(), before + 1, "nobody dialled anew");
 }

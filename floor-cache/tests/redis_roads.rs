@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use floor_cache::{Bypass, Lease, Options, RedisConfig, Removal, TierErrorKind, TierKind, Tuning};
+use floor_cache::{Bypass, Lease, Options, Outcome, RedisConfig, Removal, TierErrorKind, TierKind, Tuning};
 use futures_util::future::join_all;
 use setting::{
     PATIENCE, Setting,
@@ -245,4 +245,24 @@ async fn large_writes_over_a_narrow_road_arrive_and_are_in_no_readers_way() {
         assert_eq!(setting.chain.get(key(number, 1), Options::default()).await.unwrap().value, large);
     }
     assert_eq!(outcome(&setting, "timeout"), 0.0);
+}
+
+/// A dialling that failed long ago is not what the next caller is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dialling_that_failed_is_forgotten_when_it_fails() {
+    let Some(server) = RedisServer::start() else { return };
+    let road = BadRoad::to(server.port()).await;
+    road.set(Weather::Swallows);
+    let setting = over(road.url(), Duration::from_millis(200));
+    let mut key = keys(0..2).into_iter();
+    let mut asked = async || {
+        let options = Options { trace: true, ..Options::default() };
+        let served = setting.chain.get(key.next().unwrap(), options).await.unwrap();
+        served.trace.unwrap()[0].outcome
+    };
+    assert_eq!(asked().await, Outcome::Timeout);
+    // Longer than dialling may take.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    road.set(Weather::Fair);
+    assert_eq!(asked().await, Outcome::Miss);
 }

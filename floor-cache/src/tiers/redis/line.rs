@@ -106,15 +106,18 @@ impl Line {
         let (dialled, generation) = {
             let mut current = self.0.current.lock();
             let generation = current.generation;
-            (current.dialled.get_or_insert_with(|| self.dial()).clone(), generation)
+            (current.dialled.get_or_insert_with(|| self.dial(generation)).clone(), generation)
         };
-        let connection = dialled.await.inspect_err(|_| self.hang_up(generation))?;
+        let connection = dialled.await?;
         Ok((connection, Call { line: self, generation, replied: false }))
     }
 
-    fn dial(&self) -> Dialled {
-        let inner = self.0.clone();
-        let dialling = self.0.runtime.spawn(async move { inner.number.dial().await });
+    /// A dialling that fails is forgotten when it fails, whether or not somebody still waits for it: the next call is not told
+    /// of it, but dials.
+    fn dial(&self, generation: u64) -> Dialled {
+        let line = self.clone();
+        let dialling =
+            self.0.runtime.spawn(async move { line.0.number.dial().await.inspect_err(|_| line.hang_up(generation)) });
         let dialled = async move {
             dialling.await.unwrap_or_else(|_| Err((redis::ErrorKind::Io, "the runtime is shutting down").into()))
         };
