@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// In seconds. Clocks and what is sent to the server end somewhere; nobody waits as long as this.
+const YEAR: u64 = 365 * 24 * 60 * 60;
+
 /// Options of the calls made through one [`FloorClient`](crate::FloorClient) handle. The default asks for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallOptions {
@@ -28,10 +31,11 @@ impl CallOptions {
     }
 
     /// Gives the whole call this long: connecting, retries, the waits between them, and the answer to its last byte. For
-    /// a stream that is until its last floor, the time that the reader takes over each included.
+    /// a stream that is until its last floor, the time that the reader takes over each included. More than a year is no
+    /// deadline at all.
     #[must_use]
     pub const fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
+        self.deadline = if deadline.as_secs() > YEAR { None } else { Some(deadline) };
         self
     }
 

@@ -33,7 +33,7 @@ pub struct FloorStream {
     messages: Streaming<Bytes>,
     /// Ends when the deadline of the whole stream passes.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// The deadline has passed and was told: nothing comes after it.
+    /// An error was told: nothing comes after it.
     over: bool,
 }
 
@@ -103,7 +103,7 @@ impl FloorStream {
             self.over = true;
             return Poll::Ready(Some(Err(ClientError::deadline())));
         }
-        Poll::Ready(match ready!(message) {
+        let next = match ready!(message) {
             Some(Ok(_)) if self.remaining == 0 => Some(Err(malformed("more floors than asked for"))),
             Some(Ok(message)) => {
                 let spec = self.expected;
@@ -112,12 +112,11 @@ impl FloorStream {
                 Some(Ok((spec, EncodedFloor::new(message))))
             }
             Some(Err(status)) => Some(Err(ClientError::from_status(&self.server, &status))),
-            None if self.remaining > 0 => {
-                let missing = std::mem::take(&mut self.remaining);
-                Some(Err(malformed(&format!("it ended {missing} floors early"))))
-            }
+            None if self.remaining > 0 => Some(Err(malformed(&format!("it ended {} floors early", self.remaining)))),
             None => None,
-        })
+        };
+        self.over = !matches!(next, Some(Ok(_)));
+        Poll::Ready(next)
     }
 }
 

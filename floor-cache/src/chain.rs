@@ -45,11 +45,25 @@ impl Chain {
     /// # Errors
     /// Those of the [`Source`](crate::Source); a failing tier is passed by.
     pub async fn get(&self, key: Key, options: Options) -> Result<Served, SourceError> {
+        if !options.no_cache
+            && !options.trace
+            && let Some(hit) = self.get_now(&key)
+        {
+            return Ok(hit);
+        }
+        // Boxed, so that a hit carries none of it about.
+        Box::pin(self.fetch(key, options)).await
+    }
+
+    /// The value of `key`, unless a lookup in memory without a trace is all that it takes, which has been done.
+    async fn fetch(&self, key: Key, options: Options) -> Result<Served, SourceError> {
         if options.no_cache {
             return self.refresh(key, options).await;
         }
         let key = Hashed::new(&key);
-        if let Some(hit) = self.0.in_memory(&key, options) {
+        if options.trace
+            && let Some(hit) = self.0.in_memory(&key, options)
+        {
             return Ok(hit);
         }
         let memory = if options.trace { self.0.memory_misses() } else { Vec::new() };
@@ -198,7 +212,12 @@ impl Chain {
     pub async fn contains(&self, key: &Key) -> Vec<(&'static str, bool)> {
         let hashed = Hashed::new(key);
         let memory = self.0.memory.iter().map(|tier| (tier.name(), tier.holds(&hashed)));
-        let lower = self.0.lower.iter().map(async |link| (link.name(), link.tier.contains(key).await.unwrap_or(false)));
+        let lower = self.0.lower.iter().map(|link| {
+            // To its end, also when the caller goes away: a question that is given up half-way hangs up on a tier that is well.
+            let (name, tier, key) = (link.name(), link.tier.clone(), *key);
+            let asked = self.0.runtime.spawn(async move { tier.contains(&key).await });
+            async move { (name, matches!(asked.await, Ok(Ok(true)))) }
+        });
         memory.chain(join_all(lower).await).collect()
     }
 

@@ -148,9 +148,12 @@ impl WriteBehind {
         }
     }
 
-    /// Carries out and makes durable what is queued now; `false` when that failed, or took longer than `deadline`.
+    /// Carries out and makes durable what is queued now; `false` when any of it was not taken, or that took longer than
+    /// `deadline`.
     pub(crate) async fn flush(&self, deadline: tokio::time::Instant) -> bool {
-        matches!(tokio::time::timeout_at(deadline, self.order(Order::Flush)).await, Ok(Ok(())))
+        let failed = self.writes.failed.get();
+        let flushed = tokio::time::timeout_at(deadline, self.order(Order::Flush)).await;
+        matches!(flushed, Ok(Ok(()))) && self.writes.failed.get() == failed
     }
 
     /// Puts `order` in the queue, unless the writer has ended.

@@ -77,9 +77,11 @@ async fn what_was_flushed_is_there_after_a_restart() {
     assert_eq!(setting.tier("sled").entries, 2000);
 }
 
-/// A tier that has every value, and to which nothing can be written in time nor made durable.
+/// A tier that has every value, and to which nothing can be written in time, nor, unless it `flushes`, made durable.
 #[derive(Debug)]
-struct Late;
+struct Late {
+    flushes: bool,
+}
 
 impl Late {
     fn fails(kind: TierErrorKind) -> Answer<'static, ()> {
@@ -117,7 +119,7 @@ impl Tier for Late {
     }
 
     fn flush(&self) -> Answer<'_, ()> {
-        Self::fails(TierErrorKind::Internal)
+        if self.flushes { Answer::Now(Ok(())) } else { Self::fails(TierErrorKind::Internal) }
     }
 
     fn batch_bytes(&self) -> usize {
@@ -125,17 +127,17 @@ impl Tier for Late {
     }
 }
 
-fn over_late() -> Chain {
+fn over_late(flushes: bool) -> Chain {
     let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
     ChainBuilder::new(&config, &Tuning { audit: 0, ..Tuning::default() }, &Registry::new(), &Handle::current())
-        .and_then(|chain| chain.tier(Late, Admit::All))
+        .and_then(|chain| chain.tier(Late { flushes }, Admit::All))
         .and_then(|chain| chain.build(Arc::new(Mill::default())))
         .expect("it opens")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_that_come_too_late_close_no_tier_to_readers() {
-    let chain = over_late();
+    let chain = over_late(false);
     keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
     chain.close(PATIENCE).await;
     let writes = chain.holdings()[0].writes.unwrap();
@@ -146,7 +148,16 @@ async fn writes_that_come_too_late_close_no_tier_to_readers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flush_that_fails_is_no_flush() {
-    assert!(!over_late().close(PATIENCE).await);
+    assert!(!over_late(false).close(PATIENCE).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flush_of_what_the_tier_did_not_take_is_no_flush() {
+    let chain = over_late(true);
+    assert!(chain.close(PATIENCE).await, "nothing was queued");
+    keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
+    assert!(!chain.close(PATIENCE).await);
+    assert!(chain.close(PATIENCE).await, "what was lost before is not lost again");
 }
 
 /// Longer than any value may be: no tier outside the process takes it, and none says that it did.

@@ -43,8 +43,8 @@ struct Args {
     /// Calls in flight on each connection, one load each
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 50])]
     streams: Vec<usize>,
-    /// A file for the tables, which are printed in any case
-    #[arg(long, value_name = "FILE")]
+    /// Where the record goes; nothing is written without it
+    #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
 }
 
@@ -138,8 +138,9 @@ fn main() -> anyhow::Result<()> {
         running.iter_mut().for_each(|build| build.samples.clear());
     }
     print!("{text}");
-    if let Some(path) = &args.record {
-        fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    if let Some(directory) = &args.record {
+        let path = directory.join(format!("{}-versus.md", Machine::today()));
+        fs::write(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }

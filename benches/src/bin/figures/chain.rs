@@ -68,7 +68,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
         median(&mut runs)
     });
     Ok(vec![
-        Figure::new("LRU hit through the chain (get_now, as the server asks), median", show(now), "<= 50 ns"),
+        Figure::new("LRU hit through the chain (get_now), median", show(now), "<= 50 ns"),
         Figure::new("LRU hit through the chain (get), median", show(get), "<= 200 ns"),
         Figure::new("LMDB hit of a floor, checked, median", show(lmdb), "<= 3 us"),
     ])
