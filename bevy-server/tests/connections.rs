@@ -22,9 +22,10 @@ use floor_proto::{
 use futures_util::{StreamExt, future::join_all, stream, task::AtomicWaker};
 use harness::{Server, Setup, frame, framed, parsed, spec, wait_until, web};
 use http_body::{Body, Frame};
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use prost::Message;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -112,6 +113,18 @@ fn assert_ended(server: Server, word: &str) {
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(log.contains(word), "{log}");
+}
+
+/// Bytes as gRPC-Web writes them in text.
+fn base64(bytes: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let four = |three: &[u8]| {
+        let mut bits = [0; 4];
+        bits[1..=three.len()].copy_from_slice(three);
+        let bits = u32::from_be_bytes(bits);
+        [0, 1, 2, 3].map(|i| if i <= three.len() { DIGITS[(bits >> (18 - 6 * i) & 63) as usize] } else { b'=' })
+    };
+    bytes.chunks(3).flat_map(four).collect()
 }
 
 fn status(headers: &http::HeaderMap) -> i32 {
@@ -209,6 +222,38 @@ fn a_browsers_stream_comes_whole_although_the_server_drains_and_its_other_connec
     drop(idle);
 }
 
+/// Has a browser ask for a batch by gRPC-Web of that kind, not read before the server drains, and then get it whole.
+async fn assert_a_browser_gets_all(kind: &str, window: impl Fn(usize) -> u32, write: impl Fn(&[u8]) -> Vec<u8>) {
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
+    let message = server.raw("BatchGetFloors", Bytes::from(batch().encode_to_vec())).await.unwrap().into_inner();
+    let prefix = [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes()].concat();
+    let message = [&prefix[..], &message].concat();
+    let expected = [write(&message), write(b"\x80\0\0\0\x0fgrpc-status:0\r\n")].concat();
+    let (mut peer, ear) = connect(&server, window(message.len())).await;
+    ear.open();
+    let uri = format!("http://{}/floors.v1.FloorService/BatchGetFloors", server.grpc);
+    let head = http::Request::post(uri).header("content-type", kind).header("accept", kind);
+    let request = head.body(Full::new(Bytes::from(write(&frame(&batch()))))).unwrap();
+    let answer = peer.send_request(request).await.unwrap().into_body();
+    drain_past_the_parting(&server).await;
+    let whole = answer.collect().await.unwrap().to_bytes();
+    assert!(whole == expected, "{} bytes and not {}", whole.len(), expected.len());
+    drop(peer);
+    assert_ended(server, "complete=true");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_with_a_narrow_window_gets_the_whole_batch_in_text_although_the_server_drains() {
+    assert_a_browser_gets_all("application/grpc-web-text", |_| NARROW, base64).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_whose_window_takes_no_more_than_the_message_gets_its_trailers_although_the_server_drains() {
+    let as_long = |message| u32::try_from(message).unwrap();
+    assert_a_browser_gets_all("application/grpc-web+proto", as_long, <[u8]>::to_vec).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_is_not_read_ends_at_its_deadline_and_holds_up_no_end() {
     let data = TempDir::new().unwrap();
@@ -222,6 +267,30 @@ async fn a_stream_that_is_not_read_ends_at_its_deadline_and_holds_up_no_end() {
     server.signal("-TERM");
     assert_ended(server, "complete=true");
     drop(answer);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_whose_last_floor_is_not_read_ends_at_its_deadline_too_and_holds_up_no_end() {
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
+    let (plain, web) = ("application/grpc", "application/grpc-web+proto");
+    let mut answers = Vec::new();
+    // A window takes nothing, or the beginning of a large floor.
+    for (kind, window) in [(plain, 0), (web, 0), (plain, NARROW)] {
+        let (mut peer, ear) = connect(&server, window).await;
+        ear.open();
+        let first = Some(FloorSpec { width: 512, height: 512, ..spec(8, 1) });
+        let wanted = framed(&StreamFloorsRequest { first, count: 1 });
+        let mut request = server.request("StreamFloors", &[("grpc-timeout", "2S")]).body(wanted).unwrap();
+        request.headers_mut().insert("content-type", kind.parse().unwrap());
+        answers.push((peer.send_request(request).await.unwrap(), peer));
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    wait_until("two have ended late", || server.calls("StreamFloors", "DEADLINE_EXCEEDED") == 2.0);
+    assert_eq!(server.calls("StreamFloors", "OK"), 1.0, "the transport has taken all of the last");
+    server.signal("-TERM");
+    assert_ended(server, "complete=true");
+    drop(answers);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -281,4 +350,86 @@ fn a_peer_that_stops_in_its_first_word_is_let_go() {
     peer.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     peer.write_all(b"PRI * HTTP").unwrap();
     assert_eq!(peer.read(&mut [0; 64]).unwrap(), 0, "the server hangs up");
+}
+
+/// HTTP/2 written by hand: what comes when is the test's choice.
+struct ByHand {
+    stream: std::net::TcpStream,
+    /// Answers that have come whole.
+    answers: u32,
+}
+
+impl ByHand {
+    const DATA: u8 = 0;
+    const HEADERS: u8 = 1;
+    const RESET: u8 = 3;
+    const SETTINGS: u8 = 4;
+    const PING: u8 = 6;
+    const GO_AWAY: u8 = 7;
+    const WINDOW_UPDATE: u8 = 8;
+    /// END_STREAM, or the ACK of a ping.
+    const LAST: u8 = 1;
+    const END_HEADERS: u8 = 4;
+
+    fn connect(server: &Server) -> Self {
+        let stream = std::net::TcpStream::connect(&server.grpc).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut peer = Self { stream, answers: 0 };
+        let window = Self::frame(Self::WINDOW_UPDATE, 0, 0, &WIDE.to_be_bytes());
+        let begin =
+            [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &Self::frame(Self::SETTINGS, 0, 0, &[])[..], &window].concat();
+        peer.stream.write_all(&begin).unwrap();
+        peer
+    }
+
+    fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+    }
+
+    /// A call without its end: an empty message.
+    fn call(method: &str, stream: u32) -> Vec<u8> {
+        let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+        // HPACK: POST and http, then path, authority and content type by their names' numbers, none of them remembered.
+        let path = text(&format!("/floors.v1.FloorService/{method}"));
+        let fields =
+            [&[0x83, 0x86, 0x04][..], &path, &[0x01], &text("floors"), &[0x0f, 0x10], &text("application/grpc")];
+        let head = Self::frame(Self::HEADERS, Self::END_HEADERS, stream, &fields.concat());
+        [head, Self::frame(Self::DATA, 0, stream, &[0; 5])].concat()
+    }
+
+    /// Reads a frame's kind and flags.
+    fn hear(&mut self) -> (u8, u8) {
+        let mut head = [0; 9];
+        self.stream.read_exact(&mut head).unwrap();
+        let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+        self.stream.read_exact(&mut payload).unwrap();
+        let refused = [Self::RESET, Self::GO_AWAY].contains(&head[3]);
+        assert!(!refused, "{} answers, then {head:?} {}", self.answers, String::from_utf8_lossy(&payload));
+        self.answers += u32::from(head[3] == Self::HEADERS && head[4] & Self::LAST != 0);
+        (head[3], head[4])
+    }
+}
+
+#[test]
+fn a_connection_outlives_any_number_of_calls_whose_end_comes_after_their_message() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut peer = ByHand::connect(&server);
+    // Far more at a time than h2 remembers having reset: what comes late for the others is held against the peer.
+    let (rounds, calls) = (6, 250);
+    for round in 0..rounds {
+        let streams = || (round * calls..(round + 1) * calls).map(|call| 2 * call + 1);
+        let mut begun: Vec<_> = streams().flat_map(|stream| ByHand::call("GetServerInfo", stream)).collect();
+        begun.extend(ByHand::frame(ByHand::PING, 0, 0, &[0; 8]));
+        peer.stream.write_all(&begun).unwrap();
+        while peer.hear() != (ByHand::PING, ByHand::LAST) {}
+        let ended: Vec<_> =
+            streams().flat_map(|stream| ByHand::frame(ByHand::DATA, ByHand::LAST, stream, &[])).collect();
+        peer.stream.write_all(&ended).unwrap();
+        while peer.answers < (round + 1) * calls {
+            peer.hear();
+        }
+    }
+    assert_eq!(server.calls("GetServerInfo", "OK"), f64::from(rounds * calls));
 }

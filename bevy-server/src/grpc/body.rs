@@ -2,41 +2,88 @@
 
 use std::{
     pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
+    time::Instant,
 };
 
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
+use tokio::task::AbortHandle;
 
 use super::stream::Flow;
 use crate::lifecycle::Pass;
 
-/// Bytes of an answer. With them goes the pass of their call if they are the last: the transport takes a body's frames
-/// long before it has sent them, and a call is in flight until its answer is sent.
+/// A pass of which everything that is left of an answer holds a part. The call is over when the last part is dropped, or
+/// at its deadline, whatever of the answer the transport still has by then.
+#[derive(Debug, Clone)]
+pub struct SharedPass(Arc<Mutex<Held>>);
+
 #[derive(Debug)]
-pub struct Piece {
-    bytes: Bytes,
+struct Held {
+    /// Until the deadline.
     pass: Option<Pass>,
+    timer: Option<AbortHandle>,
 }
 
-impl Piece {
-    pub(super) const fn new(bytes: Bytes, pass: Option<Pass>) -> Self {
-        Self { bytes, pass }
+impl SharedPass {
+    pub(super) fn new(pass: Pass) -> Self {
+        Self(Arc::new(Mutex::new(Held { pass: Some(pass), timer: None })))
     }
 
-    /// For a transport that takes nothing but bytes.
-    pub(super) fn into_bytes(self) -> Bytes {
-        match self.pass {
-            None => self.bytes,
-            Some(_) => Bytes::from_owner(self),
+    /// At `deadline` does `end` and gives the pass up, unless nobody holds it any more by then.
+    pub(super) fn end_at(&self, deadline: Instant, end: impl FnOnce() + Send + 'static) {
+        let held = Arc::downgrade(&self.0);
+        let timer = tokio::spawn(async move {
+            tokio::time::sleep_until(deadline.into()).await;
+            end();
+            if let Some(held) = held.upgrade() {
+                lock(&held).pass = None;
+            }
+        });
+        lock(&self.0).timer = Some(timer.abort_handle());
+    }
+}
+
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(timer) = &self.timer {
+            timer.abort();
         }
     }
 }
 
-impl AsRef<[u8]> for Piece {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
+/// What keeps the call of a [`Piece`] in flight.
+#[derive(Debug)]
+#[allow(dead_code, reason = "a pass is only held")]
+pub(super) enum Hold {
+    /// Its pass: the piece is all there is.
+    Whole(Pass),
+    /// A part of its pass.
+    Part(SharedPass),
+}
+
+/// Bytes of an answer. The last of them hold their call's pass: the transport takes a body's frames long before it has
+/// sent them, and a call is in flight until its answer is sent.
+#[derive(Debug)]
+pub struct Piece {
+    bytes: Bytes,
+    _hold: Option<Hold>,
+}
+
+impl Piece {
+    pub(super) const fn new(bytes: Bytes, hold: Option<Hold>) -> Self {
+        Self { bytes, _hold: hold }
+    }
+
+    /// For one who takes nothing but bytes, and holds the pass some other way.
+    pub(super) fn into_bytes(self) -> Bytes {
+        self.bytes
     }
 }
 
@@ -71,8 +118,8 @@ pub enum FloorBody {
     },
     /// Frames as they come.
     Stream(Flow),
-    /// What another service answers.
-    Other(tonic::body::Body),
+    /// What another service answers, and the pass of the call if it is one for floors.
+    Other(tonic::body::Body, Option<SharedPass>),
 }
 
 impl FloorBody {
@@ -89,6 +136,15 @@ impl FloorBody {
             *pass = Some(held);
         }
         self
+    }
+
+    /// The pass, for whoever makes other bytes of this body's, and so cannot leave it to them.
+    pub(super) fn share_pass(&mut self) -> Option<SharedPass> {
+        match self {
+            Self::Unary { pass, .. } => pass.take().map(SharedPass::new),
+            Self::Stream(flow) => Some(flow.pass().clone()),
+            Self::Empty | Self::Other(..) => None,
+        }
     }
 }
 
@@ -110,13 +166,14 @@ impl Body for FloorBody {
         match &mut *self {
             Self::Empty => Poll::Ready(None),
             Self::Unary { message, trailers, pass } => {
-                let message = message.take().map(|bytes| Frame::data(Piece::new(bytes, pass.take())));
+                let message = message.take().map(|bytes| Frame::data(Piece::new(bytes, pass.take().map(Hold::Whole))));
                 Poll::Ready(message.or_else(|| trailers.take().map(Frame::trailers)).map(Ok))
             }
             Self::Stream(flow) => flow.poll_frame(cx).map(|frame| frame.map(Ok)),
-            Self::Other(body) => {
+            Self::Other(body, pass) => {
                 let frame = Pin::new(body).poll_frame(cx);
-                frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, None)))
+                // Which frame is the last is not known before the next one is asked for.
+                frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, pass.clone().map(Hold::Part))))
             }
         }
     }
@@ -126,7 +183,7 @@ impl Body for FloorBody {
             Self::Empty => true,
             Self::Unary { message, trailers, .. } => message.is_none() && trailers.is_none(),
             Self::Stream(_) => false,
-            Self::Other(body) => body.is_end_stream(),
+            Self::Other(body, _) => body.is_end_stream(),
         }
     }
 
@@ -135,7 +192,7 @@ impl Body for FloorBody {
             Self::Empty => SizeHint::with_exact(0),
             // No exact size: gRPC-Web appends the trailers to the body, behind what a content-length would announce.
             Self::Unary { .. } | Self::Stream(_) => SizeHint::default(),
-            Self::Other(body) => body.size_hint(),
+            Self::Other(body, _) => body.size_hint(),
         }
     }
 }
@@ -146,7 +203,7 @@ impl std::fmt::Debug for FloorBody {
             Self::Empty => "Empty",
             Self::Unary { .. } => "Unary",
             Self::Stream(_) => "Stream",
-            Self::Other(_) => "Other",
+            Self::Other(..) => "Other",
         })
     }
 }

@@ -10,7 +10,7 @@ use tonic_health::pb::health_server::{Health, HealthServer};
 use tower::{ServiceExt, util::BoxCloneSyncService};
 use tower_http::cors::{Any, CorsLayer};
 
-use super::{FloorBody, FloorService, SERVICE_NAME, service::is_grpc};
+use super::{FloorBody, FloorService, SERVICE_NAME, body::SharedPass, service::is_grpc};
 
 /// How long a browser may remember what it was told about cross-origin calls.
 const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -69,7 +69,11 @@ impl hyper::service::Service<Request<Incoming>> for Front {
             return Box::pin(async move { Ok(floors.answer(request).await) });
         }
         let others = self.others.clone();
-        Box::pin(async move { Ok(others.oneshot(request.map(Body::new)).await?.map(FloorBody::Other)) })
+        Box::pin(async move {
+            let mut answer = others.oneshot(request.map(Body::new)).await?;
+            let pass = answer.extensions_mut().remove::<SharedPass>();
+            Ok(answer.map(|body| FloorBody::Other(body, pass)))
+        })
     }
 }
 

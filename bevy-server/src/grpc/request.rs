@@ -1,5 +1,7 @@
 //! Reading requests: the message out of the body, and specs that are valid out of the message.
 
+use std::pin::{Pin, pin};
+
 use bytes::{Buf, Bytes, BytesMut};
 use floor_gen::{FloorSpec, Kind, SpecError};
 use floor_proto::{
@@ -30,23 +32,52 @@ impl Default for Room {
     }
 }
 
-/// The one message of a unary request's body, without its frame prefix.
+/// The one message of a unary request's body, without its frame prefix, once the body is at its end.
 pub(super) async fn message<B>(body: B, room: &Room) -> Result<Bytes, Status>
 where
     B: Body<Data = Bytes>,
     B::Error: std::fmt::Display,
 {
-    let mut body = std::pin::pin!(body);
+    let mut body = pin!(body);
     let mut read = Read { so_far: BytesMut::new(), room, taken: None };
-    while let Some(frame) = body.as_mut().frame().await {
-        let frame = frame.map_err(|error| Status::cancelled(format!("the request broke off: {error}")))?;
-        if let Ok(data) = frame.into_data()
+    let message = loop {
+        let Some(frame) = body.as_mut().frame().await else {
+            let come = read.so_far.len();
+            return Err(Status::invalid_argument(format!("the request ended after {come} bytes of its message")));
+        };
+        if let Ok(data) = frame.map_err(|error| broke_off(&error))?.into_data()
             && let Some(message) = read.push(data)?
         {
-            return Ok(message);
+            break message;
+        }
+    };
+    read_on(body).await?;
+    Ok(message)
+}
+
+/// Takes a body to its end, which mostly has come with the message. To drop it sooner would be to reset the call, and of
+/// a peer who goes on to end many calls that are reset already h2 thinks ill, and hangs up.
+async fn read_on<B>(mut body: Pin<&mut B>) -> Result<(), Status>
+where
+    B: Body<Data = Bytes>,
+    B::Error: std::fmt::Display,
+{
+    let mut beyond = 0;
+    while !body.is_end_stream()
+        && let Some(frame) = body.as_mut().frame().await
+    {
+        beyond += frame.map_err(|error| broke_off(&error))?.into_data().map_or(0, |data| data.len());
+        if beyond > DEFAULT_MESSAGE_BYTES {
+            return Err(Status::out_of_range(format!(
+                "more than {DEFAULT_MESSAGE_BYTES} bytes come after the request message"
+            )));
         }
     }
-    Err(Status::invalid_argument(format!("the request ended after {} bytes of its message", read.so_far.len())))
+    Ok(())
+}
+
+fn broke_off(error: &impl std::fmt::Display) -> Status {
+    Status::cancelled(format!("the request broke off: {error}"))
 }
 
 /// Puts a message together from however many pieces it comes in; mostly it is one.

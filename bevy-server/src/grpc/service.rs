@@ -119,7 +119,11 @@ where
         }
         let service = self.clone();
         Box::pin(async move {
-            let answer = service.answer(request).await;
+            let mut answer = service.answer(request).await;
+            // Beside the body, of which gRPC-Web makes another: whoever sends that takes the pass from there.
+            if let Some(pass) = answer.body_mut().share_pass() {
+                answer.extensions_mut().insert(pass);
+            }
             Ok(answer.map(|body| tonic::body::Body::new(body.map_frame(|frame| frame.map_data(Piece::into_bytes)))))
         })
     }

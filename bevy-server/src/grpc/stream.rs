@@ -15,11 +15,10 @@ use futures_util::{
 };
 use http::{HeaderMap, HeaderValue, Response};
 use http_body::Frame;
-use tokio::task::AbortHandle;
 use tonic::{Code, Status};
 
 use super::{
-    body::{FloorBody, Piece, ok_trailers},
+    body::{FloorBody, Hold, Piece, SharedPass, ok_trailers},
     call::Call,
     request::Climb,
     service::{Watch, add_trace, head},
@@ -68,8 +67,8 @@ impl Floors {
                 Err(status) => (Part::End(status.code(), floors.trailers(trailers_of(&status))), None),
             })
         });
-        let underway = Underway { parts: parts.boxed(), watch, pass: Some(pass) };
-        head(FloorBody::Stream(Flow::new(underway, deadline)))
+        let underway = Underway { parts: parts.boxed(), watch };
+        head(FloorBody::Stream(Flow::new(underway, SharedPass::new(pass), deadline)))
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, Status> {
@@ -125,10 +124,10 @@ fn trailers_of(status: &Status) -> HeaderMap {
 }
 
 /// The body of a stream. It ends at its deadline whether or not the reader reads: the transport does not poll a body
-/// while there is no room to send, so a timer lets go of what the stream holds.
+/// while there is no room to send, so a timer lets go of what the stream holds, and of the pass that its last floor holds.
 pub struct Flow {
     shared: Arc<Mutex<Shared>>,
-    timer: Option<AbortHandle>,
+    pass: SharedPass,
     over: bool,
 }
 
@@ -142,16 +141,14 @@ struct Shared {
 struct Underway {
     parts: BoxStream<'static, Part>,
     watch: Watch,
-    pass: Option<Pass>,
 }
 
 impl Flow {
-    fn new(underway: Underway, deadline: Option<std::time::Instant>) -> Self {
+    fn new(underway: Underway, pass: SharedPass, deadline: Option<std::time::Instant>) -> Self {
         let shared = Arc::new(Mutex::new(Shared { underway: Some(underway), waiting: None }));
-        let timer = deadline.map(|deadline| {
+        if let Some(deadline) = deadline {
             let shared = Arc::clone(&shared);
-            let end = async move {
-                tokio::time::sleep_until(deadline.into()).await;
+            pass.end_at(deadline, move || {
                 let mut shared = lock(&shared);
                 if let Some(mut underway) = shared.underway.take() {
                     underway.watch.code = Code::DeadlineExceeded;
@@ -159,10 +156,13 @@ impl Flow {
                 if let Some(waiting) = shared.waiting.take() {
                     waiting.wake();
                 }
-            };
-            tokio::spawn(end).abort_handle()
-        });
-        Self { shared, timer, over: false }
+            });
+        }
+        Self { shared, pass, over: false }
+    }
+
+    pub(super) const fn pass(&self) -> &SharedPass {
+        &self.pass
     }
 
     pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<Piece>>> {
@@ -180,7 +180,7 @@ impl Flow {
         };
         Poll::Ready(Some(match part {
             Some(Part::Floor { floor, last }) => {
-                Frame::data(Piece::new(floor, if last { underway.pass.take() } else { None }))
+                Frame::data(Piece::new(floor, last.then(|| Hold::Part(self.pass.clone()))))
             }
             Some(Part::End(code, trailers)) => {
                 underway.watch.code = code;
@@ -195,9 +195,6 @@ impl Flow {
 
 impl Drop for Flow {
     fn drop(&mut self) {
-        if let Some(timer) = &self.timer {
-            timer.abort();
-        }
         // At once, and not when the timer's task is cleared away.
         lock(&self.shared).underway = None;
     }

@@ -160,13 +160,16 @@ pub(super) fn follow(
     lookahead: Res<'_, Lookahead>,
 ) {
     let now = Instant::now();
+    let followed = climbers.iter().len();
+    // A command's entity is not there before this run is over, and a later step of the trail may be its climber's.
+    let mut newcomers = HashMap::new();
     for step in trails.read().flat_map(|trail| &trail.0) {
         let below = Step { number: step.number - 1, ..*step };
-        if let Some(mut climber) = known.get(step).and_then(|entity| climbers.get_mut(*entity).ok()) {
+        if let Some(climber) = known.get(step).and_then(|entity| find(*entity, &mut climbers, &mut newcomers)) {
             // The same step again, or another climber's who came to the same place.
             climber.seen = now;
         } else if let Some(entity) = known.remove(&below)
-            && let Ok(mut climber) = climbers.get_mut(entity)
+            && let Some(climber) = find(entity, &mut climbers, &mut newcomers)
         {
             (climber.last, climber.seen, climber.behind) = (*step, now, true);
             if climber.ahead.front() == Some(&step.number) {
@@ -174,10 +177,26 @@ pub(super) fn follow(
                 lookahead.count("used", 1);
             }
             known.insert(*step, entity);
-        } else if !known.contains_key(step) && known.len() < MAX_CLIMBERS {
+        } else if followed + newcomers.len() < MAX_CLIMBERS {
             let climber = Climber { last: *step, seen: now, ahead: VecDeque::new(), behind: true };
-            known.insert(*step, commands.spawn(climber).id());
+            let entity = commands.spawn_empty().id();
+            newcomers.insert(entity, climber);
+            known.insert(*step, entity);
         }
+    }
+    for (entity, climber) in newcomers {
+        commands.entity(entity).insert(climber);
+    }
+}
+
+fn find<'a>(
+    entity: Entity,
+    climbers: &'a mut Query<'_, '_, &mut Climber>,
+    newcomers: &'a mut HashMap<Entity, Climber>,
+) -> Option<&'a mut Climber> {
+    match climbers.get_mut(entity) {
+        Ok(climber) => Some(climber.into_inner()),
+        Err(_) => newcomers.get_mut(&entity),
     }
 }
 
@@ -215,8 +234,78 @@ pub(super) fn lapse(
     for (entity, climber) in &climbers {
         if now.duration_since(climber.seen) >= LAPSE {
             lookahead.count("wasted", climber.ahead.len());
-            known.remove(&climber.last);
+            // Somebody else may have come to the same place.
+            if known.get(&climber.last) == Some(&entity) {
+                known.remove(&climber.last);
+            }
             commands.entity(entity).despawn();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy::state::app::StatesPlugin;
+
+    use super::*;
+    use crate::{
+        config::Config,
+        lifecycle::LifecyclePlugin,
+        prefetch::{Footsteps, Tower},
+    };
+
+    /// An app that follows climbers and warms nothing.
+    fn followed(runtime: &Handle) -> App {
+        let registry = Registry::new();
+        let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
+        let generation = Generation::new(1, 1, &registry).unwrap();
+        let source = Arc::new(generation.clone());
+        let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime).unwrap();
+        let (footsteps, runtime) = (Footsteps::default(), runtime.clone());
+        let mut app = App::new();
+        app.add_plugins((StatesPlugin, LifecyclePlugin { runtime: runtime.clone() }));
+        app.add_plugins(PrefetchPlugin { ahead: 1, footsteps, chain, generation, budget: 0, runtime, registry });
+        app
+    }
+
+    fn step(seed: u64, number: u32) -> Step {
+        Step { tower: Tower::of(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap()), number }
+    }
+
+    /// The app after these steps of one moment: where its climbers are, each as the map of them has it.
+    fn after(app: &mut App, steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
+        app.world_mut().write_message(Trail(steps.into_iter().collect()));
+        app.update();
+        let mut climbers = app.world_mut().query::<(Entity, &Climber)>();
+        let (world, known) = (app.world(), app.world().resource::<Climbers>());
+        assert_eq!(known.len(), climbers.iter(world).count());
+        let found =
+            climbers.iter(world).inspect(|(entity, climber)| assert_eq!(known.get(&climber.last), Some(entity)));
+        found.map(|(_, climber)| climber.last).collect()
+    }
+
+    #[tokio::test]
+    async fn who_takes_several_steps_in_a_moment_is_one_climber() {
+        let mut app = followed(&Handle::current());
+        assert_eq!(after(&mut app, (2..=4).map(|number| step(7, number))), [step(7, 4)]);
+        assert_eq!(after(&mut app, (5..=7).map(|number| step(7, number))), [step(7, 7)]);
+    }
+
+    #[tokio::test]
+    async fn climbers_are_no_more_than_may_be_followed_however_they_come() {
+        let mut app = followed(&Handle::current());
+        let most = MAX_CLIMBERS as u64;
+        let moment = |seeds: std::ops::Range<u64>| seeds.flat_map(|seed| (2..=4).map(move |number| step(seed, number)));
+        assert_eq!(after(&mut app, moment(0..most - 1)).len(), MAX_CLIMBERS - 1);
+        assert_eq!(after(&mut app, moment(most..most + 2)).len(), MAX_CLIMBERS);
+        assert_eq!(after(&mut app, moment(0..3)).len(), MAX_CLIMBERS);
+    }
+
+    #[tokio::test]
+    async fn who_lapses_takes_nobody_along_who_is_on_the_same_floor() {
+        let mut app = followed(&Handle::current());
+        let seen = Instant::now().checked_sub(LAPSE).unwrap();
+        app.world_mut().spawn(Climber { last: step(7, 2), seen, ahead: VecDeque::new(), behind: false });
+        assert_eq!(after(&mut app, [step(7, 2)]), [step(7, 2)]);
     }
 }
