@@ -35,7 +35,8 @@ fn on_disk(directory: &Path) -> ChainConfig {
     ChainConfig {
         chain: vec![TierKind::Lmdb, TierKind::Sled],
         bypass: Bypass::Off,
-        lmdb: LmdbConfig { path: directory.join("lmdb"), map_size: 64 << 20 },
+        // Room for all that is written here, so that nothing is let go for the rest.
+        lmdb: LmdbConfig { path: directory.join("lmdb"), map_size: 256 << 20 },
         sled: SledConfig { path: directory.join("sled"), ..SledConfig::default() },
         ..ChainConfig::default()
     }
@@ -90,7 +91,8 @@ async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
     let source = Arc::new(Mill::default());
     let chain = assemble(&on_disk(directory.path()), source.clone(), &Registry::new(), &Handle::current()).unwrap();
     let durable = chain.get_many(&keys(0..64), Options::default()).await.unwrap();
-    assert!(durable.iter().all(|served| served.by == "lmdb"), "what was flushed before a crash is there");
+    let elsewhere: Vec<_> = durable.iter().map(|served| served.by).filter(|by| *by != "lmdb").collect();
+    assert!(elsewhere.is_empty(), "what was flushed before a crash is there: {elsewhere:?}, {:?}", chain.holdings());
     for some in keys(0..20_000).chunks(256) {
         let served = chain.get_many(some, Options::default()).await.unwrap();
         assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
