@@ -84,17 +84,13 @@ impl Links {
         let (shards, by, watched) = (first.shards(), first.name(), self.watched);
         let mut look = |key: &Hashed| {
             let turn = Turn::next();
-            let found = if watched.has(turn) {
-                self.find_watched(key, turn, |_| {})
-            } else {
-                let take =
-                    |value: &Bytes| served.push(Served { value: value.clone(), by, coalesced: false, trace: None });
-                if shards.lookup_with(key, take).is_some() {
-                    return true;
-                }
-                self.find_from(1, key)
-            };
-            found.map(|hit| served.push(hit)).is_some()
+            if watched.has(turn) {
+                return self.find_watched(key, turn, |_| {}).map(|hit| served.push(hit)).is_some();
+            }
+            let hit = shards.lookup_with(key, |value| {
+                served.push(Served { value: value.clone(), by, coalesced: false, trace: None });
+            });
+            hit.is_some() || self.find_from(1, key).map(|hit| served.push(hit)).is_some()
         };
         let (fours, rest) = keys.as_chunks::<TOGETHER>();
         for four in fours {
