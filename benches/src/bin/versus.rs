@@ -6,7 +6,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     str::FromStr,
 };
 
@@ -148,7 +148,8 @@ fn main() -> anyhow::Result<()> {
 /// Memory alone, so that what differs is the serving.
 fn start(build: &Build) -> anyhow::Result<Running> {
     let data = tempfile::tempdir()?;
-    let mut setup = Setup::of(&build.binary).with("CACHE__CHAIN", r#"["lru"]"#);
+    // The server's directory is another.
+    let mut setup = Setup::of(&path::absolute(&build.binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
     for (name, value) in &build.variables {
         setup = setup.with_variable(name, value);
     }
