@@ -24,7 +24,7 @@ impl Tower {
     }
 }
 
-/// Somebody went up: asked for the floor above one that was asked for lately.
+/// Somebody went up, where nobody has been lately: asked for the floor above one that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Step {
     /// Where.
@@ -48,12 +48,18 @@ impl Default for Sightings {
 }
 
 impl Sightings {
-    /// Notes that a floor was asked for; the step, if the floor below was asked for lately.
+    /// Notes that a floor was asked for; the step, if the floor below was asked for lately and the one above was not.
+    ///
+    /// Where somebody has been lately there is nothing to foresee: that floor has been made. And where many ask for the floors
+    /// of one tower in no order, the floor above has been asked for as often as the one below.
     pub(super) fn note(&mut self, spec: &FloorSpec) -> Option<Step> {
         let step = Step { tower: Tower::of(spec), number: spec.number() };
         self.0[step.place()] = Some(step);
-        let below = Step { number: step.number - 1, ..step };
-        (self.0[below.place()] == Some(below)).then_some(step)
+        let sighted = |number| {
+            let other = Step { number, ..step };
+            self.0[other.place()] == Some(other)
+        };
+        (sighted(step.number - 1) && !sighted(step.number.saturating_add(1))).then_some(step)
     }
 }
 
@@ -83,5 +89,7 @@ mod tests {
         assert!(up(1, 7), "who does not disturb the first");
         assert!(up(1, 501));
         assert!(!up(1, 3), "down is not up");
+        assert!(!up(1, 4), "where others have been lately, nothing is to be foreseen");
+        assert!(up(1, 8), "until they are overtaken");
     }
 }
