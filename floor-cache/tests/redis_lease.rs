@@ -298,6 +298,8 @@ async fn a_renewal_that_nobody_waits_for_any_more_hangs_up_on_nobody() {
     });
     server.mill.set_cost(Duration::from_millis(11));
     server.chain.get(key(1000, 1), Options::default()).await.unwrap();
+    // The connection for writes is there too, then.
+    assert!(server.chain.close(PATIENCE).await);
     road.hold_up(Duration::from_millis(6));
     let connections = || {
         let text = String::from_utf8(redis.command(&[b"INFO", b"stats"])).unwrap();
