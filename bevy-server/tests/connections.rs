@@ -285,9 +285,9 @@ async fn a_stream_whose_last_floor_is_not_read_ends_at_its_deadline_too_and_hold
         request.headers_mut().insert("content-type", kind.parse().unwrap());
         answers.push((peer.send_request(request).await.unwrap(), peer));
     }
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    wait_until("the transport has taken all of one", || server.calls("StreamFloors", "OK") == 1.0);
     wait_until("two have ended late", || server.calls("StreamFloors", "DEADLINE_EXCEEDED") == 2.0);
-    assert_eq!(server.calls("StreamFloors", "OK"), 1.0, "the transport has taken all of the last");
+    assert_eq!(server.calls("StreamFloors", "OK"), 1.0, "of the last the transport has taken all");
     server.signal("-TERM");
     assert_ended(server, "complete=true");
     drop(answers);

@@ -261,8 +261,8 @@ async fn a_dialling_that_failed_is_forgotten_when_it_fails() {
         served.trace.unwrap()[0].outcome
     };
     assert_eq!(asked().await, Outcome::Timeout);
-    // Longer than dialling may take.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    let clients = || String::from_utf8(server.command(&[b"INFO", b"clients"])).unwrap();
+    until("dialling is given up, and only the test asks", || clients().contains("connected_clients:1\r")).await;
     road.set(Weather::Fair);
     assert_eq!(asked().await, Outcome::Miss);
 }

@@ -3,7 +3,7 @@
 use std::{
     fmt::Write as _,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
 
@@ -18,7 +18,7 @@ use http_body::Frame;
 use tonic::{Code, Status};
 
 use super::{
-    body::{FloorBody, Hold, Piece, SharedPass, ok_trailers},
+    body::{FloorBody, Hold, Piece, SharedPass, lock, ok_trailers},
     call::Call,
     request::Climb,
     service::{Watch, add_trace, head},
@@ -198,10 +198,6 @@ impl Drop for Flow {
         // At once, and not when the timer's task is cleared away.
         lock(&self.shared).underway = None;
     }
-}
-
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many floors each tier served, in the order in which the tiers first did.
