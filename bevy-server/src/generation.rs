@@ -9,7 +9,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -88,8 +88,10 @@ struct Queue {
     foreground: (Sender<Job>, Receiver<Job>),
     background: (Sender<Job>, Receiver<Job>),
     waiting: IntGauge,
-    /// Told when the last waiting caller got a worker.
+    /// Told when the last waiting caller got a worker, if somebody wants to know: a busy queue empties thousands of times a
+    /// second, and each telling wakes a thread.
     calm: Notify,
+    calm_is_awaited: AtomicBool,
     workers: usize,
     /// A running mean of what a floor takes, in nanoseconds.
     mean_ns: AtomicU64,
@@ -114,6 +116,7 @@ impl Generation {
             background: async_channel::bounded(BACKGROUND_QUEUE),
             waiting,
             calm: Notify::new(),
+            calm_is_awaited: AtomicBool::new(false),
             workers,
             mean_ns: AtomicU64::new(0),
         })))
@@ -131,7 +134,13 @@ impl Generation {
         !self.0.foreground.0.is_empty()
     }
 
-    /// Waits until the last waiting caller has got a worker, if one has not since this was asked last. For one to ask.
+    /// Has [`calmed`](Self::calmed) told when the last of the callers who wait has got a worker. Nobody may wait any more by
+    /// then: look after this, not before.
+    pub fn await_calm(&self) {
+        self.0.calm_is_awaited.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until the last waiting caller has got a worker, after [`await_calm`](Self::await_calm). For one to ask.
     pub async fn calmed(&self) {
         self.0.calm.notified().await;
     }
@@ -206,7 +215,10 @@ impl Queue {
 
     async fn recv_foreground(&self) -> Option<Job> {
         let job = self.foreground.1.recv().await.ok();
-        if self.foreground.1.is_empty() {
+        if self.foreground.1.is_empty()
+            && self.calm_is_awaited.load(Ordering::SeqCst)
+            && self.calm_is_awaited.swap(false, Ordering::SeqCst)
+        {
             self.calm.notify_one();
         }
         job

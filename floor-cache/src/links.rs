@@ -73,17 +73,16 @@ impl Links {
     /// The values of the first of `keys`, up to the first that no tier in memory has. Apart from the async function that it
     /// serves, whose variables lie in memory.
     ///
-    /// A lock lets no read begin before it is taken. So keys are hashed before the first of them is looked up, a few at a time,
-    /// and where the first tier's shards lie is read once. Each value is taken straight to its place among the others: copied
+    /// A lock lets no read begin before it is taken. So keys are hashed and given their turns before the first of them is looked
+    /// up, a few at a time, and where the first tier's shards lie is read once. Each value is taken straight to its place among the others: copied
     /// there afterwards, it would be read back while it is still being written, which costs a tenth more.
     pub(crate) fn leading_hits(self: &Arc<Self>, keys: &[Key]) -> Vec<Served> {
-        /// Keys that are hashed together.
+        /// Keys that are prepared together.
         const TOGETHER: usize = 4;
         let mut served = Vec::with_capacity(keys.len());
         let Some(first) = self.memory.first() else { return served };
         let (shards, by, watched) = (first.shards(), first.name(), self.watched);
-        let mut look = |key: &Hashed| {
-            let turn = Turn::next();
+        let mut look = |key: &Hashed, turn: Turn| {
             if watched.has(turn) {
                 return self.find_watched(key, turn, |_| {}).map(|hit| served.push(hit)).is_some();
             }
@@ -94,11 +93,13 @@ impl Links {
         };
         let (fours, rest) = keys.as_chunks::<TOGETHER>();
         for four in fours {
-            if !four.each_ref().map(Hashed::new).iter().all(&mut look) {
+            let hashed = four.each_ref().map(Hashed::new);
+            let turns = Turn::several::<TOGETHER>();
+            if !hashed.iter().zip(turns).all(|(key, turn)| look(key, turn)) {
                 return served;
             }
         }
-        rest.iter().map(Hashed::new).all(|key| look(&key));
+        rest.iter().all(|key| look(&Hashed::new(key), Turn::next()));
         served
     }
 

@@ -32,10 +32,20 @@ pub(super) struct Climber {
     last: Step,
     /// When that was.
     seen: Instant,
+    /// How many floors above are to be warmed.
+    window: u32,
     /// Floors warmed or being warmed, and not yet asked for.
     ahead: VecDeque<u32>,
     /// Whether floors above are still to be warmed.
     behind: bool,
+}
+
+impl Climber {
+    /// Who has just taken the first step of a climb. One floor is warmed for it, two after the next step, and so on: one step
+    /// may be chance (Linux's readahead starts small for the same reason).
+    const fn at(step: Step, now: Instant) -> Self {
+        Self { last: step, seen: now, window: 1, ahead: VecDeque::new(), behind: true }
+    }
 }
 
 /// Which entity took which step last: whoever asks for the floor above is that climber.
@@ -88,6 +98,7 @@ impl Lookahead {
     /// worker, between the two looks has either left the asking to us, or has woken the app for it.
     fn got_room(&self) -> bool {
         self.warming.hungry.store(true, Ordering::SeqCst);
+        self.generation.await_calm();
         self.may_warm() && self.warming.hungry.swap(false, Ordering::SeqCst)
     }
 
@@ -172,15 +183,15 @@ pub(super) fn follow(
             && let Some(climber) = find(entity, &mut climbers, &mut newcomers)
         {
             (climber.last, climber.seen, climber.behind) = (*step, now, true);
+            climber.window = (2 * climber.window).min(lookahead.ahead);
             if climber.ahead.front() == Some(&step.number) {
                 climber.ahead.pop_front();
                 lookahead.count("used", 1);
             }
             known.insert(*step, entity);
         } else if followed + newcomers.len() < MAX_CLIMBERS {
-            let climber = Climber { last: *step, seen: now, ahead: VecDeque::new(), behind: true };
             let entity = commands.spawn_empty().id();
-            newcomers.insert(entity, climber);
+            newcomers.insert(entity, Climber::at(*step, now));
             known.insert(*step, entity);
         }
     }
@@ -204,7 +215,7 @@ fn find<'a>(
 /// the budget goes; the floor that is done next wakes the app for the rest.
 pub(super) fn warm(mut climbers: Query<'_, '_, &mut Climber>, lookahead: Res<'_, Lookahead>) {
     for height in 1..=lookahead.ahead {
-        for mut climber in climbers.iter_mut().filter(|climber| climber.behind) {
+        for mut climber in climbers.iter_mut().filter(|climber| climber.behind && height <= climber.window) {
             let number = climber.last.number + height;
             if climber.ahead.contains(&number) {
                 continue;
@@ -256,6 +267,11 @@ mod tests {
 
     /// An app that follows climbers and warms nothing.
     fn followed(runtime: &Handle) -> App {
+        warming(0, runtime)
+    }
+
+    /// An app that warms up to four floors ahead of a climber, and `budget` at once. None of them is ever made.
+    fn warming(budget: usize, runtime: &Handle) -> App {
         let registry = Registry::new();
         let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
         let generation = Generation::new(1, 1, &registry).unwrap();
@@ -264,7 +280,7 @@ mod tests {
         let (footsteps, runtime) = (Footsteps::default(), runtime.clone());
         let mut app = App::new();
         app.add_plugins((StatesPlugin, LifecyclePlugin { runtime: runtime.clone() }));
-        app.add_plugins(PrefetchPlugin { ahead: 1, footsteps, chain, generation, budget: 0, runtime, registry });
+        app.add_plugins(PrefetchPlugin { ahead: 4, footsteps, chain, generation, budget, runtime, registry });
         app
     }
 
@@ -282,6 +298,17 @@ mod tests {
         let found =
             climbers.iter(world).inspect(|(entity, climber)| assert_eq!(known.get(&climber.last), Some(entity)));
         found.map(|(_, climber)| climber.last).collect()
+    }
+
+    #[tokio::test]
+    async fn the_more_steps_the_more_floors_are_warmed() {
+        let mut app = warming(100, &Handle::current());
+        for (number, ahead) in [(2, 3..=3), (3, 4..=5), (4, 5..=8), (5, 6..=9)] {
+            after(&mut app, [step(7, number)]);
+            let mut climbers = app.world_mut().query::<&Climber>();
+            let climber = climbers.single(app.world()).unwrap();
+            assert_eq!(climber.ahead, ahead.collect::<Vec<_>>(), "on floor {number}");
+        }
     }
 
     #[tokio::test]
@@ -305,7 +332,7 @@ mod tests {
     async fn who_lapses_takes_nobody_along_who_is_on_the_same_floor() {
         let mut app = followed(&Handle::current());
         let seen = Instant::now().checked_sub(LAPSE).unwrap();
-        app.world_mut().spawn(Climber { last: step(7, 2), seen, ahead: VecDeque::new(), behind: false });
+        app.world_mut().spawn(Climber { behind: false, ..Climber::at(step(7, 2), seen) });
         assert_eq!(after(&mut app, [step(7, 2)]), [step(7, 2)]);
     }
 }

@@ -1,6 +1,9 @@
 //! Footsteps: which floors were asked for, from the calls to the app, at next to no cost to the calls.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use async_channel::{Receiver, Sender};
 use bevy::prelude::*;
@@ -10,10 +13,10 @@ use tokio::time::Instant;
 use super::tower::{Sightings, Step};
 use crate::lifecycle::{Events, ServerEvent};
 
-/// Footsteps kept until they are looked at; more are forgotten, which bounds what a busy server spends on them.
+/// Steps kept until they are looked at; more are forgotten, which bounds what a busy server spends on them.
 const CAPACITY: usize = 32;
-/// How long footsteps are gathered before they are looked at: a climber takes far longer for a floor, and a busy server
-/// wakes its app 200 times a second at the most.
+/// How long steps are gathered before they are looked at: a climber takes far longer for a floor, and a busy server wakes
+/// its app 200 times a second at the most.
 const GATHER: Duration = Duration::from_millis(5);
 /// How long a climber may rest before being forgotten.
 pub(super) const LAPSE: Duration = Duration::from_secs(60);
@@ -24,32 +27,41 @@ const LAPSED: Duration = Duration::from_secs(61);
 #[derive(Message, Debug, Clone, Default)]
 pub struct Trail(pub Vec<Step>);
 
-/// Where calls leave their footsteps. Cheap to clone.
+/// Where calls leave their footsteps. Cheap to clone. A call that is part of no climb wakes nobody.
 #[derive(Debug, Clone)]
-pub struct Footsteps(Sender<FloorSpec>, Receiver<FloorSpec>);
+pub struct Footsteps {
+    sightings: Arc<Mutex<Sightings>>,
+    steps: Sender<Step>,
+    taken: Receiver<Step>,
+}
 
 impl Default for Footsteps {
     fn default() -> Self {
-        let (sender, receiver) = async_channel::bounded(CAPACITY);
-        Self(sender, receiver)
+        let (steps, taken) = async_channel::bounded(CAPACITY);
+        Self { sightings: Arc::default(), steps, taken }
     }
 }
 
 impl Footsteps {
-    /// Notes that a floor of the tower's schedule was asked for. Never waits.
+    /// Notes that a floor of the tower's schedule was asked for. Never waits: a floor that is asked for in the same instant
+    /// as another may be overlooked.
     pub fn leave(&self, spec: FloorSpec) {
-        // A full trail forgets this step, not the call.
-        let _ = self.0.try_send(spec);
+        let Ok(mut sightings) = self.sightings.try_lock() else { return };
+        let step = sightings.note(&spec);
+        drop(sightings);
+        if let Some(step) = step {
+            // A full trail forgets this step, not the call.
+            let _ = self.steps.try_send(step);
+        }
     }
 }
 
-/// Wakes the app with each moment's steps, and once more when climbers have had time to lapse. Calls that tell of no
-/// climb never reach it.
+/// Wakes the app with each moment's steps, and once more when climbers have had time to lapse.
 pub(super) async fn gather(footsteps: Footsteps, events: Events) {
-    let mut sightings = Sightings::default();
+    let taken = footsteps.taken;
     let mut lapse: Option<Instant> = None;
     loop {
-        let next = footsteps.1.recv();
+        let next = taken.recv();
         let first = match lapse {
             Some(lapse) => tokio::time::timeout_at(lapse, next).await,
             None => Ok(next.await),
@@ -61,11 +73,8 @@ pub(super) async fn gather(footsteps: Footsteps, events: Events) {
         };
         let Ok(first) = first else { return };
         tokio::time::sleep(GATHER).await;
-        let rest = std::iter::from_fn(|| footsteps.1.try_recv().ok());
-        let steps: Vec<_> = std::iter::once(first).chain(rest).filter_map(|spec| sightings.note(&spec)).collect();
-        if !steps.is_empty() {
-            lapse = Some(Instant::now() + LAPSED);
-            events.send(ServerEvent::Footsteps(Trail(steps)));
-        }
+        let rest = std::iter::from_fn(|| taken.try_recv().ok());
+        lapse = Some(Instant::now() + LAPSED);
+        events.send(ServerEvent::Footsteps(Trail(std::iter::once(first).chain(rest).collect())));
     }
 }
