@@ -73,37 +73,42 @@ impl Links {
     /// The values of the first of `keys`, up to the first that no tier in memory has. Apart from the async function that it
     /// serves, whose variables lie in memory.
     ///
-    /// A lock lets no read begin before it is taken. So keys are hashed and given their turns before the first of them is looked
-    /// up, a few at a time, and where the first tier's shards lie is read once. Each value is taken straight to its place among the others: copied
-    /// there afterwards, it would be read back while it is still being written, which costs a tenth more.
+    /// A lock lets no read begin before it is taken, so each key is hashed before the one in front of it is looked up. All is
+    /// read from variables at hand: a value is taken straight to its place among the others, where the first tier's shards
+    /// lie is read once, and what is rare is another function's. In a closure that was called from two places, each key
+    /// cost a tenth more.
     pub(crate) fn leading_hits(self: &Arc<Self>, keys: &[Key]) -> Vec<Served> {
-        /// Keys that are prepared together.
-        const TOGETHER: usize = 4;
         let mut served = Vec::with_capacity(keys.len());
         let Some(first) = self.memory.first() else { return served };
         let (shards, by, watched) = (first.shards(), first.name(), self.watched);
-        let mut look = |key: &Hashed, turn: Turn| {
-            if watched.has(turn) {
-                return self.find_watched(key, turn, |_| {}).map(|hit| served.push(hit)).is_some();
-            }
-            let hit = shards.lookup_with(key, |value| {
+        let mut next = keys.first().map(Hashed::new);
+        let mut rest = keys.iter().skip(1);
+        while let Some(key) = next {
+            next = rest.next().map(Hashed::new);
+            let turn = Turn::next();
+            let is_watched = watched.has(turn);
+            let take = |value: &Bytes| {
                 served.push(Served { value: value.clone(), by, coalesced: false, trace: None });
-            });
-            hit.is_some() || self.find_from(1, key).map(|hit| served.push(hit)).is_some()
-        };
-        let (fours, rest) = keys.as_chunks::<TOGETHER>();
-        for four in fours {
-            let hashed = four.each_ref().map(Hashed::new);
-            let turns = Turn::several::<TOGETHER>();
-            if !hashed.iter().zip(turns).all(|(key, turn)| look(key, turn)) {
-                return served;
+            };
+            if !is_watched && shards.lookup_with(&key, take).is_some() {
+                continue;
+            }
+            let hit = if is_watched { self.find_watched(&key, turn, |_| {}) } else { self.find_below(&key) };
+            match hit {
+                Some(hit) => served.push(hit),
+                None => return served,
             }
         }
-        rest.iter().all(|key| look(&Hashed::new(key), Turn::next()));
         served
     }
 
-    /// The same with a reading of the clock around each tier, which costs as much as the lookup, and perhaps an audit.
+    /// The value if a tier in memory below the first has it. Apart, so that a hit of the first keeps its variables at hand.
+    #[inline(never)]
+    fn find_below(&self, key: &Hashed) -> Option<Served> {
+        self.find_from(1, key)
+    }
+
+    /// As [`find`](Self::find), with a reading of the clock around each tier, which costs as much as the lookup, and perhaps an audit.
     #[cold]
     fn find_watched(self: &Arc<Self>, key: &Hashed, turn: Turn, mut note: impl FnMut(Step)) -> Option<Served> {
         for (depth, tier) in self.memory.iter().enumerate() {

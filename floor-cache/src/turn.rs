@@ -32,30 +32,19 @@ pub(crate) struct Turn(u32);
 
 impl Turn {
     /// The next on this thread.
-    #[inline]
-    pub(crate) fn next() -> Self {
-        let [next] = Self::several();
-        next
-    }
-
-    /// The next so many on this thread, for the price of one.
     ///
     /// Steps of the golden ratio (Weyl, 1916; Knuth, TAOCP 6.4) are spread evenly over any stretch, and fall into step
     /// with no loop or batch size as a plain count would.
     #[inline]
-    pub(crate) fn several<const N: usize>() -> [Self; N] {
+    pub(crate) fn next() -> Self {
         const STEP: u32 = 0x9E37_79B9;
         thread_local! {
             static PLACE: Cell<u32> = const { Cell::new(0) };
         }
         PLACE.with(|place| {
-            let mut last = place.get();
-            let turns = std::array::from_fn(|_| {
-                last = last.wrapping_add(STEP);
-                Self(last)
-            });
-            place.set(last);
-            turns
+            let next = place.get().wrapping_add(STEP);
+            place.set(next);
+            Self(next)
         })
     }
 }
@@ -63,15 +52,6 @@ impl Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn several_turns_are_those_that_come_one_by_one() {
-        let before = Turn::next();
-        let [first, second, third] = Turn::several();
-        let turns = [before, first, second, third, Turn::next()].map(|turn| turn.0);
-        let steps: Vec<u32> = turns.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
-        assert_eq!(steps, [steps[0]; 4]);
-    }
 
     #[test]
     fn a_share_has_its_part_of_the_turns_of_every_period() {
