@@ -108,7 +108,8 @@ impl Links {
         self.find_from(1, key)
     }
 
-    /// As [`find`](Self::find), with a reading of the clock around each tier, which costs as much as the lookup, and perhaps an audit.
+    /// As [`find`](Self::find), with a reading of the clock around each tier, which costs as much as the lookup, and perhaps
+    /// an audit.
     #[cold]
     fn find_watched(self: &Arc<Self>, key: &Hashed, turn: Turn, mut note: impl FnMut(Step)) -> Option<Served> {
         for (depth, tier) in self.memory.iter().enumerate() {
