@@ -115,8 +115,7 @@ async fn jumping() {
             setting.chain.get(key(1000 * round + number, 1), Options::default()).await.unwrap();
         }
         assert!(setting.tier("redis").bypasses > redis.bypasses, "the breaker's pause is not over by the jump {jump}");
-        // The writes that still wait for Redis are refused, which the first close says if they wait that long; nothing
-        // is left for the second one.
+        // The open breaker refuses the writes that are still queued, and the first close may say so; then none is left.
         setting.chain.close(Duration::from_secs(10)).await;
         assert!(setting.chain.close(Duration::from_secs(10)).await, "a deadline is a deadline");
         assert!(setting.tier("redis").since < Duration::from_secs(3600), "{redis:?}");

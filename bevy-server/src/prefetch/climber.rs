@@ -85,6 +85,13 @@ impl Lookahead {
         })
     }
 
+    /// Where a climber may stand who comes to `step`, nearest first: a call that left no footstep, since another did in the
+    /// same instant, is no end of a climb.
+    fn below(&self, step: &Step) -> impl Iterator<Item = Step> + use<> {
+        let step = *step;
+        (1..=self.ahead).filter_map(move |far| Some(Step { number: step.number.checked_sub(far)?, ..step }))
+    }
+
     fn count(&self, outcome: &str, floors: usize) {
         self.outcomes.with_label_values(&[outcome]).inc_by(floors as u64);
     }
@@ -175,19 +182,17 @@ pub(super) fn follow(
     // A command's entity is not there before this run is over, and a later step of the trail may be its climber's.
     let mut newcomers = HashMap::new();
     for step in trails.read().flat_map(|trail| &trail.0) {
-        let below = Step { number: step.number - 1, ..*step };
         if let Some(climber) = known.get(step).and_then(|entity| find(*entity, &mut climbers, &mut newcomers)) {
-            // The same step again, or another climber's who came to the same place.
+            // Another climber's who came to the same place.
             climber.seen = now;
-        } else if let Some(entity) = known.remove(&below)
+        } else if let Some(entity) = lookahead.below(step).find_map(|below| known.remove(&below))
             && let Some(climber) = find(entity, &mut climbers, &mut newcomers)
         {
             (climber.last, climber.seen, climber.behind) = (*step, now, true);
             climber.window = (2 * climber.window).min(lookahead.ahead);
-            if climber.ahead.front() == Some(&step.number) {
-                climber.ahead.pop_front();
-                lookahead.count("used", 1);
-            }
+            // Those below were asked for by calls that left no footstep.
+            let still_ahead = climber.ahead.partition_point(|number| *number <= step.number);
+            lookahead.count("used", climber.ahead.drain(..still_ahead).len());
             known.insert(*step, entity);
         } else if followed + newcomers.len() < MAX_CLIMBERS {
             let entity = commands.spawn_empty().id();
@@ -308,6 +313,16 @@ mod tests {
             let mut climbers = app.world_mut().query::<&Climber>();
             let climber = climbers.single(app.world()).unwrap();
             assert_eq!(climber.ahead, ahead.collect::<Vec<_>>(), "on floor {number}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_step_that_was_overlooked_ends_no_climb() {
+        let mut app = warming(100, &Handle::current());
+        for (number, ahead) in [(2, 3..=3), (3, 4..=5), (6, 7..=10)] {
+            assert_eq!(after(&mut app, [step(7, number)]), [step(7, number)]);
+            let mut climbers = app.world_mut().query::<&Climber>();
+            assert_eq!(climbers.single(app.world()).unwrap().ahead, ahead.collect::<Vec<_>>(), "on floor {number}");
         }
     }
 

@@ -1,6 +1,9 @@
 //! Towers, and which calls look like somebody climbing one.
 
+use std::num::NonZeroUsize;
+
 use floor_gen::FloorSpec;
+use lru::LruCache;
 
 /// The scheduled floors of one seed in one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,7 +27,7 @@ impl Tower {
     }
 }
 
-/// Somebody went up: asked for the floor above one that was asked for a moment ago.
+/// Somebody went up: asked for the floor above one that was among the last of its tower to be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Step {
     /// Where.
@@ -33,58 +36,46 @@ pub struct Step {
     pub number: u32,
 }
 
-/// Places in the table of sightings: 56 KiB.
-const PLACES: usize = 1024;
+/// Towers that are remembered: half a mebibyte when all are, and no more than there may be climbers.
+const TOWERS: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
 /// Floors that are remembered of a tower: as many climbers are told apart in it. Few, since where calls come in no order the
 /// floor below is among them by chance: in a tower of 2,000 floors for one call in 250.
 const REMEMBERED: usize = 8;
 
-/// Floors asked for a moment ago. A direct-mapped table: of two towers that fall on one place the later is remembered, which
-/// costs a climber one floor of warning, and a load without climbers fills nothing.
+/// The last floors asked for in each of the towers asked for last.
 #[derive(Debug)]
-pub(super) struct Sightings(Vec<Sighted>);
+pub(super) struct Sightings(LruCache<Tower, Sighted>);
 
-/// The last floors asked for in one tower.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sighted {
-    tower: Option<Tower>,
-    /// Different from each other; 0, which is no floor's number, where there were fewer.
-    numbers: [u32; REMEMBERED],
-    /// Which of them is the oldest.
-    oldest: usize,
-}
+/// The last floors asked for in one tower, each once, latest first; 0, which is no floor's number, where there were fewer.
+#[derive(Debug, Default)]
+struct Sighted([u32; REMEMBERED]);
 
 impl Default for Sightings {
     fn default() -> Self {
-        Self(vec![Sighted::default(); PLACES])
+        Self(LruCache::new(TOWERS))
     }
 }
 
 impl Sightings {
-    /// Notes that a floor was asked for; the step, if the floor below was asked for a moment ago.
+    /// Notes that a floor was asked for; the step, if the floor below is remembered and this one is not.
     pub(super) fn note(&mut self, spec: &FloorSpec) -> Option<Step> {
-        let (tower, number) = (Tower::of(spec), spec.number());
-        let sighted = &mut self.0[tower.place()];
-        if sighted.tower != Some(tower) {
-            *sighted = Sighted { tower: Some(tower), ..Sighted::default() };
-        }
-        // Looked for first: of as many climbers as are remembered, this one's is the oldest.
-        let is_above = number > FloorSpec::MIN_NUMBER && sighted.numbers.contains(&(number - 1));
-        if !sighted.numbers.contains(&number) {
-            sighted.numbers[sighted.oldest] = number;
-            sighted.oldest = (sighted.oldest + 1) % REMEMBERED;
-        }
-        is_above.then_some(Step { tower, number })
+        let step = Step { tower: Tower::of(spec), number: spec.number() };
+        self.0.get_or_insert_mut(step.tower, Sighted::default).note(step.number).then_some(step)
     }
 }
 
-impl Tower {
-    /// Fibonacci hashing: the high bits of a product by the golden ratio.
-    const fn place(&self) -> usize {
-        let size = (self.width as u64) << 48 ^ (self.height as u64) << 32;
-        let mixed = self.seed.rotate_left(29).wrapping_add(size).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> (u64::BITS - PLACES.ilog2())) as usize
+impl Sighted {
+    /// Remembers floor `number`; whether somebody came up to it. A climber is remembered where they are and not where they
+    /// were, so the floor below makes room; else the same floor's earlier sighting does, else the oldest.
+    fn note(&mut self, number: u32) -> bool {
+        let place = |wanted| self.0.iter().position(|number| *number == wanted);
+        let held = place(number);
+        let below = if number > FloorSpec::MIN_NUMBER && held.is_none() { place(number - 1) } else { None };
+        let until = held.or(below).unwrap_or(REMEMBERED - 1);
+        self.0[..=until].rotate_right(1);
+        self.0[0] = number;
+        below.is_some()
     }
 }
 
@@ -108,6 +99,7 @@ mod tests {
         assert!(!up(1, 500), "somebody else in this one");
         assert!(up(1, 7), "who does not disturb the first");
         assert!(up(1, 501));
+        assert!(!up(1, 501), "nor is the same once more");
         assert!(!up(1, 3), "down is not up");
     }
 
@@ -124,14 +116,29 @@ mod tests {
         assert!((200..600).contains(&steps), "eight in two thousand, of a hundred thousand: {steps}");
     }
 
+    /// The steps of climbers who start on `floors` and go up a hundred floors, by turns.
+    fn steps_from(floors: &[u32]) -> usize {
+        let mut sightings = Sightings::default();
+        let calls = (0..=100).flat_map(|height| floors.iter().map(move |floor| floor + height));
+        calls.filter_map(|number| sightings.note(&spec(1, number))).count()
+    }
+
     #[test]
     fn eight_who_climb_one_tower_are_each_seen() {
-        let mut sightings = Sightings::default();
-        for number in 0..100 {
-            for climber in 1..=8 {
-                let step = sightings.note(&spec(1, climber * 1000 + number));
-                assert_eq!(step.is_some(), number > 0, "climber {climber} on floor {number}");
-            }
+        assert_eq!(steps_from(&[1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000]), 800);
+    }
+
+    #[test]
+    fn who_climbs_close_behind_another_is_seen() {
+        for distance in [1, 2, 7, 8, 9] {
+            assert_eq!(steps_from(&[1000 + distance, 1000]), 200, "{distance} floors behind");
         }
+    }
+
+    #[test]
+    fn climbers_in_many_towers_are_each_seen() {
+        let mut sightings = Sightings::default();
+        let calls = (0..3).flat_map(|height| (0..4000).map(move |seed| (seed, 10 + height)));
+        assert_eq!(calls.filter_map(|(seed, number)| sightings.note(&spec(seed, number))).count(), 8000);
     }
 }

@@ -26,7 +26,7 @@ struct Args {
     /// Calls in a run
     #[arg(long, default_value_t = 4000)]
     calls: u64,
-    /// Only these loads, by their names: zipf, uniform, "uniform, prefetched", scan, climb, "climb, paced", "climb, paced,
+    /// Only these loads, by their names: zipf, "zipf, prefetched", uniform, "uniform, prefetched", scan, climb, "climb, paced", "climb, paced,
     /// prefetched", "climb, paced, again"
     #[arg(long = "load", value_name = "NAME")]
     loads: Vec<String>,

@@ -85,8 +85,12 @@ impl Report {
     /// What prefetching does to each load that is run with it and without, as the mean of the runs' own ratios.
     fn prefetching(&self) -> String {
         let mut text = String::new();
-        for (with, without) in [(Track::PrefetchedUniform, Track::Uniform), (Track::PrefetchedClimb, Track::PacedClimb)]
-        {
+        let pairs = [
+            (Track::PrefetchedZipf, Track::Zipf),
+            (Track::PrefetchedUniform, Track::Uniform),
+            (Track::PrefetchedClimb, Track::PacedClimb),
+        ];
+        for (with, without) in pairs {
             for warm in [false, true] {
                 let without_it = self.cells(without.name(), warm);
                 for cell in self.cells(with.name(), warm) {

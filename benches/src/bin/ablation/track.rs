@@ -32,6 +32,8 @@ const PACED_PART: u64 = 2;
 pub(crate) enum Track {
     /// Floor n in proportion to 1/n.
     Zipf,
+    /// The same, while the server looks out for climbers, whom there are none of.
+    PrefetchedZipf,
     /// Every floor as likely as any other.
     Uniform,
     /// The same, while the server looks out for climbers, whom there are none of.
@@ -49,8 +51,9 @@ pub(crate) enum Track {
 }
 
 impl Track {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Zipf,
+        Self::PrefetchedZipf,
         Self::Uniform,
         Self::PrefetchedUniform,
         Self::Scan,
@@ -63,6 +66,7 @@ impl Track {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Zipf => "zipf",
+            Self::PrefetchedZipf => "zipf, prefetched",
             Self::Uniform => "uniform",
             Self::PrefetchedUniform => "uniform, prefetched",
             Self::Scan => "scan",
@@ -91,7 +95,7 @@ impl Track {
     /// Floors that the server makes ahead of a climber.
     pub(crate) const fn ahead(self) -> u32 {
         match self {
-            Self::PrefetchedUniform | Self::PrefetchedClimb => 2,
+            Self::PrefetchedZipf | Self::PrefetchedUniform | Self::PrefetchedClimb => 2,
             _ => 0,
         }
     }
@@ -101,7 +105,7 @@ impl Track {
         let rng = RefCell::new(SmallRng::seed_from_u64(TOWER));
         let zipf = Zipf::new(f64::from(FLOORS), EXPONENT).expect("floors, and an exponent above 0");
         let spec = |call: u64| match self {
-            Self::Zipf => (TOWER, zipf.sample(&mut *rng.borrow_mut()) as u32),
+            Self::Zipf | Self::PrefetchedZipf => (TOWER, zipf.sample(&mut *rng.borrow_mut()) as u32),
             Self::Uniform | Self::PrefetchedUniform => (TOWER, rng.borrow_mut().random_range(1..=FLOORS)),
             Self::Scan => (TOWER, (call % u64::from(FLOORS)) as u32 + 1),
             Self::Climb => (TOWER + 1 + call % CLIMBERS, (call / CLIMBERS) as u32 + 1),
