@@ -26,8 +26,8 @@ struct Args {
     /// Calls in a run
     #[arg(long, default_value_t = 4000)]
     calls: u64,
-    /// Only these loads, by their names: zipf, "zipf, prefetched", uniform, "uniform, prefetched", scan, climb, "climb, paced", "climb, paced,
-    /// prefetched", "climb, paced, again"
+    /// Only these loads, by their names: zipf, "zipf, prefetched", uniform, "uniform, prefetched", scan, climb, "climb,
+    /// paced", "climb, paced, prefetched", "climb, paced, again"
     #[arg(long = "load", value_name = "NAME")]
     loads: Vec<String>,
     /// Only these chains, by their names: "generation only", lru, "lru + lmdb", "lru + sled", "lru + redis", "lru + lmdb + redis"
