@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::{BufMut, Bytes, BytesMut};
-use floor_cache::{Served, Step, TierReport};
+use floor_cache::{Served, Step, TierKind, TierReport};
 use floor_gen::{GENERATOR_VERSION, Kind};
 use floor_proto::{
     FRAME_PREFIX_BYTES,
@@ -206,13 +206,13 @@ impl Inner {
         let (spec, scheduled) = request::get_floor(&message)?;
         // It may be large, and what follows may take long.
         drop(message);
-        if let Some(footsteps) = self.parts.footsteps.as_ref().filter(|_| scheduled) {
-            footsteps.leave(spec);
-        }
         let key = key::of(&spec);
         // A hit in memory is there at the first poll: no task, no timer, no allocation.
         let get = async { self.parts.chain.get(key, call.options()).await.map_err(from_source) };
         let served = call.within(get).await?;
+        if let Some(footsteps) = self.parts.footsteps.as_ref().filter(|_| scheduled) {
+            footsteps.leave(spec, served.by != TierKind::Lru.name());
+        }
         let mut response = respond(served.value, HeaderValue::from_static(served.by));
         if served.coalesced {
             response.headers_mut().insert("floor-coalesced", HeaderValue::from_static("1"));

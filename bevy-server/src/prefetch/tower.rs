@@ -27,7 +27,8 @@ impl Tower {
     }
 }
 
-/// Somebody went up: asked for the floor above one that was among the last of its tower to be asked for.
+/// Somebody went up where nobody has been lately: asked for the floor above one that was among the last of its tower to be
+/// asked for, and then or on an earlier step of the same climb for one that memory did not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Step {
     /// Where.
@@ -47,9 +48,18 @@ const REMEMBERED: usize = 8;
 #[derive(Debug)]
 pub(super) struct Sightings(LruCache<Tower, Sighted>);
 
-/// The last floors asked for in one tower, each once, latest first; 0, which is no floor's number, where there were fewer.
+/// The last floors asked for in one tower, each once, latest first.
 #[derive(Debug, Default)]
-struct Sighted([u32; REMEMBERED]);
+struct Sighted([Sighting; REMEMBERED]);
+
+/// That a floor was asked for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sighting {
+    /// 0, which is no floor's, where none was.
+    number: u32,
+    /// Whether a climber stands there, for whom floors are made ahead.
+    climbs: bool,
+}
 
 impl Default for Sightings {
     fn default() -> Self {
@@ -58,24 +68,29 @@ impl Default for Sightings {
 }
 
 impl Sightings {
-    /// Notes that a floor was asked for; the step, if the floor below is remembered and this one is not.
-    pub(super) fn note(&mut self, spec: &FloorSpec) -> Option<Step> {
+    /// Notes that a floor was asked for, and whether memory did not have it; the step, if it was one.
+    pub(super) fn note(&mut self, spec: &FloorSpec, was_missed: bool) -> Option<Step> {
         let step = Step { tower: Tower::of(spec), number: spec.number() };
-        self.0.get_or_insert_mut(step.tower, Sighted::default).note(step.number).then_some(step)
+        self.0.get_or_insert_mut(step.tower, Sighted::default).note(step.number, was_missed).then_some(step)
     }
 }
 
 impl Sighted {
-    /// Remembers floor `number`; whether somebody came up to it. A climber is remembered where they are and not where they
+    /// Remembers floor `number`; whether somebody climbed to it. A climber is remembered where they are and not where they
     /// were, so the floor below makes room; else the same floor's earlier sighting does, else the oldest.
-    fn note(&mut self, number: u32) -> bool {
-        let place = |wanted| self.0.iter().position(|number| *number == wanted);
+    ///
+    /// A climb begins with a floor that memory did not have: where it has the floors there is nothing to foresee, and there
+    /// calls come up by chance most often.
+    fn note(&mut self, number: u32, was_missed: bool) -> bool {
+        let place = |wanted| self.0.iter().position(|sighting| sighting.number == wanted);
         let held = place(number);
         let below = if number > FloorSpec::MIN_NUMBER && held.is_none() { place(number - 1) } else { None };
+        let is_step = below.is_some_and(|below| was_missed || self.0[below].climbs);
         let until = held.or(below).unwrap_or(REMEMBERED - 1);
+        let climbs = is_step || held.is_some_and(|held| self.0[held].climbs);
         self.0[..=until].rotate_right(1);
-        self.0[0] = number;
-        below.is_some()
+        self.0[0] = Sighting { number, climbs };
+        is_step
     }
 }
 
@@ -90,7 +105,7 @@ mod tests {
     #[test]
     fn climbs_are_told_from_other_calls() {
         let mut sightings = Sightings::default();
-        let mut up = |seed, number| sightings.note(&spec(seed, number)).is_some();
+        let mut up = |seed, number| sightings.note(&spec(seed, number), true).is_some();
         assert!(!up(1, 1), "below the first floor is none");
         assert!(!up(1, 5), "one floor is no climb");
         assert!(!up(1, 5), "nor the same again");
@@ -112,7 +127,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 16) % 2000 + 1
         };
-        let steps = (0..100_000).filter_map(|_| sightings.note(&spec(1, anywhere()))).count();
+        let steps = (0..100_000).filter_map(|_| sightings.note(&spec(1, anywhere()), true)).count();
         assert!((200..600).contains(&steps), "eight in two thousand, of a hundred thousand: {steps}");
     }
 
@@ -120,7 +135,7 @@ mod tests {
     fn steps_from(floors: &[u32]) -> usize {
         let mut sightings = Sightings::default();
         let calls = (0..=100).flat_map(|height| floors.iter().map(move |floor| floor + height));
-        calls.filter_map(|number| sightings.note(&spec(1, number))).count()
+        calls.filter_map(|number| sightings.note(&spec(1, number), true)).count()
     }
 
     #[test]
@@ -136,9 +151,21 @@ mod tests {
     }
 
     #[test]
+    fn a_climb_begins_where_memory_ends() {
+        let mut sightings = Sightings::default();
+        let mut up = |number, was_missed| sightings.note(&spec(1, number), was_missed).is_some();
+        assert!(!up(5, true) && !up(6, false), "memory has what is there");
+        assert!(up(7, true));
+        assert!(!up(7, false), "once more is no step");
+        assert!(up(8, false), "what was made ahead is in memory");
+        assert!(!up(100, false) && !up(101, false), "somebody else is not taken along");
+        assert!(up(9, false));
+    }
+
+    #[test]
     fn climbers_in_many_towers_are_each_seen() {
         let mut sightings = Sightings::default();
         let calls = (0..3).flat_map(|height| (0..4000).map(move |seed| (seed, 10 + height)));
-        assert_eq!(calls.filter_map(|(seed, number)| sightings.note(&spec(seed, number))).count(), 8000);
+        assert_eq!(calls.filter_map(|(seed, number)| sightings.note(&spec(seed, number), true)).count(), 8000);
     }
 }

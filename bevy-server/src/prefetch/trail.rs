@@ -43,11 +43,11 @@ impl Default for Footsteps {
 }
 
 impl Footsteps {
-    /// Notes that a floor of the tower's schedule was asked for. Never waits: a floor that is asked for in the same instant
-    /// as another may be overlooked.
-    pub fn leave(&self, spec: FloorSpec) {
+    /// Notes that a floor of the tower's schedule was asked for, and whether memory did not have it. Never waits: a floor that
+    /// is asked for in the same instant as another may be overlooked.
+    pub fn leave(&self, spec: FloorSpec, was_missed: bool) {
         let Ok(mut sightings) = self.sightings.try_lock() else { return };
-        let step = sightings.note(&spec);
+        let step = sightings.note(&spec, was_missed);
         drop(sightings);
         if let Some(step) = step {
             // A full trail forgets this step, not the call.
