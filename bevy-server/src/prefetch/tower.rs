@@ -1,9 +1,8 @@
 //! Towers, and which calls look like somebody climbing one.
 
-use std::num::NonZeroUsize;
+use std::{collections::HashMap, mem};
 
 use floor_gen::FloorSpec;
-use lru::LruCache;
 
 /// The scheduled floors of one seed in one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,16 +36,20 @@ pub struct Step {
     pub number: u32,
 }
 
-/// Towers that are remembered: half a mebibyte when all are, and no more than there may be climbers.
-const TOWERS: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+/// Towers that are remembered at the least, as many as there may be climbers, and half of those that may be: a mebibyte.
+const TOWERS: usize = 4096;
 
 /// Floors that are remembered of a tower: as many climbers are told apart in it. Few, since where calls come in no order the
 /// floor below is among them by chance: in a tower of 2,000 floors for one call in 250.
 const REMEMBERED: usize = 8;
 
-/// The last floors asked for in each of the towers asked for last.
-#[derive(Debug)]
-pub(super) struct Sightings(LruCache<Tower, Sighted>);
+/// The last floors asked for in each of the towers asked for last. Two generations: where the later one is full it becomes the
+/// earlier one, and what was in that, and has not been asked for since, is forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Sightings {
+    later: HashMap<Tower, Sighted>,
+    earlier: HashMap<Tower, Sighted>,
+}
 
 /// The last floors asked for in one tower, each once, latest first.
 #[derive(Debug, Default)]
@@ -61,17 +64,18 @@ struct Sighting {
     climbs: bool,
 }
 
-impl Default for Sightings {
-    fn default() -> Self {
-        Self(LruCache::new(TOWERS))
-    }
-}
-
 impl Sightings {
     /// Notes that a floor was asked for, and whether memory did not have it; the step, if it was one.
     pub(super) fn note(&mut self, spec: &FloorSpec, was_missed: bool) -> Option<Step> {
         let step = Step { tower: Tower::of(spec), number: spec.number() };
-        self.0.get_or_insert_mut(step.tower, Sighted::default).note(step.number, was_missed).then_some(step)
+        self.of(step.tower).note(step.number, was_missed).then_some(step)
+    }
+
+    fn of(&mut self, tower: Tower) -> &mut Sighted {
+        if self.later.len() == TOWERS && !self.later.contains_key(&tower) {
+            self.earlier = mem::take(&mut self.later);
+        }
+        self.later.entry(tower).or_insert_with(|| self.earlier.remove(&tower).unwrap_or_default())
     }
 }
 
@@ -167,5 +171,14 @@ mod tests {
         let mut sightings = Sightings::default();
         let calls = (0..3).flat_map(|height| (0..4000).map(move |seed| (seed, 10 + height)));
         assert_eq!(calls.filter_map(|(seed, number)| sightings.note(&spec(seed, number), true)).count(), 8000);
+    }
+
+    #[test]
+    fn the_towers_remembered_are_bounded() {
+        let mut sightings = Sightings::default();
+        (0..20_000).for_each(|seed| _ = sightings.note(&spec(seed, 10), true));
+        assert!(sightings.later.len() + sightings.earlier.len() <= 2 * TOWERS);
+        assert!(sightings.note(&spec(19_999, 11), true).is_some(), "of those asked for last");
+        assert!(sightings.note(&spec(0, 11), true).is_none());
     }
 }
