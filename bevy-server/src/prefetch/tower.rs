@@ -36,7 +36,7 @@ pub struct Step {
     pub number: u32,
 }
 
-/// Towers that are remembered at the least, as many as there may be climbers, and half of those that may be: a mebibyte.
+/// Towers that are remembered at the least, as many as there may be climbers, and half of those that may be: 1.3 MB.
 const TOWERS: usize = 4096;
 
 /// Floors that are remembered of a tower: as many climbers are told apart in it. Few, since where calls come in no order the
