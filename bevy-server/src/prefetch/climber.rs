@@ -191,8 +191,8 @@ pub(super) fn follow(
             (climber.last, climber.seen, climber.behind) = (*step, now, true);
             climber.window = (2 * climber.window).min(lookahead.ahead);
             // Those below were asked for by calls that left no footstep.
-            let still_ahead = climber.ahead.partition_point(|number| *number <= step.number);
-            lookahead.count("used", climber.ahead.drain(..still_ahead).len());
+            let reached = climber.ahead.partition_point(|number| *number <= step.number);
+            lookahead.count("used", climber.ahead.drain(..reached).len());
             known.insert(*step, entity);
         } else if followed + newcomers.len() < MAX_CLIMBERS {
             let entity = commands.spawn_empty().id();
