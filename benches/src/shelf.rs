@@ -27,7 +27,7 @@ impl Shelf {
 impl Source for Shelf {
     fn generate(&self, key: Key, _: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
         let made = match self.0.get(&key) {
-            Some(value) => Ok(Made { value: value.clone(), took: CLAIMED }),
+            Some(value) => Ok(Made { value: value.clone(), took: CLAIMED, cpu: CLAIMED }),
             None => Err(SourceError::Failed { key, reason: "it is not on the shelf".to_owned() }),
         };
         std::future::ready(made).boxed()

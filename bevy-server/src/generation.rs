@@ -162,6 +162,15 @@ impl Source for Generation {
         Kind::from_number(class.index() as u32).map_or("unknown", Kind::name)
     }
 
+    /// Cells: within a kind, what a floor costs is about proportional to them.
+    fn size(&self, key: &Key) -> u32 {
+        key::spec(key).map_or(1, |spec| u32::from(spec.width()) * u32::from(spec.height()))
+    }
+
+    fn workers(&self) -> usize {
+        self.0.workers
+    }
+
     fn describe(&self, key: &Key) -> String {
         key::spec(key).map_or_else(|| key.to_string(), |spec| format!("{spec:?}"))
     }
@@ -257,10 +266,23 @@ async fn work(queue: Arc<Queue>) {
 fn make(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
     let failed = |reason: String| SourceError::Failed { key, reason };
     let spec = key::spec(&key).ok_or_else(|| failed("the key names no floor of this generator".to_owned()))?;
-    let started = Instant::now();
+    let (started, cpu) = (Instant::now(), thread_cpu());
     let value = catch_unwind(AssertUnwindSafe(|| wire::framed(&generator.generate(&spec))))
         .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
-    Ok(Made { value, took: started.elapsed() })
+    let took = started.elapsed();
+    let cpu = cpu.zip(thread_cpu()).map_or(took, |(before, after)| after.saturating_sub(before));
+    Ok(Made { value, took, cpu })
+}
+
+/// CPU time of this thread so far; `None` where the system does not tell.
+#[cfg(unix)]
+fn thread_cpu() -> Option<Duration> {
+    rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().ok()
+}
+
+#[cfg(not(unix))]
+fn thread_cpu() -> Option<Duration> {
+    None
 }
 
 /// What a panic said.

@@ -156,7 +156,7 @@ impl Source for Busy {
             while started.elapsed() < GENERATION {
                 std::hint::spin_loop();
             }
-            Ok(Made { value: Bytes::from(vec![7; BYTES]), took: GENERATION })
+            Ok(Made { value: Bytes::from(vec![7; BYTES]), took: GENERATION, cpu: GENERATION })
         }
         .boxed()
     }

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 use tracing::{debug, error};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{hash::Hashed, key::Key, links::Links, source::Priority, turn::Share, walk};
+use crate::{hash::Hashed, key::Key, links::Links, source::Priority, sampler::Sampler, walk};
 
 /// So many wrong values from one tier, and its breaker is tripped, for so long: what is wrong with it is no accident of the
 /// network.
@@ -31,7 +31,7 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// Which hits are audited, and what came of it: `floors_audits_total{outcome}`.
 #[derive(Debug)]
 pub(crate) struct Audits {
-    pub(crate) share: Share,
+    pub(crate) sampler: Sampler,
     matched: IntCounter,
     mismatched: IntCounter,
     skipped: IntCounter,
@@ -43,7 +43,7 @@ impl Audits {
     pub(crate) fn new(every: u32, totals: &IntCounterVec) -> Self {
         let count = |outcome| totals.with_label_values(&[outcome]);
         Self {
-            share: Share::one_in(every),
+            sampler: Sampler::one_in(every),
             matched: count("match"),
             mismatched: count("mismatch"),
             skipped: count("skipped"),
@@ -98,7 +98,6 @@ async fn audit(links: &Links, key: Key, value: &Bytes, by: &'static str) {
             return;
         }
     };
-    links.made.learn(key.class(), made.took);
     if made.value == *value {
         audits.matched.inc();
         return;

@@ -17,10 +17,11 @@ use crate::{
     envelope::{Envelope, Namespace},
     flight::Flights,
     generations::Generations,
-    hedge::Hedges,
+    hedge::Hedging,
     lease::Leases,
     link::Link,
     links::{Links, TIMED},
+    load_monitor::LoadMonitor,
     metered::{Meter, Metered, OpSeconds},
     open_error::OpenError,
     policy::Policy,
@@ -134,10 +135,10 @@ impl<'a> ChainBuilder<'a> {
             Arc::new(Metered::new(Breaker::new(Shield::new(tier), circuit.clone()), meter.clone()));
         let writes = WriteBehind::start(tier.clone(), self.runtime, Writes::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
-        let policy = Policy::new(self.config.bypass);
+        let policy = Policy::new(self.config.bypass, tier.waits());
         let mismatches = AtomicU32::new(0);
-        let hedges = Hedges::new(name, &self.hedges);
-        self.lower.push(Link { tier, meter, circuit, writes, admit, policy, hedges, mismatches });
+        let hedging = Hedging::new(name, &self.hedges);
+        self.lower.push(Link { tier, meter, circuit, writes, admit, policy, hedging, mismatches });
         Ok(self)
     }
 
@@ -178,12 +179,13 @@ impl<'a> ChainBuilder<'a> {
         let links = Arc::new(Links {
             memory: self.memory.into(),
             lower: self.lower.into(),
+            made: Generations::new(generations, seconds, source.workers()),
+            load: LoadMonitor::new(),
             source,
-            made: Generations::new(generations, seconds),
             leases: self.leases,
             coalesced,
             hedge: self.tuning.hedge,
-            watched: TIMED.or(audits.share),
+            watched: TIMED.or(audits.sampler),
             audits,
             flights: Flights::new(),
             purges: Purges::default(),

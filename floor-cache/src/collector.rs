@@ -3,7 +3,7 @@
 use std::sync::Weak;
 
 use prometheus::{
-    GaugeVec, IntCounterVec, IntGaugeVec, Opts,
+    Gauge, GaugeVec, IntCounterVec, IntGaugeVec, Opts,
     core::{Collector, Desc},
     proto::MetricFamily,
 };
@@ -35,6 +35,9 @@ struct Families {
     generation_cost: GaugeVec,
     bypassed: GaugeVec,
     verdict_seconds: GaugeVec,
+    reason: GaugeVec,
+    cpu_utilisation: Gauge,
+    cpu_price: Gauge,
 }
 
 impl Families {
@@ -55,20 +58,20 @@ impl Families {
                 &["tier"],
             )?,
             probe_cost: GaugeVec::new(
-                Opts::new("floors_tier_probe_cost_seconds", "What asking a tier for one value costs, of late."),
+                Opts::new("floors_tier_probe_cost_seconds", "Response time of a question to a tier for one value, of late."),
                 &["tier"],
             )?,
             generation_cost: GaugeVec::new(
                 Opts::new(
                     "floors_tier_generation_cost_seconds",
-                    "What making one of the values would cost that a tier may be asked for, of late.",
+                    "Response time of generating one of the values that a tier may be asked for, of late, waiting included.",
                 ),
                 &["tier"],
             )?,
             bypassed: GaugeVec::new(
                 Opts::new(
                     "floors_tier_bypassed",
-                    "Whether a tier is passed by, since asking it does not pay or is forbidden: 0 or 1.",
+                    "The share of lookups that bypassed a tier, of late: 0 while it is always asked, 1 while it never is.",
                 ),
                 &["tier"],
             )?,
@@ -76,10 +79,22 @@ impl Families {
                 Opts::new("floors_tier_verdict_seconds", "For how long a tier's verdict has been what it is."),
                 &["tier"],
             )?,
+            reason: GaugeVec::new(
+                Opts::new("floors_tier_reason", "Why a tier is asked or bypassed: 1 for the reason that decided last."),
+                &["tier", "reason"],
+            )?,
+            cpu_utilisation: Gauge::new(
+                "floors_cpu_utilisation",
+                "The share of the CPU in use, 0 to 1, when a lookup below memory last measured it.",
+            )?,
+            cpu_price: Gauge::new(
+                "floors_cpu_price",
+                "Seconds of response time that one second of CPU costs the other calls in flight: 0 while cores are idle.",
+            )?,
         })
     }
 
-    fn collectors(&self) -> [&dyn Collector; 9] {
+    fn collectors(&self) -> [&dyn Collector; 12] {
         [
             &self.requests,
             &self.bytes,
@@ -90,6 +105,9 @@ impl Families {
             &self.generation_cost,
             &self.bypassed,
             &self.verdict_seconds,
+            &self.reason,
+            &self.cpu_utilisation,
+            &self.cpu_price,
         ]
     }
 
@@ -114,9 +132,10 @@ impl Families {
         let (labels, standing) = (&[link.name()], link.policy.standing());
         self.breaker.with_label_values(labels).set(f64::from(link.circuit.state() as u8));
         self.hit_ratio.with_label_values(labels).set(standing.hit_ratio);
-        self.probe_cost.with_label_values(labels).set(standing.cost.as_secs_f64());
-        self.generation_cost.with_label_values(labels).set(standing.generation.as_secs_f64());
-        self.bypassed.with_label_values(labels).set(f64::from(u8::from(standing.is_bypassed())));
+        self.probe_cost.with_label_values(labels).set(standing.cost);
+        self.generation_cost.with_label_values(labels).set(standing.generation);
+        self.bypassed.with_label_values(labels).set(1.0 - standing.asked_ratio);
+        self.reason.with_label_values(&[link.name(), link.reason(&standing)]).set(1.0);
         self.verdict_seconds.with_label_values(labels).set(link.verdict_since(&standing).elapsed().as_secs_f64());
     }
 }
@@ -143,6 +162,9 @@ impl Collector for TierCollector {
             families.tier(link.name(), link.meter.counts(), link.tier.stats());
             families.link(link);
         }
+        let (utilisation, cpu) = links.load.last();
+        families.cpu_utilisation.set(utilisation);
+        families.cpu_price.set(cpu.price);
         families.collectors().into_iter().flat_map(Collector::collect).collect()
     }
 }

@@ -9,10 +9,11 @@ use std::{
 use prometheus::{HistogramVec, IntCounterVec};
 
 use crate::{
+    generation_cost::GenerationCost,
     key::Class,
-    metered::Mean,
     report::{TierReport, micros},
     served::GENERATED,
+    source::Made,
 };
 
 /// The source's counts.
@@ -22,53 +23,59 @@ pub(crate) struct Generations {
     seconds: HistogramVec,
     made: AtomicU64,
     nanoseconds: AtomicU64,
-    costs: [Mean; Class::COUNT],
+    cpu_nanoseconds: AtomicU64,
+    pub(crate) cost: GenerationCost,
     /// The classes of which a value is being made to learn what that costs, a bit each.
     learning: AtomicU16,
     started: Instant,
 }
 
 impl Generations {
-    pub(crate) fn new(totals: IntCounterVec, seconds: HistogramVec) -> Self {
+    pub(crate) fn new(totals: IntCounterVec, seconds: HistogramVec, workers: usize) -> Self {
         Self {
             totals,
             seconds,
             made: AtomicU64::new(0),
             nanoseconds: AtomicU64::new(0),
-            costs: Default::default(),
+            cpu_nanoseconds: AtomicU64::new(0),
+            cost: GenerationCost::new(workers),
             learning: AtomicU16::new(0),
             started: Instant::now(),
         }
-    }
-
-    /// What making a value of `class` costs of late; `None` until one was made.
-    pub(crate) fn cost(&self, class: Class) -> Option<Duration> {
-        Some(self.costs[class.index()].get()).filter(|cost| !cost.is_zero())
-    }
-
-    /// Takes in what making a value of `class` took.
-    pub(crate) fn learn(&self, class: Class, took: Duration) {
-        self.costs[class.index()].add(took);
     }
 
     /// Whether a value of `class` is to be made only to learn what that costs: it is not known, and nobody is at it. To ask
     /// is to take it on; [`learnt`](Self::learnt) ends it.
     pub(crate) fn is_to_be_learnt(&self, class: Class) -> bool {
         let bit = 1 << class.index();
-        self.cost(class).is_none() && self.learning.fetch_or(bit, Relaxed) & bit == 0
+        !self.cost.is_known(class) && self.learning.fetch_or(bit, Relaxed) & bit == 0
     }
 
     pub(crate) fn learnt(&self, class: Class) {
         self.learning.fetch_and(!(1 << class.index()), Relaxed);
     }
 
-    /// Counts a value of `class`, which is called `kind`.
-    pub(crate) fn count(&self, class: Class, kind: &str, took: Duration) {
-        self.learn(class, took);
+    /// Counts CPU time that generation took, whoever the value is for.
+    pub(crate) fn count_cpu(&self, cpu: Duration) {
+        self.cpu_nanoseconds.fetch_add(nanoseconds(cpu), Relaxed);
+    }
+
+    /// Counts a value of the class that is called `kind`.
+    pub(crate) fn count(&self, kind: &str, made: &Made) {
         self.totals.with_label_values(&[kind]).inc();
-        self.seconds.with_label_values(&[kind]).observe(took.as_secs_f64());
+        self.seconds.with_label_values(&[kind]).observe(made.took.as_secs_f64());
         self.made.fetch_add(1, Relaxed);
-        self.nanoseconds.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+        self.nanoseconds.fetch_add(nanoseconds(made.took), Relaxed);
+    }
+
+    /// Values generated so far.
+    pub(crate) fn made(&self) -> u64 {
+        self.made.load(Relaxed)
+    }
+
+    /// CPU seconds that generation has taken so far.
+    pub(crate) fn cpu_seconds(&self) -> f64 {
+        self.cpu_nanoseconds.load(Relaxed) as f64 * 1e-9
     }
 
     pub(crate) fn report(&self) -> TierReport {
@@ -87,8 +94,14 @@ impl Generations {
             hit_ratio: 1.0,
             probe_cost_us: micros(mean),
             generation_cost_us: micros(mean),
-            verdict: "last".to_owned(),
+            asked_ratio: 1.0,
+            reason: "configured",
+            verdict: "last",
             since: self.started.elapsed(),
         }
     }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

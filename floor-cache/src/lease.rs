@@ -10,17 +10,20 @@ use std::{
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use prometheus::{IntCounter, IntCounterVec};
 use tokio::runtime::Handle;
 
 use crate::{
     breaker::Circuit,
     config::Lease,
+    ewma::Ewma,
     flight::{Found, Lead},
     key::{Class, Key},
     links::Links,
     metered::Mean,
     purge::Moment,
+    sampler::{Draw, Sampler},
     served::{Outcome, Step},
     source::Priority,
     tiers::redis::{Claim, RedisLeases, Token},
@@ -36,6 +39,8 @@ pub(crate) struct Leases {
     circuit: Arc<Circuit>,
     /// How long a value takes here from the wish to the value, waiting for a turn included, by class.
     turnaround: [Mean; Class::COUNT],
+    /// Whether another server was generating what a lease was wanted for, or had generated it.
+    found: Mutex<Ewma>,
     counts: Counts,
 }
 
@@ -48,9 +53,13 @@ struct Counts {
     failed: IntCounter,
 }
 
-/// A lease is wanted for what costs so many times a question to the tier. Most often nobody else is at it, and then the
-/// question was for nothing: it makes a miss an eighth slower at the most.
-const WORTH: u32 = 8;
+/// The share of leases for what another server generates too is taken to be this before one was wanted. A new value in it
+/// weighs as much.
+const FIRST_FOUND_RATIO: f64 = 0.5;
+const FOUND_WEIGHT: f64 = 1.0 / 32.0;
+
+/// Of the values that are not worth a lease, one in this many takes one, to learn whether that has changed.
+const SAMPLED: Sampler = Sampler::one_in(64);
 
 /// A lease lasts as long as making a value does, waiting for a turn included, within these bounds, and is renewed while the
 /// value is being made. So however many values wait here, each is renewed a few times. At the least: what a busy server may be late in renewing. At the most: how long a server that died is waited for.
@@ -90,6 +99,7 @@ impl Leases {
             store: Arc::new(store),
             circuit: Arc::new(Circuit::new("redis leases")),
             turnaround: Default::default(),
+            found: Mutex::new(Ewma::new()),
             counts: Counts {
                 taken: count("taken"),
                 found: count("found"),
@@ -99,16 +109,29 @@ impl Leases {
         }
     }
 
-    /// Whether a value of `class` that `links` are to make is worth a lease.
-    pub(crate) fn pays(&self, links: &Links, class: Class) -> bool {
+    /// Whether the value of `key`, which is about to be generated, is worth a lease: taking one costs a question, and spares a
+    /// generation when another server has begun or finished it.
+    pub(crate) fn pays(&self, links: &Links, key: &Key) -> bool {
         match self.mode {
-            Lease::On => true,
-            Lease::Off => false,
-            Lease::Auto => {
-                let question = links.lower[self.tier].policy.cost_of_one();
-                links.made.cost(class).is_some_and(|generation| generation >= WORTH * question)
-            }
+            Lease::On => return true,
+            Lease::Off => return false,
+            Lease::Auto => {}
         }
+        let Some(generation) = links.forecast([key].into_iter()) else { return false };
+        let question = links.lower[self.tier].policy.question_seconds().unwrap_or_default();
+        let cpu = links.cpu_cost(Instant::now());
+        let asking = question + cpu.price * cpu.overhead;
+        let spared = self.found_ratio() * (generation.response + cpu.price * (generation.cpu + cpu.overhead));
+        spared > asking || SAMPLED.picks(Draw::next())
+    }
+
+    /// The share of leases wanted, of late, for what another server was generating or had generated.
+    fn found_ratio(&self) -> f64 {
+        self.found.lock().get().unwrap_or(FIRST_FOUND_RATIO)
+    }
+
+    fn learn(&self, found: bool) {
+        self.found.lock().add(f64::from(u8::from(found)), FOUND_WEIGHT);
     }
 
     /// Has the value of `lead` made here or elsewhere, and lands it. One that was made elsewhere was found: it is not kept
@@ -160,7 +183,7 @@ impl Leases {
 
     /// Waits until it is our turn to make the value of `key`, or somebody has made it.
     async fn turn(&self, links: &Links, key: &Key) -> Turn {
-        let cost = links.made.cost(key.class()).unwrap_or_default();
+        let cost = Duration::from_secs_f64(links.forecast([key].into_iter()).map_or(0.0, |forecast| forecast.response));
         let turnaround = self.turnaround[key.class().index()].get();
         let expiry = turnaround.max(cost).clamp(SHORTEST, LONGEST);
         let token = self.store.token();
@@ -170,11 +193,13 @@ impl Leases {
         loop {
             match self.circuit.guard(self.store.claim(key, token, expiry)).await {
                 Ok(Claim::Ours) => {
+                    self.learn(holder.is_some());
                     self.counts.taken.inc();
                     let (store, circuit, runtime) = (self.store.clone(), self.circuit.clone(), links.runtime.clone());
                     return Turn::Ours(Held { store, circuit, runtime, key: *key, token, expiry, released: false });
                 }
                 Ok(Claim::Made(value)) => {
+                    self.learn(true);
                     self.counts.found.inc();
                     return Turn::Made(value);
                 }

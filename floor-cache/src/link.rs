@@ -10,10 +10,10 @@ use bytes::Bytes;
 use crate::{
     breaker::{Circuit, CircuitState},
     config::Admit,
-    hedge::Hedges,
+    hedge::Hedging,
     key::Key,
     metered::Meter,
-    policy::{Asked, Policy, Standing, Wanted},
+    policy::{Asked, Policy, Standing},
     report::{Holdings, TierReport, micros},
     tier::{Tier, TierError, TierErrorKind},
     write_behind::WriteBehind,
@@ -31,7 +31,7 @@ pub(crate) struct Link {
     pub(crate) writes: WriteBehind,
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,
-    pub(crate) hedges: Hedges,
+    pub(crate) hedging: Hedging,
     /// Wrong values that audits found here since its breaker was last tripped for them.
     pub(crate) mismatches: AtomicU32,
 }
@@ -39,12 +39,6 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn name(&self) -> &'static str {
         self.tier.name()
-    }
-
-    /// Leaves of `wanted` the keys that it is to be asked for. Gives back what to [`sample`](Self::sample).
-    pub(crate) fn choose(&self, wanted: &mut Vec<Wanted>) -> Vec<Key> {
-        wanted.retain(|wanted| self.admit.admits(wanted.key.class()));
-        self.policy.choose(wanted)
     }
 
     /// Asks for `keys`: for one or for many, in the tier's own way.
@@ -59,16 +53,17 @@ impl Link {
     pub(crate) async fn sample(&self, keys: &[Key]) {
         let started = Instant::now();
         let answer = self.ask(keys).await;
-        self.learn(Asked::Beside, keys.len(), &answer, started.elapsed());
+        self.learn(Asked::InBackground, keys.len(), &answer, started.elapsed());
     }
 
     /// Learns from a question for `keys` keys and its answer.
     pub(crate) fn learn(&self, asked: Asked, keys: usize, answer: &Result<Values, TierError>, took: Duration) {
+        self.hedging.learn(keys, took);
         match answer {
-            Ok(values) => self.policy.learn(asked, keys, values.iter().flatten().count(), took),
+            Ok(values) => self.policy.learn(Instant::now(), asked, keys, values.iter().flatten().count(), took),
             // A breaker's refusal says nothing about the tier behind it.
             Err(error) if error.kind() == TierErrorKind::Open => {}
-            Err(_) => self.policy.learn(asked, keys, 0, took),
+            Err(_) => self.policy.learn(Instant::now(), asked, keys, 0, took),
         }
     }
 
@@ -84,6 +79,14 @@ impl Link {
         match self.circuit.state() {
             CircuitState::Closed => standing.since.max(self.circuit.since()),
             CircuitState::HalfOpen | CircuitState::Open => self.circuit.since(),
+        }
+    }
+
+    /// Why the tier is asked or bypassed, in words.
+    pub(crate) fn reason(&self, standing: &Standing) -> &'static str {
+        match self.circuit.state() {
+            CircuitState::Closed => standing.reason.as_str(),
+            CircuitState::HalfOpen | CircuitState::Open => "breaker",
         }
     }
 
@@ -104,11 +107,13 @@ impl Link {
             hit_cost_us: micros(self.meter.hit_cost()),
             miss_cost_us: micros(self.meter.miss_cost()),
             hit_ratio: standing.hit_ratio,
-            probe_cost_us: micros(standing.cost),
-            generation_cost_us: micros(standing.generation),
+            probe_cost_us: standing.cost * 1e6,
+            generation_cost_us: standing.generation * 1e6,
+            asked_ratio: standing.asked_ratio,
+            reason: self.reason(&standing),
             verdict: match self.circuit.state() {
-                CircuitState::Closed => standing.verdict.to_owned(),
-                other => other.as_str().to_owned(),
+                CircuitState::Closed => standing.verdict.as_str(),
+                other => other.as_str(),
             },
             since: self.verdict_since(&standing).elapsed(),
         }

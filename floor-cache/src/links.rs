@@ -13,17 +13,20 @@ use tokio::runtime::Handle;
 use crate::{
     audit::{self, Audits},
     flight::{Flights, Found},
+    generation_cost::{Forecast, Work},
     generations::Generations,
     hash::Hashed,
     key::Key,
     lease::Leases,
     link::Link,
+    load_monitor::LoadMonitor,
+    policy::load::CpuCost,
     purge::Purges,
     served::{Options, Outcome, Served, Step},
     source::Source,
     tier::Tier,
     tiers::LruTier,
-    turn::{Share, Turn},
+    sampler::{Draw, Sampler},
 };
 
 /// What a chain is made of.
@@ -34,11 +37,12 @@ pub(crate) struct Links {
     pub(crate) lower: Box<[Link]>,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) made: Generations,
+    pub(crate) load: LoadMonitor,
     pub(crate) leases: Option<Leases>,
     pub(crate) coalesced: IntCounter,
     pub(crate) audits: Audits,
     /// The lookups in memory that are timed or audited.
-    pub(crate) watched: Share,
+    pub(crate) watched: Sampler,
     pub(crate) hedge: bool,
     pub(crate) flights: Flights,
     pub(crate) purges: Purges,
@@ -46,14 +50,14 @@ pub(crate) struct Links {
 }
 
 /// One lookup in memory in this many is timed: two readings of the clock cost as much as the lookup between them.
-pub(crate) const TIMED: Share = Share::one_in(1024);
+pub(crate) const TIMED: Sampler = Sampler::one_in(1024);
 
 impl Links {
     /// The value if a tier in memory has it, and which; the tiers above have it too, then.
     #[inline(always)]
     pub(crate) fn find(self: &Arc<Self>, key: &Hashed) -> Option<Served> {
-        let turn = Turn::next();
-        if self.watched.has(turn) { self.find_watched(key, turn, |_| {}) } else { self.find_from(0, key) }
+        let draw = Draw::next();
+        if self.watched.picks(draw) { self.find_watched(key, draw, |_| {}) } else { self.find_from(0, key) }
     }
 
     /// The same from the tier at `first` downwards.
@@ -85,15 +89,15 @@ impl Links {
         let mut rest = keys.iter().skip(1);
         while let Some(key) = next {
             next = rest.next().map(Hashed::new);
-            let turn = Turn::next();
-            let is_watched = watched.has(turn);
+            let draw = Draw::next();
+            let is_watched = watched.picks(draw);
             let take = |value: &Bytes| {
                 served.push(Served { value: value.clone(), by, coalesced: false, trace: None });
             };
             if !is_watched && shards.lookup_with(&key, take).is_some() {
                 continue;
             }
-            let hit = if is_watched { self.find_watched(&key, turn, |_| {}) } else { self.find_below(&key) };
+            let hit = if is_watched { self.find_watched(&key, draw, |_| {}) } else { self.find_below(&key) };
             match hit {
                 Some(hit) => served.push(hit),
                 None => return served,
@@ -111,7 +115,7 @@ impl Links {
     /// As [`find`](Self::find), with a reading of the clock around each tier, which costs as much as the lookup, and perhaps
     /// an audit.
     #[cold]
-    fn find_watched(self: &Arc<Self>, key: &Hashed, turn: Turn, mut note: impl FnMut(Step)) -> Option<Served> {
+    fn find_watched(self: &Arc<Self>, key: &Hashed, draw: Draw, mut note: impl FnMut(Step)) -> Option<Served> {
         for (depth, tier) in self.memory.iter().enumerate() {
             let started = Instant::now();
             let value = tier.lookup(key);
@@ -121,7 +125,7 @@ impl Links {
             note(Step { tier: tier.name(), outcome, took });
             if let Some(value) = value {
                 self.fill_above(depth, key, &value);
-                if self.audits.share.has(turn) {
+                if self.audits.sampler.picks(draw) {
                     audit::start(self, *key.key(), &value, tier.name());
                 }
                 return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
@@ -136,7 +140,7 @@ impl Links {
             return self.find(key);
         }
         let mut steps = Vec::with_capacity(self.memory.len());
-        let hit = self.find_watched(key, Turn::next(), |step| steps.push(step))?;
+        let hit = self.find_watched(key, Draw::next(), |step| steps.push(step))?;
         Some(Served { trace: Some(steps.into()), ..hit })
     }
 
@@ -176,6 +180,26 @@ impl Links {
     /// before the caller comes.
     pub(crate) fn expect_soon(&self, key: &Hashed, value: &Bytes) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));
+    }
+
+    /// What the values of `keys` would cost to generate now, all at once; `None` while that is not known.
+    pub(crate) fn forecast<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> Option<Forecast> {
+        self.made.cost.forecast(keys.map(|key| self.work(key)))
+    }
+
+    /// The work that generating the value of `key` is.
+    pub(crate) fn work(&self, key: &Key) -> Work {
+        Work { class: key.class(), size: self.source.size(key) }
+    }
+
+    /// What CPU time costs now.
+    pub(crate) fn cpu_cost(&self, now: Instant) -> CpuCost {
+        self.load.cpu_cost(now, || {
+            let memory = self.memory.first().map(|tier| tier.counts()).unwrap_or_default();
+            let lower = self.lower.iter().map(|link| link.meter.counts());
+            let looked_up: u64 = lower.chain([memory]).map(|counts| counts.hits + counts.misses).sum();
+            (looked_up + self.made.made(), self.made.cpu_seconds())
+        })
     }
 
     /// Gives `value` to the tiers in memory, and to the first `below` of the lower ones.

@@ -1,304 +1,344 @@
-//! Whether a tier earns its place: it is asked while asking is cheaper than generating, by measurement.
+//! Whether a lower tier is asked: it is while asking costs less than generating, in response time and in CPU time.
 //!
-//! With `h` the share of keys that are found, `T(n)` what each key costs in a question for `n`, and `G` what generating costs,
-//! asking pays while `h x G > T(n)`: of so many keys, that is what they spare and what they cost. docs/chain.md works
-//! an example.
+//! For a question of `n` keys, of which the share `h` is found, asking costs `T(n)` and spares the generation of `h n`
+//! values. Both sides are response time as callers see it, queueing included, plus CPU time at the price that
+//! [`load`] measures. docs/chain.md derives the formula and works examples.
 
 use std::time::{Duration, Instant};
 
-use cost::Cost;
+use cost::QuestionCost;
 use parking_lot::Mutex;
 
-use crate::{config::Bypass, key::Key};
+use crate::{config::Bypass, ewma::Ewma, generation_cost::Forecast, sampler::Draw};
 
 mod cost;
+pub(crate) mod load;
+mod price;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;
 
-/// One tier's estimates, and what follows from them.
+use load::CpuCost;
+
+/// One tier's estimates, and the decisions that follow from them.
 #[derive(Debug)]
 pub(crate) struct Policy {
     mode: Bypass,
+    /// Whether an answer is waited for; else the question is CPU time of this process.
+    is_remote: bool,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// `h`, 0 to 1. A tier has the benefit of the doubt: it starts at 1 and sinks.
+    /// `h`. A tier has the benefit of the doubt: it starts at 1 and sinks.
     hit_ratio: f64,
     /// `T(n)`.
-    cost: Cost,
-    /// `G` of the values that were decided on, in seconds. For people: a decision goes by the `G` of its own class.
-    generation: f64,
-    /// What 95 of 100 questions do not exceed, in seconds.
-    slow: f64,
-    /// Keys that may be made beside a question that is slow.
-    allowance: f64,
+    cost: QuestionCost,
     /// Questions learnt from.
     questions: u64,
-    /// For what asking does not pay.
-    bypassed: Marks,
-    /// What was decided on in this stretch of walks and the one before, and how many walks this one has seen.
-    lately: [Marks; 2],
-    walks: u32,
-    /// When `bypassed` last changed.
-    since: Instant,
-    /// Walks that passed by since the last one that asked all the same.
-    passed: u32,
-    /// Questions on a caller's way since the last sample.
+    /// What one of the values decided on would cost to generate, in seconds of response time. For people.
+    generation: Ewma,
+    /// Lookups that bypassed the tier since it was last asked in the background.
+    bypassed: u32,
+    /// Questions of callers since the last one in the background.
     asked: u32,
+    /// When the last answer was learnt from, and when the last decision was made.
+    learnt: Option<Instant>,
+    decided: Instant,
+    /// The share of lookups that asked, of late.
+    asked_ratio: f64,
+    /// The reason of the last decision.
+    reason: Reason,
+    verdict: Verdict,
+    since: Instant,
 }
 
-/// Classes, a bit each, by the size of the question: for one key, for two or three, for four to seven and so on.
-type Marks = [u16; SIZES];
-
-/// The last size is of 256 keys and more.
-const SIZES: usize = 9;
-
-/// A key that may be asked for, and what its value costs to make, if that is known.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
-    pub(crate) key: Key,
-    pub(crate) generation: Option<Duration>,
+/// What becomes of one lookup at one tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// Ask the tier and wait for its answer.
+    Ask,
+    /// Go on without the tier.
+    Bypass,
+    /// Go on without the tier, and ask it in the background to learn what that costs.
+    BypassAndSample,
 }
 
-/// Whose answer a policy learns from.
+/// Who waits for an answer that a policy learns from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// One that a caller waits for.
-    OnTheWay,
-    /// One to a question beside the call, to learn whether the tier has changed.
-    Beside,
+    /// A caller.
+    ForCaller,
+    /// No caller: the question was asked to learn whether the tier has changed.
+    InBackground,
+}
+
+/// Which part of the comparison decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// Too little is known to compare.
+    Learning,
+    /// Asked: its answer comes sooner than a generated value.
+    AnswersSooner,
+    /// Asked: it takes longer, and spares CPU time that other calls need.
+    SavesCpu,
+    /// Bypassed: it takes longer than generating, even if it had everything.
+    Slower,
+    /// Bypassed: it would pay if it had more of the keys.
+    FewHits,
+    /// Bypassed: it would pay if it took less CPU time.
+    CostsCpu,
+    /// The configuration decides.
+    Configured,
+}
+
+/// What a policy has come to, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Probed,
+    InPart,
+    Bypassed,
+    Forced,
 }
 
 /// What a policy has come to, for people.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing {
     pub(crate) hit_ratio: f64,
-    pub(crate) cost: Duration,
-    pub(crate) generation: Duration,
-    pub(crate) verdict: &'static str,
+    /// Seconds of a question for one key, and of generating one value.
+    pub(crate) cost: f64,
+    pub(crate) generation: f64,
+    /// The share of lookups that asked, of late.
+    pub(crate) asked_ratio: f64,
+    pub(crate) reason: Reason,
+    pub(crate) verdict: Verdict,
     pub(crate) since: Instant,
 }
 
 /// How many questions must be asked before the answers mean anything.
 const FIRST_QUESTIONS: u64 = 16;
 
-/// A question that costs less, in seconds, pays for any value that is worth a tier: of floors, the smallest take some tens of
-/// microseconds to make.
-const DEAR: f64 = 50e-6;
+/// A question that takes less, in seconds, pays for any value that is worth a tier: of floors, the smallest take some
+/// tens of microseconds to make.
+const EXPENSIVE: f64 = 50e-6;
 
-/// The weight of a new cost while the tier is asked, and of one that was sampled: there are few of these, and a change is
-/// what they are for. Seven samples undo a factor of fifteen.
-const COST_WEIGHT: f64 = 1.0 / 16.0;
-const SAMPLED_COST_WEIGHT: f64 = 1.0 / 3.0;
+/// The least and the greatest weight of a new cost and of a new answer in the hit ratio. Ratios are noisier than costs, and
+/// a tier much faster than generating pays from a ratio of a hundredth, so their memory is longer.
+const COST_WEIGHTS: Weights = Weights { least: 1.0 / 16.0, greatest: 1.0 / 3.0 };
+const RATIO_WEIGHTS: Weights = Weights { least: 1.0 / 128.0, greatest: 1.0 / 16.0 };
 
-/// The weights of a new answer in the hit ratio. Ratios are noisier than costs, and a tier much faster than generating
-/// pays from a ratio of a hundredth, so the memory is long.
-const RATIO_WEIGHT: f64 = 1.0 / 128.0;
-const SAMPLED_RATIO_WEIGHT: f64 = 1.0 / 16.0;
+/// An estimate remembers the questions of this many seconds, as far as the weights allow.
+const MEMORY: f64 = 1.0;
 
-/// A tier that was passed by must pay by this factor before it is asked again, so that one on the line does not flap.
-const RETURN_MARGIN: f64 = 1.2;
+/// Where the two costs are within this factor of each other, a part of the lookups asks. Estimates are noisy, and
+/// calls that all changed sides at once would change the costs by which they were decided.
+const TIE: f64 = 1.35;
 
-/// How fast the estimate of the 95th percentile moves: by a tenth at the most. Moving up by 95 parts and down by 5, it
-/// comes to rest where one answer in twenty lies above it (frugal streaming: Ma, Muthukrishnan and Sandler, 2013).
-const SLOW_STEP: f64 = 0.1;
-const PERCENTILE: f64 = 0.95;
-
-/// Values made beside slow questions are at the most so many a key asked for. Leave for so many may be saved up, or for a whole
-/// batch: that waits for all its keys, so a few of them are of little use to it.
-const HEDGES: f64 = 0.05;
-const HEDGES_IN_A_ROW: f64 = 8.0;
-
-/// Of the walks that pass a tier by, one in this many has it asked beside the call. The caller does not wait for it.
+/// Of the lookups that bypass a tier, one in this many has it asked in the background.
 const SAMPLE: u32 = 16;
 
-/// What no walk has wanted for one to two stretches of so many has no part in the verdict.
-const STRETCH: u32 = 100;
+/// The share of lookups that asked is that of this many seconds, or of the last lookups where they are fewer.
+const SHARE_MEMORY: f64 = 1.0;
+const MAX_SHARE_WEIGHT: f64 = 1.0 / 32.0;
 
-/// The verdicts on a tier that is not asked.
-const BYPASSED: &str = "bypassed";
-const FORCED: &str = "bypassed by configuration";
+/// A tier is called probed or bypassed when this share of the lookups agree, and is called so until fewer than the
+/// second share do, so that the word does not flicker.
+const ENTER: f64 = 0.95;
+const LEAVE: f64 = 0.7;
 
 impl Policy {
-    pub(crate) fn new(mode: Bypass) -> Self {
+    pub(crate) fn new(mode: Bypass, is_remote: bool) -> Self {
+        let (reason, verdict) = match mode {
+            Bypass::Auto => (Reason::Learning, Verdict::Probed),
+            Bypass::Off => (Reason::Configured, Verdict::Probed),
+            Bypass::Forced => (Reason::Configured, Verdict::Forced),
+        };
         let state = State {
             hit_ratio: 1.0,
-            cost: Cost::default(),
-            generation: 0.0,
-            slow: 0.0,
-            allowance: 0.0,
+            cost: QuestionCost::new(is_remote),
             questions: 0,
-            bypassed: Marks::default(),
-            lately: Default::default(),
-            walks: 0,
-            since: Instant::now(),
-            passed: 0,
+            generation: Ewma::new(),
+            bypassed: 0,
             asked: 0,
+            learnt: None,
+            decided: Instant::now(),
+            asked_ratio: if mode == Bypass::Forced { 0.0 } else { 1.0 },
+            reason,
+            verdict,
+            since: Instant::now(),
         };
-        Self { mode, state: Mutex::new(state) }
+        Self { mode, is_remote, state: Mutex::new(state) }
     }
 
-    /// Leaves of `wanted`, one walk's keys, those to ask for. What it gives back is passed by, and asked for beside the call
-    /// all the same: all of the walk's, in one question as the walk would have asked it, or nothing.
-    pub(crate) fn choose(&self, wanted: &mut Vec<Wanted>) -> Vec<Key> {
+    /// Decides whether to ask for `keys` keys, whose values would cost `generation` (unknown: `None`), with CPU time at
+    /// the price of `cpu`.
+    pub(crate) fn decide(&self, now: Instant, keys: usize, generation: Option<Forecast>, cpu: CpuCost) -> Decision {
         let mut state = self.state.lock();
-        wanted.iter().filter_map(|wanted| wanted.generation).for_each(|cost| state.weigh(cost.as_secs_f64()));
+        if let Some(forecast) = generation {
+            state.generation.add(forecast.response / keys as f64, RATIO_WEIGHTS.least);
+        }
         match self.mode {
             Bypass::Auto => {}
-            Bypass::Off => return Vec::new(),
-            Bypass::Forced => {
-                wanted.clear();
-                return Vec::new();
+            Bypass::Off => return Decision::Ask,
+            Bypass::Forced => return Decision::Bypass,
+        }
+        let comparison = generation.and_then(|generation| state.compare(keys, generation, cpu, self.is_remote));
+        let asks = match comparison {
+            None => true,
+            Some(comparison) => {
+                state.reason = comparison.reason;
+                comparison.asked > Draw::next().fraction()
             }
+        };
+        let silence = now.saturating_duration_since(state.decided).as_secs_f64();
+        state.decided = now;
+        let weight = (silence / SHARE_MEMORY).min(MAX_SHARE_WEIGHT);
+        state.asked_ratio += weight * (f64::from(u8::from(asks)) - state.asked_ratio);
+        state.update_verdict(now);
+        if asks {
+            return Decision::Ask;
         }
-        state.begin_walk();
-        let mut passed_by = Vec::new();
-        loop {
-            let keys = wanted.len();
-            wanted.retain(|wanted| {
-                let pays = state.pays(wanted, keys);
-                if !pays {
-                    passed_by.push(wanted.key);
-                }
-                pays
-            });
-            // Those that are left share the question among fewer.
-            if wanted.is_empty() || wanted.len() == keys {
-                break;
-            }
+        state.bypassed += 1;
+        if state.bypassed < SAMPLE {
+            return Decision::Bypass;
         }
-        if passed_by.is_empty() {
-            return passed_by;
-        }
-        state.passed += 1;
-        if state.passed < SAMPLE {
-            return Vec::new();
-        }
-        state.passed = 0;
-        passed_by
+        state.bypassed = 0;
+        Decision::BypassAndSample
     }
 
     /// Learns from a question for `keys` keys, of which `hits` were found. A failure is a question that found nothing.
-    pub(crate) fn learn(&self, asked: Asked, keys: usize, hits: usize, took: Duration) {
+    pub(crate) fn learn(&self, now: Instant, asked: Asked, keys: usize, hits: usize, took: Duration) {
         if keys == 0 {
             return;
         }
-        let (keys, hits, took) = (keys as f64, hits as f64, took.as_secs_f64());
         let mut state = self.state.lock();
         // What callers ask is followed anyhow; a sample is one of many then.
-        let alone = asked == Asked::Beside && state.asked < SAMPLE;
-        let (cost_weight, ratio_weight) =
-            if alone { (SAMPLED_COST_WEIGHT, SAMPLED_RATIO_WEIGHT) } else { (COST_WEIGHT, RATIO_WEIGHT) };
-        state.asked = if asked == Asked::Beside { 0 } else { state.asked.saturating_add(1) };
-        let most = HEDGES_IN_A_ROW.max(keys);
-        if state.allowance < most {
-            state.allowance = (state.allowance + keys * HEDGES).min(most);
-        }
-        state.cost.learn(keys, took, cost_weight);
-        if state.questions == 0 {
-            state.slow = took;
-        } else {
-            let step = if took > state.slow { PERCENTILE } else { PERCENTILE - 1.0 };
-            state.slow *= 1.0 + SLOW_STEP * step;
-        }
+        let alone = asked == Asked::InBackground && state.asked < SAMPLE;
+        let silence = state.learnt.map_or(0.0, |learnt| now.saturating_duration_since(learnt).as_secs_f64());
+        state.learnt = Some(now);
+        let [cost_weight, ratio_weight] =
+            [COST_WEIGHTS, RATIO_WEIGHTS].map(|weights| if alone { weights.after(silence) } else { weights.least });
+        state.asked = if asked == Asked::InBackground { 0 } else { state.asked.saturating_add(1) };
+        state.cost.learn(keys, took.as_secs_f64(), cost_weight);
         // A batch of n keys moves the ratio as n questions would.
-        let kept = (1.0 - ratio_weight).powf(keys);
-        state.hit_ratio = state.hit_ratio * kept + hits / keys * (1.0 - kept);
+        let kept = (1.0 - ratio_weight).powf(keys as f64);
+        state.hit_ratio = state.hit_ratio * kept + hits as f64 / keys as f64 * (1.0 - kept);
         state.questions += 1;
     }
 
-    /// Whether a question costs so much that it matters what making costs.
-    pub(crate) fn is_dear(&self) -> bool {
+    /// Whether a question takes so long that it matters what generating costs.
+    pub(crate) fn is_expensive(&self) -> bool {
         let state = self.state.lock();
-        self.mode == Bypass::Auto && state.questions >= FIRST_QUESTIONS && state.cost.of_each(1) > DEAR
+        self.mode == Bypass::Auto
+            && state.questions >= FIRST_QUESTIONS
+            && state.cost.seconds(1).is_some_and(|seconds| seconds > EXPENSIVE)
     }
 
-    /// How long a question may take before it is slow for this tier; `None` while that is not known.
-    pub(crate) fn patience(&self) -> Option<Duration> {
-        let state = self.state.lock();
-        (state.questions >= FIRST_QUESTIONS).then(|| Duration::from_secs_f64(state.slow))
-    }
-
-    /// How many values may be made beside a slow question for `keys`. To ask is to use the leave.
-    pub(crate) fn may_hedge(&self, keys: usize) -> usize {
-        let mut state = self.state.lock();
-        let may = keys.min(state.allowance as usize);
-        state.allowance -= may as f64;
-        may
-    }
-
-    /// What a question for one key costs: a round trip of its own.
-    pub(crate) fn cost_of_one(&self) -> Duration {
-        Duration::from_secs_f64(self.state.lock().cost.of_each(1))
+    /// Seconds that a question for one key takes; `None` until one was answered.
+    pub(crate) fn question_seconds(&self) -> Option<f64> {
+        self.state.lock().cost.seconds(1)
     }
 
     pub(crate) fn standing(&self) -> Standing {
         let state = self.state.lock();
-        let verdict = if self.mode == Bypass::Forced { FORCED } else { state.verdict() };
         Standing {
             hit_ratio: state.hit_ratio,
-            cost: Duration::from_secs_f64(state.cost.of_a_key()),
-            generation: Duration::from_secs_f64(state.generation),
-            verdict,
+            cost: state.cost.seconds(1).unwrap_or_default(),
+            generation: state.generation.get().unwrap_or_default(),
+            asked_ratio: state.asked_ratio,
+            reason: state.reason,
+            verdict: state.verdict,
             since: state.since,
         }
     }
 }
 
-impl Standing {
-    /// Whether nothing at all is asked of the tier on a caller's way.
-    pub(crate) fn is_bypassed(&self) -> bool {
-        [BYPASSED, FORCED].contains(&self.verdict)
+/// Bounds of the weight of a new value.
+#[derive(Debug, Clone, Copy)]
+struct Weights {
+    least: f64,
+    greatest: f64,
+}
+
+impl Weights {
+    /// The weight of a value that is the first in `silence` seconds.
+    fn after(self, silence: f64) -> f64 {
+        (silence / MEMORY).clamp(self.least, self.greatest)
     }
 }
 
+/// Both sides of a decision.
+struct Comparison {
+    /// The share of such lookups that should ask.
+    asked: f64,
+    reason: Reason,
+}
+
 impl State {
-    /// Takes in what making one more value that was decided on costs.
-    fn weigh(&mut self, generation: f64) {
-        let change = if self.generation == 0.0 { generation } else { (generation - self.generation) * RATIO_WEIGHT };
-        self.generation += change;
-    }
-
-    fn begin_walk(&mut self) {
-        self.walks += 1;
-        if self.walks == STRETCH {
-            self.walks = 0;
-            self.lately = [Marks::default(), self.lately[0]];
-        }
-    }
-
-    /// Whether asking for `wanted` pays in a question for `keys` keys.
-    fn pays(&mut self, wanted: &Wanted, keys: usize) -> bool {
-        let Some(generation) = wanted.generation else { return true };
-        let (size, bit) = (keys.ilog2().min(SIZES as u32 - 1) as usize, 1 << wanted.key.class().index());
-        self.lately[0][size] |= bit;
+    fn compare(&self, keys: usize, generation: Forecast, cpu: CpuCost, is_remote: bool) -> Option<Comparison> {
         if self.questions < FIRST_QUESTIONS {
-            return true;
+            return None;
         }
-        let was = self.bypassed[size] & bit != 0;
-        let margin = if was { RETURN_MARGIN } else { 1.0 };
-        let pays = self.hit_ratio * generation.as_secs_f64() > self.cost.of_each(keys) * margin;
-        if pays == was {
-            self.bypassed[size] ^= bit;
-            self.since = Instant::now();
-        }
-        pays
+        let response = self.cost.seconds(keys)?;
+        let handling = cpu.overhead * keys as f64;
+        let question_cpu = if is_remote { handling.min(response) } else { response };
+        let asking = response + cpu.price * question_cpu;
+        let generating = generation.response + cpu.price * (generation.cpu + handling);
+        let spared = self.hit_ratio * generating;
+        let asked = (0.5 + (spared / asking).ln() / (2.0 * TIE.ln())).clamp(0.0, 1.0);
+        let reason = if asked > 0.5 {
+            if self.hit_ratio * generation.response > response { Reason::AnswersSooner } else { Reason::SavesCpu }
+        } else if generating > asking {
+            Reason::FewHits
+        } else if self.hit_ratio * generation.response > response {
+            Reason::CostsCpu
+        } else {
+            Reason::Slower
+        };
+        Some(Comparison { asked, reason })
     }
 
-    fn verdict(&self) -> &'static str {
-        let [now, before] = &self.lately;
-        let (mut probed, mut bypassed) = (0, 0);
-        for size in 0..SIZES {
-            let lately = now[size] | before[size];
-            probed |= lately & !self.bypassed[size];
-            bypassed |= lately & self.bypassed[size];
+    fn update_verdict(&mut self, now: Instant) {
+        let (asked, bypassed) = (self.asked_ratio, 1.0 - self.asked_ratio);
+        let verdict = match self.verdict {
+            Verdict::Probed if asked >= LEAVE => Verdict::Probed,
+            Verdict::Bypassed if bypassed >= LEAVE => Verdict::Bypassed,
+            _ if asked >= ENTER => Verdict::Probed,
+            _ if bypassed >= ENTER => Verdict::Bypassed,
+            _ => Verdict::InPart,
+        };
+        if verdict != self.verdict {
+            self.verdict = verdict;
+            self.since = now;
         }
-        match (probed, bypassed) {
-            (_, 0) => "probed",
-            (0, _) => BYPASSED,
-            _ => "bypassed in part",
+    }
+}
+
+impl Reason {
+    /// The reason in words, as reports and metrics show it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Learning => "learning",
+            Self::AnswersSooner => "answers sooner",
+            Self::SavesCpu => "saves CPU",
+            Self::Slower => "slower than generating",
+            Self::FewHits => "few hits",
+            Self::CostsCpu => "costs CPU",
+            Self::Configured => "configured",
+        }
+    }
+}
+
+impl Verdict {
+    /// The verdict in words, as reports show it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Probed => "probed",
+            Self::InPart => "bypassed in part",
+            Self::Bypassed => "bypassed",
+            Self::Forced => "bypassed by configuration",
         }
     }
 }

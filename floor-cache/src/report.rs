@@ -27,13 +27,19 @@ pub struct TierReport {
     pub miss_cost_us: f64,
     /// The share of questions that find a value, of late; 1 while unknown.
     pub hit_ratio: f64,
-    /// What asking for one value costs, hit or miss, of late, in microseconds; 0 while unknown.
+    /// What a question for one value takes, hit or miss, of late, in microseconds of response time; 0 while unknown.
     pub probe_cost_us: f64,
-    /// What making one of the values costs that it may be asked for, of late, in microseconds; 0 while unknown.
+    /// What generating one of the values takes that it may be asked for, of late, in microseconds of response time, the wait
+    /// for a worker included; 0 while unknown.
     pub generation_cost_us: f64,
-    /// What the chain makes of it: `probed`, `bypassed`, `bypassed in part` (for some classes or sizes of question), `bypassed by
-    /// configuration`; `open` or `half-open` while its breaker is; `last` for the source.
-    pub verdict: String,
+    /// The share of lookups that asked it, of late, 0 to 1; 1 for memory and for the source.
+    pub asked_ratio: f64,
+    /// Why it is asked or bypassed: `learning`, `answers sooner`, `saves CPU`, `slower than generating`, `few hits`, `costs CPU`,
+    /// `configured`, `breaker`.
+    pub reason: &'static str,
+    /// What the chain makes of it: `probed`, `bypassed`, `bypassed in part`, `bypassed by configuration`; `open` or `half-open`
+    /// while its breaker is; `last` for the source.
+    pub verdict: &'static str,
     /// For how long that has been the verdict.
     pub since: Duration,
 }

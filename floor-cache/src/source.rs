@@ -21,6 +21,17 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
 
     /// What to call a class in metrics and reports.
     fn class_name(&self, class: Class) -> &'static str;
+
+    /// How much work the value of `key` is, in units of the source's choice: within a class, the cost of a value is taken
+    /// to be proportional to it.
+    fn size(&self, _key: &Key) -> u32 {
+        1
+    }
+
+    /// How many values are generated at the same time, at the most. The wait for a worker is predicted from it.
+    fn workers(&self) -> usize {
+        1
+    }
 }
 
 /// A value fresh from the [`Source`].
@@ -28,8 +39,10 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
 pub struct Made {
     /// The value, as it will be cached and sent.
     pub value: Bytes,
-    /// How long making it took, waiting for a turn not included.
+    /// How long generating it took, from its begin on a worker. The wait for a worker is not included.
     pub took: Duration,
+    /// CPU time that generating it took. Where that cannot be measured, the same as `took`.
+    pub cpu: Duration,
 }
 
 /// Who waits for the value.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    mem,
     panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
@@ -18,12 +19,12 @@ use crate::{
     key::Key,
     link::{Link, Values},
     links::Links,
-    policy::{Asked, Wanted},
+    policy::{Asked, Decision},
     purge::Moment,
     served::{GENERATED, Outcome, Step},
     source::{Made, Priority, SourceError},
     tier::TierError,
-    turn::Turn,
+    sampler::Draw,
 };
 
 /// Keys on their way down. Each is a flight that this walk leads, and lands it as soon as its value is there.
@@ -70,6 +71,8 @@ impl Walk {
 
     /// Goes the rest of the way.
     pub(crate) async fn finish(mut self, links: &Arc<Links>) {
+        // What no caller waits for yet delays none.
+        let _in_flight = (self.priority == Priority::Foreground).then(|| links.load.call());
         while let Some(link) = links.lower.get(self.next) {
             if self.is_over() {
                 return;
@@ -83,26 +86,27 @@ impl Walk {
         self.generate(links).await;
     }
 
-    /// The keys that `link` is to be asked for; the others are counted as passed by.
+    /// The keys that `link` is asked for; the others are counted as bypassed.
     fn asked(&mut self, links: &Arc<Links>, link: &Link) -> Vec<Key> {
-        let wanted = self.wanted.iter().map(|lead| {
-            let key = *lead.key();
-            let generation = links.made.cost(key.class());
-            if generation.is_none() && link.policy.is_dear() {
-                learn_cost(links, key);
+        let wanted = self.wanted.iter().map(|lead| *lead.key());
+        let mut asked: Vec<Key> = wanted.filter(|key| link.admit.admits(key.class())).collect();
+        if !asked.is_empty() {
+            if link.policy.is_expensive() {
+                asked.iter().for_each(|key| learn_cost(links, *key));
             }
-            Wanted { key, generation }
-        });
-        let mut asked: Vec<Wanted> = wanted.collect();
-        let sampled = link.choose(&mut asked);
-        if !sampled.is_empty() {
-            sample(links, self.next, sampled);
+            let now = Instant::now();
+            let decision = link.policy.decide(now, asked.len(), links.forecast(asked.iter()), links.cpu_cost(now));
+            match decision {
+                Decision::Ask => {}
+                Decision::Bypass => asked.clear(),
+                Decision::BypassAndSample => sample(links, self.next, mem::take(&mut asked)),
+            }
         }
         link.meter.bypassed(self.wanted.len() - asked.len());
         if asked.is_empty() {
             self.steps.push(Step { tier: link.name(), outcome: Outcome::Bypass, took: Duration::ZERO });
         }
-        asked.into_iter().map(|wanted| wanted.key).collect()
+        asked
     }
 
     /// Lands the keys that were found, after the tiers above have them; they are not given them when there was a purge
@@ -116,7 +120,7 @@ impl Walk {
         took: Duration,
     ) {
         let step = |outcome| Step { tier: link.name(), outcome, took };
-        link.learn(Asked::OnTheWay, asked.len(), &answer, took);
+        link.learn(Asked::ForCaller, asked.len(), &answer, took);
         let values = match answer {
             Ok(values) => values,
             Err(error) => {
@@ -131,7 +135,7 @@ impl Walk {
         let leave = links.purges.none_since(self.began);
         self.wanted.retain_mut(|lead| {
             let Some(value) = found.remove(lead.hashed()) else { return true };
-            if links.audits.share.has(Turn::next()) {
+            if links.audits.sampler.picks(Draw::next()) {
                 audit::start(links, *lead.key(), &value, link.name());
             }
             lead.deliver(Found { value, by: link.name(), steps: steps.clone() }, |key, value| {
@@ -187,7 +191,7 @@ impl Walk {
                 {
                     return land_made(links, &mut lead, Ok(made), steps);
                 }
-                match leases.filter(|leases| unshared.contains(&key) && leases.pays(links, key.class())) {
+                match leases.filter(|leases| unshared.contains(&key) && leases.pays(links, &key)) {
                     Some(leases) => leases.make_once(links, lead, steps, priority, began).await,
                     None => {
                         let made = make(links, key, priority).await;
@@ -222,17 +226,22 @@ fn learn_cost(links: &Arc<Links>, key: Key) {
     }
 }
 
-/// Has the source make the value of `key`. One that panics has failed on this key alone.
+/// Has the source generate the value of `key`, and learns what that costs. A source that panics has failed on this key alone.
 pub(crate) async fn generate(links: &Links, key: Key, priority: Priority) -> Making {
+    let started = Instant::now();
+    let in_progress = links.made.cost.begin(links.work(&key), priority == Priority::Background);
     let work = AssertUnwindSafe(async { links.source.generate(key, priority).await });
     let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
-    work.catch_unwind().await.unwrap_or_else(panicked)
+    let made = work.catch_unwind().await.unwrap_or_else(panicked)?;
+    in_progress.made(started.elapsed(), made.took, made.cpu);
+    links.made.count_cpu(made.cpu);
+    Ok(made)
 }
 
-/// Makes the value of `key` for somebody, and counts it. Refreshes nothing.
+/// Generates the value of `key` for a call, and counts it. Stores nothing.
 pub(crate) async fn make(links: &Links, key: Key, priority: Priority) -> Making {
     let made = generate(links, key, priority).await?;
-    links.made.count(key.class(), links.source.class_name(key.class()), made.took);
+    links.made.count(links.source.class_name(key.class()), &made);
     Ok(made)
 }
 

@@ -269,11 +269,13 @@ fn tier_info(tier: TierReport) -> v1::TierInfo {
         bytes: tier.bytes,
         hit_cost_us: tier.hit_cost_us,
         miss_cost_us: tier.miss_cost_us,
-        verdict: tier.verdict,
+        verdict: tier.verdict.to_owned(),
         hit_ratio: tier.hit_ratio,
         generation_cost_us: tier.generation_cost_us,
         verdict_seconds: tier.since.as_secs(),
         probe_cost_us: tier.probe_cost_us,
+        asked_ratio: tier.asked_ratio,
+        reason: tier.reason.to_owned(),
     }
 }
 

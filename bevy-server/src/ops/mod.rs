@@ -127,7 +127,7 @@ async fn status(State(page): State<Arc<Page>>) -> Html<String> {
         let asked = (tier.hits + tier.misses).max(1);
         let _ = write!(
             rows,
-            "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{}<td>{} s",
+            "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{:.0} %<td>{}<td>{}<td>{} s",
             tier.name,
             tier.hits,
             tier.misses,
@@ -137,6 +137,8 @@ async fn status(State(page): State<Arc<Page>>) -> Html<String> {
             tier.bytes,
             tier.hit_cost_us,
             tier.miss_cost_us,
+            tier.asked_ratio * 100.0,
+            tier.reason,
             tier.verdict,
             tier.since.as_secs(),
         );
@@ -148,7 +150,7 @@ async fn status(State(page): State<Arc<Page>>) -> Html<String> {
          <h1>Floor Server {}</h1><p>Up for {} s, generator version {}. <a href=/metrics>metrics</a> \
          <a href=/healthz>healthz</a> <a href=/readyz>readyz</a></p>\
          <table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
-         <th>verdict<th>for{rows}</table></html>",
+         <th>asked<th>reason<th>verdict<th>for{rows}</table></html>",
         env!("CARGO_PKG_VERSION"),
         page.since.elapsed().as_secs(),
         floor_gen::GENERATOR_VERSION,

@@ -1,298 +1,291 @@
-//! The rule against made-up tiers.
+//! The rule against made-up tiers, and the load that sets the price of CPU time.
 
-use super::*;
-use crate::key::Class;
+use super::{
+    load::{INTERVAL, Load, Totals},
+    *,
+};
 
-const STANDARD: Class = Class::new(1);
-const BOSS: Class = Class::new(7);
+/// Time between two lookups.
+const PACE: Duration = Duration::from_millis(10);
 
-fn micros(micros: u64) -> Duration {
-    Duration::from_micros(micros)
+const NO_PRICE: CpuCost = CpuCost { price: 0.0, overhead: 10e-6 };
+
+/// A second of CPU delays the other calls by 20 seconds.
+const SATURATED: CpuCost = CpuCost { price: 20.0, overhead: 10e-6 };
+
+/// A policy, and the time.
+struct Setup {
+    policy: Policy,
+    now: Instant,
+    cpu: CpuCost,
 }
 
-fn wanted(class: Class, generation: u64, keys: usize) -> Vec<Wanted> {
-    vec![Wanted { key: Key::new([7; Key::LEN - 1], class), generation: Some(micros(generation)) }; keys]
+/// What a made-up tier answers: after so many microseconds, with so many hits in 10 questions.
+#[derive(Clone, Copy)]
+struct Tier {
+    micros: u64,
+    hits: u64,
 }
 
-/// Asks `policy` for `count` times `keys` keys of `class`, each time answered as a tier would in which a question costs
-/// `cost` and that finds `hits` in 10; how many times it was asked on the caller's way.
-fn ask_many(policy: &Policy, keys: usize, class: Class, generation: u64, count: u64, cost: u64, hits: u64) -> u64 {
-    let mut probed = 0;
-    for number in 0..count {
-        let found = |keys: usize| if number % 10 < hits { keys } else { 0 };
-        let mut asked = wanted(class, generation, keys);
-        let sampled = policy.choose(&mut asked);
-        if !asked.is_empty() {
-            policy.learn(Asked::OnTheWay, asked.len(), found(asked.len()), micros(cost));
-        }
-        if !sampled.is_empty() {
-            policy.learn(Asked::Beside, sampled.len(), found(sampled.len()), micros(cost));
-        }
-        probed += u64::from(!asked.is_empty());
+impl Setup {
+    fn new(mode: Bypass) -> Self {
+        Self { policy: Policy::new(mode, true), now: Instant::now(), cpu: NO_PRICE }
     }
-    probed
+
+    fn generation(keys: usize, micros: f64) -> Option<Forecast> {
+        let seconds = keys as f64 * micros * 1e-6;
+        Some(Forecast { response: seconds, cpu: seconds })
+    }
+
+    /// Looks up `count` times `keys` keys that cost `generation` microseconds each; how many lookups asked `tier`.
+    fn look_up_many(&mut self, keys: usize, generation: f64, count: u64, tier: Tier) -> u64 {
+        let mut asked = 0;
+        for number in 0..count {
+            self.now += PACE;
+            let hits = if number % 10 < tier.hits { keys } else { 0 };
+            let took = Duration::from_micros(tier.micros);
+            match self.policy.decide(self.now, keys, Self::generation(keys, generation), self.cpu) {
+                Decision::Ask => {
+                    asked += 1;
+                    self.policy.learn(self.now, Asked::ForCaller, keys, hits, took);
+                }
+                Decision::BypassAndSample => self.policy.learn(self.now, Asked::InBackground, keys, hits, took),
+                Decision::Bypass => {}
+            }
+        }
+        asked
+    }
+
+    fn look_up(&mut self, generation: f64, count: u64, tier: Tier) -> u64 {
+        self.look_up_many(1, generation, count, tier)
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.policy.standing().verdict
+    }
+
+    fn reason(&self) -> Reason {
+        self.policy.standing().reason
+    }
 }
 
-/// The same, one key at a time.
-fn ask(policy: &Policy, class: Class, generation: u64, count: u64, cost: u64, hits: u64) -> u64 {
-    ask_many(policy, 1, class, generation, count, cost, hits)
-}
-
-fn learn(policy: &Policy, hits: usize, took: Duration) {
-    policy.learn(Asked::OnTheWay, 1, hits, took);
-}
+const FAST: Tier = Tier { micros: 50, hits: 9 };
+const SLOW: Tier = Tier { micros: 6190, hits: 10 };
 
 /// The earlier game's figures: a fetch of 6.19 ms before a generation of 0.55 ms.
 #[test]
-fn a_tier_slower_than_generating_is_passed_by_even_if_it_always_hits() {
-    let policy = Policy::new(Bypass::Auto);
-    assert_eq!(ask(&policy, STANDARD, 550, 1000, 6190, 10), FIRST_QUESTIONS);
-    assert_eq!(policy.standing().verdict, "bypassed");
+fn a_tier_slower_than_generating_is_bypassed_even_if_it_always_hits() {
+    let mut setup = Setup::new(Bypass::Auto);
+    assert_eq!(setup.look_up(550.0, 1000, SLOW), FIRST_QUESTIONS);
+    assert_eq!((setup.verdict(), setup.reason()), (Verdict::Bypassed, Reason::Slower));
 }
 
 #[test]
-fn it_is_noticed_within_200_requests_that_a_tier_has_slowed_and_that_it_is_back() {
-    let policy = Policy::new(Bypass::Auto);
-    assert_eq!(ask(&policy, STANDARD, 550, 1000, 50, 9), 1000);
-    let asked = ask(&policy, STANDARD, 550, 200, 6190, 9);
+fn it_is_noticed_within_200_lookups_that_a_tier_has_slowed_and_that_it_is_back() {
+    let mut setup = Setup::new(Bypass::Auto);
+    assert_eq!(setup.look_up(550.0, 1000, FAST), 1000);
+    assert_eq!((setup.verdict(), setup.reason()), (Verdict::Probed, Reason::AnswersSooner));
+    let asked = setup.look_up(550.0, 200, SLOW);
     assert!(asked < 50, "asked {asked} times after it had slowed");
-    assert_eq!(ask(&policy, STANDARD, 550, 1000, 6190, 9), 0);
-    ask(&policy, STANDARD, 550, 200, 50, 9);
-    assert_eq!(policy.standing().verdict, "probed");
-    assert_eq!(ask(&policy, STANDARD, 550, 1000, 50, 9), 1000);
+    assert_eq!(setup.look_up(550.0, 1000, SLOW), 0);
+    setup.look_up(550.0, 200, FAST);
+    let asked = setup.look_up(550.0, 1000, FAST);
+    assert!(asked > 900, "asked {asked} times after it had recovered");
 }
 
-/// One class pays although the other does not: then the tier is not passed by as a whole, and yet the samples of the other
-/// are all that there is to learn from.
+/// With idle cores the shorter response time decides, whatever CPU it takes; at saturation the CPU time does.
 #[test]
-fn a_class_returns_within_200_of_its_requests_whatever_another_does() {
-    let slow_for_the_cheap = || {
-        let policy = Policy::new(Bypass::Auto);
-        ask(&policy, BOSS, 10_000, 20, 6190, 10);
-        assert_eq!(ask(&policy, STANDARD, 550, 100, 6190, 10), 0);
-        assert_eq!(ask(&policy, BOSS, 10_000, 1, 6190, 10), 1);
-        assert_eq!(policy.standing().verdict, "bypassed in part");
-        policy
-    };
-    let policy = slow_for_the_cheap();
-    ask(&policy, STANDARD, 550, 200, 50, 10);
-    assert_eq!(ask(&policy, STANDARD, 550, 100, 50, 10), 100, "the other class is not asked for at all");
-
-    let policy = slow_for_the_cheap();
-    for _ in 0..200 {
-        ask(&policy, STANDARD, 550, 1, 50, 10);
-        ask(&policy, BOSS, 10_000, 1, 50, 10);
-    }
-    assert_eq!(ask(&policy, STANDARD, 550, 100, 50, 10), 100, "the other class is asked for as often");
+fn the_price_of_cpu_time_decides_at_saturation() {
+    let remote = Tier { micros: 900, hits: 10 };
+    let mut setup = Setup::new(Bypass::Auto);
+    setup.look_up(300.0, 100, remote);
+    assert_eq!(setup.look_up(300.0, 100, remote), 0);
+    setup.cpu = SATURATED;
+    assert_eq!(setup.look_up(300.0, 100, remote), 100, "900 us + 20 x 10 us < 300 us + 20 x 310 us");
+    assert_eq!(setup.reason(), Reason::SavesCpu);
+    setup.cpu = NO_PRICE;
+    assert_eq!(setup.look_up(300.0, 100, remote), 0);
+    assert_eq!(setup.reason(), Reason::Slower);
 }
 
+/// A tier in this process takes the CPU for as long as it answers.
 #[test]
-fn a_class_returns_within_200_of_its_requests_when_it_is_found_again() {
-    let empty_for_the_cheap = || {
-        let policy = Policy::new(Bypass::Auto);
-        ask(&policy, STANDARD, 550, 20, 200, 10);
-        ask(&policy, BOSS, 10_000, 200, 200, 0);
-        ask(&policy, STANDARD, 550, 100, 200, 0);
-        assert_eq!(ask(&policy, BOSS, 10_000, 1, 200, 0), 1);
-        assert_eq!(ask(&policy, STANDARD, 550, 1, 200, 0), 0);
-        policy
-    };
-    let policy = empty_for_the_cheap();
-    ask(&policy, STANDARD, 550, 200, 200, 9);
-    assert_eq!(ask(&policy, STANDARD, 550, 100, 200, 9), 100, "the other class is not asked for at all");
-
-    let policy = empty_for_the_cheap();
-    for _ in 0..20 {
-        ask(&policy, STANDARD, 550, 10, 200, 9);
-        ask(&policy, BOSS, 10_000, 10, 200, 9);
-    }
-    assert_eq!(ask(&policy, STANDARD, 550, 100, 200, 9), 100, "the other class is asked for as often");
-}
-
-/// Samples of a class that does not pay are no reason to doubt what pays for another.
-#[test]
-fn one_slow_sample_among_many_questions_is_an_accident() {
-    let policy = Policy::new(Bypass::Auto);
-    for _ in 0..20 {
-        ask(&policy, BOSS, 50, 20, 100, 10);
-        ask(&policy, STANDARD, 200, 20, 100, 10);
-    }
-    policy.learn(Asked::Beside, 1, 1, Duration::from_secs(1));
-    assert_eq!(ask(&policy, STANDARD, 200, 10, 100, 10), 10);
+fn a_slow_store_in_this_process_costs_cpu_time() {
+    let mut setup = Setup { policy: Policy::new(Bypass::Auto, false), ..Setup::new(Bypass::Auto) };
+    let store = Tier { micros: 200, hits: 10 };
+    // Many values wait for a worker, so generating takes long.
+    let queued = Some(Forecast { response: 400e-6, cpu: 50e-6 });
+    let mut decide = |cpu| setup.policy.decide(setup.now, 1, queued, cpu);
+    (0..100).for_each(|_| setup.policy.learn(setup.now, Asked::ForCaller, 1, 1, Duration::from_micros(store.micros)));
+    assert_eq!(decide(NO_PRICE), Decision::Ask);
+    assert_ne!(decide(SATURATED), Decision::Ask);
+    assert_eq!(setup.reason(), Reason::CostsCpu);
 }
 
 /// Each key of a batch of 64 costs 5 us, and the same key alone 300.
 #[test]
-fn a_batch_comes_back_that_pays_although_a_single_question_does_not() {
-    let policy = Policy::new(Bypass::Auto);
-    assert_eq!(ask_many(&policy, 64, STANDARD, 200, 500, 300, 9), 500);
-    let asked = ask_many(&policy, 64, STANDARD, 200, 200, 60_000, 9);
+fn a_batch_pays_where_a_single_question_does_not() {
+    let tier = Tier { micros: 300, hits: 10 };
+    let mut setup = Setup::new(Bypass::Auto);
+    assert_eq!(setup.look_up_many(64, 200.0, 100, tier), 100);
+    for _ in 0..20 {
+        assert_eq!(setup.look_up_many(64, 200.0, 10, tier), 10);
+        assert_eq!(setup.look_up(200.0, 10, tier), 0);
+    }
+    assert_eq!(setup.verdict(), Verdict::InPart);
+    let share = setup.policy.standing().asked_ratio;
+    assert!((0.3..0.7).contains(&share), "{share}");
+}
+
+#[test]
+fn batches_return_that_stalled() {
+    let tier = Tier { micros: 300, hits: 9 };
+    let mut setup = Setup::new(Bypass::Auto);
+    assert_eq!(setup.look_up_many(64, 200.0, 100, tier), 100);
+    let asked = setup.look_up_many(64, 200.0, 200, Tier { micros: 60_000, ..tier });
     assert!(asked < 50, "asked {asked} times after it had stalled");
-    assert_eq!(policy.standing().verdict, "bypassed");
-    ask_many(&policy, 64, STANDARD, 200, 200, 300, 9);
-    assert_eq!(policy.standing().verdict, "probed");
-    assert_eq!(ask_many(&policy, 64, STANDARD, 200, 100, 300, 9), 100);
+    setup.look_up_many(64, 200.0, 200, tier);
+    assert_eq!(setup.look_up_many(64, 200.0, 100, tier), 100);
 }
 
 #[test]
-fn what_batches_cost_misleads_nobody_about_single_questions() {
-    let policy = Policy::new(Bypass::Auto);
-    assert_eq!(ask_many(&policy, 64, STANDARD, 200, FIRST_QUESTIONS, 300, 9), FIRST_QUESTIONS);
-    for round in 0..100 {
-        assert_eq!(ask_many(&policy, 64, STANDARD, 200, 10, 300, 9), 10, "round {round}");
-        assert_eq!(ask(&policy, STANDARD, 200, 10, 300, 9), 0, "round {round}");
-    }
-    assert_eq!(policy.standing().verdict, "bypassed in part");
-    ask(&policy, STANDARD, 200, 2 * u64::from(STRETCH), 300, 9);
-    assert_eq!(policy.standing().verdict, "bypassed", "nobody asks for batches any more");
-}
-
-/// Of a mixed batch only the dear keys are worth their share; alone they would not be worth the question.
-#[test]
-fn keys_that_are_left_over_of_a_batch_are_judged_as_the_smaller_question_that_they_are() {
-    let policy = Policy::new(Bypass::Auto);
-    (0..50).for_each(|_| policy.learn(Asked::OnTheWay, 64, 64, micros(3200)));
-    (0..50).for_each(|_| policy.learn(Asked::OnTheWay, 1, 1, micros(3200)));
-    let batch = |dear, worth| [wanted(STANDARD, 20, 60), wanted(BOSS, worth, dear)].concat();
-    let mut asked = batch(4, 400);
-    policy.choose(&mut asked);
-    assert!(asked.is_empty(), "4 x 400 us < 3,200 us");
-    let mut asked = batch(4, 1000);
-    policy.choose(&mut asked);
-    assert_eq!(asked.len(), 4, "4 x 1,000 us > 3,200 us");
-}
-
-#[test]
-fn of_16_walks_that_pass_by_one_asks_beside_the_call_for_all_its_keys_at_once() {
-    let policy = Policy::new(Bypass::Auto);
-    ask_many(&policy, 64, STANDARD, 200, 100, 60_000, 10);
-    let mut samples = Vec::new();
-    for _ in 0..160 {
-        let mut asked = wanted(STANDARD, 200, 64);
-        samples.push(policy.choose(&mut asked).len());
-        assert!(asked.is_empty());
-    }
-    assert_eq!(samples.iter().filter(|keys| **keys == 64).count(), 10);
-    assert_eq!(samples.iter().sum::<usize>(), 640);
+fn of_16_lookups_that_bypass_one_asks_in_the_background() {
+    let mut setup = Setup::new(Bypass::Auto);
+    setup.look_up(550.0, 100, SLOW);
+    let samples = (0..160)
+        .filter(|_| {
+            setup.now += PACE;
+            let decision = setup.policy.decide(setup.now, 1, Setup::generation(1, 550.0), NO_PRICE);
+            decision == Decision::BypassAndSample
+        })
+        .count();
+    assert_eq!(samples, 10);
 }
 
 #[test]
 fn a_fast_tier_that_finds_little_still_pays() {
-    let policy = Policy::new(Bypass::Auto);
-    assert_eq!(ask(&policy, STANDARD, 300, 5000, 2, 1), 5000, "0.1 x 300 us > 2 us");
+    let mut setup = Setup::new(Bypass::Auto);
+    assert_eq!(setup.look_up(300.0, 5000, Tier { micros: 2, hits: 1 }), 5000, "0.1 x 300 us > 2 us");
 }
 
 #[test]
-fn a_tier_that_finds_nothing_is_passed_by_until_it_does() {
-    let policy = Policy::new(Bypass::Auto);
-    ask(&policy, STANDARD, 300, 2000, 2, 0);
-    assert_eq!(policy.standing().verdict, "bypassed");
-    ask(&policy, STANDARD, 300, 2 * u64::from(SAMPLE), 2, 10);
-    assert_eq!(policy.standing().verdict, "probed");
+fn a_tier_that_finds_nothing_is_bypassed_until_it_does() {
+    let mut setup = Setup::new(Bypass::Auto);
+    setup.look_up(300.0, 2000, Tier { micros: 2, hits: 0 });
+    assert_eq!((setup.verdict(), setup.reason()), (Verdict::Bypassed, Reason::FewHits));
+    setup.look_up(300.0, 200, Tier { micros: 2, hits: 10 });
+    assert_eq!(setup.look_up(300.0, 100, Tier { micros: 2, hits: 10 }), 100);
 }
 
+/// Each value is judged by what it costs, whatever others cost.
 #[test]
-fn each_class_is_judged_by_its_own_cost() {
-    let policy = Policy::new(Bypass::Auto);
+fn expensive_values_are_asked_for_where_cheap_ones_are_not() {
+    let tier = Tier { micros: 100, hits: 10 };
+    let mut setup = Setup::new(Bypass::Auto);
     for _ in 0..100 {
-        ask(&policy, STANDARD, 500, 10, 100, 10);
-        ask(&policy, BOSS, 50, 10, 100, 10);
+        setup.look_up(500.0, 10, tier);
+        setup.look_up(50.0, 10, tier);
     }
-    assert_eq!(ask(&policy, STANDARD, 500, 1, 100, 10), 1);
-    assert_eq!(ask(&policy, BOSS, 50, 1, 100, 10), 0);
-    assert_eq!(policy.standing().verdict, "bypassed in part");
+    assert_eq!((setup.look_up(500.0, 10, tier), setup.look_up(50.0, 10, tier)), (10, 0));
 }
 
 #[test]
-fn a_tier_that_is_forbidden_is_neither_asked_nor_sampled_however_well_it_did() {
-    let policy = Policy::new(Bypass::Forced);
-    (0..100).for_each(|_| learn(&policy, 1, micros(2)));
-    for generation in [None, Some(micros(550))] {
-        for _ in 0..1000 {
-            let mut asked = vec![Wanted { generation, ..wanted(STANDARD, 0, 1)[0] }];
-            assert!(policy.choose(&mut asked).is_empty() && asked.is_empty());
-        }
-    }
-    let standing = policy.standing();
-    assert!(standing.is_bypassed() && standing.verdict == FORCED, "{standing:?}");
-}
-
-#[test]
-fn what_is_shown_of_generation_follows_what_was_decided_on() {
-    let policy = Policy::new(Bypass::Off);
-    assert_eq!(policy.standing().generation, Duration::ZERO);
-    ask(&policy, STANDARD, 500, 2000, 50, 10);
-    let shown = policy.standing().generation;
-    assert!((micros(499)..=micros(501)).contains(&shown), "{shown:?}");
-    ask(&policy, BOSS, 900, 2000, 50, 10);
-    let shown = policy.standing().generation;
-    assert!((micros(899)..=micros(901)).contains(&shown), "{shown:?}");
+fn where_both_cost_the_same_a_part_of_the_lookups_asks() {
+    let mut setup = Setup::new(Bypass::Auto);
+    setup.look_up(300.0, 100, Tier { micros: 300, hits: 10 });
+    let asked = setup.look_up(300.0, 1000, Tier { micros: 300, hits: 10 });
+    assert!((450..=550).contains(&asked), "{asked}");
 }
 
 #[test]
 fn one_slow_answer_is_an_accident() {
-    let policy = Policy::new(Bypass::Auto);
-    ask(&policy, STANDARD, 550, 100, 50, 10);
-    learn(&policy, 1, Duration::from_secs(1));
-    assert_eq!(ask(&policy, STANDARD, 550, 1, 50, 10), 1);
+    let mut setup = Setup::new(Bypass::Auto);
+    setup.look_up(550.0, 100, FAST);
+    setup.policy.learn(setup.now, Asked::ForCaller, 1, 1, Duration::from_secs(1));
+    assert_eq!(setup.look_up(550.0, 1, FAST), 1);
 }
 
 #[test]
-fn patience_is_what_95_in_100_do_not_exceed() {
-    let policy = Policy::new(Bypass::Auto);
-    assert_eq!(policy.patience(), None);
-    // 1 to 100 microseconds, in an order without pattern.
-    (0..20_000_u64).for_each(|number| learn(&policy, 1, micros(1 + number * 61 % 100)));
-    let patience = policy.patience().unwrap();
-    assert!((micros(85)..micros(106)).contains(&patience), "{patience:?}");
-}
-
-#[test]
-fn no_more_than_a_twentieth_is_made_beside_questions() {
-    let policy = Policy::new(Bypass::Auto);
-    assert_eq!(policy.may_hedge(1), 0);
-    let mut hedged = 0;
-    for _ in 0..1000 {
-        learn(&policy, 1, micros(100));
-        hedged += policy.may_hedge(1);
+fn a_tier_that_is_forbidden_is_neither_asked_nor_sampled_however_well_it_did() {
+    let mut setup = Setup::new(Bypass::Forced);
+    (0..100).for_each(|_| setup.policy.learn(setup.now, Asked::ForCaller, 1, 1, Duration::from_micros(2)));
+    for generation in [None, Setup::generation(1, 550.0)] {
+        for _ in 0..1000 {
+            setup.now += PACE;
+            assert_eq!(setup.policy.decide(setup.now, 1, generation, NO_PRICE), Decision::Bypass);
+        }
     }
-    assert!((49..=50).contains(&hedged), "{hedged}");
-    (0..1000).for_each(|_| learn(&policy, 1, micros(100)));
-    assert_eq!([3, 9, 1].map(|keys| policy.may_hedge(keys)), [3, 5, 0], "8 in a row");
+    let standing = setup.policy.standing();
+    assert_eq!((standing.verdict, standing.reason, standing.asked_ratio), (Verdict::Forced, Reason::Configured, 0.0));
 }
 
 #[test]
-fn of_batches_too_no_more_than_a_twentieth_is_made_beside_questions_but_a_whole_one_at_times() {
-    let policy = Policy::new(Bypass::Auto);
-    let batch = || policy.learn(Asked::OnTheWay, 256, 256, micros(1000));
-    let mut hedged = 0;
-    for _ in 0..1000 {
-        batch();
-        hedged += policy.may_hedge(256);
+fn off_means_always_asked_and_so_does_an_unknown_cost_of_generation() {
+    assert_eq!(Setup::new(Bypass::Off).look_up(550.0, 1000, SLOW), 1000);
+    let setup = Setup::new(Bypass::Auto);
+    (0..1000).for_each(|_| setup.policy.learn(setup.now, Asked::ForCaller, 1, 0, Duration::from_micros(6190)));
+    assert_eq!(setup.policy.decide(setup.now, 1, None, NO_PRICE), Decision::Ask);
+}
+
+#[test]
+fn what_is_shown_of_generation_follows_what_was_decided_on() {
+    let mut setup = Setup::new(Bypass::Off);
+    for micros in [500.0, 900.0] {
+        setup.look_up(micros, 2000, FAST);
+        let shown = setup.policy.standing().generation;
+        assert!((shown / (micros * 1e-6) - 1.0).abs() < 0.01, "{shown}");
     }
-    assert!((12_700..=12_800).contains(&hedged), "{hedged} of 256,000");
-    (0..1000).for_each(|_| batch());
-    learn(&policy, 1, micros(100));
-    assert_eq!([256, 256].map(|keys| policy.may_hedge(keys)), [256, 0]);
 }
 
 #[test]
-fn a_batch_counts_by_its_keys() {
-    let (one, many) = (Policy::new(Bypass::Auto), Policy::new(Bypass::Auto));
-    (0..64).for_each(|_| learn(&one, 0, micros(100)));
-    many.learn(Asked::OnTheWay, 64, 0, micros(6400));
-    let (one, many) = (one.standing(), many.standing());
-    assert!((one.hit_ratio - many.hit_ratio).abs() < 1e-9);
-    assert_eq!(one.cost, many.cost);
+fn a_batch_moves_the_hit_ratio_as_its_keys_would_one_by_one() {
+    let (one, many) = (Setup::new(Bypass::Auto), Setup::new(Bypass::Auto));
+    (0..64).for_each(|_| one.policy.learn(one.now, Asked::ForCaller, 1, 0, Duration::from_micros(100)));
+    many.policy.learn(many.now, Asked::ForCaller, 64, 0, Duration::from_micros(6400));
+    let [one, many] = [one, many].map(|setup| setup.policy.standing().hit_ratio);
+    assert!((one - many).abs() < 1e-9, "{one} against {many}");
+}
+
+/// A load of `calls` calls in flight, whose process and whose machine use this share of two cores, for `seconds`.
+fn loaded(calls: usize, own: f64, machine: f64, seconds: u32) -> Load {
+    const CORES: f64 = 2.0;
+    let (mut load, mut now, mut totals) = (Load::new(CORES), Instant::now(), Totals::default());
+    for _ in 0..10 * seconds {
+        now += INTERVAL;
+        let passed = INTERVAL.as_secs_f64() * CORES;
+        totals.capacity += passed;
+        totals.busy += passed * machine;
+        totals.own += passed * own;
+        totals.generation += passed * own / 2.0;
+        totals.operations += 1000;
+        load.call(calls);
+        load.measure(now, totals);
+    }
+    load
 }
 
 #[test]
-fn off_means_always_asked_and_so_does_not_knowing() {
-    let policy = Policy::new(Bypass::Off);
-    assert_eq!(ask(&policy, STANDARD, 550, 1000, 6190, 0), 1000);
-    let policy = Policy::new(Bypass::Auto);
-    (0..1000).for_each(|_| learn(&policy, 0, micros(6190)));
-    let mut asked = vec![Wanted { generation: None, ..wanted(STANDARD, 0, 1)[0] }];
-    assert!(policy.choose(&mut asked).is_empty());
-    assert_eq!(asked.len(), 1);
+fn idle_cores_cost_nothing() {
+    assert_eq!(loaded(40, 0.3, 0.6, 10).cpu_cost().price, 0.0);
+}
+
+#[test]
+fn at_saturation_the_price_grows_with_the_calls_in_flight() {
+    let price = |calls| loaded(calls, 0.5, 1.0, 3).cpu_cost().price;
+    assert_eq!(price(1), 0.0, "a call that is alone delays no other");
+    let (some, many) = (price(11), price(41));
+    assert!(some >= 10.0 && (many / some - 4.0).abs() < 0.01, "{some} and {many}");
+}
+
+#[test]
+fn a_process_that_uses_all_the_cores_that_it_may_is_saturated_on_an_idle_machine() {
+    let load = loaded(40, 1.0, 0.1, 3);
+    assert!(load.is_saturated() && load.cpu_cost().price > 0.0);
+}
+
+#[test]
+fn the_overhead_of_an_operation_is_what_the_process_uses_beside_generation() {
+    // In 100 ms two cores at a half give 100 ms of CPU, half of it for generation, for 1,000 operations.
+    let overhead = loaded(40, 0.5, 1.0, 3).cpu_cost().overhead;
+    assert!((overhead - 50e-6).abs() < 1e-9, "{overhead}");
 }

@@ -141,7 +141,9 @@ impl LruTier {
             probe_cost_us: hit_ratio * hit_cost_us + (1.0 - hit_ratio) * miss_cost_us,
             // Not weighed against it: memory in front is always asked.
             generation_cost_us: 0.0,
-            verdict: "probed".to_owned(),
+            asked_ratio: 1.0,
+            reason: "configured",
+            verdict: "probed",
             since: self.started.elapsed(),
         }
     }

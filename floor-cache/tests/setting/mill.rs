@@ -86,7 +86,7 @@ impl Source for Mill {
     fn generate(&self, key: Key, priority: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
         self.ground.fetch_add(1, SeqCst);
         let cost = *self.cost.lock();
-        let made = move || Ok(Made { value: value_of(&key), took: cost });
+        let made = move || Ok(Made { value: value_of(&key), took: cost, cpu: cost });
         let mood = *self.mood.lock();
         match mood {
             Mood::Grind => async move {

@@ -15,8 +15,9 @@ use crate::{
 
 const AFTER_HELP: &str = "\
 Tiers stand in the order in which they are probed; generation answers what no tier holds. Costs are what the server \
-measures of its own lookups: microseconds (us), below one nanoseconds (ns), and microseconds throughout with --json. A tier is bypassed while h x G, what asking it spares, is less than T, what \
-asking costs: h is the share of questions that find a floor, G the cost of generating one.
+measures of its own lookups: microseconds (us), below one nanoseconds (ns), and microseconds throughout with --json. h is the share of questions that find a floor, T the \
+response time of a question, G that of generating a floor. A tier is asked while h x G exceeds T, both with CPU time \
+added at a price that is zero while cores are idle. `asked` is the share of lookups that asked it.
 
 Examples:
   floorctl tiers
@@ -51,6 +52,9 @@ struct TierJson {
     hit_ratio: f64,
     probe_cost_us: f64,
     generation_cost_us: f64,
+    /// The share of lookups that asked it, 0 to 1.
+    asked_ratio: f64,
+    reason: String,
     verdict: String,
     verdict_seconds: u64,
 }
@@ -86,6 +90,8 @@ impl TierJson {
             probe_cost_us: tier.probe_cost_us,
             generation_cost_us: tier.generation_cost_us,
             verdict_seconds: tier.verdict_seconds,
+            asked_ratio: tier.asked_ratio,
+            reason: tier.reason,
             verdict: tier.verdict,
         }
     }
@@ -118,7 +124,7 @@ fn holdings(tiers: &[TierJson]) -> Table {
 /// Whether asking a tier pays, and since when that is so.
 fn reckoning(tiers: &[TierJson]) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(["tier", "h", "T", "G", "h x G", "verdict", "for"]);
+    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(["tier", "h", "T", "G", "h x G", "asked", "verdict", "reason", "for"]);
     for tier in tiers {
         table.add_row([
             tier.name.clone(),
@@ -126,11 +132,13 @@ fn reckoning(tiers: &[TierJson]) -> Table {
             cost(tier.probe_cost_us),
             cost(tier.generation_cost_us),
             cost(tier.hit_ratio * tier.generation_cost_us),
+            format!("{:.0} %", tier.asked_ratio * 100.0),
             tier.verdict.clone(),
+            tier.reason.clone(),
             humantime::format_duration(Duration::from_secs(tier.verdict_seconds)).to_string(),
         ]);
     }
-    align(&mut table, 4);
+    align(&mut table, 5);
     table
 }
 

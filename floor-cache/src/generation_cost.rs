@@ -1,0 +1,179 @@
+//! What generating a value costs now: CPU time, and response time with the wait for a worker.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::{ewma::Ewma, key::Class};
+
+/// Estimates the cost of generation from the values made of late and from those that wait.
+///
+/// The response time is predicted from the queue: with `b` seconds of work in front, `w` workers and `s` seconds for
+/// the value itself, a call waits `(b + s) / w`, and no less than `s`. Two corrections are measured: what handing the
+/// value to an idle worker and back adds, and the factor by which a wait behind others exceeds the prediction.
+#[derive(Debug)]
+pub(crate) struct GenerationCost {
+    workers: f64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Seconds for each unit of size from taking a value up to having it, by class; and the CPU seconds of it.
+    run: [Ewma; Class::COUNT],
+    cpu: [Ewma; Class::COUNT],
+    /// Seconds that an idle worker's value takes beyond its making.
+    dispatch: Ewma,
+    /// Measured over predicted response time where a value had to wait.
+    stretch: Ewma,
+    /// Seconds of work for callers that is not done, and the values that it is for.
+    backlog: f64,
+    queued: usize,
+    /// Values in the making that no caller waits for.
+    background: usize,
+}
+
+/// A value as the cost depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub(crate) class: Class,
+    /// In the source's units: the cost of a class is proportional to it.
+    pub(crate) size: u32,
+}
+
+/// What values would cost that were asked of the source now, all at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Forecast {
+    /// Seconds until the last of them is there.
+    pub(crate) response: f64,
+    /// CPU seconds for all of them.
+    pub(crate) cpu: f64,
+}
+
+/// A value in the making. Dropped, it counts as given up.
+#[derive(Debug)]
+pub(crate) struct InProgress<'a> {
+    cost: &'a GenerationCost,
+    work: Work,
+    /// Seconds that it was estimated to take.
+    run: f64,
+    /// Seconds until it is there, by the prediction without corrections.
+    predicted: f64,
+    is_background: bool,
+    /// Whether a worker was free.
+    was_idle: bool,
+}
+
+const WEIGHT: f64 = 1.0 / 16.0;
+
+/// Bounds of one measurement of the stretch.
+const MIN_STRETCH: f64 = 0.25;
+const MAX_STRETCH: f64 = 8.0;
+
+/// A value that takes so many times the estimate counts as no more: its thread may have been suspended.
+const OUTLIER: f64 = 8.0;
+
+impl GenerationCost {
+    pub(crate) fn new(workers: usize) -> Self {
+        let state = State {
+            run: [Ewma::new(); Class::COUNT],
+            cpu: [Ewma::new(); Class::COUNT],
+            dispatch: Ewma::new(),
+            stretch: Ewma::new(),
+            backlog: 0.0,
+            queued: 0,
+            background: 0,
+        };
+        Self { workers: workers.max(1) as f64, state: Mutex::new(state) }
+    }
+
+    /// Whether a value of `class` was ever made.
+    pub(crate) fn is_known(&self, class: Class) -> bool {
+        self.state.lock().run[class.index()].get().is_some()
+    }
+
+    /// What all of `works` would cost now; `None` while that is not known for each of their classes, or there are none.
+    pub(crate) fn forecast(&self, works: impl IntoIterator<Item = Work>) -> Option<Forecast> {
+        let state = self.state.lock();
+        let (mut run, mut longest, mut cpu) = (0.0, 0.0_f64, 0.0);
+        for Work { class, size } in works {
+            let size = f64::from(size);
+            let one = state.run[class.index()].get()? * size;
+            cpu += state.cpu[class.index()].get()? * size;
+            run += one;
+            longest = longest.max(one);
+        }
+        let predicted = self.predicted(state.backlog + run, longest);
+        let stretch = if state.queued < self.workers as usize { 1.0 } else { state.stretch.get().unwrap_or(1.0) };
+        (run > 0.0).then(|| Forecast { response: state.dispatch.get().unwrap_or_default() + stretch * predicted, cpu })
+    }
+
+    /// Seconds until `work` seconds are done, of which the longest piece takes `longest`.
+    fn predicted(&self, work: f64, longest: f64) -> f64 {
+        (work / self.workers).max(longest)
+    }
+
+    /// Takes in that the source is asked for `work`.
+    pub(crate) fn begin(&self, work: Work, is_background: bool) -> InProgress<'_> {
+        let mut state = self.state.lock();
+        let run = state.run[work.class.index()].get().unwrap_or_default() * f64::from(work.size);
+        let in_front = state.queued + state.background;
+        let predicted = self.predicted(state.backlog + run, run);
+        if is_background {
+            state.background += 1;
+        } else {
+            state.backlog += run;
+            state.queued += 1;
+        }
+        // Work that no caller waits for gives way to callers' work, so only an idle source tells how long it takes.
+        let was_idle = if is_background { in_front == 0 } else { in_front < self.workers as usize };
+        InProgress { cost: self, work, run, predicted, is_background, was_idle }
+    }
+
+    /// Seconds that a value of `class` and of size 1 takes to make, of late.
+    #[cfg(test)]
+    pub(crate) fn run_seconds(&self, class: Class) -> Option<f64> {
+        self.state.lock().run[class.index()].get()
+    }
+}
+
+impl InProgress<'_> {
+    /// Takes in that the value is there, `elapsed` after it was asked for; making it took `took`, and `cpu` of CPU time.
+    pub(crate) fn made(self, elapsed: Duration, took: Duration, cpu: Duration) {
+        let mut state = self.cost.state.lock();
+        let elapsed = elapsed.as_secs_f64();
+        if self.was_idle {
+            let dispatch = (elapsed - took.as_secs_f64()).max(0.0);
+            let usual = state.dispatch.get().unwrap_or(dispatch);
+            state.dispatch.add(dispatch.min(OUTLIER * usual.max(took.as_secs_f64())), WEIGHT);
+        } else if !self.is_background && self.predicted > 0.0 {
+            let beyond = elapsed - state.dispatch.get().unwrap_or_default();
+            state.stretch.add((beyond / self.predicted).clamp(MIN_STRETCH, MAX_STRETCH), WEIGHT);
+        }
+        state.learn(self.work, took.as_secs_f64(), cpu.as_secs_f64());
+    }
+}
+
+impl Drop for InProgress<'_> {
+    fn drop(&mut self) {
+        let mut state = self.cost.state.lock();
+        if self.is_background {
+            state.background -= 1;
+        } else {
+            state.queued -= 1;
+            // Rounding must not pile up.
+            state.backlog = if state.queued == 0 { 0.0 } else { (state.backlog - self.run).max(0.0) };
+        }
+    }
+}
+
+impl State {
+    fn learn(&mut self, work: Work, took: f64, cpu: f64) {
+        let (class, size) = (work.class.index(), f64::from(work.size.max(1)));
+        for (estimate, sample) in [(&mut self.run[class], took / size), (&mut self.cpu[class], cpu / size)] {
+            let most = estimate.get().map_or(f64::INFINITY, |usual| OUTLIER * usual);
+            // An estimate of nothing could never rise.
+            estimate.add(sample.min(most).max(f64::MIN_POSITIVE), WEIGHT);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Watches the load of the process and of its machine for the policy: calls in flight, CPU time, CPU utilisation.
+
+#[cfg(target_os = "linux")]
+use std::{fs::File, os::unix::fs::FileExt};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::Instant,
+};
+
+use parking_lot::Mutex;
+
+use crate::policy::load::{CpuCost, Load, Totals};
+
+/// The load of this process and its machine.
+///
+/// It is measured when a lookup asks for it and the last measurement is old enough, so an idle server measures nothing.
+#[derive(Debug)]
+pub(crate) struct LoadMonitor {
+    load: Mutex<Load>,
+    in_flight: Arc<AtomicUsize>,
+    clock: CpuClock,
+}
+
+/// A call that waits for a value that memory did not have.
+#[derive(Debug)]
+pub(crate) struct CallInFlight(Arc<AtomicUsize>);
+
+impl LoadMonitor {
+    pub(crate) fn new() -> Self {
+        let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
+        Self { load: Mutex::new(Load::new(cores)), in_flight: Arc::default(), clock: CpuClock::new() }
+    }
+
+    /// A call that begins to wait; it waits until the guard is dropped.
+    pub(crate) fn call(&self) -> CallInFlight {
+        let in_flight = self.in_flight.fetch_add(1, Relaxed) + 1;
+        self.load.lock().call(in_flight);
+        CallInFlight(self.in_flight.clone())
+    }
+
+    /// What CPU time costs now. `work` gives the keys handled so far, and the CPU seconds that generation has taken.
+    pub(crate) fn cpu_cost(&self, now: Instant, work: impl FnOnce() -> (u64, f64)) -> CpuCost {
+        let mut load = self.load.lock();
+        if load.is_due(now) {
+            let (operations, generation) = work();
+            load.measure(now, Totals { operations, generation, ..self.clock.totals() });
+        }
+        load.cpu_cost()
+    }
+
+    /// Whether the cores are so busy that extra work would delay calls.
+    pub(crate) fn is_saturated(&self) -> bool {
+        self.load.lock().is_saturated()
+    }
+
+    /// The share of the CPU in use when it was last measured, 0 to 1, and what CPU time cost then.
+    pub(crate) fn last(&self) -> (f64, CpuCost) {
+        let load = self.load.lock();
+        (load.utilisation(), load.cpu_cost())
+    }
+}
+
+impl Drop for CallInFlight {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Reads CPU times from the operating system. Where it does not tell what other processes use, the machine counts as idle
+/// but for this process.
+#[derive(Debug)]
+struct CpuClock {
+    #[cfg(target_os = "linux")]
+    stat: Option<File>,
+}
+
+impl CpuClock {
+    fn new() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            stat: File::open("/proc/stat").ok(),
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        let (busy, capacity) = self.machine().unwrap_or_default();
+        Totals { busy, capacity, own: own_cpu_seconds(), ..Totals::default() }
+    }
+
+    /// Busy time and all time of the machine's cores, in ticks: only their ratio counts.
+    #[cfg(target_os = "linux")]
+    fn machine(&self) -> Option<(f64, f64)> {
+        // The first line, which sums up all cores, is shorter.
+        let mut text = [0; 256];
+        let length = self.stat.as_ref()?.read_at(&mut text, 0).ok()?;
+        machine_ticks(str::from_utf8(&text[..length]).ok()?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn machine(&self) -> Option<(f64, f64)> {
+        None
+    }
+}
+
+/// Busy ticks and all ticks in the first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal ...`
+/// (proc_stat(5)). Guest time is part of user time already.
+#[cfg(any(target_os = "linux", test))]
+fn machine_ticks(stat: &str) -> Option<(f64, f64)> {
+    let mut fields = stat.lines().next()?.split_ascii_whitespace();
+    if fields.next()? != "cpu" {
+        return None;
+    }
+    let mut ticks = [0.0; 8];
+    for tick in &mut ticks {
+        *tick = fields.next()?.parse().ok()?;
+    }
+    let all: f64 = ticks.iter().sum();
+    let [_, _, _, idle, iowait, ..] = ticks;
+    Some((all - idle - iowait, all))
+}
+
+#[cfg(unix)]
+fn own_cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+#[cfg(not(unix))]
+fn own_cpu_seconds() -> f64 {
+    0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machines_ticks_are_read_from_the_first_line() {
+        let stat = "cpu  100 5 50 800 20 1 4 20 7 0\ncpu0 60 5 25 400 10 1 2 10 7 0\n";
+        assert_eq!(machine_ticks(stat), Some((180.0, 1000.0)));
+        for broken in ["", "cpu0 1 2 3 4 5 6 7 8\n", "cpu 1 2 three\n", "cpu 1 2 3 4\n"] {
+            assert_eq!(machine_ticks(broken), None, "{broken:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_clock_runs() {
+        let clock = CpuClock::new();
+        let before = clock.totals();
+        let started = Instant::now();
+        let mut sum = 0_u64;
+        while started.elapsed() < std::time::Duration::from_millis(50) {
+            sum = sum.wrapping_add(std::hint::black_box(1));
+        }
+        let after = clock.totals();
+        assert!(after.own > before.own && after.capacity > before.capacity && sum > 0, "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn calls_in_flight_are_counted_until_they_end() {
+        let monitor = LoadMonitor::new();
+        let calls: Vec<CallInFlight> = (0..3).map(|_| monitor.call()).collect();
+        assert_eq!(monitor.in_flight.load(Relaxed), 3);
+        drop(calls);
+        assert_eq!(monitor.in_flight.load(Relaxed), 0);
+    }
+}
