@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 use tracing::{debug, error};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{hash::Hashed, key::Key, links::Links, source::Priority, sampler::Sampler, walk};
+use crate::{hash::Hashed, key::Key, links::Links, sampler::Sampler, source::Priority, walk};
 
 /// So many wrong values from one tier, and its breaker is tripped, for so long: what is wrong with it is no accident of the
 /// network.

@@ -180,7 +180,7 @@ impl<'a> ChainBuilder<'a> {
             memory: self.memory.into(),
             lower: self.lower.into(),
             made: Generations::new(generations, seconds, source.workers()),
-            load: LoadMonitor::new(),
+            load: LoadMonitor::new(self.tuning.utilisation),
             source,
             leases: self.leases,
             coalesced,

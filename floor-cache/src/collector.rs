@@ -58,7 +58,10 @@ impl Families {
                 &["tier"],
             )?,
             probe_cost: GaugeVec::new(
-                Opts::new("floors_tier_probe_cost_seconds", "Response time of a question to a tier for one value, of late."),
+                Opts::new(
+                    "floors_tier_probe_cost_seconds",
+                    "Response time of a question to a tier for one value, of late.",
+                ),
                 &["tier"],
             )?,
             generation_cost: GaugeVec::new(

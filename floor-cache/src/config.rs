@@ -53,11 +53,14 @@ pub struct Tuning {
     pub audit: u32,
     /// Whether generation starts beside a tier that takes longer than it usually does.
     pub hedge: bool,
+    /// The CPU utilisation, 0 to 1, to go by instead of the measured one: for tests and benches whose results must not depend on
+    /// what else the machine does.
+    pub utilisation: Option<f64>,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { keys: None, compress: false, audit: 1000, hedge: true }
+        Self { keys: None, compress: false, audit: 1000, hedge: true, utilisation: None }
     }
 }
 

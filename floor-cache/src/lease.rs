@@ -17,7 +17,6 @@ use tokio::runtime::Handle;
 use crate::{
     breaker::Circuit,
     config::Lease,
-    ewma::Ewma,
     flight::{Found, Lead},
     key::{Class, Key},
     links::Links,
@@ -39,8 +38,8 @@ pub(crate) struct Leases {
     circuit: Arc<Circuit>,
     /// How long a value takes here from the wish to the value, waiting for a turn included, by class.
     turnaround: [Mean; Class::COUNT],
-    /// Whether another server was generating what a lease was wanted for, or had generated it.
-    found: Mutex<Ewma>,
+    /// The share of leases, of late, that were wanted for what another server was generating or had generated.
+    found: Mutex<f64>,
     counts: Counts,
 }
 
@@ -53,10 +52,11 @@ struct Counts {
     failed: IntCounter,
 }
 
-/// The share of leases for what another server generates too is taken to be this before one was wanted. A new value in it
-/// weighs as much.
+/// The share of leases for what another server generates too is taken to be this before one was wanted. It is taken to be no less than the least: the first server to want a lease finds no other,
+/// and the others profit. So a lease that nobody else wants makes a miss a sixteenth slower at the most.
 const FIRST_FOUND_RATIO: f64 = 0.5;
 const FOUND_WEIGHT: f64 = 1.0 / 32.0;
+const LEAST_FOUND_RATIO: f64 = 1.0 / 16.0;
 
 /// Of the values that are not worth a lease, one in this many takes one, to learn whether that has changed.
 const SAMPLED: Sampler = Sampler::one_in(64);
@@ -99,7 +99,7 @@ impl Leases {
             store: Arc::new(store),
             circuit: Arc::new(Circuit::new("redis leases")),
             turnaround: Default::default(),
-            found: Mutex::new(Ewma::new()),
+            found: Mutex::new(FIRST_FOUND_RATIO),
             counts: Counts {
                 taken: count("taken"),
                 found: count("found"),
@@ -121,17 +121,14 @@ impl Leases {
         let question = links.lower[self.tier].policy.question_seconds().unwrap_or_default();
         let cpu = links.cpu_cost(Instant::now());
         let asking = question + cpu.price * cpu.overhead;
-        let spared = self.found_ratio() * (generation.response + cpu.price * (generation.cpu + cpu.overhead));
+        let found = self.found.lock().max(LEAST_FOUND_RATIO);
+        let spared = found * (generation.response + cpu.price * (generation.cpu + cpu.overhead));
         spared > asking || SAMPLED.picks(Draw::next())
     }
 
-    /// The share of leases wanted, of late, for what another server was generating or had generated.
-    fn found_ratio(&self) -> f64 {
-        self.found.lock().get().unwrap_or(FIRST_FOUND_RATIO)
-    }
-
     fn learn(&self, found: bool) {
-        self.found.lock().add(f64::from(u8::from(found)), FOUND_WEIGHT);
+        let mut ratio = self.found.lock();
+        *ratio += FOUND_WEIGHT * (f64::from(u8::from(found)) - *ratio);
     }
 
     /// Has the value of `lead` made here or elsewhere, and lands it. One that was made elsewhere was found: it is not kept

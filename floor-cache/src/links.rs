@@ -22,11 +22,11 @@ use crate::{
     load_monitor::LoadMonitor,
     policy::load::CpuCost,
     purge::Purges,
+    sampler::{Draw, Sampler},
     served::{Options, Outcome, Served, Step},
     source::Source,
     tier::Tier,
     tiers::LruTier,
-    sampler::{Draw, Sampler},
 };
 
 /// What a chain is made of.

@@ -30,9 +30,10 @@ pub(crate) struct LoadMonitor {
 pub(crate) struct CallInFlight(Arc<AtomicUsize>);
 
 impl LoadMonitor {
-    pub(crate) fn new() -> Self {
+    /// Measures the machine, unless its `utilisation` is given.
+    pub(crate) fn new(utilisation: Option<f64>) -> Self {
         let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-        Self { load: Mutex::new(Load::new(cores)), in_flight: Arc::default(), clock: CpuClock::new() }
+        Self { load: Mutex::new(Load::new(cores, utilisation)), in_flight: Arc::default(), clock: CpuClock::new() }
     }
 
     /// A call that begins to wait; it waits until the guard is dropped.
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn calls_in_flight_are_counted_until_they_end() {
-        let monitor = LoadMonitor::new();
+        let monitor = LoadMonitor::new(None);
         let calls: Vec<CallInFlight> = (0..3).map(|_| monitor.call()).collect();
         assert_eq!(monitor.in_flight.load(Relaxed), 3);
         drop(calls);

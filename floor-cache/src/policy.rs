@@ -126,11 +126,8 @@ const EXPENSIVE: f64 = 50e-6;
 
 /// The least and the greatest weight of a new cost and of a new answer in the hit ratio. Ratios are noisier than costs, and
 /// a tier much faster than generating pays from a ratio of a hundredth, so their memory is longer.
-const COST_WEIGHTS: Weights = Weights { least: 1.0 / 16.0, greatest: 1.0 / 3.0 };
-const RATIO_WEIGHTS: Weights = Weights { least: 1.0 / 128.0, greatest: 1.0 / 16.0 };
-
-/// An estimate remembers the questions of this many seconds, as far as the weights allow.
-const MEMORY: f64 = 1.0;
+const COST_WEIGHTS: Weights = Weights { least: 1.0 / 16.0, greatest: 1.0 / 3.0, memory: 0.25 };
+const RATIO_WEIGHTS: Weights = Weights { least: 1.0 / 128.0, greatest: 1.0 / 16.0, memory: 1.0 };
 
 /// Where the two costs are within this factor of each other, a part of the lookups asks. Estimates are noisy, and
 /// calls that all changed sides at once would change the costs by which they were decided.
@@ -255,17 +252,18 @@ impl Policy {
     }
 }
 
-/// Bounds of the weight of a new value.
+/// Bounds of the weight of a new value; between them, an estimate remembers the values of `memory` seconds.
 #[derive(Debug, Clone, Copy)]
 struct Weights {
     least: f64,
     greatest: f64,
+    memory: f64,
 }
 
 impl Weights {
     /// The weight of a value that is the first in `silence` seconds.
     fn after(self, silence: f64) -> f64 {
-        (silence / MEMORY).clamp(self.least, self.greatest)
+        (silence / self.memory).clamp(self.least, self.greatest)
     }
 }
 

@@ -21,10 +21,10 @@ use crate::{
     links::Links,
     policy::{Asked, Decision},
     purge::Moment,
+    sampler::Draw,
     served::{GENERATED, Outcome, Step},
     source::{Made, Priority, SourceError},
     tier::TierError,
-    sampler::Draw,
 };
 
 /// Keys on their way down. Each is a flight that this walk leads, and lands it as soon as its value is there.

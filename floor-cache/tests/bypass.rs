@@ -6,7 +6,7 @@ mod setting;
 use std::time::{Duration, Instant};
 
 use floor_cache::{Bypass, Options, Outcome, RedisConfig, Served, TierKind};
-use setting::{Setting, key, keys, redis_server::RedisServer, slow_road::SlowRoad, until};
+use setting::{PATIENCE, Setting, key, keys, redis_server::RedisServer, slow_road::SlowRoad, until};
 
 /// The earlier game's ratio of 0.55 ms to 6.19 ms, ten times slower: far from what a busy machine adds to either.
 const GENERATION: Duration = Duration::from_micros(5500);
@@ -29,6 +29,18 @@ async fn warm(server: &RedisServer, road: &SlowRoad, bypass: Bypass) -> Setting 
     setting
 }
 
+/// Asks until the verdict on Redis is `verdict`, which follows what lookups of the last second or two did.
+async fn ask_until(setting: &Setting, verdict: &str) {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if setting.tier("redis").verdict == verdict {
+            return;
+        }
+        ask(setting, 50).await;
+    }
+    panic!("the verdict is not {verdict}: {:?}", setting.tier("redis"));
+}
+
 /// Asks for `count` keys that Redis holds; how many of them Redis was asked for.
 async fn ask(setting: &Setting, count: u64) -> u64 {
     let mut asked = 0;
@@ -48,35 +60,38 @@ async fn a_slowed_tier_is_passed_by_within_200_requests_and_asked_again_within_2
     road.hold_up(SLOW);
     let asked = ask(&setting, 200).await;
     assert!(asked < 100, "{asked} of 200 callers waited for a tier 11 times slower than generating");
-    assert_eq!(setting.tier("redis").verdict, "bypassed");
-    assert_eq!(setting.metric("floors_tier_bypassed", &[("tier", "redis")]), 1.0);
+    ask_until(&setting, "bypassed").await;
+    assert_eq!(setting.tier("redis").reason, "slower than generating");
+    assert!(setting.metric("floors_tier_bypassed", &[("tier", "redis")]) > 0.9);
+    assert_eq!(setting.metric("floors_tier_reason", &[("tier", "redis"), ("reason", "slower than generating")]), 1.0);
     assert_eq!(ask(&setting, 100).await, 0, "the tier is sampled beside the calls, never before their eyes");
     assert!(setting.tier("redis").bypasses >= 200);
 
     let returned = Instant::now();
     road.hold_up(Duration::ZERO);
     ask(&setting, 200).await;
+    let asked = ask(&setting, 100).await;
+    assert!(asked > 90, "{asked} of 100");
+    ask_until(&setting, "probed").await;
     let redis = setting.tier("redis");
-    assert_eq!(redis.verdict, "probed", "{redis:?}");
+    assert_eq!(redis.reason, "answers sooner");
     assert!(redis.since < returned.elapsed(), "{redis:?}");
     let shown = setting.metric("floors_tier_verdict_seconds", &[("tier", "redis")]);
     assert!(shown > 0.0 && shown < returned.elapsed().as_secs_f64(), "{shown}");
     let generation = setting.metric("floors_tier_generation_cost_seconds", &[("tier", "redis")]);
-    assert!((generation - GENERATION.as_secs_f64()).abs() < 1e-6, "{generation}");
-    let asked = ask(&setting, 100).await;
-    assert_eq!(asked, 100);
+    assert!((1.0..3.0).contains(&(generation / GENERATION.as_secs_f64())), "{generation}");
 }
 
 /// The road makes a question for a batch cheap for each key, and the same question for one key dear: 4 ms for 64 keys of a
 /// millisecond each, or for one.
 const ROAD: Duration = Duration::from_millis(4);
-const STALL: Duration = Duration::from_millis(150);
+const STALL: Duration = Duration::from_millis(400);
 const BATCH: u64 = 64;
 const WARM: u64 = 50;
 
 /// A chain of Redis alone, at the end of a road for batches, which holds the keys 0 to 99 and was asked for batches.
 async fn warm_for_batches(server: &RedisServer, road: &SlowRoad) -> Setting {
-    let setting = Setting::new(&[TierKind::Redis], |config| {
+    let setting = Setting::serial(&[TierKind::Redis], |config| {
         config.redis = RedisConfig { url: road.url(), timeout: CLOSE, ..server.config() };
     });
     setting.mill.set_cost(Duration::from_millis(1));
@@ -147,7 +162,7 @@ async fn a_slow_tier_that_has_everything_is_passed_by_too() {
     road.hold_up(SLOW);
     let asked = ask(&setting, 200).await;
     assert!(asked < 60, "{asked} of 200 callers waited");
-    assert_eq!(setting.tier("redis").verdict, "bypassed");
+    ask_until(&setting, "bypassed").await;
 }
 
 /// Nothing is asked of it, not even beside a call; it is written to and removed from, so that it can be asked again.

@@ -248,8 +248,11 @@ async fn a_lease_lasts_until_the_value_is_written() {
     assert!(looks > 10, "the value was a while in the queue");
 }
 
+/// Of 100 values that are not worth a lease, how many take one to learn whether that has changed: every 64th of a thread's.
+const SAMPLES: f64 = 6.0;
+
 #[tokio::test(flavor = "multi_thread")]
-async fn no_lease_is_taken_where_making_is_cheap_nor_where_it_is_off() {
+async fn hardly_a_lease_is_taken_where_generating_is_cheap_and_none_where_it_is_off() {
     let Some(redis) = RedisServer::start() else { return };
     let cheap = server_of(redis.url(), Lease::Auto);
     cheap.mill.set_cost(Duration::from_micros(10));
@@ -257,13 +260,14 @@ async fn no_lease_is_taken_where_making_is_cheap_nor_where_it_is_off() {
     let before = sets(&redis);
     ask_each(&cheap, &keys(0..100)).await;
     ask_each(&off, &keys(100..200)).await;
-    for server in [&cheap, &off] {
+    for (server, most) in [(&cheap, SAMPLES), (&off, 0.0)] {
         assert!(server.chain.close(PATIENCE).await);
         for outcome in ["taken", "found", "overdue", "failed"] {
-            assert_eq!(leases(server, outcome), 0.0, "{outcome}");
+            assert!(leases(server, outcome) <= most, "{outcome}");
         }
     }
-    assert_eq!(sets(&redis) - before, 200, "each value is written, and nothing else");
+    let leased = leases(&cheap, "taken") as u64;
+    assert_eq!(sets(&redis) - before, 200 + leased, "each value is written, and nothing else");
 }
 
 #[tokio::test(flavor = "multi_thread")]

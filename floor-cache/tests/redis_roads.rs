@@ -158,7 +158,7 @@ async fn a_replica_is_read_and_refuses_what_is_written() {
     }
     assert_eq!((writes(&setting, "failed"), writes(&setting, "stored")), (100.0, 0.0));
     assert!(setting.metric("floors_leases_total", &[("outcome", "failed")]) > 0.0);
-    assert_eq!((outcome(&setting, "error"), setting.tier("redis").verdict), (0.0, "probed".to_owned()));
+    assert_eq!((outcome(&setting, "error"), setting.tier("redis").verdict), (0.0, "probed"));
     replica.follow(None).await;
     is_back(&setting, 0..30).await;
 }
@@ -175,7 +175,7 @@ async fn a_server_out_of_memory_is_read_and_refuses_what_is_written() {
     setting.chain.close(PATIENCE).await;
     assert!(writes(&setting, "failed") > 0.0);
     assert_eq!(ask(&setting, 0..30).await, 30, "reading goes on");
-    assert_eq!((outcome(&setting, "error"), setting.tier("redis").verdict), (0.0, "probed".to_owned()));
+    assert_eq!((outcome(&setting, "error"), setting.tier("redis").verdict), (0.0, "probed"));
     assert_eq!(server.command(&[b"CONFIG", b"SET", b"maxmemory", b"0"]), b"+OK\r\n");
     is_back(&setting, 0..30).await;
 }

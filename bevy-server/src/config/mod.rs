@@ -115,7 +115,13 @@ impl Config {
                     lease: lease?.0,
                 },
             },
-            tuning: Tuning { keys: keys?.0.or(keys_file?.0), compress: compress?, audit: audit?.0, hedge: hedge? },
+            tuning: Tuning {
+                keys: keys?.0.or(keys_file?.0),
+                compress: compress?,
+                audit: audit?.0,
+                hedge: hedge?,
+                utilisation: None,
+            },
             generation_queue: queue?.0,
             generation_threads: match threads? {
                 0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),

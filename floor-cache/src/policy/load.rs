@@ -26,6 +26,8 @@ pub(crate) struct Load {
     cores: f64,
     level: PriceLevel,
     utilisation: f64,
+    /// The utilisation to go by instead of the measured one.
+    assumed: Option<f64>,
     /// CPU seconds that this process gets per second while the cores are saturated.
     own_rate: Ewma,
     /// CPU seconds of this process for each operation, generation not included.
@@ -61,11 +63,12 @@ const MIN_OPERATIONS: u64 = 50;
 const MIN_CORES: f64 = 0.05;
 
 impl Load {
-    pub(crate) fn new(cores: f64) -> Self {
+    pub(crate) fn new(cores: f64, assumed: Option<f64>) -> Self {
         Self {
             cores,
             level: PriceLevel::new(),
-            utilisation: 0.0,
+            utilisation: assumed.unwrap_or_default(),
+            assumed,
             own_rate: Ewma::new(),
             overhead: Ewma::new(),
             found: Ewma::new(),
@@ -92,7 +95,8 @@ impl Load {
         let own = totals.own - before.own;
         let machine = if capacity > 0.0 { (totals.busy - before.busy) / capacity } else { 0.0 };
         // A container's limit may be reached while the machine has idle cores.
-        self.utilisation = machine.max(own / (seconds * self.cores)).clamp(0.0, 1.0);
+        let measured = machine.max(own / (seconds * self.cores)).clamp(0.0, 1.0);
+        self.utilisation = self.assumed.unwrap_or(measured);
         self.level.update(self.utilisation);
         // Calls that wait for a tier leave the cores idle and are many; taken for the price, they would raise it further.
         if self.is_saturated() {

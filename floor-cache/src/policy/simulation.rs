@@ -169,7 +169,7 @@ impl<'a> Simulation<'a> {
             scenario,
             policy,
             cost,
-            load: Load::new(scenario.cores),
+            load: Load::new(scenario.cores, None),
             epoch: Instant::now(),
             now: 0.0,
             stations: threads.map(station),
@@ -421,7 +421,13 @@ fn grid() -> Vec<Scenario> {
         Scenario { name: "6 ms, 40 callers", delay: 6e-3, ..REMOTE },
         Scenario { name: "6 ms, 100 callers", delay: 6e-3, callers: 100, ..REMOTE },
         Scenario { name: "6 ms, 400 callers", delay: 6e-3, callers: 400, ..REMOTE },
-        Scenario { name: "large floors, local, 40 callers", generation: 2.5e-3, question: 40e-6, store: 60e-6, ..LOCAL },
+        Scenario {
+            name: "large floors, local, 40 callers",
+            generation: 2.5e-3,
+            question: 40e-6,
+            store: 60e-6,
+            ..LOCAL
+        },
         Scenario { name: "large floors, 6 ms, one caller", generation: 2.5e-3, delay: 6e-3, callers: 1, ..REMOTE },
         Scenario { name: "large floors, 6 ms, 40 callers", generation: 2.5e-3, delay: 6e-3, ..REMOTE },
         Scenario { name: "small floors, local, 40 callers", generation: 12e-6, ..LOCAL },
@@ -477,4 +483,3 @@ fn the_policy_is_as_good_as_the_better_fixed_choice() {
     }
     assert!(failed.is_empty(), "\n{}", failed.join("\n"));
 }
-

@@ -249,7 +249,7 @@ fn a_batch_moves_the_hit_ratio_as_its_keys_would_one_by_one() {
 /// A load of `calls` calls in flight, whose process and whose machine use this share of two cores, for `seconds`.
 fn loaded(calls: usize, own: f64, machine: f64, seconds: u32) -> Load {
     const CORES: f64 = 2.0;
-    let (mut load, mut now, mut totals) = (Load::new(CORES), Instant::now(), Totals::default());
+    let (mut load, mut now, mut totals) = (Load::new(CORES, None), Instant::now(), Totals::default());
     for _ in 0..10 * seconds {
         now += INTERVAL;
         let passed = INTERVAL.as_secs_f64() * CORES;

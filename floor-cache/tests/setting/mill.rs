@@ -22,7 +22,12 @@ pub(crate) struct Mill {
     gate: Arc<Semaphore>,
     cost: Mutex<Duration>,
     mood: Mutex<Mood>,
+    /// Values that are ground at the same time.
+    workers: Arc<Semaphore>,
 }
+
+/// As many values as a test asks for are ground at the same time, but for a serial mill.
+const MANY: usize = 1024;
 
 /// What the mill does with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,6 +54,7 @@ impl Default for Mill {
             gate: Arc::new(Semaphore::new(0)),
             cost: Mutex::new(Duration::from_micros(300)),
             mood: Mutex::default(),
+            workers: Arc::new(Semaphore::new(MANY)),
         }
     }
 }
@@ -61,6 +67,11 @@ pub(crate) fn value_of(key: &Key) -> Bytes {
 }
 
 impl Mill {
+    /// Grinds one value at a time.
+    pub(crate) fn serial() -> Self {
+        Self { workers: Arc::new(Semaphore::new(1)), ..Self::default() }
+    }
+
     /// How many values it has begun to make.
     pub(crate) fn ground(&self) -> u64 {
         self.ground.load(SeqCst)
@@ -88,8 +99,10 @@ impl Source for Mill {
         let cost = *self.cost.lock();
         let made = move || Ok(Made { value: value_of(&key), took: cost, cpu: cost });
         let mood = *self.mood.lock();
+        let workers = self.workers.clone();
         match mood {
             Mood::Grind => async move {
+                let _worker = workers.acquire_owned().await;
                 if cost >= Duration::from_millis(1) {
                     tokio::time::sleep(cost).await;
                 }
@@ -130,6 +143,10 @@ impl Source for Mill {
                 .boxed()
             }
         }
+    }
+
+    fn workers(&self) -> usize {
+        self.workers.available_permits().max(1)
     }
 
     fn class_name(&self, class: Class) -> &'static str {

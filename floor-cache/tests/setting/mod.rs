@@ -26,6 +26,9 @@ use tokio::runtime::Handle;
 /// How long anything may take that is not what a test is about.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Nothing is audited, so that what is made can be counted, and nothing depends on how busy the machine is.
+const TUNING: Tuning = Tuning { keys: None, compress: false, audit: 0, hedge: true, utilisation: Some(0.0) };
+
 /// A chain in front of a [`Mill`], in a directory of its own.
 pub(crate) struct Setting {
     pub(crate) chain: Chain,
@@ -37,14 +40,22 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// The chain of `tiers`, to which `adjust` may give other settings. Nothing is audited, so that what is made can be
-    /// counted.
+    /// The chain of `tiers`, to which `adjust` may give other settings.
     pub(crate) fn new(tiers: &[TierKind], adjust: impl FnOnce(&mut ChainConfig)) -> Self {
-        Self::tuned(tiers, &Tuning { audit: 0, ..Tuning::default() }, adjust)
+        Self::tuned(tiers, &TUNING, adjust)
+    }
+
+    /// The same in front of a source that generates one value at a time.
+    pub(crate) fn serial(tiers: &[TierKind], adjust: impl FnOnce(&mut ChainConfig)) -> Self {
+        Self::before(Mill::serial(), tiers, &TUNING, adjust)
     }
 
     /// The same with `tuning`.
     pub(crate) fn tuned(tiers: &[TierKind], tuning: &Tuning, adjust: impl FnOnce(&mut ChainConfig)) -> Self {
+        Self::before(Mill::default(), tiers, tuning, adjust)
+    }
+
+    fn before(mill: Mill, tiers: &[TierKind], tuning: &Tuning, adjust: impl FnOnce(&mut ChainConfig)) -> Self {
         let directory = Arc::new(tempfile::tempdir().expect("a directory for the stores"));
         let mut config = ChainConfig {
             chain: tiers.to_vec(),
@@ -53,7 +64,7 @@ impl Setting {
             ..ChainConfig::default()
         };
         adjust(&mut config);
-        let mill = Arc::new(Mill::default());
+        let mill = Arc::new(mill);
         let registry = Registry::new();
         let chain = assemble_tuned(&config, tuning, mill.clone(), &registry, &Handle::current());
         let chain = chain.expect("the chain opens");

@@ -124,7 +124,9 @@ fn holdings(tiers: &[TierJson]) -> Table {
 /// Whether asking a tier pays, and since when that is so.
 fn reckoning(tiers: &[TierJson]) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(["tier", "h", "T", "G", "h x G", "asked", "verdict", "reason", "for"]);
+    table
+        .load_preset(UTF8_HORIZONTAL_ONLY)
+        .set_header(["tier", "h", "T", "G", "h x G", "asked", "verdict", "reason", "for"]);
     for tier in tiers {
         table.add_row([
             tier.name.clone(),
