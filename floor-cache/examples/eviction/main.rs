@@ -1,4 +1,4 @@
-//! The hit ratio of the stores on disk under Zipf loads, beside simulated FIFO, LRU and S3-FIFO with room for as many floors.
+//! The hit ratio of the stores on disk under Zipf loads, beside simulated FIFO, LRU, S3-FIFO and SIEVE with room for as many floors.
 //!
 //!     cargo run --release -p floor-cache --example eviction
 //!
@@ -22,7 +22,7 @@ use floor_cache::{
     tiers::{LmdbTier, SledTier},
 };
 use load::Zipf;
-use policies::{Fifo, Lru, Policy, S3Fifo};
+use policies::{Fifo, Lru, Policy, S3Fifo, Sieve};
 use tempfile::TempDir;
 
 /// Zipf exponents. Web loads have 0.64 to 0.83 (Breslau et al., 1999).
@@ -45,6 +45,8 @@ const MAP: u64 = 12 << 20;
 /// The floors are ten times as many as the store has room for.
 const FLOORS_TO_ROOM: usize = 10;
 
+const HEAD: &str = "| exponent | FIFO | LRU | S3-FIFO | SIEVE | lmdb | sled |\n|---|---|---|---|---|---|---|";
+
 fn main() {
     let room = room();
     let floors = room * FLOORS_TO_ROOM;
@@ -54,17 +56,20 @@ fn main() {
             None => println!("\nnothing in front"),
             Some(part) => println!("\nan LRU of 1/{part} of the room in front"),
         }
-        println!("| exponent | FIFO | LRU | S3-FIFO | lmdb | sled |\n|---|---|---|---|---|---|");
+        println!("{HEAD}");
         for exponent in EXPONENTS {
             let seen = behind(front.map(|part| room / part), Zipf::new(floors, exponent));
             println!("| {exponent:.1} | {} |", row(&seen, room));
         }
     }
-    println!("\nwhat is popular moves on by a floor every 50 calls, an LRU of 1/10 in front");
-    println!("| exponent | FIFO | LRU | S3-FIFO | lmdb | sled |\n|---|---|---|---|---|---|");
-    for exponent in [0.8, 1.0, 1.2] {
-        let moving = Zipf::new(floors, exponent).enumerate().map(move |(call, floor)| (floor + call / 50) % floors);
-        println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), moving), room));
+    for calls in [500, 50] {
+        println!("\nwhat is popular moves on by a floor every {calls} calls, an LRU of 1/10 of the room in front");
+        println!("{HEAD}");
+        for exponent in EXPONENTS {
+            let load = Zipf::new(floors, exponent).enumerate();
+            let moving = load.map(move |(call, floor)| (floor + call / calls) % floors);
+            println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), moving), room));
+        }
     }
     println!("\nthe {AFTER_RESTART} floors after a restart, an LRU of 1/10 in front; \"lasting\" was not restarted");
     println!("| exponent | lmdb, lasting | lmdb, restarted | sled, lasting | sled, restarted |\n|---|---|---|---|---|");
@@ -101,6 +106,7 @@ fn row(seen: &Seen, room: usize) -> String {
         ratio(&mut Fifo::new(room), seen),
         ratio(&mut Lru::new(room), seen),
         ratio(&mut S3Fifo::new(room), seen),
+        ratio(&mut Sieve::new(room), seen),
         ratio(&mut Store::lmdb(&tempfile::tempdir().unwrap()), seen),
         ratio(&mut Store::sled(&tempfile::tempdir().unwrap(), sled_capacity(room)), seen),
     ];

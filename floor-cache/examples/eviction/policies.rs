@@ -1,7 +1,7 @@
 //! Eviction policies to compare the stores with, simulated over floors of equal size.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     num::NonZeroUsize,
 };
 
@@ -119,6 +119,55 @@ impl Policy for S3Fifo {
         } else {
             self.small.push_back(floor)
         }
+        false
+    }
+}
+
+/// SIEVE as its paper has it (Zhang, Yang, Yue, Vigfusson and Rashmi, NSDI 2024): the hand goes to the newest entry before it
+/// begins again.
+pub(crate) struct Sieve {
+    /// Age -> floor.
+    queue: BTreeMap<u64, usize>,
+    /// Floor -> whether it was asked for since the hand passed it.
+    visited: HashMap<usize, bool>,
+    hand: u64,
+    next_age: u64,
+    room: usize,
+}
+
+impl Sieve {
+    pub(crate) fn new(room: usize) -> Self {
+        Self { queue: BTreeMap::new(), visited: HashMap::new(), hand: 0, next_age: 0, room }
+    }
+
+    fn evict(&mut self) {
+        loop {
+            let Some((&age, &floor)) = self.queue.range(self.hand..).next() else {
+                self.hand = 0;
+                continue;
+            };
+            self.hand = age + 1;
+            if self.visited.insert(floor, false) == Some(false) {
+                self.visited.remove(&floor);
+                self.queue.remove(&age);
+                return;
+            }
+        }
+    }
+}
+
+impl Policy for Sieve {
+    fn ask(&mut self, floor: usize) -> bool {
+        if let Some(visited) = self.visited.get_mut(&floor) {
+            *visited = true;
+            return true;
+        }
+        if self.visited.len() == self.room {
+            self.evict();
+        }
+        self.visited.insert(floor, false);
+        self.queue.insert(self.next_age, floor);
+        self.next_age += 1;
         false
     }
 }

@@ -1,9 +1,10 @@
 //! Chooses which entries of a store on disk are evicted: SIEVE, over the entries in the order of their ages.
 //!
 //! After "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm for web caches" (Zhang, Yang, Yue, Vigfusson and
-//! Rashmi, NSDI 2024). A hand moves from the oldest entry to the newest and begins again. It evicts an entry that was not read
-//! since the hand last passed it, and leaves one that was read where it is. So a read writes nothing to the store: it sets a
-//! bit in memory. The bits are lost at a restart. The stores keep the hand, since the entries that it has passed are those that
+//! Rashmi, NSDI 2024). A hand moves from the oldest entry towards the newest and begins again. It evicts an entry that was not
+//! read since the hand last passed it, and leaves one that was read where it is. So a read writes nothing to the store: it sets
+//! a bit in memory. Other than in the paper, the hand begins again before it has reached the newest entries: one that stays
+//! close behind them evicts each new entry before anybody can read it, while what was popular long ago fills the store. The bits are lost at a restart. The stores keep the hand, since the entries that it has passed are those that
 //! were read.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) struct Sieve {
     /// A bit for each stored key, by its hash. Keys may share one: then an entry may stay that was not read.
     visited: Box<[AtomicU64]>,
-    /// The age that the next search for an entry to evict begins at.
+    /// The age that the next sweep begins at.
     hand: AtomicU64,
 }
 
@@ -26,8 +27,14 @@ const PAGE: u64 = 4096;
 /// Bytes of bits at the most. A store beyond 32 GiB has fewer bits a page.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// For each entry that it evicts, a sweep passes at the most so many that were read. Then it evicts what comes next.
-const MAX_PASSED: usize = 16;
+/// A sweep passes at the most so many entries that were read, and [`MORE_PASSED`] for each that it evicts: about as much work as
+/// the commit of its transaction. Then it evicts what comes next.
+const MAX_PASSED: u64 = 1024;
+const MORE_PASSED: u64 = 16;
+
+/// The hand begins again when fewer entries than one part in this are newer. A tenth gains up to a hundredth of hits under a
+/// steady load and loses up to five under one that moves on (docs/decisions/0203-eviction-in-lmdb.md).
+const NEW_PART: u64 = 5;
 
 impl Sieve {
     /// For a store of `bytes`, with the hand at the age `hand`. It takes 1/2048 of `bytes` in memory, at the most 16 MiB.
@@ -51,14 +58,18 @@ impl Sieve {
         }
     }
 
-    /// The age that the next sweep begins at.
+    /// Where the hand stands, for the store to keep.
     pub(super) fn hand(&self) -> u64 {
         self.hand.load(Relaxed)
     }
 
-    /// Begins a search for entries to evict.
-    pub(super) fn sweep(&self) -> Sweep<'_> {
-        Sweep { sieve: self, may_pass: MAX_PASSED }
+    /// Begins a search for entries to evict in a store of `entries`, the next of which has the age `next_age`.
+    pub(super) fn sweep(&self, next_age: u64, entries: u64) -> Sweep<'_> {
+        if next_age.saturating_sub(self.hand()) <= entries / NEW_PART {
+            self.hand.store(0, Relaxed);
+        }
+        // Of a few entries not all, so that something is evicted.
+        Sweep { sieve: self, may_pass: MAX_PASSED.min(entries / 2) }
     }
 
     /// Whether the entry under `stored` was read since this was last asked.
@@ -77,19 +88,24 @@ impl Sieve {
 /// One search for entries to evict.
 pub(super) struct Sweep<'a> {
     sieve: &'a Sieve,
-    may_pass: usize,
+    may_pass: u64,
 }
 
 impl Sweep<'_> {
+    /// The age that it begins at, as the stores write ages.
+    pub(super) fn start(&self) -> [u8; 8] {
+        self.sieve.hand().to_be_bytes()
+    }
+
     /// Whether to evict the entry under `stored`. The caller asks for one entry after the other, from the one of the age
-    /// [`hand`](Sieve::hand) to the newest, then from the oldest. The hand follows.
+    /// [`start`](Sweep::start) to the newest, then from the oldest. The hand follows.
     pub(super) fn evicts(&mut self, age: u64, stored: &[u8]) -> bool {
         self.sieve.hand.store(age.saturating_add(1), Relaxed);
         if self.sieve.take(stored) && self.may_pass > 0 {
             self.may_pass -= 1;
             return false;
         }
-        self.may_pass += MAX_PASSED;
+        self.may_pass += MORE_PASSED;
         true
     }
 }
@@ -100,7 +116,7 @@ mod tests {
 
     /// Evicts `count` of `ages`, as a store does. How many entries were looked at.
     fn evict(sieve: &Sieve, ages: &mut Vec<u64>, count: usize) -> usize {
-        let mut sweep = sieve.sweep();
+        let mut sweep = sieve.sweep(ages.last().map_or(0, |age| age + 1), ages.len() as u64);
         let at = ages.partition_point(|age| *age < sieve.hand());
         let order: Vec<u64> = ages[at..].iter().chain(&ages[..at]).copied().collect();
         let (mut seen, mut evicted) = (0, Vec::new());
@@ -129,17 +145,39 @@ mod tests {
         let (sieve, mut ages) = (Sieve::new(1 << 20, 0), (0..10).collect());
         sieve.visit(&3_u64.to_be_bytes());
         evict(&sieve, &mut ages, 9);
-        assert_eq!(ages, [3]);
+        assert_eq!(ages, [3], "all others went first");
         evict(&sieve, &mut ages, 1);
         assert!(ages.is_empty(), "the hand begins again at the oldest");
+    }
+
+    /// What was popular stays for a pass, and what is new stays long enough to be read.
+    #[test]
+    fn new_entries_stay_while_others_are_written() {
+        const ROOM: u64 = 1000;
+        let (sieve, mut ages) = (Sieve::new(16 << 20, 0), (0..ROOM).collect::<Vec<_>>());
+        for age in (0..ROOM).filter(|age| age % 10 != 0) {
+            sieve.visit(&age.to_be_bytes());
+        }
+        for age in ROOM..20 * ROOM {
+            evict(&sieve, &mut ages, 1);
+            ages.push(age);
+            let newest = age - ROOM / NEW_PART / 2..=age;
+            assert!(newest.clone().all(|age| ages.contains(&age)), "{newest:?}");
+        }
+        assert!(ages[0] >= ROOM, "nobody has read the first since: {:?}", &ages[..10]);
     }
 
     #[test]
     fn a_sweep_passes_a_bounded_number_of_entries() {
         let (sieve, mut ages) = (Sieve::new(64 << 20, 0), (0..10_000_u64).collect::<Vec<_>>());
         ages.iter().for_each(|age| sieve.visit(&age.to_be_bytes()));
-        assert_eq!(evict(&sieve, &mut ages, 1), MAX_PASSED + 1);
-        assert_eq!(evict(&sieve, &mut ages, 10), 10 * (MAX_PASSED + 1));
+        assert_eq!(evict(&sieve, &mut ages, 1) as u64, MAX_PASSED + 1);
+        assert_eq!(evict(&sieve, &mut ages, 10) as u64, MAX_PASSED + 9 * MORE_PASSED + 10);
+        let mut few = vec![7, 8, 9];
+        let sieve = Sieve::new(1 << 20, 0);
+        few.iter().for_each(|age: &u64| sieve.visit(&age.to_be_bytes()));
+        evict(&sieve, &mut few, 1);
+        assert_eq!(few.len(), 2, "even of a few entries that were all read one goes");
     }
 
     /// A false bit costs room: with 32 bits an entry they are few.

@@ -166,18 +166,18 @@ impl SledTier {
                 }
             }
         }
-        self.make_room()?;
+        self.make_room(*next_age)?;
         self.note_counts()
     }
 
     /// Evicts until no more is stored than the capacity: the entries that the sieve chooses, and after all that have an age those
     /// that have none.
-    fn make_room(&self) -> Result<(), sled::Error> {
+    fn make_room(&self, next_age: u64) -> Result<(), sled::Error> {
         let is_full = || self.bytes.load(Relaxed) > self.capacity;
         if !is_full() {
             return Ok(());
         }
-        while is_full() && self.sweep(is_full)? {}
+        while is_full() && self.sweep(next_age, is_full)? {}
         self.store.db.insert(HAND_KEY, &self.sieve.hand().to_be_bytes())?;
         if !is_full() {
             return Ok(());
@@ -196,10 +196,11 @@ impl SledTier {
     }
 
     /// Evicts in one pass of the sieve while the store is full. Whether any entry went.
-    fn sweep(&self, is_full: impl Fn() -> bool) -> Result<bool, sled::Error> {
-        let hand = self.sieve.hand().to_be_bytes();
-        let (newer, older) = (self.store.ages.range(hand..), self.store.ages.range(..hand));
-        let (mut sweep, mut evicted) = (self.sieve.sweep(), false);
+    fn sweep(&self, next_age: u64, is_full: impl Fn() -> bool) -> Result<bool, sled::Error> {
+        let mut sweep = self.sieve.sweep(next_age, self.entries.load(Relaxed));
+        let start = sweep.start();
+        let (newer, older) = (self.store.ages.range(start..), self.store.ages.range(..start));
+        let mut evicted = false;
         for entry in newer.chain(older) {
             let (age, stored) = entry?;
             if sweep.evicts(age_from(&age), &stored) {

@@ -278,10 +278,10 @@ impl LmdbTier {
 
     /// Entries whose removal frees `wanted` bytes, or fewer when one pass of the sieve finds no more.
     fn victims(&self, txn: &RoTxn<'_>, wanted: u64) -> Result<Vec<Victim>, heed::Error> {
-        let hand = self.sieve.hand().to_be_bytes();
-        let newer = self.ages.range(txn, &(Included(&hand[..]), Unbounded))?;
-        let older = self.ages.range(txn, &(Unbounded, Excluded(&hand[..])))?;
-        let (mut sweep, mut entries) = (self.sieve.sweep(), newer.chain(older));
+        let mut sweep = self.sieve.sweep(self.next_age(txn)?, self.ages.len(txn)?);
+        let start = sweep.start();
+        let newer = self.ages.range(txn, &(Included(&start[..]), Unbounded))?;
+        let mut entries = newer.chain(self.ages.range(txn, &(Unbounded, Excluded(&start[..])))?);
         let (mut victims, mut freed) = (Vec::new(), 0);
         while freed < wanted {
             let Some((age, stored)) = entries.next().transpose()? else { break };
