@@ -71,7 +71,18 @@ fn main() {
             println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), moving), room));
         }
     }
-    println!("\nthe {AFTER_RESTART} floors after a restart, an LRU of 1/10 in front; \"lasting\" was not restarted");
+    println!(
+        "\nfloors that were not asked for before, round after round of 7/10 of the room, an LRU of 1/10 of the room in front"
+    );
+    println!("{HEAD}");
+    for exponent in [0.8, 1.0, 1.2] {
+        let round = room * 7 / 10;
+        let load = Zipf::new(floors, exponent).take(WARM_UP).chain((0..).map(|call| floors + call % round));
+        println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), load), room));
+    }
+    println!(
+        "\nthe {AFTER_RESTART} floors after a restart, an LRU of 1/10 of the room in front; \"lasting\" was not restarted"
+    );
     println!("| exponent | lmdb, lasting | lmdb, restarted | sled, lasting | sled, restarted |\n|---|---|---|---|---|");
     for exponent in [0.8, 1.0, 1.2] {
         let seen = behind(Some(room / 10), Zipf::new(floors, exponent));

@@ -18,6 +18,8 @@ pub(super) struct Sieve {
     visited: Box<[AtomicU64]>,
     /// The age that the next sweep begins at.
     hand: AtomicU64,
+    /// Entries evicted since the hand began at the oldest.
+    evicted: AtomicU64,
 }
 
 /// Bits for each 4 KiB of the store: a floor of 100x100 cells takes two pages, so that it has 32.
@@ -36,11 +38,19 @@ const MORE_PASSED: u64 = 16;
 /// steady load and loses up to five under one that moves on (docs/decisions/0203-eviction-in-lmdb.md).
 const NEW_PART: u64 = 5;
 
+/// The hand begins again after so many evictions for each entry at the latest. While nothing is read that came after the hand
+/// began, each new entry is evicted in its turn and the hand comes no closer to the newest.
+const MAX_EVICTED: u64 = 6;
+
 impl Sieve {
     /// For a store of `bytes`, with the hand at the age `hand`. It takes 1/2048 of `bytes` in memory, at the most 16 MiB.
     pub(super) fn new(bytes: u64, hand: u64) -> Self {
         let words = (bytes / PAGE * BITS_A_PAGE / 8).clamp(8, MAX_BYTES) / 8;
-        Self { visited: (0..words).map(|_| AtomicU64::new(0)).collect(), hand: AtomicU64::new(hand) }
+        Self {
+            visited: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            hand: AtomicU64::new(hand),
+            evicted: AtomicU64::new(0),
+        }
     }
 
     /// One that never evicts anything and takes no memory worth mentioning.
@@ -65,8 +75,10 @@ impl Sieve {
 
     /// Begins a search for entries to evict in a store of `entries`, the next of which has the age `next_age`.
     pub(super) fn sweep(&self, next_age: u64, entries: u64) -> Sweep<'_> {
-        if next_age.saturating_sub(self.hand()) <= entries / NEW_PART {
+        let is_near_newest = next_age.saturating_sub(self.hand()) <= entries / NEW_PART;
+        if is_near_newest || self.evicted.load(Relaxed) > entries.saturating_mul(MAX_EVICTED) {
             self.hand.store(0, Relaxed);
+            self.evicted.store(0, Relaxed);
         }
         // Of a few entries not all, so that something is evicted.
         Sweep { sieve: self, may_pass: MAX_PASSED.min(entries / 2) }
@@ -106,6 +118,7 @@ impl Sweep<'_> {
             return false;
         }
         self.may_pass += MORE_PASSED;
+        self.sieve.evicted.fetch_add(1, Relaxed);
         true
     }
 }
@@ -169,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_sweep_passes_a_bounded_number_of_entries() {
-        let (sieve, mut ages) = (Sieve::new(64 << 20, 0), (0..10_000_u64).collect::<Vec<_>>());
+        let (sieve, mut ages) = (Sieve::new(32 << 30, 0), (0..10_000_u64).collect::<Vec<_>>());
         ages.iter().for_each(|age| sieve.visit(&age.to_be_bytes()));
         assert_eq!(evict(&sieve, &mut ages, 1) as u64, MAX_PASSED + 1);
         assert_eq!(evict(&sieve, &mut ages, 10) as u64, MAX_PASSED + 9 * MORE_PASSED + 10);
