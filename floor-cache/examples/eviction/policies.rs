@@ -115,9 +115,9 @@ impl Policy for S3Fifo {
         }
         self.frequency.insert(floor, 0);
         if self.ghost.pop(&floor).is_some() {
-            self.main.push_back(floor)
+            self.main.push_back(floor);
         } else {
-            self.small.push_back(floor)
+            self.small.push_back(floor);
         }
         false
     }

@@ -22,12 +22,13 @@ pub(super) struct Sieve {
     evicted: AtomicU64,
 }
 
-/// Bits for each 4 KiB of the store: a floor of 100x100 cells takes two pages, so that it has 32.
-const BITS_A_PAGE: u64 = 16;
+/// Bits for each 4 KiB of the store: a floor of 100x100 cells takes two pages, so that it has 128. With a quarter of them, entries
+/// that share bits cost a hundredth of hits.
+const BITS_A_PAGE: u64 = 64;
 const PAGE: u64 = 4096;
 
-/// Bytes of bits at the most. A store beyond 32 GiB has fewer bits a page.
-const MAX_BYTES: u64 = 16 << 20;
+/// Bytes of bits at the most. A store beyond 16 GiB has fewer bits a page.
+const MAX_BYTES: u64 = 32 << 20;
 
 /// A sweep passes at the most so many entries that were read, and [`MORE_PASSED`] for each that it evicts: about as much work as
 /// the commit of its transaction. Then it evicts what comes next.
@@ -43,7 +44,7 @@ const NEW_PART: u64 = 5;
 const MAX_EVICTED: u64 = 6;
 
 impl Sieve {
-    /// For a store of `bytes`, with the hand at the age `hand`. It takes 1/2048 of `bytes` in memory, at the most 16 MiB.
+    /// For a store of `bytes`, with the hand at the age `hand`. It takes 1/512 of `bytes` in memory, at the most 32 MiB.
     pub(super) fn new(bytes: u64, hand: u64) -> Self {
         let words = (bytes / PAGE * BITS_A_PAGE / 8).clamp(8, MAX_BYTES) / 8;
         Self {
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(few.len(), 2, "even of a few entries that were all read one goes");
     }
 
-    /// A false bit costs room: with 32 bits an entry they are few.
+    /// A false bit costs room: with 128 bits an entry they are few.
     #[test]
     fn few_entries_are_taken_for_read_that_were_not() {
         const ENTRIES: u64 = 100_000;
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn its_memory_is_bounded() {
-        for (store, bytes) in [(0, 8), (4 << 30, 2 << 20), (32 << 30, 16 << 20), (u64::MAX, 16 << 20)] {
+        for (store, bytes) in [(0, 8), (4 << 30, 8 << 20), (16 << 30, 32 << 20), (u64::MAX, 32 << 20)] {
             assert_eq!(Sieve::new(store, 0).visited.len() * 8, bytes, "{store}");
         }
     }
