@@ -35,7 +35,7 @@ const MAX_BYTES: u64 = 32 << 20;
 const MAX_PASSED: u64 = 1024;
 const MORE_PASSED: u64 = 16;
 
-/// The hand begins again when fewer entries than one part in this are newer. A tenth gains up to a hundredth of hits under a
+/// The hand begins again when fewer entries than one part in this are newer. A tenth gains about a hundredth of hits under a
 /// steady load and loses up to five under one that moves on (docs/decisions/0203-eviction-in-lmdb.md).
 const NEW_PART: u64 = 5;
 
