@@ -1,16 +1,18 @@
 //! The hit ratio of the stores on disk under Zipf loads, beside simulated FIFO, LRU, S3-FIFO and SIEVE with room for as many floors.
 //!
-//!     cargo run --release -p floor-cache --example eviction
+//!     cargo run --release -p floor-cache --example eviction [hit-cost]
 //!
 //! LMDB and sled are the real tiers with room for a tenth of the floors. Every miss is followed by a write. In the chain a
 //! memory tier stands in front, so each load is also run behind an LRU: then the stores see its misses only. Each write is a
-//! transaction that ends in a sync of the file, so point `TMPDIR` at a directory in memory for a run of minutes.
+//! transaction that ends in a sync of the file, so point `TMPDIR` at a directory in memory for a run of minutes. With
+//! `hit-cost` it only times hits.
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 
 mod load;
 mod policies;
 
 use std::{
+    env,
     path::Path,
     time::{Duration, Instant},
 };
@@ -49,6 +51,9 @@ const HEAD: &str = "| exponent | FIFO | LRU | S3-FIFO | SIEVE | lmdb | sled |\n|
 
 fn main() {
     let room = room();
+    if env::args().nth(1).as_deref() == Some("hit-cost") {
+        return hit_cost(room);
+    }
     let floors = room * FLOORS_TO_ROOM;
     println!("room for {room} of {floors} floors; hit ratios of the tier alone, in hundredths");
     for front in FRONTS {
