@@ -52,7 +52,8 @@ const HEAD: &str = "| exponent | FIFO | LRU | S3-FIFO | SIEVE | lmdb | sled |\n|
 fn main() {
     let room = room();
     if env::args().nth(1).as_deref() == Some("hit-cost") {
-        return hit_cost(room);
+        hit_cost(room);
+        return;
     }
     let floors = room * FLOORS_TO_ROOM;
     println!("room for {room} of {floors} floors; hit ratios of the tier alone, in hundredths");
