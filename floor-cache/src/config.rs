@@ -157,7 +157,7 @@ impl Default for LruConfig {
 pub struct LmdbConfig {
     /// A directory; made when it is missing.
     pub path: PathBuf,
-    /// Bytes that the map, and so the file, may grow to.
+    /// Bytes that the map, and so the file, may grow to. Entries are evicted before it is full.
     pub map_size: u64,
 }
 
@@ -172,7 +172,7 @@ impl Default for LmdbConfig {
 pub struct SledConfig {
     /// A directory; made when it is missing.
     pub path: PathBuf,
-    /// Bytes of stored values beyond which the oldest go; 0 for no limit.
+    /// Bytes of stored values beyond which entries are evicted; 0 for no limit.
     pub capacity: u64,
 }
 

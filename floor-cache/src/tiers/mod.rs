@@ -6,6 +6,7 @@ mod lmdb;
 mod lru;
 mod quarantine;
 pub(crate) mod redis;
+mod sieve;
 mod sled;
 
 pub use lmdb::LmdbTier;

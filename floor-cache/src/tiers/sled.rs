@@ -1,4 +1,4 @@
-//! The tier in a log-structured store on disk, oldest out beyond its capacity.
+//! The tier in a log-structured store on disk, evicted from beyond its capacity.
 
 use std::{
     fmt, fs, io,
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use sled::{Db, IVec, Tree};
 use tracing::debug;
 
-use super::quarantine::open_or_put_aside;
+use super::{quarantine::open_or_put_aside, sieve::Sieve};
 use crate::{
     config::SledConfig,
     envelope::{Defect, Envelope},
@@ -26,7 +26,8 @@ use crate::{
 pub struct SledTier {
     store: Store,
     envelope: Envelope,
-    /// Bytes of values beyond which the oldest go.
+    sieve: Sieve,
+    /// Bytes of values beyond which entries are evicted.
     capacity: u64,
     /// One write at a time; it holds the age of the next value.
     writing: Mutex<u64>,
@@ -40,7 +41,7 @@ struct Store {
     db: Db,
     /// Stored key -> envelope, and under [`COUNTS_KEY`] how much there is.
     values: Tree,
-    /// Age -> stored key, so that the oldest can be found. It may name a key that has gone, and a key twice. A value is
+    /// Age -> stored key: the order in which the sieve looks at entries. It may name a key that has gone, and a key twice. A value is
     /// without only if the server was killed between the two.
     ages: Tree,
 }
@@ -48,6 +49,10 @@ struct Store {
 /// What the store says it is, in its default tree under [`LAYOUT_KEY`].
 const LAYOUT: &str = "floor-cache sled 1";
 const LAYOUT_KEY: &str = "layout";
+
+/// Where in the default tree the age stands that the [`Sieve`] goes on at, big-endian. It is missing in a store of an earlier
+/// release, and that release takes no notice of it.
+const HAND_KEY: &str = "hand";
 
 /// How many values there are and how many bytes they take, so that opening a large store need not count them: two
 /// little-endian words, written after each of the chain's batches. After a crash they may be off by a part of one. No stored
@@ -97,12 +102,18 @@ impl SledTier {
             // Of an earlier release, or new.
             None => store.count_and_age().map_err(broken)?,
         };
-        let youngest = store.ages.last().map_err(broken)?.and_then(|(age, _)| age.as_ref().try_into().ok());
+        let hand = store.db.get(HAND_KEY).map_err(broken)?.map_or(0, |hand| age_from(&hand));
+        let sieve = match config.capacity {
+            0 => Sieve::unbounded(),
+            capacity => Sieve::new(capacity, hand),
+        };
+        let youngest = store.ages.last().map_err(broken)?;
         Ok(Self {
             store,
             envelope: envelope.clone(),
+            sieve,
             capacity: if config.capacity == 0 { u64::MAX } else { config.capacity },
-            writing: Mutex::new(youngest.map_or(0, |age| u64::from_be_bytes(age) + 1)),
+            writing: Mutex::new(youngest.map_or(0, |(age, _)| age_from(&age).saturating_add(1))),
             entries: AtomicU64::new(entries),
             bytes: AtomicU64::new(bytes),
             corrupt: AtomicU64::new(0),
@@ -113,7 +124,10 @@ impl SledTier {
         let stored = self.envelope.stored(key);
         let Some(record) = self.store.values.get(stored.as_bytes())? else { return Ok(None) };
         match self.envelope.open(&stored, &record) {
-            Ok(value) => Ok(Some(value)),
+            Ok(value) => {
+                self.sieve.visit(stored.as_bytes());
+                Ok(Some(value))
+            }
             Err(Defect::UnknownKey) => Ok(None),
             Err(defect) => {
                 debug!(tier = "sled", %key, %defect, "a stored value is wrong; removed");
@@ -152,23 +166,21 @@ impl SledTier {
                 }
             }
         }
-        self.make_room()?;
+        self.make_room(*next_age)?;
         self.note_counts()
     }
 
-    /// Lets the oldest values go that are beyond the capacity.
-    fn make_room(&self) -> Result<(), sled::Error> {
+    /// Evicts until no more is stored than the capacity: the entries that the sieve chooses, and after all that have an age those
+    /// that have none.
+    fn make_room(&self, next_age: u64) -> Result<(), sled::Error> {
         let is_full = || self.bytes.load(Relaxed) > self.capacity;
         if !is_full() {
             return Ok(());
         }
-        for entry in &self.store.ages {
-            let (age, key) = entry?;
-            self.remove_stored(&key)?;
-            self.store.ages.remove(age)?;
-            if !is_full() {
-                return Ok(());
-            }
+        while is_full() && self.sweep(next_age, is_full)? {}
+        self.store.db.insert(HAND_KEY, &self.sieve.hand().to_be_bytes())?;
+        if !is_full() {
+            return Ok(());
         }
         // What is left lost its age when a server was killed.
         for key in self.store.values.iter().keys() {
@@ -181,6 +193,26 @@ impl SledTier {
             }
         }
         Ok(())
+    }
+
+    /// Evicts in one pass of the sieve while the store is full. Whether any entry went.
+    fn sweep(&self, next_age: u64, is_full: impl Fn() -> bool) -> Result<bool, sled::Error> {
+        let mut sweep = self.sieve.sweep(next_age, self.entries.load(Relaxed));
+        let start = sweep.start();
+        let (newer, older) = (self.store.ages.range(start..), self.store.ages.range(..start));
+        let mut evicted = false;
+        for entry in newer.chain(older) {
+            let (age, stored) = entry?;
+            if sweep.evicts(age_from(&age), &stored) {
+                self.remove_stored(&stored)?;
+                self.store.ages.remove(age)?;
+                evicted = true;
+            }
+            if !is_full() {
+                break;
+            }
+        }
+        Ok(evicted)
     }
 
     fn remove(&self, keys: &[Key]) -> Result<(), sled::Error> {
@@ -242,6 +274,11 @@ fn has_settings(path: &Path) -> bool {
 /// nothing.
 fn change(count: &AtomicU64, added: u64, removed: u64) {
     let _ = count.try_update(Relaxed, Relaxed, |count| Some((count + added).saturating_sub(removed)));
+}
+
+/// An age as it is stored. One of another length is taken for the oldest.
+fn age_from(stored: &[u8]) -> u64 {
+    stored.try_into().map_or(0, u64::from_be_bytes)
 }
 
 /// Entries and bytes as [`COUNTS_KEY`] has them.

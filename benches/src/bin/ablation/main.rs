@@ -2,7 +2,7 @@
 //!
 //! The release server answers the same loads over real gRPC, its chain once as each of the candidates, cold (stores
 //! empty) and warm (the server restarted on the stores that the cold run filled). Runs are interleaved: every chain
-//! takes its turn before any takes its second.
+//! takes its turn before any takes its second. Every other run goes through loads and chains in the opposite order.
 
 mod candidate;
 mod report;
@@ -48,8 +48,8 @@ fn main() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     let mut report = Report::new(args.runs, args.calls);
     for run in 0..args.runs {
-        for &track in &tracks {
-            for candidate in candidates.iter().filter(|candidate| candidate.takes(track)) {
+        for track in in_turn(run, &tracks) {
+            for candidate in in_turn(run, &candidates).filter(|candidate| candidate.takes(track)) {
                 let (cold, warm) = runtime.block_on(candidate.run(track, args.calls))?;
                 report.add(Sample { chain: candidate.name(), track: track.name(), warm: false, run, figures: cold });
                 report.add(Sample { chain: candidate.name(), track: track.name(), warm: true, run, figures: warm });
@@ -62,6 +62,13 @@ fn main() -> anyhow::Result<()> {
         report.write(directory)?;
     }
     Ok(())
+}
+
+/// `all`, and in every other run the other way round: of two that are compared, neither always runs first. What runs second may
+/// find the machine warmer or busier.
+fn in_turn<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
+    let last = all.len().saturating_sub(1);
+    (0..all.len()).map(move |at| all[if run.is_multiple_of(2) { at } else { last - at }])
 }
 
 /// Those of `all` that are named, or all of them when none is.

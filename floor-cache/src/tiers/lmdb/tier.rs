@@ -1,9 +1,10 @@
-//! The tier in a memory-mapped file: read where it lies, written in batches, oldest out before it is full.
+//! The tier in a memory-mapped file: read where it lies, written in batches, evicted from before it is full.
 
 use std::{
     fmt,
     fs::{self, File},
     io,
+    ops::Bound::{Excluded, Included, Unbounded},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
@@ -24,6 +25,7 @@ use crate::{
     tiers::{
         condemned::{Condemned, Taken},
         quarantine::open_or_put_aside,
+        sieve::Sieve,
     },
 };
 
@@ -35,13 +37,16 @@ pub struct LmdbTier {
     env: Env<WithTls>,
     /// The file that the map is of.
     data: File,
+    /// What the store says of itself, under [`LAYOUT_KEY`] and [`HAND_KEY`].
+    meta: Database<Str, Str>,
     /// Stored key -> [`Record`].
     values: Database<Raw, Raw>,
-    /// Age -> stored key, so that the oldest can be found. It may name a key that has gone, and a key twice, when an age in
+    /// Age -> stored key: the order in which the sieve looks at entries. It may name a key that has gone, and a key twice, when an age in
     /// `values` was damaged, which no hash covers.
     ages: Database<Raw, Raw>,
     envelope: Envelope,
-    /// Bytes of the map beyond which the oldest entries go.
+    sieve: Sieve,
+    /// Bytes of the map beyond which entries are evicted.
     high_water: u64,
     /// Bytes of the map that one transaction may take.
     transaction_limit: u64,
@@ -56,6 +61,10 @@ type Age = [u8; 8];
 /// What is stored in `meta` under [`LAYOUT_KEY`].
 const LAYOUT: &str = "floor-cache lmdb 1";
 const LAYOUT_KEY: &str = "layout";
+
+/// Where in `meta` the age stands that the [`Sieve`] goes on at, in decimal digits. It is missing in a store of an earlier
+/// release, and that release takes no notice of it.
+const HAND_KEY: &str = "hand";
 
 /// The least map: below it, the tree's own pages leave too little for values.
 const MIN_MAP: u64 = 1 << 20;
@@ -102,13 +111,16 @@ impl LmdbTier {
             }
             other => return Err(OpenError::version("lmdb", path, other.unwrap_or("none"), LAYOUT)),
         }
+        let hand = meta.get(&txn, HAND_KEY).map_err(broken)?.and_then(|hand| hand.parse().ok()).unwrap_or(0);
         txn.commit().map_err(broken)?;
         let tier = Self {
             env,
             data,
+            meta,
             values,
             ages,
             envelope: envelope.clone(),
+            sieve: Sieve::new(map_size, hand),
             high_water: map_size / 100 * HIGH_WATER_PERCENT,
             transaction_limit: map_size / TRANSACTIONS,
             corrupt: AtomicU64::new(0),
@@ -133,7 +145,10 @@ impl LmdbTier {
         let Some(record) = self.values.get(txn, stored.as_bytes())? else { return Ok(None) };
         let envelope = record.split_first_chunk::<{ size_of::<Age>() }>().map_or(&[][..], |(_, envelope)| envelope);
         match self.envelope.open(&stored, envelope) {
-            Ok(value) => Ok(Some(value)),
+            Ok(value) => {
+                self.sieve.visit(stored.as_bytes());
+                Ok(Some(value))
+            }
             Err(Defect::UnknownKey) => Ok(None),
             Err(defect) => {
                 debug!(tier = "lmdb", %key, %defect, "a stored value is wrong; it will be removed");
@@ -172,7 +187,10 @@ impl LmdbTier {
         let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len() + BESIDE)).sum();
         // What is over the high water already (the map was larger once, or values took more than was thought) goes by and by.
         let over = (self.used(&txn)? + incoming).saturating_sub(self.high_water);
-        self.evict(&mut txn, over.min(incoming + incoming / 2))?;
+        if over > 0 {
+            self.evict(&mut txn, over.min(incoming + incoming / 2))?;
+            self.meta.put(&mut txn, HAND_KEY, &self.sieve.hand().to_string())?;
+        }
         let mut next_age = self.next_age(&txn)?;
         let mut record = Vec::new();
         for (key, value) in entries {
@@ -225,36 +243,57 @@ impl LmdbTier {
         }
     }
 
-    /// Removes the oldest entries until `wanted` bytes are free, and after all that have an age those that have none.
+    /// Removes the entries that the sieve chooses until `wanted` bytes are free, and after all that have an age those that have
+    /// none.
     ///
     /// # Errors
-    /// Those of LMDB; [`MdbError::Corrupted`] when what stands first is not found by its own key, as in a damaged tree.
+    /// Those of LMDB; [`MdbError::Corrupted`] when what was read in a tree is not found by its own key, as in a damaged tree.
     fn evict(&self, txn: &mut RwTxn<'_>, wanted: u64) -> Result<(), heed::Error> {
         let (mut freed, mut evicted) = (0, 0_u64);
         while freed < wanted {
-            let stored = match self.ages.first(txn)? {
-                Some((age, stored)) => {
-                    let (age, stored) = (age.to_vec(), stored.to_vec());
-                    found(self.ages.delete(txn, &age)?)?;
-                    stored
+            let victims = self.victims(txn, wanted - freed)?;
+            if victims.is_empty() {
+                break;
+            }
+            for victim in victims {
+                found(self.ages.delete(txn, &victim.age)?)?;
+                if self.values.delete(txn, &victim.stored)? {
+                    freed += victim.bytes;
                 }
-                None => match self.values.first(txn)? {
-                    Some((stored, _)) => {
-                        let stored = stored.to_vec();
-                        found(self.values.get(txn, &stored)?.is_some())?;
-                        stored
-                    }
-                    None => break,
-                },
-            };
-            freed += self.values.get(txn, &stored)?.map_or(0, |record| footprint(record.len()));
-            self.values.delete(txn, &stored)?;
+                evicted += 1;
+            }
+        }
+        while freed < wanted {
+            let Some((stored, record)) = self.values.first(txn)? else { break };
+            freed += footprint(record.len());
+            let stored = stored.to_vec();
+            found(self.values.delete(txn, &stored)?)?;
             evicted += 1;
         }
         if evicted > 0 {
             debug!(tier = "lmdb", evicted, freed, "made room");
         }
         Ok(())
+    }
+
+    /// Entries whose removal frees `wanted` bytes, or fewer when one pass of the sieve finds no more.
+    fn victims(&self, txn: &RoTxn<'_>, wanted: u64) -> Result<Vec<Victim>, heed::Error> {
+        let mut sweep = self.sieve.sweep(self.next_age(txn)?, self.ages.len(txn)?);
+        let start = sweep.start();
+        let newer = self.ages.range(txn, &(Included(&start[..]), Unbounded))?;
+        let mut entries = newer.chain(self.ages.range(txn, &(Unbounded, Excluded(&start[..])))?);
+        let (mut victims, mut freed) = (Vec::new(), 0);
+        while freed < wanted {
+            let Some((age, stored)) = entries.next().transpose()? else { break };
+            // One of another length is damaged, and no age that the hand could go on at.
+            if age.try_into().is_ok_and(|age| !sweep.evicts(u64::from_be_bytes(age), stored)) {
+                continue;
+            }
+            let bytes = self.values.get(txn, stored)?.map_or(0, |record| footprint(record.len()));
+            victims.push(Victim { age: age.into(), stored: stored.into(), bytes });
+            freed += bytes;
+        }
+        Ok(victims)
     }
 
     /// Bytes of the pages in use.
@@ -316,7 +355,15 @@ impl LmdbTier {
     }
 }
 
-/// What stood first in a tree is to be `found` by its key, else the tree is damaged.
+/// An entry to evict.
+struct Victim {
+    age: Box<[u8]>,
+    stored: Box<[u8]>,
+    /// Bytes of the map that it takes.
+    bytes: u64,
+}
+
+/// What was read in a tree is to be `found` by its key, else the tree is damaged.
 fn found(found: bool) -> Result<(), heed::Error> {
     if found { Ok(()) } else { Err(heed::Error::Mdb(MdbError::Corrupted)) }
 }

@@ -1,0 +1,253 @@
+//! The hit ratio of the stores on disk under Zipf loads, beside simulated FIFO, LRU, S3-FIFO and SIEVE with room for as many floors.
+//!
+//!     cargo run --release -p floor-cache --example eviction [hit-cost]
+//!
+//! LMDB and sled are the real tiers with room for a tenth of the floors. Every miss is followed by a write. In the chain a
+//! memory tier stands in front, so each load is also run behind an LRU: then the stores see its misses only. Each write is a
+//! transaction that ends in a sync of the file, so point `TMPDIR` at a directory in memory for a run of minutes. With
+//! `hit-cost` it only times hits.
+#![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
+
+mod load;
+mod policies;
+
+use std::{
+    env,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use floor_cache::{
+    Answer, Class, Key, LmdbConfig, SledConfig, Tier,
+    envelope::{Envelope, Namespace},
+    tiers::{LmdbTier, SledTier},
+};
+use load::Zipf;
+use policies::{Fifo, Lru, Policy, S3Fifo, Sieve};
+use tempfile::TempDir;
+
+/// Zipf exponents. Web loads have 0.64 to 0.83 (Breslau et al., 1999).
+const EXPONENTS: [f64; 6] = [0.7, 0.8, 0.9, 1.0, 1.1, 1.2];
+
+/// Room of the LRU in front, as one part in so many of the store's.
+const FRONTS: [Option<usize>; 3] = [None, Some(100), Some(10)];
+
+/// Floors asked for before and while hits are counted.
+const WARM_UP: usize = 150_000;
+const COUNTED: usize = 150_000;
+
+/// Floors that the store is asked for after a restart.
+const AFTER_RESTART: usize = 3_000;
+
+/// Bytes of a floor, and of the map: room for about 2,300 floors.
+const FLOOR: usize = 3_000;
+const MAP: u64 = 12 << 20;
+
+/// The floors are ten times as many as the store has room for.
+const FLOORS_TO_ROOM: usize = 10;
+
+const HEAD: &str = "| exponent | FIFO | LRU | S3-FIFO | SIEVE | lmdb | sled |\n|---|---|---|---|---|---|---|";
+
+fn main() {
+    let room = room();
+    if env::args().nth(1).as_deref() == Some("hit-cost") {
+        hit_cost(room);
+        return;
+    }
+    let floors = room * FLOORS_TO_ROOM;
+    println!("room for {room} of {floors} floors; hit ratios of the tier alone, in hundredths");
+    for front in FRONTS {
+        match front {
+            None => println!("\nnothing in front"),
+            Some(part) => println!("\nan LRU of 1/{part} of the room in front"),
+        }
+        println!("{HEAD}");
+        for exponent in EXPONENTS {
+            let seen = behind(front.map(|part| room / part), Zipf::new(floors, exponent));
+            println!("| {exponent:.1} | {} |", row(&seen, room));
+        }
+    }
+    for calls in [500, 50] {
+        println!("\nwhat is popular moves on by a floor every {calls} calls, an LRU of 1/10 of the room in front");
+        println!("{HEAD}");
+        for exponent in EXPONENTS {
+            let load = Zipf::new(floors, exponent).enumerate();
+            let moving = load.map(move |(call, floor)| (floor + call / calls) % floors);
+            println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), moving), room));
+        }
+    }
+    println!(
+        "\nfloors that were not asked for before, round after round of 7/10 of the room, an LRU of 1/10 of the room in front"
+    );
+    println!("{HEAD}");
+    for exponent in [0.8, 1.0, 1.2] {
+        let round = room * 7 / 10;
+        let load = Zipf::new(floors, exponent).take(WARM_UP).chain((0..).map(|call| floors + call % round));
+        println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), load), room));
+    }
+    println!(
+        "\nthe {AFTER_RESTART} floors after a restart, an LRU of 1/10 of the room in front; \"lasting\" was not restarted"
+    );
+    println!("| exponent | lmdb, lasting | lmdb, restarted | sled, lasting | sled, restarted |\n|---|---|---|---|---|");
+    for exponent in [0.8, 1.0, 1.2] {
+        let seen = behind(Some(room / 10), Zipf::new(floors, exponent));
+        let [a, b] = [false, true].map(|restart| after_restart(Store::lmdb, &seen, restart));
+        let capacity = sled_capacity(room);
+        let [c, d] = [false, true].map(|restart| after_restart(|home| Store::sled(home, capacity), &seen, restart));
+        println!("| {exponent:.1} | {a:.1} | {b:.1} | {c:.1} | {d:.1} |");
+    }
+    println!();
+    hit_cost(room);
+}
+
+/// What a store is asked for: before hits are counted, and while.
+struct Seen {
+    warm_up: Vec<usize>,
+    counted: Vec<usize>,
+}
+
+/// What of `load` passes an LRU with room for `front` floors.
+fn behind(front: Option<usize>, mut load: impl Iterator<Item = usize>) -> Seen {
+    let mut lru = front.map(Lru::new);
+    let mut pass = |count| {
+        let misses = |floor: &usize| lru.as_mut().is_none_or(|lru| !lru.ask(*floor));
+        load.by_ref().take(count).filter(misses).collect()
+    };
+    Seen { warm_up: pass(WARM_UP), counted: pass(COUNTED) }
+}
+
+/// The hit ratios of every policy, as cells of a table.
+fn row(seen: &Seen, room: usize) -> String {
+    let ratios = [
+        ratio(&mut Fifo::new(room), seen),
+        ratio(&mut Lru::new(room), seen),
+        ratio(&mut S3Fifo::new(room), seen),
+        ratio(&mut Sieve::new(room), seen),
+        ratio(&mut Store::lmdb(&tempfile::tempdir().unwrap()), seen),
+        ratio(&mut Store::sled(&tempfile::tempdir().unwrap(), sled_capacity(room)), seen),
+    ];
+    ratios.map(|ratio| format!("{ratio:.1}")).join(" | ")
+}
+
+fn ratio(policy: &mut dyn Policy, seen: &Seen) -> f64 {
+    seen.warm_up.iter().for_each(|floor| _ = policy.ask(*floor));
+    hits(policy, &seen.counted)
+}
+
+/// Hits in hundredths.
+fn hits(policy: &mut dyn Policy, floors: &[usize]) -> f64 {
+    let hits = floors.iter().filter(|floor| policy.ask(**floor)).count();
+    hits as f64 * 100.0 / floors.len() as f64
+}
+
+fn after_restart(open: impl Fn(&TempDir) -> Store, seen: &Seen, restart: bool) -> f64 {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = open(&home);
+    seen.warm_up.iter().for_each(|floor| _ = store.ask(*floor));
+    if restart {
+        ready(store.tier.flush());
+        drop(store);
+        // sled's own threads let go of its files a little later.
+        std::thread::sleep(Duration::from_millis(200));
+        store = open(&home);
+    }
+    hits(&mut store, &seen.counted[..AFTER_RESTART])
+}
+
+/// Floors that LMDB has room for.
+fn room() -> usize {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = Store::lmdb(&home);
+    (0..10_000).for_each(|floor| _ = store.ask(floor));
+    store.tier.stats().entries as usize
+}
+
+/// Bytes of sled that have room for as many floors.
+fn sled_capacity(room: usize) -> u64 {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = Store::sled(&home, 1 << 30);
+    (0..100).for_each(|floor| _ = store.ask(floor));
+    store.tier.stats().bytes / 100 * room as u64
+}
+
+/// Prints what a hit in LMDB costs, and one in a batch of ten: medians over rounds.
+fn hit_cost(room: usize) {
+    const ROUNDS: usize = 41;
+    let home = tempfile::tempdir().unwrap();
+    let mut store = Store::lmdb(&home);
+    (0..room / 2).for_each(|floor| _ = store.ask(floor));
+    let keys: Vec<Key> = (0..room / 2).map(key).collect();
+    let median = |round: &dyn Fn()| {
+        let mut times: Vec<f64> = (0..ROUNDS)
+            .map(|_| {
+                let started = Instant::now();
+                round();
+                started.elapsed().as_secs_f64() * 1e9 / keys.len() as f64
+            })
+            .collect();
+        times.sort_unstable_by(f64::total_cmp);
+        times[ROUNDS / 2]
+    };
+    let single = median(&|| keys.iter().for_each(|key| assert!(ready(store.tier.get(key)).is_some())));
+    let batch = median(&|| {
+        keys.chunks(10).for_each(|keys| assert!(ready(store.tier.get_many(keys)).iter().all(Option::is_some)));
+    });
+    println!("a hit in lmdb, {FLOOR} bytes: {single:.0} ns; in a batch of ten: {batch:.0} ns");
+}
+
+/// A real tier.
+struct Store {
+    tier: Box<dyn Tier>,
+    value: Bytes,
+}
+
+impl Store {
+    fn lmdb(home: &TempDir) -> Self {
+        let config = LmdbConfig { path: path(home, "lmdb"), map_size: MAP };
+        Self::new(Box::new(LmdbTier::open(&config, envelope()).unwrap()))
+    }
+
+    fn sled(home: &TempDir, capacity: u64) -> Self {
+        let config = SledConfig { path: path(home, "sled"), capacity };
+        Self::new(Box::new(SledTier::open(&config, envelope()).unwrap()))
+    }
+
+    fn new(tier: Box<dyn Tier>) -> Self {
+        Self { tier, value: Bytes::from(vec![7; FLOOR]) }
+    }
+}
+
+impl Policy for Store {
+    fn ask(&mut self, floor: usize) -> bool {
+        let key = key(floor);
+        let hit = ready(self.tier.get(&key)).is_some();
+        if !hit {
+            ready(self.tier.put_many(&[(key, self.value.clone())]));
+        }
+        hit
+    }
+}
+
+fn path(home: &TempDir, name: &str) -> std::path::PathBuf {
+    Path::new(home.path()).join(name)
+}
+
+fn envelope() -> Envelope {
+    Envelope::new(Namespace::new("floors").unwrap(), 1)
+}
+
+/// The key of a floor, spread over the tree as the floors of many towers are.
+fn key(floor: usize) -> Key {
+    let mut identity = [0; Key::LEN - 1];
+    identity[..8].copy_from_slice(&(floor as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+    Key::new(identity, Class::new(1))
+}
+
+/// The answer of a tier that does not wait.
+fn ready<T>(answer: Answer<'_, T>) -> T {
+    match answer {
+        Answer::Now(answer) => answer.unwrap(),
+        Answer::Later(_) => unreachable!("a store on disk answers at once"),
+    }
+}

@@ -1,0 +1,173 @@
+//! Eviction policies to compare the stores with, simulated over floors of equal size.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    num::NonZeroUsize,
+};
+
+use lru::LruCache;
+
+/// Decides which floors are kept.
+pub(crate) trait Policy {
+    /// Whether `floor` was there. It is put there if not.
+    fn ask(&mut self, floor: usize) -> bool;
+}
+
+/// Evicts what came first.
+pub(crate) struct Fifo(LruCache<usize, ()>);
+
+impl Fifo {
+    pub(crate) fn new(room: usize) -> Self {
+        Self(LruCache::new(NonZeroUsize::new(room).unwrap()))
+    }
+}
+
+impl Policy for Fifo {
+    fn ask(&mut self, floor: usize) -> bool {
+        let hit = self.0.contains(&floor);
+        if !hit {
+            self.0.put(floor, ());
+        }
+        hit
+    }
+}
+
+/// Evicts what was asked for the longest ago.
+pub(crate) struct Lru(LruCache<usize, ()>);
+
+impl Lru {
+    pub(crate) fn new(room: usize) -> Self {
+        Self(LruCache::new(NonZeroUsize::new(room).unwrap()))
+    }
+}
+
+impl Policy for Lru {
+    fn ask(&mut self, floor: usize) -> bool {
+        self.0.put(floor, ()).is_some()
+    }
+}
+
+/// Three queues: "FIFO queues are all you need for cache eviction" (Yang, Zhang, Qiu, Yue and Vigfusson, SOSP 2023),
+/// algorithm 1. The small queue has a tenth of the room, the ghost queue as many entries as the main queue.
+pub(crate) struct S3Fifo {
+    small: VecDeque<usize>,
+    main: VecDeque<usize>,
+    ghost: LruCache<usize, ()>,
+    /// How often each floor in the small or the main queue was asked for, up to 3.
+    frequency: HashMap<usize, u8>,
+    small_room: usize,
+    room: usize,
+}
+
+impl S3Fifo {
+    pub(crate) fn new(room: usize) -> Self {
+        let small_room = room / 10;
+        Self {
+            small: VecDeque::new(),
+            main: VecDeque::new(),
+            ghost: LruCache::new(NonZeroUsize::new(room - small_room).unwrap()),
+            frequency: HashMap::new(),
+            small_room,
+            room,
+        }
+    }
+
+    fn evict_from_small(&mut self) {
+        while let Some(floor) = self.small.pop_front() {
+            if self.frequency[&floor] > 1 {
+                self.frequency.insert(floor, 0);
+                self.main.push_back(floor);
+                if self.main.len() > self.room - self.small_room {
+                    return self.evict_from_main();
+                }
+            } else {
+                self.frequency.remove(&floor);
+                self.ghost.put(floor, ());
+                return;
+            }
+        }
+    }
+
+    fn evict_from_main(&mut self) {
+        while let Some(floor) = self.main.pop_front() {
+            match self.frequency[&floor] {
+                0 => {
+                    self.frequency.remove(&floor);
+                    return;
+                }
+                count => {
+                    self.frequency.insert(floor, count - 1);
+                    self.main.push_back(floor);
+                }
+            }
+        }
+    }
+}
+
+impl Policy for S3Fifo {
+    fn ask(&mut self, floor: usize) -> bool {
+        if let Some(count) = self.frequency.get_mut(&floor) {
+            *count = (*count + 1).min(3);
+            return true;
+        }
+        while self.frequency.len() >= self.room {
+            if self.small.len() >= self.small_room { self.evict_from_small() } else { self.evict_from_main() }
+        }
+        self.frequency.insert(floor, 0);
+        if self.ghost.pop(&floor).is_some() {
+            self.main.push_back(floor);
+        } else {
+            self.small.push_back(floor);
+        }
+        false
+    }
+}
+
+/// SIEVE as its paper has it (Zhang, Yang, Yue, Vigfusson and Rashmi, NSDI 2024): the hand goes to the newest entry before it
+/// begins again.
+pub(crate) struct Sieve {
+    /// Age -> floor.
+    queue: BTreeMap<u64, usize>,
+    /// Floor -> whether it was asked for since the hand passed it.
+    visited: HashMap<usize, bool>,
+    hand: u64,
+    next_age: u64,
+    room: usize,
+}
+
+impl Sieve {
+    pub(crate) fn new(room: usize) -> Self {
+        Self { queue: BTreeMap::new(), visited: HashMap::new(), hand: 0, next_age: 0, room }
+    }
+
+    fn evict(&mut self) {
+        loop {
+            let Some((&age, &floor)) = self.queue.range(self.hand..).next() else {
+                self.hand = 0;
+                continue;
+            };
+            self.hand = age + 1;
+            if self.visited.insert(floor, false) == Some(false) {
+                self.visited.remove(&floor);
+                self.queue.remove(&age);
+                return;
+            }
+        }
+    }
+}
+
+impl Policy for Sieve {
+    fn ask(&mut self, floor: usize) -> bool {
+        if let Some(visited) = self.visited.get_mut(&floor) {
+            *visited = true;
+            return true;
+        }
+        if self.visited.len() == self.room {
+            self.evict();
+        }
+        self.visited.insert(floor, false);
+        self.queue.insert(self.next_age, floor);
+        self.next_age += 1;
+        false
+    }
+}
