@@ -2,7 +2,11 @@
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
-use crate::{envelope::MasterKeys, key::Class, tls::Tls};
+use crate::{
+    envelope::{MasterKeys, ValueCheck},
+    key::Class,
+    tls::Tls,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -53,11 +57,13 @@ pub struct Tuning {
     pub audit: u32,
     /// Whether generation starts beside a tier that takes longer than it usually does.
     pub hedge: bool,
+    /// The last check of a value that comes from outside this process. Without one, such a value is taken as it was sealed.
+    pub value_check: Option<ValueCheck>,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { keys: None, compress: false, audit: 1000, hedge: true }
+        Self { keys: None, compress: false, audit: 1000, hedge: true, value_check: None }
     }
 }
 
