@@ -36,13 +36,13 @@ pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
         return Err("its frame claims another length");
     }
     let spec = key::spec(key).ok_or("no floor has its key")?;
-    let mut fields = Prefix::default();
+    let mut fields = Prefix::new();
     fields.varint_field(1, spec.seed());
     fields.varint_field(2, spec.number().into());
     fields.varint_field(3, spec.width().into());
     fields.varint_field(4, spec.height().into());
     fields.varint_field(5, spec.kind() as u64);
-    let mut start = Prefix::default();
+    let mut start = Prefix::new();
     start.push(SPEC);
     // At most 31 bytes, so one byte holds the length.
     start.push(fields.len as u8);
@@ -55,7 +55,6 @@ pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
 }
 
 /// The canonical encoding of the first fields of a floor, on the stack.
-#[derive(Default)]
 struct Prefix {
     bytes: [u8; Self::MAX],
     len: usize,
@@ -64,6 +63,10 @@ struct Prefix {
 impl Prefix {
     /// The longest: a spec of 2 + 11 + 4 * 6 bytes, a version of 6, a tag.
     const MAX: usize = 48;
+
+    const fn new() -> Self {
+        Self { bytes: [0; Self::MAX], len: 0 }
+    }
 
     fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]

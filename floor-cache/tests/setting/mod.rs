@@ -7,6 +7,7 @@ pub(crate) mod mill;
 pub(crate) mod redis_cluster;
 pub(crate) mod redis_server;
 pub(crate) mod slow_road;
+pub(crate) mod small_disk;
 
 use std::{
     path::Path,

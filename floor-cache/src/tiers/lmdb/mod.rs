@@ -1,6 +1,9 @@
 //! The tier in a memory-mapped file.
 
+mod check;
+mod clean;
 mod file;
+mod opening;
 mod tier;
 
 pub use tier::LmdbTier;
