@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use floor_cache::{Key, LmdbConfig, Tier, tiers::LmdbTier};
-use setting::{envelope, keys, mill::value_of, within_lmdb};
+use setting::{envelope, keys, mill::value_of};
 use tempfile::TempDir;
 
 /// Set in the child process that opens a damaged store: where that is.
@@ -169,13 +169,22 @@ async fn no_whole_store_is_put_aside() {
         let copy = TempDir::new().unwrap();
         let to = LmdbConfig { path: copy.path().join("lmdb"), ..config.clone() };
         fs::create_dir(&to.path).unwrap();
-        within_lmdb(&config.path, |env, _| {
-            env.copy_to_path(to.path.join("data.mdb"), compaction).expect("it can be copied");
-        });
+        copy_lmdb(&config.path, &to.path, compaction);
         let tier = LmdbTier::open(&to, envelope()).unwrap();
         assert!(!is_put_aside(copy.path()), "a copy is whole");
         assert!(tier.stats().entries > 0);
     }
+}
+
+/// A copy as `mdb_copy` makes it.
+#[allow(unsafe_code)]
+fn copy_lmdb(from: &Path, to: &Path, compaction: heed::CompactionOption) {
+    let mut options = heed::EnvOpenOptions::new();
+    options.map_size(16 << 20);
+    // SAFETY: nothing else has the store open; the tier was dropped.
+    let env = unsafe { options.open(from) }.expect("it opens");
+    env.copy_to_path(to.join("data.mdb"), compaction).expect("it can be copied");
+    env.prepare_for_closing().wait();
 }
 
 /// The mark of a clean end names the state of the file, so a change to it is seen.
