@@ -291,6 +291,49 @@ fn an_idle_server_uses_no_processor() {
     });
 }
 
+#[tokio::test]
+async fn a_store_is_trusted_after_a_clean_end_and_checked_after_a_crash() {
+    const CHECKED: &str = "the store was not closed cleanly; its pages are whole";
+    let data = TempDir::new().unwrap();
+    let store = data.path().join("lmdb");
+    let mark = store.join("clean");
+    let get = async |server: &Server| {
+        let wanted = GetFloorRequest { spec: Some(spec(1, 1)) };
+        let answer = server.client().await.get_floor(wanted).await.unwrap();
+        let by = answer.metadata().get("floor-served-by").unwrap().to_str().unwrap().to_owned();
+        (by, answer.into_inner())
+    };
+    let server = Server::start(&data);
+    let (_, floor) = get(&server).await;
+    assert!(!mark.exists(), "it is in use");
+    server.stop();
+    assert!(mark.exists(), "a drain ends cleanly");
+
+    let server = Server::start(&data);
+    assert!(!server.log().contains(CHECKED), "{}", server.log());
+    assert_eq!(get(&server).await, ("lmdb".to_owned(), floor.clone()));
+    // Killed.
+    drop(server);
+    let server = Server::start(&data);
+    assert!(server.log().contains(CHECKED), "{}", server.log());
+    assert_eq!(get(&server).await, ("lmdb".to_owned(), floor.clone()));
+    server.stop();
+
+    // A bit of the roots of the trees of free pages and of databases, in both meta pages.
+    let file = store.join("data.mdb");
+    let mut bytes = fs::read(&file).unwrap();
+    for page in 0..2 {
+        for root in [16 + 24 + 40, 16 + 72 + 40] {
+            bytes[page * 4096 + root] ^= 4;
+        }
+    }
+    fs::write(&file, bytes).unwrap();
+    let server = Server::start(&data);
+    assert!(server.log().contains("a store is damaged; it was put aside"), "{}", server.log());
+    assert_eq!(get(&server).await, ("generated".to_owned(), floor));
+    server.stop();
+}
+
 /// A disk without room ends the start by a sentence, not by a signal.
 #[cfg(target_os = "linux")]
 #[test]
