@@ -1,6 +1,7 @@
 //! Bits of an LMDB that flip while it is closed: no crash and no wrong value, whatever they hit.
 //!
 //! `FLOORS_TEST_FLIPS=200 cargo test -p floor-cache --test bit_flips` plays 200 rounds instead of a few.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod setting;
 
