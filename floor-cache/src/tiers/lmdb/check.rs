@@ -107,7 +107,7 @@ pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<
     }
     let page_size = newest.page_size as usize;
     let at = newest.txn & 1;
-    let pages = newest.last_page.checked_add(1).unwrap_or(u64::MAX);
+    let pages = newest.last_page.saturating_add(1);
     if pages < METAS || pages.checked_mul(page_size as u64).is_none_or(|bytes| bytes > length) {
         return damage(at, "the file is shorter than its pages");
     }
@@ -515,7 +515,7 @@ impl Checker {
         let data = rest.get(..data_len)?;
         let len = NODE_HEADER + key.len() + data.len();
         // What is longer stands in pages of its own.
-        let most = ((self.page_size - PAGE_HEADER) / 2 & !1) - size_of::<u16>();
+        let most = (((self.page_size - PAGE_HEADER) / 2) & !1) - size_of::<u16>();
         (len <= most).then_some((Node { key, flags, low, data }, len.next_multiple_of(2)))
     }
 

@@ -91,12 +91,15 @@ fn trust(path: &Path) -> Result<(), OpenError> {
     let took = started.elapsed();
     match verdict {
         Ok(Verdict::Whole) => {
-            info!(tier = "lmdb", bytes, ?took, "the store was not closed cleanly; its pages are whole")
+            info!(tier = "lmdb", bytes, ?took, "the store was not closed cleanly; its pages are whole");
+            Ok(())
         }
-        Ok(Verdict::Unknown) => debug!(tier = "lmdb", "the store was not checked: it is not of this version"),
-        Err(damage) => return Err(OpenError::store("lmdb", path, &damage)),
+        Ok(Verdict::Unknown) => {
+            debug!(tier = "lmdb", "the store was not checked: it is not of this version");
+            Ok(())
+        }
+        Err(damage) => Err(OpenError::store("lmdb", path, &damage)),
     }
-    Ok(())
 }
 
 /// Locks `path` against other servers that open a store in it. Of several, one checks it and the others wait.
