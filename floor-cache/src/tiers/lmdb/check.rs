@@ -5,9 +5,6 @@
 //! proves what LMDB relies on: page numbers, flags, bounds and order of the nodes, counts, and that each page is used at
 //! most once, by a tree or by the list of free pages. It does not read the values: their envelopes are checked when they
 //! are read. docs/decisions/0202-checking-stores.md says why it is done this way.
-//!
-//! The layout is that of LMDB 0.9 on 64-bit little-endian machines (`mdb.c`: `MDB_page`, `MDB_node`, `MDB_db`,
-//! `MDB_meta`).
 
 use std::{
     cmp::Ordering,
@@ -19,6 +16,11 @@ use std::{
 
 use tracing::info;
 
+use super::layout::{
+    self, BIG, Counts, DATABASE, Damage, MAX_DEPTH, MAX_KEY, META_LEN, METAS, Meta, NO_PAGE, Node, OVERFLOW,
+    PAGE_HEADER, RECORD, Record, VERSION, damage, pages_of, u16_at, u32_at, u64_at,
+};
+
 /// What the check found in a file that is not damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -27,58 +29,6 @@ pub(super) enum Verdict {
     /// It was not checked: it is of another version of LMDB or holds the databases of another program. Opening it decides.
     Unknown,
 }
-
-/// What is wrong with a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("page {page}: {what}")]
-pub(super) struct Damage {
-    page: u64,
-    what: &'static str,
-}
-
-const fn damage<T>(page: u64, what: &'static str) -> Result<T, Damage> {
-    Err(Damage { page, what })
-}
-
-/// Whether the check knows the layout that LMDB uses on this machine.
-pub(super) const KNOWS_LAYOUT: bool = cfg!(all(target_endian = "little", target_pointer_width = "64"));
-
-/// Bytes in front of a page's nodes.
-const PAGE_HEADER: usize = 16;
-
-/// Flags of a page. LMDB stores no other combination.
-const BRANCH: u16 = 1;
-const LEAF: u16 = 2;
-const OVERFLOW: u16 = 4;
-const META: u16 = 8;
-
-/// Bytes in front of a node's key.
-const NODE_HEADER: usize = 8;
-
-/// Flags of a node in a leaf.
-const BIG: u16 = 1;
-const DATABASE: u16 = 2;
-
-/// LMDB takes no longer key.
-const MAX_KEY: usize = 511;
-
-/// LMDB's cursors hold so many levels.
-const MAX_DEPTH: u16 = 32;
-
-/// The root of an empty tree.
-const NO_PAGE: u64 = u64::MAX;
-
-/// Bytes of the record of a database.
-const RECORD: usize = 48;
-
-const MAGIC: u32 = 0xBEEF_C0DE;
-const VERSION: u32 = 1;
-const META_LEN: usize = 136;
-const METAS: u64 = 2;
-
-/// The list of free pages has integer keys. The copy of an environment without a directory may also say so (0x4000).
-const FREE_FLAGS: u16 = 0x08;
-const NO_DIRECTORY: u16 = 0x4000;
 
 /// The first pages of long values are read in steps of this many bytes.
 const WINDOW: u64 = 256 << 10;
@@ -131,93 +81,6 @@ pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<
             Ok(verdict)
         }
     })
-}
-
-/// A meta page: the root of everything.
-struct Meta {
-    page: u64,
-    version: u32,
-    page_size: u32,
-    free: Record,
-    main: Record,
-    last_page: u64,
-    txn: u64,
-}
-
-impl Meta {
-    fn parse(page: u64, bytes: &[u8]) -> Result<Self, Damage> {
-        let meta = &bytes[PAGE_HEADER..];
-        if u16_at(bytes, 10) != META || u32_at(meta, 0) != MAGIC {
-            return damage(page, "it is no meta page of LMDB");
-        }
-        if u64_at(bytes, 0) != page {
-            return damage(page, "it has the number of another page");
-        }
-        let free = Record::parse(&meta[24..][..RECORD]);
-        Ok(Self {
-            page,
-            version: u32_at(meta, 4),
-            page_size: u32_at(meta, 24),
-            free,
-            main: Record::parse(&meta[72..][..RECORD]),
-            last_page: u64_at(meta, 120),
-            txn: u64_at(meta, 128),
-        })
-    }
-
-    fn check(&self, page_size: u32, newest: u64) -> Result<(), Damage> {
-        if self.version != VERSION {
-            return damage(self.page, "it is of another version than the other meta page");
-        }
-        if self.page_size != page_size || !page_size.is_power_of_two() || !(512..=32 << 10).contains(&page_size) {
-            return damage(self.page, "its page size is none");
-        }
-        // Transaction N writes page N % 2. Both pages of a store that nobody has written to have number 0.
-        if self.txn & 1 != self.page && !(self.txn == 0 && newest <= 1) {
-            return damage(self.page, "it has the number of another transaction");
-        }
-        if self.txn > newest || newest > u64::MAX >> 8 {
-            return damage(self.page, "no transaction has that number");
-        }
-        if self.free.flags & !NO_DIRECTORY != FREE_FLAGS || self.main.flags != 0 {
-            return damage(self.page, "its databases have other flags");
-        }
-        Ok(())
-    }
-}
-
-/// The record of a database: where its tree is, and how large.
-#[derive(Debug, Clone, Copy)]
-struct Record {
-    flags: u16,
-    depth: u16,
-    counts: Counts,
-    root: u64,
-}
-
-/// What is counted of a tree.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counts {
-    branches: u64,
-    leaves: u64,
-    overflow: u64,
-    entries: u64,
-}
-
-impl Record {
-    fn parse(bytes: &[u8]) -> Self {
-        Self {
-            flags: u16_at(bytes, 4),
-            depth: u16_at(bytes, 6),
-            counts: Counts {
-                branches: u64_at(bytes, 8),
-                leaves: u64_at(bytes, 16),
-                overflow: u64_at(bytes, 24),
-                entries: u64_at(bytes, 32),
-            },
-            root: u64_at(bytes, 40),
-        }
-    }
 }
 
 /// How the keys of a tree are ordered.
@@ -283,21 +146,6 @@ struct LongPages {
     page: u64,
     recorded: u64,
     seen: u64,
-}
-
-/// A node: what stands between two keys.
-struct Node<'a> {
-    key: &'a [u8],
-    flags: u16,
-    /// In a branch, the child; in a leaf, what is there.
-    low: u32,
-    data: &'a [u8],
-}
-
-impl Node<'_> {
-    const fn child(&self) -> u64 {
-        self.low as u64 | (self.flags as u64) << 32
-    }
 }
 
 struct Checker {
@@ -427,7 +275,7 @@ impl Checker {
         self.claim(page)?;
         let bytes = self.page(page)?;
         let is_leaf = level == tree.depth;
-        let nodes = self.nodes(page, &bytes, is_leaf)?;
+        let nodes = layout::nodes(self.page_size, page, &bytes, is_leaf)?;
         let in_bounds = |key: &[u8]| {
             low.is_none_or(|low| tree.order.compare(key, low).is_ge())
                 && high.is_none_or(|high| tree.order.compare(key, high).is_lt())
@@ -463,65 +311,13 @@ impl Checker {
             0 => Item::Value(node.data),
             BIG => {
                 let first = u64_at(node.data, 0);
-                self.runs.push(Run { first, least: self.pages_of(node.low), tree: long });
+                self.runs.push(Run { first, least: pages_of(self.page_size, node.low), tree: long });
                 Item::Long { page: first, len: node.low }
             }
             DATABASE if node.data.len() == RECORD => Item::Database(Record::parse(node.data)),
             _ => return damage(page, "a node has flags that we do not use"),
         };
         (tree.visit)(self, page, node.key, item)
-    }
-
-    /// The nodes of a page in the order of their keys. They fill the end of the page without a gap.
-    fn nodes<'p>(&self, page: u64, bytes: &'p [u8], is_leaf: bool) -> Result<Vec<Node<'p>>, Damage> {
-        if u64_at(bytes, 0) != page {
-            return damage(page, "it has the number of another page");
-        }
-        if u16_at(bytes, 10) != if is_leaf { LEAF } else { BRANCH } {
-            return damage(page, "it is of another kind than its place in the tree");
-        }
-        let (lower, upper) = (usize::from(u16_at(bytes, 12)), usize::from(u16_at(bytes, 14)));
-        if lower <= PAGE_HEADER || !lower.is_multiple_of(2) || upper < lower || upper > self.page_size {
-            return damage(page, "its free space has no bounds");
-        }
-        let offsets = bytes[PAGE_HEADER..lower].chunks_exact(2).map(|offset| usize::from(u16_at(offset, 0)));
-        let mut places = Vec::with_capacity((lower - PAGE_HEADER) / 2);
-        let mut nodes = Vec::with_capacity(places.capacity());
-        for offset in offsets {
-            let (node, len) =
-                self.node(bytes, offset, upper, is_leaf).ok_or(Damage { page, what: "a node has no bounds" })?;
-            nodes.push(node);
-            places.push((offset, len));
-        }
-        places.sort_unstable();
-        let end = places.iter().try_fold(upper, |at, (offset, len)| (*offset == at).then_some(at + len));
-        if end == Some(self.page_size) { Ok(nodes) } else { damage(page, "its nodes overlap or leave gaps") }
-    }
-
-    /// The node at `offset` and the bytes that it takes, if it lies in `bytes[upper..]`.
-    fn node<'p>(&self, bytes: &'p [u8], offset: usize, upper: usize, is_leaf: bool) -> Option<(Node<'p>, usize)> {
-        if offset < upper {
-            return None;
-        }
-        let node = bytes.get(offset..)?;
-        let (header, rest) = node.split_at_checked(NODE_HEADER)?;
-        let (low, flags) = (u32_at(header, 0), u16_at(header, 4));
-        let (key, rest) = rest.split_at_checked(usize::from(u16_at(header, 6)))?;
-        let data_len = match (is_leaf, flags & BIG != 0) {
-            (false, _) => 0,
-            (true, true) => size_of::<u64>(),
-            (true, false) => low as usize,
-        };
-        let data = rest.get(..data_len)?;
-        let len = NODE_HEADER + key.len() + data.len();
-        // What is longer stands in pages of its own.
-        let most = (((self.page_size - PAGE_HEADER) / 2) & !1) - size_of::<u16>();
-        (len <= most).then_some((Node { key, flags, low, data }, len.next_multiple_of(2)))
-    }
-
-    /// The fewest pages that hold a long value of `len` bytes.
-    const fn pages_of(&self, len: u32) -> u32 {
-        ((PAGE_HEADER as u64 + len as u64).div_ceil(self.page_size as u64)) as u32
     }
 
     fn page(&self, page: u64) -> Result<Vec<u8>, Damage> {
@@ -532,7 +328,7 @@ impl Checker {
 
     /// The `len` bytes of a long value.
     fn long_value(&self, page: u64, len: u32) -> Result<Vec<u8>, Damage> {
-        if page.checked_add(u64::from(self.pages_of(len))).is_none_or(|end| end > self.pages) {
+        if page.checked_add(u64::from(pages_of(self.page_size, len))).is_none_or(|end| end > self.pages) {
             return damage(page, "a value reaches beyond the last page");
         }
         let mut bytes = vec![0; len as usize];
@@ -588,16 +384,4 @@ impl Checker {
 fn read_exact(mut file: &File, at: u64, bytes: &mut [u8]) -> io::Result<()> {
     file.seek(SeekFrom::Start(at))?;
     file.read_exact(bytes)
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([bytes[at], bytes[at + 1]])
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at + 2)) << 16
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }

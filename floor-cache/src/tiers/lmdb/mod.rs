@@ -3,6 +3,7 @@
 mod check;
 mod clean;
 mod file;
+mod layout;
 mod opening;
 mod tier;
 

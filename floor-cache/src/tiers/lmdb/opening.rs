@@ -14,6 +14,7 @@ use super::{
     check::{self, Verdict},
     clean,
     file::{DAMAGED, DATA},
+    layout,
     tier::DATABASES,
 };
 use crate::open_error::OpenError;
@@ -79,7 +80,7 @@ impl Opening {
 
 /// Checks the store in `path`.
 fn trust(path: &Path) -> Result<(), OpenError> {
-    if !check::KNOWS_LAYOUT {
+    if !layout::KNOWS_LAYOUT {
         return Ok(());
     }
     let bytes = fs::metadata(path.join(DATA)).map_or(0, |file| file.len());
