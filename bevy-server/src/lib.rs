@@ -22,6 +22,7 @@ pub mod lifecycle;
 pub mod metrics;
 pub mod ops;
 pub mod prefetch;
+pub mod stored;
 pub mod wire;
 
 pub use app::{StartError, app};

@@ -290,3 +290,83 @@ fn an_idle_server_uses_no_processor() {
         ticks() - before <= 2
     });
 }
+
+#[tokio::test]
+async fn a_store_is_trusted_after_a_clean_end_and_checked_after_a_crash() {
+    const CHECKED: &str = "the store was not closed cleanly; its pages are whole";
+    let data = TempDir::new().unwrap();
+    let store = data.path().join("lmdb");
+    let mark = store.join("clean");
+    let get = async |server: &Server| {
+        let wanted = GetFloorRequest { spec: Some(spec(1, 1)) };
+        let answer = server.client().await.get_floor(wanted).await.unwrap();
+        let by = answer.metadata().get("floor-served-by").unwrap().to_str().unwrap().to_owned();
+        (by, answer.into_inner())
+    };
+    let server = Server::start(&data);
+    let (_, floor) = get(&server).await;
+    assert!(!mark.exists(), "it is in use");
+    server.stop();
+    assert!(mark.exists(), "a drain ends cleanly");
+
+    let server = Server::start(&data);
+    assert!(!server.log().contains(CHECKED), "{}", server.log());
+    assert_eq!(get(&server).await, ("lmdb".to_owned(), floor.clone()));
+    // Killed.
+    drop(server);
+    let server = Server::start(&data);
+    assert!(server.log().contains(CHECKED), "{}", server.log());
+    assert_eq!(get(&server).await, ("lmdb".to_owned(), floor.clone()));
+    server.stop();
+
+    // A bit of the roots of the trees of free pages and of databases, in both meta pages.
+    let file = store.join("data.mdb");
+    let mut bytes = fs::read(&file).unwrap();
+    for page in 0..2 {
+        for root in [16 + 24 + 40, 16 + 72 + 40] {
+            bytes[page * 4096 + root] ^= 4;
+        }
+    }
+    fs::write(&file, bytes).unwrap();
+    let server = Server::start(&data);
+    assert!(server.log().contains("a store is damaged; it was put aside"), "{}", server.log());
+    assert_eq!(get(&server).await, ("generated".to_owned(), floor));
+    server.stop();
+}
+
+/// A disk without room ends the start by a sentence, not by a signal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_named_with_what_to_do() {
+    let data = TempDir::new().unwrap();
+    let disk = data.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mount = std::process::Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(&disk).output();
+    if !mount.is_ok_and(|mount| mount.status.success()) {
+        let required = std::env::var("FLOORS_TEST_DISK").is_ok_and(|value| value == "required");
+        assert!(!required, "FLOORS_TEST_DISK=required, but there is no right to mount a small file system here");
+        println!("skipped: no right to mount a small file system");
+        return;
+    }
+    /// Unmounts the disk, also when the test fails.
+    struct Mounted(std::path::PathBuf);
+    impl Drop for Mounted {
+        fn drop(&mut self) {
+            let _ = std::process::Command::new("umount").arg(&self.0).status();
+        }
+    }
+    let disk = Mounted(disk);
+    let ballast = disk.0.join("ballast");
+    let full = fs::write(&ballast, vec![0xA5; 2 << 20]).unwrap_err();
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    let path = disk.0.join("lmdb");
+    for free in [0, 4 << 10, 16 << 10] {
+        let file = fs::OpenOptions::new().write(true).open(&ballast).unwrap();
+        file.set_len((1 << 20) - free).unwrap();
+        let errors = failure(Setup::new(&data).with("CACHE__LMDB__PATH", &path.display().to_string()));
+        assert!(errors.contains("no space left on the disk for the lmdb store in"), "{free} bytes free: {errors}");
+        assert!(errors.contains(&path.display().to_string()) && errors.contains("free 1 MiB or more"), "{errors}");
+        let names = fs::read_dir(&disk.0).unwrap().map(|entry| entry.unwrap().file_name());
+        assert!(names.into_iter().all(|name| name == "ballast" || name == "lmdb"), "nothing is renamed");
+    }
+}

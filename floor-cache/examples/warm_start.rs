@@ -59,6 +59,14 @@ fn main() {
         close(&runtime, chain);
     }
 
+    // As after an unclean end: the start checks the pages first.
+    std::fs::remove_file(config.path.join("clean")).expect("a clean end is marked");
+    let started = Instant::now();
+    let chain = open(&config, Bypass::Auto, runtime.handle());
+    println!("start without the mark of a clean end: open in {} ms", started.elapsed().as_millis());
+    assert_eq!(chain.report()[1].entries, floors, "it is whole");
+    close(&runtime, chain);
+
     // Misses of a chain that asks the store, and of one that never does: a filter that is free and never wrong.
     let mut medians = [Vec::new(), Vec::new()];
     let mut miss_us = 0.0;

@@ -81,6 +81,9 @@ impl<'a> ChainBuilder<'a> {
         if let Some(keys) = &tuning.keys {
             envelope = envelope.sealing(keys);
         }
+        if let Some(check) = &tuning.value_check {
+            envelope = envelope.checking(check.clone());
+        }
         Ok(Self {
             config,
             tuning,

@@ -2,7 +2,11 @@
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
-use crate::{envelope::MasterKeys, key::Class, tls::Tls};
+use crate::{
+    envelope::{MasterKeys, ValueCheck},
+    key::Class,
+    tls::Tls,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -56,11 +60,13 @@ pub struct Tuning {
     /// The CPU utilisation, 0 to 1, to go by instead of the measured one: for tests and benches whose results must not depend on
     /// what else the machine does.
     pub utilisation: Option<f64>,
+    /// The last check of a value that comes from outside this process. Without one, such a value is taken as it was sealed.
+    pub value_check: Option<ValueCheck>,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { keys: None, compress: false, audit: 1000, hedge: true, utilisation: None }
+        Self { keys: None, compress: false, audit: 1000, hedge: true, utilisation: None, value_check: None }
     }
 }
 

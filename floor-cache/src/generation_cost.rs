@@ -129,12 +129,6 @@ impl GenerationCost {
         let was_idle = if is_background { in_front == 0 } else { in_front < self.workers as usize };
         InProgress { cost: self, work, run, predicted, is_background, was_idle }
     }
-
-    /// Seconds that a value of `class` and of size 1 takes to make, of late.
-    #[cfg(test)]
-    pub(crate) fn run_seconds(&self, class: Class) -> Option<f64> {
-        self.state.lock().run[class.index()].get()
-    }
 }
 
 impl InProgress<'_> {
@@ -175,5 +169,76 @@ impl State {
             // An estimate of nothing could never rise.
             estimate.add(sample.min(most).max(f64::MIN_POSITIVE), WEIGHT);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STANDARD: Class = Class::new(1);
+    const BOSS: Class = Class::new(7);
+
+    const fn micros(micros: u64) -> Duration {
+        Duration::from_micros(micros)
+    }
+
+    const fn work(class: Class, size: u32) -> Work {
+        Work { class, size }
+    }
+
+    /// Two workers that have made many values of 100 us, each handed over in 20 us.
+    fn known() -> GenerationCost {
+        let cost = GenerationCost::new(2);
+        (0..200).for_each(|_| cost.begin(work(STANDARD, 10), false).made(micros(120), micros(100), micros(90)));
+        cost
+    }
+
+    fn assert_near(forecast: Option<Forecast>, response: f64, cpu: f64) {
+        let Forecast { response: predicted, cpu: used } = forecast.expect("values of the class were made");
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.01;
+        assert!(near(predicted, response) && near(used, cpu), "{predicted} and {used}");
+    }
+
+    #[test]
+    fn a_class_is_unknown_until_a_value_of_it_was_made() {
+        let cost = known();
+        assert!(cost.is_known(STANDARD) && !cost.is_known(BOSS));
+        assert_eq!(cost.forecast([work(STANDARD, 10), work(BOSS, 10)]), None);
+        assert_eq!(cost.forecast([]), None);
+    }
+
+    #[test]
+    fn an_idle_worker_takes_as_long_as_the_value_does() {
+        let cost = known();
+        assert_near(cost.forecast([work(STANDARD, 10)]), 120e-6, 90e-6);
+        assert_near(cost.forecast([work(STANDARD, 40)]), 420e-6, 360e-6);
+    }
+
+    #[test]
+    fn a_batch_is_shared_by_the_workers() {
+        assert_near(known().forecast([work(STANDARD, 10); 16]), 820e-6, 16.0 * 90e-6);
+        assert_near(known().forecast([work(STANDARD, 100), work(STANDARD, 10)]), 1020e-6, 990e-6);
+    }
+
+    #[test]
+    fn what_waits_is_waited_for_and_what_is_over_or_given_up_is_not() {
+        let cost = known();
+        let queued: Vec<InProgress<'_>> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
+        let _ahead = cost.begin(work(STANDARD, 1000), true);
+        assert_near(cost.forecast([work(STANDARD, 10)]), 520e-6, 90e-6);
+        drop(queued);
+        assert_near(cost.forecast([work(STANDARD, 10)]), 120e-6, 90e-6);
+    }
+
+    #[test]
+    fn waits_that_take_longer_than_predicted_stretch_the_prediction() {
+        let cost = known();
+        let _queued: Vec<InProgress<'_>> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
+        for _ in 0..200 {
+            // Predicted are 500 us and 20 us for handing it over.
+            cost.begin(work(STANDARD, 10), false).made(micros(1520), micros(100), micros(90));
+        }
+        assert_near(cost.forecast([work(STANDARD, 10)]), 1520e-6, 90e-6);
     }
 }

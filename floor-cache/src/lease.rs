@@ -200,7 +200,7 @@ impl Leases {
                     self.counts.found.inc();
                     return Turn::Made(value);
                 }
-                Ok(Claim::Sealed) => {
+                Ok(Claim::Unusable) => {
                     self.counts.failed.inc();
                     return Turn::Alone;
                 }

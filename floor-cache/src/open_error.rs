@@ -26,6 +26,16 @@ pub enum OpenError {
         /// What the system said.
         reason: String,
     },
+    /// The disk has no room for what a start writes. What is stored is not touched.
+    #[error("no space left on the disk for the {tier} store in {} ({reason}); free 1 MiB or more there, or set cache.{tier}.path to a directory on another disk", path.display())]
+    NoSpace {
+        /// Whose.
+        tier: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
     /// The store is in use.
     #[error("the {tier} store in {} is in use by another process; stop that one, or set cache.{tier}.path to another directory", path.display())]
     Locked {
@@ -79,7 +89,11 @@ pub enum OpenError {
 
 impl OpenError {
     pub(crate) fn directory(tier: &'static str, path: &Path, error: &io::Error) -> Self {
-        Self::Directory { tier, path: path.to_owned(), reason: error.to_string() }
+        let (path, reason) = (path.to_owned(), error.to_string());
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { tier, path, reason },
+            _ => Self::Directory { tier, path, reason },
+        }
     }
 
     pub(crate) fn store(tier: &'static str, path: &Path, error: &dyn fmt::Display) -> Self {

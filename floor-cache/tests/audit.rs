@@ -94,7 +94,7 @@ async fn a_tier_that_does_not_remove_a_wrong_value_takes_the_right_one() {
         // An audit is skipped while another is at work, so it may take more than one call.
         until_served(&chain, key).await;
     }
-    let verdict = || chain.report()[0].verdict.clone();
+    let verdict = || chain.report()[0].verdict;
     until("three wrong values have tripped it", || verdict() == "open").await;
     let served = chain.get(key(0, 1), Options::default()).await.unwrap();
     assert_eq!((served.by, served.value), ("generated", value_of(&key(0, 1))), "it is not asked any more");

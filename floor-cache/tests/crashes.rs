@@ -24,6 +24,7 @@ use prometheus::Registry;
 use setting::{
     PATIENCE, envelope, key, keys,
     mill::{Mill, value_of},
+    small_disk::SmallDisk,
     until,
 };
 use tokio::runtime::Handle;
@@ -111,42 +112,14 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// A file system of three megabytes. Mounting it takes a right that not every machine gives; with
-/// `FLOORS_TEST_DISK=required` its want is a failure.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    fn mount() -> Option<Self> {
-        let directory = tempfile::tempdir().expect("a directory");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"])
-            .arg(directory.path())
-            .stderr(Stdio::null())
-            .status();
-        if mounted.is_ok_and(|status| status.success()) {
-            return Some(Self(directory));
-        }
-        let required = env::var("FLOORS_TEST_DISK").is_ok_and(|value| value == "required");
-        assert!(!required, "FLOORS_TEST_DISK=required, but there is no right to mount a small file system here");
-        println!("skipped: no right to mount a small file system");
-        None
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0.path()).status();
-    }
-}
-
 /// The map may grow further than the disk. LMDB writes by system calls, so a full disk is an error and no signal.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_fails_no_call() {
-    let Some(disk) = SmallDisk::mount() else { return };
+    let Some(disk) = SmallDisk::mount(3 << 20) else { return };
     let config = ChainConfig {
         chain: vec![TierKind::Lru, TierKind::Lmdb],
         bypass: Bypass::Off,
-        lmdb: LmdbConfig { path: disk.0.path().join("lmdb"), map_size: 64 << 20 },
+        lmdb: LmdbConfig { path: disk.path().join("lmdb"), map_size: 64 << 20 },
         ..ChainConfig::default()
     };
     let registry = Registry::new();
@@ -165,7 +138,7 @@ async fn a_full_disk_fails_no_call() {
     assert!(failed > 0.0, "the disk was full");
     drop(chain);
     // The disk is found again as it was: whole, with what fitted.
-    let config = LmdbConfig { path: disk.0.path().join("lmdb"), map_size: 64 << 20 };
+    let config = LmdbConfig { path: disk.path().join("lmdb"), map_size: 64 << 20 };
     let mut reopened = None;
     until("the store is free", || {
         reopened = LmdbTier::open(&config, envelope()).ok();

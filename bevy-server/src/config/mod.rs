@@ -9,11 +9,15 @@ mod values;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use floor_cache::{Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning, tls::Tls};
+use floor_cache::{
+    Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning, envelope::ValueCheck, tls::Tls,
+};
 
 pub use layers::{ConfigError, Problem};
 use layers::{Layers, Reader};
 use values::{Admission, BypassMode, ByteCount, Span, Tiers};
+
+use crate::stored;
 
 /// The defaults, with a comment a key; every key that there is.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
@@ -121,6 +125,7 @@ impl Config {
                 audit: audit?.0,
                 hedge: hedge?,
                 utilisation: None,
+                value_check: Some(ValueCheck::new(stored::check)),
             },
             generation_queue: queue?.0,
             generation_threads: match threads? {

@@ -19,6 +19,7 @@ mod cipher;
 mod namespace;
 #[cfg(test)]
 mod tests;
+mod value_check;
 
 use bytes::Bytes;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -27,6 +28,7 @@ use self::cipher::{Ciphers, NONCE, TAG};
 pub use self::{
     cipher::{MasterKeys, MasterKeysError},
     namespace::{Namespace, StoredKey},
+    value_check::ValueCheck,
 };
 use crate::key::Key;
 
@@ -89,6 +91,18 @@ pub enum Defect {
     /// The bytes are not those that were written, or were written under another key.
     #[error("its hash is wrong")]
     Hash,
+    /// It was sealed as it lies, but the [`ValueCheck`] rejected it for this reason: it cannot be the value of its key.
+    #[error("it is not the value of its key: {0}")]
+    Value(&'static str),
+}
+
+impl Defect {
+    /// Whether the bytes have changed since they were written. Other defects are differences of configuration, of
+    /// version or of intent.
+    #[must_use]
+    pub const fn is_damage(self) -> bool {
+        matches!(self, Self::Length | Self::TooLong | Self::Magic | Self::Format | Self::Compression | Self::Hash)
+    }
 }
 
 /// Seals values into envelopes and opens them again.
@@ -98,13 +112,14 @@ pub struct Envelope {
     value_version: u32,
     compress: bool,
     ciphers: Option<Ciphers>,
+    check: Option<ValueCheck>,
 }
 
 impl Envelope {
     /// For values under `namespace` made by `value_version`, which lie in it as they are.
     #[must_use]
     pub const fn new(namespace: Namespace, value_version: u32) -> Self {
-        Self { namespace, value_version, compress: false, ciphers: None }
+        Self { namespace, value_version, compress: false, ciphers: None, check: None }
     }
 
     /// Compresses by LZ4 what shrinks by over a tenth.
@@ -119,6 +134,12 @@ impl Envelope {
     pub fn sealing(self, keys: &MasterKeys) -> Self {
         let ciphers = Some(Ciphers::derive(keys, &self.namespace));
         Self { ciphers, ..self }
+    }
+
+    /// Opens only values that `check` accepts.
+    #[must_use]
+    pub fn checking(self, check: ValueCheck) -> Self {
+        Self { check: Some(check), ..self }
     }
 
     /// What `key` is stored under.
@@ -168,11 +189,15 @@ impl Envelope {
     /// The value in `envelope`, copied once, if that is whole, of this version, and was sealed under `key`.
     ///
     /// The order is: its length against the cap, what it claims to be, authentication, decompression into no more than it
-    /// claims, and the hash. Only then is it a value.
+    /// claims, the hash, and the [`ValueCheck`] if there is one. Only then is it a value.
     ///
     /// # Errors
     /// The first thing found wrong.
     pub fn open(&self, key: &StoredKey, envelope: &[u8]) -> Result<Bytes, Defect> {
+        self.accepted(key, self.open_unchecked(key, envelope)?)
+    }
+
+    fn open_unchecked(&self, key: &StoredKey, envelope: &[u8]) -> Result<Bytes, Defect> {
         let (header, bound, hash, body) = self.read(key, envelope)?;
         if header.codec & AES_256_GCM != 0 {
             // Deciphered in the copy.
@@ -190,6 +215,10 @@ impl Envelope {
     /// # Errors
     /// The first thing found wrong.
     pub fn open_owned(&self, key: &StoredKey, envelope: Vec<u8>) -> Result<Bytes, Defect> {
+        self.accepted(key, self.open_owned_unchecked(key, envelope)?)
+    }
+
+    fn open_owned_unchecked(&self, key: &StoredKey, envelope: Vec<u8>) -> Result<Bytes, Defect> {
         let (header, bound, hash, body) = self.read(key, &envelope)?;
         if header.codec & AES_256_GCM != 0 {
             return self.unseal(&header, &bound, hash, envelope, HEADER);
@@ -199,6 +228,14 @@ impl Envelope {
         }
         check(&header, &bound, hash, body)?;
         Ok(Bytes::from(envelope).slice(HEADER..))
+    }
+
+    /// `value`, unless the check rejects it.
+    fn accepted(&self, key: &StoredKey, value: Bytes) -> Result<Bytes, Defect> {
+        match &self.check {
+            Some(check) => check.check(&key.key(), &value).map_err(Defect::Value).map(|()| value),
+            None => Ok(value),
+        }
     }
 
     /// The parts of `envelope`, if it claims to be one that this may open.

@@ -1,6 +1,6 @@
 //! What values are stored under, in every store alike.
 
-use crate::key::Key;
+use crate::key::{Class, Key};
 
 /// The name that a value is stored under: the namespace, a colon, the key. Lives on the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,13 @@ impl StoredKey {
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
+    }
+
+    /// The key behind the namespace.
+    pub(super) fn key(&self) -> Key {
+        let (identity, class) = self.as_bytes().split_at(usize::from(self.len) - 1);
+        let identity = identity.last_chunk().expect("a stored key ends in a whole key");
+        Key::new(*identity, Class::new(class[0]))
     }
 }
 
@@ -63,7 +70,6 @@ impl Namespace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::Class;
 
     #[test]
     fn a_namespace_cannot_run_into_the_key() {

@@ -111,11 +111,11 @@ fn the_price_of_cpu_time_decides_at_saturation() {
 /// A tier in this process takes the CPU for as long as it answers.
 #[test]
 fn a_slow_store_in_this_process_costs_cpu_time() {
-    let mut setup = Setup { policy: Policy::new(Bypass::Auto, false), ..Setup::new(Bypass::Auto) };
+    let setup = Setup { policy: Policy::new(Bypass::Auto, false), ..Setup::new(Bypass::Auto) };
     let store = Tier { micros: 200, hits: 10 };
     // Many values wait for a worker, so generating takes long.
     let queued = Some(Forecast { response: 400e-6, cpu: 50e-6 });
-    let mut decide = |cpu| setup.policy.decide(setup.now, 1, queued, cpu);
+    let decide = |cpu| setup.policy.decide(setup.now, 1, queued, cpu);
     (0..100).for_each(|_| setup.policy.learn(setup.now, Asked::ForCaller, 1, 1, Duration::from_micros(store.micros)));
     assert_eq!(decide(NO_PRICE), Decision::Ask);
     assert_ne!(decide(SATURATED), Decision::Ask);

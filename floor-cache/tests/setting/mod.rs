@@ -7,6 +7,7 @@ pub(crate) mod mill;
 pub(crate) mod redis_cluster;
 pub(crate) mod redis_server;
 pub(crate) mod slow_road;
+pub(crate) mod small_disk;
 
 use std::{
     path::Path,
@@ -27,7 +28,8 @@ use tokio::runtime::Handle;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Nothing is audited, so that what is made can be counted, and nothing depends on how busy the machine is.
-const TUNING: Tuning = Tuning { keys: None, compress: false, audit: 0, hedge: true, utilisation: Some(0.0) };
+const TUNING: Tuning =
+    Tuning { keys: None, compress: false, audit: 0, hedge: true, utilisation: Some(0.0), value_check: None };
 
 /// A chain in front of a [`Mill`], in a directory of its own.
 pub(crate) struct Setting {

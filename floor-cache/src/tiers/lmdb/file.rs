@@ -9,18 +9,19 @@ use std::{
 use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, RwTxn, WithTls};
 use tracing::{debug, error, warn};
 
+use super::clean;
 use crate::open_error::OpenError;
 
 /// The file that LMDB keeps everything in.
-const DATA: &str = "data.mdb";
+pub(super) const DATA: &str = "data.mdb";
 
 /// A map is a multiple of the page size, and no system has larger pages than this.
 pub(super) const MAP_STEP: u64 = 64 << 10;
 
 /// Stands beside it once damage was found in it.
-const DAMAGED: &str = "damaged";
+pub(super) const DAMAGED: &str = "damaged";
 
-/// Opens the environment in `path`, if it is not known or seen to be damaged, and its file. It is marked by `layout`.
+/// Opens the environment in `path`, which has been [checked](super::opening), and its file. It is marked by `layout`.
 ///
 /// The file is looked at by its handle from then on: another server may put the store aside and begin another in its place.
 #[expect(unsafe_code, reason = "heed opens a map of a file, which others may change, in no other way")]
@@ -29,9 +30,6 @@ pub(super) fn open(
     path: &Path,
     layout: &'static str,
 ) -> Result<(Env<WithTls>, File), OpenError> {
-    if path.join(DAMAGED).exists() {
-        return Err(OpenError::store("lmdb", path, &"damage was found in it while it was in use"));
-    }
     let mut options = options.clone();
     // SAFETY: `NO_META_SYNC` gives up the last commit after a crash of the system, not the file's integrity; it is
     // unsafe in heed because some other flags are.
@@ -122,11 +120,14 @@ pub(super) fn complete(env: &Env<WithTls>, data: &File) {
     }
 }
 
-/// Leaves word of damage for who opens the store next, if `error` shows any and the store is still where it was.
+/// Whether `error` shows that the store is damaged.
+pub(super) const fn shows_damage(error: &heed::Error) -> bool {
+    matches!(error, heed::Error::Mdb(MdbError::Corrupted | MdbError::PageNotFound | MdbError::Invalid))
+}
+
+/// Leaves word of damage, which `error` shows, for who opens the store next, if the store is still where it was.
 pub(super) fn note_damage(env: &Env<WithTls>, data: &File, error: &heed::Error) {
-    if !matches!(error, heed::Error::Mdb(MdbError::Corrupted | MdbError::PageNotFound | MdbError::Invalid))
-        || !lies_in(env.path(), data)
-    {
+    if !lies_in(env.path(), data) {
         return;
     }
     let mark = env.path().join(DAMAGED);
@@ -136,6 +137,16 @@ pub(super) fn note_damage(env: &Env<WithTls>, data: &File, error: &heed::Error) 
             warn!(tier = "lmdb", %error, "no mark of the damage could be left");
         }
     }
+}
+
+/// Makes the store durable and marks its end as clean, if it is still where it was. No other server writes meanwhile.
+pub(super) fn mark_clean(env: &Env<WithTls>, data: &File) -> Result<(), heed::Error> {
+    let _turn = env.write_txn()?;
+    env.force_sync()?;
+    if lies_in(env.path(), data) {
+        clean::mark(env.path(), data)?;
+    }
+    Ok(())
 }
 
 /// Whether `data` is the file of the store in `path`, and not of one that lay there before.

@@ -1,6 +1,10 @@
 //! The tier in a memory-mapped file.
 
+mod check;
+mod clean;
 mod file;
+mod layout;
+mod opening;
 mod tier;
 
 pub use tier::LmdbTier;

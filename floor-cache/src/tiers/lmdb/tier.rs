@@ -5,7 +5,7 @@ use std::{
     fs::{self, File},
     io,
     ops::Bound::{Excluded, Included, Unbounded},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use heed::{
 };
 use tracing::{debug, warn};
 
-use super::file;
+use super::{clean, file, opening::Opening};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
@@ -52,7 +52,17 @@ pub struct LmdbTier {
     transaction_limit: u64,
     corrupt: AtomicU64,
     condemned: Condemned,
+    /// Whether LMDB has found damage. It is not asked again: it might write outside its memory next.
+    is_damaged: AtomicBool,
+    /// Whether a value was found damaged. Then the pages may be too, and the next start checks them.
+    is_suspect: AtomicBool,
+    /// Whether the end is marked as clean, since nothing was written after a flush.
+    is_marked: AtomicBool,
 }
+
+/// The databases of a store, and the length of their keys where it is fixed.
+pub(super) const DATABASES: [(&str, Option<usize>); 3] =
+    [("meta", None), ("values", None), ("ages", Some(size_of::<Age>()))];
 
 /// What is stored in `values`: the age under which the entry stands in `ages` (8 bytes, big-endian so that ages sort),
 /// then the envelope.
@@ -93,11 +103,24 @@ impl LmdbTier {
     fn open_as_it_is(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         fs::create_dir_all(path).map_err(|error| OpenError::directory("lmdb", path, &error))?;
+        let opening = Opening::begin(path, MAX_READERS)?;
+        let opened = Self::open_checked(config, envelope);
+        if matches!(opened, Err(OpenError::NoSpace { .. })) {
+            opening.undo();
+        }
+        opened
+    }
+
+    fn open_checked(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
+        let path = config.path.as_path();
         let map_size = config.map_size.max(MIN_MAP) / file::MAP_STEP * file::MAP_STEP;
         let mut options = EnvOpenOptions::new();
         options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
         let (env, data) = file::open(&options, path, LAYOUT)?;
-        let broken = |error: heed::Error| OpenError::store("lmdb", path, &error);
+        let broken = |error: heed::Error| match &error {
+            heed::Error::Io(io) => OpenError::directory("lmdb", path, io),
+            _ => OpenError::store("lmdb", path, &error),
+        };
 
         env.clear_stale_readers().map_err(broken)?;
         let mut txn = env.write_txn().map_err(broken)?;
@@ -125,6 +148,9 @@ impl LmdbTier {
             transaction_limit: map_size / TRANSACTIONS,
             corrupt: AtomicU64::new(0),
             condemned: Condemned::default(),
+            is_damaged: AtomicBool::new(false),
+            is_suspect: AtomicBool::new(false),
+            is_marked: AtomicBool::new(false),
         };
         let used = tier.env.read_txn().and_then(|txn| tier.used(&txn)).map_err(broken)?;
         if used > tier.high_water {
@@ -154,8 +180,42 @@ impl LmdbTier {
                 debug!(tier = "lmdb", %key, %defect, "a stored value is wrong; it will be removed");
                 self.corrupt.fetch_add(1, Relaxed);
                 self.condemned.add(stored);
+                if defect.is_damage() && !self.is_suspect.swap(true, Relaxed) {
+                    self.unmark();
+                }
                 Ok(None)
             }
+        }
+    }
+
+    /// A transaction that reads, unless LMDB has found damage.
+    fn read_txn(&self) -> Result<RoTxn<'_, WithTls>, heed::Error> {
+        self.ask()?;
+        self.env.read_txn()
+    }
+
+    /// An error if LMDB has found damage and must not be asked again.
+    fn ask(&self) -> Result<(), heed::Error> {
+        if self.is_damaged.load(Relaxed) { Err(heed::Error::Mdb(MdbError::Corrupted)) } else { Ok(()) }
+    }
+
+    /// Marks the end as clean, if it is.
+    fn mark_clean(&self) {
+        if self.is_damaged.load(Relaxed) || self.is_suspect.load(Relaxed) || self.is_marked.load(Relaxed) {
+            return;
+        }
+        match file::mark_clean(&self.env, &self.data) {
+            Ok(()) => self.is_marked.store(true, Relaxed),
+            Err(error) => debug!(tier = "lmdb", %error, "no clean end is marked; the next start checks the store"),
+        }
+    }
+
+    /// Before the first write after a clean end was marked: removes the mark.
+    fn unmark(&self) {
+        if self.is_marked.swap(false, Relaxed)
+            && let Err(error) = clean::unmark(self.env.path())
+        {
+            warn!(tier = "lmdb", %error, "the mark of a clean end cannot be removed");
         }
     }
 
@@ -214,6 +274,8 @@ impl LmdbTier {
 
     /// A transaction that takes as much as it may, and makes room for that much.
     fn begin(&self) -> Result<RwTxn<'_>, heed::Error> {
+        self.ask()?;
+        self.unmark();
         file::write_txn(&self.env, &self.data, 2 * self.transaction_limit + MIN_MAP)
     }
 
@@ -340,9 +402,17 @@ impl LmdbTier {
         self.values.delete(txn, stored).map(|_| ())
     }
 
+    /// Notes damage that `error` shows, once.
+    fn note(&self, error: &heed::Error) {
+        if file::shows_damage(error) && !self.is_damaged.swap(true, Relaxed) {
+            file::note_damage(&self.env, &self.data, error);
+            self.unmark();
+        }
+    }
+
     fn failed(&self, action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
         move |error| {
-            file::note_damage(&self.env, &self.data, &error);
+            self.note(&error);
             let kind = match &error {
                 heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => {
                     TierErrorKind::Refused
@@ -352,6 +422,12 @@ impl LmdbTier {
             };
             TierError::new(kind, action, error)
         }
+    }
+}
+
+impl Drop for LmdbTier {
+    fn drop(&mut self) {
+        self.mark_clean();
     }
 }
 
@@ -393,7 +469,7 @@ impl Tier for LmdbTier {
 
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
         let read = || {
-            let txn = self.env.read_txn()?;
+            let txn = self.read_txn()?;
             self.read(&txn, key)
         };
         Answer::Now(read().map_err(self.failed("read from lmdb")))
@@ -401,7 +477,7 @@ impl Tier for LmdbTier {
 
     fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
         let read = || {
-            let txn = self.env.read_txn()?;
+            let txn = self.read_txn()?;
             keys.iter().map(|key| self.read(&txn, key)).collect::<Result<_, heed::Error>>()
         };
         Answer::Now(read().map_err(self.failed("read many from lmdb")))
@@ -423,7 +499,7 @@ impl Tier for LmdbTier {
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         let look = || {
-            let txn = self.env.read_txn()?;
+            let txn = self.read_txn()?;
             self.values.get(&txn, self.envelope.stored(key).as_bytes()).map(|record| record.is_some())
         };
         Answer::Now(look().map_err(self.failed("look in lmdb")))
@@ -431,11 +507,11 @@ impl Tier for LmdbTier {
 
     fn stats(&self) -> TierStats {
         let read = || {
-            let txn = self.env.read_txn()?;
+            let txn = self.read_txn()?;
             Ok::<_, heed::Error>((self.values.len(&txn)?, self.used(&txn)?))
         };
         let (entries, bytes) = read().unwrap_or_else(|error| {
-            file::note_damage(&self.env, &self.data, &error);
+            self.note(&error);
             warn!(tier = "lmdb", %error, "cannot be counted");
             (0, 0)
         });
@@ -453,7 +529,10 @@ impl Tier for LmdbTier {
             if !self.condemned.is_empty() {
                 self.remove(&[])?;
             }
-            self.env.force_sync()
+            self.ask()?;
+            self.env.force_sync()?;
+            self.mark_clean();
+            Ok(())
         };
         Answer::Now(flush().map_err(self.failed("flush lmdb")))
     }

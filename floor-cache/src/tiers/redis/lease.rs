@@ -12,6 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use redis::{Cmd, Value};
+use tracing::debug;
 
 use super::{line::Line, tier::failed};
 use crate::{
@@ -47,8 +48,9 @@ pub(crate) enum Claim {
     Theirs(Token),
     /// It has been made.
     Made(Bytes),
-    /// It has been made by a server that seals with a key which is not known here.
-    Sealed,
+    /// There is a value that cannot be used here: it is wrong, or sealed with a key that is not known here. The value that
+    /// is made takes its place.
+    Unusable,
 }
 
 /// The leases in a Redis server, or in a cluster of them.
@@ -128,9 +130,12 @@ fn claimed(envelope: &Envelope, key: &StoredKey, token: Token, found: Value) -> 
         },
         Value::BulkString(stored) => match envelope.open_owned(key, stored) {
             Ok(value) => Ok(Claim::Made(value)),
-            // The value that we make will take its place.
-            Err(Defect::UnknownKey) => Ok(Claim::Sealed),
-            Err(defect) => Err(defect.to_string()),
+            Err(Defect::UnknownKey) => Ok(Claim::Unusable),
+            // Redis works, so this is no error of it. The lookup counted the defect, and the value that we make replaces it.
+            Err(defect) => {
+                debug!(tier = "redis", %defect, "a stored value is wrong; it will be replaced");
+                Ok(Claim::Unusable)
+            }
         },
         other => Err(format!("it sent {other:?}")),
     }
@@ -167,7 +172,8 @@ mod tests {
         assert!(matches!(claim(Value::BulkString(token(1).0.to_vec())), Ok(Claim::Ours)), "taken by a first try");
         assert!(matches!(claim(Value::BulkString(token(2).0.to_vec())), Ok(Claim::Theirs(found)) if found == token(2)));
         assert!(matches!(claim(sealed(&ours)), Ok(Claim::Made(value)) if value == b"floor"[..]));
-        assert!(matches!(claim(sealed(&theirs)), Ok(Claim::Sealed)));
+        assert!(matches!(claim(sealed(&theirs)), Ok(Claim::Unusable)));
+        assert!(matches!(claim(Value::BulkString(b"noise".to_vec())), Ok(Claim::Unusable)), "no error of Redis");
         claim(Value::BulkString(b"FLL\x01short".to_vec())).unwrap_err();
         claim(Value::Int(1)).unwrap_err();
     }

@@ -1,0 +1,170 @@
+//! The last check of a floor that comes from a tier outside this process: whether it can be the floor of its key.
+//!
+//! The chain calls [`check`] at each such hit, so it decodes nothing and allocates nothing. It compares the start of the
+//! value with the bytes that [`wire::framed`](crate::wire::framed) writes there: the frame's prefix, the resolved spec,
+//! the generator version, the tag of the content hash.
+
+use floor_cache::Key;
+use floor_gen::GENERATOR_VERSION;
+use floor_proto::FRAME_PREFIX_BYTES;
+
+use crate::key;
+
+/// Bytes of the content hash, behind its tag.
+const HASH_BYTES: usize = 8;
+
+/// Tags of the fields that a floor starts with: number << 3 | wire type.
+const SPEC: u8 = 1 << 3 | 2;
+const VERSION: u8 = 2 << 3;
+const HASH: u8 = 3 << 3 | 1;
+
+/// Says why `value` cannot be the framed floor of `key`; `Ok` if it can.
+///
+/// It does not look at the content: a floor with the right start and wrong rooms passes. Sealing with `cache.keys`
+/// prevents those.
+///
+/// # Errors
+/// What is wrong with the value.
+pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
+    let Some((&[flag, l0, l1, l2, l3], message)) = value.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
+        return Err("it is shorter than the prefix of a frame");
+    };
+    if flag != 0 {
+        return Err("its frame claims to be compressed");
+    }
+    if u32::from_be_bytes([l0, l1, l2, l3]) as usize != message.len() {
+        return Err("its frame claims another length");
+    }
+    let spec = key::spec(key).ok_or("no floor has its key")?;
+    let mut fields = Prefix::new();
+    fields.varint_field(1, spec.seed());
+    fields.varint_field(2, spec.number().into());
+    fields.varint_field(3, spec.width().into());
+    fields.varint_field(4, spec.height().into());
+    fields.varint_field(5, spec.kind() as u64);
+    let mut start = Prefix::new();
+    start.push(SPEC);
+    // At most 31 bytes, so one byte holds the length.
+    start.push(fields.len as u8);
+    start.extend(fields.as_bytes());
+    start.push(VERSION);
+    start.varint(GENERATOR_VERSION.into());
+    start.push(HASH);
+    let rest = message.strip_prefix(start.as_bytes()).ok_or("it is not the floor of its key")?;
+    if rest.len() < HASH_BYTES { Err("it ends in its content hash") } else { Ok(()) }
+}
+
+/// The canonical encoding of the first fields of a floor, on the stack.
+struct Prefix {
+    bytes: [u8; Self::MAX],
+    len: usize,
+}
+
+impl Prefix {
+    /// The longest: a spec of 2 + 11 + 4 * 6 bytes, a version of 6, a tag.
+    const MAX: usize = 48;
+
+    const fn new() -> Self {
+        Self { bytes: [0; Self::MAX], len: 0 }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.push(value as u8);
+    }
+
+    /// A field of wire type varint. A default is omitted.
+    fn varint_field(&mut self, number: u8, value: u64) {
+        if value != 0 {
+            self.push(number << 3);
+            self.varint(value);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+mod tests {
+    use floor_gen::{FloorSpec, Kind};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::wire;
+
+    fn framed(spec: &FloorSpec) -> Vec<u8> {
+        wire::framed(&floor_gen::generate(spec)).to_vec()
+    }
+
+    /// With the length in the prefix that the bytes have.
+    fn reframed(mut value: Vec<u8>) -> Vec<u8> {
+        let length = u32::try_from(value.len() - FRAME_PREFIX_BYTES).unwrap();
+        value[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
+        value
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_floor_passes_under_its_key_and_under_no_other(
+            seed in prop_oneof![Just(0), Just(u64::MAX), any::<u64>()],
+            number in 1_u32..=1_000_000,
+            size in 16_u32..=64,
+            kind in prop::sample::select(Kind::OFFERED),
+        ) {
+            let resolve = |seed, number| FloorSpec::resolve(seed, number, size, size, Some(kind)).unwrap();
+            let spec = resolve(seed, number);
+            let value = framed(&spec);
+            prop_assert_eq!(check(&key::of(&spec), &value), Ok(()));
+            for other in [resolve(seed ^ 1, number), resolve(seed, number % 1_000_000 + 1)] {
+                prop_assert!(check(&key::of(&other), &value).is_err());
+            }
+        }
+
+        #[test]
+        fn no_bytes_panic(seed in any::<u64>(), bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let spec = FloorSpec::resolve(seed, 1, 16, 16, None).unwrap();
+            prop_assert!(check(&key::of(&spec), &bytes).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_cut_padded_or_changed_at_its_start_is_rejected() {
+        let spec = FloorSpec::resolve(7, 3, 16, 16, None).unwrap();
+        let (key, value) = (key::of(&spec), framed(&spec));
+        for length in 0..value.len() {
+            check(&key, &value[..length]).unwrap_err();
+        }
+        // The prefix, 9 bytes of spec behind 2, the version, the tag of the hash.
+        let start = FRAME_PREFIX_BYTES + 2 + usize::from(value[6]) + 3;
+        for at in 0..start {
+            for bit in 0..8 {
+                let mut changed = value.clone();
+                changed[at] ^= 1 << bit;
+                check(&key, &changed).unwrap_err();
+            }
+        }
+        for length in FRAME_PREFIX_BYTES..start + HASH_BYTES {
+            check(&key, &reframed(value[..length].to_vec())).unwrap_err();
+        }
+        check(&key, &[&value[..], &[0]].concat()).unwrap_err();
+        let unnamed = Key::new([0xFF; Key::LEN - 1], key.class());
+        check(&unnamed, &value).unwrap_err();
+    }
+}

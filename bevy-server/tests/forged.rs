@@ -1,0 +1,203 @@
+//! Values in a shared Redis that are sealed as they should be and are not the floor of their key: each is a counted miss,
+//! is replaced, and the right floor is served.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod harness;
+
+use std::{
+    env,
+    io::{ErrorKind, Read, Write},
+    net::{TcpListener, TcpStream},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use bevy_server::{key, wire};
+use bytes::Bytes;
+use floor_cache::{
+    Key,
+    envelope::{Envelope, Namespace},
+};
+use floor_gen::{FloorSpec, GENERATOR_VERSION};
+use floor_proto::v1::{BatchGetFloorsRequest, Floor, GetFloorRequest, StreamFloorsRequest};
+use harness::{Server, Setup, spec, wait_until};
+use prost::Message;
+use tempfile::TempDir;
+
+const SEED: u64 = 42;
+
+/// A redis-server on a free port; killed when dropped.
+struct Redis {
+    process: Child,
+    port: u16,
+    _directory: TempDir,
+}
+
+impl Redis {
+    /// Starts a server. Without a redis-server here it says that the test is skipped, or fails if
+    /// `FLOORS_TEST_REDIS=required`.
+    fn start() -> Option<Self> {
+        let directory = TempDir::new().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let started = Command::new("redis-server")
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir"])
+            .arg(directory.path())
+            .stdout(Stdio::null())
+            .spawn();
+        let process = match started {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let required = env::var("FLOORS_TEST_REDIS").is_ok_and(|value| value == "required");
+                assert!(!required, "FLOORS_TEST_REDIS=required, but there is no redis-server here");
+                println!("skipped: there is no redis-server here");
+                return None;
+            }
+            started => started.unwrap(),
+        };
+        wait_until("redis-server listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Some(Self { process, port, _directory: directory })
+    }
+
+    /// Sends a command; the reply as it comes, up to its first 64 KiB.
+    fn command(&self, words: &[&[u8]]) -> Vec<u8> {
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        connection.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let mut request = format!("*{}\r\n", words.len()).into_bytes();
+        for word in words {
+            request.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+            request.extend_from_slice(word);
+            request.extend_from_slice(b"\r\n");
+        }
+        connection.write_all(&request).unwrap();
+        let mut reply = vec![0; 64 << 10];
+        let length = connection.read(&mut reply).unwrap();
+        reply.truncate(length);
+        reply
+    }
+
+    /// Stores `value` under `key` in an envelope that is whole.
+    fn forge(&self, key: &Key, value: &[u8]) {
+        let envelope = envelope();
+        let mut record = Vec::new();
+        envelope.seal(&envelope.stored(key), value, &mut record).unwrap();
+        assert_eq!(self.command(&[b"SET", envelope.stored(key).as_bytes(), &record]), b"+OK\r\n");
+    }
+
+    /// Whether the right floor is stored for floor `number`.
+    fn holds(&self, number: u32) -> bool {
+        let (key, value) = right(number);
+        let envelope = envelope();
+        let stored = envelope.stored(&key);
+        let length = self.command(&[b"STRLEN", stored.as_bytes()]);
+        let digest = self.command(&[b"GETRANGE", stored.as_bytes(), b"0", b"23"]);
+        let mut record = Vec::new();
+        envelope.seal(&stored, &value, &mut record).unwrap();
+        length == format!(":{}\r\n", record.len()).into_bytes()
+            && digest == [b"$24\r\n", &record[..24], b"\r\n"].concat()
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// What a server of the default configuration seals its floors in.
+fn envelope() -> Envelope {
+    Envelope::new(Namespace::new("floors").unwrap(), GENERATOR_VERSION)
+}
+
+/// Key and framed bytes of floor `number`.
+fn right(number: u32) -> (Key, Bytes) {
+    let spec = FloorSpec::resolve(SEED, number, 0, 0, None).unwrap();
+    (key::of(&spec), wire::framed(&floor_gen::generate(&spec)))
+}
+
+fn floor(number: u32) -> Floor {
+    Floor::decode(wire::unframed(&right(number).1)).unwrap()
+}
+
+/// What a forger makes of the right value and of the one of another floor.
+type Forgery = fn(right: &[u8], other: &[u8]) -> Vec<u8>;
+
+const FORGERIES: [(&str, Forgery); 9] = [
+    ("nothing", |_, _| Vec::new()),
+    ("less than a prefix", |_, _| vec![0; 4]),
+    ("a frame that claims 4 GiB", |_, _| vec![0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0x00]),
+    ("an empty frame", |_, _| vec![0; 5]),
+    ("another floor", |_, other| other.to_vec()),
+    ("a frame that claims to be compressed", |right, _| [&[1], &right[1..]].concat()),
+    ("a floor and one byte more", |right, _| [right, &[0]].concat()),
+    ("two frames", |right, other| [right, other].concat()),
+    ("a frame of noise", |_, _| [&[0, 0, 0, 0, 32][..], &[0xA5; 32]].concat()),
+];
+
+/// Forges the floors `1..=FORGERIES.len()`, each in its own way.
+fn forge_all(redis: &Redis) {
+    let other = right(1000).1;
+    for (number, (_, forgery)) in (1..).zip(FORGERIES) {
+        let (key, value) = right(number);
+        redis.forge(&key, &forgery(&value, &other));
+    }
+}
+
+fn server(data: &TempDir, redis: &Redis, chain: &str, lease: &str) -> Server {
+    Setup::new(data)
+        .with("CACHE__CHAIN", chain)
+        .with("CACHE__BYPASS", "off")
+        .with("CACHE__HEDGE", "false")
+        .with("CACHE__AUDIT", "0")
+        .with("CACHE__REDIS__URL", &format!("redis://127.0.0.1:{}", redis.port))
+        .with("CACHE__REDIS__TIMEOUT", "5s")
+        .with("CACHE__REDIS__LEASE", lease)
+        .with("PREFETCH__AHEAD", "0")
+        .start()
+}
+
+#[tokio::test]
+async fn a_forged_value_is_a_counted_miss_by_every_call() {
+    let Some(redis) = Redis::start() else { return };
+    let count = FORGERIES.len() as u32;
+    for (chain, lease) in [(r#"["redis"]"#, "off"), (r#"["lru","redis"]"#, "off"), (r#"["lru","redis"]"#, "on")] {
+        for call in ["GetFloor", "BatchGetFloors", "StreamFloors"] {
+            let data = TempDir::new().unwrap();
+            forge_all(&redis);
+            let server = server(&data, &redis, chain, lease);
+            let mut client = server.client().await;
+            let mut floors = Vec::new();
+            match call {
+                "GetFloor" => {
+                    for number in 1..=count {
+                        let request = GetFloorRequest { spec: Some(spec(SEED, number)) };
+                        floors.push(client.get_floor(request).await.unwrap().into_inner());
+                    }
+                }
+                "BatchGetFloors" => {
+                    let specs = (1..=count).map(|number| spec(SEED, number)).collect();
+                    floors =
+                        client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap().into_inner().floors;
+                }
+                _ => {
+                    let request = StreamFloorsRequest { first: Some(spec(SEED, 1)), count };
+                    let mut stream = client.stream_floors(request).await.unwrap().into_inner();
+                    while let Some(floor) = stream.message().await.unwrap() {
+                        floors.push(floor);
+                    }
+                }
+            }
+            assert_eq!(floors.len(), FORGERIES.len());
+            for ((number, (name, _)), served) in (1..).zip(FORGERIES).zip(floors) {
+                assert!(served == floor(number), "{call} by {chain}: {name}: a wrong floor");
+            }
+            let corrupt = server.metric("floors_tier_requests_total{outcome=\"corrupt\",tier=\"redis\"}");
+            assert_eq!(corrupt, f64::from(count), "{call} by {chain}, leases {lease}");
+            let failed = server.metric("floors_tier_requests_total{outcome=\"error\",tier=\"redis\"}");
+            assert_eq!(failed, 0.0, "Redis did not fail");
+            for (number, (name, _)) in (1..).zip(FORGERIES) {
+                wait_until(&format!("{name} is replaced by the right floor"), || redis.holds(number));
+            }
+            server.stop();
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Bits of an LMDB that flip while it is closed: no crash and no wrong value, whatever they hit.
+//!
+//! `FLOORS_TEST_FLIPS=200 cargo test -p floor-cache --test bit_flips` plays 200 rounds instead of a few.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod setting;
+
+use std::{
+    env, fs,
+    fs::File,
+    path::Path,
+    process::{Command, Stdio},
+    time::SystemTime,
+};
+
+use bytes::Bytes;
+use floor_cache::{Key, LmdbConfig, Tier, tiers::LmdbTier};
+use setting::{envelope, keys, mill::value_of};
+use tempfile::TempDir;
+
+/// Set in the child process that opens a damaged store: where that is.
+const OPEN: &str = "FLOORS_TEST_OPEN";
+
+/// Rounds without the variable.
+const ROUNDS: u64 = 6;
+
+/// Bits flipped in a round.
+const FLIPS: u64 = 200;
+
+const FLOORS: u64 = 1500;
+
+fn config(home: &Path) -> LmdbConfig {
+    LmdbConfig { path: home.join("lmdb"), map_size: 16 << 20 }
+}
+
+/// The right value of a key: some lie in a leaf, most in pages of their own.
+fn value(key: &Key) -> Bytes {
+    let short = value_of(key);
+    let len = usize::from(key.as_bytes()[0]) * 24;
+    Bytes::from(short.iter().copied().cycle().take(short.len().max(len)).collect::<Vec<_>>())
+}
+
+/// Fills a store with floors, removes some and writes others, so that it has free pages.
+async fn fill(home: &Path) {
+    let tier = LmdbTier::open(&config(home), envelope()).unwrap();
+    let entries = |numbers| -> Vec<_> { keys(numbers).into_iter().map(|key| (key, value(&key))).collect() };
+    for first in (0..FLOORS).step_by(100) {
+        tier.put_many(&entries(first..first + 100)).await.unwrap();
+    }
+    for first in (0..FLOORS).step_by(500) {
+        tier.remove_many(&keys(first..first + 100)).await.unwrap();
+        tier.put_many(&entries(first..first + 20)).await.unwrap();
+    }
+    tier.flush().await.unwrap();
+}
+
+/// Pseudo-random numbers (`SplitMix64`).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ mixed >> 31
+    }
+}
+
+/// Whether a file beside the store in `home` is one that was put aside.
+fn is_put_aside(home: &Path) -> bool {
+    let names = fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name());
+    names.into_iter().any(|name| name.to_string_lossy().starts_with("lmdb.damaged-"))
+}
+
+/// Not a test of its own: the process that must not crash. It reads, writes and removes everything, twice.
+#[tokio::test]
+async fn the_process_that_opens_a_damaged_store() {
+    let Some(home) = env::var_os(OPEN) else { return };
+    let config = config(Path::new(&home));
+    for _ in 0..2 {
+        let tier = LmdbTier::open(&config, envelope()).expect("a damaged store stops no start");
+        for some in keys(0..FLOORS).chunks(100) {
+            // An error is a miss. So is none, and then everything that is served is right.
+            let served = tier.get_many(some).await.unwrap_or_else(|_error| vec![None; some.len()]);
+            for (served, key) in served.into_iter().zip(some) {
+                assert!(served.is_none_or(|served| served == value(key)), "a wrong value of {key}");
+            }
+        }
+        let fresh: Vec<_> = keys(FLOORS..2 * FLOORS).into_iter().map(|key| (key, value(&key))).collect();
+        for batch in fresh.chunks(100) {
+            let _an_error_is_allowed = tier.put_many(batch).await;
+        }
+        for some in keys(0..2 * FLOORS).chunks(100) {
+            let _an_error_is_allowed = tier.remove_many(some).await;
+        }
+        let _an_error_is_allowed = tier.flush().await;
+    }
+    println!("survived");
+}
+
+#[tokio::test]
+async fn flipped_bits_crash_nothing_and_make_no_wrong_value() {
+    let rounds = env::var("FLOORS_TEST_FLIPS").map_or(ROUNDS, |rounds| rounds.parse().expect("a number of rounds"));
+    let original = TempDir::new().unwrap();
+    fill(original.path()).await;
+    let good = fs::read(config(original.path()).path.join("data.mdb")).unwrap();
+    let mut put_aside = 0;
+    // Each round twice: many bits anywhere in the file, then one of the first bits of a page, which steer LMDB.
+    for (round, is_anywhere) in (0..rounds).flat_map(|round| [(round, true), (round, false)]) {
+        let home = TempDir::new().unwrap();
+        let path = config(home.path()).path;
+        fs::create_dir(&path).unwrap();
+        let (mut bytes, mut random) = (good.clone(), Random(round));
+        if is_anywhere {
+            for _ in 0..FLIPS {
+                let at = (random.next() % bytes.len() as u64) as usize;
+                bytes[at] ^= 1 << (random.next() % 8);
+            }
+        } else {
+            let page = random.next() % (bytes.len() as u64 / 4096);
+            let at = (page * 4096 + random.next() % 64) as usize;
+            bytes[at] ^= 1 << (random.next() % 8);
+        }
+        fs::write(path.join("data.mdb"), bytes).unwrap();
+        let child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "the_process_that_opens_a_damaged_store", "--nocapture"])
+            .env(OPEN, home.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&child.stdout);
+        assert!(
+            child.status.success() && said.contains("survived"),
+            "round {round}: {}: {said}{}",
+            child.status,
+            String::from_utf8_lossy(&child.stderr)
+        );
+        put_aside += u64::from(is_put_aside(home.path()));
+    }
+    println!("{rounds} rounds of {FLIPS} bits and as many of one; {put_aside} stores were put aside");
+    assert!(put_aside >= rounds / 2, "most flips anywhere are found: {put_aside} in {rounds} rounds");
+}
+
+/// What LMDB itself has written is whole, whatever was done to the store.
+#[tokio::test]
+async fn no_whole_store_is_put_aside() {
+    let home = TempDir::new().unwrap();
+    let config = LmdbConfig { map_size: 4 << 20, ..config(home.path()) };
+    let mut random = Random(7);
+    for round in 0..60 {
+        // Without its mark the store is checked at each start.
+        let _ = fs::remove_file(config.path.join("clean"));
+        let tier = LmdbTier::open(&config, envelope()).unwrap();
+        assert!(!is_put_aside(home.path()), "round {round}");
+        for _ in 0..8 {
+            let first = random.next() % 2000;
+            let some = keys(first..first + random.next() % 200 + 1);
+            if random.next().is_multiple_of(3) {
+                tier.remove_many(&some).await.unwrap();
+            } else {
+                let entries: Vec<_> = some.iter().map(|key| (*key, value(key))).collect();
+                tier.put_many(&entries).await.unwrap();
+            }
+        }
+    }
+    // And what its own tools make of it.
+    let _ = fs::remove_file(config.path.join("clean"));
+    drop(LmdbTier::open(&config, envelope()).unwrap());
+    for compaction in [heed::CompactionOption::Disabled, heed::CompactionOption::Enabled] {
+        let copy = TempDir::new().unwrap();
+        let to = LmdbConfig { path: copy.path().join("lmdb"), ..config.clone() };
+        fs::create_dir(&to.path).unwrap();
+        copy_lmdb(&config.path, &to.path, compaction);
+        let tier = LmdbTier::open(&to, envelope()).unwrap();
+        assert!(!is_put_aside(copy.path()), "a copy is whole");
+        assert!(tier.stats().entries > 0);
+    }
+}
+
+/// A copy as `mdb_copy` makes it.
+#[allow(unsafe_code)]
+fn copy_lmdb(from: &Path, to: &Path, compaction: heed::CompactionOption) {
+    let mut options = heed::EnvOpenOptions::new();
+    options.map_size(16 << 20);
+    // SAFETY: nothing else has the store open; the tier was dropped.
+    let env = unsafe { options.open(from) }.expect("it opens");
+    env.copy_to_path(to.join("data.mdb"), compaction).expect("it can be copied");
+    env.prepare_for_closing().wait();
+}
+
+/// The mark of a clean end names the state of the file, so a change to it is seen.
+#[tokio::test]
+async fn a_store_that_changed_after_its_clean_end_is_checked() {
+    let home = TempDir::new().unwrap();
+    fill(home.path()).await;
+    let config = config(home.path());
+    let data = config.path.join("data.mdb");
+    let mark = config.path.join("clean");
+    let named = fs::read_to_string(&mark).expect("a clean end is marked");
+    let break_root = || {
+        use std::os::unix::fs::FileExt;
+        let file = File::options().read(true).write(true).open(&data).unwrap();
+        // The roots of both meta pages.
+        for page in 0..2 {
+            file.write_all_at(&[0xFF; 7], page * 4096 + 16 + 72 + 40).unwrap();
+        }
+        file
+    };
+    // With its time set back nothing shows the change.
+    let before = fs::metadata(&data).unwrap().modified().unwrap();
+    let copy = fs::read(&data).unwrap();
+    break_root().set_modified(before).unwrap();
+    assert_eq!(fs::read_to_string(&mark).unwrap(), named, "the mark is as it was");
+    // As another inode it is checked, and so it is when its time is another.
+    fs::write(&data, &copy).unwrap();
+    drop(LmdbTier::open(&config, envelope()).unwrap());
+    assert!(!is_put_aside(home.path()), "whole, though written to");
+    assert!(mark.exists(), "a clean end");
+    break_root().set_modified(SystemTime::now()).unwrap();
+    let tier = LmdbTier::open(&config, envelope()).unwrap();
+    assert!(is_put_aside(home.path()));
+    assert_eq!(tier.stats().entries, 0);
+}
+
+/// The mark stands only while nothing was written.
+#[tokio::test]
+async fn a_clean_end_is_marked_until_the_next_write() {
+    let home = TempDir::new().unwrap();
+    let config = config(home.path());
+    let mark = config.path.join("clean");
+    let entries: Vec<_> = keys(0..3).into_iter().map(|key| (key, value(&key))).collect();
+    let tier = LmdbTier::open(&config, envelope()).unwrap();
+    assert!(!mark.exists(), "it is in use");
+    tier.put_many(&entries).await.unwrap();
+    tier.flush().await.unwrap();
+    assert!(mark.exists(), "everything is durable");
+    assert_eq!(tier.get(&entries[0].0).await.unwrap(), Some(entries[0].1.clone()));
+    assert!(mark.exists(), "a read changes nothing");
+    tier.remove_many(&keys(0..1)).await.unwrap();
+    assert!(!mark.exists(), "something was written");
+    drop(tier);
+    assert!(mark.exists(), "a clean end");
+    drop(LmdbTier::open(&config, envelope()).unwrap());
+    assert!(mark.exists() && !is_put_aside(home.path()));
+}
