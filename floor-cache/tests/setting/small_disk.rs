@@ -40,9 +40,8 @@ impl SmallDisk {
     pub(crate) fn fill(&self, free: u64) {
         let mut file = File::create(self.ballast()).expect("a file can be made");
         let full = loop {
-            match file.write(&[0xA5; 4096]) {
-                Ok(_) => {}
-                Err(error) => break error,
+            if let Err(error) = file.write_all(&[0xA5; 4096]) {
+                break error;
             }
         };
         assert_eq!(full.kind(), ErrorKind::StorageFull, "{full}");
