@@ -10,9 +10,11 @@
 //!   a program that costs less; [`paced`]: calls at a steady pace, to the microsecond.
 //! - [`process`], [`server`]: a server in a process of its own, and what the kernel says that it used; [`machine`]: what
 //!   all of it ran on; [`bars`]: plots.
+//! - [`delay_proxy`]: a slow network in front of Redis; [`regret`]: what the automatic bypass loses against fixed choices.
 #![forbid(unsafe_code)]
 
 pub mod bars;
+pub mod delay_proxy;
 pub mod earlier_shape;
 pub mod floors;
 pub mod h2load;
@@ -23,6 +25,7 @@ pub mod paced;
 pub mod peers;
 pub mod process;
 pub mod redis_server;
+pub mod regret;
 pub mod server;
 pub mod shelf;
 pub mod stores;

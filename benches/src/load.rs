@@ -1,12 +1,13 @@
-//! A load of gRPC calls that costs the machine little: HTTP/2 by hyper, requests framed beforehand, answers counted and
-//! not decoded.
+//! Closed loops of gRPC calls that cost the machine little: HTTP/2 by hyper, requests framed beforehand, answers counted
+//! and not decoded. [`Load`] makes a number of calls to one server; [`ClosedLoop`] loads one or several servers, for a
+//! number of calls or for a time.
 
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
     sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -14,7 +15,7 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
 use hdrhistogram::Histogram;
-use http::{HeaderValue, Request, header};
+use http::{HeaderValue, Request, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -166,22 +167,231 @@ impl Load {
             tally.latency.record(u64::try_from(asked.elapsed().as_nanos())?.min(LONGEST))?;
             tally.bytes += answer.bytes;
             if let Some(tier) = answer.served_by {
-                *tally.served_by.entry(tier).or_default() += 1;
+                *tally.served_by.entry(text(&tier)).or_default() += 1;
             }
         }
     }
+}
+
+fn text(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).into_owned()
+}
+
+/// A closed loop on connections that stay open between runs. Each stream sends the next message of a table as soon as its
+/// last call is answered. With several servers each stream asks them in turn, so that the load spreads evenly over them.
+#[derive(Debug)]
+pub struct ClosedLoop {
+    method: Method,
+    /// By connection, then by server.
+    connections: Vec<Vec<Line>>,
+    streams: usize,
+    messages: Arc<[Bytes]>,
+    next: Arc<AtomicU64>,
+}
+
+/// The parts of a timed run.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// From the first call until answers count.
+    pub settle: Duration,
+    /// For how long answers count.
+    pub measured: Duration,
+    /// Answers are also counted for each so long part of it.
+    pub slice: Duration,
+}
+
+/// What came of a timed run.
+#[derive(Debug)]
+pub struct Timed<S> {
+    /// The answers that came in the measured time. `served_by` counts floors, those of a batch each by its own tier.
+    pub tally: Tally,
+    /// Answers in each slice of the measured time.
+    pub slices: Vec<u64>,
+    /// What the caller sampled at the start of the measured time.
+    pub before: S,
+    /// What the caller sampled at its end.
+    pub after: S,
+}
+
+/// The state of a run, which its streams share.
+struct Run {
+    phase: AtomicU8,
+    answers: AtomicU64,
+    /// The first call that is not made.
+    end: u64,
+    tally: Mutex<Tally>,
+}
+
+/// Phases of a run: answers are received, answers count, no further call is made.
+const SETTLING: u8 = 0;
+const MEASURING: u8 = 1;
+const DONE: u8 = 2;
+
+impl ClosedLoop {
+    /// Opens `connections` connections to each of `servers`, for runs with `streams` calls in flight for each of the
+    /// `connections`. `messages` have their frame prefixes and are taken in turn; the first run begins with the first.
+    ///
+    /// # Errors
+    /// When a connection cannot be made.
+    pub async fn open(
+        servers: &[SocketAddr],
+        method: Method,
+        connections: usize,
+        streams: usize,
+        messages: Arc<[Bytes]>,
+    ) -> anyhow::Result<Self> {
+        ensure!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
+        let mut opened = Vec::with_capacity(connections);
+        for _ in 0..connections {
+            let mut to_servers = Vec::with_capacity(servers.len());
+            for server in servers {
+                to_servers.push(connect(*server).await?);
+            }
+            opened.push(to_servers);
+        }
+        Ok(Self { method, connections: opened, streams, messages, next: Arc::new(AtomicU64::new(0)) })
+    }
+
+    /// Makes `calls` calls.
+    ///
+    /// # Errors
+    /// When any answer is not an OK.
+    pub async fn run_calls(&self, calls: u64) -> anyhow::Result<Tally> {
+        let run = Arc::new(Run::new(MEASURING, self.next.load(Relaxed) + calls));
+        let started = Instant::now();
+        let mut streams = self.spawn(&run);
+        while let Some(stream) = streams.join_next().await {
+            stream??;
+        }
+        // Each stream took one number that it did not use.
+        self.next.store(run.end, Relaxed);
+        let mut tally = run.take_tally();
+        tally.took = started.elapsed();
+        ensure!(tally.latency.len() == calls, "{} answers to {calls} calls", tally.latency.len());
+        Ok(tally)
+    }
+
+    /// Makes calls for the time of `window`. `sample` is called at the start and at the end of the measured time.
+    ///
+    /// # Errors
+    /// When any answer is not an OK, none comes in the measured time, or `sample` fails.
+    pub async fn run_for<S>(
+        &self,
+        window: Window,
+        mut sample: impl FnMut() -> anyhow::Result<S>,
+    ) -> anyhow::Result<Timed<S>> {
+        let run = Arc::new(Run::new(SETTLING, u64::MAX));
+        let mut streams = self.spawn(&run);
+        tokio::time::sleep(window.settle).await;
+        let before = sample()?;
+        let started = tokio::time::Instant::now();
+        run.phase.store(MEASURING, Relaxed);
+        let (mut slices, mut counted) = (Vec::new(), 0);
+        while started.elapsed() < window.measured {
+            let elapsed = window.slice * (slices.len() as u32 + 1);
+            tokio::time::sleep_until(started + elapsed.min(window.measured)).await;
+            let answers = run.answers.load(Relaxed);
+            slices.push(answers - counted);
+            counted = answers;
+        }
+        run.phase.store(DONE, Relaxed);
+        let took = started.elapsed();
+        let after = sample()?;
+        while let Some(stream) = streams.join_next().await {
+            stream??;
+        }
+        let mut tally = run.take_tally();
+        tally.took = took;
+        ensure!(!tally.latency.is_empty(), "no call was answered within {:?}", window.measured);
+        Ok(Timed { tally, slices, before, after })
+    }
+
+    fn spawn(&self, run: &Arc<Run>) -> JoinSet<anyhow::Result<()>> {
+        let mut tasks = JoinSet::new();
+        for servers in &self.connections {
+            for stream in 0..self.streams {
+                let (servers, run, next) = (servers.clone(), Arc::clone(run), Arc::clone(&self.next));
+                let (method, messages) = (self.method, Arc::clone(&self.messages));
+                tasks.spawn(run.stream(servers, stream, method, messages, next));
+            }
+        }
+        tasks
+    }
+}
+
+impl Run {
+    fn new(phase: u8, end: u64) -> Self {
+        let (phase, answers) = (AtomicU8::new(phase), AtomicU64::new(0));
+        Self { phase, answers, end, tally: Mutex::new(Tally::new()) }
+    }
+
+    async fn stream(
+        self: Arc<Self>,
+        mut servers: Vec<Line>,
+        first: usize,
+        method: Method,
+        messages: Arc<[Bytes]>,
+        next: Arc<AtomicU64>,
+    ) -> anyhow::Result<()> {
+        let count = servers.len();
+        for turn in first.. {
+            if self.phase.load(Relaxed) == DONE {
+                break;
+            }
+            let call = next.fetch_add(1, Relaxed);
+            if call >= self.end {
+                break;
+            }
+            let asked = Instant::now();
+            let message = messages[call as usize % messages.len()].clone();
+            let answer = servers[turn % count].call(method, message).await?;
+            if self.phase.load(Relaxed) == MEASURING {
+                self.add(asked.elapsed(), &answer);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&self, latency: Duration, answer: &Answered) {
+        self.answers.fetch_add(1, Relaxed);
+        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.latency.saturating_record(latency.as_nanos() as u64);
+        tally.bytes += answer.bytes;
+        let served_by = answer.served_by.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
+        for (tier, floors) in tiers(served_by) {
+            match tally.served_by.get_mut(tier) {
+                Some(count) => *count += floors,
+                None => {
+                    tally.served_by.insert(tier.to_owned(), floors);
+                }
+            }
+        }
+    }
+
+    fn take_tally(&self) -> Tally {
+        std::mem::replace(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner), Tally::new())
+    }
+}
+
+/// The tiers in a `floor-served-by` header with their floors: `lru`, or `lru=3,generated=8` on a batch.
+fn tiers(served_by: &str) -> impl Iterator<Item = (&str, u64)> {
+    served_by.split(',').filter(|part| !part.is_empty()).map(|part| match part.split_once('=') {
+        Some((tier, count)) => (tier, count.parse().unwrap_or(0)),
+        None => (part, 1),
+    })
 }
 
 /// A connection. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Line {
     sender: SendRequest<Full<Bytes>>,
-    authority: Arc<str>,
+    get_floor: Uri,
+    batch_get_floors: Uri,
 }
 
 struct Answered {
     bytes: u64,
-    served_by: Option<String>,
+    served_by: Option<HeaderValue>,
 }
 
 async fn connect(server: SocketAddr) -> anyhow::Result<Line> {
@@ -189,7 +399,8 @@ async fn connect(server: SocketAddr) -> anyhow::Result<Line> {
     stream.set_nodelay(true)?;
     let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
     tokio::spawn(connection);
-    Ok(Line { sender, authority: server.to_string().into() })
+    let uri = |method: Method| format!("http://{server}{}", method.path()).parse();
+    Ok(Line { sender, get_floor: uri(Method::GetFloor)?, batch_get_floors: uri(Method::BatchGetFloors)? })
 }
 
 impl Line {
@@ -205,16 +416,18 @@ impl Line {
         method: Method,
         message: Bytes,
         mut take: impl FnMut(&[u8]),
-    ) -> anyhow::Result<Option<String>> {
-        let uri = format!("http://{}{}", self.authority, method.path());
+    ) -> anyhow::Result<Option<HeaderValue>> {
+        let uri = match method {
+            Method::GetFloor => self.get_floor.clone(),
+            Method::BatchGetFloors => self.batch_get_floors.clone(),
+        };
         let request = Request::post(uri)
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"))
             .header(header::TE, HeaderValue::from_static("trailers"))
             .body(Full::new(message))?;
         self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
-        let served_by = response.headers().get("floor-served-by");
-        let served_by = served_by.and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let served_by = response.headers().get("floor-served-by").cloned();
         let mut status = response.headers().get("grpc-status").cloned();
         let mut body = response.into_body();
         while let Some(frame) = body.frame().await {
@@ -252,4 +465,51 @@ pub async fn ask(server: SocketAddr, method: Method, message: Bytes) -> anyhow::
     connect(server).await?.call_with(method, message, |data| answer.extend_from_slice(data)).await?;
     ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
     Ok(answer.freeze().slice(floor_proto::FRAME_PREFIX_BYTES..))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{peers::servers::Rival, server::free_address};
+
+    #[test]
+    fn the_tiers_of_an_answer_are_read() {
+        let read = |text| tiers(text).collect::<Vec<_>>();
+        assert_eq!(read("lru"), [("lru", 1)]);
+        assert_eq!(read("lru=3,generated=8"), [("lru", 3), ("generated", 8)]);
+        assert_eq!(read(""), []);
+    }
+
+    #[test]
+    fn a_closed_loop_makes_the_calls_of_its_number_or_of_its_time_to_every_server() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let servers = [free_address().unwrap(), free_address().unwrap()];
+        for server in servers {
+            runtime.spawn(Rival::BareHyper.serve(server));
+        }
+        let messages = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
+        runtime.block_on(async {
+            let started = Instant::now();
+            let load = loop {
+                match ClosedLoop::open(&servers, Method::GetFloor, 2, 3, messages.clone()).await {
+                    Ok(load) => break load,
+                    Err(error) => assert!(started.elapsed() < Duration::from_secs(10), "{error:#}"),
+                }
+                tokio::task::yield_now().await;
+            };
+            assert_eq!(load.run_calls(100).await.unwrap().latency.len(), 100);
+            let ms = Duration::from_millis;
+            let window = Window { settle: ms(5), measured: ms(50), slice: ms(20) };
+            let mut samples = 0;
+            let timed = load.run_for(window, || {
+                samples += 1;
+                Ok(samples)
+            });
+            let timed = timed.await.unwrap();
+            assert_eq!((timed.before, timed.after), (1, 2));
+            assert_eq!(timed.slices.len(), 3);
+            assert_eq!(timed.slices.iter().sum::<u64>(), timed.tally.latency.len());
+            assert!(timed.tally.took >= ms(50));
+        });
+    }
 }
