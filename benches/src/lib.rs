@@ -1,7 +1,7 @@
 //! What the benches share: real floors, real stores, and clocks that time one thing.
 //!
 //! - [`floors`]: floors and values to work on, made before any clock runs.
-//! - [`stores`]: each tier as an operator has it, [`redis_server`] with a server of its own; [`shelf`]: a source that
+//! - [`stores`]: each tier as an operator has it, [`redis_server`] with a server of its own, [`redis_cluster`] with six; [`shelf`]: a source that
 //!   makes nothing, so that a chain can be timed without generation.
 //! - [`timing`]: a loop between two readings of the clock, and what the loop must have done; [`mixed`]: gets, puts and removals
 //!   that all find what they are about.
@@ -17,6 +17,7 @@ pub mod bars;
 pub mod delay_proxy;
 pub mod earlier_shape;
 pub mod floors;
+mod frames;
 pub mod h2load;
 pub mod load;
 pub mod machine;
@@ -24,6 +25,7 @@ pub mod mixed;
 pub mod paced;
 pub mod peers;
 pub mod process;
+pub mod redis_cluster;
 pub mod redis_server;
 pub mod regret;
 pub mod server;

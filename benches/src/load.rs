@@ -1,13 +1,13 @@
-//! Closed loops of gRPC calls that cost the machine little: HTTP/2 by hyper, requests framed beforehand, answers counted
-//! and not decoded. [`Load`] makes a number of calls to one server; [`ClosedLoop`] loads one or several servers, for a
-//! number of calls or for a time.
+//! Closed loops of gRPC calls that cost the machine little: requests framed beforehand, answers counted and not decoded.
+//! [`Load`] makes a number of calls to one server, by hyper, and costs about as much as a careful client does.
+//! [`ClosedLoop`] loads one or several servers, for a number of calls or for a time, and costs a fifth of that.
 
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -20,7 +20,10 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::{net::TcpStream, task::JoinSet};
+
+use crate::frames::{Connection, Content, Name};
 
 /// A unary method of the floor service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,14 +182,37 @@ fn text(value: &HeaderValue) -> String {
 
 /// A closed loop on connections that stay open between runs. Each stream sends the next message of a table as soon as its
 /// last call is answered. With several servers each stream asks them in turn, so that the load spreads evenly over them.
+///
+/// The loop runs in the calling thread, which sleeps while no answer has come. It speaks HTTP/2 frames itself and costs a
+/// few microseconds a call, since it shares the processors with the servers that it measures.
 #[derive(Debug)]
 pub struct ClosedLoop {
-    method: Method,
-    /// By connection, then by server.
-    connections: Vec<Vec<Line>>,
+    /// By connection of the load, then by server.
+    lines: Vec<OpenLine>,
+    servers: usize,
+    connections: usize,
     streams: usize,
     messages: Arc<[Bytes]>,
-    next: Arc<AtomicU64>,
+    /// Messages sent.
+    sent: usize,
+    served_by: Name,
+    grpc_status: Name,
+}
+
+/// A connection to one server, with its calls that are not answered yet.
+#[derive(Debug)]
+struct OpenLine {
+    connection: Connection,
+    open: Vec<OpenCall>,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    number: usize,
+    asked: Instant,
+    bytes: u64,
+    served_by: String,
+    status: Option<String>,
 }
 
 /// The parts of a timed run.
@@ -213,19 +239,8 @@ pub struct Timed<S> {
     pub after: S,
 }
 
-/// The state of a run, which its streams share.
-struct Run {
-    phase: AtomicU8,
-    answers: AtomicU64,
-    /// The first call that is not made.
-    end: u64,
-    tally: Mutex<Tally>,
-}
-
-/// Phases of a run: answers are received, answers count, no further call is made.
-const SETTLING: u8 = 0;
-const MEASURING: u8 = 1;
-const DONE: u8 = 2;
+/// An answer may take so long.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl ClosedLoop {
     /// Opens `connections` connections to each of `servers`, for runs with `streams` calls in flight for each of the
@@ -233,7 +248,7 @@ impl ClosedLoop {
     ///
     /// # Errors
     /// When a connection cannot be made.
-    pub async fn open(
+    pub fn open(
         servers: &[SocketAddr],
         method: Method,
         connections: usize,
@@ -241,31 +256,25 @@ impl ClosedLoop {
         messages: Arc<[Bytes]>,
     ) -> anyhow::Result<Self> {
         ensure!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
-        let mut opened = Vec::with_capacity(connections);
+        let mut lines = Vec::with_capacity(connections * servers.len());
         for _ in 0..connections {
-            let mut to_servers = Vec::with_capacity(servers.len());
             for server in servers {
-                to_servers.push(connect(*server).await?);
+                lines.push(OpenLine { connection: Connection::open(*server, method)?, open: Vec::new() });
             }
-            opened.push(to_servers);
         }
-        Ok(Self { method, connections: opened, streams, messages, next: Arc::new(AtomicU64::new(0)) })
+        let (served_by, grpc_status) = (Name::new("floor-served-by"), Name::new("grpc-status"));
+        Ok(Self { lines, servers: servers.len(), connections, streams, messages, sent: 0, served_by, grpc_status })
     }
 
     /// Makes `calls` calls.
     ///
     /// # Errors
-    /// When any answer is not an OK.
-    pub async fn run_calls(&self, calls: u64) -> anyhow::Result<Tally> {
-        let run = Arc::new(Run::new(MEASURING, self.next.load(Relaxed) + calls));
-        let started = Instant::now();
-        let mut streams = self.spawn(&run);
-        while let Some(stream) = streams.join_next().await {
-            stream??;
-        }
-        // Each stream took one number that it did not use.
-        self.next.store(run.end, Relaxed);
-        let mut tally = run.take_tally();
+    /// When any answer is not an OK, or none comes for a minute.
+    pub fn run_calls(&mut self, calls: u64) -> anyhow::Result<Tally> {
+        let (started, mut tally) = (Instant::now(), Tally::new());
+        let end = self.sent + calls as usize;
+        self.begin(end)?;
+        self.drain(&mut tally, end)?;
         tally.took = started.elapsed();
         ensure!(tally.latency.len() == calls, "{} answers to {calls} calls", tally.latency.len());
         Ok(tally)
@@ -275,101 +284,140 @@ impl ClosedLoop {
     ///
     /// # Errors
     /// When any answer is not an OK, none comes in the measured time, or `sample` fails.
-    pub async fn run_for<S>(
-        &self,
+    pub fn run_for<S>(
+        &mut self,
         window: Window,
         mut sample: impl FnMut() -> anyhow::Result<S>,
     ) -> anyhow::Result<Timed<S>> {
-        let run = Arc::new(Run::new(SETTLING, u64::MAX));
-        let mut streams = self.spawn(&run);
-        tokio::time::sleep(window.settle).await;
+        let settled = Instant::now() + window.settle;
+        self.begin(usize::MAX)?;
+        self.advance_until(settled, &mut Tally::new())?;
         let before = sample()?;
-        let started = tokio::time::Instant::now();
-        run.phase.store(MEASURING, Relaxed);
+        let (started, mut tally) = (Instant::now(), Tally::new());
         let (mut slices, mut counted) = (Vec::new(), 0);
         while started.elapsed() < window.measured {
             let elapsed = window.slice * (slices.len() as u32 + 1);
-            tokio::time::sleep_until(started + elapsed.min(window.measured)).await;
-            let answers = run.answers.load(Relaxed);
-            slices.push(answers - counted);
-            counted = answers;
+            self.advance_until(started + elapsed.min(window.measured), &mut tally)?;
+            slices.push(tally.latency.len() - counted);
+            counted = tally.latency.len();
         }
-        run.phase.store(DONE, Relaxed);
-        let took = started.elapsed();
+        tally.took = started.elapsed();
         let after = sample()?;
-        while let Some(stream) = streams.join_next().await {
-            stream??;
-        }
-        let mut tally = run.take_tally();
-        tally.took = took;
+        self.drain(&mut Tally::new(), 0)?;
         ensure!(!tally.latency.is_empty(), "no call was answered within {:?}", window.measured);
         Ok(Timed { tally, slices, before, after })
     }
 
-    fn spawn(&self, run: &Arc<Run>) -> JoinSet<anyhow::Result<()>> {
-        let mut tasks = JoinSet::new();
-        for servers in &self.connections {
-            for stream in 0..self.streams {
-                let (servers, run, next) = (servers.clone(), Arc::clone(run), Arc::clone(&self.next));
-                let (method, messages) = (self.method, Arc::clone(&self.messages));
-                tasks.spawn(run.stream(servers, stream, method, messages, next));
+    /// The first call of each stream. A stream begins with the server of its number.
+    fn begin(&mut self, end: usize) -> anyhow::Result<()> {
+        for stream in 0..self.streams {
+            for connection in 0..self.connections {
+                self.ask(connection * self.servers + (stream + connection) % self.servers, end);
             }
         }
-        tasks
-    }
-}
-
-impl Run {
-    fn new(phase: u8, end: u64) -> Self {
-        let (phase, answers) = (AtomicU8::new(phase), AtomicU64::new(0));
-        Self { phase, answers, end, tally: Mutex::new(Tally::new()) }
+        self.send()
     }
 
-    async fn stream(
-        self: Arc<Self>,
-        mut servers: Vec<Line>,
-        first: usize,
-        method: Method,
-        messages: Arc<[Bytes]>,
-        next: Arc<AtomicU64>,
-    ) -> anyhow::Result<()> {
-        let count = servers.len();
-        for turn in first.. {
-            if self.phase.load(Relaxed) == DONE {
-                break;
+    /// Queues a call, unless `end` messages were sent.
+    fn ask(&mut self, line: usize, end: usize) {
+        if self.sent >= end {
+            return;
+        }
+        let line = &mut self.lines[line];
+        let number = line.connection.ask(&self.messages[self.sent % self.messages.len()]);
+        self.sent += 1;
+        let call = OpenCall { number, asked: Instant::now(), bytes: 0, served_by: String::new(), status: None };
+        line.open.push(call);
+    }
+
+    fn send(&mut self) -> anyhow::Result<()> {
+        self.lines.iter_mut().try_for_each(|line| line.connection.send())
+    }
+
+    /// Goes on until `until`; each answer is followed by another call.
+    fn advance_until(&mut self, until: Instant, tally: &mut Tally) -> anyhow::Result<()> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
             }
-            let call = next.fetch_add(1, Relaxed);
-            if call >= self.end {
-                break;
-            }
-            let asked = Instant::now();
-            let message = messages[call as usize % messages.len()].clone();
-            let answer = servers[turn % count].call(method, message).await?;
-            if self.phase.load(Relaxed) == MEASURING {
-                self.add(asked.elapsed(), &answer);
-            }
+            self.advance(left, usize::MAX, tally)?;
+        }
+    }
+
+    /// Goes on until every call is answered. An answer is followed by another call while fewer than `end` were sent.
+    fn drain(&mut self, tally: &mut Tally, end: usize) -> anyhow::Result<()> {
+        while self.lines.iter().any(|line| !line.open.is_empty()) {
+            ensure!(self.advance(PATIENCE, end, tally)?, "no answer came within {PATIENCE:?}");
         }
         Ok(())
     }
 
-    fn add(&self, latency: Duration, answer: &Answered) {
-        self.answers.fetch_add(1, Relaxed);
-        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
-        tally.latency.saturating_record(latency.as_nanos() as u64);
-        tally.bytes += answer.bytes;
-        let served_by = answer.served_by.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
-        for (tier, floors) in tiers(served_by) {
-            match tally.served_by.get_mut(tier) {
+    /// Waits for something to come, not longer than `timeout`, and takes it. Whether anything came.
+    fn advance(&mut self, timeout: Duration, end: usize, tally: &mut Tally) -> anyhow::Result<bool> {
+        let mut polled: Vec<PollFd<'_>> = Vec::with_capacity(self.lines.len());
+        for line in &self.lines {
+            let queued = if line.connection.has_queued() { PollFlags::OUT } else { PollFlags::empty() };
+            polled.push(PollFd::new(&line.connection, PollFlags::IN | queued));
+        }
+        let timeout = Timespec::try_from(timeout).context("a timeout is short")?;
+        if poll(&mut polled, Some(&timeout))? == 0 {
+            return Ok(false);
+        }
+        let ready: Vec<bool> = polled.iter().map(|line| !line.revents().is_empty()).collect();
+        for (line, _) in ready.iter().enumerate().filter(|(_, is_ready)| **is_ready) {
+            for _ in 0..self.receive(line, tally)? {
+                let (connection, server) = (line / self.servers, line % self.servers);
+                self.ask(connection * self.servers + (server + 1) % self.servers, end);
+            }
+        }
+        self.send()?;
+        Ok(true)
+    }
+
+    /// Takes what has come on one connection. Returns how many answers are complete.
+    fn receive(&mut self, line: usize, tally: &mut Tally) -> anyhow::Result<usize> {
+        let OpenLine { connection, open } = &mut self.lines[line];
+        let (served_by, grpc_status, mut complete) = (&self.served_by, &self.grpc_status, 0);
+        connection.receive(|part| {
+            let place = open.iter().position(|call| call.number == part.call).context("an answer to no call")?;
+            let call = &mut open[place];
+            match part.content {
+                Content::Data(bytes) => call.bytes += u64::from(bytes),
+                Content::Headers(block) => {
+                    if let Some(tier) = block.get(served_by)? {
+                        call.served_by = tier.read()?;
+                    }
+                    if let Some(status) = block.get(grpc_status)? {
+                        call.status = Some(status.read()?);
+                    }
+                }
+            }
+            if part.is_last {
+                let call = open.swap_remove(place);
+                let status = call.status.as_deref();
+                ensure!(status == Some("0") && call.bytes > 0, "a call is answered with status {status:?}");
+                tally.count(&call);
+                complete += 1;
+            }
+            Ok(())
+        })?;
+        Ok(complete)
+    }
+}
+
+impl Tally {
+    fn count(&mut self, call: &OpenCall) {
+        self.latency.saturating_record(call.asked.elapsed().as_nanos() as u64);
+        self.bytes += call.bytes;
+        for (tier, floors) in tiers(&call.served_by) {
+            match self.served_by.get_mut(tier) {
                 Some(count) => *count += floors,
                 None => {
-                    tally.served_by.insert(tier.to_owned(), floors);
+                    self.served_by.insert(tier.to_owned(), floors);
                 }
             }
         }
-    }
-
-    fn take_tally(&self) -> Tally {
-        std::mem::replace(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner), Tally::new())
     }
 }
 
@@ -482,34 +530,33 @@ mod tests {
 
     #[test]
     fn a_closed_loop_makes_the_calls_of_its_number_or_of_its_time_to_every_server() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let servers = [free_address().unwrap(), free_address().unwrap()];
         for server in servers {
             runtime.spawn(Rival::BareHyper.serve(server));
         }
-        let messages = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
-        runtime.block_on(async {
-            let started = Instant::now();
-            let load = loop {
-                match ClosedLoop::open(&servers, Method::GetFloor, 2, 3, messages.clone()).await {
-                    Ok(load) => break load,
-                    Err(error) => assert!(started.elapsed() < Duration::from_secs(10), "{error:#}"),
-                }
-                tokio::task::yield_now().await;
-            };
-            assert_eq!(load.run_calls(100).await.unwrap().latency.len(), 100);
-            let ms = Duration::from_millis;
-            let window = Window { settle: ms(5), measured: ms(50), slice: ms(20) };
-            let mut samples = 0;
-            let timed = load.run_for(window, || {
-                samples += 1;
-                Ok(samples)
-            });
-            let timed = timed.await.unwrap();
-            assert_eq!((timed.before, timed.after), (1, 2));
-            assert_eq!(timed.slices.len(), 3);
-            assert_eq!(timed.slices.iter().sum::<u64>(), timed.tally.latency.len());
-            assert!(timed.tally.took >= ms(50));
+        let messages: Arc<[Bytes]> = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
+        let started = Instant::now();
+        let mut load = loop {
+            match ClosedLoop::open(&servers, Method::GetFloor, 2, 3, Arc::clone(&messages)) {
+                Ok(load) => break load,
+                Err(error) => assert!(started.elapsed() < Duration::from_secs(10), "{error:#}"),
+            }
+        };
+        let tally = load.run_calls(100).unwrap();
+        assert_eq!((tally.latency.len(), load.sent), (100, 100));
+        let ms = Duration::from_millis;
+        let window = Window { settle: ms(5), measured: ms(50), slice: ms(20) };
+        let mut samples = 0;
+        let timed = load.run_for(window, || {
+            samples += 1;
+            Ok(samples)
         });
+        let timed = timed.unwrap();
+        assert_eq!((timed.before, timed.after), (1, 2));
+        assert_eq!(timed.slices.len(), 3);
+        assert_eq!(timed.slices.iter().sum::<u64>(), timed.tally.latency.len());
+        assert!(timed.tally.took >= ms(50));
+        assert!(load.lines.iter().all(|line| line.open.is_empty()), "every call was answered");
     }
 }

@@ -1,13 +1,12 @@
 //! The servers of a cell: for each of the settings `auto`, `off` and `forced` as many as the cell has, all of them up, on
 //! stores that hold every floor already.
 
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, thread, time::Duration};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail};
 use bytes::Bytes;
 use serde::Serialize;
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
 use super::{
     cell::{Cell, StoreKind},
@@ -15,8 +14,7 @@ use super::{
 };
 use crate::{
     delay_proxy::DelayProxy,
-    load::{ClosedLoop, Method, Timed, Window},
-    process::cpu_time,
+    load::{ClosedLoop, Method, Tally, Window},
     redis_server::RedisServer,
     server::{Server, Setup},
 };
@@ -77,22 +75,40 @@ const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 const SLICE: Duration = Duration::from_secs(1);
 
 impl Options {
+    /// The server with these settings and else the defaults.
+    #[must_use]
+    pub fn plain_setup(&self) -> Setup {
+        let setup = self.binary.as_ref().map_or_else(Setup::new, Setup::of);
+        self.settings.iter().fold(setup, |setup, (key, value)| setup.with(key, value))
+    }
+
+    /// The server of a cell: nothing is fetched ahead, which would blur a scan.
     fn setup(&self, settings: &[(&str, &str)]) -> Setup {
-        let mut setup = self.binary.as_ref().map_or_else(Setup::new, Setup::of);
-        let own = self.settings.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        for (key, value) in [("PREFETCH__AHEAD", "0"), ("GENERATION__QUEUE", QUEUE)].into_iter().chain(own) {
-            setup = setup.with(key, value);
-        }
+        let setup = self.plain_setup().with("PREFETCH__AHEAD", "0").with("GENERATION__QUEUE", QUEUE);
         settings.iter().fold(setup, |setup, (key, value)| setup.with(key, *value))
     }
 }
 
+/// What sets the servers of a variant apart from those of the others.
+#[derive(Debug, Clone)]
+pub struct VariantSpec {
+    /// `cache.bypass`.
+    pub bypass: Bypass,
+    /// More settings by key and value.
+    pub settings: Vec<(&'static str, &'static str)>,
+}
+
+impl From<Bypass> for VariantSpec {
+    fn from(bypass: Bypass) -> Self {
+        Self { bypass, settings: Vec::new() }
+    }
+}
+
 /// The servers of a cell, its Redis and its proxy.
-pub struct Fleet<'r> {
-    runtime: &'r Runtime,
+pub struct Fleet {
     cell: Cell,
     variants: Vec<Variant>,
-    proxy: Option<DelayProxy>,
+    proxy: Option<Arc<DelayProxy>>,
     redis: Option<RedisServer>,
 }
 
@@ -104,26 +120,21 @@ struct Variant {
     _data: Vec<TempDir>,
 }
 
-impl<'r> Fleet<'r> {
-    /// Fills the stores of `cell` and starts its servers, for each of `variants` and its additional settings.
+impl Fleet {
+    /// Fills the stores of `cell` and starts its servers for each of `variants`. With `is_proxied` there is a proxy in front
+    /// of Redis even where the cell has no delay.
     ///
     /// # Errors
     /// When a process does not start, or a store does not take the floors.
-    pub fn start(
-        runtime: &'r Runtime,
-        cell: Cell,
-        options: &Options,
-        variants: &[Bypass],
-        is_proxied: bool,
-    ) -> anyhow::Result<Self> {
+    pub fn start(cell: Cell, options: &Options, variants: &[VariantSpec], is_proxied: bool) -> anyhow::Result<Self> {
         let redis = if cell.store.is_shared() { Some(RedisServer::start()?) } else { None };
         let proxy = match &redis {
             Some(redis) if is_proxied || !cell.store.delay().is_zero() => {
-                Some(DelayProxy::start(redis.address(), cell.store.delay())?)
+                Some(Arc::new(DelayProxy::start(redis.address(), cell.store.delay())?))
             }
             _ => None,
         };
-        let mut fleet = Self { runtime, cell, variants: Vec::new(), proxy, redis };
+        let mut fleet = Self { cell, variants: Vec::new(), proxy, redis };
         // The servers of all variants share a Redis; it is filled once. A store on disk is each server's own.
         let mut lru_bytes = 0;
         if let Some(redis) = &fleet.redis {
@@ -135,7 +146,8 @@ impl<'r> Fleet<'r> {
             _ => String::new(),
         };
         let messages = cell.messages();
-        for &bypass in variants {
+        for variant in variants {
+            let bypass = variant.bypass;
             let (mut servers, mut data) = (Vec::new(), Vec::new());
             for _ in 0..cell.servers {
                 let directory = tempfile::tempdir()?;
@@ -144,6 +156,7 @@ impl<'r> Fleet<'r> {
                 }
                 let chain = format!("[\"lru\",{:?}]", cell.store.tier());
                 let mut settings = vec![("CACHE__CHAIN", chain.as_str()), ("CACHE__BYPASS", bypass.name())];
+                settings.extend(&variant.settings);
                 let capacity = format!("{lru_bytes}B");
                 settings.push(("CACHE__LRU__CAPACITY", &capacity));
                 if fleet.redis.is_some() {
@@ -160,58 +173,56 @@ impl<'r> Fleet<'r> {
 
     /// The proxy in front of Redis, if there is one.
     #[must_use]
-    pub fn proxy(&self) -> Option<&DelayProxy> {
-        self.proxy.as_ref()
+    pub fn proxy(&self) -> Option<Arc<DelayProxy>> {
+        self.proxy.clone()
+    }
+
+    /// How many variants there are.
+    #[must_use]
+    pub fn variants(&self) -> usize {
+        self.variants.len()
+    }
+
+    /// Makes `calls` calls to the servers of one variant, as [`turn`](Self::turn) does for a time.
+    ///
+    /// # Errors
+    /// When a call fails.
+    ///
+    /// # Panics
+    /// When there is no such variant.
+    pub fn calls(&mut self, variant: usize, calls: u64) -> anyhow::Result<Tally> {
+        self.variants[variant].load.run_calls(calls)
     }
 
     /// Loads the servers of each variant for `time`, and forgets what came of it.
     ///
     /// # Errors
     /// When a call fails.
-    pub fn warm_up(&self, time: Duration) -> anyhow::Result<()> {
-        for variant in &self.variants {
-            self.run(variant, Window { settle: Duration::ZERO, measured: time, slice: SLICE })?;
-        }
-        Ok(())
+    pub fn warm_up(&mut self, time: Duration) -> anyhow::Result<()> {
+        let window = Window { settle: Duration::ZERO, measured: time, slice: SLICE };
+        (0..self.variants.len()).try_for_each(|variant| self.turn(variant, window).map(drop))
     }
 
-    /// Loads the servers with `bypass` for the time of `window`; the other servers are idle.
+    /// Loads the servers of one variant for the time of `window`; the other servers are idle. The variant is named by its
+    /// place in the list that the fleet was started with.
     ///
     /// # Errors
     /// When a call fails, or a server does not tell its counts.
-    pub fn turn(&self, bypass: Bypass, window: Window) -> anyhow::Result<Sample> {
-        let timed = self.run(self.variant(bypass)?, window)?;
-        Ok(Sample::of(bypass, &timed))
-    }
-
-    fn variant(&self, bypass: Bypass) -> anyhow::Result<&Variant> {
-        let found = self.variants.iter().find(|variant| variant.bypass == bypass);
-        found.with_context(|| format!("no server was started with bypass = {bypass}"))
-    }
-
-    fn run(&self, variant: &Variant, window: Window) -> anyhow::Result<Timed<Reading>> {
-        let timed = self.runtime.block_on(variant.load.run_for(window, || self.read(variant)));
-        timed.with_context(|| format!("{}, bypass = {}", self.cell, variant.bypass))
-    }
-
-    fn read(&self, variant: &Variant) -> anyhow::Result<Reading> {
-        let mut reading = Reading::default();
-        for server in &variant.servers {
-            reading.generations += server.generations()? as u64;
-            reading.server_cpu += cpu_time(server.pid())?;
-        }
-        if let Some(redis) = &self.redis {
-            reading.redis_cpu = cpu_time(redis.pid())?;
-        }
-        reading.client_cpu = cpu_time(std::process::id())?;
-        Ok(reading)
+    ///
+    /// # Panics
+    /// When there is no such variant.
+    pub fn turn(&mut self, variant: usize, window: Window) -> anyhow::Result<Sample> {
+        let (redis, cell) = (self.redis.as_ref(), self.cell);
+        let Variant { bypass, servers, load, .. } = &mut self.variants[variant];
+        let timed = load.run_for(window, || Reading::of(servers, redis.map(RedisServer::pid)));
+        let timed = timed.with_context(|| format!("{cell}, bypass = {bypass}"))?;
+        Ok(Sample::of(*bypass, &timed))
     }
 
     fn open(&self, servers: &[Server], messages: &Arc<[Bytes]>) -> anyhow::Result<ClosedLoop> {
         let addresses: Vec<_> = servers.iter().map(|server| server.grpc).collect();
         let Cell { shape, .. } = self.cell;
-        let (method, messages) = (self.cell.method(), Arc::clone(messages));
-        self.runtime.block_on(ClosedLoop::open(&addresses, method, shape.connections, shape.streams, messages))
+        ClosedLoop::open(&addresses, self.cell.method(), shape.connections, shape.streams, Arc::clone(messages))
     }
 
     /// Has a server without memory make every floor and store it. Returns their bytes.
@@ -226,28 +237,22 @@ impl<'r> Fleet<'r> {
         let server = options.setup(&settings).start(data)?;
         let messages = self.cell.filling();
         let calls = messages.len() as u64;
-        self.runtime
-            .block_on(async {
-                let load = ClosedLoop::open(&[server.grpc], Method::BatchGetFloors, 1, 4, messages).await?;
-                for _ in 0..FILLING_PASSES {
-                    let tally = load.run_calls(calls).await?;
-                    if tally.served_by.keys().all(|tier| tier == self.cell.store.tier()) {
-                        return Ok(tally.bytes);
-                    }
-                    tokio::time::sleep(BETWEEN_PASSES).await;
-                }
-                anyhow::bail!("after {FILLING_PASSES} passes {} does not have every floor", self.cell.store)
-            })
-            .and_then(|bytes| {
-                ensure!(bytes > 0, "floors have bytes");
+        let mut load = ClosedLoop::open(&[server.grpc], Method::BatchGetFloors, 1, 4, messages)?;
+        for _ in 0..FILLING_PASSES {
+            let tally = load.run_calls(calls)?;
+            if tally.served_by.keys().all(|tier| tier == self.cell.store.tier()) {
                 server.stop()?;
-                Ok(bytes)
-            })
+                return Ok(tally.bytes);
+            }
+            thread::sleep(BETWEEN_PASSES);
+        }
+        bail!("after {FILLING_PASSES} passes {} does not have every floor", self.cell.store)
     }
 }
 
 /// Whether every process that `cell` needs can be started on this machine.
 #[must_use]
-pub fn can_run(cell: &Cell) -> bool {
-    Setup::is_here() && (!matches!(cell.store, StoreKind::Redis { .. }) || RedisServer::is_here())
+pub fn can_run(cell: &Cell, options: &Options) -> bool {
+    (options.binary.is_some() || Setup::is_here())
+        && (!matches!(cell.store, StoreKind::Redis { .. }) || RedisServer::is_here())
 }

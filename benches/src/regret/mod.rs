@@ -7,10 +7,12 @@
 pub mod cell;
 pub mod covering;
 pub mod fleet;
+pub mod plan;
 pub mod sample;
 pub mod verdict;
 
 pub use cell::{Cell, Keys, Shape, StoreKind};
-pub use fleet::{Bypass, Fleet, Options};
+pub use fleet::{Bypass, Fleet, Options, VariantSpec};
+pub use plan::Plan;
 pub use sample::Sample;
 pub use verdict::{Ratio, Verdict};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 
 use super::fleet::Bypass;
-use crate::load::Timed;
+use crate::{load::Timed, process::cpu_time, server::Server};
 
 /// Counts of the processes at one moment.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,25 @@ pub struct Reading {
     pub client_cpu: Duration,
     /// Floors that the servers generated.
     pub generations: u64,
+}
+
+impl Reading {
+    /// Of `servers`, the Redis with process `redis` if there is one, and this process.
+    ///
+    /// # Errors
+    /// When a process has ended, or a server does not tell its counts.
+    pub fn of(servers: &[Server], redis: Option<u32>) -> anyhow::Result<Self> {
+        let mut reading = Self::default();
+        for server in servers {
+            reading.generations += server.generations()? as u64;
+            reading.server_cpu += cpu_time(server.pid())?;
+        }
+        if let Some(redis) = redis {
+            reading.redis_cpu = cpu_time(redis)?;
+        }
+        reading.client_cpu = cpu_time(std::process::id())?;
+        Ok(reading)
+    }
 }
 
 /// One turn.

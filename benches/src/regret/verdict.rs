@@ -117,13 +117,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of the turns with `bypass`.
+    /// Of the turns of one variant.
     ///
     /// # Panics
     /// When there are none.
     #[must_use]
-    pub fn of(samples: &[Sample], bypass: Bypass) -> Self {
-        let own: Vec<&Sample> = samples.iter().filter(|it| it.bypass == bypass).collect();
+    pub fn of(own: &[&Sample]) -> Self {
         let middle = |figure: Figure| median(&mut own.iter().map(|it| figure(it)).collect::<Vec<_>>());
         let answers: u64 = own.iter().map(|it| it.answers).sum();
         let weighted =

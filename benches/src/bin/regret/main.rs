@@ -5,18 +5,31 @@
 //! turns of a few seconds, in rotating order; the other two are idle meanwhile. Turns are short so that a drift of the
 //! machine falls on all three alike.
 
+mod conditions;
 mod grid;
 mod report;
+mod servers;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
 
 use anyhow::{Context, bail};
-use benches::regret::{Cell, Options, covering};
-use clap::Parser;
+use benches::{
+    machine::Machine,
+    regret::{Cell, Options, Plan, covering},
+};
+use clap::{Parser, Subcommand};
+use serde::Serialize;
 
 #[derive(Debug, Parser)]
 #[command(about = "Whether cache.bypass = \"auto\" is as good as the better of the fixed choices")]
 struct Args {
+    #[command(subcommand)]
+    part: Option<Part>,
     #[command(flatten)]
     common: Common,
     /// Only these cells: part of a name, or numbers and ranges of the list, as in 0,4,7-9
@@ -25,8 +38,8 @@ struct Args {
     /// Print the cells and measure nothing
     #[arg(long)]
     list: bool,
-    /// The few cells of the regression guard instead of the grid
-    #[arg(long)]
+    /// The few cells of the regression guard instead of the grid, for as short as the guard measures them
+    #[arg(long, conflicts_with_all = ["rounds", "seconds", "turn", "warmup"])]
     short: bool,
     /// Rounds: in each, every variant is measured for --seconds
     #[arg(long, default_value_t = 4)]
@@ -43,6 +56,18 @@ struct Args {
     /// Exit with 1 when a cell fails
     #[arg(long)]
     check: bool,
+}
+
+/// What is measured instead of the grid.
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Three servers on one Redis: what they generate, answer and cost, auto beside off
+    Servers(servers::ServersArgs),
+    /// A Redis that changes its speed or stalls, a busy machine, one thread for generation
+    Conditions(conditions::ConditionsArgs),
+    /// Keeps a processor busy until the parent process ends
+    #[command(hide = true)]
+    Busy,
 }
 
 /// Options of every command.
@@ -73,6 +98,18 @@ impl Common {
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
+    let exit = |passes| if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    anyhow::ensure!(!cfg!(debug_assertions) || args.list, "figures of a debug build mean nothing; add --release");
+    if let Some(part) = &args.part {
+        return match part {
+            Part::Busy => {
+                conditions::be_busy();
+                Ok(ExitCode::SUCCESS)
+            }
+            Part::Servers(part) => servers::run(part, &args.common).map(exit),
+            Part::Conditions(part) => conditions::run(part, &args.common).map(exit),
+        };
+    }
     let options = args.common.options()?;
     let all = if args.short { covering::short() } else { covering::grid() };
     let cells = chosen(&all, args.cells.as_deref())?;
@@ -82,19 +119,47 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    anyhow::ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
-    let plan = grid::Plan {
+    let plan = Plan {
         rounds: args.rounds,
         turns: (args.seconds / args.turn).round().max(1.0) as usize,
         turn: Duration::try_from_secs_f64(args.turn.min(args.seconds))?,
         warmup: Duration::try_from_secs_f64(args.warmup)?,
     };
+    let plan = if args.short { Plan::SHORT } else { plan };
     let report = grid::measure(&cells, &options, &plan)?;
     println!("{}", report.markdown());
     if let Some(directory) = &args.common.record {
-        report.write(directory)?;
+        write_record(directory, "regret", "Regret", &report, &report.markdown())?;
     }
-    Ok(if args.check && !report.passes() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(exit(!args.check || report.passes()))
+}
+
+/// This command for a record, without the options that name places on this machine.
+fn command() -> String {
+    let mut arguments = std::env::args().skip(1);
+    let mut command = "cargo run --release -p benches --bin regret --".to_owned();
+    while let Some(argument) = arguments.next() {
+        match argument.split('=').next() {
+            Some("--server-binary" | "--record") => {
+                if !argument.contains('=') {
+                    arguments.next();
+                }
+            }
+            _ => command.extend([" ", &argument]),
+        }
+    }
+    command.trim_end_matches(" --").to_owned()
+}
+
+/// Writes `DATE-NAME.json`, every sample, and `DATE-NAME.md`, the tables.
+fn write_record(directory: &Path, name: &str, title: &str, report: &impl Serialize, text: &str) -> anyhow::Result<()> {
+    let date = Machine::today();
+    let put = |end: &str, text: String| {
+        let path = directory.join(format!("{date}-{name}.{end}"));
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    put("json", serde_json::to_string_pretty(report)? + "\n")?;
+    put("md", format!("# {title}, {date}\n\n{text}"))
 }
 
 /// The cells that `filter` names, with their numbers in the list.

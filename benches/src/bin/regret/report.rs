@@ -1,19 +1,16 @@
 //! The tables of the grid, the worst cell first, and the record.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::fmt::Write as _;
 
-use anyhow::Context;
 use benches::{
     machine::Machine,
     regret::{
-        Bypass, Cell, Sample, Verdict,
+        Bypass, Cell, Plan, Sample, Verdict,
         verdict::{Summary, shares},
     },
 };
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
-
-use crate::grid::Plan;
 
 /// A cell with its turns.
 #[derive(Debug, Serialize)]
@@ -31,7 +28,7 @@ impl Measured {
     /// The verdict in a line, for the progress.
     pub(crate) fn line(&self) -> String {
         let figure = |bypass| {
-            let summary = Summary::of(&self.samples, bypass);
+            let summary = summary(&self.samples, bypass);
             format!("{bypass} {:.0}/s p50 {:.0} us", summary.rate, summary.p50_us)
         };
         let verdict = &self.verdict;
@@ -44,6 +41,10 @@ impl Measured {
             Bypass::ALL.map(figure).join(", ")
         )
     }
+}
+
+fn summary(samples: &[Sample], bypass: Bypass) -> Summary {
+    Summary::of(&samples.iter().filter(|it| it.bypass == bypass).collect::<Vec<_>>())
 }
 
 /// All cells that were measured.
@@ -59,13 +60,11 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let arguments = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-        let command = format!("cargo run --release -p benches --bin regret -- {arguments}");
         Self {
             date: Machine::today(),
             machine: Machine::here().to_string(),
-            command: command.trim_end_matches(" --  ").trim().to_owned(),
-            blocks: plan.rounds * plan.turns,
+            command: crate::command(),
+            blocks: plan.blocks(),
             turn_seconds: plan.turn.as_secs_f64(),
             cells: Vec::new(),
         }
@@ -143,7 +142,7 @@ impl Report {
         ]);
         for Measured { verdict, samples, .. } in &self.cells {
             for bypass in Bypass::ALL {
-                let summary = Summary::of(samples, bypass);
+                let summary = summary(samples, bypass);
                 let tiers: Vec<String> =
                     shares(samples, bypass).iter().map(|(tier, share)| format!("{tier} {share:.1}")).collect();
                 table.add_row([
@@ -161,15 +160,5 @@ impl Report {
             }
         }
         table
-    }
-
-    /// Writes `DATE-regret.json`, every turn, and `DATE-regret.md`, the tables.
-    pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
-        let path = |end| directory.join(format!("{}-regret.{end}", self.date));
-        let put = |path: std::path::PathBuf, text: String| {
-            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-        };
-        put(path("json"), serde_json::to_string_pretty(self)? + "\n")?;
-        put(path("md"), format!("# Regret, {}\n\n{}", self.date, self.markdown()))
     }
 }
