@@ -1,7 +1,7 @@
 //! What the benches share: real floors, real stores, and clocks that time one thing.
 //!
 //! - [`floors`]: floors and values to work on, made before any clock runs.
-//! - [`stores`]: each tier as an operator has it, [`redis_server`] with a server of its own; [`shelf`]: a source that
+//! - [`stores`]: each tier as an operator has it, [`redis_server`] with a server of its own, [`redis_cluster`] with six; [`shelf`]: a source that
 //!   makes nothing, so that a chain can be timed without generation.
 //! - [`timing`]: a loop between two readings of the clock, and what the loop must have done; [`mixed`]: gets, puts and removals
 //!   that all find what they are about.
@@ -10,11 +10,14 @@
 //!   a program that costs less; [`paced`]: calls at a steady pace, to the microsecond.
 //! - [`process`], [`server`]: a server in a process of its own, and what the kernel says that it used; [`machine`]: what
 //!   all of it ran on; [`bars`]: plots.
+//! - [`delay_proxy`]: a slow network in front of Redis; [`regret`]: what the automatic bypass loses against fixed choices.
 #![forbid(unsafe_code)]
 
 pub mod bars;
+pub mod delay_proxy;
 pub mod earlier_shape;
 pub mod floors;
+mod frames;
 pub mod h2load;
 pub mod load;
 pub mod machine;
@@ -22,7 +25,9 @@ pub mod mixed;
 pub mod paced;
 pub mod peers;
 pub mod process;
+pub mod redis_cluster;
 pub mod redis_server;
+pub mod regret;
 pub mod server;
 pub mod shelf;
 pub mod stores;

@@ -1,5 +1,6 @@
-//! A load of gRPC calls that costs the machine little: HTTP/2 by hyper, requests framed beforehand, answers counted and
-//! not decoded.
+//! Closed loops of gRPC calls that cost the machine little: requests framed beforehand, answers counted and not decoded.
+//! [`Load`] makes a number of calls to one server, by hyper, and costs about as much as a careful client does.
+//! [`ClosedLoop`] loads one or several servers, for a number of calls or for a time, and costs a fifth of that.
 
 use std::{
     collections::BTreeMap,
@@ -14,12 +15,15 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
 use hdrhistogram::Histogram;
-use http::{HeaderValue, Request, header};
+use http::{HeaderValue, Request, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::{net::TcpStream, task::JoinSet};
+
+use crate::frames::{Connection, Content, Name};
 
 /// A unary method of the floor service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,22 +170,276 @@ impl Load {
             tally.latency.record(u64::try_from(asked.elapsed().as_nanos())?.min(LONGEST))?;
             tally.bytes += answer.bytes;
             if let Some(tier) = answer.served_by {
-                *tally.served_by.entry(tier).or_default() += 1;
+                *tally.served_by.entry(text(&tier)).or_default() += 1;
             }
         }
     }
+}
+
+fn text(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).into_owned()
+}
+
+/// A closed loop on connections that stay open between runs. Each stream sends the next message of a table as soon as its
+/// last call is answered. With several servers each stream asks them in turn, so that the load spreads evenly over them.
+///
+/// The loop runs in the calling thread, which sleeps while no answer has come. It speaks HTTP/2 frames itself and costs a
+/// few microseconds a call, since it shares the processors with the servers that it measures.
+#[derive(Debug)]
+pub struct ClosedLoop {
+    /// By connection of the load, then by server.
+    lines: Vec<OpenLine>,
+    servers: usize,
+    connections: usize,
+    streams: usize,
+    messages: Arc<[Bytes]>,
+    /// Messages sent.
+    sent: usize,
+    served_by: Name,
+    grpc_status: Name,
+}
+
+/// A connection to one server, with its calls that are not answered yet.
+#[derive(Debug)]
+struct OpenLine {
+    connection: Connection,
+    open: Vec<OpenCall>,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    number: usize,
+    asked: Instant,
+    bytes: u64,
+    served_by: String,
+    status: Option<String>,
+}
+
+/// The parts of a timed run.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// From the first call until answers count.
+    pub settle: Duration,
+    /// For how long answers count.
+    pub measured: Duration,
+    /// Answers are also counted for each so long part of it.
+    pub slice: Duration,
+}
+
+/// What came of a timed run.
+#[derive(Debug)]
+pub struct Timed<S> {
+    /// The answers that came in the measured time. `served_by` counts floors, those of a batch each by its own tier.
+    pub tally: Tally,
+    /// Answers in each slice of the measured time.
+    pub slices: Vec<u64>,
+    /// What the caller sampled at the start of the measured time.
+    pub before: S,
+    /// What the caller sampled at its end.
+    pub after: S,
+}
+
+/// An answer may take so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl ClosedLoop {
+    /// Opens `connections` connections to each of `servers`, for runs with `streams` calls in flight for each of the
+    /// `connections`. `messages` have their frame prefixes and are taken in turn; the first run begins with the first.
+    ///
+    /// # Errors
+    /// When a connection cannot be made.
+    pub fn open(
+        servers: &[SocketAddr],
+        method: Method,
+        connections: usize,
+        streams: usize,
+        messages: Arc<[Bytes]>,
+    ) -> anyhow::Result<Self> {
+        ensure!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
+        let mut lines = Vec::with_capacity(connections * servers.len());
+        for _ in 0..connections {
+            for server in servers {
+                lines.push(OpenLine { connection: Connection::open(*server, method)?, open: Vec::new() });
+            }
+        }
+        let (served_by, grpc_status) = (Name::new("floor-served-by"), Name::new("grpc-status"));
+        Ok(Self { lines, servers: servers.len(), connections, streams, messages, sent: 0, served_by, grpc_status })
+    }
+
+    /// Makes `calls` calls.
+    ///
+    /// # Errors
+    /// When any answer is not an OK, or none comes for a minute.
+    pub fn run_calls(&mut self, calls: u64) -> anyhow::Result<Tally> {
+        let (started, mut tally) = (Instant::now(), Tally::new());
+        let end = self.sent + calls as usize;
+        self.begin(end)?;
+        self.drain(&mut tally, end)?;
+        tally.took = started.elapsed();
+        ensure!(tally.latency.len() == calls, "{} answers to {calls} calls", tally.latency.len());
+        Ok(tally)
+    }
+
+    /// Makes calls for the time of `window`. `sample` is called at the start and at the end of the measured time.
+    ///
+    /// # Errors
+    /// When any answer is not an OK, none comes in the measured time, or `sample` fails.
+    pub fn run_for<S>(
+        &mut self,
+        window: Window,
+        mut sample: impl FnMut() -> anyhow::Result<S>,
+    ) -> anyhow::Result<Timed<S>> {
+        let settled = Instant::now() + window.settle;
+        self.begin(usize::MAX)?;
+        self.advance_until(settled, &mut Tally::new())?;
+        let before = sample()?;
+        let (started, mut tally) = (Instant::now(), Tally::new());
+        let (mut slices, mut counted) = (Vec::new(), 0);
+        while started.elapsed() < window.measured {
+            let elapsed = window.slice * (slices.len() as u32 + 1);
+            self.advance_until(started + elapsed.min(window.measured), &mut tally)?;
+            slices.push(tally.latency.len() - counted);
+            counted = tally.latency.len();
+        }
+        tally.took = started.elapsed();
+        let after = sample()?;
+        self.drain(&mut Tally::new(), 0)?;
+        ensure!(!tally.latency.is_empty(), "no call was answered within {:?}", window.measured);
+        Ok(Timed { tally, slices, before, after })
+    }
+
+    /// The first call of each stream. A stream begins with the server of its number.
+    fn begin(&mut self, end: usize) -> anyhow::Result<()> {
+        for stream in 0..self.streams {
+            for connection in 0..self.connections {
+                self.ask(connection * self.servers + (stream + connection) % self.servers, end);
+            }
+        }
+        self.send()
+    }
+
+    /// Queues a call, unless `end` messages were sent.
+    fn ask(&mut self, line: usize, end: usize) {
+        if self.sent >= end {
+            return;
+        }
+        let line = &mut self.lines[line];
+        let number = line.connection.ask(&self.messages[self.sent % self.messages.len()]);
+        self.sent += 1;
+        let call = OpenCall { number, asked: Instant::now(), bytes: 0, served_by: String::new(), status: None };
+        line.open.push(call);
+    }
+
+    fn send(&mut self) -> anyhow::Result<()> {
+        self.lines.iter_mut().try_for_each(|line| line.connection.send())
+    }
+
+    /// Goes on until `until`; each answer is followed by another call.
+    fn advance_until(&mut self, until: Instant, tally: &mut Tally) -> anyhow::Result<()> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            self.advance(left, usize::MAX, tally)?;
+        }
+    }
+
+    /// Goes on until every call is answered. An answer is followed by another call while fewer than `end` were sent.
+    fn drain(&mut self, tally: &mut Tally, end: usize) -> anyhow::Result<()> {
+        while self.lines.iter().any(|line| !line.open.is_empty()) {
+            ensure!(self.advance(PATIENCE, end, tally)?, "no answer came within {PATIENCE:?}");
+        }
+        Ok(())
+    }
+
+    /// Waits for something to come, not longer than `timeout`, and takes it. Whether anything came.
+    fn advance(&mut self, timeout: Duration, end: usize, tally: &mut Tally) -> anyhow::Result<bool> {
+        let mut polled: Vec<PollFd<'_>> = Vec::with_capacity(self.lines.len());
+        for line in &self.lines {
+            let queued = if line.connection.has_queued() { PollFlags::OUT } else { PollFlags::empty() };
+            polled.push(PollFd::new(&line.connection, PollFlags::IN | queued));
+        }
+        let timeout = Timespec::try_from(timeout).context("a timeout is short")?;
+        if poll(&mut polled, Some(&timeout))? == 0 {
+            return Ok(false);
+        }
+        let ready: Vec<bool> = polled.iter().map(|line| !line.revents().is_empty()).collect();
+        for (line, _) in ready.iter().enumerate().filter(|(_, is_ready)| **is_ready) {
+            for _ in 0..self.receive(line, tally)? {
+                let (connection, server) = (line / self.servers, line % self.servers);
+                self.ask(connection * self.servers + (server + 1) % self.servers, end);
+            }
+        }
+        self.send()?;
+        Ok(true)
+    }
+
+    /// Takes what has come on one connection. Returns how many answers are complete.
+    fn receive(&mut self, line: usize, tally: &mut Tally) -> anyhow::Result<usize> {
+        let OpenLine { connection, open } = &mut self.lines[line];
+        let (served_by, grpc_status, mut complete) = (&self.served_by, &self.grpc_status, 0);
+        connection.receive(|part| {
+            let place = open.iter().position(|call| call.number == part.call).context("an answer to no call")?;
+            let call = &mut open[place];
+            match part.content {
+                Content::Data(bytes) => call.bytes += u64::from(bytes),
+                Content::Headers(block) => {
+                    if let Some(tier) = block.get(served_by)? {
+                        call.served_by = tier.read()?;
+                    }
+                    if let Some(status) = block.get(grpc_status)? {
+                        call.status = Some(status.read()?);
+                    }
+                }
+            }
+            if part.is_last {
+                let call = open.swap_remove(place);
+                let status = call.status.as_deref();
+                ensure!(status == Some("0") && call.bytes > 0, "a call is answered with status {status:?}");
+                tally.count(&call);
+                complete += 1;
+            }
+            Ok(())
+        })?;
+        Ok(complete)
+    }
+}
+
+impl Tally {
+    fn count(&mut self, call: &OpenCall) {
+        self.latency.saturating_record(call.asked.elapsed().as_nanos() as u64);
+        self.bytes += call.bytes;
+        for (tier, floors) in tiers(&call.served_by) {
+            match self.served_by.get_mut(tier) {
+                Some(count) => *count += floors,
+                None => {
+                    self.served_by.insert(tier.to_owned(), floors);
+                }
+            }
+        }
+    }
+}
+
+/// The tiers in a `floor-served-by` header with their floors: `lru`, or `lru=3,generated=8` on a batch.
+fn tiers(served_by: &str) -> impl Iterator<Item = (&str, u64)> {
+    served_by.split(',').filter(|part| !part.is_empty()).map(|part| match part.split_once('=') {
+        Some((tier, count)) => (tier, count.parse().unwrap_or(0)),
+        None => (part, 1),
+    })
 }
 
 /// A connection. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Line {
     sender: SendRequest<Full<Bytes>>,
-    authority: Arc<str>,
+    get_floor: Uri,
+    batch_get_floors: Uri,
 }
 
 struct Answered {
     bytes: u64,
-    served_by: Option<String>,
+    served_by: Option<HeaderValue>,
 }
 
 async fn connect(server: SocketAddr) -> anyhow::Result<Line> {
@@ -189,7 +447,8 @@ async fn connect(server: SocketAddr) -> anyhow::Result<Line> {
     stream.set_nodelay(true)?;
     let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
     tokio::spawn(connection);
-    Ok(Line { sender, authority: server.to_string().into() })
+    let uri = |method: Method| format!("http://{server}{}", method.path()).parse();
+    Ok(Line { sender, get_floor: uri(Method::GetFloor)?, batch_get_floors: uri(Method::BatchGetFloors)? })
 }
 
 impl Line {
@@ -205,16 +464,18 @@ impl Line {
         method: Method,
         message: Bytes,
         mut take: impl FnMut(&[u8]),
-    ) -> anyhow::Result<Option<String>> {
-        let uri = format!("http://{}{}", self.authority, method.path());
+    ) -> anyhow::Result<Option<HeaderValue>> {
+        let uri = match method {
+            Method::GetFloor => self.get_floor.clone(),
+            Method::BatchGetFloors => self.batch_get_floors.clone(),
+        };
         let request = Request::post(uri)
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"))
             .header(header::TE, HeaderValue::from_static("trailers"))
             .body(Full::new(message))?;
         self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
-        let served_by = response.headers().get("floor-served-by");
-        let served_by = served_by.and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let served_by = response.headers().get("floor-served-by").cloned();
         let mut status = response.headers().get("grpc-status").cloned();
         let mut body = response.into_body();
         while let Some(frame) = body.frame().await {
@@ -252,4 +513,50 @@ pub async fn ask(server: SocketAddr, method: Method, message: Bytes) -> anyhow::
     connect(server).await?.call_with(method, message, |data| answer.extend_from_slice(data)).await?;
     ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
     Ok(answer.freeze().slice(floor_proto::FRAME_PREFIX_BYTES..))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{peers::servers::Rival, server::free_address};
+
+    #[test]
+    fn the_tiers_of_an_answer_are_read() {
+        let read = |text| tiers(text).collect::<Vec<_>>();
+        assert_eq!(read("lru"), [("lru", 1)]);
+        assert_eq!(read("lru=3,generated=8"), [("lru", 3), ("generated", 8)]);
+        assert_eq!(read(""), []);
+    }
+
+    #[test]
+    fn a_closed_loop_makes_the_calls_of_its_number_or_of_its_time_to_every_server() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let servers = [free_address().unwrap(), free_address().unwrap()];
+        for server in servers {
+            runtime.spawn(Rival::BareHyper.serve(server));
+        }
+        let messages: Arc<[Bytes]> = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
+        let started = Instant::now();
+        let mut load = loop {
+            match ClosedLoop::open(&servers, Method::GetFloor, 2, 3, Arc::clone(&messages)) {
+                Ok(load) => break load,
+                Err(error) => assert!(started.elapsed() < Duration::from_secs(10), "{error:#}"),
+            }
+        };
+        let tally = load.run_calls(100).unwrap();
+        assert_eq!((tally.latency.len(), load.sent), (100, 100));
+        let ms = Duration::from_millis;
+        let window = Window { settle: ms(5), measured: ms(50), slice: ms(20) };
+        let mut samples = 0;
+        let timed = load.run_for(window, || {
+            samples += 1;
+            Ok(samples)
+        });
+        let timed = timed.unwrap();
+        assert_eq!((timed.before, timed.after), (1, 2));
+        assert_eq!(timed.slices.len(), 3);
+        assert_eq!(timed.slices.iter().sum::<u64>(), timed.tally.latency.len());
+        assert!(timed.tally.took >= ms(50));
+        assert!(load.lines.iter().all(|line| line.open.is_empty()), "every call was answered");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
     thread,
@@ -41,6 +41,14 @@ impl RedisServer {
     /// # Errors
     /// When it does not answer within ten seconds.
     pub fn start() -> anyhow::Result<Self> {
+        Self::start_with(&[])
+    }
+
+    /// As [`start`](Self::start), with more options of its command line.
+    ///
+    /// # Errors
+    /// When it does not answer within ten seconds.
+    pub fn start_with(options: &[&str]) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
         // Free now; should another process take it before the server does, the start fails and says so.
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
@@ -51,6 +59,7 @@ impl RedisServer {
             .arg(socket(directory.path()))
             .arg("--dir")
             .arg(directory.path())
+            .args(options)
             .stdout(Stdio::null())
             .spawn()
             .context("redis-server does not start")?;
@@ -63,6 +72,12 @@ impl RedisServer {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
     /// Its URL over TCP.
@@ -89,15 +104,43 @@ impl RedisServer {
     }
 
     fn answers(&self) -> bool {
-        let ping = || -> std::io::Result<[u8; 5]> {
-            let mut connection = TcpStream::connect(("127.0.0.1", self.port))?;
-            connection.set_read_timeout(Some(PATIENCE))?;
-            connection.write_all(b"PING\r\n")?;
-            let mut reply = [0; 5];
-            connection.read_exact(&mut reply)?;
-            Ok(reply)
-        };
-        ping().is_ok_and(|reply| &reply == b"+PONG")
+        self.command("PING").is_ok_and(|reply| reply.starts_with("+PONG"))
+    }
+
+    /// The reply to `command`, as it comes over the wire.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn command(&self, command: &str) -> std::io::Result<String> {
+        let mut connection = TcpStream::connect(self.address())?;
+        connection.set_read_timeout(Some(PATIENCE))?;
+        // QUIT has the server close the connection, which ends the reply. Its own reply is left out.
+        connection.write_all(format!("{command}\r\nQUIT\r\n").as_bytes())?;
+        let mut reply = String::new();
+        connection.read_to_string(&mut reply)?;
+        Ok(reply.strip_suffix("+OK\r\n").unwrap_or(&reply).to_owned())
+    }
+
+    /// Removes every key.
+    ///
+    /// # Errors
+    /// When the server does not answer, or refuses.
+    pub fn flush(&self) -> anyhow::Result<()> {
+        let reply = self.command("FLUSHALL")?;
+        if reply.starts_with("+OK") { Ok(()) } else { bail!("FLUSHALL is answered {reply:?}") }
+    }
+
+    /// Keys that it holds.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn keys(&self) -> anyhow::Result<u64> {
+        let reply = self.command("DBSIZE")?;
+        reply
+            .trim()
+            .strip_prefix(':')
+            .and_then(|count| count.parse().ok())
+            .with_context(|| format!("DBSIZE is {reply:?}"))
     }
 }
 

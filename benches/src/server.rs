@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(1);
 
 /// A server to be: its settings and where its files will lie.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Setup {
     binary: Option<PathBuf>,
     settings: Vec<(String, String)>,
@@ -145,6 +145,19 @@ impl Server {
         let page = self.page("/metrics")?;
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         Ok(line.with_context(|| format!("no {name} on /metrics"))?.parse()?)
+    }
+
+    /// Floors generated so far, of every kind.
+    ///
+    /// # Errors
+    /// When the page does not come.
+    pub fn generations(&self) -> anyhow::Result<f64> {
+        let page = self.page("/metrics")?;
+        let counts = page.lines().filter_map(|line| {
+            let (_, value) = line.strip_prefix("floors_generations_total{")?.split_once("} ")?;
+            value.parse::<f64>().ok()
+        });
+        Ok(counts.sum())
     }
 
     /// What was found in `tier` so far.

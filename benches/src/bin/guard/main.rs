@@ -1,10 +1,12 @@
 //! Fails when something has become slower than the last record: `cargo run --release -p benches --bin guard`.
 //!
 //! No time is compared with a time of another day or machine. Each of ours is timed beside a peer that does the same
-//! work in the same run, turn by turn; the ratio of the two is what is compared. `--update` makes this run the record.
+//! work in the same run, turn by turn; the ratio of the two is what is compared. So is the automatic bypass beside the
+//! better fixed choice, end to end, where the server lies beside this. `--update` makes this run the record.
 //! `--smoke` runs everything once and checks what it did, never how long it took: that is what CI runs.
 
 mod cases;
+mod regret;
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitCode};
 
@@ -52,10 +54,14 @@ fn main() -> anyhow::Result<ExitCode> {
             case.turn();
             println!("{}: done and checked", case.name);
         }
+        if let Some(cell) = regret::smoke()? {
+            println!("auto / the better fixed choice: {cell}: done and checked");
+        }
         return Ok(ExitCode::SUCCESS);
     }
     anyhow::ensure!(!cfg!(debug_assertions), "ratios of a debug build mean nothing; add --release");
-    let ratios: BTreeMap<String, f64> = cases.into_iter().map(|case| (case.name.to_owned(), ratio(case))).collect();
+    let mut ratios: BTreeMap<String, f64> = cases.into_iter().map(|case| (case.name.to_owned(), ratio(case))).collect();
+    ratios.extend(regret::ratios()?);
     if args.update {
         let record = Record { date: Machine::today(), machine: Machine::here().to_string(), ratios };
         fs::write(&args.record, serde_json::to_string_pretty(&record)? + "\n")?;

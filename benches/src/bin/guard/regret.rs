@@ -1,0 +1,49 @@
+//! The automatic bypass beside the better fixed choice, end to end, in the few cells of `regret --short`.
+
+use anyhow::ensure;
+use benches::regret::{
+    Bypass, Cell, Fleet, Keys, Options, Plan, Shape, StoreKind, VariantSpec, Verdict, covering, fleet::can_run,
+};
+
+/// Calls of each variant in the smoke run.
+const CALLS: u64 = 400;
+
+/// By cell, what an answer costs with `auto` to what it costs with the better fixed choice: time at saturation, the
+/// median latency at low load.
+pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
+    let options = Options::default();
+    let mut ratios = Vec::new();
+    for cell in covering::short().into_iter().filter(|cell| can_run(cell, &options)) {
+        eprintln!("{cell}");
+        let verdict = Verdict::of(cell, &Plan::SHORT.run(cell, &options)?);
+        ratios.push((format!("auto / the better fixed choice: {cell}"), 1.0 / verdict.primary.value));
+    }
+    Ok(ratios)
+}
+
+/// Has each setting answer some calls, and checks which tiers had the floors. Returns the name of what was done.
+pub(crate) fn smoke() -> anyhow::Result<Option<String>> {
+    let (keys, shape) = (Keys::Uniform, Shape::new(2, 4));
+    let cell = Cell { store: StoreKind::Lmdb, shape, keys, side: 32, batch: 1, servers: 1 };
+    let options = Options::default();
+    if !can_run(&cell, &options) {
+        return Ok(None);
+    }
+    let mut fleet = Fleet::start(cell, &options, &Bypass::ALL.map(VariantSpec::from), false)?;
+    for (variant, bypass) in Bypass::ALL.into_iter().enumerate() {
+        let tally = fleet.calls(variant, CALLS)?;
+        let floors = |tier: &str| tally.served_by.get(tier).copied().unwrap_or(0);
+        let all: u64 = tally.served_by.values().sum();
+        ensure!(all == CALLS, "bypass = {bypass}: {CALLS} floors were asked for, and {all} were told of");
+        match bypass {
+            Bypass::Auto => {}
+            Bypass::Off => {
+                ensure!(floors("generated") == 0, "bypass = off: the store has every floor: {:?}", tally.served_by)
+            }
+            Bypass::Forced => {
+                ensure!(floors("lmdb") == 0, "bypass = forced: the store is not asked: {:?}", tally.served_by)
+            }
+        }
+    }
+    Ok(Some(cell.to_string()))
+}

@@ -1,0 +1,327 @@
+//! Bad conditions: `regret conditions`. A Redis whose speed changes, a machine that is busy with something else, a server
+//! that may generate on one thread, and a Redis that stalls now and then, with hedging and without.
+
+use std::{
+    fmt::Write as _,
+    process::{Child, Command},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use benches::{
+    delay_proxy::DelayProxy,
+    load::Window,
+    machine::Machine,
+    redis_server::RedisServer,
+    regret::{
+        Bypass, Cell, Fleet, Options, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict, verdict::Summary,
+    },
+    server::Setup,
+};
+use clap::Args;
+use comfy_table::{Table, presets::ASCII_MARKDOWN};
+use serde::Serialize;
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConditionsArgs {
+    /// Only these conditions: part of a name (alternating, one thread, busy, stalls)
+    #[arg(long, value_name = "FILTER")]
+    only: Option<String>,
+    /// Rounds of ten seconds for each variant; the alternating Redis has one round of a minute for each
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Exit with 1 when a condition fails
+    #[arg(long)]
+    check: bool,
+}
+
+/// The two speeds of the alternating Redis, how long each lasts and for how long a variant is measured.
+const FAST: Duration = Duration::ZERO;
+const SLOW: Duration = Duration::from_millis(6);
+const PHASE: Duration = Duration::from_secs(2);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Slices of a phase.
+const SLICE: Duration = Duration::from_millis(250);
+
+/// What `auto` must reach of the better fixed choice while Redis alternates, and beside busy processes.
+const ALTERNATING: f64 = 0.9;
+const BUSY: f64 = 0.95;
+
+/// Processes that each keep a processor busy.
+const BUSY_PROCESSES: usize = 2;
+
+/// The stalls: their share of deliveries and their length.
+const STALLS: f64 = 0.01;
+const STALL: Duration = Duration::from_millis(20);
+
+/// A busy process ends by itself after so long.
+const LONGEST_BUSY: Duration = Duration::from_secs(1800);
+
+#[derive(Debug, Serialize)]
+struct Outcome {
+    name: String,
+    /// Text for a reader.
+    text: String,
+    passes: bool,
+    samples: Vec<Sample>,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    date: String,
+    machine: String,
+    command: String,
+    outcomes: Vec<Outcome>,
+}
+
+/// How a condition is measured.
+type Measure = fn(&Bench) -> anyhow::Result<Outcome>;
+
+struct Bench {
+    options: Options,
+    plan: Plan,
+}
+
+const CONDITIONS: [(&str, Measure); 8] = [
+    ("alternating Redis", Bench::alternating),
+    ("one thread, Redis", |bench| bench.one_thread(Cell::PLAIN)),
+    ("one thread, Redis 6 ms", |bench| bench.one_thread(slow(Shape::new(4, 10)))),
+    ("busy processes, Redis", |bench| bench.busy(Cell::PLAIN)),
+    ("busy processes, Redis 6 ms", |bench| bench.busy(slow(Shape::new(4, 10)))),
+    ("busy processes, LMDB", |bench| bench.busy(Cell { store: StoreKind::Lmdb, ..Cell::PLAIN })),
+    ("stalls, one call", |bench| bench.stalls(Shape::new(1, 1))),
+    ("stalls, forty calls", |bench| bench.stalls(Shape::new(4, 10))),
+];
+
+const fn slow(shape: Shape) -> Cell {
+    Cell { store: StoreKind::Redis { delay_us: 6000 }, shape, ..Cell::PLAIN }
+}
+
+pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Result<bool> {
+    ensure!(Setup::is_here() && RedisServer::is_here(), "this needs the server and redis-server");
+    let bench = Bench {
+        options: common.options()?,
+        plan: Plan { rounds: args.rounds, turns: 4, turn: Duration::from_millis(2500), warmup: Duration::from_secs(5) },
+    };
+    let mut report = Report {
+        date: Machine::today(),
+        machine: Machine::here().to_string(),
+        command: crate::command(),
+        outcomes: Vec::new(),
+    };
+    let filter = args.only.as_deref().unwrap_or_default();
+    for (name, measure) in CONDITIONS.iter().filter(|(name, _)| name.contains(filter)) {
+        eprintln!("{name}");
+        let mut outcome = measure(&bench).with_context(|| (*name).to_owned())?;
+        outcome.name = (*name).to_owned();
+        report.outcomes.push(outcome);
+    }
+    ensure!(!report.outcomes.is_empty(), "no condition's name contains {filter:?}");
+    println!("{}", report.markdown());
+    if let Some(directory) = &common.record {
+        crate::write_record(directory, "regret-conditions", "Bad conditions", &report, &report.markdown())?;
+    }
+    Ok(!args.check || report.outcomes.iter().all(|outcome| outcome.passes))
+}
+
+impl Report {
+    fn markdown(&self) -> String {
+        let mut text = format!("{}\n\n`{}`, {}.\n", self.machine, self.command, self.date);
+        for Outcome { name, text: found, passes, .. } in &self.outcomes {
+            let _ = write!(text, "\n### {name}\n\n{found}\n{}\n", if *passes { "Passes." } else { "FAILS." });
+        }
+        text
+    }
+}
+
+impl Bench {
+    /// Redis is fast for two seconds, then slow for two, and so on. `auto` must be close to the better fixed choice over
+    /// the minute, and over the phases of each speed.
+    fn alternating(&self) -> anyhow::Result<Outcome> {
+        let mut fleet = Fleet::start(Cell::PLAIN, &self.options, &Bypass::ALL.map(VariantSpec::from), true)?;
+        let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
+        fleet.warm_up(self.plan.warmup)?;
+        let window = Window { settle: Duration::ZERO, measured: MINUTE, slice: SLICE };
+        let mut samples = Vec::new();
+        for variant in 0..Bypass::ALL.len() {
+            samples.push(alternate(&proxy, || fleet.turn(variant, window))?);
+        }
+        let in_phase = (PHASE.as_millis() / SLICE.as_millis()) as usize;
+        // Answers a second of each phase; the even ones are fast.
+        let phases = |bypass: Bypass| -> Vec<f64> {
+            let slices = samples.iter().filter(|it| it.bypass == bypass).flat_map(|it| &it.slices);
+            let slices: Vec<u64> = slices.copied().collect();
+            slices.chunks(in_phase).map(|phase| phase.iter().sum::<u64>() as f64 / PHASE.as_secs_f64()).collect()
+        };
+        let mean = |phases: &mut dyn Iterator<Item = f64>| {
+            let (sum, count) = phases.fold((0.0, 0), |(sum, count), rate| (sum + rate, count + 1));
+            sum / f64::from(count)
+        };
+        let mut table = table(["part", "auto", "off", "forced", "auto / better", "worst phase / better"]);
+        let mut passes = true;
+        type Chosen = fn(usize) -> bool;
+        let parts: [(&str, Chosen); 3] =
+            [("the minute", |_| true), ("fast phases", |n| n % 2 == 0), ("slow phases", |n| n % 2 == 1)];
+        for (name, is_chosen) in parts {
+            let of = |bypass| {
+                let phases = phases(bypass).into_iter().enumerate();
+                phases.filter(|(number, _)| is_chosen(*number)).map(|(_, rate)| rate).collect::<Vec<_>>()
+            };
+            let rates = Bypass::ALL.map(|bypass| mean(&mut of(bypass).into_iter()));
+            let better = rates[1].max(rates[2]);
+            let worst = of(Bypass::Auto).into_iter().fold(f64::INFINITY, f64::min);
+            passes &= rates[0] / better >= ALTERNATING;
+            table.add_row([
+                name.to_owned(),
+                format!("{:.0}", rates[0]),
+                format!("{:.0}", rates[1]),
+                format!("{:.0}", rates[2]),
+                format!("{:.3}", rates[0] / better),
+                if name == "the minute" { "-".to_owned() } else { format!("{:.3}", worst / better) },
+            ]);
+        }
+        let text = format!(
+            "{}, Redis fast and slow by turns ({FAST:?} and {SLOW:?} more a reply, {PHASE:?} each), answers a second. \
+             Target: {ALTERNATING} of the better fixed choice in each row.\n\n{table}\n",
+            Cell::PLAIN
+        );
+        Ok(Outcome { name: String::new(), text, passes, samples })
+    }
+
+    fn one_thread(&self, cell: Cell) -> anyhow::Result<Outcome> {
+        let mut options = self.options.clone();
+        options.settings.push(("GENERATION__THREADS".to_owned(), "1".to_owned()));
+        self.judged(cell, &options, Verdict::TARGET)
+    }
+
+    fn busy(&self, cell: Cell) -> anyhow::Result<Outcome> {
+        let _busy = (0..BUSY_PROCESSES).map(|_| Busy::start()).collect::<anyhow::Result<Vec<_>>>()?;
+        self.judged(cell, &self.options, BUSY)
+    }
+
+    /// The variants as in the grid.
+    fn judged(&self, cell: Cell, options: &Options, target: f64) -> anyhow::Result<Outcome> {
+        let samples = self.plan.run(cell, options)?;
+        let verdict = Verdict::of(cell, &samples);
+        let mut table = table(["bypass", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
+        for bypass in Bypass::ALL {
+            let own: Vec<&Sample> = samples.iter().filter(|it| it.bypass == bypass).collect();
+            table.add_row(row(bypass.name(), &own));
+        }
+        let text = format!(
+            "{cell}. auto to {}: {}, CPU {}. Target: the interval reaches {target}.\n\n{table}\n",
+            verdict.best, verdict.primary, verdict.cpu
+        );
+        Ok(Outcome { name: String::new(), text, passes: verdict.primary.high >= target, samples })
+    }
+
+    /// Some replies of Redis stall. Hedging on and off, with Redis always asked and with the policy. Shown, not judged.
+    fn stalls(&self, shape: Shape) -> anyhow::Result<Outcome> {
+        let cell = Cell { shape, ..Cell::PLAIN };
+        let spec = |bypass, hedge| VariantSpec { bypass, settings: vec![("CACHE__HEDGE", hedge)] };
+        let specs = [Bypass::Off, Bypass::Auto].map(|bypass| [spec(bypass, "true"), spec(bypass, "false")]);
+        let specs = specs.as_flattened();
+        let mut fleet = Fleet::start(cell, &self.options, specs, true)?;
+        let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
+        proxy.set_stalls(STALLS, STALL);
+        let blocks = self.plan.turns(&mut fleet)?;
+        let mut table = table(["variant", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
+        let mut text = format!(
+            "{cell}, {} % of the deliveries of Redis wait {STALL:?}, and what follows on the connection behind them.\n\n",
+            STALLS * 100.0
+        );
+        for (number, spec) in specs.iter().enumerate() {
+            let own: Vec<&Sample> = blocks.iter().map(|block| &block[number]).collect();
+            table.add_row(row(&format!("{}, hedge = {}", spec.bypass, spec.settings[0].1), &own));
+        }
+        let _ = writeln!(text, "{table}\n");
+        for (with, without) in [(0, 1), (2, 3)] {
+            let ratio = |figure: fn(&Sample) -> f64| {
+                Ratio::of(
+                    &blocks.iter().map(|block| (figure(&block[with]), figure(&block[without]))).collect::<Vec<_>>(),
+                )
+            };
+            let _ = writeln!(
+                text,
+                "- bypass = {}, with hedging to without: answers/s {}, p99 {}, CPU {}",
+                specs[with].bypass,
+                ratio(|it| it.rate),
+                ratio(|it| it.p99_us),
+                ratio(|it| it.server_cpu_us)
+            );
+        }
+        let samples = blocks.into_iter().flatten().collect();
+        Ok(Outcome { name: String::new(), text, passes: true, samples })
+    }
+}
+
+/// Runs `work` while another thread changes the speed of Redis, beginning with fast.
+fn alternate<T>(proxy: &DelayProxy, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    proxy.set_delay(FAST);
+    thread::scope(|scope| {
+        let (done, ended) = mpsc::channel::<()>();
+        let started = Instant::now();
+        scope.spawn(move || {
+            for phase in 1.. {
+                let until = (started + PHASE * phase).saturating_duration_since(Instant::now());
+                if ended.recv_timeout(until) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+                proxy.set_delay(if phase % 2 == 1 { SLOW } else { FAST });
+            }
+            proxy.set_delay(FAST);
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
+fn table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(ASCII_MARKDOWN).set_header(header);
+    table
+}
+
+fn row(name: &str, samples: &[&Sample]) -> [String; 6] {
+    let summary = Summary::of(samples);
+    [
+        name.to_owned(),
+        format!("{:.0}", summary.rate),
+        format!("{:.0}", summary.p50_us),
+        format!("{:.0}", summary.p99_us),
+        format!("{:.1}", summary.server_cpu_us),
+        format!("{:.3}", summary.generations),
+    ]
+}
+
+/// A process that keeps a processor busy; killed when dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> anyhow::Result<Self> {
+        let child = Command::new(std::env::current_exe()?).arg("busy").spawn();
+        Ok(Self(child.context("a busy process does not start")?))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a busy process does, until its parent has ended or half an hour is over.
+pub(crate) fn be_busy() {
+    let (parent, started) = (rustix::process::getppid(), Instant::now());
+    let mut state = 1_u64;
+    while rustix::process::getppid() == parent && started.elapsed() < LONGEST_BUSY {
+        for _ in 0..10_000_000 {
+            state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        }
+    }
+}

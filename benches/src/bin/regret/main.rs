@@ -1,0 +1,201 @@
+//! Whether the automatic bypass is as good as the better fixed choice: `cargo run --release -p benches --bin regret`.
+//!
+//! Each cell of the grid is a store, a load and a number of servers. Three servers (or sets of servers) are up for it,
+//! with `cache.bypass` set to `auto`, `off` and `forced`, on stores that hold every floor. They are loaded over gRPC by
+//! turns of a few seconds, in rotating order; the other two are idle meanwhile. Turns are short so that a drift of the
+//! machine falls on all three alike.
+
+mod conditions;
+mod grid;
+mod report;
+mod servers;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use benches::{
+    machine::Machine,
+    regret::{Cell, Options, Plan, covering},
+};
+use clap::{Parser, Subcommand};
+use serde::Serialize;
+
+#[derive(Debug, Parser)]
+#[command(about = "Whether cache.bypass = \"auto\" is as good as the better of the fixed choices")]
+struct Args {
+    #[command(subcommand)]
+    part: Option<Part>,
+    #[command(flatten)]
+    common: Common,
+    /// Only these cells: part of a name, or numbers and ranges of the list, as in 0,4,7-9
+    #[arg(long, value_name = "FILTER")]
+    cells: Option<String>,
+    /// Print the cells and measure nothing
+    #[arg(long)]
+    list: bool,
+    /// The few cells of the regression guard instead of the grid, for as short as the guard measures them
+    #[arg(long, conflicts_with_all = ["rounds", "seconds", "turn", "warmup"])]
+    short: bool,
+    /// Rounds: in each, every variant is measured for --seconds
+    #[arg(long, default_value_t = 4)]
+    rounds: usize,
+    /// Measured seconds of each variant in a round
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Measured seconds of a turn: those of a round come in turns of about so long, alternating with the other variants
+    #[arg(long, default_value_t = 2.5)]
+    turn: f64,
+    /// Seconds of load on each variant before the first turn
+    #[arg(long, default_value_t = 5.0)]
+    warmup: f64,
+    /// Exit with 1 when a cell fails
+    #[arg(long)]
+    check: bool,
+}
+
+/// What is measured instead of the grid.
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Three servers on one Redis: what they generate, answer and cost, auto beside off
+    Servers(servers::ServersArgs),
+    /// A Redis that changes its speed or stalls, a busy machine, one thread for generation
+    Conditions(conditions::ConditionsArgs),
+    /// Keeps a processor busy until the parent process ends
+    #[command(hide = true)]
+    Busy,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, clap::Args)]
+struct Common {
+    /// The server to measure; without it FLOORS_BENCH_SERVER, else the one built beside this
+    #[arg(long, value_name = "PATH", global = true)]
+    server_binary: Option<PathBuf>,
+    /// A setting of every server, by its name in the environment without FLOORS__, as in CACHE__HEDGE=false
+    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
+    settings: Vec<String>,
+    /// Where the record goes; nothing is written without it
+    #[arg(long, value_name = "DIRECTORY", global = true)]
+    record: Option<PathBuf>,
+}
+
+impl Common {
+    fn options(&self) -> anyhow::Result<Options> {
+        let setting = |text: &String| {
+            let (key, value) =
+                text.split_once('=').with_context(|| format!("{text:?} is not of the form KEY=VALUE"))?;
+            Ok((key.to_owned(), value.to_owned()))
+        };
+        let binary = self.server_binary.as_ref().map(std::path::absolute).transpose()?;
+        Ok(Options { binary, settings: self.settings.iter().map(setting).collect::<anyhow::Result<_>>()? })
+    }
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    let exit = |passes| if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    anyhow::ensure!(!cfg!(debug_assertions) || args.list, "figures of a debug build mean nothing; add --release");
+    if let Some(part) = &args.part {
+        return match part {
+            Part::Busy => {
+                conditions::be_busy();
+                Ok(ExitCode::SUCCESS)
+            }
+            Part::Servers(part) => servers::run(part, &args.common).map(exit),
+            Part::Conditions(part) => conditions::run(part, &args.common).map(exit),
+        };
+    }
+    let options = args.common.options()?;
+    let all = if args.short { covering::short() } else { covering::grid() };
+    let cells = chosen(&all, args.cells.as_deref())?;
+    if args.list {
+        for (number, cell) in cells {
+            println!("{number:2}  {cell}");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let plan = Plan {
+        rounds: args.rounds,
+        turns: (args.seconds / args.turn).round().max(1.0) as usize,
+        turn: Duration::try_from_secs_f64(args.turn.min(args.seconds))?,
+        warmup: Duration::try_from_secs_f64(args.warmup)?,
+    };
+    let plan = if args.short { Plan::SHORT } else { plan };
+    let report = grid::measure(&cells, &options, &plan)?;
+    println!("{}", report.markdown());
+    if let Some(directory) = &args.common.record {
+        write_record(directory, "regret", "Regret", &report, &report.markdown())?;
+    }
+    Ok(exit(!args.check || report.passes()))
+}
+
+/// This command for a record, without the options that name places on this machine.
+fn command() -> String {
+    let mut arguments = std::env::args().skip(1);
+    let mut command = "cargo run --release -p benches --bin regret --".to_owned();
+    while let Some(argument) = arguments.next() {
+        match argument.split('=').next() {
+            Some("--server-binary" | "--record") => {
+                if !argument.contains('=') {
+                    arguments.next();
+                }
+            }
+            _ => command.extend([" ", &argument]),
+        }
+    }
+    command.trim_end_matches(" --").to_owned()
+}
+
+/// Writes `DATE-NAME.json`, every sample, and `DATE-NAME.md`, the tables.
+fn write_record(directory: &Path, name: &str, title: &str, report: &impl Serialize, text: &str) -> anyhow::Result<()> {
+    let date = Machine::today();
+    let put = |end: &str, text: String| {
+        let path = directory.join(format!("{date}-{name}.{end}"));
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    put("json", serde_json::to_string_pretty(report)? + "\n")?;
+    put("md", format!("# {title}, {date}\n\n{text}"))
+}
+
+/// The cells that `filter` names, with their numbers in the list.
+fn chosen(all: &[Cell], filter: Option<&str>) -> anyhow::Result<Vec<(usize, Cell)>> {
+    let numbered = all.iter().copied().enumerate();
+    let Some(filter) = filter else { return Ok(numbered.collect()) };
+    let chosen: Vec<(usize, Cell)> = match ranges(filter) {
+        Some(ranges) => numbered.filter(|(number, _)| ranges.iter().any(|range| range.contains(number))).collect(),
+        None => numbered.filter(|(_, cell)| cell.to_string().contains(filter)).collect(),
+    };
+    if chosen.is_empty() {
+        bail!("no cell is named by {filter:?}; --list prints them");
+    }
+    Ok(chosen)
+}
+
+/// Numbers and ranges, as in `0,4,7-9`; nothing when the text is something else.
+fn ranges(text: &str) -> Option<Vec<std::ops::RangeInclusive<usize>>> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    text.split(',').map(range).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_chosen_by_number_range_or_name() {
+        let all = covering::grid();
+        let numbers =
+            |filter| chosen(&all, Some(filter)).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+        assert_eq!(numbers("0,2-3"), [0, 2, 3]);
+        assert_eq!(numbers("redis 4x10 uniform 100 b1 s1"), [0]);
+        assert!(chosen(&all, Some("rocksdb")).unwrap_err().to_string().contains("rocksdb"));
+    }
+}

@@ -1,0 +1,345 @@
+//! Three servers that share a Redis: `regret servers`. What they generate, answer and cost with `cache.bypass = "auto"`
+//! beside `"off"`, by turns.
+//!
+//! All settings but the chain are the defaults. Each round starts with an empty Redis and new servers:
+//!
+//! 1. *cold*: 60,000 calls for 5,000 floors, spread evenly over the servers;
+//! 2. *joining*: a fourth server starts on the Redis that is full now and is asked once for every floor;
+//! 3. *small memory*: an empty Redis and new servers again, each with 4 MiB of memory, and 150,000 calls.
+
+use std::{
+    collections::HashSet,
+    fmt::Write as _,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::ensure;
+use benches::{
+    floors,
+    load::{ClosedLoop, Method},
+    machine::Machine,
+    process::cpu_time,
+    redis_cluster::RedisCluster,
+    redis_server::RedisServer,
+    regret::{Bypass, Cell, Keys, Options, Ratio},
+    server::{Server, Setup},
+    timing::interval,
+};
+use bytes::Bytes;
+use clap::Args;
+use comfy_table::{Table, presets::ASCII_MARKDOWN};
+use serde::Serialize;
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServersArgs {
+    /// Rounds, by turns of auto and off
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// A Redis Cluster of six nodes instead of one Redis
+    #[arg(long)]
+    cluster: bool,
+    /// Exit with 1 when a target is missed
+    #[arg(long)]
+    check: bool,
+}
+
+/// Server processes that share the Redis.
+const SERVERS: usize = 3;
+
+/// Calls to servers that start cold, and to servers with small memory.
+const COLD_CALLS: u64 = 60_000;
+const SMALL_CALLS: u64 = 150_000;
+
+/// Memory of a server that has little: a sixth of the floors.
+const SMALL: &str = "4MiB";
+
+/// How long Redis may take until it holds what was written behind the answers.
+const PATIENCE: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(20);
+
+/// Targets: floors generated for each distinct floor, answers a second and CPU of `auto` to those of `off`, and the share
+/// of floors that a joining server generates.
+const MOST_GENERATIONS: f64 = 1.1;
+const LEAST_RATE: f64 = 0.97;
+const MOST_CPU: f64 = 1.05;
+const MOST_JOINING: f64 = 0.03;
+
+/// A run of calls over all servers.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Figures {
+    rate: f64,
+    p99_us: f64,
+    server_cpu_us: f64,
+    redis_cpu_us: f64,
+    generations: u64,
+}
+
+/// What one setting came to in one round.
+#[derive(Debug, Clone, Serialize)]
+struct Round {
+    round: usize,
+    bypass: Bypass,
+    cold: Figures,
+    small: Figures,
+    /// Floors of which a joining server was asked for each once, and those that it generated.
+    asked: u64,
+    joining: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    date: String,
+    machine: String,
+    command: String,
+    /// Distinct floors that the calls of a cold start ask for, and those to servers with small memory.
+    cold_distinct: usize,
+    small_distinct: usize,
+    rounds: Vec<Round>,
+}
+
+pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<bool> {
+    ensure!(Setup::is_here() && RedisServer::is_here(), "this needs the server and redis-server");
+    let bench = Bench {
+        redis: if args.cluster { Redis::Cluster(RedisCluster::start()?) } else { Redis::One(RedisServer::start()?) },
+        options: common.options()?,
+        messages: Cell::PLAIN.messages(),
+    };
+    let distinct = |calls: u64| {
+        let asked = bench.messages.iter().cycle().take(calls as usize);
+        asked.collect::<HashSet<_>>().len()
+    };
+    let mut report = Report {
+        date: Machine::today(),
+        machine: Machine::here().to_string(),
+        command: crate::command(),
+        cold_distinct: distinct(COLD_CALLS),
+        small_distinct: distinct(SMALL_CALLS),
+        rounds: Vec::new(),
+    };
+    for round in 0..args.rounds {
+        let mut order = [Bypass::Auto, Bypass::Off];
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for bypass in order {
+            report.rounds.push(bench.round(round, bypass, report.cold_distinct as u64)?);
+        }
+        eprintln!("round {} of {} done", round + 1, args.rounds);
+    }
+    println!("{}", report.markdown());
+    let name = if args.cluster { "regret-cluster" } else { "regret-servers" };
+    if let Some(directory) = &common.record {
+        crate::write_record(directory, name, "Servers that share a Redis", &report, &report.markdown())?;
+    }
+    Ok(!args.check || report.passes())
+}
+
+enum Redis {
+    One(RedisServer),
+    Cluster(RedisCluster),
+}
+
+impl Redis {
+    fn url(&self) -> String {
+        match self {
+            Self::One(server) => server.tcp_url(),
+            Self::Cluster(cluster) => cluster.url(),
+        }
+    }
+
+    fn keys(&self) -> anyhow::Result<u64> {
+        match self {
+            Self::One(server) => server.keys(),
+            Self::Cluster(cluster) => cluster.keys(),
+        }
+    }
+
+    fn flush(&self) -> anyhow::Result<()> {
+        match self {
+            Self::One(server) => server.flush(),
+            Self::Cluster(cluster) => cluster.flush(),
+        }
+    }
+
+    fn cpu(&self) -> anyhow::Result<Duration> {
+        match self {
+            Self::One(server) => Ok(cpu_time(server.pid())?),
+            Self::Cluster(cluster) => cluster.pids().map(|pid| Ok(cpu_time(pid)?)).sum(),
+        }
+    }
+}
+
+struct Bench {
+    redis: Redis,
+    options: Options,
+    messages: Arc<[Bytes]>,
+}
+
+impl Bench {
+    fn round(&self, round: usize, bypass: Bypass, distinct: u64) -> anyhow::Result<Round> {
+        self.redis.flush()?;
+        let servers = self.start(SERVERS, bypass, &[])?;
+        let cold = self.load(&servers, COLD_CALLS)?;
+        self.wait_until_redis_has(distinct)?;
+        let (asked, joining) = self.join(bypass)?;
+        drop(servers);
+        self.redis.flush()?;
+        let servers = self.start(SERVERS, bypass, &[("CACHE__LRU__CAPACITY", SMALL)])?;
+        let small = self.load(&servers, SMALL_CALLS)?;
+        Ok(Round { round, bypass, cold, small, asked, joining })
+    }
+
+    fn start(&self, count: usize, bypass: Bypass, settings: &[(&str, &str)]) -> anyhow::Result<Vec<Started>> {
+        let url = self.redis.url();
+        let mut setup = self.options.plain_setup().with("CACHE__CHAIN", "[\"lru\",\"redis\"]");
+        setup = setup.with("CACHE__REDIS__URL", url).with("CACHE__BYPASS", bypass.name());
+        for (key, value) in settings {
+            setup = setup.with(key, *value);
+        }
+        let start = || {
+            let data = tempfile::tempdir()?;
+            Ok(Started { server: setup.start(&data)?, _data: data })
+        };
+        (0..count).map(|_| start()).collect()
+    }
+
+    fn load(&self, servers: &[Started], calls: u64) -> anyhow::Result<Figures> {
+        let generations = || -> anyhow::Result<f64> { servers.iter().map(|it| it.server.generations()).sum() };
+        let cpu = || -> anyhow::Result<Duration> { servers.iter().map(|it| Ok(cpu_time(it.server.pid())?)).sum() };
+        let addresses: Vec<_> = servers.iter().map(|it| it.server.grpc).collect();
+        let mut load = ClosedLoop::open(&addresses, Method::GetFloor, 4, 10, Arc::clone(&self.messages))?;
+        let before = (generations()?, cpu()?, self.redis.cpu()?);
+        let tally = load.run_calls(calls)?;
+        let us = |now: Duration, then: Duration| now.saturating_sub(then).as_secs_f64() * 1e6 / calls as f64;
+        Ok(Figures {
+            rate: tally.rate(),
+            p99_us: tally.micros(99.0),
+            server_cpu_us: us(cpu()?, before.1),
+            redis_cpu_us: us(self.redis.cpu()?, before.2),
+            generations: (generations()? - before.0) as u64,
+        })
+    }
+
+    /// A new server on a full Redis is asked once for every floor: those that it was asked for and those that it generated.
+    fn join(&self, bypass: Bypass) -> anyhow::Result<(u64, u64)> {
+        let started = self.start(1, bypass, &[])?;
+        let server = &started[0].server;
+        let scan = Cell { keys: Keys::Scan, ..Cell::PLAIN }.messages();
+        // In an order in which nobody climbs, so that nothing is fetched ahead.
+        let messages: Arc<[Bytes]> =
+            (0..scan.len() as u64).map(|step| scan[floors::place(step, scan.len())].clone()).collect();
+        let asked = messages.len() as u64;
+        let mut load = ClosedLoop::open(&[server.grpc], Method::GetFloor, 4, 10, messages)?;
+        let tally = load.run_calls(asked)?;
+        Ok((asked, tally.served_by.get("generated").copied().unwrap_or(0)))
+    }
+
+    /// Writes go on behind the answers.
+    fn wait_until_redis_has(&self, keys: u64) -> anyhow::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        while self.redis.keys()? < keys {
+            ensure!(Instant::now() < until, "Redis holds {} of {keys} floors after {PATIENCE:?}", self.redis.keys()?);
+            thread::sleep(POLL);
+        }
+        Ok(())
+    }
+}
+
+/// A running server with its directory.
+struct Started {
+    server: Server,
+    _data: tempfile::TempDir,
+}
+
+impl Report {
+    fn of(&self, bypass: Bypass, figure: impl Fn(&Round) -> f64) -> Vec<f64> {
+        let mut rounds: Vec<&Round> = self.rounds.iter().filter(|it| it.bypass == bypass).collect();
+        rounds.sort_by_key(|it| it.round);
+        rounds.into_iter().map(figure).collect()
+    }
+
+    fn ratio(&self, figure: impl Fn(&Round) -> f64) -> Ratio {
+        let pairs: Vec<_> = self.of(Bypass::Auto, &figure).into_iter().zip(self.of(Bypass::Off, &figure)).collect();
+        Ratio::of(&pairs)
+    }
+
+    /// Each target with whether it is met.
+    fn targets(&self) -> Vec<(String, bool)> {
+        let mean = |figure: &dyn Fn(&Round) -> f64| interval(&self.of(Bypass::Auto, figure));
+        let mut targets = Vec::new();
+        let mut most = |what: &str, (mean, half): (f64, f64), most: f64| {
+            targets.push((format!("{what}: {mean:.3} ± {half:.3}, at the most {most}"), mean - half <= most));
+        };
+        let (cold, small) = (self.cold_distinct as f64, self.small_distinct as f64);
+        most("cold, generations a distinct floor", mean(&|it| it.cold.generations as f64 / cold), MOST_GENERATIONS);
+        most("small memory, the same", mean(&|it| it.small.generations as f64 / small), MOST_GENERATIONS);
+        most("joining, share generated", mean(&|it| it.joining as f64 / it.asked as f64), MOST_JOINING);
+        for (what, rate, cpu) in [
+            ("cold", self.ratio(|it| it.cold.rate), self.ratio(|it| it.cold.server_cpu_us)),
+            ("small memory", self.ratio(|it| it.small.rate), self.ratio(|it| it.small.server_cpu_us)),
+        ] {
+            targets.push((
+                format!("{what}, answers/s, auto to off: {rate}, at least {LEAST_RATE}"),
+                rate.high >= LEAST_RATE,
+            ));
+            targets.push((format!("{what}, CPU, auto to off: {cpu}, at the most {MOST_CPU}"), cpu.low <= MOST_CPU));
+        }
+        targets
+    }
+
+    fn passes(&self) -> bool {
+        self.targets().iter().all(|(_, is_met)| *is_met)
+    }
+
+    fn markdown(&self) -> String {
+        let mut table = Table::new();
+        table.load_preset(ASCII_MARKDOWN).set_header([
+            "bypass",
+            "part",
+            "generations",
+            "a distinct floor",
+            "answers/s",
+            "p99 us",
+            "CPU us/answer",
+            "Redis",
+        ]);
+        for bypass in [Bypass::Auto, Bypass::Off] {
+            let mean = |figure: &dyn Fn(&Round) -> f64| interval(&self.of(bypass, figure)).0;
+            type Part = fn(&Round) -> &Figures;
+            let parts: [(&str, Part, usize); 2] =
+                [("cold", |it| &it.cold, self.cold_distinct), ("small memory", |it| &it.small, self.small_distinct)];
+            for (name, part, distinct) in parts {
+                let generations = mean(&|it| part(it).generations as f64);
+                table.add_row([
+                    bypass.to_string(),
+                    name.to_owned(),
+                    format!("{generations:.0}"),
+                    format!("{:.3}", generations / distinct as f64),
+                    format!("{:.0}", mean(&|it| part(it).rate)),
+                    format!("{:.0}", mean(&|it| part(it).p99_us)),
+                    format!("{:.1}", mean(&|it| part(it).server_cpu_us)),
+                    format!("{:.1}", mean(&|it| part(it).redis_cpu_us)),
+                ]);
+            }
+            let joining = mean(&|it| it.joining as f64);
+            let share = mean(&|it| it.joining as f64 / it.asked as f64);
+            let none = String::new;
+            let (joining, share) = (format!("{joining:.0}"), format!("{share:.3}"));
+            table.add_row([bypass.to_string(), "joining".to_owned(), joining, share, none(), none(), none(), none()]);
+        }
+        let mut text = format!(
+            "{}\n\n`{}`, {}. Three servers, 5,000 floors of 100x100, {} rounds by turns; means, and ratios with 95 % \
+             intervals (Student's t).\n\n{table}\n\n",
+            self.machine,
+            self.command,
+            self.date,
+            self.rounds.len() / 2
+        );
+        for (target, is_met) in self.targets() {
+            let _ = writeln!(text, "- {} {target}", if is_met { "met:" } else { "MISSED:" });
+        }
+        text
+    }
+}

@@ -1,0 +1,114 @@
+//! A Redis Cluster of six servers for one bench: three masters with a replica each, gone with it.
+
+use std::{
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+
+use crate::{redis_server::RedisServer, server::free_address};
+
+/// How long the nodes may take until each knows of every slot and every replica is in step.
+const PATIENCE: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(50);
+
+/// Nodes, of which half are replicas.
+const NODES: usize = 6;
+
+/// A running cluster; killed when dropped.
+#[derive(Debug)]
+pub struct RedisCluster {
+    nodes: Vec<RedisServer>,
+}
+
+impl RedisCluster {
+    /// Starts one and waits until it is ready.
+    ///
+    /// # Errors
+    /// When a node does not start, redis-cli fails, or the cluster is not ready within a minute.
+    pub fn start() -> anyhow::Result<Self> {
+        let mut nodes = Vec::with_capacity(NODES);
+        for _ in 0..NODES {
+            // By default the port of the cluster's bus is 10,000 above the other, which may be above 65,535.
+            let bus = free_address()?.port().to_string();
+            let options = ["--cluster-enabled", "yes", "--cluster-port", &bus, "--repl-diskless-sync-delay", "0"];
+            nodes.push(RedisServer::start_with(&options)?);
+        }
+        let created = Command::new("redis-cli")
+            .args(["--cluster", "create"])
+            .args(nodes.iter().map(|node| node.address().to_string()))
+            .args(["--cluster-replicas", "1", "--cluster-yes"])
+            .stdout(Stdio::null())
+            .status()
+            .context("redis-cli does not start; it comes with redis-server")?;
+        ensure!(created.success(), "redis-cli did not create the cluster: {created}");
+        let cluster = Self { nodes };
+        let until = Instant::now() + PATIENCE;
+        while !cluster.nodes.iter().all(is_ready) {
+            ensure!(Instant::now() < until, "the Redis Cluster is not ready within {PATIENCE:?}");
+            thread::sleep(POLL);
+        }
+        Ok(cluster)
+    }
+
+    /// Its URL, with the addresses of all nodes.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let hosts: Vec<_> = self.nodes.iter().map(|node| node.address().to_string()).collect();
+        format!("redis+cluster://{}", hosts.join(","))
+    }
+
+    /// Its processes.
+    pub fn pids(&self) -> impl Iterator<Item = u32> {
+        self.nodes.iter().map(RedisServer::pid)
+    }
+
+    /// Keys that its masters hold.
+    ///
+    /// # Errors
+    /// When a node does not answer.
+    pub fn keys(&self) -> anyhow::Result<u64> {
+        self.nodes.iter().filter(|node| is_master(node)).map(RedisServer::keys).sum()
+    }
+
+    /// Removes every key.
+    ///
+    /// # Errors
+    /// When a master does not answer, or refuses.
+    pub fn flush(&self) -> anyhow::Result<()> {
+        self.nodes.iter().filter(|node| is_master(node)).try_for_each(RedisServer::flush)
+    }
+}
+
+fn is_ready(node: &RedisServer) -> bool {
+    let info = node.command("CLUSTER INFO").unwrap_or_default();
+    let in_step = is_master(node) || replication(node).contains("master_link_status:up");
+    info.contains("cluster_state:ok") && info.contains(&format!("cluster_known_nodes:{NODES}")) && in_step
+}
+
+fn is_master(node: &RedisServer) -> bool {
+    replication(node).contains("role:master")
+}
+
+fn replication(node: &RedisServer) -> String {
+    node.command("INFO replication").unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_starts_with_three_masters_and_no_key() {
+        if !RedisServer::is_here() {
+            return;
+        }
+        let cluster = RedisCluster::start().unwrap();
+        assert_eq!(cluster.pids().count(), NODES);
+        assert_eq!(cluster.nodes.iter().filter(|node| is_master(node)).count(), NODES / 2);
+        assert_eq!(cluster.keys().unwrap(), 0);
+        assert!(cluster.url().starts_with("redis+cluster://127.0.0.1:"), "{}", cluster.url());
+    }
+}

@@ -1,0 +1,273 @@
+//! A cell of the grid: a store, a load and a number of servers.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use floor_proto::{limits, v1};
+use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
+use rand_distr::{Distribution as _, Zipf};
+use serde::{Serialize, Serializer};
+
+use crate::{
+    floors::TOWER,
+    load::{self, Method},
+};
+
+/// The store below memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreKind {
+    /// A Redis server whose replies take so much longer.
+    Redis {
+        /// Microseconds; with 0 there is no proxy.
+        delay_us: u64,
+    },
+    /// LMDB.
+    Lmdb,
+    /// sled.
+    Sled,
+}
+
+impl StoreKind {
+    /// Every store of the grid.
+    pub const ALL: [Self; 6] = [
+        Self::Redis { delay_us: 0 },
+        Self::Redis { delay_us: 200 },
+        Self::Redis { delay_us: 1000 },
+        Self::Redis { delay_us: 6000 },
+        Self::Lmdb,
+        Self::Sled,
+    ];
+
+    /// Its name in `cache.chain`.
+    #[must_use]
+    pub const fn tier(self) -> &'static str {
+        match self {
+            Self::Redis { .. } => "redis",
+            Self::Lmdb => "lmdb",
+            Self::Sled => "sled",
+        }
+    }
+
+    /// Whether several servers can share it.
+    #[must_use]
+    pub const fn is_shared(self) -> bool {
+        matches!(self, Self::Redis { .. })
+    }
+
+    /// What its replies take longer.
+    #[must_use]
+    pub const fn delay(self) -> Duration {
+        match self {
+            Self::Redis { delay_us } => Duration::from_micros(delay_us),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+impl fmt::Display for StoreKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.tier())?;
+        match self.delay().as_micros() {
+            0 => Ok(()),
+            micros => write!(f, "+{}ms", micros as f64 / 1e3),
+        }
+    }
+}
+
+/// How many calls are in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// TCP connections (to each server, where there are several).
+    pub connections: usize,
+    /// Calls in flight for each.
+    pub streams: usize,
+}
+
+impl Shape {
+    /// Every shape of the grid.
+    pub const ALL: [Self; 3] = [Self::new(1, 1), Self::new(4, 10), Self::new(8, 50)];
+
+    /// `connections` with `streams` calls each.
+    #[must_use]
+    pub const fn new(connections: usize, streams: usize) -> Self {
+        Self { connections, streams }
+    }
+
+    /// Calls in flight.
+    #[must_use]
+    pub const fn in_flight(self) -> usize {
+        self.connections * self.streams
+    }
+
+    /// Whether this is low load, where latency is what counts; else it is saturation, where answers a second count.
+    #[must_use]
+    pub const fn is_low_load(self) -> bool {
+        self.in_flight() == 1
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.connections, self.streams)
+    }
+}
+
+/// Which floors are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// Floor n in proportion to n to the power of minus so many tenths.
+    Zipf {
+        /// The exponent times ten.
+        tenths: u8,
+    },
+    /// Every floor as likely as any other.
+    Uniform,
+    /// Floor after floor, and from the first again.
+    Scan,
+}
+
+impl Keys {
+    /// Every order of the grid.
+    pub const ALL: [Self; 5] =
+        [Self::Zipf { tenths: 7 }, Self::Zipf { tenths: 10 }, Self::Zipf { tenths: 12 }, Self::Uniform, Self::Scan];
+}
+
+impl fmt::Display for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zipf { tenths } => write!(f, "zipf{:.1}", f64::from(*tenths) / 10.0),
+            Self::Uniform => f.write_str("uniform"),
+            Self::Scan => f.write_str("scan"),
+        }
+    }
+}
+
+/// The sides of floors in the grid, in cells.
+pub const SIDES: [u16; 4] = [32, 100, 256, 512];
+
+/// Floors in a call.
+pub const BATCHES: [u32; 2] = [1, 16];
+
+/// Server processes.
+pub const SERVERS: [usize; 2] = [1, 3];
+
+/// Calls whose messages are made before the clock runs; then they repeat.
+const TABLE: u32 = 1 << 16;
+
+/// Cells that calls in flight may have in all. With more, a call waits for seconds behind others when every floor is
+/// generated, and a turn of seconds measures little.
+const MAX_CELLS_IN_FLIGHT: u64 = 170_000_000;
+
+/// One combination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// The store.
+    pub store: StoreKind,
+    /// Calls in flight.
+    pub shape: Shape,
+    /// Which floors are asked for.
+    pub keys: Keys,
+    /// The side of a floor, in cells.
+    pub side: u16,
+    /// Floors in a call.
+    pub batch: u32,
+    /// Server processes.
+    pub servers: usize,
+}
+
+impl Cell {
+    /// The plain one, from which others differ in a field or two.
+    pub const PLAIN: Self = Self {
+        store: StoreKind::Redis { delay_us: 0 },
+        shape: Shape::new(4, 10),
+        keys: Keys::Uniform,
+        side: 100,
+        batch: 1,
+        servers: 1,
+    };
+
+    /// Whether it makes sense: only Redis is shared, and the calls in flight must not wait for seconds.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let cells = u64::from(self.side).pow(2) * u64::from(self.batch) * self.shape.in_flight() as u64;
+        (self.servers == 1 || self.store.is_shared()) && cells <= MAX_CELLS_IN_FLIGHT
+    }
+
+    /// Floors that are asked for: so many that the store fills in seconds.
+    #[must_use]
+    pub const fn floors(&self) -> u32 {
+        match self.side {
+            ..=100 => 5000,
+            ..=256 => 2000,
+            _ => 600,
+        }
+    }
+
+    /// The method that is called.
+    #[must_use]
+    pub const fn method(&self) -> Method {
+        if self.batch == 1 { Method::GetFloor } else { Method::BatchGetFloors }
+    }
+
+    /// The framed messages of the calls, to be taken in turn: the same for every variant.
+    #[must_use]
+    pub fn messages(&self) -> Arc<[Bytes]> {
+        let count = self.floors();
+        let mut rng = SmallRng::seed_from_u64(TOWER);
+        let mut next = 0;
+        let mut number: Box<dyn FnMut() -> u32> = match self.keys {
+            Keys::Zipf { tenths } => {
+                let zipf = Zipf::new(f64::from(count), f64::from(tenths) / 10.0).expect("floors, an exponent above 0");
+                Box::new(move || zipf.sample(&mut rng) as u32)
+            }
+            Keys::Uniform => Box::new(move || rng.random_range(1..=count)),
+            Keys::Scan => Box::new(move || {
+                next = next % count + 1;
+                next
+            }),
+        };
+        // A whole number of passes, so that a scan that starts again goes on with floor 1.
+        let calls = if self.keys == Keys::Scan { count } else { TABLE / self.batch };
+        let mut message = || self.message((0..self.batch).map(|_| number()));
+        (0..calls).map(|_| message()).collect()
+    }
+
+    /// Batches that ask for every floor once, to fill a store.
+    #[must_use]
+    pub fn filling(&self) -> Arc<[Bytes]> {
+        let cells = u64::from(self.side).pow(2);
+        let most = ((limits::MAX_BATCH_CELLS / cells) as usize).clamp(1, limits::MAX_BATCH);
+        let numbers: Vec<u32> = (1..=self.floors()).collect();
+        numbers.chunks(most).map(|numbers| self.batch(numbers.iter().copied())).collect()
+    }
+
+    fn message(&self, numbers: impl Iterator<Item = u32>) -> Bytes {
+        if self.batch > 1 {
+            return self.batch(numbers);
+        }
+        let spec = numbers.map(|number| self.spec(number)).next();
+        load::framed(&v1::GetFloorRequest { spec })
+    }
+
+    fn batch(&self, numbers: impl Iterator<Item = u32>) -> Bytes {
+        load::framed(&v1::BatchGetFloorsRequest { specs: numbers.map(|number| self.spec(number)).collect() })
+    }
+
+    fn spec(&self, number: u32) -> v1::FloorSpec {
+        let side = u32::from(self.side);
+        v1::FloorSpec { seed: TOWER, number, width: side, height: side, ..v1::FloorSpec::default() }
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { store, shape, keys, side, batch, servers } = self;
+        write!(f, "{store} {shape} {keys} {side} b{batch} s{servers}")
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

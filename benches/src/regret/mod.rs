@@ -1,0 +1,18 @@
+//! Whether `cache.bypass = "auto"` is as good as the better of the fixed choices: the cells of the benchmark, the servers
+//! of a cell, and its statistics. The commands `regret` and `guard` use it.
+//!
+//! *Regret* is what a policy loses against the best fixed choice in hindsight (Bubeck and Cesa-Bianchi, "Regret Analysis
+//! of Stochastic and Nonstochastic Multi-armed Bandit Problems", 2012).
+
+pub mod cell;
+pub mod covering;
+pub mod fleet;
+pub mod plan;
+pub mod sample;
+pub mod verdict;
+
+pub use cell::{Cell, Keys, Shape, StoreKind};
+pub use fleet::{Bypass, Fleet, Options, VariantSpec};
+pub use plan::Plan;
+pub use sample::Sample;
+pub use verdict::{Ratio, Verdict};

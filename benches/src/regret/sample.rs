@@ -1,0 +1,92 @@
+//! What one turn of one variant came to.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::Serialize;
+
+use super::fleet::Bypass;
+use crate::{load::Timed, process::cpu_time, server::Server};
+
+/// Counts of the processes at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// CPU time of the servers.
+    pub server_cpu: Duration,
+    /// CPU time of Redis.
+    pub redis_cpu: Duration,
+    /// CPU time of this process: the load generator and the proxy.
+    pub client_cpu: Duration,
+    /// Floors that the servers generated.
+    pub generations: u64,
+}
+
+impl Reading {
+    /// Of `servers`, the Redis with process `redis` if there is one, and this process.
+    ///
+    /// # Errors
+    /// When a process has ended, or a server does not tell its counts.
+    pub fn of(servers: &[Server], redis: Option<u32>) -> anyhow::Result<Self> {
+        let mut reading = Self::default();
+        for server in servers {
+            reading.generations += server.generations()? as u64;
+            reading.server_cpu += cpu_time(server.pid())?;
+        }
+        if let Some(redis) = redis {
+            reading.redis_cpu = cpu_time(redis)?;
+        }
+        reading.client_cpu = cpu_time(std::process::id())?;
+        Ok(reading)
+    }
+}
+
+/// One turn.
+#[derive(Debug, Clone, Serialize)]
+pub struct Sample {
+    /// The setting.
+    pub bypass: Bypass,
+    /// Answers in the measured time.
+    pub answers: u64,
+    /// Answers a second.
+    pub rate: f64,
+    /// Median latency in microseconds.
+    pub p50_us: f64,
+    /// 99th percentile of the latency in microseconds.
+    pub p99_us: f64,
+    /// CPU microseconds of the servers for each answer.
+    pub server_cpu_us: f64,
+    /// CPU microseconds of Redis for each answer.
+    pub redis_cpu_us: f64,
+    /// CPU microseconds of the load generator and the proxy for each answer.
+    pub client_cpu_us: f64,
+    /// Floors generated, whether or not a caller waited for them.
+    pub generations: u64,
+    /// Floors by the tier that had them, as the answers say.
+    pub served_by: BTreeMap<String, u64>,
+    /// Answers in each slice of the measured time.
+    pub slices: Vec<u64>,
+}
+
+impl Sample {
+    /// The figures of a turn.
+    #[must_use]
+    pub fn of(bypass: Bypass, timed: &Timed<Reading>) -> Self {
+        let (tally, before, after) = (&timed.tally, &timed.before, &timed.after);
+        let answers = tally.latency.len();
+        // A thread that ended takes its time with it.
+        let us =
+            |cpu: fn(&Reading) -> Duration| cpu(after).saturating_sub(cpu(before)).as_secs_f64() * 1e6 / answers as f64;
+        Self {
+            bypass,
+            answers,
+            rate: tally.rate(),
+            p50_us: tally.micros(50.0),
+            p99_us: tally.micros(99.0),
+            server_cpu_us: us(|reading| reading.server_cpu),
+            redis_cpu_us: us(|reading| reading.redis_cpu),
+            client_cpu_us: us(|reading| reading.client_cpu),
+            generations: after.generations.saturating_sub(before.generations),
+            served_by: tally.served_by.clone(),
+            slices: timed.slices.clone(),
+        }
+    }
+}

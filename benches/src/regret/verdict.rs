@@ -1,0 +1,199 @@
+//! `auto` as a share of the better fixed choice, with an interval.
+//!
+//! The unit is a *block*: a turn of each variant, one after the other. The logarithm of the ratio of two variants is taken
+//! within each block, so that a drift of the machine, which is slower than a block, cancels. The interval is Student's t
+//! over the blocks. Slices of one turn are not taken for samples of their own: they share what the machine did in that
+//! turn, and the interval would be too narrow.
+//!
+//! Which fixed choice is the better one is decided by the mean over the same blocks. Where the two are equal but for
+//! noise this takes the luckier one, which makes `auto` look worse by about half the noise of a mean, never better.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{cell::Cell, fleet::Bypass, sample::Sample};
+use crate::timing::{interval, median};
+
+/// A ratio with the ends of its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Ratio {
+    /// The geometric mean.
+    pub value: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end; with one sample there is none.
+    pub high: f64,
+}
+
+impl Ratio {
+    /// Of `pairs`, the first of each to the second.
+    #[must_use]
+    pub fn of(pairs: &[(f64, f64)]) -> Self {
+        let logs: Vec<f64> = pairs.iter().map(|(one, other)| (one / other).ln()).collect();
+        let (mean, half) = interval(&logs);
+        Self { value: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3} ({:.3} .. {:.3})", self.value, self.low, self.high)
+    }
+}
+
+/// A figure that decides, higher is better.
+type Figure = fn(&Sample) -> f64;
+
+/// What a cell came to.
+#[derive(Debug, Clone, Serialize)]
+pub struct Verdict {
+    /// The cell.
+    pub cell: Cell,
+    /// The fixed choice that did better.
+    pub best: Bypass,
+    /// `auto` to the best by the figure that decides: answers a second at saturation; at low load what the best's median
+    /// latency is to that of `auto`. Below 1, `auto` is the worse.
+    pub primary: Ratio,
+    /// Answers a second, `auto` to the best.
+    pub rate: Ratio,
+    /// The 99th percentile of the best to that of `auto`: below 1, `auto` is the worse.
+    pub p99: Ratio,
+    /// Server CPU for each answer, `auto` to the best: above 1, `auto` is the worse.
+    pub cpu: Ratio,
+}
+
+impl Verdict {
+    /// A cell passes when the interval of its primary ratio reaches this.
+    pub const TARGET: f64 = 0.97;
+
+    /// Of the turns of a cell, which come in blocks of one turn of each variant.
+    #[must_use]
+    pub fn of(cell: Cell, samples: &[Sample]) -> Self {
+        let primary: Figure = if cell.shape.is_low_load() { |it| 1.0 / it.p50_us } else { |it| it.rate };
+        let off_to_forced = Ratio::of(&paired(samples, Bypass::Off, Bypass::Forced, primary));
+        let best = if off_to_forced.value >= 1.0 { Bypass::Off } else { Bypass::Forced };
+        let ratio = |figure: Figure| Ratio::of(&paired(samples, Bypass::Auto, best, figure));
+        Self {
+            cell,
+            best,
+            primary: ratio(primary),
+            rate: ratio(|it| it.rate),
+            p99: ratio(|it| 1.0 / it.p99_us),
+            cpu: ratio(|it| it.server_cpu_us),
+        }
+    }
+
+    /// Whether `auto` may be as good as the target asks.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.primary.high >= Self::TARGET
+    }
+}
+
+/// The figure of two variants, block by block.
+fn paired(samples: &[Sample], one: Bypass, other: Bypass, figure: Figure) -> Vec<(f64, f64)> {
+    let of = |bypass| samples.iter().filter(move |it| it.bypass == bypass).map(figure);
+    of(one).zip(of(other)).collect()
+}
+
+/// The figures of one variant over all its turns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Mean answers a second.
+    pub rate: f64,
+    /// The median of the turns' medians, in microseconds.
+    pub p50_us: f64,
+    /// The median of the turns' 99th percentiles, in microseconds.
+    pub p99_us: f64,
+    /// CPU microseconds of the servers for each answer.
+    pub server_cpu_us: f64,
+    /// CPU microseconds of Redis for each answer.
+    pub redis_cpu_us: f64,
+    /// CPU microseconds of the load generator and the proxy for each answer.
+    pub client_cpu_us: f64,
+    /// Floors generated for each answer.
+    pub generations: f64,
+}
+
+impl Summary {
+    /// Of the turns of one variant.
+    ///
+    /// # Panics
+    /// When there are none.
+    #[must_use]
+    pub fn of(own: &[&Sample]) -> Self {
+        let middle = |figure: Figure| median(&mut own.iter().map(|it| figure(it)).collect::<Vec<_>>());
+        let answers: u64 = own.iter().map(|it| it.answers).sum();
+        let weighted =
+            |figure: Figure| own.iter().map(|it| figure(it) * it.answers as f64).sum::<f64>() / answers as f64;
+        Self {
+            rate: own.iter().map(|it| it.rate).sum::<f64>() / own.len() as f64,
+            p50_us: middle(|it| it.p50_us),
+            p99_us: middle(|it| it.p99_us),
+            server_cpu_us: weighted(|it| it.server_cpu_us),
+            redis_cpu_us: weighted(|it| it.redis_cpu_us),
+            client_cpu_us: weighted(|it| it.client_cpu_us),
+            generations: own.iter().map(|it| it.generations).sum::<u64>() as f64 / answers as f64,
+        }
+    }
+}
+
+/// The share of floors by tier over all turns with `bypass`, in percent, most first.
+#[must_use]
+pub fn shares(samples: &[Sample], bypass: Bypass) -> Vec<(String, f64)> {
+    let mut counts = std::collections::BTreeMap::<&str, u64>::new();
+    for (tier, count) in samples.iter().filter(|it| it.bypass == bypass).flat_map(|it| &it.served_by) {
+        *counts.entry(tier).or_default() += count;
+    }
+    let all: u64 = counts.values().sum();
+    let mut shares: Vec<(String, f64)> =
+        counts.into_iter().map(|(tier, count)| (tier.to_owned(), count as f64 * 100.0 / all as f64)).collect();
+    shares.sort_by(|one, other| other.1.total_cmp(&one.1));
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(bypass: Bypass, rate: f64, p50_us: f64) -> Sample {
+        Sample {
+            bypass,
+            answers: 100,
+            rate,
+            p50_us,
+            p99_us: p50_us * 2.0,
+            server_cpu_us: 1e6 / rate,
+            redis_cpu_us: 0.0,
+            client_cpu_us: 0.0,
+            generations: 0,
+            served_by: [("lru".to_owned(), 25), ("redis".to_owned(), 75)].into(),
+            slices: Vec::new(),
+        }
+    }
+
+    /// The machine gets slower by half between the blocks, which cancels within each.
+    #[test]
+    fn ratios_are_taken_within_blocks_and_against_the_better_choice() {
+        let block = |speed: f64| {
+            [(Bypass::Auto, 90.0), (Bypass::Off, 100.0), (Bypass::Forced, 20.0)]
+                .map(|(bypass, rate)| sample(bypass, rate * speed, 1e3 / (rate * speed)))
+        };
+        let samples: Vec<Sample> = [1.0, 0.5, 0.75].into_iter().flat_map(block).collect();
+        let verdict = Verdict::of(Cell::PLAIN, &samples);
+        assert_eq!(verdict.best, Bypass::Off);
+        assert!((verdict.primary.value - 0.9).abs() < 1e-9 && verdict.primary.high < 0.901, "{}", verdict.primary);
+        assert!((verdict.cpu.value - 1.0 / 0.9).abs() < 1e-9);
+        assert!(!verdict.passes());
+        let low_load = Cell { shape: super::super::Shape::new(1, 1), ..Cell::PLAIN };
+        assert!((Verdict::of(low_load, &samples).primary.value - 0.9).abs() < 1e-9);
+        assert_eq!(shares(&samples, Bypass::Auto), [("redis".to_owned(), 75.0), ("lru".to_owned(), 25.0)]);
+    }
+
+    #[test]
+    fn one_block_has_no_interval_and_fails_nothing() {
+        let samples = Bypass::ALL.map(|bypass| sample(bypass, if bypass == Bypass::Auto { 1.0 } else { 2.0 }, 1.0));
+        assert!(Verdict::of(Cell::PLAIN, &samples).passes());
+    }
+}
