@@ -193,10 +193,12 @@ impl Cell {
         (self.servers == 1 || self.store.is_shared()) && cells <= MAX_CELLS_IN_FLIGHT
     }
 
-    /// Floors that are asked for: so many that the store fills in seconds.
+    /// Floors that are asked for: so few that the store fills in seconds, and so many that a tenth of them is not less than
+    /// memory may be set to, which is 1 MiB.
     #[must_use]
     pub const fn floors(&self) -> u32 {
         match self.side {
+            ..=32 => 16_000,
             ..=100 => 5000,
             ..=256 => 2000,
             _ => 600,

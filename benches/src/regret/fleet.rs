@@ -78,13 +78,17 @@ impl Options {
     /// The server with these settings and else the defaults.
     #[must_use]
     pub fn plain_setup(&self) -> Setup {
-        let setup = self.binary.as_ref().map_or_else(Setup::new, Setup::of);
+        self.add_to(self.binary.as_ref().map_or_else(Setup::new, Setup::of))
+    }
+
+    fn add_to(&self, setup: Setup) -> Setup {
         self.settings.iter().fold(setup, |setup, (key, value)| setup.with(key, value))
     }
 
     /// The server of a cell: nothing is fetched ahead, which would blur a scan.
     fn setup(&self, settings: &[(&str, &str)]) -> Setup {
-        let setup = self.plain_setup().with("PREFETCH__AHEAD", "0").with("GENERATION__QUEUE", QUEUE);
+        let setup = self.binary.as_ref().map_or_else(Setup::new, Setup::of);
+        let setup = self.add_to(setup.with("PREFETCH__AHEAD", "0").with("GENERATION__QUEUE", QUEUE));
         settings.iter().fold(setup, |setup, (key, value)| setup.with(key, *value))
     }
 }

@@ -124,9 +124,10 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
             order.reverse();
         }
         for bypass in order {
+            let started = Instant::now();
             report.rounds.push(bench.round(round, bypass, report.cold_distinct as u64)?);
+            eprintln!("round {} of {}, {bypass}: {:.0?}", round + 1, args.rounds, started.elapsed());
         }
-        eprintln!("round {} of {} done", round + 1, args.rounds);
     }
     println!("{}", report.markdown());
     let name = if args.cluster { "regret-cluster" } else { "regret-servers" };
