@@ -87,7 +87,10 @@ impl Connection {
         put_frame(&mut out, WINDOW_UPDATE, 0, 0, &(WIDEST - FIRST_WINDOW).to_be_bytes());
         let headers = headers(method, &server.to_string());
         let input = vec![0; READ].into_boxed_slice();
-        Ok(Self { stream, headers, calls: 0, out, input, held: 0, uncredited: 0 })
+        let mut connection = Self { stream, headers, calls: 0, out, input, held: 0, uncredited: 0 };
+        // The server closes a connection whose preface does not come in time; the first call may come later.
+        connection.send()?;
+        Ok(connection)
     }
 
     /// Queues a call with `message`, which has its frame prefix. Returns the number of the call.

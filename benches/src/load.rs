@@ -180,17 +180,20 @@ fn text(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-/// A closed loop on connections that stay open between runs. Each stream sends the next message of a table as soon as its
-/// last call is answered. With several servers each stream asks them in turn, so that the load spreads evenly over them.
+/// A closed loop. Each stream sends the next message of a table as soon as its last call is answered. With several servers each stream asks them in turn, so that the load spreads evenly over them.
 ///
 /// The loop runs in the calling thread, which sleeps while no answer has come. It speaks HTTP/2 frames itself and costs a
 /// few microseconds a call, since it shares the processors with the servers that it measures.
+///
+/// Each run opens connections of its own, since a server closes those that are idle for long and leave its pings
+/// unanswered.
 #[derive(Debug)]
 pub struct ClosedLoop {
-    /// By connection of the load, then by server.
-    lines: Vec<OpenLine>,
-    servers: usize,
+    servers: Vec<SocketAddr>,
+    method: Method,
     connections: usize,
+    /// While it runs, by connection of the load, then by server.
+    lines: Vec<OpenLine>,
     streams: usize,
     messages: Arc<[Bytes]>,
     /// Messages sent.
@@ -243,33 +246,37 @@ pub struct Timed<S> {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl ClosedLoop {
-    /// Opens `connections` connections to each of `servers`, for runs with `streams` calls in flight for each of the
+    /// A load of `connections` connections to each of `servers`, with `streams` calls in flight for each of the
     /// `connections`. `messages` have their frame prefixes and are taken in turn; the first run begins with the first.
     ///
-    /// # Errors
-    /// When a connection cannot be made.
-    pub fn open(
+    /// # Panics
+    /// When there is no server or no message.
+    #[must_use]
+    pub fn new(
         servers: &[SocketAddr],
         method: Method,
         connections: usize,
         streams: usize,
         messages: Arc<[Bytes]>,
-    ) -> anyhow::Result<Self> {
-        ensure!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
-        let mut lines = Vec::with_capacity(connections * servers.len());
-        for _ in 0..connections {
-            for server in servers {
-                lines.push(OpenLine { connection: Connection::open(*server, method)?, open: Vec::new() });
-            }
+    ) -> Self {
+        assert!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
+        Self {
+            servers: servers.to_vec(),
+            method,
+            connections,
+            lines: Vec::new(),
+            streams,
+            messages,
+            sent: 0,
+            served_by: Name::new("floor-served-by"),
+            grpc_status: Name::new("grpc-status"),
         }
-        let (served_by, grpc_status) = (Name::new("floor-served-by"), Name::new("grpc-status"));
-        Ok(Self { lines, servers: servers.len(), connections, streams, messages, sent: 0, served_by, grpc_status })
     }
 
     /// Makes `calls` calls.
     ///
     /// # Errors
-    /// When any answer is not an OK, or none comes for a minute.
+    /// When a connection cannot be made, any answer is not an OK, or none comes for a minute.
     pub fn run_calls(&mut self, calls: u64) -> anyhow::Result<Tally> {
         let (started, mut tally) = (Instant::now(), Tally::new());
         let end = self.sent + calls as usize;
@@ -283,7 +290,7 @@ impl ClosedLoop {
     /// Makes calls for the time of `window`. `sample` is called at the start and at the end of the measured time.
     ///
     /// # Errors
-    /// When any answer is not an OK, none comes in the measured time, or `sample` fails.
+    /// When a connection cannot be made, any answer is not an OK, none comes in the measured time, or `sample` fails.
     pub fn run_for<S>(
         &mut self,
         window: Window,
@@ -308,22 +315,28 @@ impl ClosedLoop {
         Ok(Timed { tally, slices, before, after })
     }
 
-    /// The first call of each stream. A stream begins with the server of its number.
+    /// Opens the connections and makes the first call of each stream. A stream begins with the server of its number.
     fn begin(&mut self, end: usize) -> anyhow::Result<()> {
+        self.lines.clear();
+        for _ in 0..self.connections {
+            for server in &self.servers {
+                self.lines.push(OpenLine { connection: Connection::open(*server, self.method)?, open: Vec::new() });
+            }
+        }
         for stream in 0..self.streams {
             for connection in 0..self.connections {
-                self.ask(connection * self.servers + (stream + connection) % self.servers, end);
+                self.ask(connection, stream + connection, end);
             }
         }
         self.send()
     }
 
     /// Queues a call, unless `end` messages were sent.
-    fn ask(&mut self, line: usize, end: usize) {
+    fn ask(&mut self, connection: usize, server: usize, end: usize) {
         if self.sent >= end {
             return;
         }
-        let line = &mut self.lines[line];
+        let line = &mut self.lines[connection * self.servers.len() + server % self.servers.len()];
         let number = line.connection.ask(&self.messages[self.sent % self.messages.len()]);
         self.sent += 1;
         let call = OpenCall { number, asked: Instant::now(), bytes: 0, served_by: String::new(), status: None };
@@ -350,6 +363,7 @@ impl ClosedLoop {
         while self.lines.iter().any(|line| !line.open.is_empty()) {
             ensure!(self.advance(PATIENCE, end, tally)?, "no answer came within {PATIENCE:?}");
         }
+        self.lines.clear();
         Ok(())
     }
 
@@ -367,8 +381,8 @@ impl ClosedLoop {
         let ready: Vec<bool> = polled.iter().map(|line| !line.revents().is_empty()).collect();
         for (line, _) in ready.iter().enumerate().filter(|(_, is_ready)| **is_ready) {
             for _ in 0..self.receive(line, tally)? {
-                let (connection, server) = (line / self.servers, line % self.servers);
-                self.ask(connection * self.servers + (server + 1) % self.servers, end);
+                let (connection, server) = (line / self.servers.len(), line % self.servers.len());
+                self.ask(connection, server + 1, end);
             }
         }
         self.send()?;
@@ -536,14 +550,14 @@ mod tests {
             runtime.spawn(Rival::BareHyper.serve(server));
         }
         let messages: Arc<[Bytes]> = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
+        let mut load = ClosedLoop::new(&servers, Method::GetFloor, 2, 3, messages);
         let started = Instant::now();
-        let mut load = loop {
-            match ClosedLoop::open(&servers, Method::GetFloor, 2, 3, Arc::clone(&messages)) {
-                Ok(load) => break load,
+        let tally = loop {
+            match load.run_calls(100) {
+                Ok(tally) => break tally,
                 Err(error) => assert!(started.elapsed() < Duration::from_secs(10), "{error:#}"),
             }
         };
-        let tally = load.run_calls(100).unwrap();
         assert_eq!((tally.latency.len(), load.sent), (100, 100));
         let ms = Duration::from_millis;
         let window = Window { settle: ms(5), measured: ms(50), slice: ms(20) };
@@ -557,6 +571,6 @@ mod tests {
         assert_eq!(timed.slices.len(), 3);
         assert_eq!(timed.slices.iter().sum::<u64>(), timed.tally.latency.len());
         assert!(timed.tally.took >= ms(50));
-        assert!(load.lines.iter().all(|line| line.open.is_empty()), "every call was answered");
+        assert!(load.lines.is_empty(), "every call was answered");
     }
 }

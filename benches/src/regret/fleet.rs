@@ -169,7 +169,7 @@ impl Fleet {
                 servers.push(options.setup(&settings).start(&directory)?);
                 data.push(directory);
             }
-            let load = fleet.open(&servers, &messages)?;
+            let load = fleet.load(&servers, &messages);
             fleet.variants.push(Variant { bypass, servers, load, _data: data });
         }
         Ok(fleet)
@@ -223,10 +223,10 @@ impl Fleet {
         Ok(Sample::of(*bypass, &timed))
     }
 
-    fn open(&self, servers: &[Server], messages: &Arc<[Bytes]>) -> anyhow::Result<ClosedLoop> {
+    fn load(&self, servers: &[Server], messages: &Arc<[Bytes]>) -> ClosedLoop {
         let addresses: Vec<_> = servers.iter().map(|server| server.grpc).collect();
         let Cell { shape, .. } = self.cell;
-        ClosedLoop::open(&addresses, self.cell.method(), shape.connections, shape.streams, Arc::clone(messages))
+        ClosedLoop::new(&addresses, self.cell.method(), shape.connections, shape.streams, Arc::clone(messages))
     }
 
     /// Has a server without memory make every floor and store it. Returns their bytes.
@@ -241,7 +241,7 @@ impl Fleet {
         let server = options.setup(&settings).start(data)?;
         let messages = self.cell.filling();
         let calls = messages.len() as u64;
-        let mut load = ClosedLoop::open(&[server.grpc], Method::BatchGetFloors, 1, 4, messages)?;
+        let mut load = ClosedLoop::new(&[server.grpc], Method::BatchGetFloors, 1, 4, messages);
         for _ in 0..FILLING_PASSES {
             let tally = load.run_calls(calls)?;
             if tally.served_by.keys().all(|tier| tier == self.cell.store.tier()) {

@@ -210,7 +210,7 @@ impl Bench {
         let generations = || -> anyhow::Result<f64> { servers.iter().map(|it| it.server.generations()).sum() };
         let cpu = || -> anyhow::Result<Duration> { servers.iter().map(|it| Ok(cpu_time(it.server.pid())?)).sum() };
         let addresses: Vec<_> = servers.iter().map(|it| it.server.grpc).collect();
-        let mut load = ClosedLoop::open(&addresses, Method::GetFloor, 4, 10, Arc::clone(&self.messages))?;
+        let mut load = ClosedLoop::new(&addresses, Method::GetFloor, 4, 10, Arc::clone(&self.messages));
         let before = (generations()?, cpu()?, self.redis.cpu()?);
         let tally = load.run_calls(calls)?;
         let us = |now: Duration, then: Duration| now.saturating_sub(then).as_secs_f64() * 1e6 / calls as f64;
@@ -232,7 +232,7 @@ impl Bench {
         let messages: Arc<[Bytes]> =
             (0..scan.len() as u64).map(|step| scan[floors::place(step, scan.len())].clone()).collect();
         let asked = messages.len() as u64;
-        let mut load = ClosedLoop::open(&[server.grpc], Method::GetFloor, 4, 10, messages)?;
+        let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, 4, 10, messages);
         let tally = load.run_calls(asked)?;
         Ok((asked, tally.served_by.get("generated").copied().unwrap_or(0)))
     }
