@@ -230,8 +230,7 @@ impl<'a> HeaderBlock<'a> {
     pub(crate) fn get(self, name: &Name) -> anyhow::Result<Option<Text<'a>>> {
         let mut rest = self.0;
         while let Some(&first) = rest.first() {
-            let is_wanted;
-            match first {
+            let is_wanted = match first {
                 // Name and value of the static table; nothing is in the dynamic one, whose size is 0.
                 0x80.. => {
                     ensure!(integer(&mut rest, 7)? <= 61, "the server refers to headers that it may not have kept");
@@ -245,9 +244,9 @@ impl<'a> HeaderBlock<'a> {
                 // A literal value, to be kept or not; the name is literal too where its number is 0.
                 _ => {
                     let number = integer(&mut rest, if first & 0x40 != 0 { 6 } else { 4 })?;
-                    is_wanted = number == 0 && name.is(text(&mut rest)?);
+                    number == 0 && name.is(text(&mut rest)?)
                 }
-            }
+            };
             let value = text(&mut rest)?;
             if is_wanted {
                 return Ok(Some(value));

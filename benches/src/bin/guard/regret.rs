@@ -38,10 +38,10 @@ pub(crate) fn smoke() -> anyhow::Result<Option<String>> {
         match bypass {
             Bypass::Auto => {}
             Bypass::Off => {
-                ensure!(floors("generated") == 0, "bypass = off: the store has every floor: {:?}", tally.served_by)
+                ensure!(floors("generated") == 0, "bypass = off: the store has every floor: {:?}", tally.served_by);
             }
             Bypass::Forced => {
-                ensure!(floors("lmdb") == 0, "bypass = forced: the store is not asked: {:?}", tally.served_by)
+                ensure!(floors("lmdb") == 0, "bypass = forced: the store is not asked: {:?}", tally.served_by);
             }
         }
     }
