@@ -6,7 +6,7 @@ use std::{
     io,
     path::Path,
     thread,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use super::file::DATA;
@@ -24,12 +24,11 @@ pub(super) fn is_clean(path: &Path) -> bool {
 }
 
 /// Marks `data`, the file in `path`, as closed in its present state. It must be durable, and nobody may write to it
-/// meanwhile.
+/// meanwhile. Waits for one step of the file system's clock, so that the next write has another time.
 pub(super) fn mark(path: &Path, data: &File) -> io::Result<()> {
-    let file = data.metadata()?;
-    let age = file.modified()?.elapsed().unwrap_or_default();
-    thread::sleep(TIME_STEP.saturating_sub(age));
-    fs::write(path.join(CLEAN), state(&file))
+    let state = state(&data.metadata()?);
+    thread::sleep(TIME_STEP);
+    fs::write(path.join(CLEAN), state)
 }
 
 /// Removes the mark, durably: after a crash of the system it must not stand beside data that were written later.
@@ -52,11 +51,13 @@ fn sync_directory(_path: &Path) -> io::Result<()> {
 }
 
 /// Length, time of the last write and identity of the data, as the mark has them.
+#[cfg(unix)]
 fn state(file: &Metadata) -> String {
-    #[cfg(unix)]
-    let inode = std::os::unix::fs::MetadataExt::ino(file);
-    #[cfg(not(unix))]
-    let inode = 0;
-    let since = file.modified().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-    format!("size {} modified {} inode {inode}\n", file.len(), since.unwrap_or_default().as_nanos())
+    use std::os::unix::fs::MetadataExt;
+    format!("size {} modified {}.{:09} inode {}\n", file.len(), file.mtime(), file.mtime_nsec(), file.ino())
+}
+
+#[cfg(not(unix))]
+fn state(file: &Metadata) -> String {
+    format!("size {} modified {:?}\n", file.len(), file.modified().ok())
 }
