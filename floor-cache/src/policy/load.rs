@@ -114,7 +114,7 @@ impl Load {
     pub(crate) fn cpu_cost(&self) -> CpuCost {
         let cores = self.own_rate.get().unwrap_or(self.cores).max(MIN_CORES);
         CpuCost {
-            price: self.level.price(self.in_flight.get().unwrap_or_default(), cores),
+            price: self.level.price(self.in_flight.get().or(self.found.get()).unwrap_or_default(), cores),
             overhead: self.overhead.get().unwrap_or_default(),
         }
     }

@@ -46,8 +46,10 @@ const TURN: f64 = 0.25;
 const DOMINANCE: f64 = 8.0;
 
 impl PriceLevel {
+    /// The full price: a server that starts under load must not generate what others stored before it has measured anything.
+    /// On idle cores the price is gone in a second.
     pub(crate) const fn new() -> Self {
-        Self { log_level: MIN_LOG_LEVEL, step: MAX_STEP, rising: true }
+        Self { log_level: 0.0, step: MAX_STEP, rising: false }
     }
 
     /// Takes in the CPU utilisation (0 to 1) since the last call.
