@@ -61,6 +61,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0.path()).status();
+        // Lazily: sled's own threads hold its files for a moment longer.
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
     }
 }
