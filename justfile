@@ -1,0 +1,32 @@
+# Short names for the commands of CONTRIBUTING.md. Everything works without just as well.
+
+# List the recipes
+default:
+    @just --list
+
+# Compile every crate, test and bench
+check:
+    cargo check --workspace --all-targets --all-features
+
+# Run the tests, or those of one crate: just test -p floor-cache
+test *args="--workspace":
+    cargo test {{ args }}
+
+# Check formatting, clippy and rustdoc, as .ci/run does
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
+
+# Run the benches, or one of them: just bench tiers
+bench *filter:
+    cargo bench -- {{ filter }}
+
+# Run the release server end to end with floorctl
+e2e:
+    cargo build --release --locked -p bevy-server -p floor-client --bins
+    .ci/end-to-end
+
+# Run everything that CI runs; installs missing packages by apt-get, as root
+ci:
+    .ci/run
