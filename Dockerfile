@@ -2,8 +2,8 @@
 #
 #   docker build -t floor-server .
 #
-# Both bases are arguments, for those who mirror images or build on their own: any Debian 12 with Rust 1.95 builds,
-# any Debian 12 runs.
+# Both base images are build arguments, for mirrors and images of your own. BUILD_IMAGE needs Debian 12 and Rust 1.95,
+# RUN_IMAGE needs Debian 12.
 ARG BUILD_IMAGE=rust:1.95-bookworm
 ARG RUN_IMAGE=debian:bookworm-slim
 
@@ -20,7 +20,7 @@ COPY --from=build /src/target/dist/bevy-server /src/target/dist/floorctl /usr/lo
 USER floors
 WORKDIR /
 VOLUME /data
-# Inside a container, everything that listens must listen on every interface; what is published is the operator's choice.
+# In a container the server must listen on every interface; the operator chooses which ports to publish.
 ENV FLOORS__GRPC__LISTEN=0.0.0.0:50051 \
     FLOORS__OPS__LISTEN=0.0.0.0:50052 \
     FLOORS__CACHE__LMDB__PATH=/data/lmdb \
