@@ -12,10 +12,10 @@ pub struct CachePlugin {
 
 impl Plugin for CachePlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(Floors(self.chain.clone()));
+        app.insert_resource(ChainResource(self.chain.clone()));
     }
 }
 
 /// Where systems get floors.
 #[derive(Resource, Debug, Clone, Deref)]
-pub struct Floors(Chain);
+pub struct ChainResource(Chain);

@@ -29,23 +29,25 @@ use tokio::sync::{Notify, oneshot};
 use crate::{key, wire};
 
 /// Floors that may wait without a caller, at the most: prefetches and audits are dropped sooner than calls.
-const BACKGROUND_QUEUE: usize = 64;
+const BACKGROUND_CAPACITY: usize = 64;
 /// However many callers wait, every so many-th floor a worker makes is one from the background, if any waits there: a
 /// caller who asks for a floor that is being prefetched waits for that very job.
-const BACKGROUND_SHARE: u32 = 16;
+const BACKGROUND_INTERVAL: u32 = 16;
 
-/// Starts the workers that answer a [`Generation`] queue.
+/// Starts the workers that answer a [`GenerationQueue`] queue.
 #[derive(Debug)]
 pub struct GenerationPlugin {
     /// The queue.
-    pub generation: Generation,
+    pub generation: GenerationQueue,
     /// How many workers, which is how many threads the `AsyncComputeTaskPool` should have.
     pub workers: usize,
 }
 
 impl Plugin for GenerationPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(self.generation.clone()).insert_resource(Workers(self.workers)).add_systems(Startup, start);
+        app.insert_resource(self.generation.clone())
+            .insert_resource(Workers(self.workers))
+            .add_systems(Startup, start_workers);
     }
 }
 
@@ -73,15 +75,15 @@ pub fn task_pools(threads: usize) -> TaskPoolPlugin {
 #[derive(Resource)]
 struct Workers(usize);
 
-fn start(generation: Res<'_, Generation>, workers: Res<'_, Workers>) {
+fn start_workers(generation: Res<'_, GenerationQueue>, workers: Res<'_, Workers>) {
     for _ in 0..workers.0 {
-        AsyncComputeTaskPool::get().spawn(work(generation.0.clone())).detach();
+        AsyncComputeTaskPool::get().spawn(run_worker(generation.0.clone())).detach();
     }
 }
 
 /// The queue in front of the task pool. Cheap to clone; the [`Source`] behind the chain.
 #[derive(Debug, Clone, Resource)]
-pub struct Generation(Arc<Queue>);
+pub struct GenerationQueue(Arc<Queue>);
 
 #[derive(Debug)]
 struct Queue {
@@ -90,8 +92,8 @@ struct Queue {
     waiting: IntGauge,
     /// Told when the last waiting caller got a worker, if somebody wants to know: a busy queue empties thousands of times a
     /// second, and each telling wakes a thread.
-    calm: Notify,
-    calm_is_awaited: AtomicBool,
+    idle: Notify,
+    idle_wake_requested: AtomicBool,
     workers: usize,
     /// A running mean of what a floor takes, in nanoseconds.
     mean_ns: AtomicU64,
@@ -103,7 +105,7 @@ struct Job {
     reply: oneshot::Sender<Result<Made, SourceError>>,
 }
 
-impl Generation {
+impl GenerationQueue {
     /// A queue for at most `capacity` waiting floors and `workers` workers.
     ///
     /// # Errors
@@ -113,10 +115,10 @@ impl Generation {
         registry.register(Box::new(waiting.clone()))?;
         Ok(Self(Arc::new(Queue {
             foreground: async_channel::bounded(capacity),
-            background: async_channel::bounded(BACKGROUND_QUEUE),
+            background: async_channel::bounded(BACKGROUND_CAPACITY),
             waiting,
-            calm: Notify::new(),
-            calm_is_awaited: AtomicBool::new(false),
+            idle: Notify::new(),
+            idle_wake_requested: AtomicBool::new(false),
             workers,
             mean_ns: AtomicU64::new(0),
         })))
@@ -124,25 +126,25 @@ impl Generation {
 
     /// Whether a call that misses every tier would get a place.
     #[must_use]
-    pub fn has_room(&self) -> bool {
+    pub fn has_capacity(&self) -> bool {
         !self.0.foreground.0.is_full() && !self.0.foreground.0.is_closed()
     }
 
     /// Whether a caller waits for a worker.
     #[must_use]
-    pub fn is_wanted(&self) -> bool {
+    pub fn has_waiting_callers(&self) -> bool {
         !self.0.foreground.0.is_empty()
     }
 
-    /// Has [`calmed`](Self::calmed) told when the last of the callers who wait has got a worker. Nobody may wait any more by
+    /// Has [`idle`](Self::idle) told when the last of the callers who wait has got a worker. Nobody may wait any more by
     /// then: look after this, not before.
-    pub fn await_calm(&self) {
-        self.0.calm_is_awaited.store(true, Ordering::SeqCst);
+    pub fn request_idle_wake(&self) {
+        self.0.idle_wake_requested.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until the last waiting caller has got a worker, after [`await_calm`](Self::await_calm). For one to ask.
-    pub async fn calmed(&self) {
-        self.0.calm.notified().await;
+    /// Waits until the last waiting caller has got a worker, after [`request_idle_wake`](Self::request_idle_wake). For one to ask.
+    pub async fn idle(&self) {
+        self.0.idle.notified().await;
     }
 
     /// Refuses further floors and lets the workers end once those waiting are made.
@@ -152,7 +154,7 @@ impl Generation {
     }
 }
 
-impl Source for Generation {
+impl Source for GenerationQueue {
     fn generate(&self, key: Key, priority: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
         let answer = self.0.push(key, priority);
         async move { answer?.await.unwrap_or(Err(SourceError::Stopped)) }.boxed()
@@ -179,15 +181,15 @@ impl Source for Generation {
 impl Queue {
     fn push(&self, key: Key, priority: Priority) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
         let (reply, answer) = oneshot::channel();
-        let lane = match priority {
+        let queue = match priority {
             Priority::Foreground => &self.foreground.0,
             Priority::Background => &self.background.0,
         };
         self.waiting.inc();
-        lane.try_send(Job { key, reply }).map_err(|refused| {
+        queue.try_send(Job { key, reply }).map_err(|refused| {
             self.waiting.dec();
             match refused {
-                TrySendError::Full(_) => self.busy(lane.len()),
+                TrySendError::Full(_) => self.busy_error(queue.len()),
                 TrySendError::Closed(_) => SourceError::Stopped,
             }
         })?;
@@ -195,15 +197,15 @@ impl Queue {
     }
 
     /// Says to come back when half of what waits should be done.
-    fn busy(&self, queued: usize) -> SourceError {
+    fn busy_error(&self, queued: usize) -> SourceError {
         let each = self.mean_ns.load(Ordering::Relaxed) / self.workers as u64;
         let half = Duration::from_nanos(each.saturating_mul(queued as u64 / 2));
         SourceError::Busy { queued, retry_after: half.clamp(Duration::from_millis(1), Duration::from_secs(5)) }
     }
 
-    /// A worker's `turn`-th job, callers' first; `None` when both lanes are closed and empty.
-    async fn next(&self, turn: u32) -> Option<Job> {
-        if turn.is_multiple_of(BACKGROUND_SHARE)
+    /// A worker's `job_number`-th job, callers' first; `None` when both lanes are closed and empty.
+    async fn next(&self, job_number: u32) -> Option<Job> {
+        if job_number.is_multiple_of(BACKGROUND_INTERVAL)
             && let Ok(job) = self.background.1.try_recv()
         {
             self.waiting.dec();
@@ -225,15 +227,15 @@ impl Queue {
     async fn recv_foreground(&self) -> Option<Job> {
         let job = self.foreground.1.recv().await.ok();
         if self.foreground.1.is_empty()
-            && self.calm_is_awaited.load(Ordering::SeqCst)
-            && self.calm_is_awaited.swap(false, Ordering::SeqCst)
+            && self.idle_wake_requested.load(Ordering::SeqCst)
+            && self.idle_wake_requested.swap(false, Ordering::SeqCst)
         {
-            self.calm.notify_one();
+            self.idle.notify_one();
         }
         job
     }
 
-    fn took(&self, took: Duration) {
+    fn record_duration(&self, took: Duration) {
         let sample = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let mean = self.mean_ns.load(Ordering::Relaxed);
         let next = if mean == 0 { sample } else { mean - mean / 16 + sample / 16 };
@@ -241,17 +243,17 @@ impl Queue {
     }
 }
 
-async fn work(queue: Arc<Queue>) {
+async fn run_worker(queue: Arc<Queue>) {
     let mut generator = Generator::new();
-    let mut turn = 0u32;
-    while let Some(job) = queue.next(turn).await {
-        turn = turn.wrapping_add(1);
+    let mut job_number = 0u32;
+    while let Some(job) = queue.next(job_number).await {
+        job_number = job_number.wrapping_add(1);
         if job.reply.is_closed() {
             continue;
         }
-        let result = make(&mut generator, job.key);
+        let result = generate_floor(&mut generator, job.key);
         match &result {
-            Ok(made) => queue.took(made.took),
+            Ok(made) => queue.record_duration(made.took),
             Err(error) => {
                 tracing::error!(%error, "a floor could not be generated");
                 // What a panic left in the scratch memory is not to be trusted.
@@ -263,7 +265,7 @@ async fn work(queue: Arc<Queue>) {
 }
 
 /// Generates and encodes the floor of `key`. A panic is this floor's failure alone.
-fn make(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
+fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
     let failed = |reason: String| SourceError::Failed { key, reason };
     let spec = key::spec(&key).ok_or_else(|| failed("the key names no floor of this generator".to_owned()))?;
     let (started, cpu) = (Instant::now(), thread_cpu());

@@ -8,22 +8,22 @@ use std::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
 /// How long the server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Asks the server that listens on `listen` over `grpc.health.v1`, and says in a sentence that it serves.
 ///
 /// # Errors
 /// When there is no server, it does not answer in two seconds, or it does not serve.
-pub fn ask(listen: SocketAddr) -> anyhow::Result<String> {
-    let address = reachable(listen);
+pub fn check(listen: SocketAddr) -> anyhow::Result<String> {
+    let address = connect_address(listen);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let check = async {
-        let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{address}"))?.connect_timeout(PATIENCE);
+    let request = async {
+        let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{address}"))?.connect_timeout(TIMEOUT);
         let mut client = HealthClient::new(endpoint.connect().await?);
         anyhow::Ok(client.check(HealthCheckRequest::default()).await?.into_inner().status())
     };
-    match runtime.block_on(async { tokio::time::timeout(PATIENCE, check).await }) {
-        Err(_) => anyhow::bail!("the server on {address} did not answer in {} s", PATIENCE.as_secs()),
+    match runtime.block_on(async { tokio::time::timeout(TIMEOUT, request).await }) {
+        Err(_) => anyhow::bail!("the server on {address} did not answer in {} s", TIMEOUT.as_secs()),
         // The last cause says it; those before it only that they had one.
         Ok(Err(error)) => anyhow::bail!("no answer from a server on {address}: {}", error.root_cause()),
         Ok(Ok(ServingStatus::Serving)) => Ok(format!("the server on {address} serves")),
@@ -32,7 +32,7 @@ pub fn ask(listen: SocketAddr) -> anyhow::Result<String> {
 }
 
 /// An address to connect to for one to listen on: "every interface" is this machine.
-fn reachable(listen: SocketAddr) -> SocketAddr {
+fn connect_address(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

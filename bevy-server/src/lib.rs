@@ -10,10 +10,10 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+pub mod bound_listener;
 pub mod cache;
 pub mod cli;
 pub mod config;
-pub mod door;
 pub mod generation;
 pub mod grpc;
 pub mod healthcheck;

@@ -41,7 +41,7 @@ impl Rpc {
 
     /// The method of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rpc| rpc.name() == name)
     }
 }
@@ -79,13 +79,13 @@ impl RequestMetrics {
     }
 
     /// Counts a finished call.
-    pub fn finished(&self, rpc: Rpc, code: Code, took: Duration) {
-        let at = rpc as usize;
+    pub fn record(&self, rpc: Rpc, code: Code, took: Duration) {
+        let index = rpc as usize;
         if code == Code::Ok {
-            self.succeeded[at].inc();
+            self.succeeded[index].inc();
         } else {
             self.requests.with_label_values(&[rpc.name(), code_name(code)]).inc();
         }
-        self.seconds[at].observe(took.as_secs_f64());
+        self.seconds[index].observe(took.as_secs_f64());
     }
 }

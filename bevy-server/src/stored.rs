@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_padded_or_changed_at_its_start_is_rejected() {
+    fn truncated_padded_or_changed_values_are_rejected() {
         let spec = FloorSpec::resolve(7, 3, 16, 16, None).unwrap();
         let (key, value) = (key::of(&spec), framed(&spec));
         for length in 0..value.len() {

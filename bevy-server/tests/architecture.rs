@@ -60,7 +60,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 #[test]
-fn each_crate_names_only_what_it_may() {
+fn each_crate_names_only_its_allowed_dependencies() {
     for (krate, dir) in CRATES {
         for name in named(dir) {
             for (pattern, allowed) in MAY_NAME {
@@ -77,7 +77,7 @@ fn the_generator_depends_on_nothing() {
 }
 
 #[test]
-fn the_clients_bevy_is_optional_and_off() {
+fn the_clients_bevy_dependency_is_optional_and_off_by_default() {
     let manifest = manifest("client");
     let bevy = manifest["dependencies"].get("bevy");
     assert!(bevy.is_none_or(|bevy| bevy.get("optional").and_then(toml::Value::as_bool) == Some(true)));
@@ -86,7 +86,7 @@ fn the_clients_bevy_is_optional_and_off() {
 }
 
 #[test]
-fn every_version_stands_in_the_one_table() {
+fn every_dependency_version_is_inherited_from_the_workspace() {
     for (_, dir) in CRATES {
         let manifest = manifest(dir);
         for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
@@ -100,7 +100,7 @@ fn every_version_stands_in_the_one_table() {
 }
 
 #[test]
-fn the_server_draws_nothing_and_makes_no_sound() {
+fn the_server_depends_on_no_window_renderer_or_sound() {
     let tree = Command::new(env!("CARGO"))
         .current_dir(root())
         .args(["tree", "--package", "bevy-server", "--edges", "normal", "--prefix", "none", "--format", "{p}"])

@@ -28,7 +28,7 @@ fn get(seed: u64, number: u32) -> GetFloorRequest {
 }
 
 #[tokio::test]
-async fn a_floor_is_generated_once_then_served_by_memory_then_after_a_restart_by_disk() {
+async fn a_floor_is_generated_once_then_served_from_memory_and_from_disk_after_a_restart() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -101,7 +101,7 @@ async fn ten_thousand_identical_misses_generate_one_floor() {
 }
 
 #[tokio::test]
-async fn a_batch_keeps_its_order_and_counts_who_served_it() {
+async fn a_batch_keeps_its_order_and_reports_floors_per_tier() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -122,7 +122,7 @@ async fn a_batch_keeps_its_order_and_counts_who_served_it() {
 }
 
 #[tokio::test]
-async fn a_stream_comes_in_order_and_tells_who_served_it_in_its_trailers() {
+async fn a_stream_keeps_its_order_and_reports_floors_per_tier_in_trailers() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -143,34 +143,34 @@ async fn a_stream_comes_in_order_and_tells_who_served_it_in_its_trailers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_who_stops_reading_makes_the_server_hold_little() {
+async fn a_client_that_stops_reading_bounds_what_the_server_buffers() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     // What is under way is bounded by the reader's own windows, the smallest that there are.
-    let narrow = Channel::from_shared(format!("http://{}", server.grpc)).unwrap();
-    let narrow = narrow.initial_stream_window_size(65_535).initial_connection_window_size(65_535);
-    let mut client = FloorServiceClient::new(narrow.connect().await.unwrap());
+    let small_window = Channel::from_shared(format!("http://{}", server.grpc)).unwrap();
+    let small_window = small_window.initial_stream_window_size(65_535).initial_connection_window_size(65_535);
+    let mut client = FloorServiceClient::new(small_window.connect().await.unwrap());
     let request = StreamFloorsRequest { first: Some(spec(8, 1)), count: 10_000 };
     let mut stream = client.stream_floors(request).await.unwrap().into_inner();
     stream.message().await.unwrap().unwrap();
-    let made = || server.generations();
+    let generations = || server.generations();
     // Generation settles where HTTP/2's windows are full: wait until it has stood still for a while.
-    let (mut last, mut still) = (made(), 0);
-    wait_until("the stream stands still", || {
-        let now = made();
-        still = if now == last { still + 1 } else { 0 };
+    let (mut last, mut unchanged) = (generations(), 0);
+    wait_until("generation has stopped", || {
+        let now = generations();
+        unchanged = if now == last { unchanged + 1 } else { 0 };
         last = now;
-        still == 40
+        unchanged == 40
     });
     // Some 20 floors of at least 3 KB fill that window and what the reader took; they come 16 at a time, and up to 16
     // more wait for their turn.
-    assert!(last <= 64.0, "{last} floors were made for a reader who took one");
+    assert!(last <= 64.0, "{last} floors were generated for a client that read one");
     drop(stream);
     wait_until("the broken-off stream is counted", || server.calls("StreamFloors", "CANCELLED") == 1.0);
 }
 
 #[tokio::test]
-async fn no_cache_generates_again_and_gives_the_same_floor() {
+async fn no_cache_generates_the_same_floor_again() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -184,7 +184,7 @@ async fn no_cache_generates_again_and_gives_the_same_floor() {
 }
 
 #[tokio::test]
-async fn a_traced_call_tells_what_each_tier_answered_and_cost() {
+async fn a_traced_call_reports_outcome_and_time_per_tier() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -207,7 +207,7 @@ async fn a_traced_call_tells_what_each_tier_answered_and_cost() {
 }
 
 #[tokio::test]
-async fn the_server_describes_itself() {
+async fn server_info_describes_limits_kinds_and_tiers() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -223,7 +223,7 @@ async fn the_server_describes_itself() {
 }
 
 #[tokio::test]
-async fn health_and_reflection_answer_on_the_same_port() {
+async fn health_and_reflection_are_served_on_the_same_port() {
     use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
     use tonic_reflection::pb::v1::{
         ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
@@ -251,7 +251,7 @@ async fn health_and_reflection_answer_on_the_same_port() {
 }
 
 #[tokio::test]
-async fn a_browser_gets_a_floor_by_grpc_web() {
+async fn grpc_web_serves_a_floor_and_answers_a_preflight() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let body = frame(&get(11, 11));
@@ -275,7 +275,7 @@ async fn a_browser_gets_a_floor_by_grpc_web() {
 }
 
 #[tokio::test]
-async fn the_operations_port_tells_how_the_server_fares() {
+async fn the_operations_port_serves_status_and_metrics() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let standard = FloorSpec { kind: FloorKind::Standard.into(), ..spec(1, 1) };
@@ -304,7 +304,7 @@ async fn the_operations_port_tells_how_the_server_fares() {
 }
 
 #[tokio::test]
-async fn a_call_whose_time_is_up_says_so() {
+async fn an_expired_timeout_returns_deadline_exceeded() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let message = GetFloorRequest { spec: Some(FloorSpec { width: 512, height: 512, ..spec(1, 1) }) };
@@ -317,7 +317,7 @@ async fn a_call_whose_time_is_up_says_so() {
 }
 
 #[tokio::test]
-async fn a_full_generation_queue_says_when_to_come_back() {
+async fn a_full_generation_queue_returns_a_retry_delay() {
     use tonic_types::StatusExt;
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GENERATION__QUEUE", "256").with("GENERATION__THREADS", "1").start();

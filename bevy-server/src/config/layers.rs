@@ -15,14 +15,14 @@ use floor_cache::RedisConfig;
 
 use super::{
     DEFAULTS,
-    values::{Setting, Shown},
+    values::{Redaction, Setting},
 };
 
 /// What begins the name of every environment variable that is meant for the server.
 const ENVIRONMENT_PREFIX: &str = "FLOORS__";
 /// What begins the name of one that was perhaps meant for it. Others begin so too: Kubernetes sets `FLOORS_PORT` where
 /// there is a service `floors`.
-const ENVIRONMENT_NEAR: &str = "FLOORS_";
+const SIMILAR_PREFIX: &str = "FLOORS_";
 
 /// Defaults, file and environment, merged.
 pub(super) struct Layers {
@@ -36,7 +36,7 @@ impl Layers {
         let mut figment = Figment::from(Toml::string(DEFAULTS));
         if let Some(file) = file {
             let text = std::fs::read_to_string(file)
-                .map_err(|error| Problem::whole(format!("cannot read {}: {error}", file.display())))?;
+                .map_err(|error| Problem::of_file(format!("cannot read {}: {error}", file.display())))?;
             check_syntax(&text, &file.display().to_string())?;
             figment = figment.merge(Toml::file_exact(file));
         }
@@ -52,13 +52,14 @@ impl Layers {
     fn misspelt(known: &[&str]) -> Vec<Problem> {
         let plain = |name: &str| name.replace(['_', '.'], "").to_uppercase();
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let near = names.filter(|name| name.starts_with(ENVIRONMENT_NEAR) && !name.starts_with(ENVIRONMENT_PREFIX));
-        near.filter_map(|name| {
-            let key = known.iter().find(|key| plain(key) == plain(&name[ENVIRONMENT_NEAR.len()..]))?;
-            let says = format!("is not read; did you mean {}?", variable(key));
-            Some(Problem { key: name, says })
-        })
-        .collect()
+        let candidates = names.filter(|name| name.starts_with(SIMILAR_PREFIX) && !name.starts_with(ENVIRONMENT_PREFIX));
+        candidates
+            .filter_map(|name| {
+                let key = known.iter().find(|key| plain(key) == plain(&name[SIMILAR_PREFIX.len()..]))?;
+                let message = format!("is not read; did you mean {}?", variable(key));
+                Some(Problem { key: name, message })
+            })
+            .collect()
     }
 
     /// Every leaf there is, as a dotted key.
@@ -78,8 +79,8 @@ fn check_syntax(text: &str, place: &str) -> Result<(), ConfigError> {
         Ok(_) => Ok(()),
         Err(error) => {
             let at = error.span().map(|span| position(text, span.start)).unwrap_or_default();
-            let said = error.message().lines().collect::<Vec<_>>().join(", ");
-            Err(Problem::whole(format!("{place} is not TOML{at}: {said}")).into())
+            let reason = error.message().lines().collect::<Vec<_>>().join(", ");
+            Err(Problem::of_file(format!("{place} is not TOML{at}: {reason}")).into())
         }
     }
 }
@@ -125,13 +126,13 @@ impl<'a> Reader<'a> {
         self.known.push(key);
         let found = self.layers.figment.find_value(key).map_err(|_| "is missing".to_owned());
         let from = self.origin(key);
-        match found.and_then(|value| T::parse(&value).ok_or_else(|| wrong::<T>(&value))) {
+        match found.and_then(|value| T::parse(&value).ok_or_else(|| describe_invalid::<T>(&value))) {
             Ok(value) => {
                 self.show(key, &value.show(), &from);
                 Ok(value)
             }
             Err(is) => {
-                let problem = Problem { key: key.to_owned(), says: format!("{is} ({from}); {}", T::EXPECTED) };
+                let problem = Problem { key: key.to_owned(), message: format!("{is} ({from}); {}", T::EXPECTED) };
                 self.problems.push(problem.clone());
                 Err(problem.into())
             }
@@ -143,9 +144,9 @@ impl<'a> Reader<'a> {
         let found = self.layers.keys();
         for key in found.iter().filter(|key| !self.known.contains(&key.as_str())) {
             let from = self.origin(key);
-            let nearest = self.known.iter().copied().max_by(|a, b| likeness(key, a).total_cmp(&likeness(key, b)));
-            let says = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
-            self.problems.push(Problem { key: key.clone(), says });
+            let nearest = self.known.iter().copied().max_by(|a, b| similarity(key, a).total_cmp(&similarity(key, b)));
+            let message = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
+            self.problems.push(Problem { key: key.clone(), message });
         }
         if self.layers.environment {
             self.problems.extend(Layers::misspelt(&self.known));
@@ -186,16 +187,16 @@ fn variable(key: &str) -> String {
 }
 
 /// How much a misspelt key resembles `known`: the whole path, and the last part of it more.
-fn likeness(key: &str, known: &str) -> f64 {
+fn similarity(key: &str, known: &str) -> f64 {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     strsim::jaro_winkler(key, known) + 2.0 * strsim::normalized_damerau_levenshtein(&last(key), &last(known))
 }
 
-fn wrong<T: Setting>(value: &Value) -> String {
-    match T::SHOWN {
-        Shown::Whole => format!("is {}", shown(value)),
-        Shown::Not => "is wrong (and not shown, being secret)".to_owned(),
-        Shown::Redacted => format!("is {}", shown(&redacted(value))),
+fn describe_invalid<T: Setting>(value: &Value) -> String {
+    match T::REDACTION {
+        Redaction::None => format!("is {}", display(value)),
+        Redaction::Full => "is wrong (and not shown, being secret)".to_owned(),
+        Redaction::Credentials => format!("is {}", display(&redacted(value))),
     }
 }
 
@@ -205,13 +206,13 @@ fn redacted(value: &Value) -> Value {
 }
 
 /// A value as its writer would know it again.
-fn shown(value: &Value) -> String {
+fn display(value: &Value) -> String {
     match value {
         Value::String(_, text) => format!("{text:?}"),
         Value::Char(_, char) => format!("\"{char}\""),
         Value::Dict(..) => "a table".to_owned(),
         Value::Array(_, items) => {
-            format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
+            format!("[{}]", items.iter().map(display).collect::<Vec<_>>().join(", "))
         }
         Value::Empty(..) => "empty".to_owned(),
         Value::Bool(_, bool) => bool.to_string(),
@@ -231,18 +232,18 @@ pub struct Problem {
     /// The key, or nothing when the whole file is wrong.
     pub key: String,
     /// What is wrong with it, where it came from and what would be right.
-    pub says: String,
+    pub message: String,
 }
 
 impl Problem {
-    fn whole(says: String) -> Self {
-        Self { key: String::new(), says }
+    fn of_file(message: String) -> Self {
+        Self { key: String::new(), message }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() { f.write_str(&self.says) } else { write!(f, "{} {}", self.key, self.says) }
+        if self.key.is_empty() { f.write_str(&self.message) } else { write!(f, "{} {}", self.key, self.message) }
     }
 }
 

@@ -15,7 +15,7 @@ use floor_cache::{
 
 pub use layers::{ConfigError, Problem};
 use layers::{Layers, Reader};
-use values::{Admission, BypassMode, ByteCount, Span, Tiers};
+use values::{Admission, BypassMode, ByteCount, Tiers, TimeSpan};
 
 use crate::stored;
 
@@ -63,35 +63,35 @@ impl Config {
     }
 
     fn read(layers: &Layers) -> Result<Self, ConfigError> {
-        let mut read = Reader::new(layers);
-        let grpc_listen = read.key("grpc.listen");
-        let drain = read.key::<Span>("grpc.drain");
-        let ops_listen = read.key("ops.listen");
-        let chain = read.key::<Tiers>("cache.chain");
-        let namespace = read.key::<values::Namespace>("cache.namespace");
-        let bypass = read.key::<BypassMode>("cache.bypass");
-        let hedge = read.key("cache.hedge");
-        let audit = read.key::<values::OneIn>("cache.audit");
-        let compress = read.key("cache.compress");
-        let keys = read.key::<values::Keys>("cache.keys");
-        let keys_file = read.key::<values::KeysFile>("cache.keys_file");
-        let capacity = read.key::<ByteCount>("cache.lru.capacity");
-        let ttl = read.key::<Span>("cache.lru.ttl");
-        let lmdb_path = read.key::<PathBuf>("cache.lmdb.path");
-        let map_size = read.key::<ByteCount>("cache.lmdb.map_size");
-        let sled_path = read.key::<PathBuf>("cache.sled.path");
-        let sled_capacity = read.key::<values::Limit>("cache.sled.capacity");
-        let url = read.key::<values::RedisUrl>("cache.redis.url");
-        let admit = read.key::<Admission>("cache.redis.admit");
-        let timeout = read.key::<values::Deadline>("cache.redis.timeout");
-        let ca = read.key::<redis::CaFile>("cache.redis.ca");
-        let cert = read.key::<redis::CertFile>("cache.redis.cert");
-        let key = read.key::<redis::KeyFile>("cache.redis.key");
-        let lease = read.key::<redis::LeaseMode>("cache.redis.lease");
-        let queue = read.key::<values::Positive>("generation.queue");
-        let threads = read.key::<usize>("generation.threads");
-        let ahead = read.key::<values::Floors>("prefetch.ahead");
-        let resolved = read.finish()?;
+        let mut reader = Reader::new(layers);
+        let grpc_listen = reader.key("grpc.listen");
+        let drain = reader.key::<TimeSpan>("grpc.drain");
+        let ops_listen = reader.key("ops.listen");
+        let chain = reader.key::<Tiers>("cache.chain");
+        let namespace = reader.key::<values::Namespace>("cache.namespace");
+        let bypass = reader.key::<BypassMode>("cache.bypass");
+        let hedge = reader.key("cache.hedge");
+        let audit = reader.key::<values::OneIn>("cache.audit");
+        let compress = reader.key("cache.compress");
+        let keys = reader.key::<values::Keys>("cache.keys");
+        let keys_file = reader.key::<values::KeysFile>("cache.keys_file");
+        let capacity = reader.key::<ByteCount>("cache.lru.capacity");
+        let ttl = reader.key::<TimeSpan>("cache.lru.ttl");
+        let lmdb_path = reader.key::<PathBuf>("cache.lmdb.path");
+        let map_size = reader.key::<ByteCount>("cache.lmdb.map_size");
+        let sled_path = reader.key::<PathBuf>("cache.sled.path");
+        let sled_capacity = reader.key::<values::DiskLimit>("cache.sled.capacity");
+        let url = reader.key::<values::RedisUrl>("cache.redis.url");
+        let admit = reader.key::<Admission>("cache.redis.admit");
+        let timeout = reader.key::<values::Timeout>("cache.redis.timeout");
+        let ca = reader.key::<redis::CaFile>("cache.redis.ca");
+        let cert = reader.key::<redis::CertFile>("cache.redis.cert");
+        let key = reader.key::<redis::KeyFile>("cache.redis.key");
+        let lease = reader.key::<redis::LeaseMode>("cache.redis.lease");
+        let queue = reader.key::<values::QueueCapacity>("generation.queue");
+        let threads = reader.key::<usize>("generation.threads");
+        let ahead = reader.key::<values::FloorCount>("prefetch.ahead");
+        let resolved = reader.finish()?;
         Ok(Self {
             grpc_listen: grpc_listen?,
             drain: drain?.0,

@@ -25,11 +25,11 @@ impl Setting for CaFile {
          for the authorities that the system trusts";
 
     fn parse(value: &Value) -> Option<Self> {
-        named(value, |path| Certificates::read(path).ok()).map(Self)
+        read_file(value, |path| Certificates::read(path).ok()).map(Self)
     }
 
     fn show(&self) -> String {
-        shown(self.0.as_ref().map(Certificates::path))
+        show_path(self.0.as_ref().map(Certificates::path))
     }
 }
 
@@ -38,11 +38,11 @@ impl Setting for CertFile {
          for none";
 
     fn parse(value: &Value) -> Option<Self> {
-        named(value, |path| Certificates::read(path).ok()).map(Self)
+        read_file(value, |path| Certificates::read(path).ok()).map(Self)
     }
 
     fn show(&self) -> String {
-        shown(self.0.as_ref().map(Certificates::path))
+        show_path(self.0.as_ref().map(Certificates::path))
     }
 }
 
@@ -50,11 +50,11 @@ impl Setting for KeyFile {
     const EXPECTED: &'static str = "write the path of a readable PEM file that holds a private key, or \"\" for none";
 
     fn parse(value: &Value) -> Option<Self> {
-        named(value, |path| PrivateKey::read(path).ok()).map(Self)
+        read_file(value, |path| PrivateKey::read(path).ok()).map(Self)
     }
 
     fn show(&self) -> String {
-        shown(self.0.as_ref().map(PrivateKey::path))
+        show_path(self.0.as_ref().map(PrivateKey::path))
     }
 }
 
@@ -85,13 +85,13 @@ impl Setting for LeaseMode {
 }
 
 /// What the file holds that `value` names: `Some(None)` when it names none, `None` when that is not to be had.
-fn named<T>(value: &Value, read: impl FnOnce(&Path) -> Option<T>) -> Option<Option<T>> {
+fn read_file<T>(value: &Value, read: impl FnOnce(&Path) -> Option<T>) -> Option<Option<T>> {
     match text(value)?.as_str() {
         "" => Some(None),
         path => read(Path::new(path)).map(Some),
     }
 }
 
-fn shown(path: Option<&Path>) -> String {
+fn show_path(path: Option<&Path>) -> String {
     toml::Value::from(path.unwrap_or(Path::new("")).to_string_lossy().into_owned()).to_string()
 }

@@ -14,7 +14,7 @@ pub(super) trait Setting: Sized {
     const EXPECTED: &'static str;
 
     /// How much of a wrong value stands in the error that tells of it.
-    const SHOWN: Shown = Shown::Whole;
+    const REDACTION: Redaction = Redaction::None;
 
     fn parse(value: &Value) -> Option<Self>;
 
@@ -22,16 +22,17 @@ pub(super) trait Setting: Sized {
     fn show(&self) -> String;
 }
 
-/// How much of a value may be shown.
-pub(super) enum Shown {
-    Whole,
-    /// All but the user and password of a URL.
-    Redacted,
-    Not,
+/// The part of an invalid value that an error message hides.
+pub(super) enum Redaction {
+    None,
+    /// The user and password of a URL.
+    Credentials,
+    /// The whole value.
+    Full,
 }
 
 /// Text that was written as text. The environment turns `007` into a number, which is no longer what was written.
-fn exact(value: &Value) -> Option<String> {
+fn text_not_number(value: &Value) -> Option<String> {
     text(value).filter(|_| !matches!(value, Value::Num(..)))
 }
 
@@ -61,7 +62,7 @@ impl Setting for PathBuf {
     const EXPECTED: &'static str = "write the path of a directory as text, as in \"./data/lmdb\"";
 
     fn parse(value: &Value) -> Option<Self> {
-        exact(value).filter(|path| !path.is_empty()).map(Self::from)
+        text_not_number(value).filter(|path| !path.is_empty()).map(Self::from)
     }
 
     fn show(&self) -> String {
@@ -117,7 +118,7 @@ pub(super) struct Keys(pub(super) Option<MasterKeys>);
 impl Setting for Keys {
     const EXPECTED: &'static str = "write keys as ID:KEY, the id 1 ..= 255, the key 64 hexadecimal digits, several \
          separated by commas, no id twice";
-    const SHOWN: Shown = Shown::Not;
+    const REDACTION: Redaction = Redaction::Full;
 
     fn parse(value: &Value) -> Option<Self> {
         match text(value)?.trim() {
@@ -153,9 +154,9 @@ impl Setting for KeysFile {
 }
 
 /// How many floors may wait.
-pub(super) struct Positive(pub(super) usize);
+pub(super) struct QueueCapacity(pub(super) usize);
 
-impl Setting for Positive {
+impl Setting for QueueCapacity {
     const EXPECTED: &'static str = "write a whole number, 256 ..= 1000000: a batch of 256 must find room";
 
     fn parse(value: &Value) -> Option<Self> {
@@ -168,9 +169,9 @@ impl Setting for Positive {
 }
 
 /// How many floors to look ahead.
-pub(super) struct Floors(pub(super) u32);
+pub(super) struct FloorCount(pub(super) u32);
 
-impl Setting for Floors {
+impl Setting for FloorCount {
     const EXPECTED: &'static str = "write a whole number of floors, 0 ..= 16";
 
     fn parse(value: &Value) -> Option<Self> {
@@ -203,9 +204,9 @@ impl Setting for ByteCount {
 }
 
 /// An amount of disk, or 0 for no limit.
-pub(super) struct Limit(pub(super) u64);
+pub(super) struct DiskLimit(pub(super) u64);
 
-impl Setting for Limit {
+impl Setting for DiskLimit {
     const EXPECTED: &'static str = "write a size of at least 1MiB, as in \"4GiB\", or \"0\" for no limit";
 
     fn parse(value: &Value) -> Option<Self> {
@@ -220,45 +221,45 @@ impl Setting for Limit {
     }
 }
 
-fn span(value: &Value) -> Option<Duration> {
+fn duration(value: &Value) -> Option<Duration> {
     humantime::parse_duration(&text(value)?).ok()
 }
 
-fn show_span(span: Duration) -> String {
+fn show_duration(span: Duration) -> String {
     format!("\"{}\"", humantime::format_duration(span))
 }
 
 /// Ten years: longer than anything here waits or keeps, and far from where clocks overflow.
-const LONGEST: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
+const MAX_DURATION: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
 
 /// A length of time, 0 included.
-pub(super) struct Span(pub(super) Duration);
+pub(super) struct TimeSpan(pub(super) Duration);
 
-impl Setting for Span {
+impl Setting for TimeSpan {
     const EXPECTED: &'static str = "write a duration of 0s ..= 3650days, as in \"50ms\", \"10s\" or \"0s\"";
 
     fn parse(value: &Value) -> Option<Self> {
-        span(value).filter(|span| *span <= LONGEST).map(Self)
+        duration(value).filter(|span| *span <= MAX_DURATION).map(Self)
     }
 
     fn show(&self) -> String {
-        show_span(self.0)
+        show_duration(self.0)
     }
 }
 
 /// A length of time to wait for something, so not 0.
-pub(super) struct Deadline(pub(super) Duration);
+pub(super) struct Timeout(pub(super) Duration);
 
-impl Setting for Deadline {
+impl Setting for Timeout {
     const EXPECTED: &'static str = "write a duration of 1ms ..= 60s, as in \"50ms\"";
 
     fn parse(value: &Value) -> Option<Self> {
         let bounds = Duration::from_millis(1)..=Duration::from_secs(60);
-        span(value).filter(|span| bounds.contains(span)).map(Self)
+        duration(value).filter(|span| bounds.contains(span)).map(Self)
     }
 
     fn show(&self) -> String {
-        show_span(self.0)
+        show_duration(self.0)
     }
 }
 
@@ -290,7 +291,7 @@ impl Setting for Namespace {
 
     fn parse(value: &Value) -> Option<Self> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        exact(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed)).map(Self)
+        text_not_number(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed)).map(Self)
     }
 
     fn show(&self) -> String {
@@ -358,7 +359,7 @@ impl Setting for Admission {
 pub(super) struct RedisUrl(pub(super) String);
 
 impl Setting for RedisUrl {
-    const SHOWN: Shown = Shown::Redacted;
+    const REDACTION: Redaction = Redaction::Credentials;
     const EXPECTED: &'static str = "write redis://host:port, rediss://host:port (TLS) or \
          redis+cluster://host:port,host:port";
 

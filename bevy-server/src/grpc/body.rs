@@ -12,34 +12,34 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use tokio::task::AbortHandle;
 
-use super::stream::Flow;
-use crate::lifecycle::Pass;
+use super::stream::StreamBody;
+use crate::lifecycle::InFlightGuard;
 
 /// A pass of which everything that is left of an answer holds a part. The call is over when the last part is dropped, or
 /// at its deadline, whatever of the answer the transport still has by then.
 #[derive(Debug, Clone)]
-pub struct SharedPass(Arc<Mutex<Held>>);
+pub struct SharedGuard(Arc<Mutex<SharedGuardState>>);
 
 #[derive(Debug)]
-struct Held {
+struct SharedGuardState {
     /// Until the deadline.
-    pass: Option<Pass>,
+    guard: Option<InFlightGuard>,
     timer: Option<AbortHandle>,
 }
 
-impl SharedPass {
-    pub(super) fn new(pass: Pass) -> Self {
-        Self(Arc::new(Mutex::new(Held { pass: Some(pass), timer: None })))
+impl SharedGuard {
+    pub(super) fn new(guard: InFlightGuard) -> Self {
+        Self(Arc::new(Mutex::new(SharedGuardState { guard: Some(guard), timer: None })))
     }
 
-    /// At `deadline` does `end` and gives the pass up, unless nobody holds it any more by then.
-    pub(super) fn end_at(&self, deadline: Instant, end: impl FnOnce() + Send + 'static) {
-        let held = Arc::downgrade(&self.0);
+    /// At `deadline` does `on_deadline` and gives the pass up, unless nobody holds it any more by then.
+    pub(super) fn release_at(&self, deadline: Instant, on_deadline: impl FnOnce() + Send + 'static) {
+        let state = Arc::downgrade(&self.0);
         let timer = tokio::spawn(async move {
             tokio::time::sleep_until(deadline.into()).await;
-            end();
-            if let Some(held) = held.upgrade() {
-                lock(&held).pass = None;
+            on_deadline();
+            if let Some(state) = state.upgrade() {
+                lock(&state).guard = None;
             }
         });
         lock(&self.0).timer = Some(timer.abort_handle());
@@ -51,7 +51,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Drop for Held {
+impl Drop for SharedGuardState {
     fn drop(&mut self) {
         if let Some(timer) = &self.timer {
             timer.abort();
@@ -59,27 +59,27 @@ impl Drop for Held {
     }
 }
 
-/// What keeps the call of a [`Piece`] in flight.
+/// What keeps the call of a [`GuardedBytes`] in flight.
 #[derive(Debug)]
-#[allow(dead_code, reason = "a pass is only held")]
-pub(super) enum Hold {
+#[allow(dead_code, reason = "a guard is only held")]
+pub(super) enum Guard {
     /// Its pass: the piece is all there is.
-    Whole(Pass),
+    Owned(InFlightGuard),
     /// A part of its pass.
-    Part(SharedPass),
+    Shared(SharedGuard),
 }
 
 /// Bytes of an answer. The last of them hold their call's pass: the transport takes a body's frames long before it has
 /// sent them, and a call is in flight until its answer is sent.
 #[derive(Debug)]
-pub struct Piece {
+pub struct GuardedBytes {
     bytes: Bytes,
-    _hold: Option<Hold>,
+    _guard: Option<Guard>,
 }
 
-impl Piece {
-    pub(super) const fn new(bytes: Bytes, hold: Option<Hold>) -> Self {
-        Self { bytes, _hold: hold }
+impl GuardedBytes {
+    pub(super) const fn new(bytes: Bytes, guard: Option<Guard>) -> Self {
+        Self { bytes, _guard: guard }
     }
 
     /// For one who takes nothing but bytes, and holds the pass some other way.
@@ -88,7 +88,7 @@ impl Piece {
     }
 }
 
-impl Buf for Piece {
+impl Buf for GuardedBytes {
     fn remaining(&self) -> usize {
         self.bytes.remaining()
     }
@@ -115,35 +115,35 @@ pub enum FloorBody {
         /// The trailers, until they are sent.
         trailers: Option<HeaderMap>,
         /// Of the call; it goes with the message.
-        pass: Option<Pass>,
+        guard: Option<InFlightGuard>,
     },
     /// Frames as they come.
-    Stream(Flow),
+    Stream(StreamBody),
     /// What another service answers, and the pass of the call if it is one for floors.
-    Other(tonic::body::Body, Option<SharedPass>),
+    Other(tonic::body::Body, Option<SharedGuard>),
 }
 
 impl FloorBody {
     /// A whole answer: `message` with its frame prefix in front, and status OK.
     #[must_use]
     pub fn unary(message: Bytes) -> Self {
-        Self::Unary { message: Some(message), trailers: Some(ok_trailers()), pass: None }
+        Self::Unary { message: Some(message), trailers: Some(ok_trailers()), guard: None }
     }
 
     /// This body, keeping its call in flight until it is sent or dropped.
     #[must_use]
-    pub(super) fn holding(mut self, held: Pass) -> Self {
-        if let Self::Unary { pass, .. } = &mut self {
-            *pass = Some(held);
+    pub(super) fn with_guard(mut self, call_guard: InFlightGuard) -> Self {
+        if let Self::Unary { guard, .. } = &mut self {
+            *guard = Some(call_guard);
         }
         self
     }
 
     /// The pass, for whoever makes other bytes of this body's, and so cannot leave it to them.
-    pub(super) fn share_pass(&mut self) -> Option<SharedPass> {
+    pub(super) fn shared_guard(&mut self) -> Option<SharedGuard> {
         match self {
-            Self::Unary { pass, .. } => pass.take().map(SharedPass::new),
-            Self::Stream(flow) => Some(flow.pass().clone()),
+            Self::Unary { guard, .. } => guard.take().map(SharedGuard::new),
+            Self::Stream(stream) => Some(stream.guard().clone()),
             Self::Empty | Self::Other(..) => None,
         }
     }
@@ -157,7 +157,7 @@ pub(super) fn ok_trailers() -> HeaderMap {
 }
 
 impl Body for FloorBody {
-    type Data = Piece;
+    type Data = GuardedBytes;
     type Error = tonic::Status;
 
     fn poll_frame(
@@ -166,15 +166,16 @@ impl Body for FloorBody {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut *self {
             Self::Empty => Poll::Ready(None),
-            Self::Unary { message, trailers, pass } => {
-                let message = message.take().map(|bytes| Frame::data(Piece::new(bytes, pass.take().map(Hold::Whole))));
+            Self::Unary { message, trailers, guard } => {
+                let message =
+                    message.take().map(|bytes| Frame::data(GuardedBytes::new(bytes, guard.take().map(Guard::Owned))));
                 Poll::Ready(message.or_else(|| trailers.take().map(Frame::trailers)).map(Ok))
             }
-            Self::Stream(flow) => flow.poll_frame(cx).map(|frame| frame.map(Ok)),
-            Self::Other(body, pass) => {
+            Self::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
+            Self::Other(body, guard) => {
                 let frame = Pin::new(body).poll_frame(cx);
                 // Which frame is the last is not known before the next one is asked for.
-                frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, pass.clone().map(Hold::Part))))
+                frame.map_ok(|frame| frame.map_data(|bytes| GuardedBytes::new(bytes, guard.clone().map(Guard::Shared))))
             }
         }
     }

@@ -25,7 +25,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn of(headers: &HeaderMap, started: Instant) -> Result<Self, Status> {
+    pub(super) fn from_headers(headers: &HeaderMap, started: Instant) -> Result<Self, Status> {
         let deadline = match headers.get("grpc-timeout") {
             None => None,
             Some(value) => {
@@ -38,7 +38,7 @@ impl Call {
                 started.checked_add(timeout)
             }
         };
-        let no_cache = headers.get_all("cache-control").iter().any(says_no_cache);
+        let no_cache = headers.get_all("cache-control").iter().any(has_no_cache);
         let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
         Ok(Self { started, deadline, no_cache, trace })
     }
@@ -53,27 +53,30 @@ impl Call {
     }
 
     /// `work`, unless the deadline comes first.
-    pub(super) async fn within<T>(&self, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+    pub(super) async fn with_deadline<T>(&self, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
         match self.deadline {
             None => work.await,
-            Some(deadline) => {
-                tokio::time::timeout_at(deadline.into(), work).await.unwrap_or_else(|_| Err(status::deadline()))
-            }
+            Some(deadline) => tokio::time::timeout_at(deadline.into(), work)
+                .await
+                .unwrap_or_else(|_| Err(status::deadline_exceeded())),
         }
     }
 
     /// Errs once the deadline has passed.
     pub(super) fn check_deadline(&self) -> Result<(), Status> {
         match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(status::deadline()),
+            Some(deadline) if Instant::now() >= deadline => Err(status::deadline_exceeded()),
             _ => Ok(()),
         }
     }
 }
 
 /// Whether `no-cache` is among the directives of a `cache-control` (RFC 9111, section 5.2).
-fn says_no_cache(value: &HeaderValue) -> bool {
-    value.as_bytes().split(|byte| *byte == b',').any(|one| one.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
+fn has_no_cache(value: &HeaderValue) -> bool {
+    value
+        .as_bytes()
+        .split(|byte| *byte == b',')
+        .any(|directive| directive.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
 }
 
 /// A `grpc-timeout`: at most eight digits and a unit, as the gRPC specification has it.
@@ -99,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timeouts_are_read_as_the_specification_writes_them() {
+    fn timeouts_follow_the_grpc_specification() {
         assert_eq!(timeout("100m"), Some(Duration::from_millis(100)));
         assert_eq!(timeout("99999999H"), Some(Duration::from_secs(99_999_999 * 3600)));
         assert_eq!(timeout("0n"), Some(Duration::ZERO));

@@ -2,17 +2,17 @@
 //!
 //! A floor in the cache lies there as it goes on the wire, so the floor service is written against HTTP itself
 //! (`service`) and hands the cached bytes to the transport; tonic serves what is rare and generic (health, reflection,
-//! gRPC-Web). `listener` accepts, `front` tells the two apart, `turn` sends.
+//! gRPC-Web). `listener` accepts, `router` tells the two apart, `turn` sends.
 
 mod body;
 mod call;
-mod front;
-mod listener;
+pub mod coalescing;
+mod connections;
 mod request;
+mod router;
 mod service;
 mod status;
 mod stream;
-pub mod turn;
 
 use std::{
     net::SocketAddr,
@@ -25,14 +25,14 @@ use tokio::{runtime::Handle, sync::watch, task::JoinHandle};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
 pub use body::FloorBody;
-pub use listener::Eager;
+pub use connections::PollBeforeSpawn;
 pub use service::{FloorService, SERVICE_NAME};
 
 use crate::{
-    door::Door,
-    lifecycle::{Gate, Phase},
+    bound_listener::BoundListener,
+    lifecycle::{InFlight, Phase},
     metrics::RequestMetrics,
-    prefetch::Footsteps,
+    prefetch::AccessRecorder,
 };
 
 /// Serves gRPC on a listener that is open already.
@@ -41,14 +41,14 @@ pub struct GrpcPlugin {
     /// What answers.
     pub service: FloorService,
     /// Where.
-    pub listener: Door,
+    pub listener: BoundListener,
     /// On whose threads.
     pub runtime: Handle,
 }
 
 impl Plugin for GrpcPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(GrpcServer::start(self)).add_systems(OnEnter(Phase::Serving), announce);
+        app.insert_resource(GrpcServer::start(self)).add_systems(OnEnter(Phase::Serving), report_serving);
     }
 }
 
@@ -59,7 +59,7 @@ pub struct GrpcServer {
     health: HealthReporter,
     closing: watch::Sender<bool>,
     runtime: Handle,
-    connections: Arc<Mutex<Option<JoinHandle<()>>>>,
+    accept_task: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
 impl GrpcServer {
@@ -68,13 +68,13 @@ impl GrpcServer {
         let (closing, closed) = watch::channel(false);
         let runtime = plugin.runtime.clone();
         let address = plugin.listener.address();
-        let front = front::Front::new(plugin.service.clone(), health_service);
-        let connections = Arc::default();
-        let server = Self { address, health, closing, runtime, connections };
+        let router = router::Router::new(plugin.service.clone(), health_service);
+        let accept_task = Arc::default();
+        let server = Self { address, health, closing, runtime, accept_task };
         // Before anybody can ask: a health reporter begins by saying that it serves.
         server.runtime.block_on(server.set_health(ServingStatus::NotServing));
-        let serve = |listener| server.runtime.spawn(listener::serve(listener, front, closed));
-        *server.connections.lock().unwrap_or_else(PoisonError::into_inner) = plugin.listener.take().map(serve);
+        let serve = |listener| server.runtime.spawn(connections::serve(listener, router, closed));
+        *server.accept_task.lock().unwrap_or_else(PoisonError::into_inner) = plugin.listener.take().map(serve);
         server
     }
 
@@ -93,28 +93,28 @@ impl GrpcServer {
     /// Takes no more connections, lets those that are open send what they have, and returns when the last one has.
     pub async fn close(&self) {
         self.closing.send_replace(true);
-        let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(connections) = connections {
+        let accept_task = self.accept_task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(accept_task) = accept_task {
             // An error is a panic in the accept loop, which has ended then as well.
-            let _ = connections.await;
+            let _ = accept_task.await;
         }
     }
 }
 
-fn announce(server: Res<'_, GrpcServer>) {
+fn report_serving(server: Res<'_, GrpcServer>) {
     server.runtime.block_on(server.set_health(ServingStatus::Serving));
     tracing::info!(address = %server.address, "serving gRPC");
 }
 
 /// What the service is made of.
 #[derive(Debug, Clone)]
-pub struct Parts {
+pub struct ServiceDeps {
     /// Where floors come from.
     pub chain: Chain,
     /// Counts calls.
     pub metrics: RequestMetrics,
     /// Closes when the server drains.
-    pub gate: Gate,
+    pub in_flight: InFlight,
     /// Where calls leave footsteps for prefetching, unless that is off.
-    pub footsteps: Option<Footsteps>,
+    pub access_recorder: Option<AccessRecorder>,
 }

@@ -15,12 +15,12 @@ const MAX_VIOLATIONS: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Violation {
     pub(super) field: String,
-    pub(super) says: String,
+    pub(super) description: String,
 }
 
 impl Violation {
-    pub(super) fn new(field: impl Into<String>, says: impl Into<String>) -> Self {
-        Self { field: field.into(), says: says.into() }
+    pub(super) fn new(field: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { field: field.into(), description: description.into() }
     }
 }
 
@@ -28,7 +28,7 @@ impl Violation {
 /// one is.
 pub(super) fn invalid(mut violations: Vec<Violation>) -> Status {
     let wrong = violations.len();
-    let first = format!("{}: {}", violations[0].field, violations[0].says);
+    let first = format!("{}: {}", violations[0].field, violations[0].description);
     let message = match wrong {
         1 => first,
         _ if wrong > MAX_VIOLATIONS => {
@@ -37,7 +37,7 @@ pub(super) fn invalid(mut violations: Vec<Violation>) -> Status {
         _ => format!("{wrong} fields are wrong; the first is {first}"),
     };
     violations.truncate(MAX_VIOLATIONS);
-    let fields = violations.into_iter().map(|v| FieldViolation::new(v.field, v.says)).collect::<Vec<_>>();
+    let fields = violations.into_iter().map(|v| FieldViolation::new(v.field, v.description)).collect::<Vec<_>>();
     Status::with_error_details(Code::InvalidArgument, message, ErrorDetails::with_bad_request(fields))
 }
 
@@ -46,7 +46,7 @@ pub(super) fn malformed(error: &prost::DecodeError) -> Status {
     Status::invalid_argument(format!("the request message does not decode: {error}"))
 }
 
-pub(super) fn from_source(error: SourceError) -> Status {
+pub(super) fn from_source_error(error: SourceError) -> Status {
     let message = error.to_string();
     match error {
         SourceError::Busy { retry_after, .. } => Status::with_error_details(
@@ -61,18 +61,18 @@ pub(super) fn from_source(error: SourceError) -> Status {
 
 /// The call's own work panicked, which is a defect.
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> Status {
-    let said = panic_message(panic);
-    tracing::error!(panic = said, "a call panicked");
-    Status::internal(format!("a defect in the server: {said}"))
+    let text = panic_message(panic);
+    tracing::error!(panic = text, "a call panicked");
+    Status::internal(format!("a defect in the server: {text}"))
 }
 
 /// The request is too slow in coming.
-pub(super) fn slow_request(limit: Duration) -> Status {
+pub(super) fn request_timed_out(limit: Duration) -> Status {
     Status::deadline_exceeded(format!("the request did not come whole within {} s", limit.as_secs()))
 }
 
 /// Too much memory is taken by requests that have come in part.
-pub(super) fn too_much_unread() -> Status {
+pub(super) fn request_budget_exhausted() -> Status {
     Status::with_error_details(
         Code::ResourceExhausted,
         "too many large requests are being read; ask for less at once, or come back later",
@@ -84,6 +84,6 @@ pub(super) fn draining() -> Status {
     Status::unavailable("the server is shutting down; call another, or this one once it is back")
 }
 
-pub(super) fn deadline() -> Status {
+pub(super) fn deadline_exceeded() -> Status {
     Status::deadline_exceeded("the call's grpc-timeout ended before the floor was there")
 }

@@ -18,57 +18,57 @@ use http_body::Frame;
 use tonic::{Code, Status};
 
 use super::{
-    body::{FloorBody, Hold, Piece, SharedPass, lock, ok_trailers},
+    body::{FloorBody, Guard, GuardedBytes, SharedGuard, lock, ok_trailers},
     call::Call,
-    request::Climb,
-    service::{Watch, add_trace, head},
-    status::{self, from_source},
+    request::FloorRange,
+    service::{MetricsGuard, add_trace, head},
+    status::{self, from_source_error},
 };
-use crate::{key, lifecycle::Pass};
+use crate::{key, lifecycle::InFlightGuard};
 
 /// Floors fetched at a time, at the most: enough for a batch's savings in every tier and for generation on every core.
-const WINDOW: usize = 16;
+const WINDOW_FLOORS: usize = 16;
 /// Cells in the floors fetched at a time, unless one floor has more: a reader who has stopped reading makes the server
 /// hold one window, some 100 KiB, whatever the size of the floors.
 const WINDOW_CELLS: usize = 160_000;
 
 /// A stream that has been asked for.
-pub(super) struct Floors {
+pub(super) struct FloorStream {
     chain: Chain,
-    climb: Climb,
+    range: FloorRange,
     call: Call,
     window: usize,
     ready: std::vec::IntoIter<Served>,
-    tally: Tally,
+    counts: ServedCounts,
     trace: Vec<Step>,
 }
 
-impl Floors {
+impl FloorStream {
     /// Fetches the first window, so that what goes wrong with it is the call's status and a client's retries see it,
     /// which they do not once a stream has begun.
-    pub(super) async fn open(chain: Chain, climb: Climb, call: Call) -> Result<Self, Status> {
-        let window = (WINDOW_CELLS / climb.cells()).clamp(1, WINDOW);
+    pub(super) async fn open(chain: Chain, range: FloorRange, call: Call) -> Result<Self, Status> {
+        let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
-        let mut floors = Self { chain, climb, call, window, ready, tally: Tally::default(), trace: Vec::new() };
+        let mut floors = Self { chain, range, call, window, ready, counts: ServedCounts::default(), trace: Vec::new() };
         floors.fetch().await?;
         Ok(floors)
     }
 
     /// The answer. The transport takes one frame and then waits until there is room to send it, so what it has taken and
     /// the rest of that window is all that a slow reader makes the server hold.
-    pub(super) fn respond(self, watch: Watch, pass: Pass) -> Response<FloorBody> {
+    pub(super) fn respond(self, metrics_guard: MetricsGuard, guard: InFlightGuard) -> Response<FloorBody> {
         let deadline = self.call.deadline();
-        let parts = stream::unfold(Some(self), |floors| async {
+        let items = stream::unfold(Some(self), |floors| async {
             let mut floors = floors?;
             let next = AssertUnwindSafe(floors.next()).catch_unwind().await;
             Some(match next.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
-                Ok(Some(floor)) => (Part::Floor { floor, last: floors.is_over() }, Some(floors)),
-                Ok(None) => (Part::End(Code::Ok, floors.trailers(ok_trailers())), None),
-                Err(status) => (Part::End(status.code(), floors.trailers(trailers_of(&status))), None),
+                Ok(Some(floor)) => (StreamItem::Floor { floor, last: floors.is_complete() }, Some(floors)),
+                Ok(None) => (StreamItem::End(Code::Ok, floors.trailers(ok_trailers())), None),
+                Err(status) => (StreamItem::End(status.code(), floors.trailers(trailers_of(&status))), None),
             })
         });
-        let underway = Underway { parts: parts.boxed(), watch };
-        head(FloorBody::Stream(Flow::new(underway, SharedPass::new(pass), deadline)))
+        let active = ActiveStream { items: items.boxed(), metrics_guard };
+        head(FloorBody::Stream(StreamBody::new(active, SharedGuard::new(guard), deadline)))
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, Status> {
@@ -81,13 +81,13 @@ impl Floors {
 
     /// The next window, if there is one.
     async fn fetch(&mut self) -> Result<(), Status> {
-        let keys: Vec<_> = self.climb.by_ref().take(self.window).map(|spec| key::of(&spec)).collect();
+        let keys: Vec<_> = self.range.by_ref().take(self.window).map(|spec| key::of(&spec)).collect();
         if keys.is_empty() {
             return Ok(());
         }
-        let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source) };
-        let served = self.call.within(get).await?;
-        served.iter().for_each(|served| self.tally.add(served));
+        let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source_error) };
+        let served = self.call.with_deadline(get).await?;
+        served.iter().for_each(|served| self.counts.add(served));
         if self.trace.is_empty() {
             self.trace = served.iter().find_map(|served| served.trace.as_deref()).unwrap_or_default().to_vec();
         }
@@ -96,13 +96,13 @@ impl Floors {
     }
 
     /// Whether every floor has been given away.
-    fn is_over(&self) -> bool {
-        self.ready.as_slice().is_empty() && self.climb.size_hint().0 == 0
+    fn is_complete(&self) -> bool {
+        self.ready.as_slice().is_empty() && self.range.size_hint().0 == 0
     }
 
     fn trailers(&self, mut trailers: HeaderMap) -> HeaderMap {
-        trailers.insert("floor-served-by", self.tally.served_by());
-        if let Some(coalesced) = self.tally.coalesced() {
+        trailers.insert("floor-served-by", self.counts.served_by());
+        if let Some(coalesced) = self.counts.coalesced() {
             trailers.insert("floor-coalesced", coalesced);
         }
         add_trace(&self.call, &self.trace, &mut trailers);
@@ -111,7 +111,7 @@ impl Floors {
 }
 
 /// What a stream gives away.
-enum Part {
+enum StreamItem {
     Floor { floor: Bytes, last: bool },
     End(Code, HeaderMap),
 }
@@ -125,67 +125,67 @@ fn trailers_of(status: &Status) -> HeaderMap {
 
 /// The body of a stream. It ends at its deadline whether or not the reader reads: the transport does not poll a body
 /// while there is no room to send, so a timer lets go of what the stream holds, and of the pass that its last floor holds.
-pub struct Flow {
-    shared: Arc<Mutex<Shared>>,
-    pass: SharedPass,
-    over: bool,
+pub struct StreamBody {
+    state: Arc<Mutex<StreamState>>,
+    guard: SharedGuard,
+    done: bool,
 }
 
-struct Shared {
+struct StreamState {
     /// Until the trailers are out or the deadline has passed.
-    underway: Option<Underway>,
+    active: Option<ActiveStream>,
     /// The transport, while it waits for a frame.
-    waiting: Option<Waker>,
+    waker: Option<Waker>,
 }
 
-struct Underway {
-    parts: BoxStream<'static, Part>,
-    watch: Watch,
+struct ActiveStream {
+    items: BoxStream<'static, StreamItem>,
+    metrics_guard: MetricsGuard,
 }
 
-impl Flow {
-    fn new(underway: Underway, pass: SharedPass, deadline: Option<std::time::Instant>) -> Self {
-        let shared = Arc::new(Mutex::new(Shared { underway: Some(underway), waiting: None }));
+impl StreamBody {
+    fn new(active: ActiveStream, guard: SharedGuard, deadline: Option<std::time::Instant>) -> Self {
+        let state = Arc::new(Mutex::new(StreamState { active: Some(active), waker: None }));
         if let Some(deadline) = deadline {
-            let shared = Arc::clone(&shared);
-            pass.end_at(deadline, move || {
-                let mut shared = lock(&shared);
-                if let Some(mut underway) = shared.underway.take() {
-                    underway.watch.code = Code::DeadlineExceeded;
+            let state = Arc::clone(&state);
+            guard.release_at(deadline, move || {
+                let mut state = lock(&state);
+                if let Some(mut active) = state.active.take() {
+                    active.metrics_guard.code = Code::DeadlineExceeded;
                 }
-                if let Some(waiting) = shared.waiting.take() {
-                    waiting.wake();
+                if let Some(waker) = state.waker.take() {
+                    waker.wake();
                 }
             });
         }
-        Self { shared, pass, over: false }
+        Self { state, guard, done: false }
     }
 
-    pub(super) const fn pass(&self) -> &SharedPass {
-        &self.pass
+    pub(super) const fn guard(&self) -> &SharedGuard {
+        &self.guard
     }
 
-    pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<Piece>>> {
-        if self.over {
+    pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<GuardedBytes>>> {
+        if self.done {
             return Poll::Ready(None);
         }
-        let mut shared = lock(&self.shared);
-        let Some(underway) = &mut shared.underway else {
-            self.over = true;
-            return Poll::Ready(Some(Frame::trailers(trailers_of(&status::deadline()))));
+        let mut state = lock(&self.state);
+        let Some(active) = &mut state.active else {
+            self.done = true;
+            return Poll::Ready(Some(Frame::trailers(trailers_of(&status::deadline_exceeded()))));
         };
-        let Poll::Ready(part) = underway.parts.as_mut().poll_next(cx) else {
-            shared.waiting = Some(cx.waker().clone());
+        let Poll::Ready(item) = active.items.as_mut().poll_next(cx) else {
+            state.waker = Some(cx.waker().clone());
             return Poll::Pending;
         };
-        Poll::Ready(Some(match part {
-            Some(Part::Floor { floor, last }) => {
-                Frame::data(Piece::new(floor, last.then(|| Hold::Part(self.pass.clone()))))
+        Poll::Ready(Some(match item {
+            Some(StreamItem::Floor { floor, last }) => {
+                Frame::data(GuardedBytes::new(floor, last.then(|| Guard::Shared(self.guard.clone()))))
             }
-            Some(Part::End(code, trailers)) => {
-                underway.watch.code = code;
-                shared.underway = None;
-                self.over = true;
+            Some(StreamItem::End(code, trailers)) => {
+                active.metrics_guard.code = code;
+                state.active = None;
+                self.done = true;
                 Frame::trailers(trailers)
             }
             None => return Poll::Ready(None),
@@ -193,21 +193,21 @@ impl Flow {
     }
 }
 
-impl Drop for Flow {
+impl Drop for StreamBody {
     fn drop(&mut self) {
         // At once, and not when the timer's task is cleared away.
-        lock(&self.shared).underway = None;
+        lock(&self.state).active = None;
     }
 }
 
 /// How many floors each tier served, in the order in which the tiers first did.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ServedCounts {
     by: Vec<(&'static str, u32)>,
     coalesced: u32,
 }
 
-impl Tally {
+impl ServedCounts {
     pub(super) fn add(&mut self, served: &Served) {
         self.coalesced += u32::from(served.coalesced);
         match self.by.iter_mut().find(|(by, _)| *by == served.by) {

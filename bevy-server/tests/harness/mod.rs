@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use tonic::{Code, Request, Response, Status, transport::Channel};
 
 /// How long anything may take before the test gives up on it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running server; killed when dropped.
 pub(crate) struct Server {
@@ -85,17 +85,17 @@ impl Setup {
     pub(crate) fn start(mut self) -> Server {
         let mut child = self.command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::new(Mutex::new(String::new()));
-        let (lines, addresses) = mpsc::channel();
-        let (errors, kept) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
+        let (line_sender, line_receiver) = mpsc::channel();
+        let (errors, log_writer) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
         std::thread::spawn(move || {
             for line in errors.lines().map_while(Result::ok) {
-                kept.lock().unwrap().push_str(&format!("{line}\n"));
-                let _ = lines.send(line);
+                log_writer.lock().unwrap().push_str(&format!("{line}\n"));
+                let _ = line_sender.send(line);
             }
         });
         let mut server = Server { child, log, grpc: String::new(), ops: String::new() };
         while server.grpc.is_empty() || server.ops.is_empty() {
-            let line = match addresses.recv_timeout(PATIENCE) {
+            let line = match line_receiver.recv_timeout(TIMEOUT) {
                 Ok(line) => line,
                 Err(_) => panic!("the server did not start: {}", server.log()),
             };
@@ -168,17 +168,17 @@ impl Server {
 
     /// The value of one metric, by its name and labels as `/metrics` writes them.
     pub(crate) fn metric(&self, name: &str) -> f64 {
-        self.find_metric(name).unwrap_or_else(|| panic!("there is no {name}"))
+        self.metric_if_present(name).unwrap_or_else(|| panic!("there is no {name}"))
     }
 
     /// Calls of a method that ended with a code. There is no such line before the first of them, but for OK.
     pub(crate) fn calls(&self, rpc: &str, code: &str) -> f64 {
         let of = |code: &str| format!("floors_requests_total{{code=\"{code}\",rpc=\"{rpc}\"}}");
         self.metric(&of("OK"));
-        self.find_metric(&of(code)).unwrap_or(0.0)
+        self.metric_if_present(&of(code)).unwrap_or(0.0)
     }
 
-    fn find_metric(&self, name: &str) -> Option<f64> {
+    fn metric_if_present(&self, name: &str) -> Option<f64> {
         let text = self.page("/metrics").1;
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.map(|value| value.parse().unwrap())
@@ -218,12 +218,12 @@ impl Server {
 
     /// Waits for the process to end.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
-        let until = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return (status, self.log());
             }
-            assert!(Instant::now() < until, "the server does not end: {}", self.log());
+            assert!(Instant::now() < deadline, "the server does not end: {}", self.log());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -280,9 +280,9 @@ pub(crate) fn wrong_fields(status: &Status) -> Vec<String> {
 
 /// Waits until `condition` holds, and fails when it does not in time.
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !condition() {
-        assert!(Instant::now() < until, "waited in vain until {what}");
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -290,7 +290,7 @@ pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
 /// One HTTP/1.1 exchange over a connection of its own: status, headers as text, body with chunks put together.
 pub(crate) fn http1(address: &str, head: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(body).unwrap();
     let mut answer = Vec::new();

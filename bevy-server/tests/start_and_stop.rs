@@ -18,7 +18,7 @@ use tonic::{Code, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
 /// A port on which nobody listens, nobody else's as long as the socket is kept.
-fn silent_port() -> (TcpSocket, SocketAddr) {
+fn reserved_port() -> (TcpSocket, SocketAddr) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = socket.local_addr().unwrap();
@@ -26,7 +26,7 @@ fn silent_port() -> (TcpSocket, SocketAddr) {
 }
 
 /// The one line that a failed start prints, its exit code checked.
-fn failure(setup: Setup) -> String {
+fn start_error(setup: Setup) -> String {
     let (code, _, errors) = setup.run();
     assert_eq!(code, Some(1), "{errors}");
     let said: Vec<_> = errors.lines().filter(|line| line.starts_with("bevy-server: ")).collect();
@@ -66,7 +66,7 @@ fn the_configuration_is_layered_and_shown_without_secrets() {
 }
 
 #[test]
-fn every_error_of_a_configuration_is_told_at_once() {
+fn all_configuration_errors_are_reported_at_once() {
     let data = TempDir::new().unwrap();
     let file = data.path().join("floors.toml");
     fs::write(
@@ -76,7 +76,7 @@ fn every_error_of_a_configuration_is_told_at_once() {
          ca = \"no.pem\"\nlease = \"maybe\"\n[cahce.lru]\n[generation]\nqueue = 0\n",
     )
     .unwrap();
-    let errors = failure(Setup::new(&data).with("OPS__LISTEN", "here").arg("--config").arg(&file));
+    let errors = start_error(Setup::new(&data).with("OPS__LISTEN", "here").arg("--config").arg(&file));
     for said in [
         "wrong in 10 places",
         "cache.chian is no key",
@@ -95,15 +95,15 @@ fn every_error_of_a_configuration_is_told_at_once() {
         assert!(errors.contains(said), "{said} is not in\n{errors}");
     }
     assert!(!errors.contains("hush"), "{errors}");
-    let errors = failure(Setup::new(&data).arg("--config").arg("nowhere.toml"));
+    let errors = start_error(Setup::new(&data).arg("--config").arg("nowhere.toml"));
     assert!(errors.contains("cannot read nowhere.toml"), "{errors}");
     fs::write(&file, "[cache\n").unwrap();
-    let errors = failure(Setup::new(&data).arg("--config").arg(&file));
+    let errors = start_error(Setup::new(&data).arg("--config").arg(&file));
     assert!(errors.contains("is not TOML") && errors.contains("line 1"), "{errors}");
 }
 
 #[test]
-fn a_syntax_error_is_told_by_its_place_and_shows_no_secret() {
+fn a_syntax_error_reports_its_position_and_no_secret() {
     let data = TempDir::new().unwrap();
     let file = data.path().join("floors.toml");
     for (text, place) in [
@@ -113,17 +113,17 @@ fn a_syntax_error_is_told_by_its_place_and_shows_no_secret() {
         ("[cache.redis]\nurl = \"redis://me:hush@a\"\nurl = \"redis://me:hush@b\"\n", "line 3, column 1"),
     ] {
         fs::write(&file, text).unwrap();
-        let errors = failure(Setup::new(&data).arg("--config").arg(&file));
+        let errors = start_error(Setup::new(&data).arg("--config").arg(&file));
         assert!(errors.contains("floors.toml is not TOML at ") && errors.contains(place), "{text:?}: {errors}");
         assert!(!errors.contains("hush"), "{text:?}: {errors}");
     }
 }
 
 #[test]
-fn a_variable_that_misses_an_underscore_is_told_and_others_are_nobodys_business() {
+fn a_variable_with_a_missing_underscore_is_reported_and_unrelated_ones_are_ignored() {
     let data = TempDir::new().unwrap();
     let errors =
-        failure(Setup::new(&data).env("FLOORS_GRPC_LISTEN", "0.0.0.0:1").env("FLOORS_CACHE__LRU_CAPACITY", "1GiB"));
+        start_error(Setup::new(&data).env("FLOORS_GRPC_LISTEN", "0.0.0.0:1").env("FLOORS_CACHE__LRU_CAPACITY", "1GiB"));
     assert!(errors.contains("FLOORS_GRPC_LISTEN is not read; did you mean FLOORS__GRPC__LISTEN?"), "{errors}");
     assert!(errors.contains("did you mean FLOORS__CACHE__LRU__CAPACITY?"), "{errors}");
     // As Kubernetes sets where there is a service of that name.
@@ -133,7 +133,7 @@ fn a_variable_that_misses_an_underscore_is_told_and_others_are_nobodys_business(
 }
 
 #[tokio::test]
-async fn what_is_sealed_on_disk_opens_with_an_older_key_and_not_without() {
+async fn values_sealed_with_an_older_key_open_with_it_and_not_without() {
     let data = TempDir::new().unwrap();
     let old = format!("1:{}", "ab".repeat(32));
     let rotated = format!("2:{},{old}", "cd".repeat(32));
@@ -150,41 +150,41 @@ async fn what_is_sealed_on_disk_opens_with_an_older_key_and_not_without() {
     fs::write(&file, rotated.replace(',', "\n")).unwrap();
     assert_eq!(get(Setup::new(&data).with("CACHE__KEYS_FILE", &file.display().to_string()).start()).await, "lmdb");
     assert_eq!(get(Setup::new(&data).start()).await, "generated", "a sealed floor is no floor without its key");
-    let errors = failure(Setup::new(&data).with("CACHE__KEYS", "1:hush"));
+    let errors = start_error(Setup::new(&data).with("CACHE__KEYS", "1:hush"));
     assert!(errors.contains("cache.keys is wrong") && !errors.contains("hush"), "{errors}");
     let (_, shown, _) = Setup::new(&data).with("CACHE__KEYS", &old).arg("--check-config").run();
     assert!(shown.contains("keys = \"***\"") && !shown.contains("abab"), "{shown}");
 }
 
 #[test]
-fn a_taken_port_is_named_with_the_key_to_change() {
+fn a_port_in_use_is_reported_with_its_configuration_key() {
     let data = TempDir::new().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let errors = failure(Setup::new(&data).with("GRPC__LISTEN", &address));
+    let errors = start_error(Setup::new(&data).with("GRPC__LISTEN", &address));
     assert!(errors.contains(&address) && errors.contains("grpc.listen"), "{errors}");
     assert_eq!(errors.matches("Address already in use").count(), 1, "{errors}");
 }
 
 #[test]
-fn a_store_that_cannot_be_opened_is_named_with_what_to_do() {
+fn a_store_that_cannot_be_opened_is_reported() {
     let data = TempDir::new().unwrap();
     let file = data.path().join("a-file");
     fs::write(&file, "no directory").unwrap();
     let path = file.join("lmdb").display().to_string();
-    let errors = failure(Setup::new(&data).with("CACHE__LMDB__PATH", &path));
+    let errors = start_error(Setup::new(&data).with("CACHE__LMDB__PATH", &path));
     assert!(errors.contains(&path), "{errors}");
 
     let locked = Setup::new(&data).with("CACHE__CHAIN", r#"["sled"]"#).start();
-    let errors = failure(Setup::new(&data).with("CACHE__CHAIN", r#"["sled"]"#));
+    let errors = start_error(Setup::new(&data).with("CACHE__CHAIN", r#"["sled"]"#));
     assert!(errors.contains("sled"), "{errors}");
     drop(locked);
 }
 
 #[tokio::test]
-async fn a_redis_that_is_down_stops_neither_the_start_nor_a_call() {
+async fn the_server_starts_and_serves_without_redis() {
     let data = TempDir::new().unwrap();
-    let (_silent, free) = silent_port();
+    let (_socket, free) = reserved_port();
     let server = Setup::new(&data)
         .with("CACHE__CHAIN", r#"["lru","redis"]"#)
         .with("CACHE__REDIS__URL", &format!("redis://{free}"))
@@ -201,7 +201,7 @@ async fn a_redis_that_is_down_stops_neither_the_start_nor_a_call() {
 }
 
 #[tokio::test]
-async fn sigterm_lets_calls_in_flight_end_and_writes_what_waits() {
+async fn sigterm_completes_calls_in_flight_and_flushes_queued_writes() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
     let mut client = server.client().await;
@@ -229,7 +229,7 @@ async fn sigterm_lets_calls_in_flight_end_and_writes_what_waits() {
 }
 
 #[test]
-fn ctrl_c_ends_the_server_like_sigterm() {
+fn sigint_stops_the_server_like_sigterm() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     server.signal("-INT");
@@ -238,7 +238,7 @@ fn ctrl_c_ends_the_server_like_sigterm() {
 }
 
 #[test]
-fn health_says_not_serving_until_the_server_serves() {
+fn health_reports_not_serving_before_the_app_runs() {
     let data = TempDir::new().unwrap();
     let config = format!(
         "[grpc]\nlisten = \"127.0.0.1:0\"\n[ops]\nlisten = \"127.0.0.1:0\"\n[cache.lmdb]\npath = {:?}\n",
@@ -258,13 +258,13 @@ fn health_says_not_serving_until_the_server_serves() {
 }
 
 #[test]
-fn healthcheck_tells_a_serving_server_from_none() {
+fn healthcheck_distinguishes_a_serving_server_from_a_missing_one() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let ask = |address: &str| Setup::new(&data).with("GRPC__LISTEN", address).arg("healthcheck").run();
     let (code, said, _) = ask(&server.grpc);
     assert_eq!((code, said.contains("serves")), (Some(0), true));
-    let (_silent, address) = silent_port();
+    let (_socket, address) = reserved_port();
     let (code, _, errors) = ask(&address.to_string());
     assert_eq!(code, Some(1), "{errors}");
     assert!(errors.contains(&address.to_string()) && errors.contains("refused"), "{errors}");
@@ -274,7 +274,7 @@ fn healthcheck_tells_a_serving_server_from_none() {
 /// The main thread, the workers and tokio's threads all sleep while nothing happens.
 #[cfg(target_os = "linux")]
 #[test]
-fn an_idle_server_uses_no_processor() {
+fn an_idle_server_uses_no_cpu_time() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let ticks = || {
@@ -292,7 +292,7 @@ fn an_idle_server_uses_no_processor() {
 }
 
 #[tokio::test]
-async fn a_store_is_trusted_after_a_clean_end_and_checked_after_a_crash() {
+async fn a_store_is_checked_after_a_crash_and_not_after_a_clean_stop() {
     const CHECKED: &str = "the store was not closed cleanly; its pages are whole";
     let data = TempDir::new().unwrap();
     let store = data.path().join("lmdb");
@@ -337,7 +337,7 @@ async fn a_store_is_trusted_after_a_clean_end_and_checked_after_a_crash() {
 /// A disk without room ends the start by a sentence, not by a signal.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_named_with_what_to_do() {
+fn a_full_disk_is_reported_with_the_space_needed() {
     let data = TempDir::new().unwrap();
     let disk = data.path().join("disk");
     fs::create_dir(&disk).unwrap();
@@ -363,7 +363,7 @@ fn a_full_disk_is_named_with_what_to_do() {
     for free in [0, 4 << 10, 16 << 10] {
         let file = fs::OpenOptions::new().write(true).open(&ballast).unwrap();
         file.set_len((1 << 20) - free).unwrap();
-        let errors = failure(Setup::new(&data).with("CACHE__LMDB__PATH", &path.display().to_string()));
+        let errors = start_error(Setup::new(&data).with("CACHE__LMDB__PATH", &path.display().to_string()));
         assert!(errors.contains("no space left on the disk for the lmdb store in"), "{free} bytes free: {errors}");
         assert!(errors.contains(&path.display().to_string()) && errors.contains("free 1 MiB or more"), "{errors}");
         let names = fs::read_dir(&disk.0).unwrap().map(|entry| entry.unwrap().file_name());

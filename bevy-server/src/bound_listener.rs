@@ -10,17 +10,17 @@ use tokio::{net::TcpListener, runtime::Handle};
 /// A listener on its way from [`app`](crate::app()) to the plugin that serves on it. Taken once, so that the port closes
 /// with whoever took it.
 #[derive(Debug)]
-pub struct Door {
+pub struct BoundListener {
     address: SocketAddr,
     listener: Mutex<Option<TcpListener>>,
 }
 
-impl Door {
+impl BoundListener {
     /// Opens `address`; port 0 is any that is free.
     ///
     /// # Errors
     /// What the system says: the port is taken, or the address is not this machine's.
-    pub fn open(address: SocketAddr, runtime: &Handle) -> std::io::Result<Self> {
+    pub fn bind(address: SocketAddr, runtime: &Handle) -> std::io::Result<Self> {
         let listener = runtime.block_on(TcpListener::bind(address))?;
         Ok(Self { address: listener.local_addr()?, listener: Mutex::new(Some(listener)) })
     }

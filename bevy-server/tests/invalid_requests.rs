@@ -11,9 +11,9 @@ use std::{
 
 use bevy_server::{
     config::Config,
-    generation::Generation,
-    grpc::{FloorService, Parts},
-    lifecycle::Gate,
+    generation::GenerationQueue,
+    grpc::{FloorService, ServiceDeps},
+    lifecycle::InFlight,
     metrics::RequestMetrics,
 };
 use bytes::Bytes;
@@ -25,7 +25,7 @@ use tempfile::TempDir;
 use tonic::Code;
 
 #[tokio::test]
-async fn a_wrong_spec_is_named_by_its_field() {
+async fn a_status_names_the_invalid_field_of_a_spec() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -51,7 +51,7 @@ async fn a_wrong_spec_is_named_by_its_field() {
 }
 
 #[tokio::test]
-async fn every_wrong_field_is_named() {
+async fn a_status_names_every_invalid_field() {
     use tonic_types::StatusExt;
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
@@ -70,7 +70,7 @@ async fn every_wrong_field_is_named() {
 }
 
 #[tokio::test]
-async fn a_wrong_batch_is_named_by_its_positions() {
+async fn a_status_names_the_positions_of_invalid_specs_in_a_batch() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -95,7 +95,7 @@ async fn a_wrong_batch_is_named_by_its_positions() {
 }
 
 #[tokio::test]
-async fn a_wrong_stream_is_named() {
+async fn a_status_names_the_invalid_fields_of_a_stream_request() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -116,7 +116,7 @@ async fn a_wrong_stream_is_named() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_request_are_refused_and_the_server_goes_on() {
+async fn undecodable_requests_are_rejected_and_the_server_keeps_serving() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     for method in ["GetFloor", "BatchGetFloors", "StreamFloors", "GetServerInfo"] {
@@ -133,9 +133,9 @@ async fn bytes_that_are_no_request_are_refused_and_the_server_goes_on() {
 }
 
 /// A request whose reading panics, as a defect anywhere in a call would.
-struct Panics;
+struct PanickingBody;
 
-impl http_body::Body for Panics {
+impl http_body::Body for PanickingBody {
     type Data = Bytes;
     type Error = std::io::Error;
 
@@ -148,25 +148,26 @@ impl http_body::Body for Panics {
 }
 
 #[tokio::test]
-async fn a_call_that_panics_is_told_and_counted_as_internal() {
+async fn a_panicking_call_returns_internal_and_is_counted() {
     let registry = Registry::new();
     let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
-    let source = Arc::new(Generation::new(config.generation_queue, 1, &registry).unwrap());
+    let source = Arc::new(GenerationQueue::new(config.generation_queue, 1, &registry).unwrap());
     let handle = tokio::runtime::Handle::current();
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, &handle).unwrap();
     let metrics = RequestMetrics::register(&registry).unwrap();
-    let gate = Gate::default();
-    let service = FloorService::new(Parts { chain, metrics, gate: gate.clone(), footsteps: None });
-    let call = http::Request::post("/floors.v1.FloorService/GetFloor").body(Panics).unwrap();
+    let in_flight = InFlight::default();
+    let service =
+        FloorService::new(ServiceDeps { chain, metrics, in_flight: in_flight.clone(), access_recorder: None });
+    let call = http::Request::post("/floors.v1.FloorService/GetFloor").body(PanickingBody).unwrap();
     let answer = service.answer(call).await;
     assert_eq!(answer.headers()["grpc-status"], "13");
     let text = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     assert!(text.contains("floors_requests_total{code=\"INTERNAL\",rpc=\"GetFloor\"} 1"), "{text}");
-    gate.emptied().await;
+    in_flight.idle().await;
 }
 
 #[tokio::test]
-async fn a_timeout_that_is_none_is_refused() {
+async fn an_unparsable_timeout_is_rejected() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut request = tonic::Request::new(GetFloorRequest { spec: Some(spec(1, 1)) });

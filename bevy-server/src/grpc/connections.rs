@@ -20,38 +20,42 @@ use tokio::{
 };
 
 use super::{
-    front::Front,
-    turn::{self, Outgoing, Turns},
+    coalescing::{CoalescingIo, FlushAfterPoll, WriteBuffer},
+    router::Router,
 };
 
 /// Calls that one connection may have open: more than a client library ever needs, few enough to bound what a peer can
 /// make us hold.
-const MAX_STREAMS: u32 = 256;
+const MAX_CONCURRENT_CALLS: u32 = 256;
 /// A connection that says nothing for this long is asked whether it still lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// A peer must have said by then what it speaks, and one who speaks HTTP/1 (gRPC-Web) have sent its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// After an accept that failed (mostly for want of file descriptors), others get this long to free some.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// Once every call has ended, a connection that has nothing left to send gets this long to close: enough for a peer who
 /// listens, and short for one who watches health, and so never ends, or is gone.
-const PARTING: Duration = Duration::from_secs(2);
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
 /// How often it is looked after that whether a connection has sent what it had.
-const LOOK: Duration = Duration::from_millis(50);
+const FLUSH_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Serves connections until `closed` turns true; then tells every peer to go, and returns when the last one has. Whoever
 /// stays without anything left to be sent is let go after a moment; whoever reads slowly is waited for.
-pub(super) async fn serve(listener: TcpListener, front: Front, mut closed: watch::Receiver<bool>) {
-    let mut server = auto::Builder::new(Eager);
-    server.http2().timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS).keep_alive_interval(KEEP_ALIVE);
+pub(super) async fn serve(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
+    let mut server = auto::Builder::new(PollBeforeSpawn);
+    server
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MAX_CONCURRENT_CALLS)
+        .keep_alive_interval(KEEP_ALIVE);
     server.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-    let watched = GracefulShutdown::new();
+    let graceful = GracefulShutdown::new();
     let mut connections = Connections::default();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             Some(ended) = connections.tasks.join_next_with_id() => {
-                connections.forget(ended);
+                connections.remove(ended);
                 continue;
             }
             _ = closed.wait_for(|closed| *closed) => break,
@@ -60,59 +64,59 @@ pub(super) async fn serve(listener: TcpListener, front: Front, mut closed: watch
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 continue;
             }
         };
         // A call is one small request and one answer: waiting to fill a packet only delays it.
         let _ = stream.set_nodelay(true);
-        let (server, front, watcher, closed) = (server.clone(), front.clone(), watched.watcher(), closed.clone());
-        let (line, outgoing) = turn::gathered(stream);
-        let kept = outgoing.clone();
+        let (server, router, watcher, closed) = (server.clone(), router.clone(), graceful.watcher(), closed.clone());
+        let (io, write_buffer) = CoalescingIo::new(stream);
+        let drain_handle = write_buffer.clone();
         let task = connections.tasks.spawn(async move {
-            let begin = Instant::now() + HEADER_TIMEOUT;
-            let connection = server.serve_connection(TokioIo::new(line), front).into_owned();
-            let ended = Turns::new(watcher.watch(connection), outgoing.clone(), begin).await;
+            let header_deadline = Instant::now() + HEADER_TIMEOUT;
+            let connection = server.serve_connection(TokioIo::new(io), router).into_owned();
+            let ended = FlushAfterPoll::new(watcher.watch(connection), write_buffer.clone(), header_deadline).await;
             if let Some(Err(error)) = ended {
                 tracing::debug!(%error, "a connection ended badly");
             }
             // A peer who hangs up by itself needs no such care: only the end of the server comes unasked.
             if *closed.borrow() {
-                outgoing.linger(PARTING).await;
+                write_buffer.linger(CLOSE_GRACE).await;
             }
         });
-        connections.outgoing.insert(task.id(), (task, kept));
+        connections.write_buffers.insert(task.id(), (task, drain_handle));
     }
     drop(listener);
-    tokio::join!(watched.shutdown(), connections.part());
+    tokio::join!(graceful.shutdown(), connections.close());
 }
 
 /// The connections that are open.
 #[derive(Default)]
 struct Connections {
     tasks: JoinSet<()>,
-    outgoing: HashMap<Id, (AbortHandle, Outgoing)>,
+    write_buffers: HashMap<Id, (AbortHandle, WriteBuffer)>,
 }
 
 impl Connections {
-    fn forget(&mut self, ended: Result<(Id, ()), JoinError>) {
+    fn remove(&mut self, ended: Result<(Id, ()), JoinError>) {
         // An error is a panic in the transport; what is open otherwise goes on.
         let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
-        self.outgoing.remove(&id);
+        self.write_buffers.remove(&id);
     }
 
     /// Waits until every connection has ended.
-    async fn part(mut self) {
-        let patience = Instant::now() + PARTING;
+    async fn close(mut self) {
+        let grace_ends = Instant::now() + CLOSE_GRACE;
         while !self.tasks.is_empty() {
-            let look = patience.max(Instant::now() + LOOK);
-            match tokio::time::timeout_at(look, self.tasks.join_next_with_id()).await {
-                Ok(Some(ended)) => self.forget(ended),
+            let next_check = grace_ends.max(Instant::now() + FLUSH_CHECK_INTERVAL);
+            match tokio::time::timeout_at(next_check, self.tasks.join_next_with_id()).await {
+                Ok(Some(ended)) => self.remove(ended),
                 Ok(None) => return,
                 Err(_) => self
-                    .outgoing
+                    .write_buffers
                     .values()
-                    .filter(|(_, outgoing)| !outgoing.is_busy())
+                    .filter(|(_, write_buffer)| !write_buffer.is_busy())
                     .for_each(|(task, _)| task.abort()),
             }
         }
@@ -124,9 +128,9 @@ impl Connections {
 /// A hit in memory never waits: its answer is queued while the connection still has the socket in hand, so it costs no
 /// task, no wake-up of another thread, and goes out with its neighbours in one write.
 #[derive(Debug, Clone, Copy)]
-pub struct Eager;
+pub struct PollBeforeSpawn;
 
-impl<F> hyper::rt::Executor<F> for Eager
+impl<F> hyper::rt::Executor<F> for PollBeforeSpawn
 where
     F: Future<Output = ()> + Send + 'static,
 {

@@ -84,7 +84,7 @@ impl Redis {
 
     /// Whether the right floor is stored for floor `number`.
     fn holds(&self, number: u32) -> bool {
-        let (key, value) = right(number);
+        let (key, value) = correct(number);
         let envelope = envelope();
         let stored = envelope.stored(&key);
         let length = self.command(&[b"STRLEN", stored.as_bytes()]);
@@ -109,17 +109,17 @@ fn envelope() -> Envelope {
 }
 
 /// Key and framed bytes of floor `number`.
-fn right(number: u32) -> (Key, Bytes) {
+fn correct(number: u32) -> (Key, Bytes) {
     let spec = FloorSpec::resolve(SEED, number, 0, 0, None).unwrap();
     (key::of(&spec), wire::framed(&floor_gen::generate(&spec)))
 }
 
 fn floor(number: u32) -> Floor {
-    Floor::decode(wire::unframed(&right(number).1)).unwrap()
+    Floor::decode(wire::unframed(&correct(number).1)).unwrap()
 }
 
 /// What a forger makes of the right value and of the one of another floor.
-type Forgery = fn(right: &[u8], other: &[u8]) -> Vec<u8>;
+type Forgery = fn(correct: &[u8], other: &[u8]) -> Vec<u8>;
 
 const FORGERIES: [(&str, Forgery); 9] = [
     ("nothing", |_, _| Vec::new()),
@@ -127,17 +127,17 @@ const FORGERIES: [(&str, Forgery); 9] = [
     ("a frame that claims 4 GiB", |_, _| vec![0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0x00]),
     ("an empty frame", |_, _| vec![0; 5]),
     ("another floor", |_, other| other.to_vec()),
-    ("a frame that claims to be compressed", |right, _| [&[1], &right[1..]].concat()),
-    ("a floor and one byte more", |right, _| [right, &[0]].concat()),
-    ("two frames", |right, other| [right, other].concat()),
+    ("a frame that claims to be compressed", |correct, _| [&[1], &correct[1..]].concat()),
+    ("a floor and one byte more", |correct, _| [correct, &[0]].concat()),
+    ("two frames", |correct, other| [correct, other].concat()),
     ("a frame of noise", |_, _| [&[0, 0, 0, 0, 32][..], &[0xA5; 32]].concat()),
 ];
 
 /// Forges the floors `1..=FORGERIES.len()`, each in its own way.
 fn forge_all(redis: &Redis) {
-    let other = right(1000).1;
+    let other = correct(1000).1;
     for (number, (_, forgery)) in (1..).zip(FORGERIES) {
-        let (key, value) = right(number);
+        let (key, value) = correct(number);
         redis.forge(&key, &forgery(&value, &other));
     }
 }
@@ -156,7 +156,7 @@ fn server(data: &TempDir, redis: &Redis, chain: &str, lease: &str) -> Server {
 }
 
 #[tokio::test]
-async fn a_forged_value_is_a_counted_miss_by_every_call() {
+async fn every_rpc_counts_a_forged_value_as_a_miss() {
     let Some(redis) = Redis::start() else { return };
     let count = FORGERIES.len() as u32;
     for (chain, lease) in [(r#"["redis"]"#, "off"), (r#"["lru","redis"]"#, "off"), (r#"["lru","redis"]"#, "on")] {
@@ -195,7 +195,7 @@ async fn a_forged_value_is_a_counted_miss_by_every_call() {
             let failed = server.metric("floors_tier_requests_total{outcome=\"error\",tier=\"redis\"}");
             assert_eq!(failed, 0.0, "Redis did not fail");
             for (number, (name, _)) in (1..).zip(FORGERIES) {
-                wait_until(&format!("{name} is replaced by the right floor"), || redis.holds(number));
+                wait_until(&format!("{name} is replaced by the correct floor"), || redis.holds(number));
             }
             server.stop();
         }

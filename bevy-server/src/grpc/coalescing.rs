@@ -1,7 +1,7 @@
 //! What one turn of a connection writes goes out in one system call.
 //!
 //! h2 flushes after every DATA frame: ten hits that came in one packet would be twenty writes. So the connection writes
-//! into memory, and [`Turns`], which polls it, sends what has gathered once the connection has no more to do for now.
+//! into memory, and [`FlushAfterPoll`], which polls it, sends what has gathered once the connection has no more to do for now.
 //! That copies an answer once, a tenth of a microsecond for a floor, to save two system calls.
 
 use std::{
@@ -25,35 +25,27 @@ use tokio::{
 };
 
 /// Bytes that may wait for the end of a turn; beyond it the connection waits until the peer has taken some.
-const GATHERED: usize = 256 << 10;
+const MAX_UNSENT_BYTES: usize = 256 << 10;
 /// Room that a connection keeps once everything is sent. What a large answer needed beyond it is given back.
-const KEPT: usize = 64 << 10;
+const MAX_IDLE_CAPACITY: usize = 64 << 10;
 /// Bytes sent that stay in front of those that wait, at the most: moving these forward costs a copy.
-const SENT: usize = 128 << 10;
+const MAX_SENT_PREFIX: usize = 128 << 10;
 /// Bytes by which it is known what a peer speaks: as many as HTTP/2 begins with.
-const BEGINNING: usize = 24;
-
-/// Both ends of gathering for one connection: the line that it reads and writes, and what sends.
-pub fn gathered(stream: TcpStream) -> (Line, Outgoing) {
-    let (input, output) = stream.into_split();
-    let waiting = Waiting { stream: output, bytes: Vec::new(), sent: 0, input: None };
-    let outgoing = Outgoing(Arc::new(Shared { waiting: Mutex::new(waiting), begun: AtomicBool::new(false) }));
-    (Line { input: Some(input), heard: 0, outgoing: outgoing.clone() }, outgoing)
-}
+const PREFACE_BYTES: usize = 24;
 
 /// What has been written and not yet sent.
 #[derive(Debug, Clone)]
-pub struct Outgoing(Arc<Shared>);
+pub struct WriteBuffer(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    waiting: Mutex<Waiting>,
-    /// Whether the peer has sent as much as [`BEGINNING`].
-    begun: AtomicBool,
+    state: Mutex<BufferState>,
+    /// Whether the peer has sent as much as [`PREFACE_BYTES`].
+    preface_received: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct BufferState {
     stream: OwnedWriteHalf,
     bytes: Vec<u8>,
     /// How many of `bytes` are sent.
@@ -62,27 +54,27 @@ struct Waiting {
     input: Option<OwnedReadHalf>,
 }
 
-impl Outgoing {
+impl WriteBuffer {
     /// Taken by the connection's own task, and by others only while the server drains, so hardly ever waited for.
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BufferState> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether something waits to be sent, or may be on its way still: see [`linger`](Self::linger).
     pub fn is_busy(&self) -> bool {
-        let waiting = self.lock();
-        waiting.unsent() > 0 || waiting.input.is_some()
+        let state = self.lock();
+        state.unsent() > 0 || state.input.is_some()
     }
 
     /// Reads what the peer still sends, until it closes its end or has been silent for `silence`. To close a socket at
     /// once would make the system answer the peer's next word with a reset, and drop what it has not delivered yet.
     pub async fn linger(&self, silence: Duration) {
-        let mut heard = [0; 256];
+        let mut discarded = [0; 256];
         loop {
             let next = std::future::poll_fn(|cx| {
-                let mut waiting = self.lock();
-                let Some(input) = &mut waiting.input else { return Poll::Ready(Ok(0)) };
-                let mut buffer = ReadBuf::new(&mut heard);
+                let mut state = self.lock();
+                let Some(input) = &mut state.input else { return Poll::Ready(Ok(0)) };
+                let mut buffer = ReadBuf::new(&mut discarded);
                 Pin::new(input).poll_read(cx, &mut buffer).map_ok(|()| buffer.filled().len())
             });
             if !matches!(tokio::time::timeout(silence, next).await, Ok(Ok(1..))) {
@@ -92,7 +84,7 @@ impl Outgoing {
     }
 }
 
-impl Waiting {
+impl BufferState {
     const fn unsent(&self) -> usize {
         self.bytes.len() - self.sent
     }
@@ -107,7 +99,7 @@ impl Waiting {
         }
         self.bytes.clear();
         self.sent = 0;
-        if self.bytes.capacity() > KEPT {
+        if self.bytes.capacity() > MAX_IDLE_CAPACITY {
             self.bytes = Vec::new();
         }
         Poll::Ready(Ok(()))
@@ -115,34 +107,34 @@ impl Waiting {
 }
 
 /// A connection, whose output goes out at the end of each of its turns.
-pub struct Turns<C: Future> {
+pub struct FlushAfterPoll<C: Future> {
     connection: Pin<Box<C>>,
-    outgoing: Outgoing,
+    write_buffer: WriteBuffer,
     /// When the peer must have begun, until it has.
-    begin: Option<Pin<Box<Sleep>>>,
+    preface_deadline: Option<Pin<Box<Sleep>>>,
     /// What came of the connection, once it is over and only has to be sent.
-    over: Option<C::Output>,
+    output: Option<C::Output>,
 }
 
-impl<C: Future> Turns<C> {
-    /// Polls `connection`, but not past `begin` unless the peer has said by then what it speaks.
-    pub fn new(connection: C, outgoing: Outgoing, begin: Instant) -> Self {
-        let begin = Some(Box::pin(tokio::time::sleep_until(begin)));
-        Self { connection: Box::pin(connection), outgoing, begin, over: None }
+impl<C: Future> FlushAfterPoll<C> {
+    /// Polls `connection`, but not past `preface_deadline` unless the peer has said by then what it speaks.
+    pub fn new(connection: C, write_buffer: WriteBuffer, preface_deadline: Instant) -> Self {
+        let preface_deadline = Some(Box::pin(tokio::time::sleep_until(preface_deadline)));
+        Self { connection: Box::pin(connection), write_buffer, preface_deadline, output: None }
     }
 
     /// Whether the peer has used up the time to begin.
-    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(begin) = &mut self.begin else { return false };
-        if self.outgoing.0.begun.load(Ordering::Relaxed) {
-            self.begin = None;
+    fn preface_timed_out(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(preface_deadline) = &mut self.preface_deadline else { return false };
+        if self.write_buffer.0.preface_received.load(Ordering::Relaxed) {
+            self.preface_deadline = None;
             return false;
         }
-        begin.as_mut().poll(cx).is_ready()
+        preface_deadline.as_mut().poll(cx).is_ready()
     }
 }
 
-impl<C: Future> Future for Turns<C>
+impl<C: Future> Future for FlushAfterPoll<C>
 where
     C::Output: Unpin,
 {
@@ -151,20 +143,20 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        if this.over.is_none()
+        if this.output.is_none()
             && let Poll::Ready(output) = this.connection.as_mut().poll(cx)
         {
-            this.over = Some(output);
+            this.output = Some(output);
         }
-        if this.is_late(cx) {
+        if this.preface_timed_out(cx) {
             return Poll::Ready(None);
         }
         // A line that broke shows at the connection's next read or write; one that is over has nobody left to tell.
-        let sent = this.outgoing.lock().poll_send(cx);
-        match this.over.take() {
+        let sent = this.write_buffer.lock().poll_send(cx);
+        match this.output.take() {
             Some(output) if sent.is_ready() => Poll::Ready(Some(output)),
             output => {
-                this.over = output;
+                this.output = output;
                 Poll::Pending
             }
         }
@@ -173,36 +165,47 @@ where
 
 /// What a connection reads and writes.
 #[derive(Debug)]
-pub struct Line {
+pub struct CoalescingIo {
     /// Until the line is dropped.
     input: Option<OwnedReadHalf>,
-    /// Bytes that have come, counted as far as [`BEGINNING`].
-    heard: usize,
-    outgoing: Outgoing,
+    /// Bytes that have come, counted as far as [`PREFACE_BYTES`].
+    received: usize,
+    write_buffer: WriteBuffer,
 }
 
-/// Gives the peer's end back, for [`Outgoing::linger`].
-impl Drop for Line {
-    fn drop(&mut self) {
-        self.outgoing.lock().input = self.input.take();
+impl CoalescingIo {
+    /// The two halves for one connection: what hyper reads from and writes to, and the buffer that is flushed.
+    pub fn new(stream: TcpStream) -> (Self, WriteBuffer) {
+        let (input, output) = stream.into_split();
+        let state = BufferState { stream: output, bytes: Vec::new(), sent: 0, input: None };
+        let shared = Shared { state: Mutex::new(state), preface_received: AtomicBool::new(false) };
+        let write_buffer = WriteBuffer(Arc::new(shared));
+        (Self { input: Some(input), received: 0, write_buffer: write_buffer.clone() }, write_buffer)
     }
 }
 
-impl AsyncRead for Line {
+/// Gives the peer's end back, for [`WriteBuffer::linger`].
+impl Drop for CoalescingIo {
+    fn drop(&mut self) {
+        self.write_buffer.lock().input = self.input.take();
+    }
+}
+
+impl AsyncRead for CoalescingIo {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let Some(input) = &mut this.input else { return Poll::Ready(Ok(())) };
         let before = buffer.filled().len();
         ready!(Pin::new(input).poll_read(cx, buffer))?;
-        if this.heard < BEGINNING {
-            this.heard += buffer.filled().len() - before;
-            this.outgoing.0.begun.store(this.heard >= BEGINNING, Ordering::Relaxed);
+        if this.received < PREFACE_BYTES {
+            this.received += buffer.filled().len() - before;
+            this.write_buffer.0.preface_received.store(this.received >= PREFACE_BYTES, Ordering::Relaxed);
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for CoalescingIo {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[IoSlice::new(bytes)])
     }
@@ -212,20 +215,20 @@ impl AsyncWrite for Line {
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let mut waiting = self.outgoing.lock();
-        if waiting.unsent() >= GATHERED {
-            if let Poll::Ready(Err(error)) = waiting.poll_send(cx) {
+        let mut state = self.write_buffer.lock();
+        if state.unsent() >= MAX_UNSENT_BYTES {
+            if let Poll::Ready(Err(error)) = state.poll_send(cx) {
                 return Poll::Ready(Err(error));
             }
-            if waiting.unsent() >= GATHERED {
+            if state.unsent() >= MAX_UNSENT_BYTES {
                 return Poll::Pending;
             }
         }
-        if waiting.sent >= SENT {
-            let sent = std::mem::take(&mut waiting.sent);
-            waiting.bytes.drain(..sent);
+        if state.sent >= MAX_SENT_PREFIX {
+            let sent = std::mem::take(&mut state.sent);
+            state.bytes.drain(..sent);
         }
-        parts.iter().for_each(|part| waiting.bytes.extend_from_slice(part));
+        parts.iter().for_each(|part| state.bytes.extend_from_slice(part));
         Poll::Ready(Ok(parts.iter().map(|part| part.len()).sum()))
     }
 
@@ -239,9 +242,9 @@ impl AsyncWrite for Line {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut waiting = self.outgoing.lock();
-        ready!(waiting.poll_send(cx))?;
-        Pin::new(&mut waiting.stream).poll_shutdown(cx)
+        let mut state = self.write_buffer.lock();
+        ready!(state.poll_send(cx))?;
+        Pin::new(&mut state.stream).poll_shutdown(cx)
     }
 }
 
@@ -257,40 +260,40 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_full_line_goes_on_when_some_is_sent_and_keeps_little_room_when_all_is() {
+    async fn a_full_buffer_accepts_writes_after_a_partial_send_and_frees_memory_after_a_complete_one() {
         // Small, so that the system takes a little at a time.
-        let narrow = || {
+        let small_buffers = || {
             let socket = TcpSocket::new_v4().unwrap();
             socket.set_send_buffer_size(16 << 10).unwrap();
             socket.set_recv_buffer_size(16 << 10).unwrap();
             socket
         };
-        let listener = narrow();
+        let listener = small_buffers();
         listener.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let listener = listener.listen(1).unwrap();
-        let (ours, theirs) = tokio::join!(narrow().connect(listener.local_addr().unwrap()), listener.accept());
-        let ((mut line, outgoing), (mut peer, _)) = (gathered(ours.unwrap()), theirs.unwrap());
+        let (ours, theirs) = tokio::join!(small_buffers().connect(listener.local_addr().unwrap()), listener.accept());
+        let ((mut io, write_buffer), (mut peer, _)) = (CoalescingIo::new(ours.unwrap()), theirs.unwrap());
         let piece = [7; 16 << 10];
         let mut written = 0;
-        while let Poll::Ready(count) = poll_fn(|cx| Poll::Ready(Pin::new(&mut line).poll_write(cx, &piece))).await {
+        while let Poll::Ready(count) = poll_fn(|cx| Poll::Ready(Pin::new(&mut io).poll_write(cx, &piece))).await {
             written += count.unwrap();
         }
-        assert!(outgoing.lock().unsent() >= GATHERED);
-        let (mut taken, mut some) = (0, [0; 4 << 10]);
-        let mut write = pin!(line.write(&piece));
+        assert!(write_buffer.lock().unsent() >= MAX_UNSENT_BYTES);
+        let (mut read_so_far, mut chunk) = (0, [0; 4 << 10]);
+        let mut write = pin!(io.write(&piece));
         written += loop {
             tokio::select! {
                 more = &mut write => break more.unwrap(),
-                read = peer.read(&mut some) => taken += read.unwrap(),
+                read = peer.read(&mut chunk) => read_so_far += read.unwrap(),
             }
         };
-        assert!(outgoing.lock().unsent() > piece.len(), "it waited until everything was sent");
-        let left = written - taken;
+        assert!(write_buffer.lock().unsent() > piece.len(), "it waited until everything was sent");
+        let left = written - read_so_far;
         let mut rest = vec![0; left];
-        let (sent, read) = tokio::join!(poll_fn(|cx| outgoing.lock().poll_send(cx)), peer.read_exact(&mut rest));
+        let (sent, read) = tokio::join!(poll_fn(|cx| write_buffer.lock().poll_send(cx)), peer.read_exact(&mut rest));
         sent.unwrap();
         assert_eq!(read.unwrap(), left);
-        let waiting = outgoing.lock();
-        assert!(waiting.unsent() == 0 && waiting.bytes.capacity() <= KEPT, "{}", waiting.bytes.capacity());
+        let state = write_buffer.lock();
+        assert!(state.unsent() == 0 && state.bytes.capacity() <= MAX_IDLE_CAPACITY, "{}", state.bytes.capacity());
     }
 }

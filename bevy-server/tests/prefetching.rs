@@ -17,7 +17,7 @@ fn served_by<T>(response: &Response<T>) -> &str {
 }
 
 #[tokio::test]
-async fn a_climber_finds_the_next_floor_made() {
+async fn a_climber_gets_prefetched_floors() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("PREFETCH__AHEAD", "1").start();
     let mut client = server.client().await;
@@ -36,7 +36,7 @@ async fn a_climber_finds_the_next_floor_made() {
 }
 
 #[tokio::test]
-async fn nobody_is_prefetched_for_who_does_not_climb() {
+async fn nothing_is_prefetched_without_a_climb_or_when_prefetch_is_off() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -54,7 +54,7 @@ async fn nobody_is_prefetched_for_who_does_not_climb() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_climber_whom_callers_kept_waiting_is_served_after_them() {
+async fn a_prefetch_delayed_by_callers_runs_after_them() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GENERATION__THREADS", "1").with("PREFETCH__AHEAD", "1").start();
     let mut client = server.client().await;
