@@ -1,4 +1,4 @@
-//! A port that is open before the app is wired, so that a taken one is a sentence and not a panic.
+//! A TCP listener that is bound before the app is wired, so that a port in use is an error and not a panic.
 
 use std::{
     net::SocketAddr,
@@ -7,8 +7,8 @@ use std::{
 
 use tokio::{net::TcpListener, runtime::Handle};
 
-/// A listener on its way from [`app`](crate::app()) to the plugin that serves on it. Taken once, so that the port closes
-/// with whoever took it.
+/// Carries a bound listener from [`app`](crate::app()) to the plugin that serves on it. The plugin takes it, so the
+/// port closes when the plugin's server ends.
 #[derive(Debug)]
 pub struct BoundListener {
     address: SocketAddr,
@@ -16,22 +16,21 @@ pub struct BoundListener {
 }
 
 impl BoundListener {
-    /// Opens `address`; port 0 is any that is free.
+    /// Binds `address`. Port 0 selects a free port.
     ///
-    /// # Errors
-    /// What the system says: the port is taken, or the address is not this machine's.
+    /// # Errors The system's error: the port is in use, or the address does not belong to this machine.
     pub fn bind(address: SocketAddr, runtime: &Handle) -> std::io::Result<Self> {
         let listener = runtime.block_on(TcpListener::bind(address))?;
         Ok(Self { address: listener.local_addr()?, listener: Mutex::new(Some(listener)) })
     }
 
-    /// The address, its port resolved.
+    /// The bound address, with the selected port.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The listener, the first time.
+    /// The listener. `None` after the first call.
     pub fn take(&self) -> Option<TcpListener> {
         self.listener.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

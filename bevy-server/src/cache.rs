@@ -1,12 +1,12 @@
-//! The chain as a part of the app.
+//! The cache chain as a Bevy resource.
 
 use bevy::prelude::*;
 use floor_cache::Chain;
 
-/// Makes the chain known to systems.
+/// Inserts the chain as a resource.
 #[derive(Debug)]
 pub struct CachePlugin {
-    /// The chain, open already.
+    /// The chain.
     pub chain: Chain,
 }
 
@@ -16,6 +16,6 @@ impl Plugin for CachePlugin {
     }
 }
 
-/// Where systems get floors.
+/// The cache chain, for systems.
 #[derive(Resource, Debug, Clone, Deref)]
 pub struct ChainResource(Chain);

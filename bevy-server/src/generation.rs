@@ -1,8 +1,8 @@
-//! Generating floors on Bevy's task pool: the one bounded channel at which tokio and Bevy meet.
+//! Generates floors on Bevy's task pool. The cache chain calls [`GenerationQueue`] on a miss.
 //!
-//! A miss puts a job into the queue and waits on a oneshot; workers on the `AsyncComputeTaskPool` take jobs, generate,
-//! encode and answer directly. No frame passes in between, so a floor never waits for one. Each worker keeps a
-//! generator, whose scratch memory is reused from floor to floor.
+//! A miss puts a job into a bounded queue and waits on a oneshot. Workers on the `AsyncComputeTaskPool` take jobs,
+//! generate, encode and reply. A job never waits for a frame of the app. Each worker reuses the scratch memory of its
+//! generator.
 
 use std::{
     any::Any,
@@ -28,18 +28,19 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::{key, wire};
 
-/// Floors that may wait without a caller, at the most: prefetches and audits are dropped sooner than calls.
+/// Background jobs (prefetches, audits) that may wait. Smaller than the foreground queue, so that they are dropped
+/// first.
 const BACKGROUND_CAPACITY: usize = 64;
-/// However many callers wait, every so many-th floor a worker makes is one from the background, if any waits there: a
-/// caller who asks for a floor that is being prefetched waits for that very job.
+/// Every so many jobs, a worker takes a background job even if callers wait: a caller may be waiting for a floor whose
+/// prefetch is in the background queue.
 const BACKGROUND_INTERVAL: u32 = 16;
 
-/// Starts the workers that answer a [`GenerationQueue`] queue.
+/// Starts the workers that serve a [`GenerationQueue`].
 #[derive(Debug)]
 pub struct GenerationPlugin {
     /// The queue.
     pub generation: GenerationQueue,
-    /// How many workers, which is how many threads the `AsyncComputeTaskPool` should have.
+    /// The number of workers, equal to the number of threads of the `AsyncComputeTaskPool`.
     pub workers: usize,
 }
 
@@ -51,7 +52,7 @@ impl Plugin for GenerationPlugin {
     }
 }
 
-/// The task pools of a server that generates on `threads` threads and does little else in Bevy.
+/// Task pools with `threads` threads for generation and as few as possible for everything else.
 #[must_use]
 pub fn task_pools(threads: usize) -> TaskPoolPlugin {
     let exactly = |threads| TaskPoolThreadAssignmentPolicy {
@@ -81,7 +82,7 @@ fn start_workers(generation: Res<'_, GenerationQueue>, workers: Res<'_, Workers>
     }
 }
 
-/// The queue in front of the task pool. Cheap to clone; the [`Source`] behind the chain.
+/// The bounded queue of generation jobs, and the [`Source`] behind the chain. Cheap to clone.
 #[derive(Debug, Clone, Resource)]
 pub struct GenerationQueue(Arc<Queue>);
 
@@ -90,12 +91,12 @@ struct Queue {
     foreground: (Sender<Job>, Receiver<Job>),
     background: (Sender<Job>, Receiver<Job>),
     waiting: IntGauge,
-    /// Told when the last waiting caller got a worker, if somebody wants to know: a busy queue empties thousands of times a
-    /// second, and each telling wakes a thread.
+    /// Notified when no caller waits any more, if that was requested: a busy queue empties thousands of times a second,
+    /// and each notification wakes a thread.
     idle: Notify,
     idle_wake_requested: AtomicBool,
     workers: usize,
-    /// A running mean of what a floor takes, in nanoseconds.
+    /// Running mean of the time per floor, in nanoseconds.
     mean_ns: AtomicU64,
 }
 
@@ -106,10 +107,9 @@ struct Job {
 }
 
 impl GenerationQueue {
-    /// A queue for at most `capacity` waiting floors and `workers` workers.
+    /// A queue for at most `capacity` foreground jobs and for `workers` workers.
     ///
-    /// # Errors
-    /// When `registry` has `floors_generation_queue` already.
+    /// # Errors If `registry` already has `floors_generation_queue`.
     pub fn new(capacity: usize, workers: usize, registry: &Registry) -> prometheus::Result<Self> {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
         registry.register(Box::new(waiting.clone()))?;
@@ -124,7 +124,7 @@ impl GenerationQueue {
         })))
     }
 
-    /// Whether a call that misses every tier would get a place.
+    /// Whether the foreground queue accepts another job.
     #[must_use]
     pub fn has_capacity(&self) -> bool {
         !self.0.foreground.0.is_full() && !self.0.foreground.0.is_closed()
@@ -136,18 +136,19 @@ impl GenerationQueue {
         !self.0.foreground.0.is_empty()
     }
 
-    /// Has [`idle`](Self::idle) told when the last of the callers who wait has got a worker. Nobody may wait any more by
-    /// then: look after this, not before.
+    /// Requests that [`idle`](Self::idle) completes when no caller waits for a worker any more. Check
+    /// [`has_waiting_callers`](Self::has_waiting_callers) after this call, not before it.
     pub fn request_idle_wake(&self) {
         self.0.idle_wake_requested.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until the last waiting caller has got a worker, after [`request_idle_wake`](Self::request_idle_wake). For one to ask.
+    /// Waits until no caller waits for a worker, if [`request_idle_wake`](Self::request_idle_wake) was called. For one
+    /// waiter.
     pub async fn idle(&self) {
         self.0.idle.notified().await;
     }
 
-    /// Refuses further floors and lets the workers end once those waiting are made.
+    /// Refuses new jobs. Workers end after the queued jobs.
     pub fn stop(&self) {
         self.0.foreground.0.close();
         self.0.background.0.close();
@@ -164,7 +165,7 @@ impl Source for GenerationQueue {
         Kind::from_number(class.index() as u32).map_or("unknown", Kind::name)
     }
 
-    /// Cells: within a kind, what a floor costs is about proportional to them.
+    /// Cells: within a kind, generation time is about proportional to them.
     fn size(&self, key: &Key) -> u32 {
         key::spec(key).map_or(1, |spec| u32::from(spec.width()) * u32::from(spec.height()))
     }
@@ -196,14 +197,14 @@ impl Queue {
         Ok(answer)
     }
 
-    /// Says to come back when half of what waits should be done.
+    /// The retry delay is the estimated time for half of the queue.
     fn busy_error(&self, queued: usize) -> SourceError {
         let each = self.mean_ns.load(Ordering::Relaxed) / self.workers as u64;
         let half = Duration::from_nanos(each.saturating_mul(queued as u64 / 2));
         SourceError::Busy { queued, retry_after: half.clamp(Duration::from_millis(1), Duration::from_secs(5)) }
     }
 
-    /// A worker's `job_number`-th job, callers' first; `None` when both lanes are closed and empty.
+    /// The next job of a worker, foreground first. `None` if both queues are closed and empty.
     async fn next(&self, job_number: u32) -> Option<Job> {
         if job_number.is_multiple_of(BACKGROUND_INTERVAL)
             && let Ok(job) = self.background.1.try_recv()
@@ -213,7 +214,7 @@ impl Queue {
         }
         let foreground = async { self.recv_foreground().await };
         let background = async { self.background.1.recv().await.ok() };
-        // `or` polls the first first, so a background job is taken only while no caller waits.
+        // `or` polls its first future first, so a background job is taken only if no caller waits.
         let job = match future::or(foreground, background).await {
             Some(job) => Some(job),
             None => self.recv_foreground().await.or_else(|| self.background.1.try_recv().ok()),
@@ -256,7 +257,7 @@ async fn run_worker(queue: Arc<Queue>) {
             Ok(made) => queue.record_duration(made.took),
             Err(error) => {
                 tracing::error!(%error, "a floor could not be generated");
-                // What a panic left in the scratch memory is not to be trusted.
+                // The panic may have left the scratch memory inconsistent.
                 generator = Generator::new();
             }
         }
@@ -264,7 +265,7 @@ async fn run_worker(queue: Arc<Queue>) {
     }
 }
 
-/// Generates and encodes the floor of `key`. A panic is this floor's failure alone.
+/// Generates and encodes the floor of `key`. A panic becomes an error of this floor only.
 fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
     let failed = |reason: String| SourceError::Failed { key, reason };
     let spec = key::spec(&key).ok_or_else(|| failed("the key names no floor of this generator".to_owned()))?;
@@ -276,7 +277,7 @@ fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceErr
     Ok(Made { value, took, cpu })
 }
 
-/// CPU time of this thread so far; `None` where the system does not tell.
+/// CPU time of this thread; `None` if the system does not report it.
 #[cfg(unix)]
 fn thread_cpu() -> Option<Duration> {
     rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().ok()
@@ -287,7 +288,7 @@ fn thread_cpu() -> Option<Duration> {
     None
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()

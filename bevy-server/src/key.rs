@@ -1,4 +1,4 @@
-//! A floor's storage key: everything that its bytes depend on, so that no stored floor is ever stale.
+//! The storage key of a floor. It contains everything that the bytes depend on, so a stored floor is never stale.
 //!
 //! | bytes | what | order |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | 20..23 | zero | |
 //! | 23 | kind | the key's [`Class`] |
 //!
-//! Big-endian, so that the floors of a tower lie side by side in an ordered store.
+//! Big-endian, so that an ordered store keeps the floors of a tower adjacent.
 
 use floor_cache::{Class, Key};
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind};
@@ -27,7 +27,7 @@ pub fn of(spec: &FloorSpec) -> Key {
     Key::new(identity, class(spec.kind()))
 }
 
-/// The floor that a key names, or `None` for a key that [`of`] never made.
+/// The floor of a key, or `None` if [`of`] never returns that key.
 #[must_use]
 pub fn spec(key: &Key) -> Option<FloorSpec> {
     let bytes = key.as_bytes();
@@ -41,7 +41,7 @@ pub fn spec(key: &Key) -> Option<FloorSpec> {
     (of(&spec) == *key).then_some(spec)
 }
 
-/// The class of a kind: its number.
+/// The class of a kind.
 #[must_use]
 pub const fn class(kind: Kind) -> Class {
     Class::new(kind as u8)

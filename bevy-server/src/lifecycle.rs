@@ -1,4 +1,4 @@
-//! The server's states, the events that move it between them, and the runner that sleeps until there is one.
+//! The server's states, its events, the runner that sleeps until the next event, and the count of calls in flight.
 
 use std::sync::{
     Arc,
@@ -11,38 +11,38 @@ use tokio::{runtime::Handle, sync::Notify};
 
 use crate::prefetch::StepBatch;
 
-/// Where the server stands.
+/// The state of the server.
 #[derive(States, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Phase {
-    /// Ports are open and health says NOT_SERVING; it lasts as long as wiring the app.
+    /// Ports are bound and health reports NOT_SERVING, until the app is wired.
     #[default]
     Starting,
     /// Calls are answered.
     Serving,
-    /// Calls in flight are finished, new ones refused.
+    /// Calls in flight finish; new calls are refused.
     Draining,
 }
 
-/// What wakes the app. There is no tick: between events the main thread sleeps.
+/// An event that wakes the app. There is no tick: between events the main thread sleeps.
 #[derive(Message, Debug, Clone)]
 pub enum ServerEvent {
-    /// A signal asked the server to end.
+    /// A signal requested the end of the server.
     Terminate(&'static str),
-    /// The drain is over.
+    /// The drain has ended.
     Drained {
-        /// Whether every call in flight ended, its answer sent, and every queued write was written in time.
+        /// Whether every call in flight was answered and every queued write was stored in time.
         complete: bool,
     },
-    /// Floors were asked for.
+    /// Climbers took steps. Empty when a climber may have timed out or a prefetch may start.
     Steps(StepBatch),
 }
 
-/// Adds [`Phase`], moves it on [`ServerEvent`]s, and installs the runner.
+/// Adds [`Phase`], handles [`ServerEvent`]s, and installs the runner.
 ///
-/// Events are read in `PreUpdate`, so the transition that one asks for runs in the same update.
+/// Events are read in `PreUpdate`, so a state transition runs in the same update.
 #[derive(Debug)]
 pub struct LifecyclePlugin {
-    /// Where signals are awaited.
+    /// The runtime that waits for signals.
     pub runtime: Handle,
 }
 
@@ -72,7 +72,7 @@ impl EventSender {
     }
 }
 
-/// One update an event, and sleep in between.
+/// Runs one update per event.
 #[allow(clippy::needless_pass_by_value, reason = "a Bevy runner is handed the app")]
 fn run(mut app: App, events: &Receiver<ServerEvent>) -> AppExit {
     app.finish();
@@ -115,7 +115,7 @@ fn handle_events(
     }
 }
 
-/// SIGTERM and Ctrl-C drain; a second of either ends the process at once, for the operator who will not wait.
+/// SIGTERM or Ctrl-C starts the drain. A second signal ends the process at once.
 #[cfg(unix)]
 async fn handle_signals(events: EventSender) {
     use tokio::signal::unix::{SignalKind, signal};
@@ -133,7 +133,7 @@ async fn handle_signals(events: EventSender) {
     }
 }
 
-/// Ctrl-C drains; a second ends the process at once, for the operator who will not wait.
+/// Ctrl-C starts the drain. A second Ctrl-C ends the process at once.
 #[cfg(not(unix))]
 async fn handle_signals(events: EventSender) {
     for count in 0.. {
@@ -153,7 +153,7 @@ fn drain_or_exit(events: &EventSender, signal: &'static str, count: u32) {
     events.send(ServerEvent::Terminate(signal));
 }
 
-/// Counts the calls in flight and, once closed, lets no more in.
+/// Counts the calls in flight and refuses new ones once closed.
 #[derive(Resource, Debug, Clone, Default)]
 pub struct InFlight(Arc<InFlightState>);
 
@@ -165,21 +165,21 @@ struct InFlightState {
 }
 
 impl InFlight {
-    /// Lets a call in, or `None` while draining. The call is in flight until the pass is dropped.
+    /// Counts a call until the guard is dropped. `None` once closed.
     #[must_use]
     pub fn try_begin(&self) -> Option<InFlightGuard> {
-        // Counted before the look at `closed`, so that `idle` cannot miss a call that got in.
+        // Increment before reading `closed`, so that `idle` cannot miss a call that was admitted.
         self.0.count.fetch_add(1, Ordering::SeqCst);
         let guard = InFlightGuard(Arc::clone(&self.0));
         (!self.0.closed.load(Ordering::SeqCst)).then_some(guard)
     }
 
-    /// Lets no more in.
+    /// Refuses further calls.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until nobody is inside.
+    /// Waits until no call is in flight. Call [`close`](Self::close) first.
     pub async fn idle(&self) {
         loop {
             let idle = self.0.idle.notified();
@@ -191,7 +191,7 @@ impl InFlight {
     }
 }
 
-/// A call in flight: from its headers until its answer is sent.
+/// Keeps a call in flight: from its headers until its answer is sent.
 #[derive(Debug)]
 pub struct InFlightGuard(Arc<InFlightState>);
 

@@ -1,4 +1,4 @@
-//! The floor server's binary: reads the command line, then runs the app.
+//! The server's binary: parses the command line, then runs the app or a command.
 
 use std::{path::Path, process::ExitCode};
 

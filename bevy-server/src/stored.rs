@@ -1,8 +1,8 @@
-//! The last check of a floor that comes from a tier outside this process: whether it can be the floor of its key.
+//! Checks that a value from a store outside this process can be the floor of its key. The chain calls [`check`] on each
+//! such hit, so it neither decodes nor allocates.
 //!
-//! The chain calls [`check`] at each such hit, so it decodes nothing and allocates nothing. It compares the start of the
-//! value with the bytes that [`wire::framed`](crate::wire::framed) writes there: the frame's prefix, the resolved spec,
-//! the generator version, the tag of the content hash.
+//! It compares the start of the value with what [`wire::framed`](crate::wire::framed) writes: the frame prefix, the
+//! resolved spec, the generator version, the tag of the content hash.
 
 use floor_cache::Key;
 use floor_gen::GENERATOR_VERSION;
@@ -10,21 +10,20 @@ use floor_proto::FRAME_PREFIX_BYTES;
 
 use crate::key;
 
-/// Bytes of the content hash, behind its tag.
+/// Length of the content hash, which follows its tag.
 const HASH_BYTES: usize = 8;
 
-/// Tags of the fields that a floor starts with: number << 3 | wire type.
+/// Tags of a floor's first fields: number << 3 | wire type.
 const SPEC: u8 = 1 << 3 | 2;
 const VERSION: u8 = 2 << 3;
 const HASH: u8 = 3 << 3 | 1;
 
-/// Says why `value` cannot be the framed floor of `key`; `Ok` if it can.
+/// Whether `value` can be the framed floor of `key`.
 ///
-/// It does not look at the content: a floor with the right start and wrong rooms passes. Sealing with `cache.keys`
-/// prevents those.
+/// The content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys` prevents
+/// that.
 ///
-/// # Errors
-/// What is wrong with the value.
+/// # Errors What is wrong with the value.
 pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
     let Some((&[flag, l0, l1, l2, l3], message)) = value.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
         return Err("it is shorter than the prefix of a frame");
@@ -61,7 +60,7 @@ struct Prefix {
 }
 
 impl Prefix {
-    /// The longest: a spec of 2 + 11 + 4 * 6 bytes, a version of 6, a tag.
+    /// The maximum: a spec of 2 + 11 + 4 * 6 bytes, a version of 6, a tag.
     const MAX: usize = 48;
 
     const fn new() -> Self {
@@ -90,7 +89,7 @@ impl Prefix {
         self.push(value as u8);
     }
 
-    /// A field of wire type varint. A default is omitted.
+    /// A field of wire type varint. Zero is omitted.
     fn varint_field(&mut self, number: u8, value: u64) {
         if value != 0 {
             self.push(number << 3);
@@ -112,7 +111,7 @@ mod tests {
         wire::framed(&floor_gen::generate(spec)).to_vec()
     }
 
-    /// With the length in the prefix that the bytes have.
+    /// Sets the length in the prefix to that of the message.
     fn reframed(mut value: Vec<u8>) -> Vec<u8> {
         let length = u32::try_from(value.len() - FRAME_PREFIX_BYTES).unwrap();
         value[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
@@ -151,7 +150,7 @@ mod tests {
         for length in 0..value.len() {
             check(&key, &value[..length]).unwrap_err();
         }
-        // The prefix, 9 bytes of spec behind 2, the version, the tag of the hash.
+        // The prefix, the tag and length of the spec, 9 bytes of spec, the version, the tag of the hash.
         let start = FRAME_PREFIX_BYTES + 2 + usize::from(value[6]) + 3;
         for at in 0..start {
             for bit in 0..8 {

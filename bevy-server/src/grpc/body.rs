@@ -1,4 +1,5 @@
-//! Response bodies: frames that are ready to go out as they lie.
+//! Response bodies of the gRPC port. Their frames are sent unchanged, and they keep the call in flight until it is
+//! sent.
 
 use std::{
     pin::Pin,
@@ -15,14 +16,14 @@ use tokio::task::AbortHandle;
 use super::stream::StreamBody;
 use crate::lifecycle::InFlightGuard;
 
-/// A pass of which everything that is left of an answer holds a part. The call is over when the last part is dropped, or
-/// at its deadline, whatever of the answer the transport still has by then.
+/// A shared [`InFlightGuard`]: the remaining parts of a response each hold a clone. The guard is released when the last
+/// clone is dropped, or at the call's deadline, even if the transport still has parts of the response.
 #[derive(Debug, Clone)]
 pub struct SharedGuard(Arc<Mutex<SharedGuardState>>);
 
 #[derive(Debug)]
 struct SharedGuardState {
-    /// Until the deadline.
+    /// `None` after the deadline.
     guard: Option<InFlightGuard>,
     timer: Option<AbortHandle>,
 }
@@ -32,7 +33,7 @@ impl SharedGuard {
         Self(Arc::new(Mutex::new(SharedGuardState { guard: Some(guard), timer: None })))
     }
 
-    /// At `deadline` does `on_deadline` and gives the pass up, unless nobody holds it any more by then.
+    /// Calls `on_deadline` and releases the guard at `deadline`, unless all clones are dropped before.
     pub(super) fn release_at(&self, deadline: Instant, on_deadline: impl FnOnce() + Send + 'static) {
         let state = Arc::downgrade(&self.0);
         let timer = tokio::spawn(async move {
@@ -46,7 +47,7 @@ impl SharedGuard {
     }
 }
 
-/// What `mutex` guards, also after a panic of whoever had it.
+/// Locks `mutex`, also if it is poisoned.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -59,18 +60,18 @@ impl Drop for SharedGuardState {
     }
 }
 
-/// What keeps the call of a [`GuardedBytes`] in flight.
+/// Keeps the call of a [`GuardedBytes`] in flight.
 #[derive(Debug)]
 #[allow(dead_code, reason = "a guard is only held")]
 pub(super) enum Guard {
-    /// Its pass: the piece is all there is.
+    /// The only guard: these bytes are the whole response.
     Owned(InFlightGuard),
-    /// A part of its pass.
+    /// A clone of the response's guard.
     Shared(SharedGuard),
 }
 
-/// Bytes of an answer. The last of them hold their call's pass: the transport takes a body's frames long before it has
-/// sent them, and a call is in flight until its answer is sent.
+/// Bytes of a response with a guard. The transport takes frames long before it has sent them, and a call stays in
+/// flight until its response is sent.
 #[derive(Debug)]
 pub struct GuardedBytes {
     bytes: Bytes,
@@ -82,7 +83,7 @@ impl GuardedBytes {
         Self { bytes, _guard: guard }
     }
 
-    /// For one who takes nothing but bytes, and holds the pass some other way.
+    /// The bytes without the guard, for a transport whose response holds the guard elsewhere.
     pub(super) fn into_bytes(self) -> Bytes {
         self.bytes
     }
@@ -102,10 +103,10 @@ impl Buf for GuardedBytes {
     }
 }
 
-/// A response body of the floor service, or one of tonic's.
+/// A response body of the floor service or of tonic.
 #[derive(Default)]
 pub enum FloorBody {
-    /// Nothing: the status stands in the headers.
+    /// No frames: the status is in the headers.
     #[default]
     Empty,
     /// One message with its frame prefix, then the trailers.
@@ -114,23 +115,23 @@ pub enum FloorBody {
         message: Option<Bytes>,
         /// The trailers, until they are sent.
         trailers: Option<HeaderMap>,
-        /// Of the call; it goes with the message.
+        /// Keeps the call in flight. Moves into the message's bytes.
         guard: Option<InFlightGuard>,
     },
-    /// Frames as they come.
+    /// The frames of a stream.
     Stream(StreamBody),
-    /// What another service answers, and the pass of the call if it is one for floors.
+    /// The body of a tonic service, with a guard if the call is one for floors.
     Other(tonic::body::Body, Option<SharedGuard>),
 }
 
 impl FloorBody {
-    /// A whole answer: `message` with its frame prefix in front, and status OK.
+    /// The body of a unary response with status OK. `message` starts with its frame prefix.
     #[must_use]
     pub fn unary(message: Bytes) -> Self {
         Self::Unary { message: Some(message), trailers: Some(ok_trailers()), guard: None }
     }
 
-    /// This body, keeping its call in flight until it is sent or dropped.
+    /// Attaches the guard that keeps the call in flight.
     #[must_use]
     pub(super) fn with_guard(mut self, call_guard: InFlightGuard) -> Self {
         if let Self::Unary { guard, .. } = &mut self {
@@ -139,7 +140,7 @@ impl FloorBody {
         self
     }
 
-    /// The pass, for whoever makes other bytes of this body's, and so cannot leave it to them.
+    /// The guard of this body, for gRPC-Web, which replaces the bytes of the body.
     pub(super) fn shared_guard(&mut self) -> Option<SharedGuard> {
         match self {
             Self::Unary { guard, .. } => guard.take().map(SharedGuard::new),
@@ -174,7 +175,7 @@ impl Body for FloorBody {
             Self::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
             Self::Other(body, guard) => {
                 let frame = Pin::new(body).poll_frame(cx);
-                // Which frame is the last is not known before the next one is asked for.
+                // Any frame may be the last, so each holds the guard.
                 frame.map_ok(|frame| frame.map_data(|bytes| GuardedBytes::new(bytes, guard.clone().map(Guard::Shared))))
             }
         }
@@ -192,7 +193,7 @@ impl Body for FloorBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Empty => SizeHint::with_exact(0),
-            // No exact size: gRPC-Web appends the trailers to the body, behind what a content-length would announce.
+            // No exact size: gRPC-Web appends the trailers to the body, beyond what a content-length would announce.
             Self::Unary { .. } | Self::Stream(_) => SizeHint::default(),
             Self::Other(body, _) => body.size_hint(),
         }

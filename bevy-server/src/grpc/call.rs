@@ -1,4 +1,4 @@
-//! What a call's headers ask for.
+//! The call options in a request's headers: deadline, `cache-control`, `floor-trace`.
 
 use std::{
     future::Future,
@@ -11,12 +11,12 @@ use tonic::Status;
 
 use super::status;
 
-/// A call, as its headers describe it.
+/// The options of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
-    /// When the server began with it.
+    /// When the server received the headers.
     pub(super) started: Instant,
-    /// When the caller stops waiting.
+    /// When the client stops waiting.
     deadline: Option<Instant>,
     /// `cache-control: no-cache`
     no_cache: bool,
@@ -34,7 +34,7 @@ impl Call {
                         "grpc-timeout {value:?} is not 1 to 8 digits and one of H, M, S, m, u, n"
                     ))
                 })?;
-                // A deadline past the clock's end is no deadline.
+                // A deadline that the clock cannot represent is no deadline.
                 started.checked_add(timeout)
             }
         };
@@ -43,7 +43,7 @@ impl Call {
         Ok(Self { started, deadline, no_cache, trace })
     }
 
-    /// When the caller stops waiting, if ever.
+    /// When the client stops waiting; `None` for no deadline.
     pub(super) const fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -52,7 +52,7 @@ impl Call {
         Options { no_cache: self.no_cache, trace: self.trace, priority: Priority::Foreground }
     }
 
-    /// `work`, unless the deadline comes first.
+    /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first.
     pub(super) async fn with_deadline<T>(&self, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
         match self.deadline {
             None => work.await,
@@ -62,7 +62,7 @@ impl Call {
         }
     }
 
-    /// Errs once the deadline has passed.
+    /// DEADLINE_EXCEEDED if the deadline has passed.
     pub(super) fn check_deadline(&self) -> Result<(), Status> {
         match self.deadline {
             Some(deadline) if Instant::now() >= deadline => Err(status::deadline_exceeded()),
@@ -71,7 +71,7 @@ impl Call {
     }
 }
 
-/// Whether `no-cache` is among the directives of a `cache-control` (RFC 9111, section 5.2).
+/// Whether a `cache-control` value contains the directive `no-cache` (RFC 9111, section 5.2).
 fn has_no_cache(value: &HeaderValue) -> bool {
     value
         .as_bytes()
@@ -79,7 +79,7 @@ fn has_no_cache(value: &HeaderValue) -> bool {
         .any(|directive| directive.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
 }
 
-/// A `grpc-timeout`: at most eight digits and a unit, as the gRPC specification has it.
+/// Parses a `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2 specification).
 fn timeout(value: &str) -> Option<Duration> {
     let (digits, unit) = value.split_at_checked(value.len().checked_sub(1)?)?;
     if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,8 +1,8 @@
-//! What one turn of a connection writes goes out in one system call.
+//! Write coalescing: everything that a connection writes during one poll is sent in one system call.
 //!
-//! h2 flushes after every DATA frame: ten hits that came in one packet would be twenty writes. So the connection writes
-//! into memory, and [`FlushAfterPoll`], which polls it, sends what has gathered once the connection has no more to do for now.
-//! That copies an answer once, a tenth of a microsecond for a floor, to save two system calls.
+//! h2 flushes after every DATA frame, so ten responses would be twenty writes. The connection writes to a buffer
+//! instead, and [`FlushAfterPoll`] sends the buffer after each poll of the connection. The copy costs a tenth of a
+//! microsecond per floor and saves two system calls.
 
 use std::{
     io::{self, IoSlice},
@@ -24,23 +24,23 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-/// Bytes that may wait for the end of a turn; beyond it the connection waits until the peer has taken some.
+/// Maximum of unsent bytes. Beyond it writes wait until the client has read some.
 const MAX_UNSENT_BYTES: usize = 256 << 10;
-/// Room that a connection keeps once everything is sent. What a large answer needed beyond it is given back.
+/// Capacity that an empty buffer keeps. The rest is freed.
 const MAX_IDLE_CAPACITY: usize = 64 << 10;
-/// Bytes sent that stay in front of those that wait, at the most: moving these forward costs a copy.
+/// Maximum of sent bytes at the front of the buffer. Removing them moves the unsent bytes.
 const MAX_SENT_PREFIX: usize = 128 << 10;
-/// Bytes by which it is known what a peer speaks: as many as HTTP/2 begins with.
+/// Length of the HTTP/2 preface. After that many bytes the protocol is known.
 const PREFACE_BYTES: usize = 24;
 
-/// What has been written and not yet sent.
+/// The bytes that a connection has written and not yet sent. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct WriteBuffer(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     state: Mutex<BufferState>,
-    /// Whether the peer has sent as much as [`PREFACE_BYTES`].
+    /// Whether at least [`PREFACE_BYTES`] bytes were received.
     preface_received: AtomicBool,
 }
 
@@ -50,24 +50,25 @@ struct BufferState {
     bytes: Vec<u8>,
     /// How many of `bytes` are sent.
     sent: usize,
-    /// What the peer still sends, once the connection is over.
+    /// The read half, after the connection has ended.
     input: Option<OwnedReadHalf>,
 }
 
 impl WriteBuffer {
-    /// Taken by the connection's own task, and by others only while the server drains, so hardly ever waited for.
+    /// Locked by the connection's task, and by the accept task only during a drain, so contention is rare.
     fn lock(&self) -> MutexGuard<'_, BufferState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether something waits to be sent, or may be on its way still: see [`linger`](Self::linger).
+    /// Whether bytes are unsent, or were sent so recently that [`linger`](Self::linger) may be waiting for their
+    /// delivery.
     pub fn is_busy(&self) -> bool {
         let state = self.lock();
         state.unsent() > 0 || state.input.is_some()
     }
 
-    /// Reads what the peer still sends, until it closes its end or has been silent for `silence`. To close a socket at
-    /// once would make the system answer the peer's next word with a reset, and drop what it has not delivered yet.
+    /// Reads and discards input until the client closes its end or is silent for `silence`. A socket that is closed
+    /// with unread input makes the system send a reset, which drops data that is not delivered yet.
     pub async fn linger(&self, silence: Duration) {
         let mut discarded = [0; 256];
         loop {
@@ -106,24 +107,24 @@ impl BufferState {
     }
 }
 
-/// A connection, whose output goes out at the end of each of its turns.
+/// Polls a connection and then flushes its [`WriteBuffer`].
 pub struct FlushAfterPoll<C: Future> {
     connection: Pin<Box<C>>,
     write_buffer: WriteBuffer,
-    /// When the peer must have begun, until it has.
+    /// When the preface must be complete. `None` once it is.
     preface_deadline: Option<Pin<Box<Sleep>>>,
-    /// What came of the connection, once it is over and only has to be sent.
+    /// The result of the connection, while its last bytes are sent.
     output: Option<C::Output>,
 }
 
 impl<C: Future> FlushAfterPoll<C> {
-    /// Polls `connection`, but not past `preface_deadline` unless the peer has said by then what it speaks.
+    /// Polls `connection`, and ends at `preface_deadline` if the client has not sent the protocol preface.
     pub fn new(connection: C, write_buffer: WriteBuffer, preface_deadline: Instant) -> Self {
         let preface_deadline = Some(Box::pin(tokio::time::sleep_until(preface_deadline)));
         Self { connection: Box::pin(connection), write_buffer, preface_deadline, output: None }
     }
 
-    /// Whether the peer has used up the time to begin.
+    /// Whether the client has missed the preface deadline.
     fn preface_timed_out(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(preface_deadline) = &mut self.preface_deadline else { return false };
         if self.write_buffer.0.preface_received.load(Ordering::Relaxed) {
@@ -138,7 +139,7 @@ impl<C: Future> Future for FlushAfterPoll<C>
 where
     C::Output: Unpin,
 {
-    /// What came of the connection, or nothing if the peer never began.
+    /// The result of the connection, or `None` if the client missed the preface deadline.
     type Output = Option<C::Output>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -151,7 +152,8 @@ where
         if this.preface_timed_out(cx) {
             return Poll::Ready(None);
         }
-        // A line that broke shows at the connection's next read or write; one that is over has nobody left to tell.
+        // A send error also shows at the connection's next read or write. After its end there is no one to report it
+        // to.
         let sent = this.write_buffer.lock().poll_send(cx);
         match this.output.take() {
             Some(output) if sent.is_ready() => Poll::Ready(Some(output)),
@@ -163,18 +165,18 @@ where
     }
 }
 
-/// What a connection reads and writes.
+/// The I/O of a connection: reads from the socket, writes to the [`WriteBuffer`].
 #[derive(Debug)]
 pub struct CoalescingIo {
-    /// Until the line is dropped.
+    /// `None` only during drop.
     input: Option<OwnedReadHalf>,
-    /// Bytes that have come, counted as far as [`PREFACE_BYTES`].
+    /// Bytes received, counted up to [`PREFACE_BYTES`].
     received: usize,
     write_buffer: WriteBuffer,
 }
 
 impl CoalescingIo {
-    /// The two halves for one connection: what hyper reads from and writes to, and the buffer that is flushed.
+    /// The I/O for a connection over `stream`, and the buffer that [`FlushAfterPoll`] sends.
     pub fn new(stream: TcpStream) -> (Self, WriteBuffer) {
         let (input, output) = stream.into_split();
         let state = BufferState { stream: output, bytes: Vec::new(), sent: 0, input: None };
@@ -184,7 +186,7 @@ impl CoalescingIo {
     }
 }
 
-/// Gives the peer's end back, for [`WriteBuffer::linger`].
+/// Returns the read half, for [`WriteBuffer::linger`].
 impl Drop for CoalescingIo {
     fn drop(&mut self) {
         self.write_buffer.lock().input = self.input.take();
@@ -236,7 +238,7 @@ impl AsyncWrite for CoalescingIo {
         true
     }
 
-    /// The end of the turn flushes.
+    /// [`FlushAfterPoll`] flushes.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -261,7 +263,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_buffer_accepts_writes_after_a_partial_send_and_frees_memory_after_a_complete_one() {
-        // Small, so that the system takes a little at a time.
+        // Small, so that the system takes little at a time.
         let small_buffers = || {
             let socket = TcpSocket::new_v4().unwrap();
             socket.set_send_buffer_size(16 << 10).unwrap();

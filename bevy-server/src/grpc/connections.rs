@@ -1,4 +1,4 @@
-//! Accepting connections, and letting go of them when the server drains.
+//! Accepts connections on the gRPC port, and closes them when the server drains.
 
 use std::{
     collections::HashMap,
@@ -24,23 +24,22 @@ use super::{
     router::Router,
 };
 
-/// Calls that one connection may have open: more than a client library ever needs, few enough to bound what a peer can
-/// make us hold.
+/// Concurrent calls per connection: more than clients need, few enough to bound the memory that one client can use.
 const MAX_CONCURRENT_CALLS: u32 = 256;
-/// A connection that says nothing for this long is asked whether it still lives.
+/// An HTTP/2 connection that is silent for this long gets a ping.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// A peer must have said by then what it speaks, and one who speaks HTTP/1 (gRPC-Web) have sent its headers.
+/// Deadline for the client to send its protocol preface and, with HTTP/1 (gRPC-Web), its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// After an accept that failed (mostly for want of file descriptors), others get this long to free some.
+/// Pause after a failed accept, mostly for lack of file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
-/// Once every call has ended, a connection that has nothing left to send gets this long to close: enough for a peer who
-/// listens, and short for one who watches health, and so never ends, or is gone.
+/// How long a connection may stay open without unsent bytes once every call has ended: enough for a client that reads,
+/// and short for a client that watches health or is gone.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
-/// How often it is looked after that whether a connection has sent what it had.
+/// How often the drain checks whether a connection has flushed.
 const FLUSH_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Serves connections until `closed` turns true; then tells every peer to go, and returns when the last one has. Whoever
-/// stays without anything left to be sent is let go after a moment; whoever reads slowly is waited for.
+/// Serves connections until `closed` is true, then asks every client to disconnect and returns when all have. A
+/// connection without unsent bytes is aborted after [`CLOSE_GRACE`]; one that still sends is waited for.
 pub(super) async fn serve(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
     let mut server = auto::Builder::new(PollBeforeSpawn);
     server
@@ -68,7 +67,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, mut closed: wat
                 continue;
             }
         };
-        // A call is one small request and one answer: waiting to fill a packet only delays it.
+        // A call is one small request and one response, so Nagle's algorithm would only delay it.
         let _ = stream.set_nodelay(true);
         let (server, router, watcher, closed) = (server.clone(), router.clone(), graceful.watcher(), closed.clone());
         let (io, write_buffer) = CoalescingIo::new(stream);
@@ -80,7 +79,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, mut closed: wat
             if let Some(Err(error)) = ended {
                 tracing::debug!(%error, "a connection ended badly");
             }
-            // A peer who hangs up by itself needs no such care: only the end of the server comes unasked.
+            // Only when the server closes: a client that disconnects by itself has read its responses.
             if *closed.borrow() {
                 write_buffer.linger(CLOSE_GRACE).await;
             }
@@ -91,7 +90,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, mut closed: wat
     tokio::join!(graceful.shutdown(), connections.close());
 }
 
-/// The connections that are open.
+/// The open connections.
 #[derive(Default)]
 struct Connections {
     tasks: JoinSet<()>,
@@ -100,12 +99,12 @@ struct Connections {
 
 impl Connections {
     fn remove(&mut self, ended: Result<(Id, ()), JoinError>) {
-        // An error is a panic in the transport; what is open otherwise goes on.
+        // An error is a panic in the transport. Other connections continue.
         let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
         self.write_buffers.remove(&id);
     }
 
-    /// Waits until every connection has ended.
+    /// Waits until every connection has ended, and aborts those without unsent bytes after [`CLOSE_GRACE`].
     async fn close(mut self) {
         let grace_ends = Instant::now() + CLOSE_GRACE;
         while !self.tasks.is_empty() {
@@ -123,10 +122,10 @@ impl Connections {
     }
 }
 
-/// Runs a call where its connection is served, as far as it goes without waiting, and spawns only what is left.
+/// An executor that polls a call once on the connection's task and spawns it only if it is pending.
 ///
-/// A hit in memory never waits: its answer is queued while the connection still has the socket in hand, so it costs no
-/// task, no wake-up of another thread, and goes out with its neighbours in one write.
+/// A hit in memory is ready at the first poll. It needs no task and no wake-up of another thread, and its response goes
+/// out in one write with others.
 #[derive(Debug, Clone, Copy)]
 pub struct PollBeforeSpawn;
 
@@ -136,12 +135,12 @@ where
 {
     fn execute(&self, call: F) {
         let mut call: Pin<Box<F>> = Box::pin(call);
-        // Nobody is woken by this poll: a call that has to wait is polled again, by a task that can be.
+        // The waker does nothing: a pending call is polled again by its own task.
         let poll = || call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => _ = tokio::spawn(call),
             Ok(Poll::Ready(())) => {}
-            // As in a task of its own: this call is lost, the others of the connection are not.
+            // As in a task of its own, a panic ends only this call.
             Err(_) => tracing::error!("a call panicked"),
         }
     }

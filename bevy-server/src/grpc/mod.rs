@@ -1,8 +1,8 @@
 //! gRPC: `floors.v1.FloorService`, health, reflection and gRPC-Web on one port.
 //!
-//! A floor in the cache lies there as it goes on the wire, so the floor service is written against HTTP itself
-//! (`service`) and hands the cached bytes to the transport; tonic serves what is rare and generic (health, reflection,
-//! gRPC-Web). `listener` accepts, `router` tells the two apart, `turn` sends.
+//! `connections` accepts, `router` routes, `coalescing` sends. Tiers store floors as gRPC frames, so the floor service
+//! (`service`) implements HTTP itself and passes stored bytes to the transport. tonic serves health, reflection and
+//! gRPC-Web.
 
 mod body;
 mod call;
@@ -35,14 +35,14 @@ use crate::{
     prefetch::AccessRecorder,
 };
 
-/// Serves gRPC on a listener that is open already.
+/// Serves gRPC on a bound listener.
 #[derive(Debug)]
 pub struct GrpcPlugin {
-    /// What answers.
+    /// The floor service.
     pub service: FloorService,
-    /// Where.
+    /// The listener.
     pub listener: BoundListener,
-    /// On whose threads.
+    /// The runtime that serves.
     pub runtime: Handle,
 }
 
@@ -52,7 +52,7 @@ impl Plugin for GrpcPlugin {
     }
 }
 
-/// The running gRPC server.
+/// The running gRPC server. Cheap to clone.
 #[derive(Resource, Debug, Clone)]
 pub struct GrpcServer {
     address: SocketAddr,
@@ -71,31 +71,31 @@ impl GrpcServer {
         let router = router::Router::new(plugin.service.clone(), health_service);
         let accept_task = Arc::default();
         let server = Self { address, health, closing, runtime, accept_task };
-        // Before anybody can ask: a health reporter begins by saying that it serves.
+        // Before the first connection: a new health reporter reports SERVING.
         server.runtime.block_on(server.set_health(ServingStatus::NotServing));
         let serve = |listener| server.runtime.spawn(connections::serve(listener, router, closed));
         *server.accept_task.lock().unwrap_or_else(PoisonError::into_inner) = plugin.listener.take().map(serve);
         server
     }
 
-    /// Where it listens.
+    /// The bound address.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Tells health watchers.
+    /// Sets the status of the server and of the floor service.
     pub async fn set_health(&self, status: ServingStatus) {
         self.health.set_service_status("", status).await;
         self.health.set_service_status(SERVICE_NAME, status).await;
     }
 
-    /// Takes no more connections, lets those that are open send what they have, and returns when the last one has.
+    /// Stops accepting, lets open connections send what they have, and returns when all have ended.
     pub async fn close(&self) {
         self.closing.send_replace(true);
         let accept_task = self.accept_task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(accept_task) = accept_task {
-            // An error is a panic in the accept loop, which has ended then as well.
+            // An error is a panic in the accept loop, which has then ended.
             let _ = accept_task.await;
         }
     }
@@ -106,15 +106,15 @@ fn report_serving(server: Res<'_, GrpcServer>) {
     tracing::info!(address = %server.address, "serving gRPC");
 }
 
-/// What the service is made of.
+/// The dependencies of [`FloorService`].
 #[derive(Debug, Clone)]
 pub struct ServiceDeps {
-    /// Where floors come from.
+    /// The source of floors.
     pub chain: Chain,
     /// Counts calls.
     pub metrics: RequestMetrics,
-    /// Closes when the server drains.
+    /// Counts the calls in flight and refuses new ones during a drain.
     pub in_flight: InFlight,
-    /// Where calls leave footsteps for prefetching, unless that is off.
+    /// Records accesses for prefetching. `None` if that is off.
     pub access_recorder: Option<AccessRecorder>,
 }

@@ -1,4 +1,4 @@
-//! Reading requests: the message out of the body, and specs that are valid out of the message.
+//! Reads requests for `service`: a message from a body, valid specs from a message.
 
 use std::pin::{Pin, pin};
 
@@ -17,12 +17,12 @@ use tonic::Status;
 
 use super::status::{Violation, invalid, malformed, request_budget_exhausted};
 
-/// Requests of up to this size are put together without asking anybody: twice a full batch.
+/// Larger requests need a permit of the budget. Twice a full batch.
 const UNBUDGETED_BYTES: usize = 16 << 10;
-/// What larger requests that have come in part may take of the server's memory together.
+/// Budget for partially received large requests, over all connections.
 const BUDGET_BYTES: usize = 64 << 20;
 
-/// Bounds the memory of large requests that have come in part, over all connections.
+/// Bounds the memory of partially received large requests.
 #[derive(Debug)]
 pub(super) struct MemoryBudget(Semaphore);
 
@@ -32,7 +32,7 @@ impl Default for MemoryBudget {
     }
 }
 
-/// The one message of a unary request's body, without its frame prefix, once the body is at its end.
+/// Reads a unary request body to its end. Returns its message without the frame prefix.
 pub(super) async fn message<B>(body: B, budget: &MemoryBudget) -> Result<Bytes, Status>
 where
     B: Body<Data = Bytes>,
@@ -55,8 +55,8 @@ where
     Ok(message)
 }
 
-/// Takes a body to its end, which mostly has come with the message. To drop it sooner would be to reset the call, and of
-/// a peer who goes on to end many calls that are reset already h2 thinks ill, and hangs up.
+/// Reads the rest of a body, mostly nothing. Dropping it earlier would reset the call, and h2 closes a connection on
+/// which many frames arrive for reset calls.
 async fn read_to_end<B>(mut body: Pin<&mut B>) -> Result<(), Status>
 where
     B: Body<Data = Bytes>,
@@ -80,11 +80,11 @@ fn body_error(error: &impl std::fmt::Display) -> Status {
     Status::cancelled(format!("the request broke off: {error}"))
 }
 
-/// Puts a message together from however many pieces it comes in; mostly it is one.
+/// Assembles a message from the chunks of a body. Mostly there is one chunk.
 struct MessageAssembler<'a> {
     received: BytesMut,
     budget: &'a MemoryBudget,
-    /// What a large message takes, from when it is known to be one.
+    /// The permit of a large message.
     permit: Option<SemaphorePermit<'a>>,
 }
 
@@ -107,7 +107,7 @@ impl MessageAssembler<'_> {
             Some(length) if length > UNBUDGETED_BYTES && self.permit.is_none() => {
                 let bytes = u32::try_from(length).unwrap_or(u32::MAX);
                 self.permit = Some(self.budget.0.try_acquire_many(bytes).map_err(|_| request_budget_exhausted())?);
-                // Once, so that it does not grow to twice its size.
+                // Reserve once, so that the buffer does not double.
                 self.received.reserve(FRAME_PREFIX_BYTES + length - self.received.len());
                 Ok(None)
             }
@@ -116,7 +116,7 @@ impl MessageAssembler<'_> {
     }
 }
 
-/// The length that a frame's prefix announces, once all five bytes of it are there.
+/// The message length in a frame prefix. `None` if the prefix is incomplete.
 fn length(data: &[u8]) -> Result<Option<usize>, Status> {
     let Some((prefix, _)) = data.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
         return Ok(None);
@@ -136,7 +136,7 @@ fn length(data: &[u8]) -> Result<Option<usize>, Status> {
     Ok(Some(length))
 }
 
-/// The floor asked for, and whether it is what its tower's schedule has there (and not a kind asked for by name).
+/// The requested floor, and whether its kind is the scheduled one (not requested by name).
 pub(super) fn get_floor(message: &[u8]) -> Result<(FloorSpec, bool), Status> {
     let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
     let spec = spec(request.spec.as_ref(), "spec").map_err(invalid)?;
@@ -169,7 +169,7 @@ pub(super) fn batch_get_floors(message: &[u8]) -> Result<Vec<FloorSpec>, Status>
     Ok(specs)
 }
 
-/// The floors of a stream: consecutive numbers from `first` on, each of the kind asked for or scheduled.
+/// The floors of a stream: consecutive numbers from `first`, each of the requested or the scheduled kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FloorRange {
     first: FloorSpec,
@@ -179,7 +179,7 @@ pub(super) struct FloorRange {
 }
 
 impl FloorRange {
-    /// Cells of each of its floors.
+    /// Cells per floor.
     pub(super) const fn cells(&self) -> usize {
         self.first.cells()
     }
@@ -228,12 +228,12 @@ pub(super) fn stream_floors(message: &[u8]) -> Result<FloorRange, Status> {
     Err(invalid(violations))
 }
 
-/// Refuses bytes that are no `GetServerInfoRequest`, in which nothing is asked.
+/// Checks that the bytes are a `GetServerInfoRequest`, which has no fields.
 pub(super) fn get_server_info(message: &[u8]) -> Result<(), Status> {
     v1::GetServerInfoRequest::decode(message).map(|_| ()).map_err(|error| malformed(&error))
 }
 
-/// Resolves a spec that stands at `field` in the request.
+/// Resolves the spec in `field` of the request.
 fn spec(asked: Option<&v1::FloorSpec>, field: impl std::fmt::Display) -> Result<FloorSpec, Vec<Violation>> {
     let Some(asked) = asked else {
         return Err(vec![Violation::new(field.to_string(), "missing: it must name a floor")]);
@@ -249,7 +249,7 @@ fn spec(asked: Option<&v1::FloorSpec>, field: impl std::fmt::Display) -> Result<
     }
 }
 
-/// Every field that is wrong, each looked at with all the others right.
+/// The violations of every invalid field. Each is checked with valid values for the others.
 fn wrong_fields(asked: &v1::FloorSpec, kind_is_right: bool, field: &impl std::fmt::Display) -> Vec<Violation> {
     let alone = |number, width, height| FloorSpec::resolve(asked.seed, number, width, height, None).err();
     let errors = [alone(asked.number, 0, 0), alone(1, asked.width, 0), alone(1, 0, asked.height)];

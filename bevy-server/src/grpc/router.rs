@@ -1,4 +1,4 @@
-//! What stands behind every connection: floor calls go straight to the floor service, the rest through tonic.
+//! Routes the requests of a connection: gRPC calls for floors to the floor service, all others to tonic.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -12,14 +12,14 @@ use tower_http::cors::{Any, CorsLayer};
 
 use super::{FloorBody, FloorService, SERVICE_NAME, body::SharedGuard, service::is_grpc};
 
-/// How long a browser may remember what it was told about cross-origin calls.
+/// How long a browser may cache a CORS preflight response.
 const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The service of a connection. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Router {
     floor_service: FloorService,
-    /// Health, reflection, and the floor service again for callers who speak gRPC-Web.
+    /// Health, reflection, and the floor service for gRPC-Web.
     tonic_routes: BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>,
 }
 
@@ -41,7 +41,7 @@ impl Router {
     }
 }
 
-/// A page of any origin may ask for floors: there is nothing of a visitor's here for another page to take.
+/// Any origin is allowed: the service has no user data that a page could steal.
 fn cors() -> CorsLayer {
     let exposed = [
         "grpc-status",
@@ -79,7 +79,7 @@ impl hyper::service::Service<Request<Incoming>> for Router {
     }
 }
 
-/// Whether it is a plain gRPC call to the floor service.
+/// Whether this is a plain gRPC call to the floor service.
 fn is_floor_call(request: &Request<Incoming>) -> bool {
     let path = request.uri().path().as_bytes();
     let is_floor_service = path

@@ -1,4 +1,4 @@
-//! `floors.v1.FloorService`, from the headers of a call to the frames of its answer.
+//! `floors.v1.FloorService`: from the headers of a call to the frames of its response.
 
 use std::{
     convert::Infallible,
@@ -35,16 +35,16 @@ use super::{
 };
 use crate::{key, lifecycle::InFlightGuard, metrics::Rpc, wire};
 
-/// A request must be there by then, counted from its headers: it is one small message.
+/// Limit for receiving a request, from its headers on. A request is one small message.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The service's name on the wire.
+/// The full name of the service.
 pub const SERVICE_NAME: &str = "floors.v1.FloorService";
 
 /// The floor service. Cheap to clone.
 ///
-/// A `tower` service over plain HTTP requests, so that a cached floor goes out without passing an encoder. It can stand
-/// in tonic's routes like any generated service.
+/// A `tower` service over plain HTTP requests, so that a stored floor is not encoded again. tonic can route to it as to
+/// any generated service.
 #[derive(Debug, Clone)]
 pub struct FloorService(Arc<Inner>);
 
@@ -60,13 +60,13 @@ impl NamedService for FloorService {
 }
 
 impl FloorService {
-    /// A service over `deps`, its uptime counted from now.
+    /// A service with these dependencies. Its uptime starts now.
     #[must_use]
     pub fn new(deps: ServiceDeps) -> Self {
         Self(Arc::new(Inner { deps, budget: request::MemoryBudget::default(), since: Instant::now() }))
     }
 
-    /// Answers one call. Every failure is a status in the answer.
+    /// Handles one call. Every error is a status in the response.
     pub async fn answer<B>(self, request: Request<B>) -> Response<FloorBody>
     where
         B: Body<Data = Bytes>,
@@ -79,9 +79,9 @@ impl FloorService {
             return Status::unimplemented(format!("{SERVICE_NAME} has no method {:?}", method.unwrap_or_default()))
                 .into_http();
         };
-        // Counted when dropped, so a caller who hangs up is counted too.
+        // Records the call when dropped, so a cancelled call is counted too.
         let mut metrics_guard = MetricsGuard { service: self, rpc, started, code: Code::Cancelled };
-        // A panic is a defect like any other: counted, told to the caller, and none of the other calls' business.
+        // A panic becomes a status of this call and does not affect others.
         let answer =
             AssertUnwindSafe(metrics_guard.service.0.dispatch(rpc, &head.headers, body, started)).catch_unwind();
         match answer.await.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
@@ -121,7 +121,7 @@ where
         let service = self.clone();
         Box::pin(async move {
             let mut answer = service.answer(request).await;
-            // Beside the body, of which gRPC-Web makes another: whoever sends that takes the pass from there.
+            // gRPC-Web replaces the body, so the guard travels in the extensions. The router takes it from there.
             if let Some(guard) = answer.body_mut().shared_guard() {
                 answer.extensions_mut().insert(guard);
             }
@@ -136,13 +136,13 @@ fn method(path: &str) -> Option<&str> {
     path.strip_prefix('/')?.strip_prefix(SERVICE_NAME)?.strip_prefix('/')
 }
 
-/// Whether the content type says that messages are protobuf in gRPC frames, the one thing that is understood here.
+/// Whether the content type is protobuf in gRPC frames, the only one that is supported.
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     matches!(kind, Some(b"application/grpc" | b"application/grpc+proto"))
 }
 
-/// Counts a call when it is over.
+/// Records the metrics of a call when dropped.
 pub(super) struct MetricsGuard {
     service: FloorService,
     rpc: Rpc,
@@ -170,7 +170,7 @@ impl Inner {
         let guard = self.deps.in_flight.try_begin().ok_or_else(draining)?;
         let call = Call::from_headers(headers, started)?;
         let message = self.receive(&call, body).await?;
-        // Work that nobody waits for any more is not begun.
+        // No work starts after the deadline.
         call.check_deadline()?;
         match rpc {
             Rpc::GetFloor => Ok(Answer::Unary(self.get(call, message).await?, guard)),
@@ -187,7 +187,7 @@ impl Inner {
         }
     }
 
-    /// The request's message. Mostly it is there with the headers, and then no timer is set.
+    /// The request message. It mostly arrives with the headers, and then no timer is needed.
     async fn receive<B>(&self, call: &Call, body: B) -> Result<Bytes, Status>
     where
         B: Body<Data = Bytes>,
@@ -206,10 +206,10 @@ impl Inner {
 
     async fn get(&self, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
         let (spec, scheduled) = request::get_floor(&message)?;
-        // It may be large, and what follows may take long.
+        // The message may be large, and the lookup may take long.
         drop(message);
         let key = key::of(&spec);
-        // A hit in memory is there at the first poll: no task, no timer, no allocation.
+        // A hit in memory is ready at the first poll: no task, no timer, no allocation.
         let get = async { self.deps.chain.get(key, call.options()).await.map_err(from_source_error) };
         let served = call.with_deadline(get).await?;
         if let Some(recorder) = self.deps.access_recorder.as_ref().filter(|_| scheduled) {
@@ -224,7 +224,7 @@ impl Inner {
     }
 
     async fn batch(&self, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
-        // Hundreds of specs and of reads from disk are too much to do where the connection is served.
+        // Hundreds of specs and disk reads would block the connection's task.
         tokio::task::yield_now().await;
         let keys: Vec<_> = request::batch_get_floors(&message)?.iter().map(key::of).collect();
         drop(message);
@@ -281,7 +281,7 @@ fn tier_info(tier: TierReport) -> v1::TierInfo {
     }
 }
 
-/// A whole answer that a tier had, or that generation made.
+/// A unary response with the tier that served it, or `generated`.
 fn respond(message: Bytes, served_by: HeaderValue) -> Response<FloorBody> {
     let mut response = head(FloorBody::unary(message));
     response.headers_mut().insert("floor-served-by", served_by);
@@ -294,8 +294,8 @@ pub(super) fn head(body: FloorBody) -> Response<FloorBody> {
     response
 }
 
-/// `floors.v1.BatchGetFloorsResponse`, its floors copied from where they lie: one buffer, so that the answer is a few
-/// large HTTP/2 frames and not two small ones a floor.
+/// A `floors.v1.BatchGetFloorsResponse` with the stored floors, copied into one buffer: a few large HTTP/2 frames
+/// instead of two small ones per floor.
 fn batch_message(served: &[Served]) -> Bytes {
     /// Field 1, length-delimited.
     const FLOORS_TAG: u8 = 1 << 3 | 2;
@@ -316,7 +316,7 @@ fn put_prefix(message: &mut BytesMut, length: usize) {
     message.put_u32(u32::try_from(length).expect("256 floors of 512x512 are far below 4 GiB"));
 }
 
-/// `floor-server-us` and `floor-trace`, for a call that asked for them.
+/// Adds `floor-server-us` and `floor-trace` if the call requested them.
 pub(super) fn add_trace(call: &Call, steps: &[Step], headers: &mut HeaderMap) {
     if !call.trace {
         return;

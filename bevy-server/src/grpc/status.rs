@@ -1,4 +1,4 @@
-//! The one place where errors become gRPC statuses.
+//! Maps every error to a gRPC status.
 
 use std::{any::Any, time::Duration};
 
@@ -8,10 +8,10 @@ use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
 use crate::generation::panic_message;
 
-/// Violations named in one answer, at the most: a batch of 256 wrong specs says enough with the first few.
+/// Maximum of violations in one status. A batch may have 256 invalid specs.
 const MAX_VIOLATIONS: usize = 16;
 
-/// A part of a request that is wrong: its path in the request, and what is wrong with it.
+/// An invalid field of a request: its path in the request and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Violation {
     pub(super) field: String,
@@ -24,8 +24,7 @@ impl Violation {
     }
 }
 
-/// INVALID_ARGUMENT with a `google.rpc.BadRequest` that names every field that is wrong, or the first of them. At least
-/// one is.
+/// INVALID_ARGUMENT with a `google.rpc.BadRequest` of the first [`MAX_VIOLATIONS`] violations. There is at least one.
 pub(super) fn invalid(mut violations: Vec<Violation>) -> Status {
     let wrong = violations.len();
     let first = format!("{}: {}", violations[0].field, violations[0].description);
@@ -41,7 +40,7 @@ pub(super) fn invalid(mut violations: Vec<Violation>) -> Status {
     Status::with_error_details(Code::InvalidArgument, message, ErrorDetails::with_bad_request(fields))
 }
 
-/// The request's bytes are not the message they should be.
+/// The request's bytes are not the expected message.
 pub(super) fn malformed(error: &prost::DecodeError) -> Status {
     Status::invalid_argument(format!("the request message does not decode: {error}"))
 }
@@ -59,19 +58,19 @@ pub(super) fn from_source_error(error: SourceError) -> Status {
     }
 }
 
-/// The call's own work panicked, which is a defect.
+/// The call panicked.
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> Status {
     let text = panic_message(panic);
     tracing::error!(panic = text, "a call panicked");
     Status::internal(format!("a defect in the server: {text}"))
 }
 
-/// The request is too slow in coming.
+/// The request was not received in time.
 pub(super) fn request_timed_out(limit: Duration) -> Status {
     Status::deadline_exceeded(format!("the request did not come whole within {} s", limit.as_secs()))
 }
 
-/// Too much memory is taken by requests that have come in part.
+/// Partially received requests use up the memory budget.
 pub(super) fn request_budget_exhausted() -> Status {
     Status::with_error_details(
         Code::ResourceExhausted,

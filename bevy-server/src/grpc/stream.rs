@@ -1,4 +1,4 @@
-//! `StreamFloors`: floors in order, a window at a time, as fast as the reader reads.
+//! `StreamFloors`: fetches a window of floors at a time, in order, as fast as the client reads.
 
 use std::{
     fmt::Write as _,
@@ -26,13 +26,13 @@ use super::{
 };
 use crate::{key, lifecycle::InFlightGuard};
 
-/// Floors fetched at a time, at the most: enough for a batch's savings in every tier and for generation on every core.
+/// Maximum of floors per window: enough for batch lookups in every tier and for generation on every core.
 const WINDOW_FLOORS: usize = 16;
-/// Cells in the floors fetched at a time, unless one floor has more: a reader who has stopped reading makes the server
-/// hold one window, some 100 KiB, whatever the size of the floors.
+/// Maximum of cells per window, unless one floor has more. A client that stops reading makes the server hold one
+/// window, about 100 KiB for any floor size.
 const WINDOW_CELLS: usize = 160_000;
 
-/// A stream that has been asked for.
+/// The floors of one `StreamFloors` call.
 pub(super) struct FloorStream {
     chain: Chain,
     range: FloorRange,
@@ -44,8 +44,8 @@ pub(super) struct FloorStream {
 }
 
 impl FloorStream {
-    /// Fetches the first window, so that what goes wrong with it is the call's status and a client's retries see it,
-    /// which they do not once a stream has begun.
+    /// Fetches the first window. Its error becomes the status of the call, so that a client can retry, which it cannot
+    /// after the stream has started.
     pub(super) async fn open(chain: Chain, range: FloorRange, call: Call) -> Result<Self, Status> {
         let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
@@ -54,8 +54,8 @@ impl FloorStream {
         Ok(floors)
     }
 
-    /// The answer. The transport takes one frame and then waits until there is room to send it, so what it has taken and
-    /// the rest of that window is all that a slow reader makes the server hold.
+    /// The response. The transport takes one frame and waits until it can send it, so a slow client holds that frame
+    /// and the rest of its window.
     pub(super) fn respond(self, metrics_guard: MetricsGuard, guard: InFlightGuard) -> Response<FloorBody> {
         let deadline = self.call.deadline();
         let items = stream::unfold(Some(self), |floors| async {
@@ -79,7 +79,7 @@ impl FloorStream {
         Ok(self.ready.next().map(|served| served.value))
     }
 
-    /// The next window, if there is one.
+    /// Fetches the next window, if there is one.
     async fn fetch(&mut self) -> Result<(), Status> {
         let keys: Vec<_> = self.range.by_ref().take(self.window).map(|spec| key::of(&spec)).collect();
         if keys.is_empty() {
@@ -95,7 +95,7 @@ impl FloorStream {
         Ok(())
     }
 
-    /// Whether every floor has been given away.
+    /// Whether every floor was returned.
     fn is_complete(&self) -> bool {
         self.ready.as_slice().is_empty() && self.range.size_hint().0 == 0
     }
@@ -110,7 +110,7 @@ impl FloorStream {
     }
 }
 
-/// What a stream gives away.
+/// An item of the stream.
 enum StreamItem {
     Floor { floor: Bytes, last: bool },
     End(Code, HeaderMap),
@@ -118,13 +118,13 @@ enum StreamItem {
 
 fn trailers_of(status: &Status) -> HeaderMap {
     let mut trailers = HeaderMap::new();
-    // The status was made here, of text that fits a header.
+    // Cannot fail: the text is made here and fits a header.
     let _ = status.add_header(&mut trailers);
     trailers
 }
 
-/// The body of a stream. It ends at its deadline whether or not the reader reads: the transport does not poll a body
-/// while there is no room to send, so a timer lets go of what the stream holds, and of the pass that its last floor holds.
+/// The body of a stream. It ends at its deadline even if the client does not read: the transport does not poll a body
+/// that it cannot send, so a timer drops the stream and the guard of its last floor.
 pub struct StreamBody {
     state: Arc<Mutex<StreamState>>,
     guard: SharedGuard,
@@ -132,9 +132,9 @@ pub struct StreamBody {
 }
 
 struct StreamState {
-    /// Until the trailers are out or the deadline has passed.
+    /// `None` after the trailers or the deadline.
     active: Option<ActiveStream>,
-    /// The transport, while it waits for a frame.
+    /// The waker of the transport, while it waits for a frame.
     waker: Option<Waker>,
 }
 
@@ -195,12 +195,12 @@ impl StreamBody {
 
 impl Drop for StreamBody {
     fn drop(&mut self) {
-        // At once, and not when the timer's task is cleared away.
+        // Drop the stream now, not when the timer's task ends.
         lock(&self.state).active = None;
     }
 }
 
-/// How many floors each tier served, in the order in which the tiers first did.
+/// Floors per tier, in the order of the first hits.
 #[derive(Debug, Default)]
 pub(super) struct ServedCounts {
     by: Vec<(&'static str, u32)>,
@@ -226,7 +226,7 @@ impl ServedCounts {
         HeaderValue::try_from(text).expect("tier names and digits are ASCII")
     }
 
-    /// How many waited for another's work, unless none did.
+    /// The number of coalesced floors; `None` for 0.
     pub(super) fn coalesced(&self) -> Option<HeaderValue> {
         (self.coalesced > 0).then(|| HeaderValue::from(self.coalesced))
     }
