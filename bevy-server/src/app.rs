@@ -141,7 +141,7 @@ fn drain(
         let (connections_closed, flushed) =
             tokio::join!(tokio::time::timeout(remaining, server.close()), chain.close(remaining));
         if connections_closed.is_err() {
-            tracing::warn!("answers were cut off: their readers did not take them in time");
+            tracing::warn!("responses were cut off: clients did not read them in time");
         }
         events.send(ServerEvent::Drained { complete: calls_ended && connections_closed.is_ok() && flushed });
     });

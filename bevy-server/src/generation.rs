@@ -268,7 +268,7 @@ async fn run_worker(queue: Arc<Queue>) {
 /// Generates and encodes the floor of `key`. A panic becomes an error of this floor only.
 fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
     let failed = |reason: String| SourceError::Failed { key, reason };
-    let spec = key::spec(&key).ok_or_else(|| failed("the key names no floor of this generator".to_owned()))?;
+    let spec = key::spec(&key).ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
     let (started, cpu) = (Instant::now(), thread_cpu());
     let value = catch_unwind(AssertUnwindSafe(|| wire::framed(&generator.generate(&spec))))
         .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;

@@ -56,18 +56,18 @@ mod tests {
     proptest! {
         #[test]
         fn a_key_names_its_floor(seed in any::<u64>(), number in 1u32..=1_000_000, width in 16u32..=512, height in 16u32..=512, kind in prop::sample::select(Kind::OFFERED)) {
-            let asked = FloorSpec::resolve(seed, number, width, height, Some(kind)).unwrap();
-            prop_assert_eq!(spec(&of(&asked)), Some(asked));
+            let wanted = FloorSpec::resolve(seed, number, width, height, Some(kind)).unwrap();
+            prop_assert_eq!(spec(&of(&wanted)), Some(wanted));
         }
 
         #[test]
-        fn a_key_with_another_byte_names_another_floor_or_none(seed in any::<u64>(), at in 0..Key::LEN - 1, flip in 1u8..) {
-            let asked = FloorSpec::resolve(seed, 7, 0, 0, None).unwrap();
-            let mut identity: [u8; Key::LEN - 1] = of(&asked).as_bytes()[..Key::LEN - 1].try_into().unwrap();
+        fn a_key_with_a_changed_byte_names_another_floor_or_none(seed in any::<u64>(), at in 0..Key::LEN - 1, flip in 1u8..) {
+            let wanted = FloorSpec::resolve(seed, 7, 0, 0, None).unwrap();
+            let mut identity: [u8; Key::LEN - 1] = of(&wanted).as_bytes()[..Key::LEN - 1].try_into().unwrap();
             identity[at] ^= flip;
-            let other = spec(&Key::new(identity, of(&asked).class()));
-            prop_assert_ne!(other, Some(asked));
-            prop_assert!(other.is_some() || at >= 8, "any seed is a tower");
+            let other = spec(&Key::new(identity, of(&wanted).class()));
+            prop_assert_ne!(other, Some(wanted));
+            prop_assert!(other.is_some() || at >= 8, "every seed is a tower");
         }
     }
 

@@ -121,7 +121,7 @@ async fn handle_signals(events: EventSender) {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {
-        tracing::error!("cannot listen for signals; only SIGKILL will end this server");
+        tracing::error!("cannot listen for signals; only SIGKILL can end this server");
         return;
     };
     for count in 0.. {
@@ -147,7 +147,7 @@ async fn handle_signals(events: EventSender) {
 
 fn drain_or_exit(events: &EventSender, signal: &'static str, count: u32) {
     if count > 0 {
-        tracing::warn!(signal, "ended before the drain was over");
+        tracing::warn!(signal, "exiting before the end of the drain");
         std::process::exit(130);
     }
     events.send(ServerEvent::Terminate(signal));

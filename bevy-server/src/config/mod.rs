@@ -1,7 +1,7 @@
-//! What the server is told: defaults, then a file, then the environment, each over the one before.
+//! The configuration: defaults, then a file, then the environment. Later ones override earlier ones.
 //!
-//! Parsing, validating and building are apart: `layers` merges, [`Config::resolve`] reads every key into a type that
-//! cannot be wrong and collects every error, and nothing is opened before all of it is right.
+//! `layers` merges, [`Config::resolve`] parses every key and collects all errors. Nothing is opened before that
+//! succeeds.
 
 mod layers;
 mod redis;
@@ -19,45 +19,43 @@ use values::{Admission, BypassMode, ByteCount, Tiers, TimeSpan};
 
 use crate::stored;
 
-/// The defaults, with a comment a key; every key that there is.
+/// The defaults: every key, with a comment.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// A resolved configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where gRPC and gRPC-Web listen.
+    /// The address for gRPC and gRPC-Web.
     pub grpc_listen: SocketAddr,
-    /// How long calls in flight may still take once the server drains.
+    /// The time limit for calls in flight after the drain starts.
     pub drain: Duration,
-    /// Where the operations HTTP listens.
+    /// The address of the operations pages.
     pub ops_listen: SocketAddr,
-    /// The tiers.
+    /// The cache tiers.
     pub cache: ChainConfig,
-    /// What applies to all of them.
+    /// Settings that apply to all tiers.
     pub tuning: Tuning,
-    /// Floors that may wait for the task pool.
+    /// Capacity of the generation queue.
     pub generation_queue: usize,
-    /// Threads that generate; never 0.
+    /// Threads that generate. Never 0.
     pub generation_threads: usize,
-    /// Floors made ahead of a climber; 0: none.
+    /// Floors to prefetch above a climber; 0 for none.
     pub prefetch_ahead: u32,
     resolved: String,
 }
 
 impl Config {
-    /// Reads defaults, then `file`, then the environment.
+    /// Reads the defaults, then `file`, then the environment.
     ///
-    /// # Errors
-    /// Every problem there is, all at once: unknown keys with the nearest valid one, values that do not parse with where
-    /// they came from and what would be right.
+    /// # Errors All problems at once: unknown keys with the nearest valid one, invalid values with their source and
+    /// what would be valid.
     pub fn resolve(file: Option<&std::path::Path>) -> Result<Self, ConfigError> {
         Self::read(&Layers::load(file)?)
     }
 
-    /// The same from a text instead of a file, and without the environment.
+    /// Reads the defaults and then `text`, without the environment.
     ///
-    /// # Errors
-    /// As [`Config::resolve`].
+    /// # Errors As [`Config::resolve`].
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         Self::read(&Layers::from_toml(text)?)
     }
@@ -137,14 +135,14 @@ impl Config {
         })
     }
 
-    /// The resolved configuration as TOML, each key with where it came from, secrets redacted.
+    /// The resolved configuration as TOML, each key with its source, secrets redacted.
     #[must_use]
     pub fn resolved(&self) -> &str {
         &self.resolved
     }
 }
 
-/// The classes that `admit = "special"` lets into Redis.
+/// The classes that `admit = "special"` admits to Redis.
 fn special() -> floor_cache::ClassSet {
     use floor_gen::Kind;
     [Kind::Boss, Kind::Event, Kind::Story].into_iter().map(crate::key::class).collect()

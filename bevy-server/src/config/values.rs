@@ -1,5 +1,4 @@
-//! What the values of keys may be: each type reads itself from a merged value, shows itself as TOML, and says what it
-//! expects.
+//! Types for the values of keys. Each parses a merged value, prints itself as TOML, and describes what is valid.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -8,17 +7,17 @@ use figment::value::Value;
 use floor_cache::{RedisConfig, TierKind, envelope::MasterKeys};
 use floor_proto::limits::MAX_BATCH;
 
-/// A value that a key can have.
+/// The value of a key.
 pub(super) trait Setting: Sized {
-    /// The end of an error message: what would be right.
+    /// The end of an error message: what is valid.
     const EXPECTED: &'static str;
 
-    /// How much of a wrong value stands in the error that tells of it.
+    /// What an error message hides of an invalid value.
     const REDACTION: Redaction = Redaction::None;
 
     fn parse(value: &Value) -> Option<Self>;
 
-    /// As TOML, secrets redacted.
+    /// The value as TOML, secrets redacted.
     fn show(&self) -> String;
 }
 
@@ -31,12 +30,12 @@ pub(super) enum Redaction {
     Full,
 }
 
-/// Text that was written as text. The environment turns `007` into a number, which is no longer what was written.
+/// Text that is no number. The environment turns `007` into a number and loses the zeros.
 fn text_not_number(value: &Value) -> Option<String> {
     text(value).filter(|_| !matches!(value, Value::Num(..)))
 }
 
-/// Text as it stands; the environment gives numbers where a file gives text.
+/// Text, or a number as text: the environment gives numbers where a file gives text.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(_, text) => Some(text.clone()),
@@ -97,7 +96,7 @@ impl Setting for bool {
     }
 }
 
-/// One in how many; 0 for none.
+/// One in so many; 0 for none.
 pub(super) struct OneIn(pub(super) u32);
 
 impl Setting for OneIn {
@@ -112,7 +111,7 @@ impl Setting for OneIn {
     }
 }
 
-/// Master keys, if any.
+/// Master keys, if configured.
 pub(super) struct Keys(pub(super) Option<MasterKeys>);
 
 impl Setting for Keys {
@@ -132,7 +131,7 @@ impl Setting for Keys {
     }
 }
 
-/// Master keys in a file, if there is one.
+/// Master keys from a file, if configured.
 pub(super) struct KeysFile(pub(super) Option<MasterKeys>, String);
 
 impl Setting for KeysFile {
@@ -153,11 +152,11 @@ impl Setting for KeysFile {
     }
 }
 
-/// How many floors may wait.
+/// The capacity of the generation queue.
 pub(super) struct QueueCapacity(pub(super) usize);
 
 impl Setting for QueueCapacity {
-    const EXPECTED: &'static str = "write a whole number, 256 ..= 1000000: a batch of 256 must find room";
+    const EXPECTED: &'static str = "write a whole number, 256 ..= 1000000: a batch of 256 must fit";
 
     fn parse(value: &Value) -> Option<Self> {
         text(value)?.parse().ok().filter(|n| (MAX_BATCH..=1_000_000).contains(n)).map(Self)
@@ -168,7 +167,7 @@ impl Setting for QueueCapacity {
     }
 }
 
-/// How many floors to look ahead.
+/// The number of floors to prefetch.
 pub(super) struct FloorCount(pub(super) u32);
 
 impl Setting for FloorCount {
@@ -183,7 +182,7 @@ impl Setting for FloorCount {
     }
 }
 
-/// An amount of memory or disk.
+/// A size in memory or on disk.
 pub(super) struct ByteCount(pub(super) u64);
 
 impl Setting for ByteCount {
@@ -203,7 +202,7 @@ impl Setting for ByteCount {
     }
 }
 
-/// An amount of disk, or 0 for no limit.
+/// A limit on disk; 0 for none.
 pub(super) struct DiskLimit(pub(super) u64);
 
 impl Setting for DiskLimit {
@@ -229,10 +228,10 @@ fn show_duration(span: Duration) -> String {
     format!("\"{}\"", humantime::format_duration(span))
 }
 
-/// Ten years: longer than anything here waits or keeps, and far from where clocks overflow.
+/// Ten years: longer than any useful value, and far below the overflow of clocks.
 const MAX_DURATION: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
 
-/// A length of time, 0 included.
+/// A duration, 0 included.
 pub(super) struct TimeSpan(pub(super) Duration);
 
 impl Setting for TimeSpan {
@@ -247,7 +246,7 @@ impl Setting for TimeSpan {
     }
 }
 
-/// A length of time to wait for something, so not 0.
+/// A time limit, never 0.
 pub(super) struct Timeout(pub(super) Duration);
 
 impl Setting for Timeout {
@@ -283,7 +282,7 @@ impl Setting for Tiers {
     }
 }
 
-/// What begins every stored key.
+/// The prefix of every stored key.
 pub(super) struct Namespace(pub(super) String);
 
 impl Setting for Namespace {
@@ -308,7 +307,7 @@ pub(super) enum BypassMode {
 }
 
 impl Setting for BypassMode {
-    const EXPECTED: &'static str = "write \"auto\" (a tier is probed while it measures cheaper than generating), \
+    const EXPECTED: &'static str = "write \"auto\" (a tier is probed while its measured cost is below generation), \
          \"off\" (always probed) or \"forced\" (no tier below memory is probed)";
 
     fn parse(value: &Value) -> Option<Self> {
@@ -355,7 +354,7 @@ impl Setting for Admission {
     }
 }
 
-/// Where Redis is. Shown without user and password.
+/// The address of Redis. Printed without user and password.
 pub(super) struct RedisUrl(pub(super) String);
 
 impl Setting for RedisUrl {

@@ -289,7 +289,7 @@ mod tests {
                 read = peer.read(&mut chunk) => read_so_far += read.unwrap(),
             }
         };
-        assert!(write_buffer.lock().unsent() > piece.len(), "it waited until everything was sent");
+        assert!(write_buffer.lock().unsent() > piece.len(), "the write continued before everything was sent");
         let left = written - read_so_far;
         let mut rest = vec![0; left];
         let (sent, read) = tokio::join!(poll_fn(|cx| write_buffer.lock().poll_send(cx)), peer.read_exact(&mut rest));

@@ -77,7 +77,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, mut closed: wat
             let connection = server.serve_connection(TokioIo::new(io), router).into_owned();
             let ended = FlushAfterPoll::new(watcher.watch(connection), write_buffer.clone(), header_deadline).await;
             if let Some(Err(error)) = ended {
-                tracing::debug!(%error, "a connection ended badly");
+                tracing::debug!(%error, "a connection ended with an error");
             }
             // Only when the server closes: a client that disconnects by itself has read its responses.
             if *closed.borrow() {

@@ -77,7 +77,7 @@ where
 }
 
 fn body_error(error: &impl std::fmt::Display) -> Status {
-    Status::cancelled(format!("the request broke off: {error}"))
+    Status::cancelled(format!("the request body failed: {error}"))
 }
 
 /// Assembles a message from the chunks of a body. Mostly there is one chunk.
@@ -163,7 +163,7 @@ pub(super) fn batch_get_floors(message: &[u8]) -> Result<Vec<FloorSpec>, Status>
     }
     let cells: u64 = specs.iter().map(|spec| spec.cells() as u64).sum();
     if cells > MAX_BATCH_CELLS {
-        let description = format!("the floors of a batch have {MAX_BATCH_CELLS} cells at the most, these have {cells}");
+        let description = format!("the floors of a batch have {MAX_BATCH_CELLS} cells at most, these have {cells}");
         return Err(invalid(vec![Violation::new("specs", description)]));
     }
     Ok(specs)
@@ -256,7 +256,7 @@ fn wrong_fields(asked: &v1::FloorSpec, kind_is_right: bool, field: &impl std::fm
     let wrong = |error: SpecError| Violation::new(format!("{field}.{}", error.field()), error.to_string());
     let mut wrong: Vec<_> = errors.into_iter().flatten().map(wrong).collect();
     if !kind_is_right {
-        let description = format!("{} is no FloorKind; offered: {}", asked.kind, offered());
+        let description = format!("{} is not a FloorKind; offered: {}", asked.kind, offered());
         wrong.push(Violation::new(format!("{field}.kind"), description));
     }
     wrong

@@ -67,22 +67,22 @@ pub(super) fn panicked(panic: &(dyn Any + Send)) -> Status {
 
 /// The request was not received in time.
 pub(super) fn request_timed_out(limit: Duration) -> Status {
-    Status::deadline_exceeded(format!("the request did not come whole within {} s", limit.as_secs()))
+    Status::deadline_exceeded(format!("the request was not received within {} s", limit.as_secs()))
 }
 
 /// Partially received requests use up the memory budget.
 pub(super) fn request_budget_exhausted() -> Status {
     Status::with_error_details(
         Code::ResourceExhausted,
-        "too many large requests are being read; ask for less at once, or come back later",
+        "too many large requests are being received; send smaller requests or retry later",
         ErrorDetails::with_retry_info(Some(Duration::from_secs(1))),
     )
 }
 
 pub(super) fn draining() -> Status {
-    Status::unavailable("the server is shutting down; call another, or this one once it is back")
+    Status::unavailable("the server is shutting down; call another server or retry later")
 }
 
 pub(super) fn deadline_exceeded() -> Status {
-    Status::deadline_exceeded("the call's grpc-timeout ended before the floor was there")
+    Status::deadline_exceeded("the grpc-timeout expired before the floor was ready")
 }

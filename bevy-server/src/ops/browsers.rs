@@ -1,4 +1,5 @@
-//! Refusing what a page in a browser sends: any page that an operator visits may send to his own machine.
+//! Rejects requests from pages in a browser: any page that an operator visits can send requests to the operator's
+//! machine.
 
 use std::net::IpAddr;
 
@@ -9,17 +10,17 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// Answers 403 in place of `next` to whatever a browser sends from a page.
+/// Middleware that answers 403 to requests from browser pages.
 pub(super) async fn reject(request: Request, next: Next) -> Response {
     if is_from_browser(request.headers()) {
-        let message = "pages in a browser may not do this; use floorctl or curl, and name the server by its address\n";
+        let message = "requests from browser pages are not allowed; use floorctl or curl with the server's address\n";
         return (StatusCode::FORBIDDEN, message).into_response();
     }
     next.run(request).await
 }
 
-/// Browsers send an origin with every POST and across sites, and say in `sec-fetch-site` whose page asks. A page whose
-/// own name was made to point here (DNS rebinding) sends neither with a GET, but the host that it asks for has its name.
+/// Browsers send an `origin` with every POST and every cross-site request, and the relation of the sites in
+/// `sec-fetch-site`. A GET after DNS rebinding has neither, but its `host` is a registered name.
 fn is_from_browser(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site").map(|site| site.as_bytes());
     let host = headers.get(header::HOST).map(|host| host.to_str().unwrap_or("."));
@@ -28,8 +29,7 @@ fn is_from_browser(headers: &HeaderMap) -> bool {
         || host.is_some_and(|host| !is_unregistrable(host))
 }
 
-/// Whether no page can come from `host`: an address, or a name without a dot (`localhost`, a service in a network of
-/// containers), which nobody can register.
+/// Whether no web page can have this host: an IP address, or a name without a dot (`localhost`, a container).
 fn is_unregistrable(host: &str) -> bool {
     let Ok(authority) = host.parse::<Authority>() else { return false };
     let name = authority.host();

@@ -1,6 +1,6 @@
-//! What an operator may do to the chain: `/purge`, `/contains`, `/stats`, `/compact`. JSON out; parameters in the query.
+//! The operator's pages for the chain: `/purge`, `/contains`, `/stats`, `/compact`. They take a query and return JSON.
 //!
-//! They stand here and not on the gRPC port, since to forget floors is an operator's right and not a player's.
+//! They are on the operations port, not on the gRPC port, because players must not purge floors.
 
 use std::{
     fmt::Display,
@@ -26,7 +26,7 @@ use serde::Serialize;
 use super::{browsers, floors};
 use crate::key;
 
-/// The pages, over `chain`.
+/// The routes of these pages.
 pub(super) fn router(chain: Chain) -> Router {
     Router::new()
         .route("/purge", post(purge).fallback(use_post))
@@ -48,7 +48,7 @@ struct Purged {
     tiers: Vec<TierResult>,
 }
 
-/// What became of an order in one tier.
+/// The result of an operation in one tier.
 #[derive(Serialize)]
 struct TierResult {
     tier: &'static str,
@@ -84,12 +84,12 @@ struct TierJson {
     tier: &'static str,
     entries: u64,
     bytes: u64,
-    /// Of `bytes`; null where the tier has no bound of its own.
+    /// The limit of `bytes`; null if the tier has none of its own.
     limit_bytes: Option<u64>,
-    /// Of its files; null where it has none here.
+    /// The size of the tier's files; null if it has none on this machine.
     disk_bytes: Option<u64>,
     corrupt: u64,
-    /// Null for memory, which takes values at once.
+    /// Null for memory, which stores values at once.
     writes: Option<Writes>,
 }
 
@@ -121,7 +121,7 @@ struct Size {
 }
 
 async fn use_post() -> Response {
-    let message = "use POST: a link or a crawler must not do this\n";
+    let message = "use POST: links and crawlers must not change the stores\n";
     (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")], message).into_response()
 }
 
@@ -131,7 +131,7 @@ async fn purge(State(state): State<Arc<ChainState>>, RawQuery(query): RawQuery) 
         Err(error) => return bad_request(&error),
     };
     let keys: Vec<_> = specs.iter().map(key::of).collect();
-    // In a task of its own: a purge that has begun goes on when the operator does not wait for it.
+    // In its own task, so that it completes even if the operator disconnects.
     let chain = state.chain.clone();
     let Ok(removals) = tokio::spawn(async move { chain.purge(&keys).await }).await else {
         return task_failed("purge");
@@ -168,10 +168,10 @@ async fn stats(State(state): State<Arc<ChainState>>) -> Response {
 
 async fn compact(State(state): State<Arc<ChainState>>) -> Response {
     if state.compacting.swap(true, Ordering::AcqRel) {
-        return (StatusCode::CONFLICT, "a compaction is under way; wait until it is done\n").into_response();
+        return (StatusCode::CONFLICT, "a compaction is already running; wait until it ends\n").into_response();
     }
     let state = CompactionGuard(state);
-    // In a task of its own: it goes on when the operator does not wait for it.
+    // In its own task, so that it completes even if the operator disconnects.
     let Ok(done) = tokio::spawn(async move { state.0.chain.compact().await }).await else {
         return task_failed("compaction");
     };
@@ -185,7 +185,7 @@ async fn compact(State(state): State<Arc<ChainState>>) -> Response {
     json(status(complete), &Compacted { tiers: tiers.collect() })
 }
 
-/// Gives up the place when the compaction is over, however it ends.
+/// Marks the compaction as ended, also after a panic.
 struct CompactionGuard(Arc<ChainState>);
 
 impl Drop for CompactionGuard {
@@ -194,13 +194,13 @@ impl Drop for CompactionGuard {
     }
 }
 
-/// A tier that kept what it has is a failure to whoever looks only at the status.
+/// 503 if any tier failed, so that a script can check just the status.
 const fn status(complete: bool) -> StatusCode {
     if complete { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }
 
 fn task_failed(what: &str) -> Response {
-    (StatusCode::INTERNAL_SERVER_ERROR, format!("the {what} broke off\n")).into_response()
+    (StatusCode::INTERNAL_SERVER_ERROR, format!("the {what} failed\n")).into_response()
 }
 
 fn bad_request(error: &floors::QueryError) -> Response {
@@ -239,7 +239,7 @@ fn nonzero(bytes: u64) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// The floor in one word, as floorctl takes it.
+/// The floor in the notation of floorctl.
 fn label(spec: &FloorSpec) -> String {
     format!("{}/{}:{}@{}x{}", spec.seed(), spec.number(), spec.kind(), spec.width(), spec.height())
 }

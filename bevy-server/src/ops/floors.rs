@@ -1,12 +1,12 @@
-//! Which floors a query names: `seed=42&first=1&count=100`, and `width`, `height` and `kind` where they are not the usual.
+//! Parses the floors in a query: `seed=42&first=1&count=100`, optionally with `width`, `height` and `kind`.
 
 use floor_gen::{FloorSpec, Kind};
 use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
 
-/// What may be asked for, and what must be.
+/// The valid parameters.
 const PARAMETERS: [&str; 6] = ["seed", "first", "count", "width", "height", "kind"];
 
-/// Why a query names no floors: the parameter, and what would be right.
+/// An invalid query: the parameter, and what would be valid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter} {problem}")]
 pub(super) struct QueryError {
@@ -20,8 +20,7 @@ impl QueryError {
     }
 }
 
-/// The floors that `query` names, at most as many as go into a batch: a call does a bounded amount of work, and a client
-/// asks again for what follows.
+/// The floors of `query`: at most one batch, which bounds the work of a call.
 pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
     let query = Query::parse(query)?;
     let seed = query.number::<u64>("seed")?.ok_or_else(|| QueryError::new("seed", "is missing; it is the tower"))?;
@@ -46,7 +45,7 @@ pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
     })
 }
 
-/// Parameters and values, each parameter once.
+/// Parameters and values. No parameter occurs twice.
 struct Query<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Query<'a> {

@@ -1,4 +1,5 @@
-//! Operations over HTTP: `/metrics`, `/healthz`, `/readyz`, a short status page, and what an operator may do to the chain.
+//! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, a status page, and the chain's pages for
+//! operators.
 
 mod browsers;
 mod chain;
@@ -27,31 +28,31 @@ use tokio::runtime::Handle;
 
 use crate::{bound_listener::BoundListener, generation::GenerationQueue, lifecycle::Phase};
 
-/// What is told to who asks for another page.
+/// The body of a 404.
 const PAGE_LIST: &str = "\
 no such page; there are
-GET  /          how the tiers fare
-GET  /metrics   for Prometheus
-GET  /healthz   whether the process lives
+GET  /          status of the tiers
+GET  /metrics   metrics for Prometheus
+GET  /healthz   whether the process runs
 GET  /readyz    whether it can serve a floor now
-GET  /stats     what the tiers hold
-GET  /contains  which tiers hold some floors
-POST /purge     forget floors
-POST /compact   tidy the stores
+GET  /stats     contents of the tiers
+GET  /contains  which tiers hold the given floors
+POST /purge     remove floors from every tier
+POST /compact   compact the stores
 ";
 
-/// Serves the operations pages on a listener that is open already.
+/// Serves the operations pages on a bound listener.
 #[derive(Debug)]
 pub struct OpsPlugin {
-    /// Where.
+    /// The listener.
     pub listener: BoundListener,
-    /// On whose threads.
+    /// The runtime that serves.
     pub runtime: Handle,
-    /// What `/metrics` shows.
+    /// The metrics of `/metrics`.
     pub registry: Registry,
-    /// What the status page shows.
+    /// The chain of the status page.
     pub chain: Chain,
-    /// What `/readyz` looks at.
+    /// The queue that `/readyz` checks.
     pub generation: GenerationQueue,
 }
 
@@ -78,7 +79,7 @@ impl OpsPlugin {
         let pages = Router::new()
             .route("/", get(status))
             .route("/metrics", get(metrics))
-            .route("/healthz", get(async || "the process lives\n"))
+            .route("/healthz", get(async || "the process runs\n"))
             .route("/readyz", get(readyz))
             .with_state(Arc::clone(&state))
             .merge(chain::router(state.chain.clone()))
@@ -124,14 +125,14 @@ async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, &'static str
 async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
     let mut rows = String::new();
     for tier in state.chain.report() {
-        let asked = (tier.hits + tier.misses).max(1);
+        let lookups = (tier.hits + tier.misses).max(1);
         let _ = write!(
             rows,
             "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{:.0} %<td>{}<td>{}<td>{} s",
             tier.name,
             tier.hits,
             tier.misses,
-            tier.hits as f64 * 100.0 / asked as f64,
+            tier.hits as f64 * 100.0 / lookups as f64,
             tier.errors,
             tier.entries,
             tier.bytes,

@@ -1,4 +1,4 @@
-//! Climbers: who they are, which floors they will want next, and warming those.
+//! The systems that detect climbers, prefetch the floors above them, and remove inactive ones.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -22,37 +22,37 @@ use crate::{
     lifecycle::{EventSender, ServerEvent},
 };
 
-/// Climbers followed at once, at the most.
+/// Maximum of climbers.
 const MAX_CLIMBERS: usize = 4096;
 
-/// Somebody who climbs a tower.
+/// A client that climbs a tower, one entity each.
 #[derive(Component, Debug)]
 pub(super) struct Climber {
-    /// The step taken last.
+    /// The last step.
     last_step: Step,
-    /// When that was.
+    /// When the last step was taken.
     last_step_at: Instant,
-    /// How many floors above are to be warmed.
+    /// How many floors above `last_step` to prefetch.
     window: u32,
-    /// Floors warmed or being warmed, and not yet asked for.
+    /// Floors whose prefetch has started and that were not requested yet.
     prefetched: VecDeque<u32>,
-    /// Whether floors above are still to be warmed.
+    /// Whether prefetches above `last_step` have yet to start.
     needs_prefetch: bool,
 }
 
 impl Climber {
-    /// Who has just taken the first step of a climb. One floor is warmed for it, two after the next step, and so on: one step
-    /// may be chance (Linux's readahead starts small for the same reason).
+    /// A climber after its first step. The window starts at one floor and doubles with every step, because one step may
+    /// be chance (Linux's readahead also starts small).
     const fn new(step: Step, now: Instant) -> Self {
         Self { last_step: step, last_step_at: now, window: 1, prefetched: VecDeque::new(), needs_prefetch: true }
     }
 }
 
-/// Which entity took which step last: whoever asks for the floor above is that climber.
+/// The climbers by their last step. A request for the floor above is the next step of that climber.
 #[derive(Resource, Debug, Default, Deref, DerefMut)]
 pub(super) struct Climbers(HashMap<Step, Entity>);
 
-/// How far and with what the server looks ahead.
+/// Starts prefetches within a budget.
 #[derive(Resource, Debug)]
 pub struct Prefetcher {
     ahead: u32,
@@ -85,8 +85,8 @@ impl Prefetcher {
         })
     }
 
-    /// Where a climber may stand who comes to `step`, nearest first: a call that left no footstep, since another did in the
-    /// same instant, is no end of a climb.
+    /// The steps that a climber who takes `step` may have taken last, nearest first. The recorder can miss accesses,
+    /// and a missed one does not end a climb.
     fn steps_below(&self, step: &Step) -> impl Iterator<Item = Step> + use<> {
         let step = *step;
         (1..=self.ahead).filter_map(move |far| Some(Step { number: step.number.checked_sub(far)?, ..step }))
@@ -96,13 +96,13 @@ impl Prefetcher {
         self.outcomes.with_label_values(&[outcome]).inc_by(floors as u64);
     }
 
-    /// Whether one more floor may be warmed: the budget is not used up and no caller waits for generation.
+    /// Whether another prefetch may start: the budget has room and no caller waits for generation.
     fn may_prefetch(&self) -> bool {
         self.in_progress.count.load(Ordering::SeqCst) < self.budget && !self.generation.has_waiting_callers()
     }
 
-    /// Asks to be woken when there is room; whether there is room after all. A floor that was done, or a caller who got a
-    /// worker, between the two looks has either left the asking to us, or has woken the app for it.
+    /// Requests a wake-up of the app, then checks again. Returns true if a prefetch may start and the wake-up was not
+    /// sent meanwhile.
     fn may_prefetch_or_request_wake(&self) -> bool {
         self.in_progress.wake_requested.store(true, Ordering::SeqCst);
         self.generation.request_idle_wake();
@@ -123,23 +123,23 @@ impl Prefetcher {
     }
 }
 
-/// What is being made for climbers, and whether one waits.
+/// The running prefetches, and whether to wake the app when one ends.
 #[derive(Debug, Clone)]
 struct InProgress {
     count: Arc<AtomicUsize>,
-    /// Whether a climber waits: for the budget, or for callers to be served first.
+    /// Whether a climber waits for the budget or for callers to be served.
     wake_requested: Arc<AtomicBool>,
     events: EventSender,
 }
 
 impl InProgress {
-    /// A floor is begun, until what is returned is dropped, however its making ends.
+    /// Counts a prefetch until the guard is dropped.
     fn begin(&self) -> PrefetchGuard {
         self.count.fetch_add(1, Ordering::SeqCst);
         PrefetchGuard(self.clone())
     }
 
-    /// Wakes the app for those who wait, if any do.
+    /// Wakes the app if that was requested.
     fn wake(&self) {
         if self.wake_requested.swap(false, Ordering::SeqCst) {
             self.events.send(ServerEvent::Steps(StepBatch::default()));
@@ -147,7 +147,7 @@ impl InProgress {
     }
 }
 
-/// A floor in the making.
+/// Counts one running prefetch.
 struct PrefetchGuard(InProgress);
 
 impl Drop for PrefetchGuard {
@@ -157,10 +157,9 @@ impl Drop for PrefetchGuard {
     }
 }
 
-/// `floors_prefetches_total{outcome}`: prefetched, and of those used or wasted.
+/// `floors_prefetches_total{outcome}`: prefetched, and of these used or wasted.
 fn outcomes(registry: &Registry) -> prometheus::Result<IntCounterVec> {
-    let help =
-        "Floors fetched ahead of climbers, from a tier or generation, and those of them that were used or wasted.";
+    let help = "Floors prefetched for climbers, from a tier or generation, and those of them that were used or wasted.";
     let outcomes = IntCounterVec::new(Opts::new("floors_prefetches_total", help), &["outcome"])?;
     registry.register(Box::new(outcomes.clone()))?;
     for outcome in ["prefetched", "used", "wasted"] {
@@ -169,7 +168,7 @@ fn outcomes(registry: &Registry) -> prometheus::Result<IntCounterVec> {
     Ok(outcomes)
 }
 
-/// Moves climbers along their footsteps, and meets new ones.
+/// Moves climbers by their steps and adds new climbers.
 pub(super) fn update_climbers(
     mut batches: MessageReader<'_, '_, StepBatch>,
     mut by_step: ResMut<'_, Climbers>,
@@ -179,18 +178,18 @@ pub(super) fn update_climbers(
 ) {
     let now = Instant::now();
     let climber_count = climbers.iter().len();
-    // A command's entity is not there before this run is over, and a later step of the trail may be its climber's.
+    // Entities are spawned after this system, and a later step of the batch may belong to a new climber.
     let mut new_climbers = HashMap::new();
     for step in batches.read().flat_map(|batch| &batch.0) {
         if let Some(climber) = by_step.get(step).and_then(|entity| find(*entity, &mut climbers, &mut new_climbers)) {
-            // Another climber's who came to the same place.
+            // A step of another climber to the same floor.
             climber.last_step_at = now;
         } else if let Some(entity) = prefetcher.steps_below(step).find_map(|below| by_step.remove(&below))
             && let Some(climber) = find(entity, &mut climbers, &mut new_climbers)
         {
             (climber.last_step, climber.last_step_at, climber.needs_prefetch) = (*step, now, true);
             climber.window = (2 * climber.window).min(prefetcher.ahead);
-            // Those below were asked for by calls that left no footstep.
+            // The floors below were requested by calls that the recorder missed.
             let reached = climber.prefetched.partition_point(|number| *number <= step.number);
             prefetcher.count("used", climber.prefetched.drain(..reached).len());
             by_step.insert(*step, entity);
@@ -216,8 +215,8 @@ fn find<'a>(
     }
 }
 
-/// Warms the floors above climbers who have moved, the next one of every climber before the second of any, as far as
-/// the budget goes; the floor that is done next wakes the app for the rest.
+/// Starts prefetches for climbers who moved, the nearest floors of all climbers first. When the budget is used up, the
+/// end of a prefetch wakes the app for the rest.
 pub(super) fn prefetch(mut climbers: Query<'_, '_, &mut Climber>, prefetcher: Res<'_, Prefetcher>) {
     for height in 1..=prefetcher.ahead {
         for mut climber in climbers.iter_mut().filter(|climber| climber.needs_prefetch && height <= climber.window) {
@@ -225,7 +224,7 @@ pub(super) fn prefetch(mut climbers: Query<'_, '_, &mut Climber>, prefetcher: Re
             if climber.prefetched.contains(&number) {
                 continue;
             }
-            // The last floor of a tower has none above.
+            // The top floor of a tower has none above.
             let Some(spec) = climber.last_step.tower.floor(number) else { continue };
             if !prefetcher.may_prefetch() && !prefetcher.may_prefetch_or_request_wake() {
                 return;
@@ -239,7 +238,7 @@ pub(super) fn prefetch(mut climbers: Query<'_, '_, &mut Climber>, prefetcher: Re
     }
 }
 
-/// Forgets climbers who have stopped.
+/// Removes climbers without a step for [`CLIMBER_TIMEOUT`].
 pub(super) fn remove_inactive(
     climbers: Query<'_, '_, (Entity, &Climber)>,
     mut by_step: ResMut<'_, Climbers>,
@@ -250,7 +249,7 @@ pub(super) fn remove_inactive(
     for (entity, climber) in &climbers {
         if now.duration_since(climber.last_step_at) >= CLIMBER_TIMEOUT {
             prefetcher.count("wasted", climber.prefetched.len());
-            // Somebody else may have come to the same place.
+            // Another climber may have taken the same step.
             if by_step.get(&climber.last_step) == Some(&entity) {
                 by_step.remove(&climber.last_step);
             }
@@ -270,12 +269,12 @@ mod tests {
         prefetch::{AccessRecorder, Tower},
     };
 
-    /// An app that follows climbers and warms nothing.
+    /// An app that follows climbers and prefetches nothing.
     fn following_app(runtime: &Handle) -> App {
         prefetching_app(0, runtime)
     }
 
-    /// An app that warms up to four floors ahead of a climber, and `budget` at once. None of them is ever made.
+    /// An app that prefetches up to four floors ahead of a climber, `budget` at once. Generation never runs.
     fn prefetching_app(budget: usize, runtime: &Handle) -> App {
         let registry = Registry::new();
         let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
@@ -293,7 +292,7 @@ mod tests {
         Step { tower: Tower::of(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap()), number }
     }
 
-    /// The app after these steps of one moment: where its climbers are, each as the map of them has it.
+    /// Runs one update with these steps. Returns the last step of every climber, checked against the map.
     fn after(app: &mut App, steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
         app.world_mut().write_message(StepBatch(steps.into_iter().collect()));
         app.update();

@@ -1,8 +1,8 @@
-//! Prefetching by demand: a climber's next floors are made before the climber gets there.
+//! Prefetching: generates the next floors of a climber before the climber requests them.
 //!
-//! Every climber is an entity. Calls leave [`AccessRecorder`]; one that asks for the floor above another is a [`Step`], which
-//! makes or moves a climber, and a system warms the floors above through the chain, as background work, while nobody
-//! waits for generation. Climbers who have stopped lapse.
+//! Calls record their accesses in an [`AccessRecorder`]. A request for the floor above an earlier one is a [`Step`].
+//! Steps create and move climbers, which are entities. A system prefetches the floors above them through the chain as
+//! background work, while no caller waits for generation. Climbers without steps are removed.
 
 mod climber;
 mod recorder;
@@ -19,20 +19,20 @@ pub use climber::Prefetcher;
 pub use recorder::{AccessRecorder, StepBatch};
 pub use tower::{Step, Tower};
 
-/// Warms the floors above every climber.
+/// Prefetches the floors above every climber.
 #[derive(Debug)]
 pub struct PrefetchPlugin {
-    /// Floors made ahead of a climber.
+    /// Maximum of floors to prefetch above a climber.
     pub ahead: u32,
-    /// Where calls leave their footsteps.
+    /// Where calls record their accesses.
     pub access_recorder: AccessRecorder,
-    /// What is warmed.
+    /// The chain to prefetch through.
     pub chain: Chain,
-    /// What it must not get in the way of.
+    /// The queue whose callers have priority.
     pub generation: GenerationQueue,
-    /// Floors that may be in the making for climbers at once.
+    /// Maximum of concurrent prefetches.
     pub budget: usize,
-    /// On whose threads the chain is asked.
+    /// The runtime for prefetches.
     pub runtime: Handle,
     /// Where `floors_prefetches_total{outcome}` is registered.
     pub registry: Registry,

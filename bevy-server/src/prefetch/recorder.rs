@@ -1,4 +1,4 @@
-//! AccessRecorder: which floors were asked for, from the calls to the app, at next to no cost to the calls.
+//! Records which floors are requested and sends detected steps to the app, at little cost to the calls.
 
 use std::{
     sync::{Arc, Mutex},
@@ -13,21 +13,21 @@ use tokio::time::Instant;
 use super::tower::{AccessHistory, Step};
 use crate::lifecycle::{EventSender, ServerEvent};
 
-/// Steps kept until they are looked at; more are forgotten, which bounds what a busy server spends on them.
+/// Steps per batch. More are dropped, which bounds the cost on a busy server.
 const STEP_CAPACITY: usize = 32;
-/// How long steps are gathered before they are looked at: a climber takes far longer for a floor, and a busy server wakes
-/// its app 200 times a second at the most.
+/// How long steps are collected into a batch: far shorter than a climber needs for a floor, and long enough that a busy
+/// server wakes its app at most 200 times a second.
 const BATCH_INTERVAL: Duration = Duration::from_millis(5);
-/// How long a climber may rest before being forgotten.
+/// A climber without a step for this long is removed.
 pub(super) const CLIMBER_TIMEOUT: Duration = Duration::from_secs(60);
-/// Lapsed climbers are looked for this long after the last step: a little later than it takes to lapse.
+/// When to check for inactive climbers after the last step: a little after [`CLIMBER_TIMEOUT`].
 const TIMEOUT_CHECK_DELAY: Duration = Duration::from_secs(61);
 
-/// The steps of a moment, oldest first; empty when only time has passed or a floor has been warmed.
+/// Steps, oldest first. Empty to wake the app after a timeout or the end of a prefetch.
 #[derive(Message, Debug, Clone, Default)]
 pub struct StepBatch(pub Vec<Step>);
 
-/// Where calls leave their footsteps. Cheap to clone. A call that is part of no climb wakes nobody.
+/// Records accesses. Cheap to clone. Only a step wakes the app.
 #[derive(Debug, Clone)]
 pub struct AccessRecorder {
     history: Arc<Mutex<AccessHistory>>,
@@ -43,20 +43,20 @@ impl Default for AccessRecorder {
 }
 
 impl AccessRecorder {
-    /// Notes that a floor of the tower's schedule was asked for, and whether memory did not have it. Never waits: a floor that
-    /// is asked for in the same instant as another may be overlooked.
+    /// Records an access to a scheduled floor, and whether memory missed it. Never waits: a concurrent access may be
+    /// missed.
     pub fn record(&self, spec: FloorSpec, was_missed: bool) {
         let Ok(mut history) = self.history.try_lock() else { return };
         let step = history.record(&spec, was_missed);
         drop(history);
         if let Some(step) = step {
-            // A full trail forgets this step, not the call.
+            // If the channel is full, the step is dropped.
             let _ = self.sender.try_send(step);
         }
     }
 }
 
-/// Wakes the app with each moment's steps, and once more when climbers have had time to lapse.
+/// Sends batches of steps to the app, and an empty one when climbers may have timed out.
 pub(super) async fn send_batches(recorder: AccessRecorder, events: EventSender) {
     let receiver = recorder.receiver;
     let mut timeout_check: Option<Instant> = None;
