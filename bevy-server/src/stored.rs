@@ -99,7 +99,7 @@ impl Prefix {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#[allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 mod tests {
     use floor_gen::{FloorSpec, Kind};
     use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! What a connection may hold and for how long: slow readers, peers that stop in the middle, and the end of the server.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Limits per connection: slow readers, partial requests, and connections during a drain.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -33,12 +33,12 @@ use tokio::{
 };
 use tonic::Code;
 
-/// The smallest windows that HTTP/2 begins with.
+/// The initial window size of HTTP/2.
 const SMALL_WINDOW: u32 = 65_535;
-/// Windows that are never full.
+/// A window that never fills.
 const LARGE_WINDOW: u32 = 1 << 30;
 
-/// A peer that reads from its socket only once it is told to.
+/// A client that does not read from its socket until it is allowed to.
 struct PausedReader {
     stream: TcpStream,
     switch: Arc<ReadSwitch>,
@@ -81,7 +81,7 @@ impl AsyncWrite for PausedReader {
     }
 }
 
-/// A connection with windows of that size, and what makes it read.
+/// A connection with this window size, and the switch that allows it to read.
 async fn connect<B>(server: &Server, window: u32) -> (SendRequest<B>, Arc<ReadSwitch>)
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
@@ -101,21 +101,21 @@ fn batch() -> BatchGetFloorsRequest {
     BatchGetFloorsRequest { specs: (1..=256).map(|number| spec(7, number)).collect() }
 }
 
-/// Has the server drain, for longer than a connection without anything to send may stay then.
+/// Starts a drain and waits for longer than a connection without unsent bytes may stay.
 async fn drain_past_close_grace(server: &Server) {
     server.signal("-TERM");
-    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
+    wait_until("the server is no longer ready", || server.page("/readyz").0 == 503);
     tokio::time::sleep(Duration::from_secs(3)).await;
 }
 
-/// Waits until the server has ended, well, and looks for `text` in what it logged.
+/// Waits until the server exits with code 0, and looks for `text` in its log.
 fn assert_ended(server: Server, text: &str) {
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(log.contains(text), "{log}");
 }
 
-/// Bytes as gRPC-Web writes them in text.
+/// Base64, as in gRPC-Web text.
 fn base64(bytes: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let four = |three: &[u8]| {
@@ -154,13 +154,13 @@ async fn a_client_with_a_full_socket_gets_every_response_during_a_drain() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
     let (peer, switch) = connect(&server, LARGE_WINDOW).await;
-    // More than the system keeps for a socket.
+    // More than the socket buffers hold.
     let answers = (0..12).map(|_| {
         let (mut peer, request) = (peer.clone(), server.request("BatchGetFloors", &[]).body(framed(&batch())).unwrap());
         tokio::spawn(async move { peer.send_request(request).await.unwrap().into_body().collect().await.unwrap() })
     });
     let answers: Vec<_> = answers.collect();
-    wait_until("every answer is on its way", || server.calls("BatchGetFloors", "OK") == 12.0);
+    wait_until("every response is being sent", || server.calls("BatchGetFloors", "OK") == 12.0);
     drain_past_close_grace(&server).await;
     switch.allow_reads();
     for answer in answers {
@@ -203,7 +203,7 @@ fn a_grpc_web_stream_completes_during_a_drain_and_an_idle_connection_does_not_de
     let first = Some(FloorSpec { width: 256, height: 256, ..spec(1, 2) });
     let (mut peer, mut answer) = send("StreamFloors", &frame(&StreamFloorsRequest { first, count: 200 }));
     server.signal("-TERM");
-    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
+    wait_until("the server is no longer ready", || server.page("/readyz").0 == 503);
     peer.read_to_end(&mut answer).unwrap();
     let (status, _, body) = parsed(&answer);
     assert_eq!(status, 200);
@@ -216,13 +216,13 @@ fn a_grpc_web_stream_completes_during_a_drain_and_an_idle_connection_does_not_de
     }
     let (trailers, floors) = frames.split_last().unwrap();
     assert!(floors.len() == 200 && floors.iter().all(|(flags, _)| *flags == 0), "{} floors", floors.len());
-    assert_eq!((trailers.0, rest), (0x80, &[][..]), "trailers end the answer");
+    assert_eq!((trailers.0, rest), (0x80, &[][..]), "trailers end the response");
     assert!(String::from_utf8_lossy(trailers.1).contains("grpc-status:0"));
     assert_ended(server, "complete=true");
     drop(idle);
 }
 
-/// Has a browser ask for a batch by gRPC-Web of that kind, not read before the server drains, and then get it whole.
+/// Requests a batch by gRPC-Web and reads it only during a drain. Expects all of it.
 async fn assert_grpc_web_batch_completes(kind: &str, window: impl Fn(usize) -> u32, write: impl Fn(&[u8]) -> Vec<u8>) {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
@@ -250,8 +250,8 @@ async fn a_grpc_web_text_client_with_a_small_window_gets_the_whole_batch_during_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_grpc_web_client_whose_window_fits_only_the_message_gets_its_trailers_during_a_drain() {
-    let as_long = |message| u32::try_from(message).unwrap();
-    assert_grpc_web_batch_completes("application/grpc-web+proto", as_long, <[u8]>::to_vec).await;
+    let message_window = |message| u32::try_from(message).unwrap();
+    assert_grpc_web_batch_completes("application/grpc-web+proto", message_window, <[u8]>::to_vec).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -275,7 +275,7 @@ async fn a_stream_with_an_unread_last_floor_ends_at_its_deadline_and_does_not_de
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
     let (plain, web) = ("application/grpc", "application/grpc-web+proto");
     let mut answers = Vec::new();
-    // A window takes nothing, or the beginning of a large floor.
+    // The window takes nothing, or the start of a large floor.
     for (kind, window) in [(plain, 0), (web, 0), (plain, SMALL_WINDOW)] {
         let (mut peer, switch) = connect(&server, window).await;
         switch.allow_reads();
@@ -285,9 +285,9 @@ async fn a_stream_with_an_unread_last_floor_ends_at_its_deadline_and_does_not_de
         request.headers_mut().insert("content-type", kind.parse().unwrap());
         answers.push((peer.send_request(request).await.unwrap(), peer));
     }
-    wait_until("the transport has taken all of one", || server.calls("StreamFloors", "OK") == 1.0);
-    wait_until("two have ended late", || server.calls("StreamFloors", "DEADLINE_EXCEEDED") == 2.0);
-    assert_eq!(server.calls("StreamFloors", "OK"), 1.0, "of the last the transport has taken all");
+    wait_until("the transport has taken one whole stream", || server.calls("StreamFloors", "OK") == 1.0);
+    wait_until("two streams have exceeded their deadline", || server.calls("StreamFloors", "DEADLINE_EXCEEDED") == 2.0);
+    assert_eq!(server.calls("StreamFloors", "OK"), 1.0, "the transport has taken all of the last stream");
     server.signal("-TERM");
     assert_ended(server, "complete=true");
     drop(answers);
@@ -308,9 +308,9 @@ async fn a_stream_that_cannot_start_returns_a_status_without_a_body() {
         }
     }
     let mut client = server.client().await;
-    wait_until("the queue is all but full", || server.metric("floors_generation_queue") > 250.0);
+    wait_until("the queue is almost full", || server.metric("floors_generation_queue") > 250.0);
     let request = StreamFloorsRequest { first: Some(spec(3, 1)), count: 100 };
-    let status = client.stream_floors(request).await.expect_err("the stream does not begin");
+    let status = client.stream_floors(request).await.expect_err("the stream does not start");
     assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
     assert!(status.get_error_details().retry_info().is_some(), "{status:?}");
     calls.iter().for_each(tokio::task::JoinHandle::abort);
@@ -322,7 +322,7 @@ async fn partial_requests_are_bounded_in_memory_and_time() {
     let server = Server::start(&data);
     let (peer, switch) = connect(&server, SMALL_WINDOW).await;
     switch.allow_reads();
-    // A message of that size is announced, and some of it sent.
+    // Announces a message of one size and sends fewer bytes.
     let send_partial = |announced: usize, sent: usize| {
         let prefix = [&[0][..], &u32::try_from(announced).unwrap().to_be_bytes()].concat();
         let frame = Frame::data(Bytes::from([prefix, vec![0; sent]].concat()));
@@ -330,16 +330,21 @@ async fn partial_requests_are_bounded_in_memory_and_time() {
         let (mut peer, request) = (peer.clone(), server.request("GetFloor", &[]).body(body).unwrap());
         async move { status(peer.send_request(request).await.unwrap().headers()) }
     };
-    // 16 of the largest requests fill the room for such.
+    // 16 of the largest requests use up the memory budget.
     let large = (0..20).map(|_| send_partial(DEFAULT_MESSAGE_BYTES, 20 << 10));
     let (mut large, small) = tokio::join!(join_all(large), send_partial(100, 50));
     large.sort_unstable();
     let (late, refused) = (Code::DeadlineExceeded as i32, Code::ResourceExhausted as i32);
     assert_eq!(large, [vec![late; 16], vec![refused; 4]].concat());
     assert_eq!(small, late);
-    server.client().await.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.expect("the server goes on");
+    server
+        .client()
+        .await
+        .get_floor(GetFloorRequest { spec: Some(spec(1, 1)) })
+        .await
+        .expect("the server keeps serving");
     let whole = server.raw("GetFloor", Bytes::from(vec![0; DEFAULT_MESSAGE_BYTES])).await.unwrap_err();
-    assert_eq!(whole.code(), Code::InvalidArgument, "and the room is free again: {whole:?}");
+    assert_eq!(whole.code(), Code::InvalidArgument, "the memory budget is free again: {whole:?}");
 }
 
 #[test]
@@ -349,14 +354,14 @@ fn a_client_that_stops_within_the_preface_is_disconnected() {
     let mut peer = std::net::TcpStream::connect(&server.grpc).unwrap();
     peer.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     peer.write_all(b"PRI * HTTP").unwrap();
-    assert_eq!(peer.read(&mut [0; 64]).unwrap(), 0, "the server hangs up");
+    assert_eq!(peer.read(&mut [0; 64]).unwrap(), 0, "the server closes the connection");
 }
 
-/// HTTP/2 written by hand: what comes when is the test's choice.
+/// An HTTP/2 client that chooses the order of its frames.
 struct RawHttp2 {
     stream: std::net::TcpStream,
-    /// Answers that have come whole.
-    answers: u32,
+    /// Complete responses.
+    responses: u32,
 }
 
 impl RawHttp2 {
@@ -374,11 +379,11 @@ impl RawHttp2 {
     fn connect(server: &Server) -> Self {
         let stream = std::net::TcpStream::connect(&server.grpc).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let mut peer = Self { stream, answers: 0 };
+        let mut peer = Self { stream, responses: 0 };
         let window = Self::frame(Self::WINDOW_UPDATE, 0, 0, &LARGE_WINDOW.to_be_bytes());
-        let begin =
+        let preface =
             [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &Self::frame(Self::SETTINGS, 0, 0, &[])[..], &window].concat();
-        peer.stream.write_all(&begin).unwrap();
+        peer.stream.write_all(&preface).unwrap();
         peer
     }
 
@@ -387,10 +392,10 @@ impl RawHttp2 {
         [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
     }
 
-    /// A call without its end: an empty message.
+    /// A call with an empty message and without END_STREAM.
     fn call(method: &str, stream: u32) -> Vec<u8> {
         let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
-        // HPACK: POST and http, then path, authority and content type by their names' numbers, none of them remembered.
+        // HPACK: POST and http, then path, authority and content type as literals that are not indexed.
         let path = text(&format!("/floors.v1.FloorService/{method}"));
         let fields =
             [&[0x83, 0x86, 0x04][..], &path, &[0x01], &text("floors"), &[0x0f, 0x10], &text("application/grpc")];
@@ -398,15 +403,15 @@ impl RawHttp2 {
         [head, Self::frame(Self::DATA, 0, stream, &[0; 5])].concat()
     }
 
-    /// Reads a frame's kind and flags.
+    /// Reads a frame. Returns its kind and flags.
     fn read_frame(&mut self) -> (u8, u8) {
         let mut head = [0; 9];
         self.stream.read_exact(&mut head).unwrap();
         let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
         self.stream.read_exact(&mut payload).unwrap();
         let refused = [Self::RESET, Self::GO_AWAY].contains(&head[3]);
-        assert!(!refused, "{} answers, then {head:?} {}", self.answers, String::from_utf8_lossy(&payload));
-        self.answers += u32::from(head[3] == Self::HEADERS && head[4] & Self::LAST != 0);
+        assert!(!refused, "{} responses, then {head:?} {}", self.responses, String::from_utf8_lossy(&payload));
+        self.responses += u32::from(head[3] == Self::HEADERS && head[4] & Self::LAST != 0);
         (head[3], head[4])
     }
 }
@@ -416,7 +421,8 @@ fn a_connection_survives_many_calls_whose_end_of_stream_arrives_late() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut peer = RawHttp2::connect(&server);
-    // Far more at a time than h2 remembers having reset: what comes late for the others is held against the peer.
+    // Far more at once than the streams that h2 remembers as reset. Late frames for others count as errors of the
+    // client.
     let (rounds, calls) = (6, 250);
     for round in 0..rounds {
         let streams = || (round * calls..(round + 1) * calls).map(|call| 2 * call + 1);
@@ -427,7 +433,7 @@ fn a_connection_survives_many_calls_whose_end_of_stream_arrives_late() {
         let ended: Vec<_> =
             streams().flat_map(|stream| RawHttp2::frame(RawHttp2::DATA, RawHttp2::LAST, stream, &[])).collect();
         peer.stream.write_all(&ended).unwrap();
-        while peer.answers < (round + 1) * calls {
+        while peer.responses < (round + 1) * calls {
             peer.read_frame();
         }
     }

@@ -1,5 +1,5 @@
-//! Bad input: each gets the status that names what was wrong, and the server goes on.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Invalid requests: each gets a status that names the error, and the server keeps serving.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -45,8 +45,8 @@ async fn a_status_names_the_invalid_field_of_a_spec() {
         assert_eq!(wrong_fields(&status), [field], "{spec:?}");
     }
     let status = client.get_floor(GetFloorRequest { spec: Some(FloorSpec { kind: 99, ..spec(1, 1) }) }).await;
-    assert!(status.unwrap_err().message().contains("standard"), "the kinds offered are listed");
-    client.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.expect("the server goes on");
+    assert!(status.unwrap_err().message().contains("standard"), "the status lists the offered kinds");
+    client.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.expect("the server keeps serving");
     assert_eq!(server.calls("GetFloor", "INVALID_ARGUMENT"), 10.0);
 }
 
@@ -90,7 +90,7 @@ async fn a_status_names_the_positions_of_invalid_specs_in_a_batch() {
         assert_eq!(wrong_fields(&status), fields, "a batch of {count}");
     }
     let specs = vec![FloorSpec { width: 16, height: 16, ..spec(1, 1) }; 256];
-    let answer = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.expect("256 is not too many");
+    let answer = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.expect("256 specs are allowed");
     assert_eq!(answer.into_inner().floors.len(), 256);
 }
 
@@ -112,7 +112,7 @@ async fn a_status_names_the_invalid_fields_of_a_stream_request() {
         assert_eq!(wrong_fields(&status), fields);
     }
     let last = StreamFloorsRequest { first: Some(spec(1, 999_999)), count: 2 };
-    client.stream_floors(last).await.expect("the last two floors of a tower");
+    client.stream_floors(last).await.expect("the stream ends at the last floor of the tower");
 }
 
 #[tokio::test]
@@ -129,10 +129,10 @@ async fn undecodable_requests_are_rejected_and_the_server_keeps_serving() {
     assert_eq!(status.code(), Code::Unimplemented);
     assert!(status.message().contains("GetFlour"), "{status:?}");
     let good = Bytes::from(GetFloorRequest { spec: Some(spec(1, 1)) }.encode_to_vec());
-    server.raw("GetFloor", good).await.expect("the server goes on");
+    server.raw("GetFloor", good).await.expect("the server keeps serving");
 }
 
-/// A request whose reading panics, as a defect anywhere in a call would.
+/// A request body that panics when it is read.
 struct PanickingBody;
 
 impl http_body::Body for PanickingBody {

@@ -1,5 +1,5 @@
-//! What an operator may do to the chain, on the operations port.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! The operator's pages for the chain.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -13,7 +13,7 @@ fn parse_json((status, body): (u16, String)) -> (u16, Value) {
     (status, document)
 }
 
-/// A server that holds the floors 1 to 10 of tower 42 in every tier.
+/// A server with the floors 1 to 10 of tower 42 in every tier.
 async fn filled_server(data: &TempDir) -> Server {
     let server =
         Setup::new(data).with("CACHE__CHAIN", "[\"lru\", \"lmdb\", \"sled\"]").with("PREFETCH__AHEAD", "0").start();
@@ -21,12 +21,12 @@ async fn filled_server(data: &TempDir) -> Server {
     server.client().await.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap();
     for tier in ["lmdb", "sled"] {
         let entries = format!("floors_tier_entries{{tier=\"{tier}\"}}");
-        wait_until("the floors are written behind", || server.metric(&entries) == 10.0);
+        wait_until("the floors are stored", || server.metric(&entries) == 10.0);
     }
     server
 }
 
-/// How many tiers hold each of the floors 1 to 10.
+/// For each of the floors 1 to 10, how many tiers hold it.
 fn tier_counts(server: &Server) -> Vec<usize> {
     let (status, document) = parse_json(server.page("/contains?seed=42&first=1&count=10"));
     assert_eq!(status, 200, "{document}");
@@ -75,7 +75,7 @@ async fn an_invalid_query_is_rejected_by_name_and_changes_nothing() {
     }
     for path in ["/purge?seed=42&first=1", "/compact"] {
         let (status, body) = server.page(path);
-        assert_eq!((status, body.contains("use POST")), (405, true), "a link purges nothing: {body}");
+        assert_eq!((status, body.contains("use POST")), (405, true), "a GET changes nothing: {body}");
     }
     let (status, body) = server.page("/purges");
     assert!(status == 404 && body.contains("/purge") && body.contains("/metrics"), "{status} {body}");
@@ -90,7 +90,7 @@ async fn requests_from_browser_pages_are_rejected() {
         "host: 127.0.0.1\r\norigin: http://elsewhere.example\r\n",
         "host: 127.0.0.1\r\nsec-fetch-site: cross-site\r\n",
         "host: 127.0.0.1\r\nsec-fetch-site: same-site\r\n",
-        // A name that was made to point here: to the browser it is one site.
+        // After DNS rebinding the request is same-site for the browser.
         "host: elsewhere.example:50052\r\nsec-fetch-site: same-origin\r\n",
     ] {
         for path in ["/contains?seed=42&first=1", "/stats"] {
@@ -98,14 +98,14 @@ async fn requests_from_browser_pages_are_rejected() {
             assert_eq!((status, body.contains("floorctl")), (403, true), "{path} {page}: {body}");
         }
         for path in ["/healthz", "/metrics"] {
-            assert_eq!(server.get(path, page).0, 200, "{path} tells no secrets, and is asked by any name");
+            assert_eq!(server.get(path, page).0, 200, "{path} is open to any host name");
         }
     }
     for path in ["/purge?seed=42&first=1", "/compact"] {
         let (status, body) = server.post(path, "origin: http://elsewhere.example\r\n");
         assert_eq!((status, body.contains("floorctl")), (403, true), "{path}: {body}");
     }
-    assert_eq!(server.get("/stats", "host: floor-server:50052\r\n").0, 200, "by its name among containers");
+    assert_eq!(server.get("/stats", "host: floor-server:50052\r\n").0, 200, "a container's host name is allowed");
     assert_eq!(tier_counts(&server), [3; 10]);
 }
 

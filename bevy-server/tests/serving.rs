@@ -1,5 +1,5 @@
-//! The path end to end: a client asks, a tier or generation answers, and the answer says which.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Calls end to end: a tier or generation serves the floor, and the response names it.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -20,7 +20,7 @@ fn header<'a>(metadata: &'a MetadataMap, name: &str) -> Option<&'a str> {
 }
 
 fn served_by<T>(response: &Response<T>) -> &str {
-    header(response.metadata(), "floor-served-by").expect("every answer says who served it")
+    header(response.metadata(), "floor-served-by").expect("every response names its tier")
 }
 
 fn get(seed: u64, number: u32) -> GetFloorRequest {
@@ -44,7 +44,7 @@ async fn a_floor_is_generated_once_then_served_from_memory_and_from_disk_after_a
     assert_ne!(resolved.kind(), FloorKind::Unspecified);
     let named = GetFloorRequest { spec: Some(resolved) };
     let named = client.get_floor(named).await.unwrap();
-    assert_eq!(served_by(&named), "lru", "by its kind's name it is the same floor under the same key");
+    assert_eq!(served_by(&named), "lru", "the same kind by name has the same key");
     server.stop();
 
     let server = Server::start(&data);
@@ -55,7 +55,7 @@ async fn a_floor_is_generated_once_then_served_from_memory_and_from_disk_after_a
     assert_eq!(served_by(&client.get_floor(get(42, 7)).await.unwrap()), "lru", "a hit is promoted");
     assert_eq!(server.generations(), 0.0);
     assert_eq!(served_by(&client.get_floor(get(42, 1)).await.unwrap()), "generated");
-    assert_eq!(server.generations(), 1.0, "which are counted");
+    assert_eq!(server.generations(), 1.0, "the generation is counted");
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn every_order_and_subset_of_embedded_tiers_serves_the_same_floor() {
 async fn ten_thousand_identical_misses_generate_one_floor() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    // The largest floor, so that the calls come while it is being made.
+    // The largest floor, so that calls arrive while it is generated.
     let wanted = FloorSpec { width: 512, height: 512, kind: FloorKind::Standard.into(), ..spec(9, 1) };
     let client = server.client().await;
     let calls: Vec<_> = (0..10_000)
@@ -111,13 +111,13 @@ async fn a_batch_keeps_its_order_and_reports_floors_per_tier() {
     let counts = served_by(&answer).to_owned();
     assert!(counts.contains("lru=1") && counts.contains("generated="), "{counts}");
     let total: u32 = counts.split(',').map(|count| count.split('=').nth(1).unwrap().parse::<u32>().unwrap()).sum();
-    assert_eq!(total, 5, "a position each");
+    assert_eq!(total, 5, "every position is counted");
     let floors = answer.into_inner().floors;
     assert!(floors.iter().all(verify));
     let numbers: Vec<_> = floors.iter().map(|floor| floor.spec.unwrap().number).collect();
     assert_eq!(numbers, [9, 5, 1, 9, 10]);
     assert_eq!(floors[0], floors[3]);
-    assert_eq!(floors[4].spec.unwrap().kind(), FloorKind::Boss, "each tenth floor is a boss's");
+    assert_eq!(floors[4].spec.unwrap().kind(), FloorKind::Boss, "every tenth floor is a boss floor");
     assert_eq!(server.generations(), 4.0, "5, 9, 1 and 10, each once");
 }
 
@@ -146,7 +146,7 @@ async fn a_stream_keeps_its_order_and_reports_floors_per_tier_in_trailers() {
 async fn a_client_that_stops_reading_bounds_what_the_server_buffers() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    // What is under way is bounded by the reader's own windows, the smallest that there are.
+    // The client's windows have HTTP/2's initial size and bound the data in transit.
     let small_window = Channel::from_shared(format!("http://{}", server.grpc)).unwrap();
     let small_window = small_window.initial_stream_window_size(65_535).initial_connection_window_size(65_535);
     let mut client = FloorServiceClient::new(small_window.connect().await.unwrap());
@@ -154,7 +154,7 @@ async fn a_client_that_stops_reading_bounds_what_the_server_buffers() {
     let mut stream = client.stream_floors(request).await.unwrap().into_inner();
     stream.message().await.unwrap().unwrap();
     let generations = || server.generations();
-    // Generation settles where HTTP/2's windows are full: wait until it has stood still for a while.
+    // Generation stops when the HTTP/2 windows are full. Wait until the count is stable.
     let (mut last, mut unchanged) = (generations(), 0);
     wait_until("generation has stopped", || {
         let now = generations();
@@ -162,11 +162,11 @@ async fn a_client_that_stops_reading_bounds_what_the_server_buffers() {
         last = now;
         unchanged == 40
     });
-    // Some 20 floors of at least 3 KB fill that window and what the reader took; they come 16 at a time, and up to 16
-    // more wait for their turn.
+    // About 20 floors of at least 3 KB fill the window and the client's buffer. They are fetched 16 at a time, and up
+    // to 16 more are fetched ahead.
     assert!(last <= 64.0, "{last} floors were generated for a client that read one");
     drop(stream);
-    wait_until("the broken-off stream is counted", || server.calls("StreamFloors", "CANCELLED") == 1.0);
+    wait_until("the cancelled stream is counted", || server.calls("StreamFloors", "CANCELLED") == 1.0);
 }
 
 #[tokio::test]
@@ -308,7 +308,7 @@ async fn an_expired_timeout_returns_deadline_exceeded() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let message = GetFloorRequest { spec: Some(FloorSpec { width: 512, height: 512, ..spec(1, 1) }) };
-    // Not by tonic's client, which gives up by itself and never hears the server's answer.
+    // Not with tonic's client, which times out by itself before it reads the response.
     let headers = server.http2("GetFloor", &[("grpc-timeout", "1u")], &message).await;
     assert_eq!(headers["grpc-status"], "4", "{headers:?}");
     let headers = server.http2("GetFloor", &[("grpc-timeout", "10S")], &message).await;
@@ -321,7 +321,7 @@ async fn a_full_generation_queue_returns_a_retry_delay() {
     use tonic_types::StatusExt;
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GENERATION__QUEUE", "256").with("GENERATION__THREADS", "1").start();
-    // A connection has 256 calls open at the most.
+    // A connection has at most 256 concurrent calls.
     let mut clients = Vec::new();
     for _ in 0..4 {
         clients.push(server.client().await);
@@ -342,5 +342,5 @@ async fn a_full_generation_queue_returns_a_retry_delay() {
         }
     }
     assert!(refused > 0, "1000 floors did not fill a queue of 256");
-    assert_eq!(served_by(&clients[0].get_floor(get(3, 1)).await.unwrap()), "generated", "and the server goes on");
+    assert_eq!(served_by(&clients[0].get_floor(get(3, 1)).await.unwrap()), "generated", "the server keeps serving");
 }

@@ -1,5 +1,5 @@
-//! Starting and stopping: configuration, what cannot be opened, and the end.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Start and stop: configuration, errors at the start, signals, health, idle load, store recovery.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -17,7 +17,7 @@ use tokio::net::TcpSocket;
 use tonic::{Code, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// A port on which nobody listens, nobody else's as long as the socket is kept.
+/// A port without a listener. The socket reserves it.
 fn reserved_port() -> (TcpSocket, SocketAddr) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -25,12 +25,12 @@ fn reserved_port() -> (TcpSocket, SocketAddr) {
     (socket, address)
 }
 
-/// The one line that a failed start prints, its exit code checked.
+/// The output of a failed start, with exactly one error message and exit code 1.
 fn start_error(setup: Setup) -> String {
     let (code, _, errors) = setup.run();
     assert_eq!(code, Some(1), "{errors}");
-    let said: Vec<_> = errors.lines().filter(|line| line.starts_with("bevy-server: ")).collect();
-    assert_eq!(said.len(), 1, "one sentence: {errors}");
+    let messages: Vec<_> = errors.lines().filter(|line| line.starts_with("bevy-server: ")).collect();
+    assert_eq!(messages.len(), 1, "one error message: {errors}");
     assert!(!errors.contains("panicked"), "{errors}");
     errors
 }
@@ -62,7 +62,7 @@ fn the_configuration_is_layered_and_shown_without_secrets() {
     assert_eq!(value("timeout"), ["timeout = \"20ms\"".to_owned(), file.display().to_string()]);
     assert_eq!(value("namespace"), ["namespace = \"floors\"", "default"]);
     assert_eq!(value("queue")[0], "queue = 500");
-    shown.parse::<toml::Table>().expect("what is shown is TOML");
+    shown.parse::<toml::Table>().expect("the output is TOML");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn all_configuration_errors_are_reported_at_once() {
     )
     .unwrap();
     let errors = start_error(Setup::new(&data).with("OPS__LISTEN", "here").arg("--config").arg(&file));
-    for said in [
+    for expected in [
         "wrong in 10 places",
         "cache.chian is no key",
         "the nearest is cache.chain",
@@ -92,7 +92,7 @@ fn all_configuration_errors_are_reported_at_once() {
         "generation.queue is 0",
         "ops.listen is \"here\" (FLOORS__OPS__LISTEN)",
     ] {
-        assert!(errors.contains(said), "{said} is not in\n{errors}");
+        assert!(errors.contains(expected), "{expected} is not in\n{errors}");
     }
     assert!(!errors.contains("hush"), "{errors}");
     let errors = start_error(Setup::new(&data).arg("--config").arg("nowhere.toml"));
@@ -126,7 +126,7 @@ fn a_variable_with_a_missing_underscore_is_reported_and_unrelated_ones_are_ignor
         start_error(Setup::new(&data).env("FLOORS_GRPC_LISTEN", "0.0.0.0:1").env("FLOORS_CACHE__LRU_CAPACITY", "1GiB"));
     assert!(errors.contains("FLOORS_GRPC_LISTEN is not read; did you mean FLOORS__GRPC__LISTEN?"), "{errors}");
     assert!(errors.contains("did you mean FLOORS__CACHE__LRU__CAPACITY?"), "{errors}");
-    // As Kubernetes sets where there is a service of that name.
+    // Kubernetes sets these for a service named `floors`.
     let kubernetes =
         Setup::new(&data).env("FLOORS_PORT", "tcp://10.0.0.1:50051").env("FLOORS_SERVICE_HOST", "10.0.0.1");
     assert_eq!(kubernetes.arg("--check-config").run().0, Some(0));
@@ -149,7 +149,7 @@ async fn values_sealed_with_an_older_key_open_with_it_and_not_without() {
     let file = data.path().join("keys");
     fs::write(&file, rotated.replace(',', "\n")).unwrap();
     assert_eq!(get(Setup::new(&data).with("CACHE__KEYS_FILE", &file.display().to_string()).start()).await, "lmdb");
-    assert_eq!(get(Setup::new(&data).start()).await, "generated", "a sealed floor is no floor without its key");
+    assert_eq!(get(Setup::new(&data).start()).await, "generated", "a sealed value does not open without its key");
     let errors = start_error(Setup::new(&data).with("CACHE__KEYS", "1:hush"));
     assert!(errors.contains("cache.keys is wrong") && !errors.contains("hush"), "{errors}");
     let (_, shown, _) = Setup::new(&data).with("CACHE__KEYS", &old).arg("--check-config").run();
@@ -195,7 +195,7 @@ async fn the_server_starts_and_serves_without_redis() {
     }
     let failed = server.metric("floors_tier_requests_total{outcome=\"error\",tier=\"redis\"}")
         + server.metric("floors_tier_requests_total{outcome=\"timeout\",tier=\"redis\"}");
-    assert!(failed > 0.0, "the failing tier is counted");
+    assert!(failed > 0.0, "failures of the tier are counted");
     assert_eq!(server.page("/readyz").0, 200);
     server.stop();
 }
@@ -209,14 +209,14 @@ async fn sigterm_completes_calls_in_flight_and_flushes_queued_writes() {
     let mut stream = client.stream_floors(StreamFloorsRequest { first, count: 200 }).await.unwrap().into_inner();
     stream.message().await.unwrap().unwrap();
     server.signal("-TERM");
-    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
+    wait_until("the server is no longer ready", || server.page("/readyz").0 == 503);
     let refused = client.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unavailable, "{refused:?}");
     let mut floors = 1;
     while stream.message().await.unwrap().is_some() {
         floors += 1;
     }
-    assert_eq!(floors, 200, "the stream in flight came whole");
+    assert_eq!(floors, 200, "the stream in flight is complete");
     drop((stream, client));
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{log}");
@@ -225,7 +225,7 @@ async fn sigterm_completes_calls_in_flight_and_flushes_queued_writes() {
     let server = Server::start(&data);
     let info = server.client().await.get_server_info(floor_proto::v1::GetServerInfoRequest {}).await.unwrap();
     let lmdb = info.into_inner().tiers.into_iter().find(|tier| tier.name == "lmdb").unwrap();
-    assert_eq!(lmdb.entries, 200, "every floor was written before the end");
+    assert_eq!(lmdb.entries, 200, "every floor is stored before the exit");
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn health_reports_not_serving_before_the_app_runs() {
         "[grpc]\nlisten = \"127.0.0.1:0\"\n[ops]\nlisten = \"127.0.0.1:0\"\n[cache.lmdb]\npath = {:?}\n",
         data.path().join("lmdb")
     );
-    // Wired and listening, and not yet run.
+    // The app is wired and listening, but not running.
     let app = bevy_server::app(&Config::from_toml(&config).unwrap()).unwrap();
     let address = format!("http://{}", app.world().resource::<GrpcServer>().address());
     tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -262,16 +262,16 @@ fn healthcheck_distinguishes_a_serving_server_from_a_missing_one() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let ask = |address: &str| Setup::new(&data).with("GRPC__LISTEN", address).arg("healthcheck").run();
-    let (code, said, _) = ask(&server.grpc);
-    assert_eq!((code, said.contains("serves")), (Some(0), true));
+    let (code, output, _) = ask(&server.grpc);
+    assert_eq!((code, output.contains("serves")), (Some(0), true));
     let (_socket, address) = reserved_port();
     let (code, _, errors) = ask(&address.to_string());
     assert_eq!(code, Some(1), "{errors}");
     assert!(errors.contains(&address.to_string()) && errors.contains("refused"), "{errors}");
-    assert!(!errors.contains("transport error"), "the last cause alone: {errors}");
+    assert!(!errors.contains("transport error"), "only the root cause is printed: {errors}");
 }
 
-/// The main thread, the workers and tokio's threads all sleep while nothing happens.
+/// All threads sleep while nothing happens.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_idle_server_uses_no_cpu_time() {
@@ -282,9 +282,9 @@ fn an_idle_server_uses_no_cpu_time() {
         let fields: Vec<_> = stat.rsplit(") ").next().unwrap().split(' ').collect();
         fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
     };
-    // A tick is 10 ms of processor time: two seconds of idling may cost two. What the start left to do may take a while
-    // on a busy machine, so any two seconds will do: a server that spins has none.
-    wait_until("the server does nothing for two seconds", || {
+    // A tick is 10 ms of CPU time, so two idle seconds may take two. Work after the start may take a while on a busy
+    // machine, so any two seconds count; a server that spins has none.
+    wait_until("the server is idle for two seconds", || {
         let before = ticks();
         std::thread::sleep(Duration::from_secs(2));
         ticks() - before <= 2
@@ -305,21 +305,21 @@ async fn a_store_is_checked_after_a_crash_and_not_after_a_clean_stop() {
     };
     let server = Server::start(&data);
     let (_, floor) = get(&server).await;
-    assert!(!mark.exists(), "it is in use");
+    assert!(!mark.exists(), "the store is open");
     server.stop();
-    assert!(mark.exists(), "a drain ends cleanly");
+    assert!(mark.exists(), "a drain closes the store");
 
     let server = Server::start(&data);
     assert!(!server.log().contains(CHECKED), "{}", server.log());
     assert_eq!(get(&server).await, ("lmdb".to_owned(), floor.clone()));
-    // Killed.
+    // Kill the server.
     drop(server);
     let server = Server::start(&data);
     assert!(server.log().contains(CHECKED), "{}", server.log());
     assert_eq!(get(&server).await, ("lmdb".to_owned(), floor.clone()));
     server.stop();
 
-    // A bit of the roots of the trees of free pages and of databases, in both meta pages.
+    // Flip a bit of the root pages of the free list and of the databases, in both meta pages.
     let file = store.join("data.mdb");
     let mut bytes = fs::read(&file).unwrap();
     for page in 0..2 {
@@ -334,7 +334,7 @@ async fn a_store_is_checked_after_a_crash_and_not_after_a_clean_stop() {
     server.stop();
 }
 
-/// A disk without room ends the start by a sentence, not by a signal.
+/// A full disk ends the start with an error message, not with a signal.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_reported_with_the_space_needed() {
@@ -344,8 +344,8 @@ fn a_full_disk_is_reported_with_the_space_needed() {
     let mount = std::process::Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(&disk).output();
     if !mount.is_ok_and(|mount| mount.status.success()) {
         let required = std::env::var("FLOORS_TEST_DISK").is_ok_and(|value| value == "required");
-        assert!(!required, "FLOORS_TEST_DISK=required, but there is no right to mount a small file system here");
-        println!("skipped: no right to mount a small file system");
+        assert!(!required, "FLOORS_TEST_DISK=required, but mounting a file system is not permitted");
+        println!("skipped: mounting a file system is not permitted");
         return;
     }
     /// Unmounts the disk, also when the test fails.
