@@ -23,7 +23,7 @@ pub fn check(listen: SocketAddr) -> anyhow::Result<String> {
     };
     match runtime.block_on(async { tokio::time::timeout(TIMEOUT, request).await }) {
         Err(_) => anyhow::bail!("the server on {address} did not answer in {} s", TIMEOUT.as_secs()),
-        // Only the root cause: the errors above it just say "transport error".
+        // Only the root cause: the errors above it are just "transport error".
         Ok(Err(error)) => anyhow::bail!("no answer from a server on {address}: {}", error.root_cause()),
         Ok(Ok(ServingStatus::Serving)) => Ok(format!("the server on {address} serves")),
         Ok(Ok(status)) => anyhow::bail!("the server on {address} is {}", status.as_str_name()),

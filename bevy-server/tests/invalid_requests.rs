@@ -18,7 +18,7 @@ use bevy_server::{
 };
 use bytes::Bytes;
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
-use harness::{Server, spec, wrong_fields};
+use harness::{Server, invalid_fields, spec};
 use prometheus::Registry;
 use prost::Message;
 use tempfile::TempDir;
@@ -42,7 +42,7 @@ async fn a_status_names_the_invalid_field_of_a_spec() {
     ];
     for (spec, field) in cases {
         let status = client.get_floor(GetFloorRequest { spec }).await.unwrap_err();
-        assert_eq!(wrong_fields(&status), [field], "{spec:?}");
+        assert_eq!(invalid_fields(&status), [field], "{spec:?}");
     }
     let status = client.get_floor(GetFloorRequest { spec: Some(FloorSpec { kind: 99, ..spec(1, 1) }) }).await;
     assert!(status.unwrap_err().message().contains("standard"), "the status lists the offered kinds");
@@ -58,11 +58,11 @@ async fn a_status_names_every_invalid_field() {
     let mut client = server.client().await;
     let wrong = FloorSpec { seed: 1, number: 0, width: 3, height: 9999, kind: 77 };
     let status = client.get_floor(GetFloorRequest { spec: Some(wrong) }).await.unwrap_err();
-    assert_eq!(wrong_fields(&status), ["spec.number", "spec.width", "spec.height", "spec.kind"]);
+    assert_eq!(invalid_fields(&status), ["spec.number", "spec.width", "spec.height", "spec.kind"]);
     assert!(status.message().starts_with("4 fields are wrong"), "{status:?}");
     let status = client.stream_floors(StreamFloorsRequest { first: Some(wrong), count: 0 }).await.unwrap_err();
     let fields = ["count", "first.number", "first.width", "first.height", "first.kind"];
-    assert_eq!(wrong_fields(&status), fields);
+    assert_eq!(invalid_fields(&status), fields);
     let specs = vec![wrong; 10];
     let status = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap_err();
     assert!(status.message().starts_with("40 fields are wrong, of which the first 16 are named"), "{status:?}");
@@ -87,7 +87,7 @@ async fn a_status_names_the_positions_of_invalid_specs_in_a_batch() {
     for (specs, fields) in cases {
         let count = specs.len();
         let status = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap_err();
-        assert_eq!(wrong_fields(&status), fields, "a batch of {count}");
+        assert_eq!(invalid_fields(&status), fields, "a batch of {count}");
     }
     let specs = vec![FloorSpec { width: 16, height: 16, ..spec(1, 1) }; 256];
     let answer = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.expect("256 specs are allowed");
@@ -109,7 +109,7 @@ async fn a_status_names_the_invalid_fields_of_a_stream_request() {
     ];
     for (first, count, fields) in cases {
         let status = client.stream_floors(StreamFloorsRequest { first, count }).await.unwrap_err();
-        assert_eq!(wrong_fields(&status), fields);
+        assert_eq!(invalid_fields(&status), fields);
     }
     let last = StreamFloorsRequest { first: Some(spec(1, 999_999)), count: 2 };
     client.stream_floors(last).await.expect("the stream ends at the last floor of the tower");

@@ -63,14 +63,14 @@ async fn a_purge_keeps_floors_that_it_does_not_name() {
 async fn an_invalid_query_is_rejected_by_name_and_changes_nothing() {
     let data = TempDir::new().unwrap();
     let server = filled_server(&data).await;
-    for (query, said) in [
+    for (query, expected) in [
         ("", "seed is missing"),
         ("?seed=42&first=1&count=257", "count is 257; a call takes 1 ..= 256 floors"),
         ("?seed=42&first=1&depth=3", "depth is no parameter"),
     ] {
         for (status, body) in [server.post(&format!("/purge{query}"), ""), server.page(&format!("/contains{query}"))] {
             assert_eq!(status, 400, "{query}: {body}");
-            assert!(body.contains(said), "{query}: {body}");
+            assert!(body.contains(expected), "{query}: {body}");
         }
     }
     for path in ["/purge?seed=42&first=1", "/compact"] {

@@ -237,11 +237,12 @@ async fn health_and_reflection_are_served_on_the_same_port() {
         assert_eq!(answer.status(), ServingStatus::Serving);
     }
     let mut reflection = ServerReflectionClient::new(server.channel().await);
-    let ask = ServerReflectionRequest {
+    let list_services = ServerReflectionRequest {
         message_request: Some(MessageRequest::ListServices(String::new())),
         ..ServerReflectionRequest::default()
     };
-    let mut answers = reflection.server_reflection_info(futures_util::stream::iter([ask])).await.unwrap().into_inner();
+    let mut answers =
+        reflection.server_reflection_info(futures_util::stream::iter([list_services])).await.unwrap().into_inner();
     match answers.message().await.unwrap().unwrap().message_response {
         Some(MessageResponse::ListServicesResponse(list)) => {
             assert!(list.service.iter().any(|service| service.name == "floors.v1.FloorService"));
@@ -283,7 +284,7 @@ async fn the_operations_port_serves_status_and_metrics() {
     assert_eq!(server.page("/healthz").0, 200);
     assert_eq!(server.page("/readyz").0, 200);
     assert!(server.page("/").1.contains("lmdb"));
-    wait_until("the floor is written behind", || server.metric("floors_tier_entries{tier=\"lmdb\"}") == 1.0);
+    wait_until("the floor is stored", || server.metric("floors_tier_entries{tier=\"lmdb\"}") == 1.0);
     let text = server.page("/metrics").1;
     for name in [
         "floors_requests_total{code=\"OK\",rpc=\"GetFloor\"} 1",

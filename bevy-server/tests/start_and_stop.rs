@@ -261,11 +261,11 @@ fn health_reports_not_serving_before_the_app_runs() {
 fn healthcheck_distinguishes_a_serving_server_from_a_missing_one() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    let ask = |address: &str| Setup::new(&data).with("GRPC__LISTEN", address).arg("healthcheck").run();
-    let (code, output, _) = ask(&server.grpc);
+    let healthcheck = |address: &str| Setup::new(&data).with("GRPC__LISTEN", address).arg("healthcheck").run();
+    let (code, output, _) = healthcheck(&server.grpc);
     assert_eq!((code, output.contains("serves")), (Some(0), true));
     let (_socket, address) = reserved_port();
-    let (code, _, errors) = ask(&address.to_string());
+    let (code, _, errors) = healthcheck(&address.to_string());
     assert_eq!(code, Some(1), "{errors}");
     assert!(errors.contains(&address.to_string()) && errors.contains("refused"), "{errors}");
     assert!(!errors.contains("transport error"), "only the root cause is printed: {errors}");

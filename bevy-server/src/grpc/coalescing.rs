@@ -60,8 +60,7 @@ impl WriteBuffer {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether bytes are unsent, or were sent so recently that [`linger`](Self::linger) may be waiting for their
-    /// delivery.
+    /// Whether bytes are unsent, or the connection has ended and [lingers](Self::linger).
     pub fn is_busy(&self) -> bool {
         let state = self.lock();
         state.unsent() > 0 || state.input.is_some()

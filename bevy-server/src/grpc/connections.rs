@@ -33,7 +33,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause after a failed accept, mostly for lack of file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// How long a connection may stay open without unsent bytes once every call has ended: enough for a client that reads,
-/// and short for a client that watches health or is gone.
+/// and short for a client that watches health or is unreachable.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 /// How often the drain checks whether a connection has flushed.
 const FLUSH_CHECK_INTERVAL: Duration = Duration::from_millis(50);

@@ -69,7 +69,7 @@ where
         extra_bytes += frame.map_err(|error| body_error(&error))?.into_data().map_or(0, |data| data.len());
         if extra_bytes > DEFAULT_MESSAGE_BYTES {
             return Err(Status::out_of_range(format!(
-                "more than {DEFAULT_MESSAGE_BYTES} bytes come after the request message"
+                "more than {DEFAULT_MESSAGE_BYTES} bytes follow the request message"
             )));
         }
     }
@@ -140,7 +140,7 @@ fn length(data: &[u8]) -> Result<Option<usize>, Status> {
 pub(super) fn get_floor(message: &[u8]) -> Result<(FloorSpec, bool), Status> {
     let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
     let spec = spec(request.spec.as_ref(), "spec").map_err(invalid)?;
-    Ok((spec, request.spec.is_some_and(|asked| asked.kind == 0)))
+    Ok((spec, request.spec.is_some_and(|requested| requested.kind == 0)))
 }
 
 pub(super) fn batch_get_floors(message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
@@ -152,8 +152,8 @@ pub(super) fn batch_get_floors(message: &[u8]) -> Result<Vec<FloorSpec>, Status>
     }
     let mut specs = Vec::with_capacity(count);
     let mut violations = Vec::new();
-    for (i, asked) in request.specs.iter().enumerate() {
-        match spec(Some(asked), format_args!("specs[{i}]")) {
+    for (i, requested) in request.specs.iter().enumerate() {
+        match spec(Some(requested), format_args!("specs[{i}]")) {
             Ok(spec) => specs.push(spec),
             Err(wrong) => violations.extend(wrong),
         }
@@ -196,7 +196,7 @@ impl Iterator for FloorRange {
         self.next += 1;
         let (width, height) = (self.first.width().into(), self.first.height().into());
         let spec = FloorSpec::resolve(self.first.seed(), number, width, height, self.kind);
-        Some(spec.expect("checked when the stream was asked for"))
+        Some(spec.expect("validated by stream_floors"))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -234,29 +234,30 @@ pub(super) fn get_server_info(message: &[u8]) -> Result<(), Status> {
 }
 
 /// Resolves the spec in `field` of the request.
-fn spec(asked: Option<&v1::FloorSpec>, field: impl std::fmt::Display) -> Result<FloorSpec, Vec<Violation>> {
-    let Some(asked) = asked else {
+fn spec(requested: Option<&v1::FloorSpec>, field: impl std::fmt::Display) -> Result<FloorSpec, Vec<Violation>> {
+    let Some(requested) = requested else {
         return Err(vec![Violation::new(field.to_string(), "missing: it must name a floor")]);
     };
-    let kind = match asked.kind {
+    let kind = match requested.kind {
         0 => Some(None),
         number => u32::try_from(number).ok().and_then(Kind::from_number).map(Some),
     };
-    let resolved = kind.map(|kind| FloorSpec::resolve(asked.seed, asked.number, asked.width, asked.height, kind));
+    let resolved =
+        kind.map(|kind| FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind));
     match resolved {
         Some(Ok(spec)) => Ok(spec),
-        _ => Err(wrong_fields(asked, kind.is_some(), &field)),
+        _ => Err(field_violations(requested, kind.is_some(), &field)),
     }
 }
 
 /// The violations of every invalid field. Each is checked with valid values for the others.
-fn wrong_fields(asked: &v1::FloorSpec, kind_is_right: bool, field: &impl std::fmt::Display) -> Vec<Violation> {
-    let alone = |number, width, height| FloorSpec::resolve(asked.seed, number, width, height, None).err();
-    let errors = [alone(asked.number, 0, 0), alone(1, asked.width, 0), alone(1, 0, asked.height)];
+fn field_violations(requested: &v1::FloorSpec, kind_is_valid: bool, field: &impl std::fmt::Display) -> Vec<Violation> {
+    let alone = |number, width, height| FloorSpec::resolve(requested.seed, number, width, height, None).err();
+    let errors = [alone(requested.number, 0, 0), alone(1, requested.width, 0), alone(1, 0, requested.height)];
     let wrong = |error: SpecError| Violation::new(format!("{field}.{}", error.field()), error.to_string());
     let mut wrong: Vec<_> = errors.into_iter().flatten().map(wrong).collect();
-    if !kind_is_right {
-        let description = format!("{} is not a FloorKind; offered: {}", asked.kind, offered());
+    if !kind_is_valid {
+        let description = format!("{} is not a FloorKind; offered: {}", requested.kind, offered());
         wrong.push(Violation::new(format!("{field}.kind"), description));
     }
     wrong

@@ -28,9 +28,7 @@ const MAX_CLIMBERS: usize = 4096;
 /// A client that climbs a tower, one entity each.
 #[derive(Component, Debug)]
 pub(super) struct Climber {
-    /// The last step.
     last_step: Step,
-    /// When the last step was taken.
     last_step_at: Instant,
     /// How many floors above `last_step` to prefetch.
     window: u32,
@@ -89,7 +87,7 @@ impl Prefetcher {
     /// and a missed one does not end a climb.
     fn steps_below(&self, step: &Step) -> impl Iterator<Item = Step> + use<> {
         let step = *step;
-        (1..=self.ahead).filter_map(move |far| Some(Step { number: step.number.checked_sub(far)?, ..step }))
+        (1..=self.ahead).filter_map(move |distance| Some(Step { number: step.number.checked_sub(distance)?, ..step }))
     }
 
     fn count(&self, outcome: &str, floors: usize) {
@@ -340,10 +338,10 @@ mod tests {
     async fn the_number_of_climbers_is_bounded() {
         let mut app = following_app(&Handle::current());
         let most = MAX_CLIMBERS as u64;
-        let moment = |seeds: std::ops::Range<u64>| seeds.flat_map(|seed| (2..=4).map(move |number| step(seed, number)));
-        assert_eq!(after(&mut app, moment(0..most - 1)).len(), MAX_CLIMBERS - 1);
-        assert_eq!(after(&mut app, moment(most..most + 2)).len(), MAX_CLIMBERS);
-        assert_eq!(after(&mut app, moment(0..3)).len(), MAX_CLIMBERS);
+        let batch = |seeds: std::ops::Range<u64>| seeds.flat_map(|seed| (2..=4).map(move |number| step(seed, number)));
+        assert_eq!(after(&mut app, batch(0..most - 1)).len(), MAX_CLIMBERS - 1);
+        assert_eq!(after(&mut app, batch(most..most + 2)).len(), MAX_CLIMBERS);
+        assert_eq!(after(&mut app, batch(0..3)).len(), MAX_CLIMBERS);
     }
 
     #[tokio::test]

@@ -270,7 +270,7 @@ pub(crate) fn web(method: &str, headers: &str, length: usize) -> String {
 }
 
 /// The invalid fields that a status names.
-pub(crate) fn wrong_fields(status: &Status) -> Vec<String> {
+pub(crate) fn invalid_fields(status: &Status) -> Vec<String> {
     use tonic_types::StatusExt;
     assert_eq!(status.code(), Code::InvalidArgument, "{status:?}");
     let details = status.get_error_details();
