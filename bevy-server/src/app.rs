@@ -1,4 +1,4 @@
-//! The composition root: opens files and ports, then wires the Bevy app. `main` calls [`app`].
+//! The composition root: opens files and ports, then wires the Bevy app. `main` calls [`app()`].
 
 use std::{io::IsTerminal, net::SocketAddr, sync::Arc, time::Duration};
 
