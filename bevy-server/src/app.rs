@@ -29,7 +29,8 @@ const LOG_FILTER: &str = "sled=warn";
 
 /// Opens stores and ports and returns an app that is ready to run.
 ///
-/// # Errors [`StartError`]: what could not be opened, and what to do about it.
+/// # Errors
+/// [`StartError`]: what could not be opened, and what to do about it.
 pub fn app(config: &Config) -> Result<App, StartError> {
     // Logging comes first, so that a store can log what it did with damaged data when it is opened.
     let mut app = App::new();

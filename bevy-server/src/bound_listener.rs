@@ -18,7 +18,8 @@ pub struct BoundListener {
 impl BoundListener {
     /// Binds `address`. Port 0 selects a free port.
     ///
-    /// # Errors The system's error: the port is in use, or the address does not belong to this machine.
+    /// # Errors
+    /// The system's error: the port is in use, or the address does not belong to this machine.
     pub fn bind(address: SocketAddr, runtime: &Handle) -> std::io::Result<Self> {
         let listener = runtime.block_on(TcpListener::bind(address))?;
         Ok(Self { address: listener.local_addr()?, listener: Mutex::new(Some(listener)) })

@@ -109,7 +109,8 @@ struct Job {
 impl GenerationQueue {
     /// A queue for at most `capacity` foreground jobs and for `workers` workers.
     ///
-    /// # Errors If `registry` already has `floors_generation_queue`.
+    /// # Errors
+    /// If `registry` already has `floors_generation_queue`.
     pub fn new(capacity: usize, workers: usize, registry: &Registry) -> prometheus::Result<Self> {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
         registry.register(Box::new(waiting.clone()))?;

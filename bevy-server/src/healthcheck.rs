@@ -12,7 +12,8 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Checks over `grpc.health.v1` that the server on `listen` is serving. Returns a sentence to print.
 ///
-/// # Errors If no server answers within two seconds, or it is not serving.
+/// # Errors
+/// If no server answers within two seconds, or it is not serving.
 pub fn check(listen: SocketAddr) -> anyhow::Result<String> {
     let address = connect_address(listen);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

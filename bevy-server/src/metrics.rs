@@ -55,7 +55,8 @@ pub struct RequestMetrics {
 impl RequestMetrics {
     /// Registers the metrics.
     ///
-    /// # Errors If `registry` already has metrics with these names.
+    /// # Errors
+    /// If `registry` already has metrics with these names.
     pub fn register(registry: &Registry) -> prometheus::Result<Self> {
         let requests = IntCounterVec::new(
             Opts::new("floors_requests_total", "Calls by method and status code."),

@@ -23,7 +23,8 @@ const HASH: u8 = 3 << 3 | 1;
 /// The content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys` prevents
 /// that.
 ///
-/// # Errors What is wrong with the value.
+/// # Errors
+/// What is wrong with the value.
 pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
     let Some((&[flag, l0, l1, l2, l3], message)) = value.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
         return Err("it is shorter than the prefix of a frame");

@@ -16,7 +16,8 @@ pub fn framed(floor: &Floor) -> Bytes {
 
 /// The encoded `floors.v1.Floor` in a value of [`framed`].
 ///
-/// # Panics If `framed` is shorter than a frame prefix. No value of [`framed`] is.
+/// # Panics
+/// If `framed` is shorter than a frame prefix. No value of [`framed`] is.
 #[must_use]
 pub fn unframed(framed: &Bytes) -> Bytes {
     framed.slice(FRAME_PREFIX_BYTES..)

@@ -47,7 +47,8 @@ pub struct Config {
 impl Config {
     /// Reads the defaults, then `file`, then the environment.
     ///
-    /// # Errors All problems at once: unknown keys with the nearest valid one, invalid values with their source and
+    /// # Errors
+    /// All problems at once: unknown keys with the nearest valid one, invalid values with their source and
     /// what would be valid.
     pub fn resolve(file: Option<&std::path::Path>) -> Result<Self, ConfigError> {
         Self::read(&Layers::load(file)?)
@@ -55,7 +56,8 @@ impl Config {
 
     /// Reads the defaults and then `text`, without the environment.
     ///
-    /// # Errors As [`Config::resolve`].
+    /// # Errors
+    /// As [`Config::resolve`].
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         Self::read(&Layers::from_toml(text)?)
     }
