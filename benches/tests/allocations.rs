@@ -8,8 +8,8 @@ use std::{future::Future, slice, sync::Arc};
 
 use benches::{floors::Entries, load, shelf::Shelf, stores};
 use bevy_server::{
-    grpc::{FloorService, Parts},
-    lifecycle::Gate,
+    grpc::{FloorService, ServiceDeps},
+    lifecycle::InFlight,
     metrics::RequestMetrics,
 };
 use bytes::Bytes;
@@ -82,13 +82,13 @@ fn removing_from_two_layers_allocates_nothing() {
 #[test]
 fn an_answered_call_allocates_what_http_takes_and_no_floor() {
     let Setting { chain, registry, .. } = &Setting::warm();
-    let parts = Parts {
+    let deps = ServiceDeps {
         chain: chain.clone(),
         metrics: RequestMetrics::register(registry).unwrap(),
-        gate: Gate::default(),
-        footsteps: None,
+        in_flight: InFlight::default(),
+        access_recorder: None,
     };
-    let service = FloorService::new(parts);
+    let service = FloorService::new(deps);
     let spec = v1::FloorSpec { seed: benches::floors::TOWER, number: 1, kind: 1, ..v1::FloorSpec::default() };
     let message = load::framed(&v1::GetFloorRequest { spec: Some(spec) });
     let request = || {

@@ -1,21 +1,21 @@
-//! The chain as a part of the app.
+//! The cache chain as a Bevy resource.
 
 use bevy::prelude::*;
 use floor_cache::Chain;
 
-/// Makes the chain known to systems.
+/// Inserts the chain as a resource.
 #[derive(Debug)]
 pub struct CachePlugin {
-    /// The chain, open already.
+    /// The chain.
     pub chain: Chain,
 }
 
 impl Plugin for CachePlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(Floors(self.chain.clone()));
+        app.insert_resource(ChainResource(self.chain.clone()));
     }
 }
 
-/// Where systems get floors.
+/// The cache chain, for systems.
 #[derive(Resource, Debug, Clone, Deref)]
-pub struct Floors(Chain);
+pub struct ChainResource(Chain);

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of `bevy-server`.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,10 @@ use clap::{Parser, Subcommand};
     version,
     after_help = "\
 Ports: gRPC, gRPC-Web, health and reflection on 127.0.0.1:50051; /metrics, /healthz and /readyz on 127.0.0.1:50052.
-Stop it with Ctrl-C or SIGTERM: it finishes the calls in flight, writes what waits to be written, and exits with 0."
+Stop it with Ctrl-C or SIGTERM: it finishes the calls in flight, flushes queued writes, and exits with 0."
 )]
 pub struct Cli {
-    /// A TOML file over the defaults
+    /// A TOML file that overrides the defaults
     #[arg(long, value_name = "FILE.toml", global = true)]
     pub config: Option<PathBuf>,
 
@@ -29,14 +29,14 @@ pub struct Cli {
     #[arg(long, conflicts_with = "check_config")]
     pub print_defaults: bool,
 
-    /// What to do instead of serving
+    /// Run a command instead of the server
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What to do instead of serving.
+/// The commands that do not start a server.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Ask the server that this configuration describes whether it serves: exit 0 if so, 1 if not (for containers)
+    /// Check that the configured server is serving: exit 0 if it is, 1 if not (for containers)
     Healthcheck,
 }

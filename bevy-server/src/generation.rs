@@ -1,8 +1,8 @@
-//! Generating floors on Bevy's task pool: the one bounded channel at which tokio and Bevy meet.
+//! Generates floors on Bevy's task pool. The cache chain calls [`GenerationQueue`] on a miss.
 //!
-//! A miss puts a job into the queue and waits on a oneshot; workers on the `AsyncComputeTaskPool` take jobs, generate,
-//! encode and answer directly. No frame passes in between, so a floor never waits for one. Each worker keeps a
-//! generator, whose scratch memory is reused from floor to floor.
+//! A miss puts a job into a bounded queue and waits on a oneshot. Workers on the `AsyncComputeTaskPool` take jobs,
+//! generate, encode and reply. A job never waits for a frame of the app. Each worker reuses the scratch memory of its
+//! generator.
 
 use std::{
     any::Any,
@@ -28,28 +28,31 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::{key, wire};
 
-/// Floors that may wait without a caller, at the most: prefetches and audits are dropped sooner than calls.
-const BACKGROUND_QUEUE: usize = 64;
-/// However many callers wait, every so many-th floor a worker makes is one from the background, if any waits there: a
-/// caller who asks for a floor that is being prefetched waits for that very job.
-const BACKGROUND_SHARE: u32 = 16;
+/// Background jobs (prefetches, audits) that may wait. Smaller than the foreground queue, so that they are dropped
+/// first.
+const BACKGROUND_CAPACITY: usize = 64;
+/// Every so many jobs, a worker takes a background job even if callers wait: a caller may be waiting for a floor whose
+/// prefetch is in the background queue.
+const BACKGROUND_INTERVAL: u32 = 16;
 
-/// Starts the workers that answer a [`Generation`] queue.
+/// Starts the workers that serve a [`GenerationQueue`].
 #[derive(Debug)]
 pub struct GenerationPlugin {
     /// The queue.
-    pub generation: Generation,
-    /// How many workers, which is how many threads the `AsyncComputeTaskPool` should have.
+    pub generation: GenerationQueue,
+    /// The number of workers, equal to the number of threads of the `AsyncComputeTaskPool`.
     pub workers: usize,
 }
 
 impl Plugin for GenerationPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(self.generation.clone()).insert_resource(Workers(self.workers)).add_systems(Startup, start);
+        app.insert_resource(self.generation.clone())
+            .insert_resource(Workers(self.workers))
+            .add_systems(Startup, start_workers);
     }
 }
 
-/// The task pools of a server that generates on `threads` threads and does little else in Bevy.
+/// Task pools with `threads` threads for generation and as few as possible for everything else.
 #[must_use]
 pub fn task_pools(threads: usize) -> TaskPoolPlugin {
     let exactly = |threads| TaskPoolThreadAssignmentPolicy {
@@ -73,27 +76,27 @@ pub fn task_pools(threads: usize) -> TaskPoolPlugin {
 #[derive(Resource)]
 struct Workers(usize);
 
-fn start(generation: Res<'_, Generation>, workers: Res<'_, Workers>) {
+fn start_workers(generation: Res<'_, GenerationQueue>, workers: Res<'_, Workers>) {
     for _ in 0..workers.0 {
-        AsyncComputeTaskPool::get().spawn(work(generation.0.clone())).detach();
+        AsyncComputeTaskPool::get().spawn(run_worker(generation.0.clone())).detach();
     }
 }
 
-/// The queue in front of the task pool. Cheap to clone; the [`Source`] behind the chain.
+/// The bounded queue of generation jobs, and the [`Source`] behind the chain. Cheap to clone.
 #[derive(Debug, Clone, Resource)]
-pub struct Generation(Arc<Queue>);
+pub struct GenerationQueue(Arc<Queue>);
 
 #[derive(Debug)]
 struct Queue {
     foreground: (Sender<Job>, Receiver<Job>),
     background: (Sender<Job>, Receiver<Job>),
     waiting: IntGauge,
-    /// Told when the last waiting caller got a worker, if somebody wants to know: a busy queue empties thousands of times a
-    /// second, and each telling wakes a thread.
-    calm: Notify,
-    calm_is_awaited: AtomicBool,
+    /// Notified when no caller waits any more, if that was requested: a busy queue empties thousands of times a second,
+    /// and each notification wakes a thread.
+    idle: Notify,
+    idle_wake_requested: AtomicBool,
     workers: usize,
-    /// A running mean of what a floor takes, in nanoseconds.
+    /// Running mean of the time per floor, in nanoseconds.
     mean_ns: AtomicU64,
 }
 
@@ -103,56 +106,57 @@ struct Job {
     reply: oneshot::Sender<Result<Made, SourceError>>,
 }
 
-impl Generation {
-    /// A queue for at most `capacity` waiting floors and `workers` workers.
+impl GenerationQueue {
+    /// A queue for at most `capacity` foreground jobs and for `workers` workers.
     ///
     /// # Errors
-    /// When `registry` has `floors_generation_queue` already.
+    /// If `registry` already has `floors_generation_queue`.
     pub fn new(capacity: usize, workers: usize, registry: &Registry) -> prometheus::Result<Self> {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
         registry.register(Box::new(waiting.clone()))?;
         Ok(Self(Arc::new(Queue {
             foreground: async_channel::bounded(capacity),
-            background: async_channel::bounded(BACKGROUND_QUEUE),
+            background: async_channel::bounded(BACKGROUND_CAPACITY),
             waiting,
-            calm: Notify::new(),
-            calm_is_awaited: AtomicBool::new(false),
+            idle: Notify::new(),
+            idle_wake_requested: AtomicBool::new(false),
             workers,
             mean_ns: AtomicU64::new(0),
         })))
     }
 
-    /// Whether a call that misses every tier would get a place.
+    /// Whether the foreground queue accepts another job.
     #[must_use]
-    pub fn has_room(&self) -> bool {
+    pub fn has_capacity(&self) -> bool {
         !self.0.foreground.0.is_full() && !self.0.foreground.0.is_closed()
     }
 
     /// Whether a caller waits for a worker.
     #[must_use]
-    pub fn is_wanted(&self) -> bool {
+    pub fn has_waiting_callers(&self) -> bool {
         !self.0.foreground.0.is_empty()
     }
 
-    /// Has [`calmed`](Self::calmed) told when the last of the callers who wait has got a worker. Nobody may wait any more by
-    /// then: look after this, not before.
-    pub fn await_calm(&self) {
-        self.0.calm_is_awaited.store(true, Ordering::SeqCst);
+    /// Requests that [`idle`](Self::idle) completes when no caller waits for a worker any more. Check
+    /// [`has_waiting_callers`](Self::has_waiting_callers) after this call, not before it.
+    pub fn request_idle_wake(&self) {
+        self.0.idle_wake_requested.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until the last waiting caller has got a worker, after [`await_calm`](Self::await_calm). For one to ask.
-    pub async fn calmed(&self) {
-        self.0.calm.notified().await;
+    /// Waits until no caller waits for a worker, if [`request_idle_wake`](Self::request_idle_wake) was called. For one
+    /// waiter.
+    pub async fn idle(&self) {
+        self.0.idle.notified().await;
     }
 
-    /// Refuses further floors and lets the workers end once those waiting are made.
+    /// Refuses new jobs. Workers end after the queued jobs.
     pub fn stop(&self) {
         self.0.foreground.0.close();
         self.0.background.0.close();
     }
 }
 
-impl Source for Generation {
+impl Source for GenerationQueue {
     fn generate(&self, key: Key, priority: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
         let answer = self.0.push(key, priority);
         async move { answer?.await.unwrap_or(Err(SourceError::Stopped)) }.boxed()
@@ -162,7 +166,7 @@ impl Source for Generation {
         Kind::from_number(class.index() as u32).map_or("unknown", Kind::name)
     }
 
-    /// Cells: within a kind, what a floor costs is about proportional to them.
+    /// Cells: within a kind, generation time is about proportional to them.
     fn size(&self, key: &Key) -> u32 {
         key::spec(key).map_or(1, |spec| u32::from(spec.width()) * u32::from(spec.height()))
     }
@@ -179,31 +183,31 @@ impl Source for Generation {
 impl Queue {
     fn push(&self, key: Key, priority: Priority) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
         let (reply, answer) = oneshot::channel();
-        let lane = match priority {
+        let queue = match priority {
             Priority::Foreground => &self.foreground.0,
             Priority::Background => &self.background.0,
         };
         self.waiting.inc();
-        lane.try_send(Job { key, reply }).map_err(|refused| {
+        queue.try_send(Job { key, reply }).map_err(|refused| {
             self.waiting.dec();
             match refused {
-                TrySendError::Full(_) => self.busy(lane.len()),
+                TrySendError::Full(_) => self.busy_error(queue.len()),
                 TrySendError::Closed(_) => SourceError::Stopped,
             }
         })?;
         Ok(answer)
     }
 
-    /// Says to come back when half of what waits should be done.
-    fn busy(&self, queued: usize) -> SourceError {
+    /// The retry delay is the estimated time for half of the queue.
+    fn busy_error(&self, queued: usize) -> SourceError {
         let each = self.mean_ns.load(Ordering::Relaxed) / self.workers as u64;
         let half = Duration::from_nanos(each.saturating_mul(queued as u64 / 2));
         SourceError::Busy { queued, retry_after: half.clamp(Duration::from_millis(1), Duration::from_secs(5)) }
     }
 
-    /// A worker's `turn`-th job, callers' first; `None` when both lanes are closed and empty.
-    async fn next(&self, turn: u32) -> Option<Job> {
-        if turn.is_multiple_of(BACKGROUND_SHARE)
+    /// The next job of a worker, foreground first. `None` if both queues are closed and empty.
+    async fn next(&self, job_number: u32) -> Option<Job> {
+        if job_number.is_multiple_of(BACKGROUND_INTERVAL)
             && let Ok(job) = self.background.1.try_recv()
         {
             self.waiting.dec();
@@ -211,7 +215,7 @@ impl Queue {
         }
         let foreground = async { self.recv_foreground().await };
         let background = async { self.background.1.recv().await.ok() };
-        // `or` polls the first first, so a background job is taken only while no caller waits.
+        // `or` polls its first future first, so a background job is taken only if no caller waits.
         let job = match future::or(foreground, background).await {
             Some(job) => Some(job),
             None => self.recv_foreground().await.or_else(|| self.background.1.try_recv().ok()),
@@ -225,15 +229,15 @@ impl Queue {
     async fn recv_foreground(&self) -> Option<Job> {
         let job = self.foreground.1.recv().await.ok();
         if self.foreground.1.is_empty()
-            && self.calm_is_awaited.load(Ordering::SeqCst)
-            && self.calm_is_awaited.swap(false, Ordering::SeqCst)
+            && self.idle_wake_requested.load(Ordering::SeqCst)
+            && self.idle_wake_requested.swap(false, Ordering::SeqCst)
         {
-            self.calm.notify_one();
+            self.idle.notify_one();
         }
         job
     }
 
-    fn took(&self, took: Duration) {
+    fn record_duration(&self, took: Duration) {
         let sample = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let mean = self.mean_ns.load(Ordering::Relaxed);
         let next = if mean == 0 { sample } else { mean - mean / 16 + sample / 16 };
@@ -241,20 +245,20 @@ impl Queue {
     }
 }
 
-async fn work(queue: Arc<Queue>) {
+async fn run_worker(queue: Arc<Queue>) {
     let mut generator = Generator::new();
-    let mut turn = 0u32;
-    while let Some(job) = queue.next(turn).await {
-        turn = turn.wrapping_add(1);
+    let mut job_number = 0u32;
+    while let Some(job) = queue.next(job_number).await {
+        job_number = job_number.wrapping_add(1);
         if job.reply.is_closed() {
             continue;
         }
-        let result = make(&mut generator, job.key);
+        let result = generate_floor(&mut generator, job.key);
         match &result {
-            Ok(made) => queue.took(made.took),
+            Ok(made) => queue.record_duration(made.took),
             Err(error) => {
                 tracing::error!(%error, "a floor could not be generated");
-                // What a panic left in the scratch memory is not to be trusted.
+                // The panic may have left the scratch memory inconsistent.
                 generator = Generator::new();
             }
         }
@@ -262,10 +266,10 @@ async fn work(queue: Arc<Queue>) {
     }
 }
 
-/// Generates and encodes the floor of `key`. A panic is this floor's failure alone.
-fn make(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
+/// Generates and encodes the floor of `key`. A panic becomes an error of this floor only.
+fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
     let failed = |reason: String| SourceError::Failed { key, reason };
-    let spec = key::spec(&key).ok_or_else(|| failed("the key names no floor of this generator".to_owned()))?;
+    let spec = key::spec(&key).ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
     let (started, cpu) = (Instant::now(), thread_cpu());
     let value = catch_unwind(AssertUnwindSafe(|| wire::framed(&generator.generate(&spec))))
         .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
@@ -274,7 +278,7 @@ fn make(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
     Ok(Made { value, took, cpu })
 }
 
-/// CPU time of this thread so far; `None` where the system does not tell.
+/// CPU time of this thread; `None` if the system does not report it.
 #[cfg(unix)]
 fn thread_cpu() -> Option<Duration> {
     rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().ok()
@@ -285,7 +289,7 @@ fn thread_cpu() -> Option<Duration> {
     None
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()

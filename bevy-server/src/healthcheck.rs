@@ -1,4 +1,4 @@
-//! Asking a running server whether it serves, as a container's healthcheck does.
+//! The `healthcheck` command: checks that a running server is serving.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -7,32 +7,32 @@ use std::{
 
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// How long the server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Limit for connecting and for the whole check.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Asks the server that listens on `listen` over `grpc.health.v1`, and says in a sentence that it serves.
+/// Checks over `grpc.health.v1` that the server on `listen` is serving. Returns a sentence to print.
 ///
 /// # Errors
-/// When there is no server, it does not answer in two seconds, or it does not serve.
-pub fn ask(listen: SocketAddr) -> anyhow::Result<String> {
-    let address = reachable(listen);
+/// If no server answers within two seconds, or it is not serving.
+pub fn check(listen: SocketAddr) -> anyhow::Result<String> {
+    let address = connect_address(listen);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let check = async {
-        let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{address}"))?.connect_timeout(PATIENCE);
+    let request = async {
+        let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{address}"))?.connect_timeout(TIMEOUT);
         let mut client = HealthClient::new(endpoint.connect().await?);
         anyhow::Ok(client.check(HealthCheckRequest::default()).await?.into_inner().status())
     };
-    match runtime.block_on(async { tokio::time::timeout(PATIENCE, check).await }) {
-        Err(_) => anyhow::bail!("the server on {address} did not answer in {} s", PATIENCE.as_secs()),
-        // The last cause says it; those before it only that they had one.
+    match runtime.block_on(async { tokio::time::timeout(TIMEOUT, request).await }) {
+        Err(_) => anyhow::bail!("the server on {address} did not answer in {} s", TIMEOUT.as_secs()),
+        // Only the root cause: the errors above it are just "transport error".
         Ok(Err(error)) => anyhow::bail!("no answer from a server on {address}: {}", error.root_cause()),
         Ok(Ok(ServingStatus::Serving)) => Ok(format!("the server on {address} serves")),
         Ok(Ok(status)) => anyhow::bail!("the server on {address} is {}", status.as_str_name()),
     }
 }
 
-/// An address to connect to for one to listen on: "every interface" is this machine.
-fn reachable(listen: SocketAddr) -> SocketAddr {
+/// The address to connect to for a listening address: loopback if that is unspecified.
+fn connect_address(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-//! A floor's storage key: everything that its bytes depend on, so that no stored floor is ever stale.
+//! The storage key of a floor. It contains everything that the bytes depend on, so a stored floor is never stale.
 //!
 //! | bytes | what | order |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | 20..23 | zero | |
 //! | 23 | kind | the key's [`Class`] |
 //!
-//! Big-endian, so that the floors of a tower lie side by side in an ordered store.
+//! Big-endian, so that an ordered store keeps the floors of a tower adjacent.
 
 use floor_cache::{Class, Key};
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind};
@@ -27,7 +27,7 @@ pub fn of(spec: &FloorSpec) -> Key {
     Key::new(identity, class(spec.kind()))
 }
 
-/// The floor that a key names, or `None` for a key that [`of`] never made.
+/// The floor of a key, or `None` if [`of`] never returns that key.
 #[must_use]
 pub fn spec(key: &Key) -> Option<FloorSpec> {
     let bytes = key.as_bytes();
@@ -41,7 +41,7 @@ pub fn spec(key: &Key) -> Option<FloorSpec> {
     (of(&spec) == *key).then_some(spec)
 }
 
-/// The class of a kind: its number.
+/// The class of a kind.
 #[must_use]
 pub const fn class(kind: Kind) -> Class {
     Class::new(kind as u8)
@@ -56,18 +56,18 @@ mod tests {
     proptest! {
         #[test]
         fn a_key_names_its_floor(seed in any::<u64>(), number in 1u32..=1_000_000, width in 16u32..=512, height in 16u32..=512, kind in prop::sample::select(Kind::OFFERED)) {
-            let asked = FloorSpec::resolve(seed, number, width, height, Some(kind)).unwrap();
-            prop_assert_eq!(spec(&of(&asked)), Some(asked));
+            let wanted = FloorSpec::resolve(seed, number, width, height, Some(kind)).unwrap();
+            prop_assert_eq!(spec(&of(&wanted)), Some(wanted));
         }
 
         #[test]
-        fn a_key_with_another_byte_names_another_floor_or_none(seed in any::<u64>(), at in 0..Key::LEN - 1, flip in 1u8..) {
-            let asked = FloorSpec::resolve(seed, 7, 0, 0, None).unwrap();
-            let mut identity: [u8; Key::LEN - 1] = of(&asked).as_bytes()[..Key::LEN - 1].try_into().unwrap();
+        fn a_key_with_a_changed_byte_names_another_floor_or_none(seed in any::<u64>(), at in 0..Key::LEN - 1, flip in 1u8..) {
+            let wanted = FloorSpec::resolve(seed, 7, 0, 0, None).unwrap();
+            let mut identity: [u8; Key::LEN - 1] = of(&wanted).as_bytes()[..Key::LEN - 1].try_into().unwrap();
             identity[at] ^= flip;
-            let other = spec(&Key::new(identity, of(&asked).class()));
-            prop_assert_ne!(other, Some(asked));
-            prop_assert!(other.is_some() || at >= 8, "any seed is a tower");
+            let other = spec(&Key::new(identity, of(&wanted).class()));
+            prop_assert_ne!(other, Some(wanted));
+            prop_assert!(other.is_some() || at >= 8, "every seed is a tower");
         }
     }
 

@@ -4,16 +4,16 @@
 //! client --gRPC--> grpc --> chain (LRU --> Redis | LMDB | sled) --> generation on Bevy's task pool
 //! ```
 //!
-//! [`app()`] opens everything that can fail (files, ports) and returns a Bevy `App` that only has to run. This crate is
-//! the composition root: the one place that knows floors ([`floor_gen`]), bytes ([`floor_cache`]) and the wire
-//! ([`floor_proto`]) together.
+//! [`app()`] opens everything that can fail (files, ports) and returns a Bevy `App` that is ready to run. This crate is
+//! the composition root: only it knows floors ([`floor_gen`]), bytes ([`floor_cache`]) and the protocol
+//! ([`floor_proto`]).
 #![forbid(unsafe_code)]
 
 pub mod app;
+pub mod bound_listener;
 pub mod cache;
 pub mod cli;
 pub mod config;
-pub mod door;
 pub mod generation;
 pub mod grpc;
 pub mod healthcheck;
@@ -27,7 +27,7 @@ pub mod wire;
 
 pub use app::{StartError, app};
 
-/// The README's example, compiled.
+/// Compiles the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;

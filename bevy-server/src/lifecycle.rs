@@ -1,4 +1,4 @@
-//! The server's states, the events that move it between them, and the runner that sleeps until there is one.
+//! The server's states, its events, the runner that sleeps until the next event, and the count of calls in flight.
 
 use std::sync::{
     Arc,
@@ -9,62 +9,62 @@ use async_channel::{Receiver, Sender};
 use bevy::prelude::*;
 use tokio::{runtime::Handle, sync::Notify};
 
-use crate::prefetch::Trail;
+use crate::prefetch::StepBatch;
 
-/// Where the server stands.
+/// The state of the server.
 #[derive(States, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Phase {
-    /// Ports are open and health says NOT_SERVING; it lasts as long as wiring the app.
+    /// Ports are bound and health reports NOT_SERVING, until the app is wired.
     #[default]
     Starting,
     /// Calls are answered.
     Serving,
-    /// Calls in flight are finished, new ones refused.
+    /// Calls in flight finish; new calls are refused.
     Draining,
 }
 
-/// What wakes the app. There is no tick: between events the main thread sleeps.
+/// An event that wakes the app. There is no tick: between events the main thread sleeps.
 #[derive(Message, Debug, Clone)]
 pub enum ServerEvent {
-    /// A signal asked the server to end.
+    /// A signal requested the end of the server.
     Terminate(&'static str),
-    /// The drain is over.
+    /// The drain has ended.
     Drained {
-        /// Whether every call in flight ended, its answer sent, and every queued write was written in time.
+        /// Whether every call in flight was answered and every queued write was stored in time.
         complete: bool,
     },
-    /// Floors were asked for.
-    Footsteps(Trail),
+    /// Climbers took steps. Empty when a climber may have timed out or a prefetch may start.
+    Steps(StepBatch),
 }
 
-/// Adds [`Phase`], moves it on [`ServerEvent`]s, and installs the runner.
+/// Adds [`Phase`], handles [`ServerEvent`]s, and installs the runner.
 ///
-/// Events are read in `PreUpdate`, so the transition that one asks for runs in the same update.
+/// Events are read in `PreUpdate`, so a state transition runs in the same update.
 #[derive(Debug)]
 pub struct LifecyclePlugin {
-    /// Where signals are awaited.
+    /// The runtime that waits for signals.
     pub runtime: Handle,
 }
 
 impl Plugin for LifecyclePlugin {
     fn build(&self, app: &mut App) {
         let (sender, receiver) = async_channel::unbounded();
-        let events = Events(sender);
-        self.runtime.spawn(signals(events.clone()));
-        app.insert_resource(events)
+        let sender = EventSender(sender);
+        self.runtime.spawn(handle_signals(sender.clone()));
+        app.insert_resource(sender)
             .init_state::<Phase>()
             .add_message::<ServerEvent>()
-            .add_systems(PostStartup, serve)
-            .add_systems(PreUpdate, heed)
+            .add_systems(PostStartup, enter_serving)
+            .add_systems(PreUpdate, handle_events)
             .set_runner(move |app| run(app, &receiver));
     }
 }
 
 /// Sends [`ServerEvent`]s to the app from any thread.
 #[derive(Resource, Debug, Clone)]
-pub struct Events(Sender<ServerEvent>);
+pub struct EventSender(Sender<ServerEvent>);
 
-impl Events {
+impl EventSender {
     /// Wakes the app with `event`.
     pub fn send(&self, event: ServerEvent) {
         // The channel is unbounded and closes only with the app.
@@ -72,9 +72,9 @@ impl Events {
     }
 }
 
-/// One update an event, and sleep in between.
+/// Runs one update per event.
 #[allow(clippy::needless_pass_by_value, reason = "a Bevy runner is handed the app")]
-fn run(mut app: App, inbox: &Receiver<ServerEvent>) -> AppExit {
+fn run(mut app: App, events: &Receiver<ServerEvent>) -> AppExit {
     app.finish();
     app.cleanup();
     loop {
@@ -82,19 +82,19 @@ fn run(mut app: App, inbox: &Receiver<ServerEvent>) -> AppExit {
         if let Some(exit) = app.should_exit() {
             return exit;
         }
-        match inbox.recv_blocking() {
-            Ok(ServerEvent::Footsteps(trail)) => _ = app.world_mut().write_message(trail),
+        match events.recv_blocking() {
+            Ok(ServerEvent::Steps(batch)) => _ = app.world_mut().write_message(batch),
             Ok(event) => _ = app.world_mut().write_message(event),
             Err(_) => return AppExit::error(),
         }
     }
 }
 
-fn serve(mut next: ResMut<'_, NextState<Phase>>) {
+fn enter_serving(mut next: ResMut<'_, NextState<Phase>>) {
     next.set(Phase::Serving);
 }
 
-fn heed(
+fn handle_events(
     mut events: MessageReader<'_, '_, ServerEvent>,
     phase: Res<'_, State<Phase>>,
     mut next: ResMut<'_, NextState<Phase>>,
@@ -106,7 +106,7 @@ fn heed(
                 tracing::info!(signal, "draining");
                 next.set(Phase::Draining);
             }
-            ServerEvent::Terminate(_) | ServerEvent::Footsteps(_) => {}
+            ServerEvent::Terminate(_) | ServerEvent::Steps(_) => {}
             ServerEvent::Drained { complete } => {
                 tracing::info!(complete, "stopped");
                 exit.write(AppExit::Success);
@@ -115,13 +115,13 @@ fn heed(
     }
 }
 
-/// SIGTERM and Ctrl-C drain; a second of either ends the process at once, for the operator who will not wait.
+/// SIGTERM or Ctrl-C starts the drain. A second signal ends the process at once.
 #[cfg(unix)]
-async fn signals(events: Events) {
+async fn handle_signals(events: EventSender) {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {
-        tracing::error!("cannot listen for signals; only SIGKILL will end this server");
+        tracing::error!("cannot listen for signals; only SIGKILL can end this server");
         return;
     };
     for count in 0.. {
@@ -129,76 +129,76 @@ async fn signals(events: Events) {
             _ = terminate.recv() => "SIGTERM",
             _ = interrupt.recv() => "SIGINT",
         };
-        terminate_or_end(&events, signal, count);
+        drain_or_exit(&events, signal, count);
     }
 }
 
-/// Ctrl-C drains; a second ends the process at once, for the operator who will not wait.
+/// Ctrl-C starts the drain. A second Ctrl-C ends the process at once.
 #[cfg(not(unix))]
-async fn signals(events: Events) {
+async fn handle_signals(events: EventSender) {
     for count in 0.. {
         if tokio::signal::ctrl_c().await.is_err() {
             tracing::error!("cannot listen for Ctrl-C");
             return;
         }
-        terminate_or_end(&events, "Ctrl-C", count);
+        drain_or_exit(&events, "Ctrl-C", count);
     }
 }
 
-fn terminate_or_end(events: &Events, signal: &'static str, count: u32) {
+fn drain_or_exit(events: &EventSender, signal: &'static str, count: u32) {
     if count > 0 {
-        tracing::warn!(signal, "ended before the drain was over");
+        tracing::warn!(signal, "exiting before the end of the drain");
         std::process::exit(130);
     }
     events.send(ServerEvent::Terminate(signal));
 }
 
-/// Counts the calls in flight and, once closed, lets no more in.
+/// Counts the calls in flight and refuses new ones once closed.
 #[derive(Resource, Debug, Clone, Default)]
-pub struct Gate(Arc<GateState>);
+pub struct InFlight(Arc<InFlightState>);
 
 #[derive(Debug, Default)]
-struct GateState {
+struct InFlightState {
     closed: AtomicBool,
-    inside: AtomicUsize,
-    left: Notify,
+    count: AtomicUsize,
+    idle: Notify,
 }
 
-impl Gate {
-    /// Lets a call in, or `None` while draining. The call is in flight until the pass is dropped.
+impl InFlight {
+    /// Counts a call until the guard is dropped. `None` once closed.
     #[must_use]
-    pub fn enter(&self) -> Option<Pass> {
-        // Counted before the look at `closed`, so that `emptied` cannot miss a call that got in.
-        self.0.inside.fetch_add(1, Ordering::SeqCst);
-        let pass = Pass(Arc::clone(&self.0));
-        (!self.0.closed.load(Ordering::SeqCst)).then_some(pass)
+    pub fn try_begin(&self) -> Option<InFlightGuard> {
+        // Increment before reading `closed`, so that `idle` cannot miss a call that was admitted.
+        self.0.count.fetch_add(1, Ordering::SeqCst);
+        let guard = InFlightGuard(Arc::clone(&self.0));
+        (!self.0.closed.load(Ordering::SeqCst)).then_some(guard)
     }
 
-    /// Lets no more in.
+    /// Refuses further calls.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until nobody is inside.
-    pub async fn emptied(&self) {
+    /// Waits until no call is in flight. Call [`close`](Self::close) first.
+    pub async fn idle(&self) {
         loop {
-            let left = self.0.left.notified();
-            if self.0.inside.load(Ordering::SeqCst) == 0 {
+            let idle = self.0.idle.notified();
+            if self.0.count.load(Ordering::SeqCst) == 0 {
                 return;
             }
-            left.await;
+            idle.await;
         }
     }
 }
 
-/// A call in flight: from its headers until its answer is sent.
+/// Keeps a call in flight: from its headers until its answer is sent.
 #[derive(Debug)]
-pub struct Pass(Arc<GateState>);
+pub struct InFlightGuard(Arc<InFlightState>);
 
-impl Drop for Pass {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
-        if self.0.inside.fetch_sub(1, Ordering::SeqCst) == 1 && self.0.closed.load(Ordering::SeqCst) {
-            self.0.left.notify_waiters();
+        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 && self.0.closed.load(Ordering::SeqCst) {
+            self.0.idle.notify_waiters();
         }
     }
 }

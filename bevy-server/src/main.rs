@@ -1,4 +1,4 @@
-//! The floor server's binary: reads the command line, then runs the app.
+//! The server's binary: parses the command line, then runs the app or a command.
 
 use std::{path::Path, process::ExitCode};
 
@@ -32,7 +32,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(Command::Healthcheck) = cli.command {
-        println!("{}", healthcheck::ask(config.grpc_listen)?);
+        println!("{}", healthcheck::check(config.grpc_listen)?);
         return Ok(ExitCode::SUCCESS);
     }
     Ok(match bevy_server::app(&config)?.run() {

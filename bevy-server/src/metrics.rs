@@ -1,6 +1,4 @@
-//! What the gRPC service counts: `floors_requests_total{rpc,code}` and `floors_request_seconds{rpc}`.
-//!
-//! The tiers count for themselves in `floor-cache`; everything lands in one registry.
+//! The metrics of the gRPC service: `floors_requests_total{rpc,code}` and `floors_request_seconds{rpc}`.
 
 use std::time::Duration;
 
@@ -8,11 +6,11 @@ use floor_proto::status::code_name;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
 use tonic::Code;
 
-/// From a hit in memory to a floor that waited for the queue, in seconds.
+/// From a hit in memory to a wait for the generation queue, in seconds.
 const REQUEST_BUCKETS: &[f64] =
     &[10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1.0, 5.0];
 
-/// The methods of the service, by the name that metrics use.
+/// The methods of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rpc {
     /// `GetFloor`
@@ -28,7 +26,7 @@ pub enum Rpc {
 impl Rpc {
     const ALL: [Self; 4] = [Self::GetFloor, Self::BatchGetFloors, Self::StreamFloors, Self::GetServerInfo];
 
-    /// Its name in the .proto and in metrics.
+    /// The name in the .proto and in metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,14 +37,14 @@ impl Rpc {
         }
     }
 
-    /// The method of that name.
+    /// The method with that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rpc| rpc.name() == name)
     }
 }
 
-/// Handles to the request metrics, resolved once so that counting is an atomic add.
+/// Handles to the request metrics, resolved once, so that counting is an atomic add.
 #[derive(Debug, Clone)]
 pub struct RequestMetrics {
     requests: IntCounterVec,
@@ -58,7 +56,7 @@ impl RequestMetrics {
     /// Registers the metrics.
     ///
     /// # Errors
-    /// When `registry` has metrics of these names already.
+    /// If `registry` already has metrics with these names.
     pub fn register(registry: &Registry) -> prometheus::Result<Self> {
         let requests = IntCounterVec::new(
             Opts::new("floors_requests_total", "Calls by method and status code."),
@@ -78,14 +76,14 @@ impl RequestMetrics {
         })
     }
 
-    /// Counts a finished call.
-    pub fn finished(&self, rpc: Rpc, code: Code, took: Duration) {
-        let at = rpc as usize;
+    /// Records a finished call.
+    pub fn record(&self, rpc: Rpc, code: Code, took: Duration) {
+        let index = rpc as usize;
         if code == Code::Ok {
-            self.succeeded[at].inc();
+            self.succeeded[index].inc();
         } else {
             self.requests.with_label_values(&[rpc.name(), code_name(code)]).inc();
         }
-        self.seconds[at].observe(took.as_secs_f64());
+        self.seconds[index].observe(took.as_secs_f64());
     }
 }

@@ -1,8 +1,8 @@
-//! The last check of a floor that comes from a tier outside this process: whether it can be the floor of its key.
+//! Checks that a value from a store outside this process can be the floor of its key. The chain calls [`check`] on each
+//! such hit, so it neither decodes nor allocates.
 //!
-//! The chain calls [`check`] at each such hit, so it decodes nothing and allocates nothing. It compares the start of the
-//! value with the bytes that [`wire::framed`](crate::wire::framed) writes there: the frame's prefix, the resolved spec,
-//! the generator version, the tag of the content hash.
+//! It compares the start of the value with what [`wire::framed`](crate::wire::framed) writes: the frame prefix, the
+//! resolved spec, the generator version, the tag of the content hash.
 
 use floor_cache::Key;
 use floor_gen::GENERATOR_VERSION;
@@ -10,18 +10,18 @@ use floor_proto::FRAME_PREFIX_BYTES;
 
 use crate::key;
 
-/// Bytes of the content hash, behind its tag.
+/// Length of the content hash, which follows its tag.
 const HASH_BYTES: usize = 8;
 
-/// Tags of the fields that a floor starts with: number << 3 | wire type.
+/// Tags of a floor's first fields: number << 3 | wire type.
 const SPEC: u8 = 1 << 3 | 2;
 const VERSION: u8 = 2 << 3;
 const HASH: u8 = 3 << 3 | 1;
 
-/// Says why `value` cannot be the framed floor of `key`; `Ok` if it can.
+/// Whether `value` can be the framed floor of `key`.
 ///
-/// It does not look at the content: a floor with the right start and wrong rooms passes. Sealing with `cache.keys`
-/// prevents those.
+/// The content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys` prevents
+/// that.
 ///
 /// # Errors
 /// What is wrong with the value.
@@ -61,7 +61,7 @@ struct Prefix {
 }
 
 impl Prefix {
-    /// The longest: a spec of 2 + 11 + 4 * 6 bytes, a version of 6, a tag.
+    /// The maximum: a spec of 2 + 11 + 4 * 6 bytes, a version of 6, a tag.
     const MAX: usize = 48;
 
     const fn new() -> Self {
@@ -90,7 +90,7 @@ impl Prefix {
         self.push(value as u8);
     }
 
-    /// A field of wire type varint. A default is omitted.
+    /// A field of wire type varint. Zero is omitted.
     fn varint_field(&mut self, number: u8, value: u64) {
         if value != 0 {
             self.push(number << 3);
@@ -100,7 +100,7 @@ impl Prefix {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#[allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 mod tests {
     use floor_gen::{FloorSpec, Kind};
     use proptest::prelude::*;
@@ -112,7 +112,7 @@ mod tests {
         wire::framed(&floor_gen::generate(spec)).to_vec()
     }
 
-    /// With the length in the prefix that the bytes have.
+    /// Sets the length in the prefix to that of the message.
     fn reframed(mut value: Vec<u8>) -> Vec<u8> {
         let length = u32::try_from(value.len() - FRAME_PREFIX_BYTES).unwrap();
         value[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
@@ -145,13 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_padded_or_changed_at_its_start_is_rejected() {
+    fn truncated_padded_or_changed_values_are_rejected() {
         let spec = FloorSpec::resolve(7, 3, 16, 16, None).unwrap();
         let (key, value) = (key::of(&spec), framed(&spec));
         for length in 0..value.len() {
             check(&key, &value[..length]).unwrap_err();
         }
-        // The prefix, 9 bytes of spec behind 2, the version, the tag of the hash.
+        // The prefix, the tag and length of the spec, 9 bytes of spec, the version, the tag of the hash.
         let start = FRAME_PREFIX_BYTES + 2 + usize::from(value[6]) + 3;
         for at in 0..start {
             for bit in 0..8 {

@@ -1,11 +1,11 @@
-//! A generated floor as it goes on the wire: `floors.v1.Floor`, encoded once, with its gRPC frame prefix in front.
+//! Encodes a generated floor as a gRPC frame with a `floors.v1.Floor`. The workers call this once per floor.
 
 use bytes::Bytes;
 use floor_gen::{Floor, FloorSpec, Kind, Point};
 use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, v1};
 
-/// Encodes `floor` with its content hash, behind the five bytes of a gRPC frame: what the chain keeps and the transport
-/// sends as it lies.
+/// Encodes `floor` with its content hash, after the 5-byte gRPC frame prefix. The tiers store these bytes, and the
+/// transport sends them unchanged.
 #[must_use]
 pub fn framed(floor: &Floor) -> Bytes {
     let mut bytes = hash::encode_hashed(&message(floor), FRAME_PREFIX_BYTES);
@@ -17,13 +17,13 @@ pub fn framed(floor: &Floor) -> Bytes {
 /// The encoded `floors.v1.Floor` in a value of [`framed`].
 ///
 /// # Panics
-/// When `framed` is shorter than a frame's prefix, which no value of [`framed`] is.
+/// If `framed` is shorter than a frame prefix. No value of [`framed`] is.
 #[must_use]
 pub fn unframed(framed: &Bytes) -> Bytes {
     framed.slice(FRAME_PREFIX_BYTES..)
 }
 
-/// The floor as a message, its content hash still 0.
+/// The floor as a message. Its content hash is 0.
 #[must_use]
 pub fn message(floor: &Floor) -> v1::Floor {
     let width = u32::from(floor.spec.width());
@@ -90,7 +90,7 @@ pub fn spec(spec: &FloorSpec) -> v1::FloorSpec {
     }
 }
 
-/// The wire's name of a kind.
+/// The protocol's value of a kind.
 #[must_use]
 pub fn kind(kind: Kind) -> v1::FloorKind {
     v1::FloorKind::try_from(kind as i32).expect("kinds have the wire's numbers")

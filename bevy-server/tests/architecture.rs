@@ -1,5 +1,5 @@
-//! The rules of ARCHITECTURE.md that a compiler does not check: which crate may name which dependency.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Checks the rules of ARCHITECTURE.md about which crate may name which dependency.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
@@ -12,7 +12,7 @@ const CRATES: [(&str, &str); 6] = [
     ("benches", "benches"),
 ];
 
-/// A dependency (or a family of them, ending in `*`) and the crates that may name it.
+/// A dependency (or a family, ending in `*`) and the crates that may name it.
 const MAY_NAME: [(&str, &[&str]); 15] = [
     ("floor-proto", &["bevy-server", "floor-client", "benches"]),
     ("floor-gen", &["bevy-server", "floor-client", "benches"]),
@@ -26,14 +26,14 @@ const MAY_NAME: [(&str, &[&str]); 15] = [
     ("tonic*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
     ("prost*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
     ("axum*", &["bevy-server"]),
-    // floorctl asks the operations port, which speaks HTTP/1.1.
+    // floorctl sends HTTP/1.1 requests to the operations port.
     ("hyper*", &["bevy-server", "floor-client", "benches"]),
-    // The client's Bevy plugin stands behind a feature that is off by default.
+    // The client's Bevy plugin is behind a feature that is off by default.
     ("bevy", &["bevy-server", "floor-client"]),
     ("figment", &["bevy-server"]),
 ];
 
-/// Crates that open windows, draw or make sound, by the beginning of their names.
+/// Prefixes of crates for windows, graphics or sound.
 const NEVER: [&str; 9] = ["winit", "wgpu", "alsa", "udev", "libudev", "naga", "rodio", "cpal", "bevy_render"];
 
 fn root() -> &'static Path {
@@ -45,7 +45,7 @@ fn manifest(dir: &str) -> toml::Table {
     std::fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
-/// What a crate names for its library and binaries: tests may use what they like.
+/// The dependencies of a crate's library and binaries. Tests may use any.
 fn named(dir: &str) -> BTreeSet<String> {
     let manifest = manifest(dir);
     let table = |name: &str| manifest.get(name).and_then(toml::Value::as_table).cloned().unwrap_or_default();
@@ -60,7 +60,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 #[test]
-fn each_crate_names_only_what_it_may() {
+fn each_crate_names_only_its_allowed_dependencies() {
     for (krate, dir) in CRATES {
         for name in named(dir) {
             for (pattern, allowed) in MAY_NAME {
@@ -77,7 +77,7 @@ fn the_generator_depends_on_nothing() {
 }
 
 #[test]
-fn the_clients_bevy_is_optional_and_off() {
+fn the_clients_bevy_dependency_is_optional_and_off_by_default() {
     let manifest = manifest("client");
     let bevy = manifest["dependencies"].get("bevy");
     assert!(bevy.is_none_or(|bevy| bevy.get("optional").and_then(toml::Value::as_bool) == Some(true)));
@@ -86,21 +86,21 @@ fn the_clients_bevy_is_optional_and_off() {
 }
 
 #[test]
-fn every_version_stands_in_the_one_table() {
+fn every_dependency_version_is_inherited_from_the_workspace() {
     for (_, dir) in CRATES {
         let manifest = manifest(dir);
         for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
             for (name, entry) in manifest.get(section).and_then(toml::Value::as_table).into_iter().flatten() {
                 let inherits = entry.get("workspace").and_then(toml::Value::as_bool) == Some(true);
-                assert!(inherits, "{dir}/Cargo.toml gives {name} a version of its own");
+                assert!(inherits, "{dir}/Cargo.toml does not inherit the version of {name}");
             }
         }
-        assert_eq!(manifest["lints"]["workspace"].as_bool(), Some(true), "{dir} has lints of its own");
+        assert_eq!(manifest["lints"]["workspace"].as_bool(), Some(true), "{dir} does not inherit the lints");
     }
 }
 
 #[test]
-fn the_server_draws_nothing_and_makes_no_sound() {
+fn the_server_depends_on_no_window_renderer_or_sound() {
     let tree = Command::new(env!("CARGO"))
         .current_dir(root())
         .args(["tree", "--package", "bevy-server", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
@@ -110,7 +110,7 @@ fn the_server_draws_nothing_and_makes_no_sound() {
     assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
     let tree = String::from_utf8(tree.stdout).unwrap();
     let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert!(names.contains("bevy_app"), "the tree is the server's: {names:?}");
+    assert!(names.contains("bevy_app"), "the tree is not the server's: {names:?}");
     let found: Vec<_> = names.iter().filter(|name| NEVER.iter().any(|never| name.starts_with(never))).collect();
-    assert!(found.is_empty(), "{found:?} came in with a dependency or a feature of one");
+    assert!(found.is_empty(), "a dependency brings in {found:?}");
 }

@@ -1,5 +1,5 @@
-//! What a connection may hold and for how long: slow readers, peers that stop in the middle, and the end of the server.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Limits per connection: slow readers, partial requests, and connections during a drain.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -33,41 +33,41 @@ use tokio::{
 };
 use tonic::Code;
 
-/// The smallest windows that HTTP/2 begins with.
-const NARROW: u32 = 65_535;
-/// Windows that are never full.
-const WIDE: u32 = 1 << 30;
+/// The initial window size of HTTP/2.
+const SMALL_WINDOW: u32 = 65_535;
+/// A window that never fills.
+const LARGE_WINDOW: u32 = 1 << 30;
 
-/// A peer that reads from its socket only once it is told to.
-struct Deaf {
+/// A client that does not read from its socket until it is allowed to.
+struct PausedReader {
     stream: TcpStream,
-    ear: Arc<Ear>,
+    switch: Arc<ReadSwitch>,
 }
 
 #[derive(Default)]
-struct Ear {
-    open: AtomicBool,
-    waiting: AtomicWaker,
+struct ReadSwitch {
+    reads_allowed: AtomicBool,
+    waker: AtomicWaker,
 }
 
-impl Ear {
-    fn open(&self) {
-        self.open.store(true, Ordering::SeqCst);
-        self.waiting.wake();
+impl ReadSwitch {
+    fn allow_reads(&self) {
+        self.reads_allowed.store(true, Ordering::SeqCst);
+        self.waker.wake();
     }
 }
 
-impl AsyncRead for Deaf {
+impl AsyncRead for PausedReader {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
-        self.ear.waiting.register(cx.waker());
-        if !self.ear.open.load(Ordering::SeqCst) {
+        self.switch.waker.register(cx.waker());
+        if !self.switch.reads_allowed.load(Ordering::SeqCst) {
             return Poll::Pending;
         }
         Pin::new(&mut self.stream).poll_read(cx, into)
     }
 }
 
-impl AsyncWrite for Deaf {
+impl AsyncWrite for PausedReader {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
@@ -81,41 +81,41 @@ impl AsyncWrite for Deaf {
     }
 }
 
-/// A connection with windows of that size, and what makes it read.
-async fn connect<B>(server: &Server, window: u32) -> (SendRequest<B>, Arc<Ear>)
+/// A connection with this window size, and the switch that allows it to read.
+async fn connect<B>(server: &Server, window: u32) -> (SendRequest<B>, Arc<ReadSwitch>)
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let stream = TcpStream::connect(&server.grpc).await.unwrap();
-    let ear = Arc::new(Ear::default());
-    let deaf = Deaf { stream, ear: Arc::clone(&ear) };
+    let switch = Arc::new(ReadSwitch::default());
+    let reader = PausedReader { stream, switch: Arc::clone(&switch) };
     let mut peer = http2::Builder::new(TokioExecutor::new());
     peer.initial_stream_window_size(window).initial_connection_window_size(window);
-    let (sender, connection) = peer.handshake(TokioIo::new(deaf)).await.unwrap();
+    let (sender, connection) = peer.handshake(TokioIo::new(reader)).await.unwrap();
     tokio::spawn(connection);
-    (sender, ear)
+    (sender, switch)
 }
 
 fn batch() -> BatchGetFloorsRequest {
     BatchGetFloorsRequest { specs: (1..=256).map(|number| spec(7, number)).collect() }
 }
 
-/// Has the server drain, for longer than a connection without anything to send may stay then.
-async fn drain_past_the_parting(server: &Server) {
+/// Starts a drain and waits for longer than a connection without unsent bytes may stay.
+async fn drain_past_close_grace(server: &Server) {
     server.signal("-TERM");
-    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
+    wait_until("the server is no longer ready", || server.page("/readyz").0 == 503);
     tokio::time::sleep(Duration::from_secs(3)).await;
 }
 
-/// Waits until the server has ended, well, and looks for `word` in what it logged.
-fn assert_ended(server: Server, word: &str) {
+/// Waits until the server exits with code 0, and looks for `text` in its log.
+fn assert_ended(server: Server, text: &str) {
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains(word), "{log}");
+    assert!(log.contains(text), "{log}");
 }
 
-/// Bytes as gRPC-Web writes them in text.
+/// Base64, as in gRPC-Web text.
 fn base64(bytes: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let four = |three: &[u8]| {
@@ -132,15 +132,15 @@ fn status(headers: &http::HeaderMap) -> i32 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_with_a_narrow_window_gets_the_whole_batch_although_the_server_drains() {
+async fn a_client_with_a_small_window_gets_the_whole_batch_during_a_drain() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
-    let (mut peer, ear) = connect(&server, NARROW).await;
-    ear.open();
+    let (mut peer, switch) = connect(&server, SMALL_WINDOW).await;
+    switch.allow_reads();
     let request = server.request("BatchGetFloors", &[]).body(framed(&batch())).unwrap();
     let mut answer = peer.send_request(request).await.unwrap().into_body();
     let first = answer.frame().await.unwrap().unwrap().into_data().unwrap();
-    drain_past_the_parting(&server).await;
+    drain_past_close_grace(&server).await;
     let rest = answer.collect().await.unwrap();
     assert_eq!(status(rest.trailers().unwrap()), 0);
     let announced = u32::from_be_bytes(first[1..5].try_into().unwrap()) as usize;
@@ -150,19 +150,19 @@ async fn a_reader_with_a_narrow_window_gets_the_whole_batch_although_the_server_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_whose_socket_is_full_gets_every_answer_although_the_server_drains() {
+async fn a_client_with_a_full_socket_gets_every_response_during_a_drain() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
-    let (peer, ear) = connect(&server, WIDE).await;
-    // More than the system keeps for a socket.
+    let (peer, switch) = connect(&server, LARGE_WINDOW).await;
+    // More than the socket buffers hold.
     let answers = (0..12).map(|_| {
         let (mut peer, request) = (peer.clone(), server.request("BatchGetFloors", &[]).body(framed(&batch())).unwrap());
         tokio::spawn(async move { peer.send_request(request).await.unwrap().into_body().collect().await.unwrap() })
     });
     let answers: Vec<_> = answers.collect();
-    wait_until("every answer is on its way", || server.calls("BatchGetFloors", "OK") == 12.0);
-    drain_past_the_parting(&server).await;
-    ear.open();
+    wait_until("every response is being sent", || server.calls("BatchGetFloors", "OK") == 12.0);
+    drain_past_close_grace(&server).await;
+    switch.allow_reads();
     for answer in answers {
         let answer = answer.await.unwrap();
         assert_eq!(status(answer.trailers().unwrap()), 0);
@@ -174,11 +174,11 @@ async fn a_reader_whose_socket_is_full_gets_every_answer_although_the_server_dra
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_who_never_takes_an_answer_is_cut_off_at_the_end_and_the_log_says_so() {
+async fn a_client_that_never_reads_is_cut_off_at_the_drain_deadline_and_logged() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "1s").start();
-    let (mut peer, ear) = connect(&server, NARROW).await;
-    ear.open();
+    let (mut peer, switch) = connect(&server, SMALL_WINDOW).await;
+    switch.allow_reads();
     let request = server.request("BatchGetFloors", &[]).body(framed(&batch())).unwrap();
     let answer = peer.send_request(request).await.unwrap();
     server.signal("-TERM");
@@ -187,7 +187,7 @@ async fn a_reader_who_never_takes_an_answer_is_cut_off_at_the_end_and_the_log_sa
 }
 
 #[test]
-fn a_browsers_stream_comes_whole_although_the_server_drains_and_its_other_connection_holds_nobody_up() {
+fn a_grpc_web_stream_completes_during_a_drain_and_an_idle_connection_does_not_delay_the_exit() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
     let send = |method, body: &[u8]| {
@@ -195,15 +195,15 @@ fn a_browsers_stream_comes_whole_although_the_server_drains_and_its_other_connec
         peer.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         peer.write_all(web(method, "", body.len()).as_bytes()).unwrap();
         peer.write_all(body).unwrap();
-        let mut begun = vec![0; 1024];
-        peer.read_exact(&mut begun).unwrap();
-        (peer, begun)
+        let mut first_bytes = vec![0; 1024];
+        peer.read_exact(&mut first_bytes).unwrap();
+        (peer, first_bytes)
     };
     let (idle, _) = send("GetFloor", &frame(&GetFloorRequest { spec: Some(spec(1, 1)) }));
     let first = Some(FloorSpec { width: 256, height: 256, ..spec(1, 2) });
     let (mut peer, mut answer) = send("StreamFloors", &frame(&StreamFloorsRequest { first, count: 200 }));
     server.signal("-TERM");
-    wait_until("the server is not ready any more", || server.page("/readyz").0 == 503);
+    wait_until("the server is no longer ready", || server.page("/readyz").0 == 503);
     peer.read_to_end(&mut answer).unwrap();
     let (status, _, body) = parsed(&answer);
     assert_eq!(status, 200);
@@ -216,27 +216,27 @@ fn a_browsers_stream_comes_whole_although_the_server_drains_and_its_other_connec
     }
     let (trailers, floors) = frames.split_last().unwrap();
     assert!(floors.len() == 200 && floors.iter().all(|(flags, _)| *flags == 0), "{} floors", floors.len());
-    assert_eq!((trailers.0, rest), (0x80, &[][..]), "trailers end the answer");
+    assert_eq!((trailers.0, rest), (0x80, &[][..]), "trailers end the response");
     assert!(String::from_utf8_lossy(trailers.1).contains("grpc-status:0"));
     assert_ended(server, "complete=true");
     drop(idle);
 }
 
-/// Has a browser ask for a batch by gRPC-Web of that kind, not read before the server drains, and then get it whole.
-async fn assert_a_browser_gets_all(kind: &str, window: impl Fn(usize) -> u32, write: impl Fn(&[u8]) -> Vec<u8>) {
+/// Requests a batch by gRPC-Web and reads it only during a drain. Expects all of it.
+async fn assert_grpc_web_batch_completes(kind: &str, window: impl Fn(usize) -> u32, write: impl Fn(&[u8]) -> Vec<u8>) {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
     let message = server.raw("BatchGetFloors", Bytes::from(batch().encode_to_vec())).await.unwrap().into_inner();
     let prefix = [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes()].concat();
     let message = [&prefix[..], &message].concat();
     let expected = [write(&message), write(b"\x80\0\0\0\x0fgrpc-status:0\r\n")].concat();
-    let (mut peer, ear) = connect(&server, window(message.len())).await;
-    ear.open();
+    let (mut peer, switch) = connect(&server, window(message.len())).await;
+    switch.allow_reads();
     let uri = format!("http://{}/floors.v1.FloorService/BatchGetFloors", server.grpc);
     let head = http::Request::post(uri).header("content-type", kind).header("accept", kind);
     let request = head.body(Full::new(Bytes::from(write(&frame(&batch()))))).unwrap();
     let answer = peer.send_request(request).await.unwrap().into_body();
-    drain_past_the_parting(&server).await;
+    drain_past_close_grace(&server).await;
     let whole = answer.collect().await.unwrap().to_bytes();
     assert!(whole == expected, "{} bytes and not {}", whole.len(), expected.len());
     drop(peer);
@@ -244,22 +244,22 @@ async fn assert_a_browser_gets_all(kind: &str, window: impl Fn(usize) -> u32, wr
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_with_a_narrow_window_gets_the_whole_batch_in_text_although_the_server_drains() {
-    assert_a_browser_gets_all("application/grpc-web-text", |_| NARROW, base64).await;
+async fn a_grpc_web_text_client_with_a_small_window_gets_the_whole_batch_during_a_drain() {
+    assert_grpc_web_batch_completes("application/grpc-web-text", |_| SMALL_WINDOW, base64).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_whose_window_takes_no_more_than_the_message_gets_its_trailers_although_the_server_drains() {
-    let as_long = |message| u32::try_from(message).unwrap();
-    assert_a_browser_gets_all("application/grpc-web+proto", as_long, <[u8]>::to_vec).await;
+async fn a_grpc_web_client_whose_window_fits_only_the_message_gets_its_trailers_during_a_drain() {
+    let message_window = |message| u32::try_from(message).unwrap();
+    assert_grpc_web_batch_completes("application/grpc-web+proto", message_window, <[u8]>::to_vec).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_is_not_read_ends_at_its_deadline_and_holds_up_no_end() {
+async fn an_unread_stream_ends_at_its_deadline_and_does_not_delay_the_exit() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
-    let (mut peer, ear) = connect(&server, NARROW).await;
-    ear.open();
+    let (mut peer, switch) = connect(&server, SMALL_WINDOW).await;
+    switch.allow_reads();
     let wanted = StreamFloorsRequest { first: Some(spec(8, 1)), count: 10_000 };
     let request = server.request("StreamFloors", &[("grpc-timeout", "2S")]).body(framed(&wanted)).unwrap();
     let answer = peer.send_request(request).await.unwrap();
@@ -270,31 +270,31 @@ async fn a_stream_that_is_not_read_ends_at_its_deadline_and_holds_up_no_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_whose_last_floor_is_not_read_ends_at_its_deadline_too_and_holds_up_no_end() {
+async fn a_stream_with_an_unread_last_floor_ends_at_its_deadline_and_does_not_delay_the_exit() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__DRAIN", "60s").start();
     let (plain, web) = ("application/grpc", "application/grpc-web+proto");
     let mut answers = Vec::new();
-    // A window takes nothing, or the beginning of a large floor.
-    for (kind, window) in [(plain, 0), (web, 0), (plain, NARROW)] {
-        let (mut peer, ear) = connect(&server, window).await;
-        ear.open();
+    // The window takes nothing, or the start of a large floor.
+    for (kind, window) in [(plain, 0), (web, 0), (plain, SMALL_WINDOW)] {
+        let (mut peer, switch) = connect(&server, window).await;
+        switch.allow_reads();
         let first = Some(FloorSpec { width: 512, height: 512, ..spec(8, 1) });
         let wanted = framed(&StreamFloorsRequest { first, count: 1 });
         let mut request = server.request("StreamFloors", &[("grpc-timeout", "2S")]).body(wanted).unwrap();
         request.headers_mut().insert("content-type", kind.parse().unwrap());
         answers.push((peer.send_request(request).await.unwrap(), peer));
     }
-    wait_until("the transport has taken all of one", || server.calls("StreamFloors", "OK") == 1.0);
-    wait_until("two have ended late", || server.calls("StreamFloors", "DEADLINE_EXCEEDED") == 2.0);
-    assert_eq!(server.calls("StreamFloors", "OK"), 1.0, "of the last the transport has taken all");
+    wait_until("the transport has taken one whole stream", || server.calls("StreamFloors", "OK") == 1.0);
+    wait_until("two streams have exceeded their deadline", || server.calls("StreamFloors", "DEADLINE_EXCEEDED") == 2.0);
+    assert_eq!(server.calls("StreamFloors", "OK"), 1.0, "the transport has taken all of the last stream");
     server.signal("-TERM");
     assert_ended(server, "complete=true");
     drop(answers);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_cannot_begin_has_a_status_and_no_body() {
+async fn a_stream_that_cannot_start_returns_a_status_without_a_body() {
     use tonic_types::StatusExt;
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GENERATION__QUEUE", "256").with("GENERATION__THREADS", "1").start();
@@ -308,58 +308,63 @@ async fn a_stream_that_cannot_begin_has_a_status_and_no_body() {
         }
     }
     let mut client = server.client().await;
-    wait_until("the queue is all but full", || server.metric("floors_generation_queue") > 250.0);
+    wait_until("the queue is almost full", || server.metric("floors_generation_queue") > 250.0);
     let request = StreamFloorsRequest { first: Some(spec(3, 1)), count: 100 };
-    let status = client.stream_floors(request).await.expect_err("the stream does not begin");
+    let status = client.stream_floors(request).await.expect_err("the stream does not start");
     assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
     assert!(status.get_error_details().retry_info().is_some(), "{status:?}");
     calls.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_stop_in_the_middle_are_bounded_in_memory_and_time() {
+async fn partial_requests_are_bounded_in_memory_and_time() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    let (peer, ear) = connect(&server, NARROW).await;
-    ear.open();
-    // A message of that size is announced, and some of it sent.
-    let begun = |announced: usize, sent: usize| {
+    let (peer, switch) = connect(&server, SMALL_WINDOW).await;
+    switch.allow_reads();
+    // Announces a message of one size and sends fewer bytes.
+    let send_partial = |announced: usize, sent: usize| {
         let prefix = [&[0][..], &u32::try_from(announced).unwrap().to_be_bytes()].concat();
         let frame = Frame::data(Bytes::from([prefix, vec![0; sent]].concat()));
         let body = StreamBody::new(stream::iter([Ok::<_, std::io::Error>(frame)]).chain(stream::pending()).boxed());
         let (mut peer, request) = (peer.clone(), server.request("GetFloor", &[]).body(body).unwrap());
         async move { status(peer.send_request(request).await.unwrap().headers()) }
     };
-    // 16 of the largest requests fill the room for such.
-    let large = (0..20).map(|_| begun(DEFAULT_MESSAGE_BYTES, 20 << 10));
-    let (mut large, small) = tokio::join!(join_all(large), begun(100, 50));
+    // 16 of the largest requests use up the memory budget.
+    let large = (0..20).map(|_| send_partial(DEFAULT_MESSAGE_BYTES, 20 << 10));
+    let (mut large, small) = tokio::join!(join_all(large), send_partial(100, 50));
     large.sort_unstable();
     let (late, refused) = (Code::DeadlineExceeded as i32, Code::ResourceExhausted as i32);
     assert_eq!(large, [vec![late; 16], vec![refused; 4]].concat());
     assert_eq!(small, late);
-    server.client().await.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.expect("the server goes on");
+    server
+        .client()
+        .await
+        .get_floor(GetFloorRequest { spec: Some(spec(1, 1)) })
+        .await
+        .expect("the server keeps serving");
     let whole = server.raw("GetFloor", Bytes::from(vec![0; DEFAULT_MESSAGE_BYTES])).await.unwrap_err();
-    assert_eq!(whole.code(), Code::InvalidArgument, "and the room is free again: {whole:?}");
+    assert_eq!(whole.code(), Code::InvalidArgument, "the memory budget is free again: {whole:?}");
 }
 
 #[test]
-fn a_peer_that_stops_in_its_first_word_is_let_go() {
+fn a_client_that_stops_within_the_preface_is_disconnected() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut peer = std::net::TcpStream::connect(&server.grpc).unwrap();
     peer.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     peer.write_all(b"PRI * HTTP").unwrap();
-    assert_eq!(peer.read(&mut [0; 64]).unwrap(), 0, "the server hangs up");
+    assert_eq!(peer.read(&mut [0; 64]).unwrap(), 0, "the server closes the connection");
 }
 
-/// HTTP/2 written by hand: what comes when is the test's choice.
-struct ByHand {
+/// An HTTP/2 client that chooses the order of its frames.
+struct RawHttp2 {
     stream: std::net::TcpStream,
-    /// Answers that have come whole.
-    answers: u32,
+    /// Complete responses.
+    responses: u32,
 }
 
-impl ByHand {
+impl RawHttp2 {
     const DATA: u8 = 0;
     const HEADERS: u8 = 1;
     const RESET: u8 = 3;
@@ -374,11 +379,11 @@ impl ByHand {
     fn connect(server: &Server) -> Self {
         let stream = std::net::TcpStream::connect(&server.grpc).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let mut peer = Self { stream, answers: 0 };
-        let window = Self::frame(Self::WINDOW_UPDATE, 0, 0, &WIDE.to_be_bytes());
-        let begin =
+        let mut peer = Self { stream, responses: 0 };
+        let window = Self::frame(Self::WINDOW_UPDATE, 0, 0, &LARGE_WINDOW.to_be_bytes());
+        let preface =
             [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &Self::frame(Self::SETTINGS, 0, 0, &[])[..], &window].concat();
-        peer.stream.write_all(&begin).unwrap();
+        peer.stream.write_all(&preface).unwrap();
         peer
     }
 
@@ -387,10 +392,10 @@ impl ByHand {
         [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
     }
 
-    /// A call without its end: an empty message.
+    /// A call with an empty message and without END_STREAM.
     fn call(method: &str, stream: u32) -> Vec<u8> {
         let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
-        // HPACK: POST and http, then path, authority and content type by their names' numbers, none of them remembered.
+        // HPACK: POST and http, then path, authority and content type as literals that are not indexed.
         let path = text(&format!("/floors.v1.FloorService/{method}"));
         let fields =
             [&[0x83, 0x86, 0x04][..], &path, &[0x01], &text("floors"), &[0x0f, 0x10], &text("application/grpc")];
@@ -398,37 +403,38 @@ impl ByHand {
         [head, Self::frame(Self::DATA, 0, stream, &[0; 5])].concat()
     }
 
-    /// Reads a frame's kind and flags.
-    fn hear(&mut self) -> (u8, u8) {
+    /// Reads a frame. Returns its kind and flags.
+    fn read_frame(&mut self) -> (u8, u8) {
         let mut head = [0; 9];
         self.stream.read_exact(&mut head).unwrap();
         let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
         self.stream.read_exact(&mut payload).unwrap();
         let refused = [Self::RESET, Self::GO_AWAY].contains(&head[3]);
-        assert!(!refused, "{} answers, then {head:?} {}", self.answers, String::from_utf8_lossy(&payload));
-        self.answers += u32::from(head[3] == Self::HEADERS && head[4] & Self::LAST != 0);
+        assert!(!refused, "{} responses, then {head:?} {}", self.responses, String::from_utf8_lossy(&payload));
+        self.responses += u32::from(head[3] == Self::HEADERS && head[4] & Self::LAST != 0);
         (head[3], head[4])
     }
 }
 
 #[test]
-fn a_connection_outlives_any_number_of_calls_whose_end_comes_after_their_message() {
+fn a_connection_survives_many_calls_whose_end_of_stream_arrives_late() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    let mut peer = ByHand::connect(&server);
-    // Far more at a time than h2 remembers having reset: what comes late for the others is held against the peer.
+    let mut peer = RawHttp2::connect(&server);
+    // Far more at once than the streams that h2 remembers as reset. Late frames for others count as errors of the
+    // client.
     let (rounds, calls) = (6, 250);
     for round in 0..rounds {
         let streams = || (round * calls..(round + 1) * calls).map(|call| 2 * call + 1);
-        let mut begun: Vec<_> = streams().flat_map(|stream| ByHand::call("GetServerInfo", stream)).collect();
-        begun.extend(ByHand::frame(ByHand::PING, 0, 0, &[0; 8]));
-        peer.stream.write_all(&begun).unwrap();
-        while peer.hear() != (ByHand::PING, ByHand::LAST) {}
+        let mut requests: Vec<_> = streams().flat_map(|stream| RawHttp2::call("GetServerInfo", stream)).collect();
+        requests.extend(RawHttp2::frame(RawHttp2::PING, 0, 0, &[0; 8]));
+        peer.stream.write_all(&requests).unwrap();
+        while peer.read_frame() != (RawHttp2::PING, RawHttp2::LAST) {}
         let ended: Vec<_> =
-            streams().flat_map(|stream| ByHand::frame(ByHand::DATA, ByHand::LAST, stream, &[])).collect();
+            streams().flat_map(|stream| RawHttp2::frame(RawHttp2::DATA, RawHttp2::LAST, stream, &[])).collect();
         peer.stream.write_all(&ended).unwrap();
-        while peer.answers < (round + 1) * calls {
-            peer.hear();
+        while peer.responses < (round + 1) * calls {
+            peer.read_frame();
         }
     }
     assert_eq!(server.calls("GetServerInfo", "OK"), f64::from(rounds * calls));

@@ -1,6 +1,6 @@
-//! Content hashes that must not change: the same spec and generator version give the same bytes, on every platform, in
-//! every build. A change that alters one on purpose raises `GENERATOR_VERSION` (docs/generator.md).
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Golden content hashes: a spec and a generator version give the same bytes on every platform and in every build. An
+//! intended change raises `GENERATOR_VERSION` (docs/generator.md).
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::fmt::Write as _;
 

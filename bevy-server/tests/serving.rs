@@ -1,5 +1,5 @@
-//! The path end to end: a client asks, a tier or generation answers, and the answer says which.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Calls end to end: a tier or generation serves the floor, and the response names it.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -20,7 +20,7 @@ fn header<'a>(metadata: &'a MetadataMap, name: &str) -> Option<&'a str> {
 }
 
 fn served_by<T>(response: &Response<T>) -> &str {
-    header(response.metadata(), "floor-served-by").expect("every answer says who served it")
+    header(response.metadata(), "floor-served-by").expect("every response names its tier")
 }
 
 fn get(seed: u64, number: u32) -> GetFloorRequest {
@@ -28,7 +28,7 @@ fn get(seed: u64, number: u32) -> GetFloorRequest {
 }
 
 #[tokio::test]
-async fn a_floor_is_generated_once_then_served_by_memory_then_after_a_restart_by_disk() {
+async fn a_floor_is_generated_once_then_served_from_memory_and_from_disk_after_a_restart() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -44,7 +44,7 @@ async fn a_floor_is_generated_once_then_served_by_memory_then_after_a_restart_by
     assert_ne!(resolved.kind(), FloorKind::Unspecified);
     let named = GetFloorRequest { spec: Some(resolved) };
     let named = client.get_floor(named).await.unwrap();
-    assert_eq!(served_by(&named), "lru", "by its kind's name it is the same floor under the same key");
+    assert_eq!(served_by(&named), "lru", "the same kind by name has the same key");
     server.stop();
 
     let server = Server::start(&data);
@@ -55,7 +55,7 @@ async fn a_floor_is_generated_once_then_served_by_memory_then_after_a_restart_by
     assert_eq!(served_by(&client.get_floor(get(42, 7)).await.unwrap()), "lru", "a hit is promoted");
     assert_eq!(server.generations(), 0.0);
     assert_eq!(served_by(&client.get_floor(get(42, 1)).await.unwrap()), "generated");
-    assert_eq!(server.generations(), 1.0, "which are counted");
+    assert_eq!(server.generations(), 1.0, "the generation is counted");
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn every_order_and_subset_of_embedded_tiers_serves_the_same_floor() {
 async fn ten_thousand_identical_misses_generate_one_floor() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    // The largest floor, so that the calls come while it is being made.
+    // The largest floor, so that calls arrive while it is generated.
     let wanted = FloorSpec { width: 512, height: 512, kind: FloorKind::Standard.into(), ..spec(9, 1) };
     let client = server.client().await;
     let calls: Vec<_> = (0..10_000)
@@ -101,7 +101,7 @@ async fn ten_thousand_identical_misses_generate_one_floor() {
 }
 
 #[tokio::test]
-async fn a_batch_keeps_its_order_and_counts_who_served_it() {
+async fn a_batch_keeps_its_order_and_reports_floors_per_tier() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -111,18 +111,18 @@ async fn a_batch_keeps_its_order_and_counts_who_served_it() {
     let counts = served_by(&answer).to_owned();
     assert!(counts.contains("lru=1") && counts.contains("generated="), "{counts}");
     let total: u32 = counts.split(',').map(|count| count.split('=').nth(1).unwrap().parse::<u32>().unwrap()).sum();
-    assert_eq!(total, 5, "a position each");
+    assert_eq!(total, 5, "every position is counted");
     let floors = answer.into_inner().floors;
     assert!(floors.iter().all(verify));
     let numbers: Vec<_> = floors.iter().map(|floor| floor.spec.unwrap().number).collect();
     assert_eq!(numbers, [9, 5, 1, 9, 10]);
     assert_eq!(floors[0], floors[3]);
-    assert_eq!(floors[4].spec.unwrap().kind(), FloorKind::Boss, "each tenth floor is a boss's");
+    assert_eq!(floors[4].spec.unwrap().kind(), FloorKind::Boss, "every tenth floor is a boss floor");
     assert_eq!(server.generations(), 4.0, "5, 9, 1 and 10, each once");
 }
 
 #[tokio::test]
-async fn a_stream_comes_in_order_and_tells_who_served_it_in_its_trailers() {
+async fn a_stream_keeps_its_order_and_reports_floors_per_tier_in_trailers() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -143,34 +143,34 @@ async fn a_stream_comes_in_order_and_tells_who_served_it_in_its_trailers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_who_stops_reading_makes_the_server_hold_little() {
+async fn a_client_that_stops_reading_bounds_what_the_server_buffers() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    // What is under way is bounded by the reader's own windows, the smallest that there are.
-    let narrow = Channel::from_shared(format!("http://{}", server.grpc)).unwrap();
-    let narrow = narrow.initial_stream_window_size(65_535).initial_connection_window_size(65_535);
-    let mut client = FloorServiceClient::new(narrow.connect().await.unwrap());
+    // The client's windows have HTTP/2's initial size and bound the data in transit.
+    let small_window = Channel::from_shared(format!("http://{}", server.grpc)).unwrap();
+    let small_window = small_window.initial_stream_window_size(65_535).initial_connection_window_size(65_535);
+    let mut client = FloorServiceClient::new(small_window.connect().await.unwrap());
     let request = StreamFloorsRequest { first: Some(spec(8, 1)), count: 10_000 };
     let mut stream = client.stream_floors(request).await.unwrap().into_inner();
     stream.message().await.unwrap().unwrap();
-    let made = || server.generations();
-    // Generation settles where HTTP/2's windows are full: wait until it has stood still for a while.
-    let (mut last, mut still) = (made(), 0);
-    wait_until("the stream stands still", || {
-        let now = made();
-        still = if now == last { still + 1 } else { 0 };
+    let generations = || server.generations();
+    // Generation stops when the HTTP/2 windows are full. Wait until the count is stable.
+    let (mut last, mut unchanged) = (generations(), 0);
+    wait_until("generation has stopped", || {
+        let now = generations();
+        unchanged = if now == last { unchanged + 1 } else { 0 };
         last = now;
-        still == 40
+        unchanged == 40
     });
-    // Some 20 floors of at least 3 KB fill that window and what the reader took; they come 16 at a time, and up to 16
-    // more wait for their turn.
-    assert!(last <= 64.0, "{last} floors were made for a reader who took one");
+    // About 20 floors of at least 3 KB fill the window and the client's buffer. They are fetched 16 at a time, and up
+    // to 16 more are fetched ahead.
+    assert!(last <= 64.0, "{last} floors were generated for a client that read one");
     drop(stream);
-    wait_until("the broken-off stream is counted", || server.calls("StreamFloors", "CANCELLED") == 1.0);
+    wait_until("the cancelled stream is counted", || server.calls("StreamFloors", "CANCELLED") == 1.0);
 }
 
 #[tokio::test]
-async fn no_cache_generates_again_and_gives_the_same_floor() {
+async fn no_cache_generates_the_same_floor_again() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -184,7 +184,7 @@ async fn no_cache_generates_again_and_gives_the_same_floor() {
 }
 
 #[tokio::test]
-async fn a_traced_call_tells_what_each_tier_answered_and_cost() {
+async fn a_traced_call_reports_outcome_and_time_per_tier() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -207,7 +207,7 @@ async fn a_traced_call_tells_what_each_tier_answered_and_cost() {
 }
 
 #[tokio::test]
-async fn the_server_describes_itself() {
+async fn server_info_describes_limits_kinds_and_tiers() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -223,7 +223,7 @@ async fn the_server_describes_itself() {
 }
 
 #[tokio::test]
-async fn health_and_reflection_answer_on_the_same_port() {
+async fn health_and_reflection_are_served_on_the_same_port() {
     use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
     use tonic_reflection::pb::v1::{
         ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
@@ -237,11 +237,12 @@ async fn health_and_reflection_answer_on_the_same_port() {
         assert_eq!(answer.status(), ServingStatus::Serving);
     }
     let mut reflection = ServerReflectionClient::new(server.channel().await);
-    let ask = ServerReflectionRequest {
+    let list_services = ServerReflectionRequest {
         message_request: Some(MessageRequest::ListServices(String::new())),
         ..ServerReflectionRequest::default()
     };
-    let mut answers = reflection.server_reflection_info(futures_util::stream::iter([ask])).await.unwrap().into_inner();
+    let mut answers =
+        reflection.server_reflection_info(futures_util::stream::iter([list_services])).await.unwrap().into_inner();
     match answers.message().await.unwrap().unwrap().message_response {
         Some(MessageResponse::ListServicesResponse(list)) => {
             assert!(list.service.iter().any(|service| service.name == "floors.v1.FloorService"));
@@ -251,7 +252,7 @@ async fn health_and_reflection_answer_on_the_same_port() {
 }
 
 #[tokio::test]
-async fn a_browser_gets_a_floor_by_grpc_web() {
+async fn grpc_web_serves_a_floor_and_answers_a_preflight() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let body = frame(&get(11, 11));
@@ -275,7 +276,7 @@ async fn a_browser_gets_a_floor_by_grpc_web() {
 }
 
 #[tokio::test]
-async fn the_operations_port_tells_how_the_server_fares() {
+async fn the_operations_port_serves_status_and_metrics() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let standard = FloorSpec { kind: FloorKind::Standard.into(), ..spec(1, 1) };
@@ -283,7 +284,7 @@ async fn the_operations_port_tells_how_the_server_fares() {
     assert_eq!(server.page("/healthz").0, 200);
     assert_eq!(server.page("/readyz").0, 200);
     assert!(server.page("/").1.contains("lmdb"));
-    wait_until("the floor is written behind", || server.metric("floors_tier_entries{tier=\"lmdb\"}") == 1.0);
+    wait_until("the floor is stored", || server.metric("floors_tier_entries{tier=\"lmdb\"}") == 1.0);
     let text = server.page("/metrics").1;
     for name in [
         "floors_requests_total{code=\"OK\",rpc=\"GetFloor\"} 1",
@@ -304,11 +305,11 @@ async fn the_operations_port_tells_how_the_server_fares() {
 }
 
 #[tokio::test]
-async fn a_call_whose_time_is_up_says_so() {
+async fn an_expired_timeout_returns_deadline_exceeded() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let message = GetFloorRequest { spec: Some(FloorSpec { width: 512, height: 512, ..spec(1, 1) }) };
-    // Not by tonic's client, which gives up by itself and never hears the server's answer.
+    // Not with tonic's client, which times out by itself before it reads the response.
     let headers = server.http2("GetFloor", &[("grpc-timeout", "1u")], &message).await;
     assert_eq!(headers["grpc-status"], "4", "{headers:?}");
     let headers = server.http2("GetFloor", &[("grpc-timeout", "10S")], &message).await;
@@ -317,11 +318,11 @@ async fn a_call_whose_time_is_up_says_so() {
 }
 
 #[tokio::test]
-async fn a_full_generation_queue_says_when_to_come_back() {
+async fn a_full_generation_queue_returns_a_retry_delay() {
     use tonic_types::StatusExt;
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GENERATION__QUEUE", "256").with("GENERATION__THREADS", "1").start();
-    // A connection has 256 calls open at the most.
+    // A connection has at most 256 concurrent calls.
     let mut clients = Vec::new();
     for _ in 0..4 {
         clients.push(server.client().await);
@@ -342,5 +343,5 @@ async fn a_full_generation_queue_says_when_to_come_back() {
         }
     }
     assert!(refused > 0, "1000 floors did not fill a queue of 256");
-    assert_eq!(served_by(&clients[0].get_floor(get(3, 1)).await.unwrap()), "generated", "and the server goes on");
+    assert_eq!(served_by(&clients[0].get_floor(get(3, 1)).await.unwrap()), "generated", "the server keeps serving");
 }

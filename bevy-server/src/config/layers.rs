@@ -1,4 +1,4 @@
-//! Merging defaults, file and environment, and reading keys out of the result one by one.
+//! Merges defaults, file and environment, and reads the keys of the result.
 
 use std::{
     fmt::{self, Write as _},
@@ -15,19 +15,19 @@ use floor_cache::RedisConfig;
 
 use super::{
     DEFAULTS,
-    values::{Setting, Shown},
+    values::{Redaction, Setting},
 };
 
-/// What begins the name of every environment variable that is meant for the server.
+/// The prefix of the server's environment variables.
 const ENVIRONMENT_PREFIX: &str = "FLOORS__";
-/// What begins the name of one that was perhaps meant for it. Others begin so too: Kubernetes sets `FLOORS_PORT` where
-/// there is a service `floors`.
-const ENVIRONMENT_NEAR: &str = "FLOORS_";
+/// The prefix of variables that may be misspelt. Others have it too: Kubernetes sets `FLOORS_PORT` for a service
+/// `floors`.
+const SIMILAR_PREFIX: &str = "FLOORS_";
 
 /// Defaults, file and environment, merged.
 pub(super) struct Layers {
     figment: Figment,
-    /// Whether the environment is one of them.
+    /// Whether the environment is included.
     environment: bool,
 }
 
@@ -36,7 +36,7 @@ impl Layers {
         let mut figment = Figment::from(Toml::string(DEFAULTS));
         if let Some(file) = file {
             let text = std::fs::read_to_string(file)
-                .map_err(|error| Problem::whole(format!("cannot read {}: {error}", file.display())))?;
+                .map_err(|error| Problem::of_file(format!("cannot read {}: {error}", file.display())))?;
             check_syntax(&text, &file.display().to_string())?;
             figment = figment.merge(Toml::file_exact(file));
         }
@@ -48,20 +48,21 @@ impl Layers {
         Ok(Self { figment: Figment::from(Toml::string(DEFAULTS)).merge(Toml::string(text)), environment: false })
     }
 
-    /// Variables of the environment that name a key but for their underscores, with how it is written.
+    /// Environment variables that match a key except for underscores, each with the correct name.
     fn misspelt(known: &[&str]) -> Vec<Problem> {
         let plain = |name: &str| name.replace(['_', '.'], "").to_uppercase();
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let near = names.filter(|name| name.starts_with(ENVIRONMENT_NEAR) && !name.starts_with(ENVIRONMENT_PREFIX));
-        near.filter_map(|name| {
-            let key = known.iter().find(|key| plain(key) == plain(&name[ENVIRONMENT_NEAR.len()..]))?;
-            let says = format!("is not read; did you mean {}?", variable(key));
-            Some(Problem { key: name, says })
-        })
-        .collect()
+        let candidates = names.filter(|name| name.starts_with(SIMILAR_PREFIX) && !name.starts_with(ENVIRONMENT_PREFIX));
+        candidates
+            .filter_map(|name| {
+                let key = known.iter().find(|key| plain(key) == plain(&name[SIMILAR_PREFIX.len()..]))?;
+                let message = format!("is not read; did you mean {}?", variable(key));
+                Some(Problem { key: name, message })
+            })
+            .collect()
     }
 
-    /// Every leaf there is, as a dotted key.
+    /// Every key in the merged layers, dotted.
     fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
         if let Ok(data) = self.figment.extract::<Value>() {
@@ -71,15 +72,15 @@ impl Layers {
     }
 }
 
-/// Says where the syntax is wrong, which figment does not. TOML's own display would repeat the line that is wrong, and
-/// that line may hold a key or a password.
+/// Reports the position of a syntax error, which figment does not. TOML's own display would print the line, which may
+/// contain a secret.
 fn check_syntax(text: &str, place: &str) -> Result<(), ConfigError> {
     match text.parse::<toml::Table>() {
         Ok(_) => Ok(()),
         Err(error) => {
             let at = error.span().map(|span| position(text, span.start)).unwrap_or_default();
-            let said = error.message().lines().collect::<Vec<_>>().join(", ");
-            Err(Problem::whole(format!("{place} is not TOML{at}: {said}")).into())
+            let reason = error.message().lines().collect::<Vec<_>>().join(", ");
+            Err(Problem::of_file(format!("{place} is not TOML{at}: {reason}")).into())
         }
     }
 }
@@ -94,7 +95,7 @@ fn position(text: &str, byte: usize) -> String {
 
 fn leaves(prefix: &str, value: &Value, keys: &mut Vec<String>) {
     match value.as_dict() {
-        // An empty table is only there if nothing known is in it.
+        // The defaults fill every known table, so an empty one is unknown.
         Some(table) if !table.is_empty() || prefix.is_empty() => {
             for (name, value) in table {
                 let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
@@ -105,7 +106,7 @@ fn leaves(prefix: &str, value: &Value, keys: &mut Vec<String>) {
     }
 }
 
-/// Reads keys and remembers what was wrong with any of them.
+/// Reads keys and collects their errors.
 pub(super) struct Reader<'a> {
     layers: &'a Layers,
     known: Vec<&'static str>,
@@ -119,33 +120,32 @@ impl<'a> Reader<'a> {
         Self { layers, known: Vec::new(), problems: Vec::new(), resolved: String::new(), table: "" }
     }
 
-    /// The value of `key`. An error is remembered too, so a caller may go on reading and learn of it from
-    /// [`finish`](Self::finish).
+    /// The value of `key`. An error is also collected for [`finish`](Self::finish).
     pub(super) fn key<T: Setting>(&mut self, key: &'static str) -> Result<T, ConfigError> {
         self.known.push(key);
         let found = self.layers.figment.find_value(key).map_err(|_| "is missing".to_owned());
         let from = self.origin(key);
-        match found.and_then(|value| T::parse(&value).ok_or_else(|| wrong::<T>(&value))) {
+        match found.and_then(|value| T::parse(&value).ok_or_else(|| describe_invalid::<T>(&value))) {
             Ok(value) => {
                 self.show(key, &value.show(), &from);
                 Ok(value)
             }
             Err(is) => {
-                let problem = Problem { key: key.to_owned(), says: format!("{is} ({from}); {}", T::EXPECTED) };
+                let problem = Problem { key: key.to_owned(), message: format!("{is} ({from}); {}", T::EXPECTED) };
                 self.problems.push(problem.clone());
                 Err(problem.into())
             }
         }
     }
 
-    /// The resolved configuration as TOML.
+    /// The resolved configuration as TOML, or all errors.
     pub(super) fn finish(mut self) -> Result<String, ConfigError> {
         let found = self.layers.keys();
         for key in found.iter().filter(|key| !self.known.contains(&key.as_str())) {
             let from = self.origin(key);
-            let nearest = self.known.iter().copied().max_by(|a, b| likeness(key, a).total_cmp(&likeness(key, b)));
-            let says = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
-            self.problems.push(Problem { key: key.clone(), says });
+            let nearest = self.known.iter().copied().max_by(|a, b| similarity(key, a).total_cmp(&similarity(key, b)));
+            let message = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
+            self.problems.push(Problem { key: key.clone(), message });
         }
         if self.layers.environment {
             self.problems.extend(Layers::misspelt(&self.known));
@@ -180,22 +180,22 @@ fn origin(metadata: &Metadata, key: &str) -> String {
     }
 }
 
-/// The environment's name of a key.
+/// The environment variable of a key.
 fn variable(key: &str) -> String {
     format!("{ENVIRONMENT_PREFIX}{}", key.replace('.', "__").to_uppercase())
 }
 
-/// How much a misspelt key resembles `known`: the whole path, and the last part of it more.
-fn likeness(key: &str, known: &str) -> f64 {
+/// Similarity of a misspelt key to `known`. The last part counts more than the rest.
+fn similarity(key: &str, known: &str) -> f64 {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     strsim::jaro_winkler(key, known) + 2.0 * strsim::normalized_damerau_levenshtein(&last(key), &last(known))
 }
 
-fn wrong<T: Setting>(value: &Value) -> String {
-    match T::SHOWN {
-        Shown::Whole => format!("is {}", shown(value)),
-        Shown::Not => "is wrong (and not shown, being secret)".to_owned(),
-        Shown::Redacted => format!("is {}", shown(&redacted(value))),
+fn describe_invalid<T: Setting>(value: &Value) -> String {
+    match T::REDACTION {
+        Redaction::None => format!("is {}", display(value)),
+        Redaction::Full => "is wrong (and not shown, being secret)".to_owned(),
+        Redaction::Credentials => format!("is {}", display(&redacted(value))),
     }
 }
 
@@ -204,14 +204,14 @@ fn redacted(value: &Value) -> Value {
     Value::from(RedisConfig { url, ..RedisConfig::default() }.redacted_url())
 }
 
-/// A value as its writer would know it again.
-fn shown(value: &Value) -> String {
+/// A value as it was written.
+fn display(value: &Value) -> String {
     match value {
         Value::String(_, text) => format!("{text:?}"),
         Value::Char(_, char) => format!("\"{char}\""),
         Value::Dict(..) => "a table".to_owned(),
         Value::Array(_, items) => {
-            format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
+            format!("[{}]", items.iter().map(display).collect::<Vec<_>>().join(", "))
         }
         Value::Empty(..) => "empty".to_owned(),
         Value::Bool(_, bool) => bool.to_string(),
@@ -219,39 +219,39 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// A number as text; figment keeps signed, unsigned and floating ones apart.
+/// A number as text. figment distinguishes signed, unsigned and floating-point numbers.
 pub(super) fn digits(num: Num) -> Option<String> {
     let whole = num.to_i128().map(|n| n.to_string()).or_else(|| num.to_u128().map(|n| n.to_string()));
     whole.or_else(|| num.to_f64().map(|n| n.to_string()))
 }
 
-/// One thing that is wrong.
+/// An error in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The key, or nothing when the whole file is wrong.
+    /// The key; empty if the whole file is invalid.
     pub key: String,
-    /// What is wrong with it, where it came from and what would be right.
-    pub says: String,
+    /// What is wrong, where the value came from, and what would be valid.
+    pub message: String,
 }
 
 impl Problem {
-    fn whole(says: String) -> Self {
-        Self { key: String::new(), says }
+    fn of_file(message: String) -> Self {
+        Self { key: String::new(), message }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() { f.write_str(&self.says) } else { write!(f, "{} {}", self.key, self.says) }
+        if self.key.is_empty() { f.write_str(&self.message) } else { write!(f, "{} {}", self.key, self.message) }
     }
 }
 
-/// Everything that is wrong with a configuration, a line each.
+/// All errors of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError(Vec<Problem>);
 
 impl ConfigError {
-    /// What is wrong, in the order of the keys, unknown keys last. Never empty.
+    /// The errors in the order of the keys, unknown keys last. Never empty.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.0

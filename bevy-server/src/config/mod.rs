@@ -1,7 +1,7 @@
-//! What the server is told: defaults, then a file, then the environment, each over the one before.
+//! The configuration: defaults, then a file, then the environment. Later ones override earlier ones.
 //!
-//! Parsing, validating and building are apart: `layers` merges, [`Config::resolve`] reads every key into a type that
-//! cannot be wrong and collects every error, and nothing is opened before all of it is right.
+//! `layers` merges, [`Config::resolve`] parses every key and collects all errors. Nothing is opened before that
+//! succeeds.
 
 mod layers;
 mod redis;
@@ -15,46 +15,46 @@ use floor_cache::{
 
 pub use layers::{ConfigError, Problem};
 use layers::{Layers, Reader};
-use values::{Admission, BypassMode, ByteCount, Span, Tiers};
+use values::{Admission, BypassMode, ByteCount, Tiers, TimeSpan};
 
 use crate::stored;
 
-/// The defaults, with a comment a key; every key that there is.
+/// The defaults: every key, with a comment.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// A resolved configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where gRPC and gRPC-Web listen.
+    /// The address for gRPC and gRPC-Web.
     pub grpc_listen: SocketAddr,
-    /// How long calls in flight may still take once the server drains.
+    /// The time limit for calls in flight after the drain starts.
     pub drain: Duration,
-    /// Where the operations HTTP listens.
+    /// The address of the operations pages.
     pub ops_listen: SocketAddr,
-    /// The tiers.
+    /// The cache tiers.
     pub cache: ChainConfig,
-    /// What applies to all of them.
+    /// Settings that apply to all tiers.
     pub tuning: Tuning,
-    /// Floors that may wait for the task pool.
+    /// Capacity of the generation queue.
     pub generation_queue: usize,
-    /// Threads that generate; never 0.
+    /// Threads that generate. Never 0.
     pub generation_threads: usize,
-    /// Floors made ahead of a climber; 0: none.
+    /// Floors to prefetch above a climber; 0 for none.
     pub prefetch_ahead: u32,
     resolved: String,
 }
 
 impl Config {
-    /// Reads defaults, then `file`, then the environment.
+    /// Reads the defaults, then `file`, then the environment.
     ///
     /// # Errors
-    /// Every problem there is, all at once: unknown keys with the nearest valid one, values that do not parse with where
-    /// they came from and what would be right.
+    /// All problems at once: unknown keys with the nearest valid one, invalid values with their source and
+    /// what would be valid.
     pub fn resolve(file: Option<&std::path::Path>) -> Result<Self, ConfigError> {
         Self::read(&Layers::load(file)?)
     }
 
-    /// The same from a text instead of a file, and without the environment.
+    /// Reads the defaults and then `text`, without the environment.
     ///
     /// # Errors
     /// As [`Config::resolve`].
@@ -63,35 +63,35 @@ impl Config {
     }
 
     fn read(layers: &Layers) -> Result<Self, ConfigError> {
-        let mut read = Reader::new(layers);
-        let grpc_listen = read.key("grpc.listen");
-        let drain = read.key::<Span>("grpc.drain");
-        let ops_listen = read.key("ops.listen");
-        let chain = read.key::<Tiers>("cache.chain");
-        let namespace = read.key::<values::Namespace>("cache.namespace");
-        let bypass = read.key::<BypassMode>("cache.bypass");
-        let hedge = read.key("cache.hedge");
-        let audit = read.key::<values::OneIn>("cache.audit");
-        let compress = read.key("cache.compress");
-        let keys = read.key::<values::Keys>("cache.keys");
-        let keys_file = read.key::<values::KeysFile>("cache.keys_file");
-        let capacity = read.key::<ByteCount>("cache.lru.capacity");
-        let ttl = read.key::<Span>("cache.lru.ttl");
-        let lmdb_path = read.key::<PathBuf>("cache.lmdb.path");
-        let map_size = read.key::<ByteCount>("cache.lmdb.map_size");
-        let sled_path = read.key::<PathBuf>("cache.sled.path");
-        let sled_capacity = read.key::<values::Limit>("cache.sled.capacity");
-        let url = read.key::<values::RedisUrl>("cache.redis.url");
-        let admit = read.key::<Admission>("cache.redis.admit");
-        let timeout = read.key::<values::Deadline>("cache.redis.timeout");
-        let ca = read.key::<redis::CaFile>("cache.redis.ca");
-        let cert = read.key::<redis::CertFile>("cache.redis.cert");
-        let key = read.key::<redis::KeyFile>("cache.redis.key");
-        let lease = read.key::<redis::LeaseMode>("cache.redis.lease");
-        let queue = read.key::<values::Positive>("generation.queue");
-        let threads = read.key::<usize>("generation.threads");
-        let ahead = read.key::<values::Floors>("prefetch.ahead");
-        let resolved = read.finish()?;
+        let mut reader = Reader::new(layers);
+        let grpc_listen = reader.key("grpc.listen");
+        let drain = reader.key::<TimeSpan>("grpc.drain");
+        let ops_listen = reader.key("ops.listen");
+        let chain = reader.key::<Tiers>("cache.chain");
+        let namespace = reader.key::<values::Namespace>("cache.namespace");
+        let bypass = reader.key::<BypassMode>("cache.bypass");
+        let hedge = reader.key("cache.hedge");
+        let audit = reader.key::<values::OneIn>("cache.audit");
+        let compress = reader.key("cache.compress");
+        let keys = reader.key::<values::Keys>("cache.keys");
+        let keys_file = reader.key::<values::KeysFile>("cache.keys_file");
+        let capacity = reader.key::<ByteCount>("cache.lru.capacity");
+        let ttl = reader.key::<TimeSpan>("cache.lru.ttl");
+        let lmdb_path = reader.key::<PathBuf>("cache.lmdb.path");
+        let map_size = reader.key::<ByteCount>("cache.lmdb.map_size");
+        let sled_path = reader.key::<PathBuf>("cache.sled.path");
+        let sled_capacity = reader.key::<values::DiskLimit>("cache.sled.capacity");
+        let url = reader.key::<values::RedisUrl>("cache.redis.url");
+        let admit = reader.key::<Admission>("cache.redis.admit");
+        let timeout = reader.key::<values::Timeout>("cache.redis.timeout");
+        let ca = reader.key::<redis::CaFile>("cache.redis.ca");
+        let cert = reader.key::<redis::CertFile>("cache.redis.cert");
+        let key = reader.key::<redis::KeyFile>("cache.redis.key");
+        let lease = reader.key::<redis::LeaseMode>("cache.redis.lease");
+        let queue = reader.key::<values::QueueCapacity>("generation.queue");
+        let threads = reader.key::<usize>("generation.threads");
+        let ahead = reader.key::<values::FloorCount>("prefetch.ahead");
+        let resolved = reader.finish()?;
         Ok(Self {
             grpc_listen: grpc_listen?,
             drain: drain?.0,
@@ -137,14 +137,14 @@ impl Config {
         })
     }
 
-    /// The resolved configuration as TOML, each key with where it came from, secrets redacted.
+    /// The resolved configuration as TOML, each key with its source, secrets redacted.
     #[must_use]
     pub fn resolved(&self) -> &str {
         &self.resolved
     }
 }
 
-/// The classes that `admit = "special"` lets into Redis.
+/// The classes that `admit = "special"` admits to Redis.
 fn special() -> floor_cache::ClassSet {
     use floor_gen::Kind;
     [Kind::Boss, Kind::Event, Kind::Story].into_iter().map(crate::key::class).collect()

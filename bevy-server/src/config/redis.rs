@@ -1,5 +1,4 @@
-//! What the keys of Redis may be that no other tier has: files for TLS, read and checked while the configuration is, and
-//! whether servers agree on who makes a floor.
+//! Types for the keys that only Redis has: TLS files, which are read with the configuration, and the lease mode.
 
 use std::path::Path;
 
@@ -11,25 +10,25 @@ use floor_cache::{
 
 use super::values::{Setting, text};
 
-/// The authorities to trust, if they are named.
+/// The trusted authorities, if configured.
 pub(super) struct CaFile(pub(super) Option<Certificates>);
 
-/// The certificate to show, if there is one.
+/// The client certificate, if configured.
 pub(super) struct CertFile(pub(super) Option<Certificates>);
 
-/// Its key.
+/// The private key of the client certificate, if configured.
 pub(super) struct KeyFile(pub(super) Option<PrivateKey>);
 
 impl Setting for CaFile {
     const EXPECTED: &'static str = "write the path of a readable PEM file that holds at least one certificate, or \"\" \
-         for the authorities that the system trusts";
+         for those of the system";
 
     fn parse(value: &Value) -> Option<Self> {
-        named(value, |path| Certificates::read(path).ok()).map(Self)
+        read_file(value, |path| Certificates::read(path).ok()).map(Self)
     }
 
     fn show(&self) -> String {
-        shown(self.0.as_ref().map(Certificates::path))
+        show_path(self.0.as_ref().map(Certificates::path))
     }
 }
 
@@ -38,11 +37,11 @@ impl Setting for CertFile {
          for none";
 
     fn parse(value: &Value) -> Option<Self> {
-        named(value, |path| Certificates::read(path).ok()).map(Self)
+        read_file(value, |path| Certificates::read(path).ok()).map(Self)
     }
 
     fn show(&self) -> String {
-        shown(self.0.as_ref().map(Certificates::path))
+        show_path(self.0.as_ref().map(Certificates::path))
     }
 }
 
@@ -50,11 +49,11 @@ impl Setting for KeyFile {
     const EXPECTED: &'static str = "write the path of a readable PEM file that holds a private key, or \"\" for none";
 
     fn parse(value: &Value) -> Option<Self> {
-        named(value, |path| PrivateKey::read(path).ok()).map(Self)
+        read_file(value, |path| PrivateKey::read(path).ok()).map(Self)
     }
 
     fn show(&self) -> String {
-        shown(self.0.as_ref().map(PrivateKey::path))
+        show_path(self.0.as_ref().map(PrivateKey::path))
     }
 }
 
@@ -62,8 +61,8 @@ impl Setting for KeyFile {
 pub(super) struct LeaseMode(pub(super) Lease);
 
 impl Setting for LeaseMode {
-    const EXPECTED: &'static str = "write \"auto\" (a floor that measures costly to make is made by one of the servers \
-         that miss it), \"on\" (every floor is) or \"off\"";
+    const EXPECTED: &'static str = "write \"auto\" (one server generates an expensive floor \
+         that several miss at once), \"on\" (any floor) or \"off\"";
 
     fn parse(value: &Value) -> Option<Self> {
         match text(value)?.as_str() {
@@ -84,14 +83,14 @@ impl Setting for LeaseMode {
     }
 }
 
-/// What the file holds that `value` names: `Some(None)` when it names none, `None` when that is not to be had.
-fn named<T>(value: &Value, read: impl FnOnce(&Path) -> Option<T>) -> Option<Option<T>> {
+/// Reads the file that `value` names. `Some(None)` if the name is empty, `None` if the file is invalid.
+fn read_file<T>(value: &Value, read: impl FnOnce(&Path) -> Option<T>) -> Option<Option<T>> {
     match text(value)?.as_str() {
         "" => Some(None),
         path => read(Path::new(path)).map(Some),
     }
 }
 
-fn shown(path: Option<&Path>) -> String {
+fn show_path(path: Option<&Path>) -> String {
     toml::Value::from(path.unwrap_or(Path::new("")).to_string_lossy().into_owned()).to_string()
 }

@@ -1,5 +1,4 @@
-//! What the values of keys may be: each type reads itself from a merged value, shows itself as TOML, and says what it
-//! expects.
+//! Types for the values of keys. Each parses a merged value, prints itself as TOML, and describes what is valid.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -8,34 +7,35 @@ use figment::value::Value;
 use floor_cache::{RedisConfig, TierKind, envelope::MasterKeys};
 use floor_proto::limits::MAX_BATCH;
 
-/// A value that a key can have.
+/// The value of a key.
 pub(super) trait Setting: Sized {
-    /// The end of an error message: what would be right.
+    /// The end of an error message: what is valid.
     const EXPECTED: &'static str;
 
-    /// How much of a wrong value stands in the error that tells of it.
-    const SHOWN: Shown = Shown::Whole;
+    /// What an error message hides of an invalid value.
+    const REDACTION: Redaction = Redaction::None;
 
     fn parse(value: &Value) -> Option<Self>;
 
-    /// As TOML, secrets redacted.
+    /// The value as TOML, secrets redacted.
     fn show(&self) -> String;
 }
 
-/// How much of a value may be shown.
-pub(super) enum Shown {
-    Whole,
-    /// All but the user and password of a URL.
-    Redacted,
-    Not,
+/// The part of an invalid value that an error message hides.
+pub(super) enum Redaction {
+    None,
+    /// The user and password of a URL.
+    Credentials,
+    /// The whole value.
+    Full,
 }
 
-/// Text that was written as text. The environment turns `007` into a number, which is no longer what was written.
-fn exact(value: &Value) -> Option<String> {
+/// Text that is no number. The environment turns `007` into a number and loses the zeros.
+fn text_not_number(value: &Value) -> Option<String> {
     text(value).filter(|_| !matches!(value, Value::Num(..)))
 }
 
-/// Text as it stands; the environment gives numbers where a file gives text.
+/// Text, or a number as text: the environment gives numbers where a file gives text.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(_, text) => Some(text.clone()),
@@ -61,7 +61,7 @@ impl Setting for PathBuf {
     const EXPECTED: &'static str = "write the path of a directory as text, as in \"./data/lmdb\"";
 
     fn parse(value: &Value) -> Option<Self> {
-        exact(value).filter(|path| !path.is_empty()).map(Self::from)
+        text_not_number(value).filter(|path| !path.is_empty()).map(Self::from)
     }
 
     fn show(&self) -> String {
@@ -96,7 +96,7 @@ impl Setting for bool {
     }
 }
 
-/// One in how many; 0 for none.
+/// One in so many; 0 for none.
 pub(super) struct OneIn(pub(super) u32);
 
 impl Setting for OneIn {
@@ -111,13 +111,13 @@ impl Setting for OneIn {
     }
 }
 
-/// Master keys, if any.
+/// Master keys, if configured.
 pub(super) struct Keys(pub(super) Option<MasterKeys>);
 
 impl Setting for Keys {
     const EXPECTED: &'static str = "write keys as ID:KEY, the id 1 ..= 255, the key 64 hexadecimal digits, several \
          separated by commas, no id twice";
-    const SHOWN: Shown = Shown::Not;
+    const REDACTION: Redaction = Redaction::Full;
 
     fn parse(value: &Value) -> Option<Self> {
         match text(value)?.trim() {
@@ -131,7 +131,7 @@ impl Setting for Keys {
     }
 }
 
-/// Master keys in a file, if there is one.
+/// Master keys from a file, if configured.
 pub(super) struct KeysFile(pub(super) Option<MasterKeys>, String);
 
 impl Setting for KeysFile {
@@ -152,11 +152,11 @@ impl Setting for KeysFile {
     }
 }
 
-/// How many floors may wait.
-pub(super) struct Positive(pub(super) usize);
+/// The capacity of the generation queue.
+pub(super) struct QueueCapacity(pub(super) usize);
 
-impl Setting for Positive {
-    const EXPECTED: &'static str = "write a whole number, 256 ..= 1000000: a batch of 256 must find room";
+impl Setting for QueueCapacity {
+    const EXPECTED: &'static str = "write a whole number, 256 ..= 1000000: a batch of 256 must fit";
 
     fn parse(value: &Value) -> Option<Self> {
         text(value)?.parse().ok().filter(|n| (MAX_BATCH..=1_000_000).contains(n)).map(Self)
@@ -167,10 +167,10 @@ impl Setting for Positive {
     }
 }
 
-/// How many floors to look ahead.
-pub(super) struct Floors(pub(super) u32);
+/// The number of floors to prefetch.
+pub(super) struct FloorCount(pub(super) u32);
 
-impl Setting for Floors {
+impl Setting for FloorCount {
     const EXPECTED: &'static str = "write a whole number of floors, 0 ..= 16";
 
     fn parse(value: &Value) -> Option<Self> {
@@ -182,7 +182,7 @@ impl Setting for Floors {
     }
 }
 
-/// An amount of memory or disk.
+/// A size in memory or on disk.
 pub(super) struct ByteCount(pub(super) u64);
 
 impl Setting for ByteCount {
@@ -202,10 +202,10 @@ impl Setting for ByteCount {
     }
 }
 
-/// An amount of disk, or 0 for no limit.
-pub(super) struct Limit(pub(super) u64);
+/// A limit on disk; 0 for none.
+pub(super) struct DiskLimit(pub(super) u64);
 
-impl Setting for Limit {
+impl Setting for DiskLimit {
     const EXPECTED: &'static str = "write a size of at least 1MiB, as in \"4GiB\", or \"0\" for no limit";
 
     fn parse(value: &Value) -> Option<Self> {
@@ -220,45 +220,45 @@ impl Setting for Limit {
     }
 }
 
-fn span(value: &Value) -> Option<Duration> {
+fn duration(value: &Value) -> Option<Duration> {
     humantime::parse_duration(&text(value)?).ok()
 }
 
-fn show_span(span: Duration) -> String {
+fn show_duration(span: Duration) -> String {
     format!("\"{}\"", humantime::format_duration(span))
 }
 
-/// Ten years: longer than anything here waits or keeps, and far from where clocks overflow.
-const LONGEST: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
+/// Ten years: longer than any useful value, and far below the overflow of clocks.
+const MAX_DURATION: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
 
-/// A length of time, 0 included.
-pub(super) struct Span(pub(super) Duration);
+/// A duration, 0 included.
+pub(super) struct TimeSpan(pub(super) Duration);
 
-impl Setting for Span {
+impl Setting for TimeSpan {
     const EXPECTED: &'static str = "write a duration of 0s ..= 3650days, as in \"50ms\", \"10s\" or \"0s\"";
 
     fn parse(value: &Value) -> Option<Self> {
-        span(value).filter(|span| *span <= LONGEST).map(Self)
+        duration(value).filter(|span| *span <= MAX_DURATION).map(Self)
     }
 
     fn show(&self) -> String {
-        show_span(self.0)
+        show_duration(self.0)
     }
 }
 
-/// A length of time to wait for something, so not 0.
-pub(super) struct Deadline(pub(super) Duration);
+/// A time limit, never 0.
+pub(super) struct Timeout(pub(super) Duration);
 
-impl Setting for Deadline {
+impl Setting for Timeout {
     const EXPECTED: &'static str = "write a duration of 1ms ..= 60s, as in \"50ms\"";
 
     fn parse(value: &Value) -> Option<Self> {
         let bounds = Duration::from_millis(1)..=Duration::from_secs(60);
-        span(value).filter(|span| bounds.contains(span)).map(Self)
+        duration(value).filter(|span| bounds.contains(span)).map(Self)
     }
 
     fn show(&self) -> String {
-        show_span(self.0)
+        show_duration(self.0)
     }
 }
 
@@ -282,7 +282,7 @@ impl Setting for Tiers {
     }
 }
 
-/// What begins every stored key.
+/// The prefix of every stored key.
 pub(super) struct Namespace(pub(super) String);
 
 impl Setting for Namespace {
@@ -290,7 +290,7 @@ impl Setting for Namespace {
 
     fn parse(value: &Value) -> Option<Self> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        exact(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed)).map(Self)
+        text_not_number(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed)).map(Self)
     }
 
     fn show(&self) -> String {
@@ -307,7 +307,7 @@ pub(super) enum BypassMode {
 }
 
 impl Setting for BypassMode {
-    const EXPECTED: &'static str = "write \"auto\" (a tier is probed while it measures cheaper than generating), \
+    const EXPECTED: &'static str = "write \"auto\" (a tier is probed while its measured cost is below generation), \
          \"off\" (always probed) or \"forced\" (no tier below memory is probed)";
 
     fn parse(value: &Value) -> Option<Self> {
@@ -354,11 +354,11 @@ impl Setting for Admission {
     }
 }
 
-/// Where Redis is. Shown without user and password.
+/// The address of Redis. Printed without user and password.
 pub(super) struct RedisUrl(pub(super) String);
 
 impl Setting for RedisUrl {
-    const SHOWN: Shown = Shown::Redacted;
+    const REDACTION: Redaction = Redaction::Credentials;
     const EXPECTED: &'static str = "write redis://host:port, rediss://host:port (TLS) or \
          redis+cluster://host:port,host:port";
 

@@ -1,4 +1,5 @@
-//! Response bodies: frames that are ready to go out as they lie.
+//! Response bodies of the gRPC port. Their frames are sent unchanged, and they keep the call in flight until it is
+//! sent.
 
 use std::{
     pin::Pin,
@@ -12,46 +13,46 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use tokio::task::AbortHandle;
 
-use super::stream::Flow;
-use crate::lifecycle::Pass;
+use super::stream::StreamBody;
+use crate::lifecycle::InFlightGuard;
 
-/// A pass of which everything that is left of an answer holds a part. The call is over when the last part is dropped, or
-/// at its deadline, whatever of the answer the transport still has by then.
+/// A shared [`InFlightGuard`]: the remaining parts of a response each hold a clone. The guard is released when the last
+/// clone is dropped, or at the call's deadline, even if the transport still has parts of the response.
 #[derive(Debug, Clone)]
-pub struct SharedPass(Arc<Mutex<Held>>);
+pub struct SharedGuard(Arc<Mutex<SharedGuardState>>);
 
 #[derive(Debug)]
-struct Held {
-    /// Until the deadline.
-    pass: Option<Pass>,
+struct SharedGuardState {
+    /// `None` after the deadline.
+    guard: Option<InFlightGuard>,
     timer: Option<AbortHandle>,
 }
 
-impl SharedPass {
-    pub(super) fn new(pass: Pass) -> Self {
-        Self(Arc::new(Mutex::new(Held { pass: Some(pass), timer: None })))
+impl SharedGuard {
+    pub(super) fn new(guard: InFlightGuard) -> Self {
+        Self(Arc::new(Mutex::new(SharedGuardState { guard: Some(guard), timer: None })))
     }
 
-    /// At `deadline` does `end` and gives the pass up, unless nobody holds it any more by then.
-    pub(super) fn end_at(&self, deadline: Instant, end: impl FnOnce() + Send + 'static) {
-        let held = Arc::downgrade(&self.0);
+    /// Calls `on_deadline` and releases the guard at `deadline`, unless all clones are dropped before.
+    pub(super) fn release_at(&self, deadline: Instant, on_deadline: impl FnOnce() + Send + 'static) {
+        let state = Arc::downgrade(&self.0);
         let timer = tokio::spawn(async move {
             tokio::time::sleep_until(deadline.into()).await;
-            end();
-            if let Some(held) = held.upgrade() {
-                lock(&held).pass = None;
+            on_deadline();
+            if let Some(state) = state.upgrade() {
+                lock(&state).guard = None;
             }
         });
         lock(&self.0).timer = Some(timer.abort_handle());
     }
 }
 
-/// What `mutex` guards, also after a panic of whoever had it.
+/// Locks `mutex`, also if it is poisoned.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Drop for Held {
+impl Drop for SharedGuardState {
     fn drop(&mut self) {
         if let Some(timer) = &self.timer {
             timer.abort();
@@ -59,36 +60,36 @@ impl Drop for Held {
     }
 }
 
-/// What keeps the call of a [`Piece`] in flight.
+/// Keeps the call of a [`GuardedBytes`] in flight.
 #[derive(Debug)]
-#[allow(dead_code, reason = "a pass is only held")]
-pub(super) enum Hold {
-    /// Its pass: the piece is all there is.
-    Whole(Pass),
-    /// A part of its pass.
-    Part(SharedPass),
+#[allow(dead_code, reason = "a guard is only held")]
+pub(super) enum Guard {
+    /// The only guard: these bytes are the whole response.
+    Owned(InFlightGuard),
+    /// A clone of the response's guard.
+    Shared(SharedGuard),
 }
 
-/// Bytes of an answer. The last of them hold their call's pass: the transport takes a body's frames long before it has
-/// sent them, and a call is in flight until its answer is sent.
+/// Bytes of a response with a guard. The transport takes frames long before it has sent them, and a call stays in
+/// flight until its response is sent.
 #[derive(Debug)]
-pub struct Piece {
+pub struct GuardedBytes {
     bytes: Bytes,
-    _hold: Option<Hold>,
+    _guard: Option<Guard>,
 }
 
-impl Piece {
-    pub(super) const fn new(bytes: Bytes, hold: Option<Hold>) -> Self {
-        Self { bytes, _hold: hold }
+impl GuardedBytes {
+    pub(super) const fn new(bytes: Bytes, guard: Option<Guard>) -> Self {
+        Self { bytes, _guard: guard }
     }
 
-    /// For one who takes nothing but bytes, and holds the pass some other way.
+    /// The bytes without the guard, for a transport whose response holds the guard elsewhere.
     pub(super) fn into_bytes(self) -> Bytes {
         self.bytes
     }
 }
 
-impl Buf for Piece {
+impl Buf for GuardedBytes {
     fn remaining(&self) -> usize {
         self.bytes.remaining()
     }
@@ -102,10 +103,10 @@ impl Buf for Piece {
     }
 }
 
-/// A response body of the floor service, or one of tonic's.
+/// A response body of the floor service or of tonic.
 #[derive(Default)]
 pub enum FloorBody {
-    /// Nothing: the status stands in the headers.
+    /// No frames: the status is in the headers.
     #[default]
     Empty,
     /// One message with its frame prefix, then the trailers.
@@ -114,36 +115,36 @@ pub enum FloorBody {
         message: Option<Bytes>,
         /// The trailers, until they are sent.
         trailers: Option<HeaderMap>,
-        /// Of the call; it goes with the message.
-        pass: Option<Pass>,
+        /// Keeps the call in flight. Moves into the message's bytes.
+        guard: Option<InFlightGuard>,
     },
-    /// Frames as they come.
-    Stream(Flow),
-    /// What another service answers, and the pass of the call if it is one for floors.
-    Other(tonic::body::Body, Option<SharedPass>),
+    /// The frames of a stream.
+    Stream(StreamBody),
+    /// The body of a tonic service, with a guard if the call is one for floors.
+    Other(tonic::body::Body, Option<SharedGuard>),
 }
 
 impl FloorBody {
-    /// A whole answer: `message` with its frame prefix in front, and status OK.
+    /// The body of a unary response with status OK. `message` starts with its frame prefix.
     #[must_use]
     pub fn unary(message: Bytes) -> Self {
-        Self::Unary { message: Some(message), trailers: Some(ok_trailers()), pass: None }
+        Self::Unary { message: Some(message), trailers: Some(ok_trailers()), guard: None }
     }
 
-    /// This body, keeping its call in flight until it is sent or dropped.
+    /// Attaches the guard that keeps the call in flight.
     #[must_use]
-    pub(super) fn holding(mut self, held: Pass) -> Self {
-        if let Self::Unary { pass, .. } = &mut self {
-            *pass = Some(held);
+    pub(super) fn with_guard(mut self, call_guard: InFlightGuard) -> Self {
+        if let Self::Unary { guard, .. } = &mut self {
+            *guard = Some(call_guard);
         }
         self
     }
 
-    /// The pass, for whoever makes other bytes of this body's, and so cannot leave it to them.
-    pub(super) fn share_pass(&mut self) -> Option<SharedPass> {
+    /// The guard of this body, for gRPC-Web, which replaces the bytes of the body.
+    pub(super) fn shared_guard(&mut self) -> Option<SharedGuard> {
         match self {
-            Self::Unary { pass, .. } => pass.take().map(SharedPass::new),
-            Self::Stream(flow) => Some(flow.pass().clone()),
+            Self::Unary { guard, .. } => guard.take().map(SharedGuard::new),
+            Self::Stream(stream) => Some(stream.guard().clone()),
             Self::Empty | Self::Other(..) => None,
         }
     }
@@ -157,7 +158,7 @@ pub(super) fn ok_trailers() -> HeaderMap {
 }
 
 impl Body for FloorBody {
-    type Data = Piece;
+    type Data = GuardedBytes;
     type Error = tonic::Status;
 
     fn poll_frame(
@@ -166,15 +167,16 @@ impl Body for FloorBody {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut *self {
             Self::Empty => Poll::Ready(None),
-            Self::Unary { message, trailers, pass } => {
-                let message = message.take().map(|bytes| Frame::data(Piece::new(bytes, pass.take().map(Hold::Whole))));
+            Self::Unary { message, trailers, guard } => {
+                let message =
+                    message.take().map(|bytes| Frame::data(GuardedBytes::new(bytes, guard.take().map(Guard::Owned))));
                 Poll::Ready(message.or_else(|| trailers.take().map(Frame::trailers)).map(Ok))
             }
-            Self::Stream(flow) => flow.poll_frame(cx).map(|frame| frame.map(Ok)),
-            Self::Other(body, pass) => {
+            Self::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
+            Self::Other(body, guard) => {
                 let frame = Pin::new(body).poll_frame(cx);
-                // Which frame is the last is not known before the next one is asked for.
-                frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, pass.clone().map(Hold::Part))))
+                // Any frame may be the last, so each holds the guard.
+                frame.map_ok(|frame| frame.map_data(|bytes| GuardedBytes::new(bytes, guard.clone().map(Guard::Shared))))
             }
         }
     }
@@ -191,7 +193,7 @@ impl Body for FloorBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Empty => SizeHint::with_exact(0),
-            // No exact size: gRPC-Web appends the trailers to the body, behind what a content-length would announce.
+            // No exact size: gRPC-Web appends the trailers to the body, beyond what a content-length would announce.
             Self::Unary { .. } | Self::Stream(_) => SizeHint::default(),
             Self::Other(body, _) => body.size_hint(),
         }

@@ -1,4 +1,4 @@
-//! What a call's headers ask for.
+//! The call options in a request's headers: deadline, `cache-control`, `floor-trace`.
 
 use std::{
     future::Future,
@@ -11,12 +11,12 @@ use tonic::Status;
 
 use super::status;
 
-/// A call, as its headers describe it.
+/// The options of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
-    /// When the server began with it.
+    /// When the server received the headers.
     pub(super) started: Instant,
-    /// When the caller stops waiting.
+    /// When the client stops waiting.
     deadline: Option<Instant>,
     /// `cache-control: no-cache`
     no_cache: bool,
@@ -25,7 +25,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn of(headers: &HeaderMap, started: Instant) -> Result<Self, Status> {
+    pub(super) fn from_headers(headers: &HeaderMap, started: Instant) -> Result<Self, Status> {
         let deadline = match headers.get("grpc-timeout") {
             None => None,
             Some(value) => {
@@ -34,16 +34,16 @@ impl Call {
                         "grpc-timeout {value:?} is not 1 to 8 digits and one of H, M, S, m, u, n"
                     ))
                 })?;
-                // A deadline past the clock's end is no deadline.
+                // A deadline that the clock cannot represent is no deadline.
                 started.checked_add(timeout)
             }
         };
-        let no_cache = headers.get_all("cache-control").iter().any(says_no_cache);
+        let no_cache = headers.get_all("cache-control").iter().any(has_no_cache);
         let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
         Ok(Self { started, deadline, no_cache, trace })
     }
 
-    /// When the caller stops waiting, if ever.
+    /// When the client stops waiting; `None` for no deadline.
     pub(super) const fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -52,31 +52,34 @@ impl Call {
         Options { no_cache: self.no_cache, trace: self.trace, priority: Priority::Foreground }
     }
 
-    /// `work`, unless the deadline comes first.
-    pub(super) async fn within<T>(&self, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+    /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first.
+    pub(super) async fn with_deadline<T>(&self, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
         match self.deadline {
             None => work.await,
-            Some(deadline) => {
-                tokio::time::timeout_at(deadline.into(), work).await.unwrap_or_else(|_| Err(status::deadline()))
-            }
+            Some(deadline) => tokio::time::timeout_at(deadline.into(), work)
+                .await
+                .unwrap_or_else(|_| Err(status::deadline_exceeded())),
         }
     }
 
-    /// Errs once the deadline has passed.
+    /// DEADLINE_EXCEEDED if the deadline has passed.
     pub(super) fn check_deadline(&self) -> Result<(), Status> {
         match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(status::deadline()),
+            Some(deadline) if Instant::now() >= deadline => Err(status::deadline_exceeded()),
             _ => Ok(()),
         }
     }
 }
 
-/// Whether `no-cache` is among the directives of a `cache-control` (RFC 9111, section 5.2).
-fn says_no_cache(value: &HeaderValue) -> bool {
-    value.as_bytes().split(|byte| *byte == b',').any(|one| one.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
+/// Whether a `cache-control` value contains the directive `no-cache` (RFC 9111, section 5.2).
+fn has_no_cache(value: &HeaderValue) -> bool {
+    value
+        .as_bytes()
+        .split(|byte| *byte == b',')
+        .any(|directive| directive.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
 }
 
-/// A `grpc-timeout`: at most eight digits and a unit, as the gRPC specification has it.
+/// Parses a `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2 specification).
 fn timeout(value: &str) -> Option<Duration> {
     let (digits, unit) = value.split_at_checked(value.len().checked_sub(1)?)?;
     if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -99,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timeouts_are_read_as_the_specification_writes_them() {
+    fn timeouts_follow_the_grpc_specification() {
         assert_eq!(timeout("100m"), Some(Duration::from_millis(100)));
         assert_eq!(timeout("99999999H"), Some(Duration::from_secs(99_999_999 * 3600)));
         assert_eq!(timeout("0n"), Some(Duration::ZERO));

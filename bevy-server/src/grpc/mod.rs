@@ -1,18 +1,18 @@
 //! gRPC: `floors.v1.FloorService`, health, reflection and gRPC-Web on one port.
 //!
-//! A floor in the cache lies there as it goes on the wire, so the floor service is written against HTTP itself
-//! (`service`) and hands the cached bytes to the transport; tonic serves what is rare and generic (health, reflection,
-//! gRPC-Web). `listener` accepts, `front` tells the two apart, `turn` sends.
+//! `connections` accepts, `router` routes, `coalescing` sends. Tiers store floors as gRPC frames, so the floor service
+//! (`service`) implements HTTP itself and passes stored bytes to the transport. tonic serves health, reflection and
+//! gRPC-Web.
 
 mod body;
 mod call;
-mod front;
-mod listener;
+pub mod coalescing;
+mod connections;
 mod request;
+mod router;
 mod service;
 mod status;
 mod stream;
-pub mod turn;
 
 use std::{
     net::SocketAddr,
@@ -25,41 +25,41 @@ use tokio::{runtime::Handle, sync::watch, task::JoinHandle};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
 pub use body::FloorBody;
-pub use listener::Eager;
+pub use connections::PollBeforeSpawn;
 pub use service::{FloorService, SERVICE_NAME};
 
 use crate::{
-    door::Door,
-    lifecycle::{Gate, Phase},
+    bound_listener::BoundListener,
+    lifecycle::{InFlight, Phase},
     metrics::RequestMetrics,
-    prefetch::Footsteps,
+    prefetch::AccessRecorder,
 };
 
-/// Serves gRPC on a listener that is open already.
+/// Serves gRPC on a bound listener.
 #[derive(Debug)]
 pub struct GrpcPlugin {
-    /// What answers.
+    /// The floor service.
     pub service: FloorService,
-    /// Where.
-    pub listener: Door,
-    /// On whose threads.
+    /// The listener.
+    pub listener: BoundListener,
+    /// The runtime that serves.
     pub runtime: Handle,
 }
 
 impl Plugin for GrpcPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(GrpcServer::start(self)).add_systems(OnEnter(Phase::Serving), announce);
+        app.insert_resource(GrpcServer::start(self)).add_systems(OnEnter(Phase::Serving), report_serving);
     }
 }
 
-/// The running gRPC server.
+/// The running gRPC server. Cheap to clone.
 #[derive(Resource, Debug, Clone)]
 pub struct GrpcServer {
     address: SocketAddr,
     health: HealthReporter,
     closing: watch::Sender<bool>,
     runtime: Handle,
-    connections: Arc<Mutex<Option<JoinHandle<()>>>>,
+    accept_task: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
 impl GrpcServer {
@@ -68,53 +68,53 @@ impl GrpcServer {
         let (closing, closed) = watch::channel(false);
         let runtime = plugin.runtime.clone();
         let address = plugin.listener.address();
-        let front = front::Front::new(plugin.service.clone(), health_service);
-        let connections = Arc::default();
-        let server = Self { address, health, closing, runtime, connections };
-        // Before anybody can ask: a health reporter begins by saying that it serves.
+        let router = router::Router::new(plugin.service.clone(), health_service);
+        let accept_task = Arc::default();
+        let server = Self { address, health, closing, runtime, accept_task };
+        // Before the first connection: a new health reporter reports SERVING.
         server.runtime.block_on(server.set_health(ServingStatus::NotServing));
-        let serve = |listener| server.runtime.spawn(listener::serve(listener, front, closed));
-        *server.connections.lock().unwrap_or_else(PoisonError::into_inner) = plugin.listener.take().map(serve);
+        let serve = |listener| server.runtime.spawn(connections::serve(listener, router, closed));
+        *server.accept_task.lock().unwrap_or_else(PoisonError::into_inner) = plugin.listener.take().map(serve);
         server
     }
 
-    /// Where it listens.
+    /// The bound address.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Tells health watchers.
+    /// Sets the status of the server and of the floor service.
     pub async fn set_health(&self, status: ServingStatus) {
         self.health.set_service_status("", status).await;
         self.health.set_service_status(SERVICE_NAME, status).await;
     }
 
-    /// Takes no more connections, lets those that are open send what they have, and returns when the last one has.
+    /// Stops accepting, lets open connections send what they have, and returns when all have ended.
     pub async fn close(&self) {
         self.closing.send_replace(true);
-        let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(connections) = connections {
-            // An error is a panic in the accept loop, which has ended then as well.
-            let _ = connections.await;
+        let accept_task = self.accept_task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(accept_task) = accept_task {
+            // An error is a panic in the accept loop, which has then ended.
+            let _ = accept_task.await;
         }
     }
 }
 
-fn announce(server: Res<'_, GrpcServer>) {
+fn report_serving(server: Res<'_, GrpcServer>) {
     server.runtime.block_on(server.set_health(ServingStatus::Serving));
     tracing::info!(address = %server.address, "serving gRPC");
 }
 
-/// What the service is made of.
+/// The dependencies of [`FloorService`].
 #[derive(Debug, Clone)]
-pub struct Parts {
-    /// Where floors come from.
+pub struct ServiceDeps {
+    /// The source of floors.
     pub chain: Chain,
     /// Counts calls.
     pub metrics: RequestMetrics,
-    /// Closes when the server drains.
-    pub gate: Gate,
-    /// Where calls leave footsteps for prefetching, unless that is off.
-    pub footsteps: Option<Footsteps>,
+    /// Counts the calls in flight and refuses new ones during a drain.
+    pub in_flight: InFlight,
+    /// Records accesses for prefetching. `None` if that is off.
+    pub access_recorder: Option<AccessRecorder>,
 }

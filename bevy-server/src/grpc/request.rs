@@ -1,4 +1,4 @@
-//! Reading requests: the message out of the body, and specs that are valid out of the message.
+//! Reads requests for `service`: a message from a body, valid specs from a message.
 
 use std::pin::{Pin, pin};
 
@@ -15,82 +15,82 @@ use prost::Message;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tonic::Status;
 
-use super::status::{Violation, invalid, malformed, too_much_unread};
+use super::status::{Violation, invalid, malformed, request_budget_exhausted};
 
-/// Requests of up to this size are put together without asking anybody: twice a full batch.
-const SMALL: usize = 16 << 10;
-/// What larger requests that have come in part may take of the server's memory together.
-const PARTLY_READ: usize = 64 << 20;
+/// Larger requests need a permit of the budget. Twice a full batch.
+const UNBUDGETED_BYTES: usize = 16 << 10;
+/// Budget for partially received large requests, over all connections.
+const BUDGET_BYTES: usize = 64 << 20;
 
-/// Bounds the memory of large requests that have come in part, over all connections.
+/// Bounds the memory of partially received large requests.
 #[derive(Debug)]
-pub(super) struct Room(Semaphore);
+pub(super) struct MemoryBudget(Semaphore);
 
-impl Default for Room {
+impl Default for MemoryBudget {
     fn default() -> Self {
-        Self(Semaphore::new(PARTLY_READ))
+        Self(Semaphore::new(BUDGET_BYTES))
     }
 }
 
-/// The one message of a unary request's body, without its frame prefix, once the body is at its end.
-pub(super) async fn message<B>(body: B, room: &Room) -> Result<Bytes, Status>
+/// Reads a unary request body to its end. Returns its message without the frame prefix.
+pub(super) async fn message<B>(body: B, budget: &MemoryBudget) -> Result<Bytes, Status>
 where
     B: Body<Data = Bytes>,
     B::Error: std::fmt::Display,
 {
     let mut body = pin!(body);
-    let mut read = Read { so_far: BytesMut::new(), room, taken: None };
+    let mut assembler = MessageAssembler { received: BytesMut::new(), budget, permit: None };
     let message = loop {
         let Some(frame) = body.as_mut().frame().await else {
-            let come = read.so_far.len();
-            return Err(Status::invalid_argument(format!("the request ended after {come} bytes of its message")));
+            let received = assembler.received.len();
+            return Err(Status::invalid_argument(format!("the request ended after {received} bytes of its message")));
         };
-        if let Ok(data) = frame.map_err(|error| broke_off(&error))?.into_data()
-            && let Some(message) = read.push(data)?
+        if let Ok(data) = frame.map_err(|error| body_error(&error))?.into_data()
+            && let Some(message) = assembler.push(data)?
         {
             break message;
         }
     };
-    read_on(body).await?;
+    read_to_end(body).await?;
     Ok(message)
 }
 
-/// Takes a body to its end, which mostly has come with the message. To drop it sooner would be to reset the call, and of
-/// a peer who goes on to end many calls that are reset already h2 thinks ill, and hangs up.
-async fn read_on<B>(mut body: Pin<&mut B>) -> Result<(), Status>
+/// Reads the rest of a body, mostly nothing. Dropping it earlier would reset the call, and h2 closes a connection on
+/// which many frames arrive for reset calls.
+async fn read_to_end<B>(mut body: Pin<&mut B>) -> Result<(), Status>
 where
     B: Body<Data = Bytes>,
     B::Error: std::fmt::Display,
 {
-    let mut beyond = 0;
+    let mut extra_bytes = 0;
     while !body.is_end_stream()
         && let Some(frame) = body.as_mut().frame().await
     {
-        beyond += frame.map_err(|error| broke_off(&error))?.into_data().map_or(0, |data| data.len());
-        if beyond > DEFAULT_MESSAGE_BYTES {
+        extra_bytes += frame.map_err(|error| body_error(&error))?.into_data().map_or(0, |data| data.len());
+        if extra_bytes > DEFAULT_MESSAGE_BYTES {
             return Err(Status::out_of_range(format!(
-                "more than {DEFAULT_MESSAGE_BYTES} bytes come after the request message"
+                "more than {DEFAULT_MESSAGE_BYTES} bytes follow the request message"
             )));
         }
     }
     Ok(())
 }
 
-fn broke_off(error: &impl std::fmt::Display) -> Status {
-    Status::cancelled(format!("the request broke off: {error}"))
+fn body_error(error: &impl std::fmt::Display) -> Status {
+    Status::cancelled(format!("the request body failed: {error}"))
 }
 
-/// Puts a message together from however many pieces it comes in; mostly it is one.
-struct Read<'a> {
-    so_far: BytesMut,
-    room: &'a Room,
-    /// What a large message takes, from when it is known to be one.
-    taken: Option<SemaphorePermit<'a>>,
+/// Assembles a message from the chunks of a body. Mostly there is one chunk.
+struct MessageAssembler<'a> {
+    received: BytesMut,
+    budget: &'a MemoryBudget,
+    /// The permit of a large message.
+    permit: Option<SemaphorePermit<'a>>,
 }
 
-impl Read<'_> {
+impl MessageAssembler<'_> {
     fn push(&mut self, mut data: Bytes) -> Result<Option<Bytes>, Status> {
-        if self.so_far.is_empty()
+        if self.received.is_empty()
             && let Some(length) = length(&data)?
             && data.len() >= FRAME_PREFIX_BYTES + length
         {
@@ -98,17 +98,17 @@ impl Read<'_> {
             data.truncate(length);
             return Ok(Some(data));
         }
-        self.so_far.extend_from_slice(&data);
-        match length(&self.so_far)? {
-            Some(length) if self.so_far.len() >= FRAME_PREFIX_BYTES + length => {
-                self.so_far.advance(FRAME_PREFIX_BYTES);
-                Ok(Some(self.so_far.split_to(length).freeze()))
+        self.received.extend_from_slice(&data);
+        match length(&self.received)? {
+            Some(length) if self.received.len() >= FRAME_PREFIX_BYTES + length => {
+                self.received.advance(FRAME_PREFIX_BYTES);
+                Ok(Some(self.received.split_to(length).freeze()))
             }
-            Some(length) if length > SMALL && self.taken.is_none() => {
+            Some(length) if length > UNBUDGETED_BYTES && self.permit.is_none() => {
                 let bytes = u32::try_from(length).unwrap_or(u32::MAX);
-                self.taken = Some(self.room.0.try_acquire_many(bytes).map_err(|_| too_much_unread())?);
-                // Once, so that it does not grow to twice its size.
-                self.so_far.reserve(FRAME_PREFIX_BYTES + length - self.so_far.len());
+                self.permit = Some(self.budget.0.try_acquire_many(bytes).map_err(|_| request_budget_exhausted())?);
+                // Reserve once, so that the buffer does not double.
+                self.received.reserve(FRAME_PREFIX_BYTES + length - self.received.len());
                 Ok(None)
             }
             _ => Ok(None),
@@ -116,7 +116,7 @@ impl Read<'_> {
     }
 }
 
-/// The length that a frame's prefix announces, once all five bytes of it are there.
+/// The message length in a frame prefix. `None` if the prefix is incomplete.
 fn length(data: &[u8]) -> Result<Option<usize>, Status> {
     let Some((prefix, _)) = data.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
         return Ok(None);
@@ -136,24 +136,24 @@ fn length(data: &[u8]) -> Result<Option<usize>, Status> {
     Ok(Some(length))
 }
 
-/// The floor asked for, and whether it is what its tower's schedule has there (and not a kind asked for by name).
+/// The requested floor, and whether its kind is the scheduled one (not requested by name).
 pub(super) fn get_floor(message: &[u8]) -> Result<(FloorSpec, bool), Status> {
     let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
     let spec = spec(request.spec.as_ref(), "spec").map_err(invalid)?;
-    Ok((spec, request.spec.is_some_and(|asked| asked.kind == 0)))
+    Ok((spec, request.spec.is_some_and(|requested| requested.kind == 0)))
 }
 
 pub(super) fn batch_get_floors(message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
     let request = v1::BatchGetFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
     let count = request.specs.len();
     if !(1..=MAX_BATCH).contains(&count) {
-        let says = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {count}");
-        return Err(invalid(vec![Violation::new("specs", says)]));
+        let description = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {count}");
+        return Err(invalid(vec![Violation::new("specs", description)]));
     }
     let mut specs = Vec::with_capacity(count);
     let mut violations = Vec::new();
-    for (i, asked) in request.specs.iter().enumerate() {
-        match spec(Some(asked), format_args!("specs[{i}]")) {
+    for (i, requested) in request.specs.iter().enumerate() {
+        match spec(Some(requested), format_args!("specs[{i}]")) {
             Ok(spec) => specs.push(spec),
             Err(wrong) => violations.extend(wrong),
         }
@@ -163,29 +163,29 @@ pub(super) fn batch_get_floors(message: &[u8]) -> Result<Vec<FloorSpec>, Status>
     }
     let cells: u64 = specs.iter().map(|spec| spec.cells() as u64).sum();
     if cells > MAX_BATCH_CELLS {
-        let says = format!("the floors of a batch have {MAX_BATCH_CELLS} cells at the most, these have {cells}");
-        return Err(invalid(vec![Violation::new("specs", says)]));
+        let description = format!("the floors of a batch have {MAX_BATCH_CELLS} cells at most, these have {cells}");
+        return Err(invalid(vec![Violation::new("specs", description)]));
     }
     Ok(specs)
 }
 
-/// The floors of a stream: consecutive numbers from `first` on, each of the kind asked for or scheduled.
+/// The floors of a stream: consecutive numbers from `first`, each of the requested or the scheduled kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Climb {
+pub(super) struct FloorRange {
     first: FloorSpec,
     kind: Option<Kind>,
     next: u32,
     count: u32,
 }
 
-impl Climb {
-    /// Cells of each of its floors.
+impl FloorRange {
+    /// Cells per floor.
     pub(super) const fn cells(&self) -> usize {
         self.first.cells()
     }
 }
 
-impl Iterator for Climb {
+impl Iterator for FloorRange {
     type Item = FloorSpec;
 
     fn next(&mut self) -> Option<FloorSpec> {
@@ -196,7 +196,7 @@ impl Iterator for Climb {
         self.next += 1;
         let (width, height) = (self.first.width().into(), self.first.height().into());
         let spec = FloorSpec::resolve(self.first.seed(), number, width, height, self.kind);
-        Some(spec.expect("checked when the stream was asked for"))
+        Some(spec.expect("validated by stream_floors"))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -205,7 +205,7 @@ impl Iterator for Climb {
     }
 }
 
-pub(super) fn stream_floors(message: &[u8]) -> Result<Climb, Status> {
+pub(super) fn stream_floors(message: &[u8]) -> Result<FloorRange, Status> {
     let request = v1::StreamFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
     let count = request.count;
     let mut violations = Vec::new();
@@ -215,48 +215,50 @@ pub(super) fn stream_floors(message: &[u8]) -> Result<Climb, Status> {
     match spec(request.first.as_ref(), "first") {
         Err(wrong) => violations.extend(wrong),
         Ok(first) if u64::from(first.number()) + u64::from(count) > u64::from(MAX_FLOOR) + 1 => {
-            let says = format!("{count} floors from {} on pass floor {MAX_FLOOR}, the last of a tower", first.number());
-            violations.push(Violation::new("count", says));
+            let description =
+                format!("{count} floors from {} on pass floor {MAX_FLOOR}, the last of a tower", first.number());
+            violations.push(Violation::new("count", description));
         }
         Ok(first) if violations.is_empty() => {
             let kind = request.first.and_then(|first| Kind::from_number(u32::try_from(first.kind).ok()?));
-            return Ok(Climb { first, kind, next: 0, count });
+            return Ok(FloorRange { first, kind, next: 0, count });
         }
         Ok(_) => {}
     }
     Err(invalid(violations))
 }
 
-/// Refuses bytes that are no `GetServerInfoRequest`, in which nothing is asked.
+/// Checks that the bytes are a `GetServerInfoRequest`, which has no fields.
 pub(super) fn get_server_info(message: &[u8]) -> Result<(), Status> {
     v1::GetServerInfoRequest::decode(message).map(|_| ()).map_err(|error| malformed(&error))
 }
 
-/// Resolves a spec that stands at `path` in the request.
-fn spec(asked: Option<&v1::FloorSpec>, path: impl std::fmt::Display) -> Result<FloorSpec, Vec<Violation>> {
-    let Some(asked) = asked else {
-        return Err(vec![Violation::new(path.to_string(), "missing: it must name a floor")]);
+/// Resolves the spec in `field` of the request.
+fn spec(requested: Option<&v1::FloorSpec>, field: impl std::fmt::Display) -> Result<FloorSpec, Vec<Violation>> {
+    let Some(requested) = requested else {
+        return Err(vec![Violation::new(field.to_string(), "missing: it must name a floor")]);
     };
-    let kind = match asked.kind {
+    let kind = match requested.kind {
         0 => Some(None),
         number => u32::try_from(number).ok().and_then(Kind::from_number).map(Some),
     };
-    let resolved = kind.map(|kind| FloorSpec::resolve(asked.seed, asked.number, asked.width, asked.height, kind));
+    let resolved =
+        kind.map(|kind| FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind));
     match resolved {
         Some(Ok(spec)) => Ok(spec),
-        _ => Err(wrong_fields(asked, kind.is_some(), &path)),
+        _ => Err(field_violations(requested, kind.is_some(), &field)),
     }
 }
 
-/// Every field that is wrong, each looked at with all the others right.
-fn wrong_fields(asked: &v1::FloorSpec, kind_is_right: bool, path: &impl std::fmt::Display) -> Vec<Violation> {
-    let alone = |number, width, height| FloorSpec::resolve(asked.seed, number, width, height, None).err();
-    let errors = [alone(asked.number, 0, 0), alone(1, asked.width, 0), alone(1, 0, asked.height)];
-    let wrong = |error: SpecError| Violation::new(format!("{path}.{}", error.field()), error.to_string());
+/// The violations of every invalid field. Each is checked with valid values for the others.
+fn field_violations(requested: &v1::FloorSpec, kind_is_valid: bool, field: &impl std::fmt::Display) -> Vec<Violation> {
+    let alone = |number, width, height| FloorSpec::resolve(requested.seed, number, width, height, None).err();
+    let errors = [alone(requested.number, 0, 0), alone(1, requested.width, 0), alone(1, 0, requested.height)];
+    let wrong = |error: SpecError| Violation::new(format!("{field}.{}", error.field()), error.to_string());
     let mut wrong: Vec<_> = errors.into_iter().flatten().map(wrong).collect();
-    if !kind_is_right {
-        let says = format!("{} is no FloorKind; offered: {}", asked.kind, offered());
-        wrong.push(Violation::new(format!("{path}.kind"), says));
+    if !kind_is_valid {
+        let description = format!("{} is not a FloorKind; offered: {}", requested.kind, offered());
+        wrong.push(Violation::new(format!("{field}.kind"), description));
     }
     wrong
 }

@@ -1,4 +1,4 @@
-//! `floors.v1.FloorService`, from the headers of a call to the frames of its answer.
+//! `floors.v1.FloorService`: from the headers of a call to the frames of its response.
 
 use std::{
     convert::Infallible,
@@ -26,32 +26,32 @@ use prost::Message;
 use tonic::{Code, Status, server::NamedService};
 
 use super::{
-    Parts,
-    body::{FloorBody, Piece},
+    ServiceDeps,
+    body::{FloorBody, GuardedBytes},
     call::Call,
     request,
-    status::{self, draining, from_source},
-    stream::{self, Tally},
+    status::{self, draining, from_source_error},
+    stream::{self, ServedCounts},
 };
-use crate::{key, lifecycle::Pass, metrics::Rpc, wire};
+use crate::{key, lifecycle::InFlightGuard, metrics::Rpc, wire};
 
-/// A request must be there by then, counted from its headers: it is one small message.
+/// Limit for receiving a request, from its headers on. A request is one small message.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The service's name on the wire.
+/// The full name of the service.
 pub const SERVICE_NAME: &str = "floors.v1.FloorService";
 
 /// The floor service. Cheap to clone.
 ///
-/// A `tower` service over plain HTTP requests, so that a cached floor goes out without passing an encoder. It can stand
-/// in tonic's routes like any generated service.
+/// A `tower` service over plain HTTP requests, so that a stored floor is not encoded again. tonic can route to it as to
+/// any generated service.
 #[derive(Debug, Clone)]
 pub struct FloorService(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    parts: Parts,
-    room: request::Room,
+    deps: ServiceDeps,
+    budget: request::MemoryBudget,
     since: Instant,
 }
 
@@ -60,13 +60,13 @@ impl NamedService for FloorService {
 }
 
 impl FloorService {
-    /// A service over `parts`, its uptime counted from now.
+    /// A service with these dependencies. Its uptime starts now.
     #[must_use]
-    pub fn new(parts: Parts) -> Self {
-        Self(Arc::new(Inner { parts, room: request::Room::default(), since: Instant::now() }))
+    pub fn new(deps: ServiceDeps) -> Self {
+        Self(Arc::new(Inner { deps, budget: request::MemoryBudget::default(), since: Instant::now() }))
     }
 
-    /// Answers one call. Every failure is a status in the answer.
+    /// Handles one call. Every error is a status in the response.
     pub async fn answer<B>(self, request: Request<B>) -> Response<FloorBody>
     where
         B: Body<Data = Bytes>,
@@ -75,22 +75,23 @@ impl FloorService {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let method = method(head.uri.path());
-        let Some(rpc) = method.and_then(Rpc::named) else {
+        let Some(rpc) = method.and_then(Rpc::from_name) else {
             return Status::unimplemented(format!("{SERVICE_NAME} has no method {:?}", method.unwrap_or_default()))
                 .into_http();
         };
-        // Counted when dropped, so a caller who hangs up is counted too.
-        let mut watch = Watch { service: self, rpc, started, code: Code::Cancelled };
-        // A panic is a defect like any other: counted, told to the caller, and none of the other calls' business.
-        let answer = AssertUnwindSafe(watch.service.0.dispatch(rpc, &head.headers, body, started)).catch_unwind();
+        // Records the call when dropped, so a cancelled call is counted too.
+        let mut metrics_guard = MetricsGuard { service: self, rpc, started, code: Code::Cancelled };
+        // A panic becomes a status of this call and does not affect others.
+        let answer =
+            AssertUnwindSafe(metrics_guard.service.0.dispatch(rpc, &head.headers, body, started)).catch_unwind();
         match answer.await.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
-            Ok(Answer::Whole(answer, pass)) => {
-                watch.code = Code::Ok;
-                answer.map(|body| body.holding(pass))
+            Ok(Answer::Unary(answer, guard)) => {
+                metrics_guard.code = Code::Ok;
+                answer.map(|body| body.with_guard(guard))
             }
-            Ok(Answer::Stream(stream, pass)) => stream.respond(watch, pass),
+            Ok(Answer::Stream(stream, guard)) => stream.respond(metrics_guard, guard),
             Err(status) => {
-                watch.code = status.code();
+                metrics_guard.code = status.code();
                 tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
                 status.into_http()
             }
@@ -120,11 +121,12 @@ where
         let service = self.clone();
         Box::pin(async move {
             let mut answer = service.answer(request).await;
-            // Beside the body, of which gRPC-Web makes another: whoever sends that takes the pass from there.
-            if let Some(pass) = answer.body_mut().share_pass() {
-                answer.extensions_mut().insert(pass);
+            // gRPC-Web replaces the body, so the guard travels in the extensions. The router takes it from there.
+            if let Some(guard) = answer.body_mut().shared_guard() {
+                answer.extensions_mut().insert(guard);
             }
-            Ok(answer.map(|body| tonic::body::Body::new(body.map_frame(|frame| frame.map_data(Piece::into_bytes)))))
+            Ok(answer
+                .map(|body| tonic::body::Body::new(body.map_frame(|frame| frame.map_data(GuardedBytes::into_bytes)))))
         })
     }
 }
@@ -134,29 +136,29 @@ fn method(path: &str) -> Option<&str> {
     path.strip_prefix('/')?.strip_prefix(SERVICE_NAME)?.strip_prefix('/')
 }
 
-/// Whether the content type says that messages are protobuf in gRPC frames, the one thing that is understood here.
+/// Whether the content type is protobuf in gRPC frames, the only one that is supported.
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     matches!(kind, Some(b"application/grpc" | b"application/grpc+proto"))
 }
 
-/// Counts a call when it is over.
-pub(super) struct Watch {
+/// Records the metrics of a call when dropped.
+pub(super) struct MetricsGuard {
     service: FloorService,
     rpc: Rpc,
     pub(super) started: Instant,
     pub(super) code: Code,
 }
 
-impl Drop for Watch {
+impl Drop for MetricsGuard {
     fn drop(&mut self) {
-        self.service.0.parts.metrics.finished(self.rpc, self.code, self.started.elapsed());
+        self.service.0.deps.metrics.record(self.rpc, self.code, self.started.elapsed());
     }
 }
 
 enum Answer {
-    Whole(Response<FloorBody>, Pass),
-    Stream(stream::Floors, Pass),
+    Unary(Response<FloorBody>, InFlightGuard),
+    Stream(stream::FloorStream, InFlightGuard),
 }
 
 impl Inner {
@@ -165,53 +167,53 @@ impl Inner {
         B: Body<Data = Bytes>,
         B::Error: std::fmt::Display,
     {
-        let pass = self.parts.gate.enter().ok_or_else(draining)?;
-        let call = Call::of(headers, started)?;
+        let guard = self.deps.in_flight.try_begin().ok_or_else(draining)?;
+        let call = Call::from_headers(headers, started)?;
         let message = self.receive(&call, body).await?;
-        // Work that nobody waits for any more is not begun.
+        // No work starts after the deadline.
         call.check_deadline()?;
         match rpc {
-            Rpc::GetFloor => Ok(Answer::Whole(self.get(call, message).await?, pass)),
-            Rpc::BatchGetFloors => Ok(Answer::Whole(self.batch(call, message).await?, pass)),
+            Rpc::GetFloor => Ok(Answer::Unary(self.get(call, message).await?, guard)),
+            Rpc::BatchGetFloors => Ok(Answer::Unary(self.batch(call, message).await?, guard)),
             Rpc::StreamFloors => {
-                let climb = request::stream_floors(&message)?;
+                let range = request::stream_floors(&message)?;
                 drop(message);
-                Ok(Answer::Stream(stream::Floors::open(self.parts.chain.clone(), climb, call).await?, pass))
+                Ok(Answer::Stream(stream::FloorStream::open(self.deps.chain.clone(), range, call).await?, guard))
             }
             Rpc::GetServerInfo => {
                 request::get_server_info(&message)?;
-                Ok(Answer::Whole(self.info(call), pass))
+                Ok(Answer::Unary(self.info(call), guard))
             }
         }
     }
 
-    /// The request's message. Mostly it is there with the headers, and then no timer is set.
+    /// The request message. It mostly arrives with the headers, and then no timer is needed.
     async fn receive<B>(&self, call: &Call, body: B) -> Result<Bytes, Status>
     where
         B: Body<Data = Bytes>,
         B::Error: std::fmt::Display,
     {
-        let mut message = pin!(request::message(body, &self.room));
+        let mut message = pin!(request::message(body, &self.budget));
         if let Poll::Ready(message) = poll_fn(|cx| Poll::Ready(message.as_mut().poll(cx))).await {
             return message;
         }
         let whole = async {
             let whole = tokio::time::timeout(REQUEST_TIMEOUT, message).await;
-            whole.unwrap_or_else(|_| Err(status::slow_request(REQUEST_TIMEOUT)))
+            whole.unwrap_or_else(|_| Err(status::request_timed_out(REQUEST_TIMEOUT)))
         };
-        call.within(whole).await
+        call.with_deadline(whole).await
     }
 
     async fn get(&self, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
         let (spec, scheduled) = request::get_floor(&message)?;
-        // It may be large, and what follows may take long.
+        // The message may be large, and the lookup may take long.
         drop(message);
         let key = key::of(&spec);
-        // A hit in memory is there at the first poll: no task, no timer, no allocation.
-        let get = async { self.parts.chain.get(key, call.options()).await.map_err(from_source) };
-        let served = call.within(get).await?;
-        if let Some(footsteps) = self.parts.footsteps.as_ref().filter(|_| scheduled) {
-            footsteps.leave(spec, served.by != TierKind::Lru.name());
+        // A hit in memory is ready at the first poll: no task, no timer, no allocation.
+        let get = async { self.deps.chain.get(key, call.options()).await.map_err(from_source_error) };
+        let served = call.with_deadline(get).await?;
+        if let Some(recorder) = self.deps.access_recorder.as_ref().filter(|_| scheduled) {
+            recorder.record(spec, served.by != TierKind::Lru.name());
         }
         let mut response = respond(served.value, HeaderValue::from_static(served.by));
         if served.coalesced {
@@ -222,16 +224,16 @@ impl Inner {
     }
 
     async fn batch(&self, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
-        // Hundreds of specs and of reads from disk are too much to do where the connection is served.
+        // Hundreds of specs and disk reads would block the connection's task.
         tokio::task::yield_now().await;
         let keys: Vec<_> = request::batch_get_floors(&message)?.iter().map(key::of).collect();
         drop(message);
-        let get = async { self.parts.chain.get_many(&keys, call.options()).await.map_err(from_source) };
-        let served = call.within(get).await?;
-        let mut tally = Tally::default();
-        served.iter().for_each(|served| tally.add(served));
-        let mut response = respond(batch_message(&served), tally.served_by());
-        if let Some(coalesced) = tally.coalesced() {
+        let get = async { self.deps.chain.get_many(&keys, call.options()).await.map_err(from_source_error) };
+        let served = call.with_deadline(get).await?;
+        let mut counts = ServedCounts::default();
+        served.iter().for_each(|served| counts.add(served));
+        let mut response = respond(batch_message(&served), counts.served_by());
+        if let Some(coalesced) = counts.coalesced() {
             response.headers_mut().insert("floor-coalesced", coalesced);
         }
         let steps = served.iter().find_map(|served| served.trace.as_deref());
@@ -247,7 +249,7 @@ impl Inner {
             max_batch: MAX_BATCH as u32,
             max_stream: MAX_STREAM,
             uptime_seconds: self.since.elapsed().as_secs(),
-            tiers: self.parts.chain.report().into_iter().map(tier_info).collect(),
+            tiers: self.deps.chain.report().into_iter().map(tier_info).collect(),
         };
         let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + info.encoded_len());
         put_prefix(&mut message, info.encoded_len());
@@ -279,7 +281,7 @@ fn tier_info(tier: TierReport) -> v1::TierInfo {
     }
 }
 
-/// A whole answer that a tier had, or that generation made.
+/// A unary response with the tier that served it, or `generated`.
 fn respond(message: Bytes, served_by: HeaderValue) -> Response<FloorBody> {
     let mut response = head(FloorBody::unary(message));
     response.headers_mut().insert("floor-served-by", served_by);
@@ -292,8 +294,8 @@ pub(super) fn head(body: FloorBody) -> Response<FloorBody> {
     response
 }
 
-/// `floors.v1.BatchGetFloorsResponse`, its floors copied from where they lie: one buffer, so that the answer is a few
-/// large HTTP/2 frames and not two small ones a floor.
+/// A `floors.v1.BatchGetFloorsResponse` with the stored floors, copied into one buffer: a few large HTTP/2 frames
+/// instead of two small ones per floor.
 fn batch_message(served: &[Served]) -> Bytes {
     /// Field 1, length-delimited.
     const FLOORS_TAG: u8 = 1 << 3 | 2;
@@ -314,7 +316,7 @@ fn put_prefix(message: &mut BytesMut, length: usize) {
     message.put_u32(u32::try_from(length).expect("256 floors of 512x512 are far below 4 GiB"));
 }
 
-/// `floor-server-us` and `floor-trace`, for a call that asked for them.
+/// Adds `floor-server-us` and `floor-trace` if the call requested them.
 pub(super) fn add_trace(call: &Call, steps: &[Step], headers: &mut HeaderMap) {
     if !call.trace {
         return;
@@ -324,13 +326,13 @@ pub(super) fn add_trace(call: &Call, steps: &[Step], headers: &mut HeaderMap) {
     if steps.is_empty() {
         return;
     }
-    let steps: Vec<_> = steps.iter().map(show_step).collect();
+    let steps: Vec<_> = steps.iter().map(format_step).collect();
     if let Ok(trace) = HeaderValue::try_from(steps.join(",")) {
         headers.insert("floor-trace", trace);
     }
 }
 
-fn show_step(step: &Step) -> String {
+fn format_step(step: &Step) -> String {
     let micros = step.took.as_micros();
     match step.tier {
         "generated" => format!("generated:{micros}us"),

@@ -1,4 +1,4 @@
-//! The one place where errors become gRPC statuses.
+//! Maps every error to a gRPC status.
 
 use std::{any::Any, time::Duration};
 
@@ -8,27 +8,26 @@ use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
 use crate::generation::panic_message;
 
-/// Violations named in one answer, at the most: a batch of 256 wrong specs says enough with the first few.
+/// Maximum of violations in one status. A batch may have 256 invalid specs.
 const MAX_VIOLATIONS: usize = 16;
 
-/// A part of a request that is wrong: its path in the request, and what is wrong with it.
+/// An invalid field of a request: its path in the request and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Violation {
     pub(super) field: String,
-    pub(super) says: String,
+    pub(super) description: String,
 }
 
 impl Violation {
-    pub(super) fn new(field: impl Into<String>, says: impl Into<String>) -> Self {
-        Self { field: field.into(), says: says.into() }
+    pub(super) fn new(field: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { field: field.into(), description: description.into() }
     }
 }
 
-/// INVALID_ARGUMENT with a `google.rpc.BadRequest` that names every field that is wrong, or the first of them. At least
-/// one is.
+/// INVALID_ARGUMENT with a `google.rpc.BadRequest` of the first [`MAX_VIOLATIONS`] violations. There is at least one.
 pub(super) fn invalid(mut violations: Vec<Violation>) -> Status {
     let wrong = violations.len();
-    let first = format!("{}: {}", violations[0].field, violations[0].says);
+    let first = format!("{}: {}", violations[0].field, violations[0].description);
     let message = match wrong {
         1 => first,
         _ if wrong > MAX_VIOLATIONS => {
@@ -37,16 +36,16 @@ pub(super) fn invalid(mut violations: Vec<Violation>) -> Status {
         _ => format!("{wrong} fields are wrong; the first is {first}"),
     };
     violations.truncate(MAX_VIOLATIONS);
-    let fields = violations.into_iter().map(|v| FieldViolation::new(v.field, v.says)).collect::<Vec<_>>();
+    let fields = violations.into_iter().map(|v| FieldViolation::new(v.field, v.description)).collect::<Vec<_>>();
     Status::with_error_details(Code::InvalidArgument, message, ErrorDetails::with_bad_request(fields))
 }
 
-/// The request's bytes are not the message they should be.
+/// The request's bytes are not the expected message.
 pub(super) fn malformed(error: &prost::DecodeError) -> Status {
     Status::invalid_argument(format!("the request message does not decode: {error}"))
 }
 
-pub(super) fn from_source(error: SourceError) -> Status {
+pub(super) fn from_source_error(error: SourceError) -> Status {
     let message = error.to_string();
     match error {
         SourceError::Busy { retry_after, .. } => Status::with_error_details(
@@ -59,31 +58,31 @@ pub(super) fn from_source(error: SourceError) -> Status {
     }
 }
 
-/// The call's own work panicked, which is a defect.
+/// The call panicked.
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> Status {
-    let said = panic_message(panic);
-    tracing::error!(panic = said, "a call panicked");
-    Status::internal(format!("a defect in the server: {said}"))
+    let text = panic_message(panic);
+    tracing::error!(panic = text, "a call panicked");
+    Status::internal(format!("a defect in the server: {text}"))
 }
 
-/// The request is too slow in coming.
-pub(super) fn slow_request(limit: Duration) -> Status {
-    Status::deadline_exceeded(format!("the request did not come whole within {} s", limit.as_secs()))
+/// The request was not received in time.
+pub(super) fn request_timed_out(limit: Duration) -> Status {
+    Status::deadline_exceeded(format!("the request was not received within {} s", limit.as_secs()))
 }
 
-/// Too much memory is taken by requests that have come in part.
-pub(super) fn too_much_unread() -> Status {
+/// Partially received requests use up the memory budget.
+pub(super) fn request_budget_exhausted() -> Status {
     Status::with_error_details(
         Code::ResourceExhausted,
-        "too many large requests are being read; ask for less at once, or come back later",
+        "too many large requests are being received; send smaller requests or retry later",
         ErrorDetails::with_retry_info(Some(Duration::from_secs(1))),
     )
 }
 
 pub(super) fn draining() -> Status {
-    Status::unavailable("the server is shutting down; call another, or this one once it is back")
+    Status::unavailable("the server is shutting down; call another server or retry later")
 }
 
-pub(super) fn deadline() -> Status {
-    Status::deadline_exceeded("the call's grpc-timeout ended before the floor was there")
+pub(super) fn deadline_exceeded() -> Status {
+    Status::deadline_exceeded("the grpc-timeout expired before the floor was ready")
 }

@@ -1,4 +1,4 @@
-//! `StreamFloors`: floors in order, a window at a time, as fast as the reader reads.
+//! `StreamFloors`: fetches a window of floors at a time, in order, as fast as the client reads.
 
 use std::{
     fmt::Write as _,
@@ -18,57 +18,57 @@ use http_body::Frame;
 use tonic::{Code, Status};
 
 use super::{
-    body::{FloorBody, Hold, Piece, SharedPass, lock, ok_trailers},
+    body::{FloorBody, Guard, GuardedBytes, SharedGuard, lock, ok_trailers},
     call::Call,
-    request::Climb,
-    service::{Watch, add_trace, head},
-    status::{self, from_source},
+    request::FloorRange,
+    service::{MetricsGuard, add_trace, head},
+    status::{self, from_source_error},
 };
-use crate::{key, lifecycle::Pass};
+use crate::{key, lifecycle::InFlightGuard};
 
-/// Floors fetched at a time, at the most: enough for a batch's savings in every tier and for generation on every core.
-const WINDOW: usize = 16;
-/// Cells in the floors fetched at a time, unless one floor has more: a reader who has stopped reading makes the server
-/// hold one window, some 100 KiB, whatever the size of the floors.
+/// Maximum of floors per window: enough for batch lookups in every tier and for generation on every core.
+const WINDOW_FLOORS: usize = 16;
+/// Maximum of cells per window, unless one floor has more. A client that stops reading makes the server hold one
+/// window, about 100 KiB for any floor size.
 const WINDOW_CELLS: usize = 160_000;
 
-/// A stream that has been asked for.
-pub(super) struct Floors {
+/// The floors of one `StreamFloors` call.
+pub(super) struct FloorStream {
     chain: Chain,
-    climb: Climb,
+    range: FloorRange,
     call: Call,
     window: usize,
     ready: std::vec::IntoIter<Served>,
-    tally: Tally,
+    counts: ServedCounts,
     trace: Vec<Step>,
 }
 
-impl Floors {
-    /// Fetches the first window, so that what goes wrong with it is the call's status and a client's retries see it,
-    /// which they do not once a stream has begun.
-    pub(super) async fn open(chain: Chain, climb: Climb, call: Call) -> Result<Self, Status> {
-        let window = (WINDOW_CELLS / climb.cells()).clamp(1, WINDOW);
+impl FloorStream {
+    /// Fetches the first window. Its error becomes the status of the call, so that a client can retry, which it cannot
+    /// after the stream has started.
+    pub(super) async fn open(chain: Chain, range: FloorRange, call: Call) -> Result<Self, Status> {
+        let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
-        let mut floors = Self { chain, climb, call, window, ready, tally: Tally::default(), trace: Vec::new() };
+        let mut floors = Self { chain, range, call, window, ready, counts: ServedCounts::default(), trace: Vec::new() };
         floors.fetch().await?;
         Ok(floors)
     }
 
-    /// The answer. The transport takes one frame and then waits until there is room to send it, so what it has taken and
-    /// the rest of that window is all that a slow reader makes the server hold.
-    pub(super) fn respond(self, watch: Watch, pass: Pass) -> Response<FloorBody> {
+    /// The response. The transport takes one frame and waits until it can send it, so a slow client holds that frame
+    /// and the rest of its window.
+    pub(super) fn respond(self, metrics_guard: MetricsGuard, guard: InFlightGuard) -> Response<FloorBody> {
         let deadline = self.call.deadline();
-        let parts = stream::unfold(Some(self), |floors| async {
+        let items = stream::unfold(Some(self), |floors| async {
             let mut floors = floors?;
             let next = AssertUnwindSafe(floors.next()).catch_unwind().await;
             Some(match next.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
-                Ok(Some(floor)) => (Part::Floor { floor, last: floors.is_over() }, Some(floors)),
-                Ok(None) => (Part::End(Code::Ok, floors.trailers(ok_trailers())), None),
-                Err(status) => (Part::End(status.code(), floors.trailers(trailers_of(&status))), None),
+                Ok(Some(floor)) => (StreamItem::Floor { floor, last: floors.is_complete() }, Some(floors)),
+                Ok(None) => (StreamItem::End(Code::Ok, floors.trailers(ok_trailers())), None),
+                Err(status) => (StreamItem::End(status.code(), floors.trailers(trailers_of(&status))), None),
             })
         });
-        let underway = Underway { parts: parts.boxed(), watch };
-        head(FloorBody::Stream(Flow::new(underway, SharedPass::new(pass), deadline)))
+        let active = ActiveStream { items: items.boxed(), metrics_guard };
+        head(FloorBody::Stream(StreamBody::new(active, SharedGuard::new(guard), deadline)))
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, Status> {
@@ -79,15 +79,15 @@ impl Floors {
         Ok(self.ready.next().map(|served| served.value))
     }
 
-    /// The next window, if there is one.
+    /// Fetches the next window, if there is one.
     async fn fetch(&mut self) -> Result<(), Status> {
-        let keys: Vec<_> = self.climb.by_ref().take(self.window).map(|spec| key::of(&spec)).collect();
+        let keys: Vec<_> = self.range.by_ref().take(self.window).map(|spec| key::of(&spec)).collect();
         if keys.is_empty() {
             return Ok(());
         }
-        let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source) };
-        let served = self.call.within(get).await?;
-        served.iter().for_each(|served| self.tally.add(served));
+        let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source_error) };
+        let served = self.call.with_deadline(get).await?;
+        served.iter().for_each(|served| self.counts.add(served));
         if self.trace.is_empty() {
             self.trace = served.iter().find_map(|served| served.trace.as_deref()).unwrap_or_default().to_vec();
         }
@@ -95,14 +95,14 @@ impl Floors {
         Ok(())
     }
 
-    /// Whether every floor has been given away.
-    fn is_over(&self) -> bool {
-        self.ready.as_slice().is_empty() && self.climb.size_hint().0 == 0
+    /// Whether every floor was returned.
+    fn is_complete(&self) -> bool {
+        self.ready.as_slice().is_empty() && self.range.size_hint().0 == 0
     }
 
     fn trailers(&self, mut trailers: HeaderMap) -> HeaderMap {
-        trailers.insert("floor-served-by", self.tally.served_by());
-        if let Some(coalesced) = self.tally.coalesced() {
+        trailers.insert("floor-served-by", self.counts.served_by());
+        if let Some(coalesced) = self.counts.coalesced() {
             trailers.insert("floor-coalesced", coalesced);
         }
         add_trace(&self.call, &self.trace, &mut trailers);
@@ -110,82 +110,82 @@ impl Floors {
     }
 }
 
-/// What a stream gives away.
-enum Part {
+/// An item of the stream.
+enum StreamItem {
     Floor { floor: Bytes, last: bool },
     End(Code, HeaderMap),
 }
 
 fn trailers_of(status: &Status) -> HeaderMap {
     let mut trailers = HeaderMap::new();
-    // The status was made here, of text that fits a header.
+    // Cannot fail: the text is made here and fits a header.
     let _ = status.add_header(&mut trailers);
     trailers
 }
 
-/// The body of a stream. It ends at its deadline whether or not the reader reads: the transport does not poll a body
-/// while there is no room to send, so a timer lets go of what the stream holds, and of the pass that its last floor holds.
-pub struct Flow {
-    shared: Arc<Mutex<Shared>>,
-    pass: SharedPass,
-    over: bool,
+/// The body of a stream. It ends at its deadline even if the client does not read: the transport does not poll a body
+/// that it cannot send, so a timer drops the stream and the guard of its last floor.
+pub struct StreamBody {
+    state: Arc<Mutex<StreamState>>,
+    guard: SharedGuard,
+    done: bool,
 }
 
-struct Shared {
-    /// Until the trailers are out or the deadline has passed.
-    underway: Option<Underway>,
-    /// The transport, while it waits for a frame.
-    waiting: Option<Waker>,
+struct StreamState {
+    /// `None` after the trailers or the deadline.
+    active: Option<ActiveStream>,
+    /// The waker of the transport, while it waits for a frame.
+    waker: Option<Waker>,
 }
 
-struct Underway {
-    parts: BoxStream<'static, Part>,
-    watch: Watch,
+struct ActiveStream {
+    items: BoxStream<'static, StreamItem>,
+    metrics_guard: MetricsGuard,
 }
 
-impl Flow {
-    fn new(underway: Underway, pass: SharedPass, deadline: Option<std::time::Instant>) -> Self {
-        let shared = Arc::new(Mutex::new(Shared { underway: Some(underway), waiting: None }));
+impl StreamBody {
+    fn new(active: ActiveStream, guard: SharedGuard, deadline: Option<std::time::Instant>) -> Self {
+        let state = Arc::new(Mutex::new(StreamState { active: Some(active), waker: None }));
         if let Some(deadline) = deadline {
-            let shared = Arc::clone(&shared);
-            pass.end_at(deadline, move || {
-                let mut shared = lock(&shared);
-                if let Some(mut underway) = shared.underway.take() {
-                    underway.watch.code = Code::DeadlineExceeded;
+            let state = Arc::clone(&state);
+            guard.release_at(deadline, move || {
+                let mut state = lock(&state);
+                if let Some(mut active) = state.active.take() {
+                    active.metrics_guard.code = Code::DeadlineExceeded;
                 }
-                if let Some(waiting) = shared.waiting.take() {
-                    waiting.wake();
+                if let Some(waker) = state.waker.take() {
+                    waker.wake();
                 }
             });
         }
-        Self { shared, pass, over: false }
+        Self { state, guard, done: false }
     }
 
-    pub(super) const fn pass(&self) -> &SharedPass {
-        &self.pass
+    pub(super) const fn guard(&self) -> &SharedGuard {
+        &self.guard
     }
 
-    pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<Piece>>> {
-        if self.over {
+    pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<GuardedBytes>>> {
+        if self.done {
             return Poll::Ready(None);
         }
-        let mut shared = lock(&self.shared);
-        let Some(underway) = &mut shared.underway else {
-            self.over = true;
-            return Poll::Ready(Some(Frame::trailers(trailers_of(&status::deadline()))));
+        let mut state = lock(&self.state);
+        let Some(active) = &mut state.active else {
+            self.done = true;
+            return Poll::Ready(Some(Frame::trailers(trailers_of(&status::deadline_exceeded()))));
         };
-        let Poll::Ready(part) = underway.parts.as_mut().poll_next(cx) else {
-            shared.waiting = Some(cx.waker().clone());
+        let Poll::Ready(item) = active.items.as_mut().poll_next(cx) else {
+            state.waker = Some(cx.waker().clone());
             return Poll::Pending;
         };
-        Poll::Ready(Some(match part {
-            Some(Part::Floor { floor, last }) => {
-                Frame::data(Piece::new(floor, last.then(|| Hold::Part(self.pass.clone()))))
+        Poll::Ready(Some(match item {
+            Some(StreamItem::Floor { floor, last }) => {
+                Frame::data(GuardedBytes::new(floor, last.then(|| Guard::Shared(self.guard.clone()))))
             }
-            Some(Part::End(code, trailers)) => {
-                underway.watch.code = code;
-                shared.underway = None;
-                self.over = true;
+            Some(StreamItem::End(code, trailers)) => {
+                active.metrics_guard.code = code;
+                state.active = None;
+                self.done = true;
                 Frame::trailers(trailers)
             }
             None => return Poll::Ready(None),
@@ -193,21 +193,21 @@ impl Flow {
     }
 }
 
-impl Drop for Flow {
+impl Drop for StreamBody {
     fn drop(&mut self) {
-        // At once, and not when the timer's task is cleared away.
-        lock(&self.shared).underway = None;
+        // Drop the stream now, not when the timer's task ends.
+        lock(&self.state).active = None;
     }
 }
 
-/// How many floors each tier served, in the order in which the tiers first did.
+/// Floors per tier, in the order of the first hits.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ServedCounts {
     by: Vec<(&'static str, u32)>,
     coalesced: u32,
 }
 
-impl Tally {
+impl ServedCounts {
     pub(super) fn add(&mut self, served: &Served) {
         self.coalesced += u32::from(served.coalesced);
         match self.by.iter_mut().find(|(by, _)| *by == served.by) {
@@ -226,7 +226,7 @@ impl Tally {
         HeaderValue::try_from(text).expect("tier names and digits are ASCII")
     }
 
-    /// How many waited for another's work, unless none did.
+    /// The number of coalesced floors; `None` for 0.
     pub(super) fn coalesced(&self) -> Option<HeaderValue> {
         (self.coalesced > 0).then(|| HeaderValue::from(self.coalesced))
     }

@@ -1,6 +1,6 @@
-//! What an operator may do to the chain: `/purge`, `/contains`, `/stats`, `/compact`. JSON out; parameters in the query.
+//! The operator's pages for the chain: `/purge`, `/contains`, `/stats`, `/compact`. They take a query and return JSON.
 //!
-//! They stand here and not on the gRPC port, since to forget floors is an operator's right and not a player's.
+//! They are on the operations port, not on the gRPC port, because players must not purge floors.
 
 use std::{
     fmt::Display,
@@ -23,21 +23,21 @@ use floor_gen::FloorSpec;
 use futures_util::future::join_all;
 use serde::Serialize;
 
-use super::{floors, pages_in_browsers};
+use super::{browsers, floors};
 use crate::key;
 
-/// The pages, over `chain`.
-pub(super) fn pages(chain: Chain) -> Router {
+/// The routes of these pages.
+pub(super) fn router(chain: Chain) -> Router {
     Router::new()
         .route("/purge", post(purge).fallback(use_post))
         .route("/contains", get(contains))
         .route("/stats", get(stats))
         .route("/compact", post(compact).fallback(use_post))
-        .route_layer(middleware::from_fn(pages_in_browsers::refused))
-        .with_state(Arc::new(Works { chain, compacting: AtomicBool::new(false) }))
+        .route_layer(middleware::from_fn(browsers::reject))
+        .with_state(Arc::new(ChainState { chain, compacting: AtomicBool::new(false) }))
 }
 
-struct Works {
+struct ChainState {
     chain: Chain,
     compacting: AtomicBool,
 }
@@ -45,31 +45,31 @@ struct Works {
 #[derive(Serialize)]
 struct Purged {
     floors: usize,
-    tiers: Vec<Done>,
+    tiers: Vec<TierResult>,
 }
 
-/// What became of an order in one tier.
+/// The result of an operation in one tier.
 #[derive(Serialize)]
-struct Done {
+struct TierResult {
     tier: &'static str,
     done: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-impl Done {
+impl TierResult {
     fn new(tier: &'static str, result: Result<(), impl Display>) -> Self {
         Self { tier, done: result.is_ok(), error: result.err().map(|error| error.to_string()) }
     }
 }
 
 #[derive(Serialize)]
-struct Contained {
-    floors: Vec<Place>,
+struct Contains {
+    floors: Vec<FloorTiers>,
 }
 
 #[derive(Serialize)]
-struct Place {
+struct FloorTiers {
     floor: String,
     tiers: Vec<&'static str>,
 }
@@ -84,12 +84,12 @@ struct TierJson {
     tier: &'static str,
     entries: u64,
     bytes: u64,
-    /// Of `bytes`; null where the tier has no bound of its own.
+    /// The limit of `bytes`; null if the tier has none of its own.
     limit_bytes: Option<u64>,
-    /// Of its files; null where it has none here.
+    /// The size of the tier's files; null if it has none on this machine.
     disk_bytes: Option<u64>,
     corrupt: u64,
-    /// Null for memory, which takes values at once.
+    /// Null for memory, which stores values at once.
     writes: Option<Writes>,
 }
 
@@ -109,7 +109,7 @@ struct Compacted {
 #[derive(Serialize)]
 struct CompactedTier {
     #[serde(flatten)]
-    done: Done,
+    done: TierResult,
     before: Size,
     after: Size,
 }
@@ -121,25 +121,25 @@ struct Size {
 }
 
 async fn use_post() -> Response {
-    let says = "use POST: a link or a crawler must not do this\n";
-    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")], says).into_response()
+    let message = "use POST: links and crawlers must not change the stores\n";
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")], message).into_response()
 }
 
-async fn purge(State(works): State<Arc<Works>>, RawQuery(query): RawQuery) -> Response {
-    let specs = match floors::named(&query.unwrap_or_default()) {
+async fn purge(State(state): State<Arc<ChainState>>, RawQuery(query): RawQuery) -> Response {
+    let specs = match floors::parse(&query.unwrap_or_default()) {
         Ok(specs) => specs,
-        Err(wrong) => return bad_request(&wrong),
+        Err(error) => return bad_request(&error),
     };
     let keys: Vec<_> = specs.iter().map(key::of).collect();
-    // In a task of its own: a purge that has begun goes on when the operator does not wait for it.
-    let chain = works.chain.clone();
+    // In its own task, so that it completes even if the operator disconnects.
+    let chain = state.chain.clone();
     let Ok(removals) = tokio::spawn(async move { chain.purge(&keys).await }).await else {
-        return broke_off("purge");
+        return task_failed("purge");
     };
-    let memory = works.chain.holdings().into_iter().filter(|tier| tier.writes.is_none());
-    let memory = memory.map(|tier| Done::new(tier.name, Ok::<(), &str>(())));
-    let below = removals.into_iter().map(|Removal { tier, result }| Done::new(tier, result));
-    let tiers: Vec<Done> = memory.chain(below).collect();
+    let memory = state.chain.holdings().into_iter().filter(|tier| tier.writes.is_none());
+    let memory = memory.map(|tier| TierResult::new(tier.name, Ok::<(), &str>(())));
+    let below = removals.into_iter().map(|Removal { tier, result }| TierResult::new(tier, result));
+    let tiers: Vec<TierResult> = memory.chain(below).collect();
     let complete = tiers.iter().all(|tier| tier.done);
     if let [first, .., last] | [first @ last] = &specs[..] {
         tracing::info!(seed = first.seed(), first = first.number(), last = last.number(), complete, "purged floors");
@@ -147,61 +147,64 @@ async fn purge(State(works): State<Arc<Works>>, RawQuery(query): RawQuery) -> Re
     json(status(complete), &Purged { floors: specs.len(), tiers })
 }
 
-async fn contains(State(works): State<Arc<Works>>, RawQuery(query): RawQuery) -> Response {
-    let specs = match floors::named(&query.unwrap_or_default()) {
+async fn contains(State(state): State<Arc<ChainState>>, RawQuery(query): RawQuery) -> Response {
+    let specs = match floors::parse(&query.unwrap_or_default()) {
         Ok(specs) => specs,
-        Err(wrong) => return bad_request(&wrong),
+        Err(error) => return bad_request(&error),
     };
-    let places = specs.iter().map(async |spec| {
-        let tiers = works.chain.contains(&key::of(spec)).await;
-        Place { floor: word(spec), tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier).collect() }
+    let lookups = specs.iter().map(async |spec| {
+        let tiers = state.chain.contains(&key::of(spec)).await;
+        FloorTiers {
+            floor: label(spec),
+            tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier).collect(),
+        }
     });
-    json(StatusCode::OK, &Contained { floors: join_all(places).await })
+    json(StatusCode::OK, &Contains { floors: join_all(lookups).await })
 }
 
-async fn stats(State(works): State<Arc<Works>>) -> Response {
-    json(StatusCode::OK, &Stats { tiers: works.chain.holdings().into_iter().map(tier).collect() })
+async fn stats(State(state): State<Arc<ChainState>>) -> Response {
+    json(StatusCode::OK, &Stats { tiers: state.chain.holdings().into_iter().map(tier).collect() })
 }
 
-async fn compact(State(works): State<Arc<Works>>) -> Response {
-    if works.compacting.swap(true, Ordering::AcqRel) {
-        return (StatusCode::CONFLICT, "a compaction is under way; wait until it is done\n").into_response();
+async fn compact(State(state): State<Arc<ChainState>>) -> Response {
+    if state.compacting.swap(true, Ordering::AcqRel) {
+        return (StatusCode::CONFLICT, "a compaction is already running; wait until it ends\n").into_response();
     }
-    let works = Running(works);
-    // In a task of its own: it goes on when the operator does not wait for it.
-    let Ok(done) = tokio::spawn(async move { works.0.chain.compact().await }).await else {
-        return broke_off("compaction");
+    let state = CompactionGuard(state);
+    // In its own task, so that it completes even if the operator disconnects.
+    let Ok(done) = tokio::spawn(async move { state.0.chain.compact().await }).await else {
+        return task_failed("compaction");
     };
     let complete = done.iter().all(|tier| tier.result.is_ok());
     tracing::info!(complete, "compacted the tiers");
     let tiers = done.into_iter().map(|Compaction { tier, before, after, result }| CompactedTier {
-        done: Done::new(tier, result),
+        done: TierResult::new(tier, result),
         before: size(before),
         after: size(after),
     });
     json(status(complete), &Compacted { tiers: tiers.collect() })
 }
 
-/// Gives up the place when the compaction is over, however it ends.
-struct Running(Arc<Works>);
+/// Marks the compaction as ended, also after a panic.
+struct CompactionGuard(Arc<ChainState>);
 
-impl Drop for Running {
+impl Drop for CompactionGuard {
     fn drop(&mut self) {
         self.0.compacting.store(false, Ordering::Release);
     }
 }
 
-/// A tier that kept what it has is a failure to whoever looks only at the status.
+/// 503 if any tier failed, so that a script can check just the status.
 const fn status(complete: bool) -> StatusCode {
     if complete { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }
 
-fn broke_off(what: &str) -> Response {
-    (StatusCode::INTERNAL_SERVER_ERROR, format!("the {what} broke off\n")).into_response()
+fn task_failed(what: &str) -> Response {
+    (StatusCode::INTERNAL_SERVER_ERROR, format!("the {what} failed\n")).into_response()
 }
 
-fn bad_request(wrong: &floors::Wrong) -> Response {
-    (StatusCode::BAD_REQUEST, format!("{wrong}\n")).into_response()
+fn bad_request(error: &floors::QueryError) -> Response {
+    (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response()
 }
 
 fn json(status: StatusCode, document: &impl Serialize) -> Response {
@@ -216,8 +219,8 @@ fn tier(Holdings { name, stats, writes }: Holdings) -> TierJson {
         tier: name,
         entries: stats.entries,
         bytes: stats.bytes,
-        limit_bytes: some(stats.limit),
-        disk_bytes: some(stats.disk),
+        limit_bytes: nonzero(stats.limit),
+        disk_bytes: nonzero(stats.disk),
         corrupt: stats.corrupt,
         writes: writes.map(|counts| Writes {
             stored: counts.stored,
@@ -229,14 +232,14 @@ fn tier(Holdings { name, stats, writes }: Holdings) -> TierJson {
 }
 
 fn size(stats: TierStats) -> Size {
-    Size { bytes: stats.bytes, disk_bytes: some(stats.disk) }
+    Size { bytes: stats.bytes, disk_bytes: nonzero(stats.disk) }
 }
 
-fn some(bytes: u64) -> Option<u64> {
+fn nonzero(bytes: u64) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// The floor in one word, as floorctl takes it.
-fn word(spec: &FloorSpec) -> String {
+/// The floor in the notation of floorctl.
+fn label(spec: &FloorSpec) -> String {
     format!("{}/{}:{}@{}x{}", spec.seed(), spec.number(), spec.kind(), spec.width(), spec.height())
 }

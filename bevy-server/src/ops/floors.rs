@@ -1,37 +1,37 @@
-//! Which floors a query names: `seed=42&first=1&count=100`, and `width`, `height` and `kind` where they are not the usual.
+//! Parses the floors in a query: `seed=42&first=1&count=100`, optionally with `width`, `height` and `kind`.
 
 use floor_gen::{FloorSpec, Kind};
 use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
 
-/// What may be asked for, and what must be.
+/// The valid parameters.
 const PARAMETERS: [&str; 6] = ["seed", "first", "count", "width", "height", "kind"];
 
-/// Why a query names no floors: the parameter, and what would be right.
+/// An invalid query: the parameter, and what would be valid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{parameter} {says}")]
-pub(super) struct Wrong {
+#[error("{parameter} {problem}")]
+pub(super) struct QueryError {
     parameter: String,
-    says: String,
+    problem: String,
 }
 
-impl Wrong {
-    fn new(parameter: &str, says: impl Into<String>) -> Self {
-        Self { parameter: parameter.to_owned(), says: says.into() }
+impl QueryError {
+    fn new(parameter: &str, problem: impl Into<String>) -> Self {
+        Self { parameter: parameter.to_owned(), problem: problem.into() }
     }
 }
 
-/// The floors that `query` names, at most as many as go into a batch: a call does a bounded amount of work, and a client
-/// asks again for what follows.
-pub(super) fn named(query: &str) -> Result<Vec<FloorSpec>, Wrong> {
-    let query = Query::read(query)?;
-    let seed = query.number::<u64>("seed")?.ok_or_else(|| Wrong::new("seed", "is missing; it is the tower"))?;
-    let first = query.number::<u32>("first")?.ok_or_else(|| Wrong::new("first", "is missing; it is a floor number"))?;
+/// The floors of `query`: at most one batch, which bounds the work of a call.
+pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
+    let query = Query::parse(query)?;
+    let seed = query.number::<u64>("seed")?.ok_or_else(|| QueryError::new("seed", "is missing; it is the tower"))?;
+    let first =
+        query.number::<u32>("first")?.ok_or_else(|| QueryError::new("first", "is missing; it is a floor number"))?;
     let count = query.number::<u32>("count")?.unwrap_or(1);
     if !(1..=MAX_BATCH as u32).contains(&count) {
-        return Err(Wrong::new("count", format!("is {count}; a call takes 1 ..= {MAX_BATCH} floors")));
+        return Err(QueryError::new("count", format!("is {count}; a call takes 1 ..= {MAX_BATCH} floors")));
     }
     if u64::from(first) + u64::from(count) > u64::from(MAX_FLOOR) + 1 {
-        return Err(Wrong::new(
+        return Err(QueryError::new(
             "count",
             format!("is {count}; from {first} on that passes floor {MAX_FLOOR}, the last of a tower"),
         ));
@@ -41,41 +41,41 @@ pub(super) fn named(query: &str) -> Result<Vec<FloorSpec>, Wrong> {
     let resolve = |number| FloorSpec::resolve(seed, number, width, height, kind);
     (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| {
         let parameter = if error.field() == "number" { "first" } else { error.field() };
-        Wrong::new(parameter, format!("is wrong: {error}"))
+        QueryError::new(parameter, format!("is wrong: {error}"))
     })
 }
 
-/// Parameters and values, each parameter once.
+/// Parameters and values. No parameter occurs twice.
 struct Query<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Query<'a> {
-    fn read(query: &'a str) -> Result<Self, Wrong> {
-        let mut read: Vec<(&str, &str)> = Vec::new();
+    fn parse(query: &'a str) -> Result<Self, QueryError> {
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             if !PARAMETERS.contains(&name) {
-                return Err(Wrong::new(name, format!("is no parameter; there are {}", PARAMETERS.join(", "))));
+                return Err(QueryError::new(name, format!("is no parameter; there are {}", PARAMETERS.join(", "))));
             }
-            if read.iter().any(|(known, _)| *known == name) {
-                return Err(Wrong::new(name, "is given twice"));
+            if pairs.iter().any(|(known, _)| *known == name) {
+                return Err(QueryError::new(name, "is given twice"));
             }
-            read.push((name, value));
+            pairs.push((name, value));
         }
-        Ok(Self(read))
+        Ok(Self(pairs))
     }
 
     fn text(&self, name: &str) -> Option<&'a str> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>, Wrong> {
-        let wrong = |text: &str| Wrong::new(name, format!("is {text:?}; write a whole number in decimal digits"));
+    fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>, QueryError> {
+        let wrong = |text: &str| QueryError::new(name, format!("is {text:?}; write a whole number in decimal digits"));
         self.text(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
     }
 
-    fn kind(&self) -> Result<Option<Kind>, Wrong> {
+    fn kind(&self) -> Result<Option<Kind>, QueryError> {
         let offered = || Kind::OFFERED.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-        let wrong = |text: &str| Wrong::new("kind", format!("is {text:?}; there are {}", offered()));
+        let wrong = |text: &str| QueryError::new("kind", format!("is {text:?}; there are {}", offered()));
         let kind = |text| Kind::OFFERED.iter().copied().find(|kind| kind.name() == text).ok_or_else(|| wrong(text));
         self.text("kind").map(kind).transpose()
     }
@@ -86,18 +86,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn floors_are_named_by_tower_and_range() {
-        let specs = named("seed=42&first=7&count=3").unwrap();
+    fn a_query_names_floors_by_tower_and_range() {
+        let specs = parse("seed=42&first=7&count=3").unwrap();
         let expected: Vec<_> = (7..10).map(|number| FloorSpec::resolve(42, number, 0, 0, None).unwrap()).collect();
         assert_eq!(specs, expected);
-        let one = named("kind=maze&height=48&width=64&first=1000000&seed=18446744073709551615").unwrap();
+        let one = parse("kind=maze&height=48&width=64&first=1000000&seed=18446744073709551615").unwrap();
         assert_eq!(one, [FloorSpec::resolve(u64::MAX, 1_000_000, 64, 48, Some(Kind::Maze)).unwrap()]);
-        assert_eq!(named("seed=0&first=1&count=256").unwrap().len(), 256);
+        assert_eq!(parse("seed=0&first=1&count=256").unwrap().len(), 256);
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
-        for (query, said) in [
+    fn errors_name_the_wrong_parameter() {
+        for (query, expected) in [
             ("", "seed is missing"),
             ("seed=1", "first is missing"),
             ("seed=x&first=1", "seed is \"x\""),
@@ -111,8 +111,8 @@ mod tests {
             ("seed=1&first=1&first=2", "first is given twice"),
             ("seed=1&from=1", "from is no parameter; there are seed, first"),
         ] {
-            let wrong = named(query).unwrap_err().to_string();
-            assert!(wrong.contains(said), "{query}: {wrong}");
+            let wrong = parse(query).unwrap_err().to_string();
+            assert!(wrong.contains(expected), "{query}: {wrong}");
         }
     }
 }

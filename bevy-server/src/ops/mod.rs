@@ -1,8 +1,9 @@
-//! Operations over HTTP: `/metrics`, `/healthz`, `/readyz`, a short status page, and what an operator may do to the chain.
+//! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, a status page, and the chain's pages for
+//! operators.
 
+mod browsers;
 mod chain;
 mod floors;
-mod pages_in_browsers;
 
 use std::{
     fmt::Write as _,
@@ -25,113 +26,113 @@ use floor_cache::Chain;
 use prometheus::{Registry, TextEncoder};
 use tokio::runtime::Handle;
 
-use crate::{door::Door, generation::Generation, lifecycle::Phase};
+use crate::{bound_listener::BoundListener, generation::GenerationQueue, lifecycle::Phase};
 
-/// What is told to who asks for another page.
-const PAGES: &str = "\
+/// The body of a 404.
+const PAGE_LIST: &str = "\
 no such page; there are
-GET  /          how the tiers fare
-GET  /metrics   for Prometheus
-GET  /healthz   whether the process lives
+GET  /          status of the tiers
+GET  /metrics   metrics for Prometheus
+GET  /healthz   whether the process runs
 GET  /readyz    whether it can serve a floor now
-GET  /stats     what the tiers hold
-GET  /contains  which tiers hold some floors
-POST /purge     forget floors
-POST /compact   tidy the stores
+GET  /stats     contents of the tiers
+GET  /contains  which tiers hold the given floors
+POST /purge     remove floors from every tier
+POST /compact   compact the stores
 ";
 
-/// Serves the operations pages on a listener that is open already.
+/// Serves the operations pages on a bound listener.
 #[derive(Debug)]
 pub struct OpsPlugin {
-    /// Where.
-    pub listener: Door,
-    /// On whose threads.
+    /// The listener.
+    pub listener: BoundListener,
+    /// The runtime that serves.
     pub runtime: Handle,
-    /// What `/metrics` shows.
+    /// The metrics of `/metrics`.
     pub registry: Registry,
-    /// What the status page shows.
+    /// The chain of the status page.
     pub chain: Chain,
-    /// What `/readyz` looks at.
-    pub generation: Generation,
+    /// The queue that `/readyz` checks.
+    pub generation: GenerationQueue,
 }
 
 impl Plugin for OpsPlugin {
     fn build(&self, app: &mut App) {
-        let page = Arc::new(Page {
+        let state = Arc::new(OpsState {
             registry: self.registry.clone(),
             chain: self.chain.clone(),
             generation: self.generation.clone(),
             serving: AtomicBool::new(false),
             since: Instant::now(),
         });
-        self.serve(Arc::clone(&page));
-        app.insert_resource(Ready(page))
-            .add_systems(OnEnter(Phase::Serving), |ready: Res<'_, Ready>| ready.set(true))
-            .add_systems(OnEnter(Phase::Draining), |ready: Res<'_, Ready>| ready.set(false));
+        self.serve(Arc::clone(&state));
+        app.insert_resource(Readiness(state))
+            .add_systems(OnEnter(Phase::Serving), |readiness: Res<'_, Readiness>| readiness.set(true))
+            .add_systems(OnEnter(Phase::Draining), |readiness: Res<'_, Readiness>| readiness.set(false));
     }
 }
 
 impl OpsPlugin {
-    fn serve(&self, page: Arc<Page>) {
+    fn serve(&self, state: Arc<OpsState>) {
         let Some(listener) = self.listener.take() else { return };
         tracing::info!(address = %self.listener.address(), "serving operations pages");
         let pages = Router::new()
             .route("/", get(status))
             .route("/metrics", get(metrics))
-            .route("/healthz", get(async || "the process lives\n"))
+            .route("/healthz", get(async || "the process runs\n"))
             .route("/readyz", get(readyz))
-            .with_state(Arc::clone(&page))
-            .merge(chain::pages(page.chain.clone()))
-            .fallback(async || (StatusCode::NOT_FOUND, PAGES));
+            .with_state(Arc::clone(&state))
+            .merge(chain::router(state.chain.clone()))
+            .fallback(async || (StatusCode::NOT_FOUND, PAGE_LIST));
         self.runtime.spawn(async move { axum::serve(listener, pages).await });
     }
 }
 
 #[derive(Resource)]
-struct Ready(Arc<Page>);
+struct Readiness(Arc<OpsState>);
 
-impl Ready {
+impl Readiness {
     fn set(&self, serving: bool) {
         self.0.serving.store(serving, Ordering::Release);
     }
 }
 
-struct Page {
+struct OpsState {
     registry: Registry,
     chain: Chain,
-    generation: Generation,
+    generation: GenerationQueue,
     serving: AtomicBool,
     since: Instant,
 }
 
-async fn metrics(State(page): State<Arc<Page>>) -> impl IntoResponse {
-    match TextEncoder::new().encode_to_string(&page.registry.gather()) {
+async fn metrics(State(state): State<Arc<OpsState>>) -> impl IntoResponse {
+    match TextEncoder::new().encode_to_string(&state.registry.gather()) {
         Ok(text) => (StatusCode::OK, [(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }
 }
 
-async fn readyz(State(page): State<Arc<Page>>) -> (StatusCode, &'static str) {
-    if !page.serving.load(Ordering::Acquire) {
+async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, &'static str) {
+    if !state.serving.load(Ordering::Acquire) {
         (StatusCode::SERVICE_UNAVAILABLE, "not serving: starting or draining\n")
-    } else if !page.generation.has_room() {
+    } else if !state.generation.has_capacity() {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready: the generation queue is full\n")
     } else {
         (StatusCode::OK, "ready\n")
     }
 }
 
-async fn status(State(page): State<Arc<Page>>) -> Html<String> {
+async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
     let mut rows = String::new();
-    for tier in page.chain.report() {
-        let asked = (tier.hits + tier.misses).max(1);
+    for tier in state.chain.report() {
+        let lookups = (tier.hits + tier.misses).max(1);
         let _ = write!(
             rows,
             "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{:.0} %<td>{}<td>{}<td>{} s",
             tier.name,
             tier.hits,
             tier.misses,
-            tier.hits as f64 * 100.0 / asked as f64,
+            tier.hits as f64 * 100.0 / lookups as f64,
             tier.errors,
             tier.entries,
             tier.bytes,
@@ -152,7 +153,7 @@ async fn status(State(page): State<Arc<Page>>) -> Html<String> {
          <table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
          <th>asked<th>reason<th>verdict<th>for{rows}</table></html>",
         env!("CARGO_PKG_VERSION"),
-        page.since.elapsed().as_secs(),
+        state.since.elapsed().as_secs(),
         floor_gen::GENERATOR_VERSION,
     ))
 }

@@ -1,38 +1,38 @@
-//! Prefetching by demand: a climber's next floors are made before the climber gets there.
+//! Prefetching: generates the next floors of a climber before the climber requests them.
 //!
-//! Every climber is an entity. Calls leave [`Footsteps`]; one that asks for the floor above another is a [`Step`], which
-//! makes or moves a climber, and a system warms the floors above through the chain, as background work, while nobody
-//! waits for generation. Climbers who have stopped lapse.
+//! Calls record their accesses in an [`AccessRecorder`]. A request for the floor above an earlier one is a [`Step`].
+//! Steps create and move climbers, which are entities. A system prefetches the floors above them through the chain as
+//! background work, while no caller waits for generation. Climbers without steps are removed.
 
 mod climber;
+mod recorder;
 mod tower;
-mod trail;
 
 use bevy::prelude::*;
 use floor_cache::Chain;
 use prometheus::Registry;
 use tokio::runtime::Handle;
 
-use crate::{generation::Generation, lifecycle::Events};
+use crate::{generation::GenerationQueue, lifecycle::EventSender};
 
-pub use climber::Lookahead;
+pub use climber::Prefetcher;
+pub use recorder::{AccessRecorder, StepBatch};
 pub use tower::{Step, Tower};
-pub use trail::{Footsteps, Trail};
 
-/// Warms the floors above every climber.
+/// Prefetches the floors above every climber.
 #[derive(Debug)]
 pub struct PrefetchPlugin {
-    /// Floors made ahead of a climber.
+    /// Maximum of floors to prefetch above a climber.
     pub ahead: u32,
-    /// Where calls leave their footsteps.
-    pub footsteps: Footsteps,
-    /// What is warmed.
+    /// Where calls record their accesses.
+    pub access_recorder: AccessRecorder,
+    /// The chain to prefetch through.
     pub chain: Chain,
-    /// What it must not get in the way of.
-    pub generation: Generation,
-    /// Floors that may be in the making for climbers at once.
+    /// The queue whose callers have priority.
+    pub generation: GenerationQueue,
+    /// Maximum of concurrent prefetches.
     pub budget: usize,
-    /// On whose threads the chain is asked.
+    /// The runtime for prefetches.
     pub runtime: Handle,
     /// Where `floors_prefetches_total{outcome}` is registered.
     pub registry: Registry,
@@ -40,15 +40,15 @@ pub struct PrefetchPlugin {
 
 impl Plugin for PrefetchPlugin {
     fn build(&self, app: &mut App) {
-        let events = app.world().resource::<Events>().clone();
-        let lookahead = match Lookahead::new(self, events.clone()) {
-            Ok(lookahead) => lookahead,
+        let events = app.world().resource::<EventSender>().clone();
+        let prefetcher = match Prefetcher::new(self, events.clone()) {
+            Ok(prefetcher) => prefetcher,
             Err(error) => panic!("floors_prefetches_total is registered twice: {error}"),
         };
-        self.runtime.spawn(trail::gather(self.footsteps.clone(), events));
-        app.insert_resource(lookahead)
+        self.runtime.spawn(recorder::send_batches(self.access_recorder.clone(), events));
+        app.insert_resource(prefetcher)
             .init_resource::<climber::Climbers>()
-            .add_message::<Trail>()
-            .add_systems(Update, (climber::follow, climber::warm, climber::lapse).chain());
+            .add_message::<StepBatch>()
+            .add_systems(Update, (climber::update_climbers, climber::prefetch, climber::remove_inactive).chain());
     }
 }

@@ -1,4 +1,4 @@
-//! Towers, and which calls look like somebody climbing one.
+//! Towers, and the access history that detects climbers.
 
 use std::{collections::HashMap, mem};
 
@@ -19,81 +19,81 @@ impl Tower {
         Self { seed: spec.seed(), width: spec.width(), height: spec.height() }
     }
 
-    /// Its floor of that number, unless it has none.
+    /// The floor with that number, or `None` if the tower has none.
     #[must_use]
     pub fn floor(&self, number: u32) -> Option<FloorSpec> {
         FloorSpec::resolve(self.seed, number, self.width.into(), self.height.into(), None).ok()
     }
 }
 
-/// Somebody went up where nobody has been lately: asked for the floor above one that was among the last of its tower to be
-/// asked for, and then or on an earlier step of the same climb for one that memory did not have.
+/// A request for the floor above a recently requested one, if memory missed this floor or one of an earlier step of the
+/// same climb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// Where.
+    /// The tower.
     pub tower: Tower,
-    /// To which floor.
+    /// The requested floor.
     pub number: u32,
 }
 
-/// Towers that are remembered at the least, as many as there may be climbers, and half of those that may be: 1.3 MB.
-const TOWERS: usize = 4096;
+/// Towers per map: as many as climbers. At least that many towers are remembered, and at most twice as many (1.3 MB).
+const TOWERS_PER_MAP: usize = 4096;
 
-/// Floors that are remembered of a tower: as many climbers are told apart in it. Few, since where calls come in no order the
-/// floor below is among them by chance: in a tower of 2,000 floors for one call in 250.
-const REMEMBERED: usize = 8;
+/// Remembered floors per tower, which limits the climbers that are detected in it. Few, because random requests follow
+/// one of these floors by chance: in a tower of 2,000 floors, one request in 250.
+const FLOORS_PER_TOWER: usize = 8;
 
-/// The last floors asked for in each of the towers asked for last. Two generations: where the later one is full it becomes the
-/// earlier one, and what was in that, and has not been asked for since, is forgotten.
+/// The last floors requested in recently used towers. When the current map is full it replaces the previous one, whose
+/// remaining towers are forgotten.
 #[derive(Debug, Default)]
-pub(super) struct Sightings {
-    later: HashMap<Tower, Sighted>,
-    earlier: HashMap<Tower, Sighted>,
+pub(super) struct AccessHistory {
+    current: HashMap<Tower, TowerHistory>,
+    previous: HashMap<Tower, TowerHistory>,
 }
 
-/// The last floors asked for in one tower, each once, latest first.
+/// The last floors requested in one tower, without duplicates, latest first.
 #[derive(Debug, Default)]
-struct Sighted([Sighting; REMEMBERED]);
+struct TowerHistory([Access; FLOORS_PER_TOWER]);
 
-/// That a floor was asked for.
+/// A request for a floor.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sighting {
-    /// 0, which is no floor's, where none was.
+struct Access {
+    /// 0 for an empty slot.
     number: u32,
-    /// Whether a climber stands there, for whom floors are made ahead.
-    climbs: bool,
+    /// Whether a climber's last step led here.
+    is_climber: bool,
 }
 
-impl Sightings {
-    /// Notes that a floor was asked for, and whether memory did not have it; the step, if it was one.
-    pub(super) fn note(&mut self, spec: &FloorSpec, was_missed: bool) -> Option<Step> {
+impl AccessHistory {
+    /// Records a request, and whether memory missed it. Returns the step, if it is one.
+    pub(super) fn record(&mut self, spec: &FloorSpec, was_missed: bool) -> Option<Step> {
         let step = Step { tower: Tower::of(spec), number: spec.number() };
-        self.of(step.tower).note(step.number, was_missed).then_some(step)
+        self.tower_mut(step.tower).record(step.number, was_missed).then_some(step)
     }
 
-    fn of(&mut self, tower: Tower) -> &mut Sighted {
-        if self.later.len() == TOWERS && !self.later.contains_key(&tower) {
-            self.earlier = mem::take(&mut self.later);
+    fn tower_mut(&mut self, tower: Tower) -> &mut TowerHistory {
+        if self.current.len() == TOWERS_PER_MAP && !self.current.contains_key(&tower) {
+            self.previous = mem::take(&mut self.current);
         }
-        self.later.entry(tower).or_insert_with(|| self.earlier.remove(&tower).unwrap_or_default())
+        self.current.entry(tower).or_insert_with(|| self.previous.remove(&tower).unwrap_or_default())
     }
 }
 
-impl Sighted {
-    /// Remembers floor `number`; whether somebody climbed to it. A climber is remembered where they are and not where they
-    /// were, so the floor below makes room; else the same floor's earlier sighting does, else the oldest.
+impl TowerHistory {
+    /// Records a request for floor `number`. Returns whether it is a step. It replaces the earlier request for the same
+    /// floor, or else for the floor below, or else the oldest.
     ///
-    /// A climb begins with a floor that memory did not have: where it has the floors there is nothing to foresee, and there
-    /// calls come up by chance most often.
-    fn note(&mut self, number: u32, was_missed: bool) -> bool {
-        let place = |wanted| self.0.iter().position(|sighting| sighting.number == wanted);
-        let held = place(number);
-        let below = if number > FloorSpec::MIN_NUMBER && held.is_none() { place(number - 1) } else { None };
-        let is_step = below.is_some_and(|below| was_missed || self.0[below].climbs);
-        let until = held.or(below).unwrap_or(REMEMBERED - 1);
-        let climbs = is_step || held.is_some_and(|held| self.0[held].climbs);
-        self.0[..=until].rotate_right(1);
-        self.0[0] = Sighting { number, climbs };
+    /// A climb starts only with a floor that memory missed: for floors in memory a prefetch is useless, and most chance
+    /// hits are there.
+    fn record(&mut self, number: u32, was_missed: bool) -> bool {
+        let position = |wanted| self.0.iter().position(|access| access.number == wanted);
+        let present = position(number);
+        let below = if number > FloorSpec::MIN_NUMBER && present.is_none() { position(number - 1) } else { None };
+        let is_step = below.is_some_and(|below| was_missed || self.0[below].is_climber);
+        let replaced = present.or(below).unwrap_or(FLOORS_PER_TOWER - 1);
+        let is_climber = is_step || present.is_some_and(|present| self.0[present].is_climber);
+        self.0[..=replaced].rotate_right(1);
+        self.0[0] = Access { number, is_climber };
         is_step
     }
 }
@@ -107,78 +107,78 @@ mod tests {
     }
 
     #[test]
-    fn climbs_are_told_from_other_calls() {
-        let mut sightings = Sightings::default();
-        let mut up = |seed, number| sightings.note(&spec(seed, number), true).is_some();
-        assert!(!up(1, 1), "below the first floor is none");
-        assert!(!up(1, 5), "one floor is no climb");
-        assert!(!up(1, 5), "nor the same again");
-        assert!(up(1, 6));
-        assert!(!up(2, 7), "another tower");
-        assert!(!up(1, 500), "somebody else in this one");
-        assert!(up(1, 7), "who does not disturb the first");
-        assert!(up(1, 501));
-        assert!(!up(1, 501), "nor is the same once more");
-        assert!(!up(1, 3), "down is not up");
+    fn steps_are_distinguished_from_other_calls() {
+        let mut history = AccessHistory::default();
+        let mut is_step = |seed, number| history.record(&spec(seed, number), true).is_some();
+        assert!(!is_step(1, 1), "there is no floor below the first");
+        assert!(!is_step(1, 5), "one request is no step");
+        assert!(!is_step(1, 5), "the same floor again is no step");
+        assert!(is_step(1, 6));
+        assert!(!is_step(2, 7), "another tower");
+        assert!(!is_step(1, 500), "far from the first climber");
+        assert!(is_step(1, 7), "the other request does not end the climb");
+        assert!(is_step(1, 501));
+        assert!(!is_step(1, 501), "a repeated floor is no step");
+        assert!(!is_step(1, 3), "going down is no step");
     }
 
     #[test]
-    fn who_asks_in_no_order_climbs_by_chance_alone() {
-        let mut sightings = Sightings::default();
+    fn random_access_gives_steps_only_by_chance() {
+        let mut history = AccessHistory::default();
         let mut state = 1_u32;
-        let mut anywhere = || {
-            // Numerical Recipes' generator; its high bits are random enough.
+        let mut random_floor = || {
+            // The generator of Numerical Recipes; its high bits are random enough.
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 16) % 2000 + 1
         };
-        let steps = (0..100_000).filter_map(|_| sightings.note(&spec(1, anywhere()), true)).count();
-        assert!((200..600).contains(&steps), "eight in two thousand, of a hundred thousand: {steps}");
+        let steps = (0..100_000).filter_map(|_| history.record(&spec(1, random_floor()), true)).count();
+        assert!((200..600).contains(&steps), "about 8 of 2,000 among 100,000 requests: {steps}");
     }
 
-    /// The steps of climbers who start on `floors` and go up a hundred floors, by turns.
+    /// The number of steps of climbers who start on `floors` and each climb a hundred floors, in turn.
     fn steps_from(floors: &[u32]) -> usize {
-        let mut sightings = Sightings::default();
+        let mut history = AccessHistory::default();
         let calls = (0..=100).flat_map(|height| floors.iter().map(move |floor| floor + height));
-        calls.filter_map(|number| sightings.note(&spec(1, number), true)).count()
+        calls.filter_map(|number| history.record(&spec(1, number), true)).count()
     }
 
     #[test]
-    fn eight_who_climb_one_tower_are_each_seen() {
+    fn eight_climbers_of_one_tower_are_all_detected() {
         assert_eq!(steps_from(&[1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000]), 800);
     }
 
     #[test]
-    fn who_climbs_close_behind_another_is_seen() {
+    fn a_climber_close_behind_another_is_detected() {
         for distance in [1, 2, 7, 8, 9] {
             assert_eq!(steps_from(&[1000 + distance, 1000]), 200, "{distance} floors behind");
         }
     }
 
     #[test]
-    fn a_climb_begins_where_memory_ends() {
-        let mut sightings = Sightings::default();
-        let mut up = |number, was_missed| sightings.note(&spec(1, number), was_missed).is_some();
-        assert!(!up(5, true) && !up(6, false), "memory has what is there");
-        assert!(up(7, true));
-        assert!(!up(7, false), "once more is no step");
-        assert!(up(8, false), "what was made ahead is in memory");
-        assert!(!up(100, false) && !up(101, false), "somebody else is not taken along");
-        assert!(up(9, false));
+    fn a_climb_starts_at_the_first_floor_that_memory_missed() {
+        let mut history = AccessHistory::default();
+        let mut is_step = |number, was_missed| history.record(&spec(1, number), was_missed).is_some();
+        assert!(!is_step(5, true) && !is_step(6, false), "memory had the floor");
+        assert!(is_step(7, true));
+        assert!(!is_step(7, false), "a repeated floor is no step");
+        assert!(is_step(8, false), "prefetched floors are in memory");
+        assert!(!is_step(100, false) && !is_step(101, false), "a step elsewhere does not continue this climb");
+        assert!(is_step(9, false));
     }
 
     #[test]
-    fn climbers_in_many_towers_are_each_seen() {
-        let mut sightings = Sightings::default();
+    fn climbers_in_many_towers_are_all_detected() {
+        let mut history = AccessHistory::default();
         let calls = (0..3).flat_map(|height| (0..4000).map(move |seed| (seed, 10 + height)));
-        assert_eq!(calls.filter_map(|(seed, number)| sightings.note(&spec(seed, number), true)).count(), 8000);
+        assert_eq!(calls.filter_map(|(seed, number)| history.record(&spec(seed, number), true)).count(), 8000);
     }
 
     #[test]
-    fn the_towers_remembered_are_bounded() {
-        let mut sightings = Sightings::default();
-        (0..20_000).for_each(|seed| _ = sightings.note(&spec(seed, 10), true));
-        assert!(sightings.later.len() + sightings.earlier.len() <= 2 * TOWERS);
-        assert!(sightings.note(&spec(19_999, 11), true).is_some(), "of those asked for last");
-        assert!(sightings.note(&spec(0, 11), true).is_none());
+    fn the_number_of_remembered_towers_is_bounded() {
+        let mut history = AccessHistory::default();
+        (0..20_000).for_each(|seed| _ = history.record(&spec(seed, 10), true));
+        assert!(history.current.len() + history.previous.len() <= 2 * TOWERS_PER_MAP);
+        assert!(history.record(&spec(19_999, 11), true).is_some(), "this tower was used last");
+        assert!(history.record(&spec(0, 11), true).is_none());
     }
 }

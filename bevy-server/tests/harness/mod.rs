@@ -1,6 +1,6 @@
-//! A real server in a process of its own, on free ports, with its files in a directory of its own.
+//! Starts the real server in a child process, on free ports and with its files in a given directory.
 #![allow(dead_code, reason = "each test binary uses its own part of the harness")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -21,10 +21,10 @@ use prost::Message;
 use tempfile::TempDir;
 use tonic::{Code, Request, Response, Status, transport::Channel};
 
-/// How long anything may take before the test gives up on it.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit for every wait.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A running server; killed when dropped.
+/// A running server. Killed when dropped.
 pub(crate) struct Server {
     child: Child,
     log: Arc<Mutex<String>>,
@@ -32,13 +32,13 @@ pub(crate) struct Server {
     pub(crate) ops: String,
 }
 
-/// How a server is started.
+/// The command line and environment of a server.
 pub(crate) struct Setup {
     command: Command,
 }
 
 impl Setup {
-    /// A server whose files lie in `data`.
+    /// A server with its files in `data`.
     pub(crate) fn new(data: &TempDir) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bevy-server"));
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("FLOORS__")) {
@@ -57,13 +57,13 @@ impl Setup {
         Self { command }
     }
 
-    /// `FLOORS__` and `key` set to `value`.
+    /// Sets the variable `FLOORS__{key}`.
     pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
         self.command.env(format!("FLOORS__{key}"), value);
         self
     }
 
-    /// An environment variable of any name.
+    /// Sets an environment variable.
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
@@ -74,7 +74,7 @@ impl Setup {
         self
     }
 
-    /// Runs a server that should end by itself; its exit code, standard output and standard error.
+    /// Runs the process to its end. Returns exit code, standard output and standard error.
     pub(crate) fn run(mut self) -> (Option<i32>, String, String) {
         let output = self.command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -85,17 +85,17 @@ impl Setup {
     pub(crate) fn start(mut self) -> Server {
         let mut child = self.command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::new(Mutex::new(String::new()));
-        let (lines, addresses) = mpsc::channel();
-        let (errors, kept) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
+        let (line_sender, line_receiver) = mpsc::channel();
+        let (errors, log_writer) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
         std::thread::spawn(move || {
             for line in errors.lines().map_while(Result::ok) {
-                kept.lock().unwrap().push_str(&format!("{line}\n"));
-                let _ = lines.send(line);
+                log_writer.lock().unwrap().push_str(&format!("{line}\n"));
+                let _ = line_sender.send(line);
             }
         });
         let mut server = Server { child, log, grpc: String::new(), ops: String::new() };
         while server.grpc.is_empty() || server.ops.is_empty() {
-            let line = match addresses.recv_timeout(PATIENCE) {
+            let line = match line_receiver.recv_timeout(TIMEOUT) {
                 Ok(line) => line,
                 Err(_) => panic!("the server did not start: {}", server.log()),
             };
@@ -111,7 +111,7 @@ impl Setup {
 }
 
 impl Server {
-    /// The default server: LRU and LMDB in `data`.
+    /// A server with the default chain, LRU and LMDB.
     pub(crate) fn start(data: &TempDir) -> Self {
         Setup::new(data).start()
     }
@@ -132,7 +132,7 @@ impl Server {
         FloorServiceClient::new(self.channel().await).max_decoding_message_size(16 << 20)
     }
 
-    /// A call of `method` with `message` as its bytes, whatever they are.
+    /// Calls `method` with these message bytes.
     pub(crate) async fn raw(&self, method: &str, message: Bytes) -> Result<Response<Bytes>, Status> {
         let mut grpc = tonic::client::Grpc::new(self.channel().await).max_encoding_message_size(64 << 20);
         grpc.ready().await.unwrap();
@@ -140,7 +140,7 @@ impl Server {
         grpc.unary(Request::new(message), path, RawCodec).await
     }
 
-    /// A call over plain HTTP/2 with headers of the caller's choice: the answer's headers and trailers together.
+    /// Makes a call over plain HTTP/2. Returns the response's headers and trailers together.
     pub(crate) async fn http2(
         &self,
         method: &str,
@@ -166,44 +166,44 @@ impl Server {
         headers.iter().fold(head, |head, (name, value)| head.header(*name, *value))
     }
 
-    /// The value of one metric, by its name and labels as `/metrics` writes them.
+    /// The value of a metric, named with its labels as in `/metrics`.
     pub(crate) fn metric(&self, name: &str) -> f64 {
-        self.find_metric(name).unwrap_or_else(|| panic!("there is no {name}"))
+        self.metric_if_present(name).unwrap_or_else(|| panic!("there is no {name}"))
     }
 
-    /// Calls of a method that ended with a code. There is no such line before the first of them, but for OK.
+    /// Calls of a method that ended with a code. Codes other than OK have no metric before the first such call.
     pub(crate) fn calls(&self, rpc: &str, code: &str) -> f64 {
         let of = |code: &str| format!("floors_requests_total{{code=\"{code}\",rpc=\"{rpc}\"}}");
         self.metric(&of("OK"));
-        self.find_metric(&of(code)).unwrap_or(0.0)
+        self.metric_if_present(&of(code)).unwrap_or(0.0)
     }
 
-    fn find_metric(&self, name: &str) -> Option<f64> {
+    fn metric_if_present(&self, name: &str) -> Option<f64> {
         let text = self.page("/metrics").1;
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.map(|value| value.parse().unwrap())
     }
 
-    /// Floors generated, of every kind together. There is no such line before the first of them.
+    /// Generated floors of every kind. A kind has no metric before its first floor.
     pub(crate) fn generations(&self) -> f64 {
         let text = self.page("/metrics").1;
         let counts = text.lines().filter_map(|line| line.strip_prefix("floors_generations_total{")?.split("} ").nth(1));
         counts.map(|count| count.parse::<f64>().unwrap()).sum()
     }
 
-    /// A page of the operations port: status and body.
+    /// GETs a page of the operations port. Returns status and body.
     pub(crate) fn page(&self, path: &str) -> (u16, String) {
         self.get(path, "host: ops\r\n")
     }
 
-    /// The same with `headers` of the caller's choice, the host among them.
+    /// GETs a page with these headers, which include the host.
     pub(crate) fn get(&self, path: &str, headers: &str) -> (u16, String) {
         let head = format!("GET {path} HTTP/1.1\r\n{headers}connection: close\r\n\r\n");
         let (status, _, body) = http1(&self.ops, &head, &[]);
         (status, String::from_utf8(body).unwrap())
     }
 
-    /// What a POST to the operations port is answered with, `headers` of the caller's choice among its own.
+    /// POSTs to the operations port with these additional headers. Returns status and body.
     pub(crate) fn post(&self, path: &str, headers: &str) -> (u16, String) {
         let head =
             format!("POST {path} HTTP/1.1\r\nhost: ops\r\nconnection: close\r\ncontent-length: 0\r\n{headers}\r\n");
@@ -216,19 +216,19 @@ impl Server {
         assert!(sent.success());
     }
 
-    /// Waits for the process to end.
+    /// Waits until the process ends. Returns its status and log.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
-        let until = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return (status, self.log());
             }
-            assert!(Instant::now() < until, "the server does not end: {}", self.log());
+            assert!(Instant::now() < deadline, "the server does not end: {}", self.log());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// SIGTERM, and the end that should follow: exit code 0.
+    /// Sends SIGTERM and expects exit code 0. Returns the log.
     pub(crate) fn stop(self) -> String {
         self.signal("-TERM");
         let (status, log) = self.wait();
@@ -249,19 +249,19 @@ pub(crate) fn spec(seed: u64, number: u32) -> FloorSpec {
     FloorSpec { seed, number, ..FloorSpec::default() }
 }
 
-/// A message in its frame.
+/// A message with its frame prefix.
 pub(crate) fn frame(message: &impl Message) -> Vec<u8> {
     let message = message.encode_to_vec();
     let prefix = [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes()].concat();
     [prefix, message].concat()
 }
 
-/// The body of a call: a message in its frame.
+/// The body of a call: a message with its frame prefix.
 pub(crate) fn framed(message: &impl Message) -> Full<Bytes> {
     Full::new(Bytes::from(frame(message)))
 }
 
-/// The head of a call by gRPC-Web over HTTP/1.1 with a body of so many bytes, `headers` among its own.
+/// The head of a gRPC-Web call over HTTP/1.1 with a body of `length` bytes and these additional headers.
 pub(crate) fn web(method: &str, headers: &str, length: usize) -> String {
     format!(
         "POST /floors.v1.FloorService/{method} HTTP/1.1\r\nhost: floors\r\norigin: http://game.example\r\n\
@@ -269,8 +269,8 @@ pub(crate) fn web(method: &str, headers: &str, length: usize) -> String {
     )
 }
 
-/// Which fields a status says are wrong.
-pub(crate) fn wrong_fields(status: &Status) -> Vec<String> {
+/// The invalid fields that a status names.
+pub(crate) fn invalid_fields(status: &Status) -> Vec<String> {
     use tonic_types::StatusExt;
     assert_eq!(status.code(), Code::InvalidArgument, "{status:?}");
     let details = status.get_error_details();
@@ -278,19 +278,19 @@ pub(crate) fn wrong_fields(status: &Status) -> Vec<String> {
     fields.into_iter().map(|violation| violation.field).collect()
 }
 
-/// Waits until `condition` holds, and fails when it does not in time.
+/// Waits until `condition` holds, up to [`TIMEOUT`].
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !condition() {
-        assert!(Instant::now() < until, "waited in vain until {what}");
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// One HTTP/1.1 exchange over a connection of its own: status, headers as text, body with chunks put together.
+/// One HTTP/1.1 exchange over a new connection. Returns status, headers as text, and the body without chunk framing.
 pub(crate) fn http1(address: &str, head: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(body).unwrap();
     let mut answer = Vec::new();
@@ -298,7 +298,7 @@ pub(crate) fn http1(address: &str, head: &str, body: &[u8]) -> (u16, String, Vec
     parsed(&answer)
 }
 
-/// Status, headers as text, and body with chunks put together of an answer over HTTP/1.1.
+/// Parses an HTTP/1.1 response: status, headers as text, and the body without chunk framing.
 pub(crate) fn parsed(answer: &[u8]) -> (u16, String, Vec<u8>) {
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n").expect("headers end") + 4;
     let head = String::from_utf8(answer[..end].to_vec()).unwrap().to_lowercase();

@@ -5,8 +5,8 @@
 use std::{net::SocketAddr, time::Duration};
 
 use bevy_server::grpc::{
-    Eager,
-    turn::{self, Turns},
+    PollBeforeSpawn,
+    coalescing::{CoalescingIo, FlushAfterPoll},
 };
 use hyper::{server::conn::http2, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -20,9 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
     bare_hyper::accept(address, |stream, floor| {
         let service = service_fn(move |request| bare_hyper::answer(request, floor.clone()));
-        let (line, outgoing) = turn::gathered(stream);
-        let connection = http2::Builder::new(Eager).serve_connection(TokioIo::new(line), service);
-        tokio::spawn(Turns::new(connection, outgoing, Instant::now() + PATIENCE));
+        let (io, write_buffer) = CoalescingIo::new(stream);
+        let connection = http2::Builder::new(PollBeforeSpawn).serve_connection(TokioIo::new(io), service);
+        tokio::spawn(FlushAfterPoll::new(connection, write_buffer, Instant::now() + PATIENCE));
     })
     .await
 }

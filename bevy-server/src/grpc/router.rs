@@ -1,4 +1,4 @@
-//! What stands behind every connection: floor calls go straight to the floor service, the rest through tonic.
+//! Routes the requests of a connection: gRPC calls for floors to the floor service, all others to tonic.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -10,21 +10,21 @@ use tonic_health::pb::health_server::{Health, HealthServer};
 use tower::{ServiceExt, util::BoxCloneSyncService};
 use tower_http::cors::{Any, CorsLayer};
 
-use super::{FloorBody, FloorService, SERVICE_NAME, body::SharedPass, service::is_grpc};
+use super::{FloorBody, FloorService, SERVICE_NAME, body::SharedGuard, service::is_grpc};
 
-/// How long a browser may remember what it was told about cross-origin calls.
+/// How long a browser may cache a CORS preflight response.
 const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The service of a connection. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Front {
-    floors: FloorService,
-    /// Health, reflection, and the floor service again for callers who speak gRPC-Web.
-    others: BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>,
+pub(super) struct Router {
+    floor_service: FloorService,
+    /// Health, reflection, and the floor service for gRPC-Web.
+    tonic_routes: BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>,
 }
 
-impl Front {
-    pub(super) fn new(floors: FloorService, health: HealthServer<impl Health>) -> Self {
+impl Router {
+    pub(super) fn new(floor_service: FloorService, health: HealthServer<impl Health>) -> Self {
         let reflection = || {
             tonic_reflection::server::Builder::configure()
                 .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
@@ -33,13 +33,15 @@ impl Front {
         let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
             unreachable!("descriptor sets that prost wrote are well-formed");
         };
-        let routes = Routes::new(floors.clone()).add_service(health).add_service(v1).add_service(v1alpha).prepare();
-        let others = tower::ServiceBuilder::new().layer(cors()).layer(tonic_web::GrpcWebLayer::new()).service(routes);
-        Self { floors, others: BoxCloneSyncService::new(others) }
+        let routes =
+            Routes::new(floor_service.clone()).add_service(health).add_service(v1).add_service(v1alpha).prepare();
+        let tonic_routes =
+            tower::ServiceBuilder::new().layer(cors()).layer(tonic_web::GrpcWebLayer::new()).service(routes);
+        Self { floor_service, tonic_routes: BoxCloneSyncService::new(tonic_routes) }
     }
 }
 
-/// A page of any origin may ask for floors: there is nothing of a visitor's here for another page to take.
+/// Any origin is allowed: the service has no user data that a page could steal.
 fn cors() -> CorsLayer {
     let exposed = [
         "grpc-status",
@@ -58,33 +60,33 @@ fn cors() -> CorsLayer {
         .max_age(CORS_MAX_AGE)
 }
 
-impl hyper::service::Service<Request<Incoming>> for Front {
+impl hyper::service::Service<Request<Incoming>> for Router {
     type Response = Response<FloorBody>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         if is_floor_call(&request) {
-            let floors = self.floors.clone();
-            return Box::pin(async move { Ok(floors.answer(request).await) });
+            let floor_service = self.floor_service.clone();
+            return Box::pin(async move { Ok(floor_service.answer(request).await) });
         }
-        let others = self.others.clone();
+        let tonic_routes = self.tonic_routes.clone();
         Box::pin(async move {
-            let mut answer = others.oneshot(request.map(Body::new)).await?;
-            let pass = answer.extensions_mut().remove::<SharedPass>();
-            Ok(answer.map(|body| FloorBody::Other(body, pass)))
+            let mut response = tonic_routes.oneshot(request.map(Body::new)).await?;
+            let guard = response.extensions_mut().remove::<SharedGuard>();
+            Ok(response.map(|body| FloorBody::Other(body, guard)))
         })
     }
 }
 
-/// Whether it is a plain gRPC call to the floor service.
+/// Whether this is a plain gRPC call to the floor service.
 fn is_floor_call(request: &Request<Incoming>) -> bool {
     let path = request.uri().path().as_bytes();
-    let to_us = path
+    let is_floor_service = path
         .strip_prefix(b"/")
         .and_then(|path| path.strip_prefix(SERVICE_NAME.as_bytes()))
         .is_some_and(|rest| rest.starts_with(b"/"));
-    to_us
+    is_floor_service
         && is_grpc(request.headers())
         && request.version() == http::Version::HTTP_2
         && request.method() == http::Method::POST

@@ -1,6 +1,6 @@
-//! Values in a shared Redis that are sealed as they should be and are not the floor of their key: each is a counted miss,
-//! is replaced, and the right floor is served.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Values in a shared Redis that are sealed correctly but are not the floor of their key. Each is counted as corrupt
+//! and replaced, and the correct floor is served.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 const SEED: u64 = 42;
 
-/// A redis-server on a free port; killed when dropped.
+/// A redis-server on a free port. Killed when dropped.
 struct Redis {
     process: Child,
     port: u16,
@@ -34,7 +34,7 @@ struct Redis {
 }
 
 impl Redis {
-    /// Starts a server. Without a redis-server here it says that the test is skipped, or fails if
+    /// Starts redis-server. If there is none, prints that the test is skipped, or fails with
     /// `FLOORS_TEST_REDIS=required`.
     fn start() -> Option<Self> {
         let directory = TempDir::new().unwrap();
@@ -47,8 +47,8 @@ impl Redis {
         let process = match started {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let required = env::var("FLOORS_TEST_REDIS").is_ok_and(|value| value == "required");
-                assert!(!required, "FLOORS_TEST_REDIS=required, but there is no redis-server here");
-                println!("skipped: there is no redis-server here");
+                assert!(!required, "FLOORS_TEST_REDIS=required, but redis-server is not installed");
+                println!("skipped: redis-server is not installed");
                 return None;
             }
             started => started.unwrap(),
@@ -57,14 +57,14 @@ impl Redis {
         Some(Self { process, port, _directory: directory })
     }
 
-    /// Sends a command; the reply as it comes, up to its first 64 KiB.
-    fn command(&self, words: &[&[u8]]) -> Vec<u8> {
+    /// Sends a command. Returns the first 64 KiB of the raw reply.
+    fn command(&self, arguments: &[&[u8]]) -> Vec<u8> {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         connection.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        let mut request = format!("*{}\r\n", words.len()).into_bytes();
-        for word in words {
-            request.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
-            request.extend_from_slice(word);
+        let mut request = format!("*{}\r\n", arguments.len()).into_bytes();
+        for argument in arguments {
+            request.extend_from_slice(format!("${}\r\n", argument.len()).as_bytes());
+            request.extend_from_slice(argument);
             request.extend_from_slice(b"\r\n");
         }
         connection.write_all(&request).unwrap();
@@ -74,7 +74,7 @@ impl Redis {
         reply
     }
 
-    /// Stores `value` under `key` in an envelope that is whole.
+    /// Stores `value` under `key` in a valid envelope.
     fn forge(&self, key: &Key, value: &[u8]) {
         let envelope = envelope();
         let mut record = Vec::new();
@@ -82,9 +82,9 @@ impl Redis {
         assert_eq!(self.command(&[b"SET", envelope.stored(key).as_bytes(), &record]), b"+OK\r\n");
     }
 
-    /// Whether the right floor is stored for floor `number`.
+    /// Whether the correct floor is stored for floor `number`.
     fn holds(&self, number: u32) -> bool {
-        let (key, value) = right(number);
+        let (key, value) = correct(number);
         let envelope = envelope();
         let stored = envelope.stored(&key);
         let length = self.command(&[b"STRLEN", stored.as_bytes()]);
@@ -103,23 +103,23 @@ impl Drop for Redis {
     }
 }
 
-/// What a server of the default configuration seals its floors in.
+/// The envelope of a server with the default configuration.
 fn envelope() -> Envelope {
     Envelope::new(Namespace::new("floors").unwrap(), GENERATOR_VERSION)
 }
 
 /// Key and framed bytes of floor `number`.
-fn right(number: u32) -> (Key, Bytes) {
+fn correct(number: u32) -> (Key, Bytes) {
     let spec = FloorSpec::resolve(SEED, number, 0, 0, None).unwrap();
     (key::of(&spec), wire::framed(&floor_gen::generate(&spec)))
 }
 
 fn floor(number: u32) -> Floor {
-    Floor::decode(wire::unframed(&right(number).1)).unwrap()
+    Floor::decode(wire::unframed(&correct(number).1)).unwrap()
 }
 
-/// What a forger makes of the right value and of the one of another floor.
-type Forgery = fn(right: &[u8], other: &[u8]) -> Vec<u8>;
+/// Makes a forged value from the correct one and from that of another floor.
+type Forgery = fn(correct: &[u8], other: &[u8]) -> Vec<u8>;
 
 const FORGERIES: [(&str, Forgery); 9] = [
     ("nothing", |_, _| Vec::new()),
@@ -127,17 +127,17 @@ const FORGERIES: [(&str, Forgery); 9] = [
     ("a frame that claims 4 GiB", |_, _| vec![0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0x00]),
     ("an empty frame", |_, _| vec![0; 5]),
     ("another floor", |_, other| other.to_vec()),
-    ("a frame that claims to be compressed", |right, _| [&[1], &right[1..]].concat()),
-    ("a floor and one byte more", |right, _| [right, &[0]].concat()),
-    ("two frames", |right, other| [right, other].concat()),
+    ("a frame that claims to be compressed", |correct, _| [&[1], &correct[1..]].concat()),
+    ("a floor and one byte more", |correct, _| [correct, &[0]].concat()),
+    ("two frames", |correct, other| [correct, other].concat()),
     ("a frame of noise", |_, _| [&[0, 0, 0, 0, 32][..], &[0xA5; 32]].concat()),
 ];
 
-/// Forges the floors `1..=FORGERIES.len()`, each in its own way.
+/// Stores one forgery per floor, for the floors `1..=FORGERIES.len()`.
 fn forge_all(redis: &Redis) {
-    let other = right(1000).1;
+    let other = correct(1000).1;
     for (number, (_, forgery)) in (1..).zip(FORGERIES) {
-        let (key, value) = right(number);
+        let (key, value) = correct(number);
         redis.forge(&key, &forgery(&value, &other));
     }
 }
@@ -156,7 +156,7 @@ fn server(data: &TempDir, redis: &Redis, chain: &str, lease: &str) -> Server {
 }
 
 #[tokio::test]
-async fn a_forged_value_is_a_counted_miss_by_every_call() {
+async fn every_rpc_counts_a_forged_value_as_a_miss() {
     let Some(redis) = Redis::start() else { return };
     let count = FORGERIES.len() as u32;
     for (chain, lease) in [(r#"["redis"]"#, "off"), (r#"["lru","redis"]"#, "off"), (r#"["lru","redis"]"#, "on")] {
@@ -188,14 +188,14 @@ async fn a_forged_value_is_a_counted_miss_by_every_call() {
             }
             assert_eq!(floors.len(), FORGERIES.len());
             for ((number, (name, _)), served) in (1..).zip(FORGERIES).zip(floors) {
-                assert!(served == floor(number), "{call} by {chain}: {name}: a wrong floor");
+                assert!(served == floor(number), "{call} by {chain}: {name}: wrong floor");
             }
             let corrupt = server.metric("floors_tier_requests_total{outcome=\"corrupt\",tier=\"redis\"}");
             assert_eq!(corrupt, f64::from(count), "{call} by {chain}, leases {lease}");
             let failed = server.metric("floors_tier_requests_total{outcome=\"error\",tier=\"redis\"}");
-            assert_eq!(failed, 0.0, "Redis did not fail");
+            assert_eq!(failed, 0.0, "Redis has no failures");
             for (number, (name, _)) in (1..).zip(FORGERIES) {
-                wait_until(&format!("{name} is replaced by the right floor"), || redis.holds(number));
+                wait_until(&format!("{name} is replaced by the correct floor"), || redis.holds(number));
             }
             server.stop();
         }

@@ -1,5 +1,5 @@
-//! Bad input: each gets the status that names what was wrong, and the server goes on.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Invalid requests: each gets a status that names the error, and the server keeps serving.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -11,21 +11,21 @@ use std::{
 
 use bevy_server::{
     config::Config,
-    generation::Generation,
-    grpc::{FloorService, Parts},
-    lifecycle::Gate,
+    generation::GenerationQueue,
+    grpc::{FloorService, ServiceDeps},
+    lifecycle::InFlight,
     metrics::RequestMetrics,
 };
 use bytes::Bytes;
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
-use harness::{Server, spec, wrong_fields};
+use harness::{Server, invalid_fields, spec};
 use prometheus::Registry;
 use prost::Message;
 use tempfile::TempDir;
 use tonic::Code;
 
 #[tokio::test]
-async fn a_wrong_spec_is_named_by_its_field() {
+async fn a_status_names_the_invalid_field_of_a_spec() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -42,27 +42,27 @@ async fn a_wrong_spec_is_named_by_its_field() {
     ];
     for (spec, field) in cases {
         let status = client.get_floor(GetFloorRequest { spec }).await.unwrap_err();
-        assert_eq!(wrong_fields(&status), [field], "{spec:?}");
+        assert_eq!(invalid_fields(&status), [field], "{spec:?}");
     }
     let status = client.get_floor(GetFloorRequest { spec: Some(FloorSpec { kind: 99, ..spec(1, 1) }) }).await;
-    assert!(status.unwrap_err().message().contains("standard"), "the kinds offered are listed");
-    client.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.expect("the server goes on");
+    assert!(status.unwrap_err().message().contains("standard"), "the status lists the offered kinds");
+    client.get_floor(GetFloorRequest { spec: Some(spec(1, 1)) }).await.expect("the server keeps serving");
     assert_eq!(server.calls("GetFloor", "INVALID_ARGUMENT"), 10.0);
 }
 
 #[tokio::test]
-async fn every_wrong_field_is_named() {
+async fn a_status_names_every_invalid_field() {
     use tonic_types::StatusExt;
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
     let wrong = FloorSpec { seed: 1, number: 0, width: 3, height: 9999, kind: 77 };
     let status = client.get_floor(GetFloorRequest { spec: Some(wrong) }).await.unwrap_err();
-    assert_eq!(wrong_fields(&status), ["spec.number", "spec.width", "spec.height", "spec.kind"]);
+    assert_eq!(invalid_fields(&status), ["spec.number", "spec.width", "spec.height", "spec.kind"]);
     assert!(status.message().starts_with("4 fields are wrong"), "{status:?}");
     let status = client.stream_floors(StreamFloorsRequest { first: Some(wrong), count: 0 }).await.unwrap_err();
     let fields = ["count", "first.number", "first.width", "first.height", "first.kind"];
-    assert_eq!(wrong_fields(&status), fields);
+    assert_eq!(invalid_fields(&status), fields);
     let specs = vec![wrong; 10];
     let status = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap_err();
     assert!(status.message().starts_with("40 fields are wrong, of which the first 16 are named"), "{status:?}");
@@ -70,7 +70,7 @@ async fn every_wrong_field_is_named() {
 }
 
 #[tokio::test]
-async fn a_wrong_batch_is_named_by_its_positions() {
+async fn a_status_names_the_positions_of_invalid_specs_in_a_batch() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -87,15 +87,15 @@ async fn a_wrong_batch_is_named_by_its_positions() {
     for (specs, fields) in cases {
         let count = specs.len();
         let status = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap_err();
-        assert_eq!(wrong_fields(&status), fields, "a batch of {count}");
+        assert_eq!(invalid_fields(&status), fields, "a batch of {count}");
     }
     let specs = vec![FloorSpec { width: 16, height: 16, ..spec(1, 1) }; 256];
-    let answer = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.expect("256 is not too many");
+    let answer = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.expect("256 specs are allowed");
     assert_eq!(answer.into_inner().floors.len(), 256);
 }
 
 #[tokio::test]
-async fn a_wrong_stream_is_named() {
+async fn a_status_names_the_invalid_fields_of_a_stream_request() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -109,14 +109,14 @@ async fn a_wrong_stream_is_named() {
     ];
     for (first, count, fields) in cases {
         let status = client.stream_floors(StreamFloorsRequest { first, count }).await.unwrap_err();
-        assert_eq!(wrong_fields(&status), fields);
+        assert_eq!(invalid_fields(&status), fields);
     }
     let last = StreamFloorsRequest { first: Some(spec(1, 999_999)), count: 2 };
-    client.stream_floors(last).await.expect("the last two floors of a tower");
+    client.stream_floors(last).await.expect("the stream ends at the last floor of the tower");
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_request_are_refused_and_the_server_goes_on() {
+async fn undecodable_requests_are_rejected_and_the_server_keeps_serving() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     for method in ["GetFloor", "BatchGetFloors", "StreamFloors", "GetServerInfo"] {
@@ -129,13 +129,13 @@ async fn bytes_that_are_no_request_are_refused_and_the_server_goes_on() {
     assert_eq!(status.code(), Code::Unimplemented);
     assert!(status.message().contains("GetFlour"), "{status:?}");
     let good = Bytes::from(GetFloorRequest { spec: Some(spec(1, 1)) }.encode_to_vec());
-    server.raw("GetFloor", good).await.expect("the server goes on");
+    server.raw("GetFloor", good).await.expect("the server keeps serving");
 }
 
-/// A request whose reading panics, as a defect anywhere in a call would.
-struct Panics;
+/// A request body that panics when it is read.
+struct PanickingBody;
 
-impl http_body::Body for Panics {
+impl http_body::Body for PanickingBody {
     type Data = Bytes;
     type Error = std::io::Error;
 
@@ -148,25 +148,26 @@ impl http_body::Body for Panics {
 }
 
 #[tokio::test]
-async fn a_call_that_panics_is_told_and_counted_as_internal() {
+async fn a_panicking_call_returns_internal_and_is_counted() {
     let registry = Registry::new();
     let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
-    let source = Arc::new(Generation::new(config.generation_queue, 1, &registry).unwrap());
+    let source = Arc::new(GenerationQueue::new(config.generation_queue, 1, &registry).unwrap());
     let handle = tokio::runtime::Handle::current();
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, &handle).unwrap();
     let metrics = RequestMetrics::register(&registry).unwrap();
-    let gate = Gate::default();
-    let service = FloorService::new(Parts { chain, metrics, gate: gate.clone(), footsteps: None });
-    let call = http::Request::post("/floors.v1.FloorService/GetFloor").body(Panics).unwrap();
+    let in_flight = InFlight::default();
+    let service =
+        FloorService::new(ServiceDeps { chain, metrics, in_flight: in_flight.clone(), access_recorder: None });
+    let call = http::Request::post("/floors.v1.FloorService/GetFloor").body(PanickingBody).unwrap();
     let answer = service.answer(call).await;
     assert_eq!(answer.headers()["grpc-status"], "13");
     let text = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     assert!(text.contains("floors_requests_total{code=\"INTERNAL\",rpc=\"GetFloor\"} 1"), "{text}");
-    gate.emptied().await;
+    in_flight.idle().await;
 }
 
 #[tokio::test]
-async fn a_timeout_that_is_none_is_refused() {
+async fn an_unparsable_timeout_is_rejected() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut request = tonic::Request::new(GetFloorRequest { spec: Some(spec(1, 1)) });

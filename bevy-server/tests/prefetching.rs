@@ -1,5 +1,5 @@
-//! Floors made ahead of those who climb a tower.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Prefetching for climbers.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
@@ -13,30 +13,30 @@ fn get(seed: u64, number: u32) -> GetFloorRequest {
 }
 
 fn served_by<T>(response: &Response<T>) -> &str {
-    response.metadata().get("floor-served-by").expect("every answer says who served it").to_str().unwrap()
+    response.metadata().get("floor-served-by").expect("every response names its tier").to_str().unwrap()
 }
 
 #[tokio::test]
-async fn a_climber_finds_the_next_floor_made() {
+async fn a_climber_gets_prefetched_floors() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("PREFETCH__AHEAD", "1").start();
     let mut client = server.client().await;
     let outcome = |outcome: &str| server.metric(&format!("floors_prefetches_total{{outcome=\"{outcome}\"}}"));
     assert_eq!(served_by(&client.get_floor(get(5, 20)).await.unwrap()), "generated");
-    assert_eq!(served_by(&client.get_floor(get(5, 21)).await.unwrap()), "generated", "one floor makes no climb");
+    assert_eq!(served_by(&client.get_floor(get(5, 21)).await.unwrap()), "generated", "one step is no climb");
     for number in 22..=30 {
-        // Somebody else climbs the same tower, elsewhere.
+        // A second climber in the same tower.
         client.get_floor(get(5, number + 500)).await.unwrap();
-        let warm = f64::from(number - 21) + f64::from(number.saturating_sub(22));
-        wait_until("the floors above both are warm", || outcome("prefetched") == warm);
+        let expected = f64::from(number - 21) + f64::from(number.saturating_sub(22));
+        wait_until("the floors above both climbers are prefetched", || outcome("prefetched") == expected);
         assert_eq!(served_by(&client.get_floor(get(5, number)).await.unwrap()), "lru", "floor {number}");
     }
-    wait_until("every floor but each one's last is used", || outcome("used") == 9.0 + 8.0 - 1.0);
-    assert_eq!(outcome("wasted"), 0.0, "nobody has lapsed yet");
+    wait_until("every prefetched floor is used except the last of each climber", || outcome("used") == 9.0 + 8.0 - 1.0);
+    assert_eq!(outcome("wasted"), 0.0, "no climber has timed out");
 }
 
 #[tokio::test]
-async fn nobody_is_prefetched_for_who_does_not_climb() {
+async fn nothing_is_prefetched_without_a_climb_or_when_prefetch_is_off() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
@@ -54,12 +54,12 @@ async fn nobody_is_prefetched_for_who_does_not_climb() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_climber_whom_callers_kept_waiting_is_served_after_them() {
+async fn a_prefetch_delayed_by_callers_runs_after_them() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GENERATION__THREADS", "1").with("PREFETCH__AHEAD", "1").start();
     let mut client = server.client().await;
     client.get_floor(get(5, 20)).await.unwrap();
-    // By their kind's name, so that they are nobody's climb.
+    // Requested by kind, so that they are no steps of a climb.
     let others: Vec<_> = (1..=100)
         .map(|number| {
             let mut client = client.clone();
@@ -72,6 +72,6 @@ async fn a_climber_whom_callers_kept_waiting_is_served_after_them() {
     for other in others {
         other.await.unwrap().unwrap();
     }
-    let made = || server.metric("floors_prefetches_total{outcome=\"prefetched\"}") == 1.0;
-    wait_until("the floor above is made, although nobody steps on", made);
+    let is_prefetched = || server.metric("floors_prefetches_total{outcome=\"prefetched\"}") == 1.0;
+    wait_until("the floor above is prefetched without another step", is_prefetched);
 }

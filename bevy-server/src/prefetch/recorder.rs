@@ -1,0 +1,80 @@
+//! Records which floors are requested and sends detected steps to the app, at little cost to the calls.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_channel::{Receiver, Sender};
+use bevy::prelude::*;
+use floor_gen::FloorSpec;
+use tokio::time::Instant;
+
+use super::tower::{AccessHistory, Step};
+use crate::lifecycle::{EventSender, ServerEvent};
+
+/// Steps per batch. More are dropped, which bounds the cost on a busy server.
+const STEP_CAPACITY: usize = 32;
+/// How long steps are collected into a batch: far shorter than a climber needs for a floor, and long enough that a busy
+/// server wakes its app at most 200 times a second.
+const BATCH_INTERVAL: Duration = Duration::from_millis(5);
+/// A climber without a step for this long is removed.
+pub(super) const CLIMBER_TIMEOUT: Duration = Duration::from_secs(60);
+/// When to check for inactive climbers after the last step: a little after [`CLIMBER_TIMEOUT`].
+const TIMEOUT_CHECK_DELAY: Duration = Duration::from_secs(61);
+
+/// Steps, oldest first. Empty to wake the app after a timeout or the end of a prefetch.
+#[derive(Message, Debug, Clone, Default)]
+pub struct StepBatch(pub Vec<Step>);
+
+/// Records accesses. Cheap to clone. Only a step wakes the app.
+#[derive(Debug, Clone)]
+pub struct AccessRecorder {
+    history: Arc<Mutex<AccessHistory>>,
+    sender: Sender<Step>,
+    receiver: Receiver<Step>,
+}
+
+impl Default for AccessRecorder {
+    fn default() -> Self {
+        let (sender, receiver) = async_channel::bounded(STEP_CAPACITY);
+        Self { history: Arc::default(), sender, receiver }
+    }
+}
+
+impl AccessRecorder {
+    /// Records an access to a scheduled floor, and whether memory missed it. Never waits: a concurrent access may be
+    /// missed.
+    pub fn record(&self, spec: FloorSpec, was_missed: bool) {
+        let Ok(mut history) = self.history.try_lock() else { return };
+        let step = history.record(&spec, was_missed);
+        drop(history);
+        if let Some(step) = step {
+            // If the channel is full, the step is dropped.
+            let _ = self.sender.try_send(step);
+        }
+    }
+}
+
+/// Sends batches of steps to the app, and an empty one when climbers may have timed out.
+pub(super) async fn send_batches(recorder: AccessRecorder, events: EventSender) {
+    let receiver = recorder.receiver;
+    let mut timeout_check: Option<Instant> = None;
+    loop {
+        let next = receiver.recv();
+        let first = match timeout_check {
+            Some(timeout_check) => tokio::time::timeout_at(timeout_check, next).await,
+            None => Ok(next.await),
+        };
+        let Ok(first) = first else {
+            timeout_check = None;
+            events.send(ServerEvent::Steps(StepBatch::default()));
+            continue;
+        };
+        let Ok(first) = first else { return };
+        tokio::time::sleep(BATCH_INTERVAL).await;
+        let rest = std::iter::from_fn(|| receiver.try_recv().ok());
+        timeout_check = Some(Instant::now() + TIMEOUT_CHECK_DELAY);
+        events.send(ServerEvent::Steps(StepBatch(std::iter::once(first).chain(rest).collect())));
+    }
+}
