@@ -32,13 +32,13 @@ impl EncodedFloor {
         Floor::from_wire(hash::verify_encoded(&self.0)?, self.0.len())
     }
 
-    /// Decodes the floor and checks that it is the one that `asked` names, not merely a good one. What the request left
+    /// Decodes the floor and checks that it is the one that `requested` names, not merely a good one. What the request left
     /// open (size 0, no kind) may be anything.
     ///
     /// # Errors
     /// [`ClientError::Invalid`], which says what is wrong with bytes that are no floor, or another floor.
-    pub fn decode_for(&self, asked: &FloorSpec) -> Result<Floor, ClientError> {
-        let checked = self.decode().and_then(|floor| floor.answers(asked));
-        checked.map_err(|invalid| ClientError::Invalid { spec: Box::new(*asked), source: Box::new(invalid) })
+    pub fn decode_for(&self, requested: &FloorSpec) -> Result<Floor, ClientError> {
+        let checked = self.decode().and_then(|floor| floor.check_spec(requested));
+        checked.map_err(|invalid| ClientError::Invalid { spec: Box::new(*requested), source: Box::new(invalid) })
     }
 }

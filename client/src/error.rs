@@ -28,7 +28,7 @@ pub enum ClientError {
     },
     /// The server answered with a status other than OK.
     #[error(transparent)]
-    Refused(#[from] Box<Refusal>),
+    Status(#[from] Box<StatusError>),
     /// The server answered with something that is not the floor asked for.
     #[error("floor {} of tower {}: {source}", spec.number, spec.seed)]
     Invalid {
@@ -54,7 +54,7 @@ impl ClientError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
-            Self::Refused(refusal) => matches!(refusal.code, Code::Unavailable | Code::ResourceExhausted),
+            Self::Status(error) => matches!(error.code, Code::Unavailable | Code::ResourceExhausted),
             Self::Address { .. } | Self::Invalid { .. } | Self::Malformed { .. } => false,
         }
     }
@@ -63,7 +63,7 @@ impl ClientError {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Refused(refusal) => refusal.retry_after,
+            Self::Status(error) => error.retry_after,
             _ => None,
         }
     }
@@ -72,11 +72,11 @@ impl ClientError {
     /// status which came from the server has no source.
     pub(crate) fn from_status(server: &str, status: &Status) -> Self {
         if causes(status).any(|cause| cause.is::<TimeoutExpired>()) {
-            return Self::deadline();
+            return Self::deadline_exceeded();
         }
         match status.source() {
             Some(source) => Self::unreachable(server, source),
-            None => Self::Refused(Box::new(Refusal::read(status))),
+            None => Self::Status(Box::new(StatusError::from_status(status))),
         }
     }
 
@@ -85,8 +85,8 @@ impl ClientError {
     }
 
     /// The caller's own clock ran out before the server's answer came; the server would have said the same.
-    pub(crate) fn deadline() -> Self {
-        Self::Refused(Box::new(Refusal {
+    pub(crate) fn deadline_exceeded() -> Self {
+        Self::Status(Box::new(StatusError {
             code: Code::DeadlineExceeded,
             message: "the deadline passed before the server answered".to_owned(),
             violations: Vec::new(),
@@ -107,7 +107,7 @@ pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
 
 /// A status other than OK, with the details that the floor server attaches.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
+pub struct StatusError {
     /// The gRPC code.
     pub code: Code,
     /// The server's sentence.
@@ -127,8 +127,8 @@ pub struct Violation {
     pub description: String,
 }
 
-impl Refusal {
-    fn read(status: &Status) -> Self {
+impl StatusError {
+    fn from_status(status: &Status) -> Self {
         let violations = status.get_details_bad_request().map_or_else(Vec::new, |bad| {
             let each = bad.field_violations.into_iter();
             each.map(|v| Violation { field: v.field, description: v.description }).collect()
@@ -148,13 +148,13 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for StatusError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code_name(), self.message)
     }
 }
 
-impl StdError for Refusal {}
+impl StdError for StatusError {}
 
 /// Why the bytes of an answer are not the floor asked for.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -192,11 +192,11 @@ pub enum InvalidFloor {
         y: u32,
     },
     /// A good floor, but not the one asked for.
-    #[error("the server sent another floor: {got:?} for {asked:?}")]
-    Another {
+    #[error("the server sent another floor: {received:?} for {requested:?}")]
+    SpecMismatch {
         /// The spec of the request.
-        asked: FloorSpec,
+        requested: FloorSpec,
         /// The spec in the floor.
-        got: FloorSpec,
+        received: FloorSpec,
     },
 }

@@ -27,31 +27,31 @@ impl Floor {
         let region = cells(&spec, "region", wire.region.as_ref())?;
         let terrain =
             (0..).zip(terrain).map(|(index, value)| self::terrain(&spec, index, value)).collect::<Result<_, _>>()?;
-        let inside = |what, at: Option<Point>| inside(&spec, what, at);
-        let entry = inside("entry", wire.entry)?;
-        let exit = inside("exit", wire.exit)?;
+        let check_inside = |what, at: Option<Point>| check_inside(&spec, what, at);
+        let entry = check_inside("entry", wire.entry)?;
+        let exit = check_inside("exit", wire.exit)?;
         for room in &wire.rooms {
             for corner in [room.min, room.max, room.center] {
-                inside("room", corner)?;
+                check_inside("room", corner)?;
             }
         }
-        for (what, at) in things(&wire) {
-            inside(what, at)?;
+        for (what, at) in positions(&wire) {
+            check_inside(what, at)?;
         }
         Ok(Self { spec, entry, exit, terrain, region, encoded_len, wire })
     }
 
-    /// Checks that this is the floor that `asked` names. What the request leaves open (size 0, no kind) is the
+    /// Checks that this is the floor that `requested` names. What the request leaves open (size 0, no kind) is the
     /// server's choice.
-    pub(crate) fn answers(self, asked: &FloorSpec) -> Result<Self, InvalidFloor> {
-        let got = self.spec;
-        let open_or_equal = |asked: u32, got: u32| asked == 0 || asked == got;
-        let same = got.seed == asked.seed
-            && got.number == asked.number
-            && open_or_equal(asked.width, got.width)
-            && open_or_equal(asked.height, got.height)
-            && (asked.kind == 0 || asked.kind == got.kind);
-        if same { Ok(self) } else { Err(InvalidFloor::Another { asked: *asked, got }) }
+    pub(crate) fn check_spec(self, requested: &FloorSpec) -> Result<Self, InvalidFloor> {
+        let received = self.spec;
+        let open_or_equal = |requested: u32, received: u32| requested == 0 || requested == received;
+        let same = received.seed == requested.seed
+            && received.number == requested.number
+            && open_or_equal(requested.width, received.width)
+            && open_or_equal(requested.height, received.height)
+            && (requested.kind == 0 || requested.kind == received.kind);
+        if same { Ok(self) } else { Err(InvalidFloor::SpecMismatch { requested: *requested, received }) }
     }
 
     /// The resolved spec: number, size and kind are never 0.
@@ -194,14 +194,14 @@ fn terrain(spec: &FloorSpec, index: u32, value: u8) -> Result<Terrain, InvalidFl
     }
 }
 
-fn inside(spec: &FloorSpec, what: &'static str, at: Option<Point>) -> Result<Point, InvalidFloor> {
+fn check_inside(spec: &FloorSpec, what: &'static str, at: Option<Point>) -> Result<Point, InvalidFloor> {
     let at = at.ok_or(InvalidFloor::Missing(what))?;
     let Point { x, y } = at;
     if x < spec.width && y < spec.height { Ok(at) } else { Err(InvalidFloor::Outside { what, x, y }) }
 }
 
 /// Everything on the floor that stands on one cell.
-fn things(wire: &v1::Floor) -> impl Iterator<Item = (&'static str, Option<Point>)> {
+fn positions(wire: &v1::Floor) -> impl Iterator<Item = (&'static str, Option<Point>)> {
     let spawns = wire.spawns.iter().map(|spawn| ("spawn", spawn.at));
     let items = wire.items.iter().map(|item| ("item", item.at));
     let locks = wire.locks.iter().map(|lock| ("lock", lock.at));

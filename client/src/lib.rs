@@ -6,7 +6,7 @@
 //! ```no_run
 //! use floor_client::{FloorClient, FloorSpec};
 //!
-//! # async fn climb() -> Result<(), floor_client::ClientError> {
+//! # async fn example() -> Result<(), floor_client::ClientError> {
 //! let client = FloorClient::connect("http://127.0.0.1:50051").await?;
 //! let answer = client.get(FloorSpec { seed: 42, number: 7, ..FloorSpec::default() }).await?;
 //! let floor = answer.value;
@@ -32,7 +32,7 @@ mod transport;
 
 pub use client::{Answer, FloorClient};
 pub use encoded::EncodedFloor;
-pub use error::{ClientError, InvalidFloor, Refusal, Violation};
+pub use error::{ClientError, InvalidFloor, StatusError, Violation};
 pub use floor::Floor;
 pub use floor_proto::v1::{self, FloorKind, FloorSpec, RoomRole, ServerInfo, Terrain, TierInfo};
 pub use floor_proto::{grid::GridError, hash::HashError, limits};

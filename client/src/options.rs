@@ -23,7 +23,7 @@ impl CallOptions {
     }
 
     /// Asks what each tier answered and cost: fills [`Served::trace`](crate::Served::trace) and
-    /// [`Served::in_server`](crate::Served::in_server).
+    /// [`Served::server_time`](crate::Served::server_time).
     #[must_use]
     pub const fn trace(mut self, on: bool) -> Self {
         self.trace = on;

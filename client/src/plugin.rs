@@ -37,7 +37,7 @@ use crate::{Answer, CallOptions, ClientError, Floor, FloorClient, FloorSpec, Ser
 
 /// Calls under way at once unless the game says otherwise: enough to hide the network, few enough to leave a shared
 /// server's queue to others.
-const IN_FLIGHT: usize = 16;
+const DEFAULT_IN_FLIGHT: usize = 16;
 
 /// Fetches the floors that the game asks for.
 ///
@@ -57,7 +57,7 @@ impl FloorClientPlugin {
     pub fn new(server: &str) -> Result<Self, ClientError> {
         transport::endpoint(server)?;
         let options = CallOptions::default().retries(3);
-        Ok(Self { server: server.to_owned(), options, in_flight: IN_FLIGHT })
+        Ok(Self { server: server.to_owned(), options, in_flight: DEFAULT_IN_FLIGHT })
     }
 
     /// Options of every call.
@@ -83,7 +83,7 @@ pub struct RequestFloor(pub FloorSpec);
 #[derive(Message, Debug, Clone)]
 pub struct FloorArrived {
     /// What was asked for. The floor's own spec is this one, resolved.
-    pub asked: FloorSpec,
+    pub requested: FloorSpec,
     /// Shared, so that readers keep it without copying.
     pub floor: Arc<Floor>,
     /// What the server said about the call.
@@ -94,7 +94,7 @@ pub struct FloorArrived {
 #[derive(Message, Debug, Clone)]
 pub struct FloorFailed {
     /// What was asked for.
-    pub asked: FloorSpec,
+    pub requested: FloorSpec,
     /// Why.
     pub error: Arc<ClientError>,
 }
@@ -110,37 +110,37 @@ pub enum FloorClientSystems {
 
 impl Plugin for FloorClientPlugin {
     fn build(&self, app: &mut App) {
-        let (requests, asked) = mpsc::unbounded_channel();
-        let (done, answers) = mpsc::unbounded_channel();
+        let (requests, specs) = mpsc::unbounded_channel();
+        let (result_sender, results) = mpsc::unbounded_channel();
         let plugin = self.clone();
         thread::Builder::new()
             .name("floor-client".to_owned())
-            .spawn(move || plugin.fetch(asked, &done))
+            .spawn(move || plugin.run_requests(specs, &result_sender))
             .expect("the system starts a thread");
         app.add_message::<RequestFloor>()
             .add_message::<FloorArrived>()
             .add_message::<FloorFailed>()
-            .insert_resource(Requests(requests))
-            .insert_resource(Answers(answers))
+            .insert_resource(RequestSender(requests))
+            .insert_resource(ResultReceiver(results))
             .add_systems(PreUpdate, receive.in_set(FloorClientSystems::Receive))
             .add_systems(PostUpdate, send.in_set(FloorClientSystems::Send));
     }
 }
 
-type Outcome = (FloorSpec, Result<Answer<Floor>, ClientError>);
+type FloorResult = (FloorSpec, Result<Answer<Floor>, ClientError>);
 
 impl FloorClientPlugin {
     /// The thread's whole life: until the app and with it the sender of requests is gone.
-    fn fetch(&self, mut asked: UnboundedReceiver<FloorSpec>, done: &UnboundedSender<Outcome>) {
+    fn run_requests(&self, mut specs: UnboundedReceiver<FloorSpec>, results: &UnboundedSender<FloorResult>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("the system grants a runtime").block_on(async {
             let client = FloorClient::connect_lazily(&self.server).expect("the plugin was made with a good address");
             let client = client.with_options(self.options);
-            let calls = stream::poll_fn(|context| asked.poll_recv(context));
+            let calls = stream::poll_fn(|context| specs.poll_recv(context));
             calls
                 .for_each_concurrent(self.in_flight, async |spec| {
                     // The app may end while calls are under way; then nobody waits for their answers.
-                    let _ = done.send((spec, client.get(spec).await));
+                    let _ = results.send((spec, client.get(spec).await));
                 })
                 .await;
         });
@@ -148,30 +148,30 @@ impl FloorClientPlugin {
 }
 
 #[derive(Resource)]
-struct Requests(UnboundedSender<FloorSpec>);
+struct RequestSender(UnboundedSender<FloorSpec>);
 
 #[derive(Resource)]
-struct Answers(UnboundedReceiver<Outcome>);
+struct ResultReceiver(UnboundedReceiver<FloorResult>);
 
 #[expect(clippy::needless_pass_by_value, reason = "a system takes its parameters by value")]
-fn send(mut wanted: MessageReader<'_, '_, RequestFloor>, requests: Res<'_, Requests>) {
-    for RequestFloor(spec) in wanted.read() {
+fn send(mut messages: MessageReader<'_, '_, RequestFloor>, requests: Res<'_, RequestSender>) {
+    for RequestFloor(spec) in messages.read() {
         requests.0.send(*spec).expect("the thread ends only after this resource");
     }
 }
 
 fn receive(
-    mut answers: ResMut<'_, Answers>,
+    mut results: ResMut<'_, ResultReceiver>,
     mut arrived: MessageWriter<'_, FloorArrived>,
     mut failed: MessageWriter<'_, FloorFailed>,
 ) {
-    while let Ok((asked, outcome)) = answers.0.try_recv() {
-        match outcome {
+    while let Ok((requested, result)) = results.0.try_recv() {
+        match result {
             Ok(Answer { value, served }) => {
-                arrived.write(FloorArrived { asked, floor: Arc::new(value), served });
+                arrived.write(FloorArrived { requested, floor: Arc::new(value), served });
             }
             Err(error) => {
-                failed.write(FloorFailed { asked, error: Arc::new(error) });
+                failed.write(FloorFailed { requested, error: Arc::new(error) });
             }
         }
     }

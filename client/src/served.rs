@@ -12,7 +12,7 @@ pub struct Served {
     /// Floors that waited for another call's work on the same floor: `floor-coalesced`.
     pub coalesced: u64,
     /// Time spent inside the server: `floor-server-us`, if [tracing](crate::CallOptions::trace) was asked for.
-    pub in_server: Option<Duration>,
+    pub server_time: Option<Duration>,
     /// What each tier answered and cost, in probing order: `floor-trace`, if tracing was asked for.
     pub trace: Vec<TraceStep>,
 }
@@ -20,12 +20,12 @@ pub struct Served {
 impl Served {
     /// Reads headers or trailers. Unknown or malformed values are passed over: they describe the answer and are no
     /// part of it.
-    pub(crate) fn read(metadata: &MetadataMap) -> Self {
+    pub(crate) fn from_metadata(metadata: &MetadataMap) -> Self {
         let text = |key: &str| metadata.get(key).and_then(|value| value.to_str().ok());
         Self {
             by: text("floor-served-by").map(ServedBy::parse).unwrap_or_default(),
             coalesced: text("floor-coalesced").and_then(|count| count.trim().parse().ok()).unwrap_or(0),
-            in_server: text("floor-server-us").and_then(|us| us.trim().parse().ok()).map(Duration::from_micros),
+            server_time: text("floor-server-us").and_then(|us| us.trim().parse().ok()).map(Duration::from_micros),
             trace: text("floor-trace").map(TraceStep::parse_all).unwrap_or_default(),
         }
     }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_single_answer_counts_one_floor() {
-        let served = Served::read(&metadata(&[("floor-served-by", "lmdb"), ("floor-coalesced", "1")]));
+        let served = Served::from_metadata(&metadata(&[("floor-served-by", "lmdb"), ("floor-coalesced", "1")]));
         assert_eq!(served.by.iter().collect::<Vec<_>>(), [("lmdb", 1)]);
         assert_eq!(served.coalesced, 1);
         assert_eq!(served.by.to_string(), "lmdb");
@@ -155,34 +155,35 @@ mod tests {
 
     #[test]
     fn batches_add_up() {
-        let mut sum = Served::read(&metadata(&[("floor-served-by", "lru=3,lmdb=5"), ("floor-coalesced", "2")]));
-        sum.add(&Served::read(&metadata(&[("floor-served-by", "generated=8,lru=1")])));
+        let mut sum =
+            Served::from_metadata(&metadata(&[("floor-served-by", "lru=3,lmdb=5"), ("floor-coalesced", "2")]));
+        sum.add(&Served::from_metadata(&metadata(&[("floor-served-by", "generated=8,lru=1")])));
         assert_eq!(sum.by.to_string(), "lru 4, lmdb 5, generated 8");
         assert_eq!((sum.by.total(), sum.coalesced), (17, 2));
     }
 
     #[test]
     fn a_trace_keeps_its_order() {
-        let served = Served::read(&metadata(&[
+        let served = Served::from_metadata(&metadata(&[
             ("floor-trace", "lru=miss:1us,lmdb=miss:4us,generated:212us"),
             ("floor-server-us", "220"),
         ]));
         let steps = served.trace.iter().map(TraceStep::to_string).collect::<Vec<_>>();
         assert_eq!(steps, ["lru miss 1 us", "lmdb miss 4 us", "generated 212 us"]);
-        assert_eq!(served.in_server, Some(Duration::from_micros(220)));
+        assert_eq!(served.server_time, Some(Duration::from_micros(220)));
     }
 
     #[test]
-    fn nonsense_is_passed_over() {
-        let served = Served::read(&metadata(&[
+    fn malformed_values_are_ignored() {
+        let served = Served::from_metadata(&metadata(&[
             ("floor-served-by", "lru=many,,=,lmdb=2"),
             ("floor-coalesced", "yes"),
             ("floor-trace", "lru,lmdb=hit:fast,sled=hit:3us"),
             ("floor-server-us", "-1"),
         ]));
         assert_eq!(served.by.to_string(), "lmdb 2");
-        assert_eq!((served.coalesced, served.in_server), (0, None));
+        assert_eq!((served.coalesced, served.server_time), (0, None));
         assert_eq!(served.trace.len(), 1);
-        assert_eq!(Served::read(&MetadataMap::new()), Served::default());
+        assert_eq!(Served::from_metadata(&MetadataMap::new()), Served::default());
     }
 }

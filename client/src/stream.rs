@@ -16,7 +16,7 @@ use tonic::{Status, Streaming};
 
 use crate::{
     ClientError, EncodedFloor, Floor, Served,
-    transport::{Begun, Rpc},
+    transport::{OpenStream, Rpc},
 };
 
 /// Floors of one tower in order, decoded and checked as they come. The server sends no faster than they are taken.
@@ -34,19 +34,25 @@ pub struct FloorStream {
     /// Ends when the deadline of the whole stream passes.
     deadline: Option<Pin<Box<Sleep>>>,
     /// An error was told: nothing comes after it.
-    over: bool,
+    finished: bool,
 }
 
 impl FloorStream {
-    pub(crate) fn new(server: Arc<str>, first: FloorSpec, count: u32, begun: Begun, until: Option<Instant>) -> Self {
+    pub(crate) fn new(
+        server: Arc<str>,
+        first: FloorSpec,
+        count: u32,
+        opened: OpenStream,
+        deadline: Option<Instant>,
+    ) -> Self {
         Self {
             server,
             expected: first,
             remaining: count,
-            first: begun.first,
-            messages: begun.rest,
-            deadline: until.map(|until| Box::pin(sleep_until(until.into()))),
-            over: false,
+            first: opened.first,
+            messages: opened.rest,
+            deadline: deadline.map(|deadline| Box::pin(sleep_until(deadline.into()))),
+            finished: false,
         }
     }
 
@@ -75,11 +81,11 @@ impl FloorStream {
             None => self.messages.trailers().await,
             Some(deadline) => {
                 let trailers = timeout_at(deadline.deadline(), self.messages.trailers());
-                trailers.await.map_err(|_| ClientError::deadline())?
+                trailers.await.map_err(|_| ClientError::deadline_exceeded())?
             }
         };
         let trailers = trailers.map_err(|status| ClientError::from_status(&self.server, &status))?;
-        Ok(trailers.map(|metadata| Served::read(&metadata)).unwrap_or_default())
+        Ok(trailers.map(|metadata| Served::from_metadata(&metadata)).unwrap_or_default())
     }
 
     fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
@@ -93,15 +99,15 @@ impl FloorStream {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<(FloorSpec, EncodedFloor), ClientError>>> {
-        if self.over {
+        if self.finished {
             return Poll::Ready(None);
         }
         let message = self.poll_message(context);
         if message.is_pending()
             && self.deadline.as_mut().is_some_and(|deadline| deadline.poll_unpin(context).is_ready())
         {
-            self.over = true;
-            return Poll::Ready(Some(Err(ClientError::deadline())));
+            self.finished = true;
+            return Poll::Ready(Some(Err(ClientError::deadline_exceeded())));
         }
         let next = match ready!(message) {
             Some(Ok(_)) if self.remaining == 0 => Some(Err(malformed("more floors than asked for"))),
@@ -115,7 +121,7 @@ impl FloorStream {
             None if self.remaining > 0 => Some(Err(malformed(&format!("it ended {} floors early", self.remaining)))),
             None => None,
         };
-        self.over = !matches!(next, Some(Ok(_)));
+        self.finished = !matches!(next, Some(Ok(_)));
         Poll::Ready(next)
     }
 }

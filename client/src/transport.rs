@@ -51,14 +51,14 @@ impl Rpc {
 
 /// Reads a server's URL; `127.0.0.1:50051` stands for `http://127.0.0.1:50051`.
 pub(crate) fn endpoint(url: &str) -> Result<Endpoint, ClientError> {
-    let bad = |reason: &dyn ToString| ClientError::Address { url: url.to_owned(), reason: reason.to_string() };
+    let invalid = |reason: &dyn ToString| ClientError::Address { url: url.to_owned(), reason: reason.to_string() };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let endpoint = Endpoint::from_shared(full);
-    let endpoint = endpoint.map_err(|error| bad(&format!("{}; write http://host:port", innermost(&error))))?;
+    let endpoint = endpoint.map_err(|error| invalid(&format!("{}; write http://host:port", innermost(&error))))?;
     match endpoint.uri().scheme_str() {
-        _ if endpoint.uri().host().is_none_or(str::is_empty) => Err(bad(&"write http://host:port")),
+        _ if endpoint.uri().host().is_none_or(str::is_empty) => Err(invalid(&"write http://host:port")),
         Some("http") => Ok(endpoint.connect_timeout(CONNECT_TIMEOUT)),
-        _ => Err(bad(&"the floor server speaks plain HTTP/2; write http://host:port")),
+        _ => Err(invalid(&"the floor server speaks plain HTTP/2; write http://host:port")),
     }
 }
 
@@ -68,14 +68,14 @@ pub(crate) async fn unary(
     rpc: Rpc,
     body: Bytes,
     options: &CallOptions,
-    until: Option<Instant>,
+    deadline: Option<Instant>,
 ) -> Result<Response<Bytes>, Status> {
-    let mut grpc = ready(channel).await?;
-    grpc.unary(request(body, options, until), rpc.path(), RawCodec).await
+    let mut grpc = ready_client(channel).await?;
+    grpc.unary(request(body, options, deadline), rpc.path(), RawCodec).await
 }
 
 /// A stream that has begun: its first message, if it has any, and those to come.
-pub(crate) struct Begun {
+pub(crate) struct OpenStream {
     pub(crate) first: Option<Bytes>,
     pub(crate) rest: Streaming<Bytes>,
 }
@@ -86,22 +86,22 @@ pub(crate) async fn streaming(
     rpc: Rpc,
     body: Bytes,
     options: &CallOptions,
-    until: Option<Instant>,
-) -> Result<Begun, Status> {
-    let mut grpc = ready(channel).await?;
-    let response = grpc.server_streaming(request(body, options, until), rpc.path(), RawCodec).await?;
+    deadline: Option<Instant>,
+) -> Result<OpenStream, Status> {
+    let mut grpc = ready_client(channel).await?;
+    let response = grpc.server_streaming(request(body, options, deadline), rpc.path(), RawCodec).await?;
     let mut rest = response.into_inner();
     let first = rest.message().await?;
-    Ok(Begun { first, rest })
+    Ok(OpenStream { first, rest })
 }
 
-async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {
+async fn ready_client(channel: &Channel) -> Result<Grpc<Channel>, Status> {
     let mut grpc = Grpc::new(channel.clone()).max_decoding_message_size(CLIENT_MESSAGE_BYTES);
     grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
     Ok(grpc)
 }
 
-fn request(body: Bytes, options: &CallOptions, until: Option<Instant>) -> Request<Bytes> {
+fn request(body: Bytes, options: &CallOptions, deadline: Option<Instant>) -> Request<Bytes> {
     let mut request = Request::new(body);
     let metadata = request.metadata_mut();
     if options.no_cache {
@@ -110,8 +110,8 @@ fn request(body: Bytes, options: &CallOptions, until: Option<Instant>) -> Reques
     if options.trace {
         metadata.insert("floor-trace", MetadataValue::from_static("1"));
     }
-    if let Some(until) = until {
-        request.set_timeout(until.saturating_duration_since(Instant::now()));
+    if let Some(deadline) = deadline {
+        request.set_timeout(deadline.saturating_duration_since(Instant::now()));
     }
     request
 }

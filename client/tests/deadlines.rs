@@ -37,7 +37,7 @@ fn assert_deadline<T>(answer: Result<T, ClientError>) {
 
 /// A listener that accepts nobody and whose queue of connections is full, so that the next one is never made; and what
 /// fills the queue.
-fn black_hole() -> (tokio::net::TcpListener, Vec<TcpStream>) {
+fn full_backlog() -> (tokio::net::TcpListener, Vec<TcpStream>) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
@@ -50,15 +50,15 @@ fn black_hole() -> (tokio::net::TcpListener, Vec<TcpStream>) {
 }
 
 #[tokio::test]
-async fn a_host_that_swallows_connections_is_given_up_on() {
-    let (listener, _queued) = black_hole();
+async fn a_call_to_a_full_backlog_times_out() {
+    let (listener, _queued) = full_backlog();
     let client = client(listener.local_addr().unwrap());
     assert_deadline(client.get(spec(1)).await);
     assert_deadline(client.stream(spec(1), 2).await);
 }
 
 #[tokio::test]
-async fn a_listener_that_never_accepts_is_given_up_on() {
+async fn a_call_that_is_never_accepted_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = client(listener.local_addr().unwrap());
     assert_deadline(client.get(spec(1)).await);
@@ -73,14 +73,14 @@ fn framed(message: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn an_answer_that_stops_half_way_is_given_up_on() {
+async fn an_incomplete_answer_times_out() {
     let mut half = framed(&floor(1).encode_to_vec());
     half.truncate(half.len() / 2);
     assert_deadline(client(http2::answer(http2::GRPC, half, false)).get(spec(1)).await);
 }
 
 #[tokio::test]
-async fn a_stream_that_stops_half_way_is_given_up_on() {
+async fn an_incomplete_stream_times_out() {
     let (first, second) = (framed(&floor(1).encode_to_vec()), framed(&floor(2).encode_to_vec()));
     let body = || [&first[..], &second[..second.len() / 2]].concat();
     let mut stream = client(http2::answer(http2::GRPC, body(), false)).stream(spec(1), 2).await.unwrap();

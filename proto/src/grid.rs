@@ -17,15 +17,15 @@ use crate::{
 pub fn encode(width: u32, height: u32, cells: &[u8]) -> Grid {
     assert!(!cells.is_empty(), "a grid has at least one cell");
     assert_eq!(cells.len(), width as usize * height as usize, "a {width}x{height} grid");
-    let survey = Survey::of(cells);
-    let (encoding, bits) = survey.shortest(cells.len());
+    let stats = CellStats::of(cells);
+    let (encoding, bits) = stats.shortest(cells.len());
     let data = match encoding {
-        GridEncoding::Raw8 => cells.iter().map(|cell| survey.index[usize::from(*cell)]).collect(),
-        GridEncoding::Packed => pack(cells, &survey.index, bits),
-        GridEncoding::Rle => survey.run_pairs(),
+        GridEncoding::Raw8 => cells.iter().map(|cell| stats.index[usize::from(*cell)]).collect(),
+        GridEncoding::Packed => pack(cells, &stats.index, bits),
+        GridEncoding::Rle => stats.run_pairs(),
         GridEncoding::Uniform | GridEncoding::Unspecified => Vec::new(),
     };
-    Grid { width, height, palette: survey.palette, encoding: encoding.into(), bits, data }
+    Grid { width, height, palette: stats.palette, encoding: encoding.into(), bits, data }
 }
 
 /// The cells of `grid`, row-major.
@@ -95,13 +95,13 @@ pub enum GridError {
 }
 
 /// What one pass over the cells finds: the runs, the palette, and each value's place in it.
-struct Survey {
+struct CellStats {
     runs: Vec<(u8, u32)>,
     palette: Vec<u32>,
     index: [u8; 256],
 }
 
-impl Survey {
+impl CellStats {
     fn of(cells: &[u8]) -> Self {
         let runs = runs(cells);
         let mut occurs = [false; 256];
@@ -160,7 +160,7 @@ fn runs(cells: &[u8]) -> Vec<(u8, u32)> {
     let mut runs = Vec::with_capacity(cells.len() / 6 + 8);
     let mut start = 0;
     let mut at = 1;
-    let mut cut = |start: &mut usize, at: usize| {
+    let mut end_run = |start: &mut usize, at: usize| {
         runs.push((cells[*start], (at - *start) as u32));
         *start = at;
     };
@@ -168,17 +168,17 @@ fn runs(cells: &[u8]) -> Vec<(u8, u32)> {
         let mut differing = word(cells, at) ^ word(cells, at - 1);
         while differing != 0 {
             let byte = differing.trailing_zeros() / 8;
-            cut(&mut start, at + byte as usize);
+            end_run(&mut start, at + byte as usize);
             differing &= u64::MAX.checked_shl(8 * (byte + 1)).unwrap_or(0);
         }
         at += 8;
     }
     for at in at..cells.len() {
         if cells[at] != cells[at - 1] {
-            cut(&mut start, at);
+            end_run(&mut start, at);
         }
     }
-    cut(&mut start, cells.len());
+    end_run(&mut start, cells.len());
     runs
 }
 
@@ -231,15 +231,15 @@ fn unpack_packed(data: &[u8], palette: &[u8], cells: usize, bits: u32) -> Result
     if data.len() != (cells * bits as usize).div_ceil(8) {
         return Err(GridError::Length { cells });
     }
-    let a_byte = 8 / bits as usize;
+    let per_byte = 8 / bits as usize;
     let mask = (1u8 << bits) - 1;
     let mut out = Vec::with_capacity(cells);
     for byte in data {
-        let here = a_byte.min(cells - out.len());
-        for slot in 0..here {
+        let used = per_byte.min(cells - out.len());
+        for slot in 0..used {
             out.push(look_up(palette, usize::from(byte >> (slot as u32 * bits) & mask))?);
         }
-        if here < a_byte && byte >> (here as u32 * bits) != 0 {
+        if used < per_byte && byte >> (used as u32 * bits) != 0 {
             return Err(GridError::Padding);
         }
     }

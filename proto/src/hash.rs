@@ -80,13 +80,13 @@ fn hash_fields(encoded: &[u8]) -> Result<Vec<Range<usize>>, DecodeError> {
     Ok(found)
 }
 
-/// Encodes `floor` with its hash computed and filled in, behind `room` zero bytes for the caller's framing.
+/// Encodes `floor` with its hash computed and filled in, behind `prefix_len` zero bytes for the caller's framing.
 ///
 /// The floor is encoded once: the hash is taken over the bytes as they lie, then put into a gap in front of them by
 /// moving fields 1 and 2, some 30 bytes, ahead of it.
 #[must_use]
-pub fn encode_hashed(floor: &Floor, room: usize) -> Vec<u8> {
-    let body = room + HASH_FIELD_BYTES;
+pub fn encode_hashed(floor: &Floor, prefix_len: usize) -> Vec<u8> {
+    let body = prefix_len + HASH_FIELD_BYTES;
     let mut out = Vec::with_capacity(body + floor.encoded_len());
     out.resize(body, 0);
     // Field 3 is cleared by leaving it out: encode field by field would repeat what prost generates.
@@ -98,14 +98,14 @@ pub fn encode_hashed(floor: &Floor, room: usize) -> Vec<u8> {
     let hash = xxh3_64(&out[body..]);
     if hash == 0 {
         // A default is omitted, so there is no field to make room for.
-        out.drain(room..body);
+        out.drain(prefix_len..body);
         return out;
     }
-    let ahead =
+    let moved_len =
         Floor { spec: floor.spec, generator_version: floor.generator_version, ..Floor::default() }.encoded_len();
-    out.copy_within(body..body + ahead, room);
-    out[room + ahead] = HASH_TAG;
-    out[room + ahead + 1..body + ahead].copy_from_slice(&hash.to_le_bytes());
+    out.copy_within(body..body + moved_len, prefix_len);
+    out[prefix_len + moved_len] = HASH_TAG;
+    out[prefix_len + moved_len + 1..body + moved_len].copy_from_slice(&hash.to_le_bytes());
     out
 }
 

@@ -20,7 +20,7 @@ fn cells() -> impl Strategy<Value = (u32, u32, Vec<u8>)> {
 }
 
 /// Any grid at all, sides and lengths included.
-fn hostile() -> impl Strategy<Value = Grid> {
+fn arbitrary_grid() -> impl Strategy<Value = Grid> {
     let side = prop_oneof![0u32..20, Just(512), Just(513), Just(u32::MAX)];
     let palette = prop_oneof![
         prop::collection::btree_set(0u32..256, 0..20).prop_map(|set| set.into_iter().collect()),
@@ -52,7 +52,7 @@ fn lengths(cells: &[u8]) -> Vec<(GridEncoding, usize)> {
 
 proptest! {
     #[test]
-    fn what_is_encoded_decodes((width, height, cells) in cells()) {
+    fn decoding_restores_the_cells((width, height, cells) in cells()) {
         prop_assert_eq!(decode(&encode(width, height, &cells)), Ok(cells));
     }
 
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn a_hostile_grid_errs_or_fills_its_cells(grid in hostile()) {
+    fn an_arbitrary_grid_fails_or_fills_its_cells(grid in arbitrary_grid()) {
         if let Ok(cells) = decode(&grid) {
             prop_assert_eq!(cells.len(), (grid.width * grid.height) as usize);
             prop_assert!(cells.capacity() <= cells.len().max(8));
@@ -117,7 +117,7 @@ fn each_encoding_has_its_case() {
 }
 
 #[test]
-fn hostile_grids_are_named() {
+fn each_fault_is_reported() {
     let good = encode(4, 4, &[1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 3, 3, 3, 4]);
     let with = |change: fn(&mut Grid)| {
         let mut grid = good.clone();

@@ -23,18 +23,18 @@ fn floor(seed: u64, archetype: String) -> Floor {
 
 proptest! {
     #[test]
-    fn hashing_while_encoding_is_encoding_a_hashed_floor(seed in any::<u64>(), name in "[a-z]{0,300}", room in 0usize..20) {
+    fn encode_hashed_fills_the_hash_in(seed in any::<u64>(), name in "[a-z]{0,300}", prefix_len in 0usize..20) {
         let mut floor = floor(seed, name);
-        let encoded = encode_hashed(&floor, room);
+        let encoded = encode_hashed(&floor, prefix_len);
         floor.content_hash = content_hash(&floor);
         prop_assert!(verify(&floor));
-        prop_assert_eq!(&encoded[..room], &vec![0; room][..]);
-        prop_assert_eq!(&encoded[room..], &floor.encode_to_vec()[..]);
-        prop_assert_eq!(verify_encoded(&encoded[room..]), Ok(floor));
+        prop_assert_eq!(&encoded[..prefix_len], &vec![0; prefix_len][..]);
+        prop_assert_eq!(&encoded[prefix_len..], &floor.encode_to_vec()[..]);
+        prop_assert_eq!(verify_encoded(&encoded[prefix_len..]), Ok(floor));
     }
 
     #[test]
-    fn no_flipped_bit_passes(seed in any::<u64>(), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+    fn every_flipped_bit_is_detected(seed in any::<u64>(), at in any::<prop::sample::Index>(), bit in 0u8..8) {
         let mut encoded = encode_hashed(&floor(seed, "rat".into()), 0);
         let at = at.index(encoded.len());
         encoded[at] ^= 1 << bit;
@@ -51,7 +51,7 @@ fn rehashed(encoded: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_floor_of_a_newer_server_is_checked_on_its_own_bytes() {
+fn unknown_fields_count_towards_the_hash() {
     let older = floor(1, "rat".into());
     let mut encoded = encode_hashed(&older, 0);
     // Field 15, a string that this version has never heard of.
@@ -63,7 +63,7 @@ fn a_floor_of_a_newer_server_is_checked_on_its_own_bytes() {
 }
 
 #[test]
-fn a_second_hash_is_refused() {
+fn a_repeated_hash_field_is_rejected() {
     let mut encoded = encode_hashed(&floor(1, "rat".into()), 0);
     let hash = encoded[encoded.iter().position(|byte| *byte == 3 << 3 | 1).unwrap()..][..9].to_vec();
     encoded.extend(hash);
@@ -71,7 +71,7 @@ fn a_second_hash_is_refused() {
 }
 
 #[test]
-fn bytes_added_without_their_hash_are_refused() {
+fn bytes_added_without_a_new_hash_are_rejected() {
     let mut encoded = encode_hashed(&floor(1, "rat".into()), 0);
     // Field 2 once more, with the value it has: the same floor to a decoder, other bytes to a reader.
     encoded.extend([2 << 3, 1]);

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// What a client says first, in bytes.
-const PREFACE: usize = 24;
+const PREFACE_BYTES: usize = 24;
 /// Kinds of frames.
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -31,7 +31,7 @@ pub(crate) fn answer(headers: &'static [u8], body: Vec<u8>, ends: bool) -> Socke
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.read_exact(&mut [0; PREFACE]).unwrap();
+        stream.read_exact(&mut [0; PREFACE_BYTES]).unwrap();
         stream.write_all(&frame(SETTINGS, 0, 0, &[])).unwrap();
         let mut head = [0; 9];
         while head[3] != HEADERS {

@@ -24,12 +24,12 @@ pub(crate) type Reply = Result<Vec<Floor>, Status>;
 
 /// Answers each call with the next reply, and keeps what it was asked with.
 #[derive(Clone, Default)]
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedServer {
     replies: Arc<Mutex<VecDeque<Reply>>>,
-    pub(crate) asked: Arc<Mutex<Vec<MetadataMap>>>,
+    pub(crate) requests: Arc<Mutex<Vec<MetadataMap>>>,
 }
 
-impl Scripted {
+impl ScriptedServer {
     /// Serves on a free port until the test's runtime ends.
     pub(crate) async fn serve(replies: impl IntoIterator<Item = Reply>) -> (Self, FloorClient) {
         let scripted = Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() };
@@ -41,7 +41,7 @@ impl Scripted {
     }
 
     async fn reply<T>(&self, request: Request<T>) -> Reply {
-        self.asked.lock().unwrap().push(request.metadata().clone());
+        self.requests.lock().unwrap().push(request.metadata().clone());
         let reply = self.replies.lock().unwrap().pop_front();
         match reply {
             Some(reply) => reply,
@@ -51,12 +51,12 @@ impl Scripted {
     }
 
     pub(crate) fn calls(&self) -> usize {
-        self.asked.lock().unwrap().len()
+        self.requests.lock().unwrap().len()
     }
 }
 
 #[tonic::async_trait]
-impl FloorService for Scripted {
+impl FloorService for ScriptedServer {
     type StreamFloorsStream = tokio_stream::Iter<std::vec::IntoIter<Result<Floor, Status>>>;
 
     async fn get_floor(&self, request: Request<GetFloorRequest>) -> Result<Response<Floor>, Status> {
@@ -106,7 +106,7 @@ pub(crate) fn floor(number: u32) -> Floor {
         region[inside] = 1;
     }
     let at = |x, y| Some(Point { x, y });
-    sealed(Floor {
+    with_content_hash(Floor {
         spec: Some(FloorSpec { seed: 42, number, width: 16, height: 16, kind: 1 }),
         generator_version: 1,
         terrain: Some(grid::encode(16, 16, &cells)),
@@ -118,7 +118,7 @@ pub(crate) fn floor(number: u32) -> Floor {
     })
 }
 
-pub(crate) fn sealed(mut floor: Floor) -> Floor {
+pub(crate) fn with_content_hash(mut floor: Floor) -> Floor {
     floor.content_hash = hash::content_hash(&floor);
     floor
 }

@@ -34,7 +34,7 @@ pub(crate) struct Cli {
 /// The commands that ask the operations port, and nothing of the server's address.
 const OPERATIONS: [&str; 4] = ["purge", "contains", "stats", "compact"];
 /// The commands that ask no server.
-const ALONE: [&str; 2] = ["search", "completions"];
+const OFFLINE: [&str; 2] = ["search", "completions"];
 
 /// The command line as clap is to read it: the derived one, where each command shows only those of the shared flags that
 /// it heeds, and the same usage line in its help and after an error. (Left to itself, clap names a flag that was given,
@@ -44,12 +44,12 @@ pub(crate) fn command() -> clap::Command {
     let shared = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect::<Vec<_>>();
     let command = command.mut_subcommands(|command| {
         let name = command.get_name().to_owned();
-        let heeds = |flag: &str| match flag {
-            SERVER => !ALONE.contains(&name.as_str()) && !OPERATIONS.contains(&name.as_str()),
-            _ => !ALONE.contains(&name.as_str()),
+        let uses = |flag: &str| match flag {
+            SERVER => !OFFLINE.contains(&name.as_str()) && !OPERATIONS.contains(&name.as_str()),
+            _ => !OFFLINE.contains(&name.as_str()),
         };
-        let unheeded = shared.iter().filter(|flag| !heeds(flag.get_id().as_str()));
-        command.args(unheeded.map(|flag| flag.clone().hide(true)))
+        let unused = shared.iter().filter(|flag| !uses(flag.get_id().as_str()));
+        command.args(unused.map(|flag| flag.clone().hide(true)))
     });
     let mut built = command.clone();
     built.build();
@@ -85,7 +85,7 @@ impl Cli {
     /// answer.
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { server, command } = self;
-        let done = match command {
+        let result = match command {
             Command::Get(get) => get.run(&server).await,
             Command::Batch(batch) => batch.run(&server).await,
             Command::Stream(stream) => stream.run(&server).await,
@@ -95,16 +95,16 @@ impl Cli {
             Command::Warm(warm) => warm.run(&server).await,
             Command::Verify(verify) => verify.run(&server).await,
             Command::Bench(bench) => bench.run(&server).await,
-            Command::Purge(purge) => purge.run(&server.patience).await,
-            Command::Contains(contains) => contains.run(&server.patience).await,
-            Command::Stats(stats) => stats.run(&server.patience).await,
-            Command::Compact(compact) => compact.run(&server.patience).await,
+            Command::Purge(purge) => purge.run(&server.limits).await,
+            Command::Contains(contains) => contains.run(&server.limits).await,
+            Command::Stats(stats) => stats.run(&server.limits).await,
+            Command::Compact(compact) => compact.run(&server.limits).await,
             Command::Completions(completions) => completions.run(),
             Command::Explain(explain) => explain.run(&server).await,
             Command::Diff(diff) => return diff.run(&server).await,
             Command::Search(search) => return search.run(),
         };
-        done.map(|()| ExitCode::SUCCESS)
+        result.map(|()| ExitCode::SUCCESS)
     }
 }
 
@@ -147,13 +147,13 @@ pub(crate) struct Server {
     )]
     url: String,
     #[command(flatten)]
-    patience: Patience,
+    limits: CallLimits,
 }
 
 /// How patiently a server is asked.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Server")]
-pub(crate) struct Patience {
+pub(crate) struct CallLimits {
     /// Give up on a call after this long, e.g. 500ms or 2s; no limit by default
     #[arg(long, global = true, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) deadline: Option<Duration>,
@@ -170,7 +170,7 @@ impl Server {
     /// Connects at once, so that a server that is not there is found before anything is printed.
     pub(crate) async fn connect(&self) -> Result<FloorClient, ClientError> {
         let connecting = FloorClient::connect(&self.url);
-        let client = match self.patience.deadline {
+        let client = match self.limits.deadline {
             None => connecting.await?,
             Some(deadline) => match tokio::time::timeout(deadline, connecting).await {
                 Ok(connected) => connected?,
@@ -185,7 +185,7 @@ impl Server {
 
     /// The options of a call that asks for nothing else.
     pub(crate) fn options(&self) -> CallOptions {
-        let Patience { deadline, retries } = self.patience;
+        let CallLimits { deadline, retries } = self.limits;
         let options = CallOptions::default().retries(retries);
         deadline.map_or(options, |deadline| options.deadline(deadline))
     }
@@ -194,7 +194,7 @@ impl Server {
 /// How a floor is to be served.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
-pub(crate) struct Serving {
+pub(crate) struct FetchOptions {
     /// Skip every tier: have the floor generated anew and the chain refreshed
     #[arg(long)]
     no_cache: bool,
@@ -203,7 +203,7 @@ pub(crate) struct Serving {
     trace: bool,
 }
 
-impl Serving {
+impl FetchOptions {
     pub(crate) async fn connect(&self, server: &Server) -> Result<FloorClient, ClientError> {
         let options = server.options().no_cache(self.no_cache).trace(self.trace);
         Ok(server.connect().await?.with_options(options))

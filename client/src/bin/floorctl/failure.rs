@@ -7,26 +7,26 @@ use std::{
     process::ExitCode,
 };
 
-use floor_client::{ClientError, Refusal};
+use floor_client::{ClientError, StatusError};
 use floor_gen::SpecError;
 
-use crate::operations::NoAnswer;
+use crate::operations::OperationsError;
 
-const SAID_NO: u8 = 1;
+const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const CANNOT_CONNECT: u8 = 3;
 
 /// What the command line asks for cannot be, which only the flags together show.
 #[derive(Debug)]
-pub(crate) struct Usage(pub(crate) String);
+pub(crate) struct UsageError(pub(crate) String);
 
-impl fmt::Display for Usage {
+impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Error for Usage {}
+impl Error for UsageError {}
 
 /// Prints `error` and chooses the exit code. A reader that went away (`floorctl ... | head`) is no error.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
@@ -34,7 +34,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let client = error.chain().find_map(|cause| cause.downcast_ref::<ClientError>());
-    let mut text = format!("error: {}\n", sentence(error));
+    let mut text = format!("error: {}\n", message(error));
     let code = match client {
         Some(ClientError::Unreachable { .. }) => {
             text += "Is the server running? Start it with `cargo run --release`, or name another with --server URL or \
@@ -42,18 +42,18 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             CANNOT_CONNECT
         }
         Some(ClientError::Address { .. }) => USAGE,
-        Some(ClientError::Refused(refusal)) => {
-            text += &details(refusal);
-            SAID_NO
+        Some(ClientError::Status(status)) => {
+            text += &details(status);
+            FAILED
         }
-        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) => SAID_NO,
-        None if error.is::<SpecError>() || error.is::<Usage>() => USAGE,
-        None if matches!(error.downcast_ref(), Some(NoAnswer::Unreachable { .. })) => {
+        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) => FAILED,
+        None if error.is::<SpecError>() || error.is::<UsageError>() => USAGE,
+        None if matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. })) => {
             text += "Is the server running? Start it with `cargo run --release`, or name another's operations port with \
                      --ops URL or FLOORCTL_OPS.\n";
             CANNOT_CONNECT
         }
-        None => SAID_NO,
+        None => FAILED,
     };
     // Nothing is left to be done when stderr is closed as well.
     let _ = io::stderr().write_all(text.as_bytes());
@@ -61,7 +61,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 }
 
 /// What went wrong and why. Some errors say their cause in their own words, and it need not be said twice.
-fn sentence(error: &anyhow::Error) -> String {
+fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for said in error.chain().map(ToString::to_string) {
         if text.is_empty() {
@@ -73,18 +73,18 @@ fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-fn details(refusal: &Refusal) -> String {
+fn details(status: &StatusError) -> String {
     let mut text = String::new();
     // What tonic says of an answer that has an HTTP status and no gRPC status.
-    if refusal.message.contains("mapped from HTTP status code") {
+    if status.message.contains("mapped from HTTP status code") {
         text +=
             "This answers HTTP, not gRPC; is it the operations port? gRPC is on 50051 unless configured otherwise.\n";
     }
     // The message often names the one field that is wrong; it need not be said twice.
-    for violation in refusal.violations.iter().filter(|violation| !refusal.message.contains(&violation.description)) {
+    for violation in status.violations.iter().filter(|violation| !status.message.contains(&violation.description)) {
         text += &format!("  {}: {}\n", violation.field, violation.description);
     }
-    if let Some(wait) = refusal.retry_after {
+    if let Some(wait) = status.retry_after {
         text += &format!("The server asks to wait {}; --retries does so.\n", humantime::format_duration(wait));
     }
     text

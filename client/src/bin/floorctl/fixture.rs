@@ -65,7 +65,7 @@ pub(crate) fn message() -> v1::Floor {
             }
         }
     }
-    let way = |from_room, to_room, lock_id, secret| Connection { from_room, to_room, lock_id, secret };
+    let connection = |from_room, to_room, lock_id, secret| Connection { from_room, to_room, lock_id, secret };
     let spawn = |at, archetype: &str, level| Spawn { at, archetype: archetype.to_owned(), level };
     let item = |at, archetype: &str, value, opens_lock| Item { at, archetype: archetype.to_owned(), value, opens_lock };
     let mut floor = v1::Floor {
@@ -78,11 +78,11 @@ pub(crate) fn message() -> v1::Floor {
         exit: at(27, 7),
         rooms,
         connections: vec![
-            way(0, 1, 0, false),
-            way(0, 3, 0, false),
-            way(1, 2, 1, false),
-            way(1, 3, 0, false),
-            way(3, 4, 0, true),
+            connection(0, 1, 0, false),
+            connection(0, 3, 0, false),
+            connection(1, 2, 1, false),
+            connection(1, 3, 0, false),
+            connection(3, 4, 0, true),
         ],
         spawns: vec![
             spawn(at(17, 2), "goblin", 3),

@@ -161,8 +161,13 @@ struct ConnectionJson {
 }
 
 impl ConnectionJson {
-    const fn new(way: &v1::Connection) -> Self {
-        Self { from_room: way.from_room, to_room: way.to_room, lock_id: way.lock_id, secret: way.secret }
+    const fn new(connection: &v1::Connection) -> Self {
+        Self {
+            from_room: connection.from_room,
+            to_room: connection.to_room,
+            lock_id: connection.lock_id,
+            secret: connection.secret,
+        }
     }
 }
 
@@ -221,7 +226,7 @@ impl MetricsJson {
 /// How a call was served.
 #[derive(Debug, Serialize)]
 pub(crate) struct ServedJson<'a> {
-    by: Counts<'a>,
+    by: FloorCounts<'a>,
     coalesced: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_us: Option<u64>,
@@ -238,9 +243,9 @@ impl<'a> ServedJson<'a> {
             cost_us: micros(step.cost),
         };
         Self {
-            by: Counts(served),
+            by: FloorCounts(served),
             coalesced: served.coalesced,
-            server_us: served.in_server.map(micros),
+            server_us: served.server_time.map(micros),
             trace: served.trace.iter().map(step).collect(),
         }
     }
@@ -248,9 +253,9 @@ impl<'a> ServedJson<'a> {
 
 /// Floors a tier, in the order in which the server named them.
 #[derive(Debug)]
-struct Counts<'a>(&'a Served);
+struct FloorCounts<'a>(&'a Served);
 
-impl Serialize for Counts<'_> {
+impl Serialize for FloorCounts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (tier, count) in self.0.by.iter() {
@@ -270,13 +275,13 @@ struct StepJson<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixture, layout};
+    use crate::{fixture, json_layout};
 
     #[test]
     fn the_shape_that_scripts_rely_on() {
         let floor = fixture::floor();
         let mut out = Vec::new();
-        layout::write(&mut out, &FloorJson::new(&floor, Some(&Served::default()))).unwrap();
+        json_layout::write(&mut out, &FloorJson::new(&floor, Some(&Served::default()))).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
     }
 }

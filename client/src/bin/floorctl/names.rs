@@ -39,8 +39,9 @@ pub(crate) fn archetype(name: &str) -> String {
 /// The name that a word resembles most, unless it resembles none: a far-fetched suggestion confuses.
 pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
-    let alike = names.map(|name| (strsim::jaro_winkler(name, &word), name)).filter(|(likeness, _)| *likeness > 0.8);
-    alike.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+    let similar =
+        names.map(|name| (strsim::jaro_winkler(name, &word), name)).filter(|(similarity, _)| *similarity > 0.8);
+    similar.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
 fn plain(name: &str, prefix: &str) -> String {

@@ -14,12 +14,12 @@ use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 
-use crate::cli::Patience;
+use crate::cli::CallLimits;
 
 /// How long the server may take to accept the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The first wait between two tries; it doubles.
-const FIRST_WAIT: Duration = Duration::from_millis(50);
+const MIN_BACKOFF: Duration = Duration::from_millis(50);
 
 /// Which operations port.
 #[derive(Debug, Args)]
@@ -32,18 +32,18 @@ pub(crate) struct Operations {
 
 /// Why the operations port gave no answer.
 #[derive(Debug)]
-pub(crate) enum NoAnswer {
+pub(crate) enum OperationsError {
     /// Nothing is there.
     Unreachable { url: String, reason: String },
     /// Something is there and says nothing.
-    Silent { url: String, deadline: Duration },
+    TimedOut { url: String, deadline: Duration },
 }
 
-impl fmt::Display for NoAnswer {
+impl fmt::Display for OperationsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable { url, reason } => write!(f, "cannot reach the operations port at {url}: {reason}"),
-            Self::Silent { url, deadline } => {
+            Self::TimedOut { url, deadline } => {
                 let deadline = humantime::format_duration(*deadline);
                 write!(f, "the operations port at {url} did not answer within {deadline}")
             }
@@ -51,35 +51,36 @@ impl fmt::Display for NoAnswer {
     }
 }
 
-impl Error for NoAnswer {}
+impl Error for OperationsError {}
 
 impl Operations {
-    pub(crate) async fn get<T: DeserializeOwned>(&self, patience: &Patience, path: &str) -> anyhow::Result<T> {
-        self.ask(patience, Method::GET, path).await
+    pub(crate) async fn get<T: DeserializeOwned>(&self, limits: &CallLimits, path: &str) -> anyhow::Result<T> {
+        self.call(limits, Method::GET, path).await
     }
 
-    pub(crate) async fn post<T: DeserializeOwned>(&self, patience: &Patience, path: &str) -> anyhow::Result<T> {
-        self.ask(patience, Method::POST, path).await
+    pub(crate) async fn post<T: DeserializeOwned>(&self, limits: &CallLimits, path: &str) -> anyhow::Result<T> {
+        self.call(limits, Method::POST, path).await
     }
 
     /// Asks as patiently as told. Every page can be asked for twice: a purge of what is purged changes nothing.
-    async fn ask<T: DeserializeOwned>(&self, patience: &Patience, method: Method, path: &str) -> anyhow::Result<T> {
-        let Patience { deadline, retries } = *patience;
-        let waits = ExponentialBuilder::new().with_min_delay(FIRST_WAIT).with_max_times(retries).with_jitter();
-        let once = || self.once(method.clone(), path);
-        let gone = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(NoAnswer::Unreachable { .. }));
-        let asking = once.retry(waits).when(gone);
+    async fn call<T: DeserializeOwned>(&self, limits: &CallLimits, method: Method, path: &str) -> anyhow::Result<T> {
+        let CallLimits { deadline, retries } = *limits;
+        let backoff = ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(retries).with_jitter();
+        let attempt = || self.attempt(method.clone(), path);
+        let unreachable =
+            |error: &anyhow::Error| matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. }));
+        let calls = attempt.retry(backoff).when(unreachable);
         match deadline {
-            None => asking.await,
-            Some(deadline) => tokio::time::timeout(deadline, asking)
+            None => calls.await,
+            Some(deadline) => tokio::time::timeout(deadline, calls)
                 .await
-                .unwrap_or_else(|_| Err(NoAnswer::Silent { url: self.ops.clone(), deadline }.into())),
+                .unwrap_or_else(|_| Err(OperationsError::TimedOut { url: self.ops.clone(), deadline }.into())),
         }
     }
 
     /// Asks over a connection of its own, and reads the document that the server answers with: also when it failed in a
     /// tier (503), since the document says in which. Every other failure is a sentence.
-    async fn once<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
+    async fn attempt<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
         let address = self.address()?;
         let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&address)).await;
         let stream = stream.map_err(|_| self.unreachable("it does not answer"))?;
@@ -103,17 +104,17 @@ impl Operations {
     /// `host:port`.
     fn address(&self) -> anyhow::Result<String> {
         let full = if self.ops.contains("://") { self.ops.clone() } else { format!("http://{}", self.ops) };
-        let bad = |reason: &str| ClientError::Address { url: self.ops.clone(), reason: reason.to_owned() };
-        let uri = full.parse::<Uri>().map_err(|_| bad("it is no URL")).context("--ops")?;
+        let invalid = |reason: &str| ClientError::Address { url: self.ops.clone(), reason: reason.to_owned() };
+        let uri = full.parse::<Uri>().map_err(|_| invalid("it is no URL")).context("--ops")?;
         match (uri.scheme_str(), uri.authority()) {
             (Some("http"), Some(authority)) => {
                 Ok(format!("{}:{}", authority.host(), authority.port_u16().unwrap_or(80)))
             }
-            _ => Err(bad("the operations port speaks plain HTTP; write http://host:port")).context("--ops"),
+            _ => Err(invalid("the operations port speaks plain HTTP; write http://host:port")).context("--ops"),
         }
     }
 
-    fn unreachable(&self, reason: &str) -> NoAnswer {
-        NoAnswer::Unreachable { url: self.ops.clone(), reason: reason.to_owned() }
+    fn unreachable(&self, reason: &str) -> OperationsError {
+        OperationsError::Unreachable { url: self.ops.clone(), reason: reason.to_owned() }
     }
 }

@@ -12,7 +12,7 @@ use floor_client::{EncodedFloor, ServedBy};
 use indicatif::HumanCount;
 use serde::Serialize;
 
-use crate::layout;
+use crate::json_layout;
 
 /// Standard output, locked and buffered. Flush it: dropping it hides a failed write.
 pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
@@ -22,7 +22,7 @@ pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
 /// Writes one JSON document and a newline.
 pub(crate) fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
     let mut out = stdout();
-    layout::write(&mut out, document)?;
+    json_layout::write(&mut out, document)?;
     Ok(out.flush()?)
 }
 
@@ -88,7 +88,7 @@ impl Destination {
 /// Whether a report is text or JSON.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct Report {
+pub(crate) struct ReportFormat {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub(crate) json: bool,

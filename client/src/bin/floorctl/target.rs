@@ -71,24 +71,24 @@ pub(crate) struct Target {
         help = "The floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
         conflicts_with_all = ["seed", "number", "width", "height", "size", "kind"]
     )]
-    word: Option<FloorWord>,
+    name: Option<FloorName>,
     #[command(flatten)]
     tower: Tower,
     /// The floor, 1 to 1,000,000
-    #[arg(long, default_value_t = 1, value_parser = numbers::one, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1, value_parser = numbers::parse_one, allow_negative_numbers = true)]
     number: u32,
 }
 
 impl Target {
     pub(crate) fn floor(&self) -> FloorSpec {
-        self.word.map_or_else(|| self.tower.floor(self.number), |word| word.0)
+        self.name.map_or_else(|| self.tower.floor(self.number), |name| name.0)
     }
 }
 
 /// Any number of floors of a tower.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Floor", group = ArgGroup::new("which").args(["word", "numbers"]).required(true))]
-pub(crate) struct Chosen {
+#[command(next_help_heading = "Floor", group = ArgGroup::new("which").args(["name", "numbers"]).required(true))]
+pub(crate) struct FloorSelection {
     // Brackets in a doc comment would be taken for links.
     #[arg(
         value_name = "FLOOR",
@@ -96,7 +96,7 @@ pub(crate) struct Chosen {
         help = "One floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
         conflicts_with_all = ["seed", "numbers", "width", "height", "size", "kind"]
     )]
-    word: Option<FloorWord>,
+    name: Option<FloorName>,
     #[command(flatten)]
     tower: Tower,
     /// Floor numbers and ranges, e.g. 1-1000,2000
@@ -104,32 +104,32 @@ pub(crate) struct Chosen {
     numbers: Option<Numbers>,
 }
 
-impl Chosen {
+impl FloorSelection {
     pub(crate) fn tower(&self) -> Tower {
-        self.word.map_or_else(|| self.tower.clone(), |word| word.tower())
+        self.name.map_or_else(|| self.tower.clone(), |name| name.tower())
     }
 
     pub(crate) fn numbers(&self) -> Numbers {
-        let one = self.word.map(|word| Numbers::one(word.0.number));
+        let one = self.name.map(|name| Numbers::single(name.0.number));
         one.or_else(|| self.numbers.clone()).expect("clap asks for one of the two")
     }
 }
 
 /// A floor in one word: `42/7`, `42/7:cavern`, `0xFF/10@64x48`. What it leaves out is resolved as if not asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FloorWord(pub(crate) FloorSpec);
+pub(crate) struct FloorName(pub(crate) FloorSpec);
 
-impl FloorWord {
+impl FloorName {
     /// Everything of it but its number.
     pub(crate) fn tower(&self) -> Tower {
         let FloorSpec { seed, width, height, kind, .. } = self.0;
         let kind = FloorKind::try_from(kind).ok().and_then(Kind::from_wire);
-        let asked = |side: u32| (side != 0).then_some(side);
-        Tower { seed, width: asked(width), height: asked(height), size: None, kind }
+        let requested = |side: u32| (side != 0).then_some(side);
+        Tower { seed, width: requested(width), height: requested(height), size: None, kind }
     }
 }
 
-impl FromStr for FloorWord {
+impl FromStr for FloorName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -146,13 +146,13 @@ impl FromStr for FloorWord {
         };
         let (tower, number) =
             rest.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
-        let number = numbers::one(number)?;
+        let number = numbers::parse_one(number)?;
         let Size { width, height } = size;
         Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into() }))
     }
 }
 
-impl fmt::Display for FloorWord {
+impl fmt::Display for FloorName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let FloorSpec { seed, number, width, height, kind } = self.0;
         write!(f, "{seed}/{number}")?;
@@ -249,30 +249,30 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestArgs {
         #[command(flatten)]
         tower: Tower,
     }
 
     fn tower(line: &str) -> Tower {
-        Line::try_parse_from(line.split(' ')).unwrap().tower
+        TestArgs::try_parse_from(line.split(' ')).unwrap().tower
     }
 
     #[test]
     fn the_flags_name_a_floor() {
-        let asked = tower("x --seed 0xFF --size 64x48 --kind boss").floor(10);
-        assert_eq!(asked, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
+        let requested = tower("x --seed 0xFF --size 64x48 --kind boss").floor(10);
+        assert_eq!(requested, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
         assert_eq!(tower("x").floor(1), FloorSpec { number: 1, ..FloorSpec::default() });
     }
 
     #[test]
-    fn a_word_names_a_floor() {
-        for word in ["42/7", "42/7:cavern", "42/7@64x48", "18446744073709551615/1000000:boss@512x16"] {
-            assert_eq!(word.parse::<FloorWord>().unwrap().to_string(), word);
+    fn a_floor_name_is_parsed() {
+        for name in ["42/7", "42/7:cavern", "42/7@64x48", "18446744073709551615/1000000:boss@512x16"] {
+            assert_eq!(name.parse::<FloorName>().unwrap().to_string(), name);
         }
-        let FloorWord(spec) = "0xFF/10:BOSS@64x48".parse().unwrap();
+        let FloorName(spec) = "0xFF/10:BOSS@64x48".parse().unwrap();
         assert_eq!(spec, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
-        for (word, said) in [
+        for (name, expected) in [
             ("42", "SEED/NUMBER"),
             ("42/x", "\"x\""),
             ("x/1", "seed"),
@@ -283,15 +283,15 @@ mod tests {
             ("1/1000001", "beyond floor 1,000,000"),
             ("1/1@10x64", "16 to 512 cells wide and high, not 10"),
         ] {
-            let error = word.parse::<FloorWord>().unwrap_err();
-            assert!(error.contains(said), "{word}: {error}");
+            let error = name.parse::<FloorName>().unwrap_err();
+            assert!(error.contains(expected), "{name}: {error}");
         }
     }
 
     #[test]
     fn size_excludes_width_and_height() {
-        assert!(Line::try_parse_from(["x", "--size", "64x48", "--width", "64"]).is_err());
-        assert!(Line::try_parse_from(["x", "--size", "64"]).is_err());
+        assert!(TestArgs::try_parse_from(["x", "--size", "64x48", "--width", "64"]).is_err());
+        assert!(TestArgs::try_parse_from(["x", "--size", "64"]).is_err());
     }
 
     #[test]

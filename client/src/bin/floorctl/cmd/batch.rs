@@ -8,10 +8,10 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
-    cli::{Server, Serving},
-    failure::Usage,
+    cli::{FetchOptions, Server},
+    failure::UsageError,
     json::{FloorJson, ServedJson},
-    layout,
+    json_layout,
     numbers::Numbers,
     output::{self, Destination, Format},
     target::Tower,
@@ -38,7 +38,7 @@ pub(crate) struct Batch {
     #[arg(long, value_name = "LIST", help_heading = "Floor")]
     numbers: Numbers,
     #[command(flatten)]
-    serving: Serving,
+    fetch: FetchOptions,
     #[command(flatten)]
     to: Destination,
 }
@@ -53,9 +53,11 @@ impl Batch {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         if self.numbers.len() > limits::MAX_BATCH as u64 {
             let (floors, most) = (HumanCount(self.numbers.len()), limits::MAX_BATCH);
-            return Err(Usage(format!("--numbers: a batch holds 1 to {most} floors, not {floors}; see stream")).into());
+            return Err(
+                UsageError(format!("--numbers: a batch holds 1 to {most} floors, not {floors}; see stream")).into()
+            );
         }
-        let client = self.serving.connect(server).await?;
+        let client = self.fetch.connect(server).await?;
         let specs = self.numbers.iter().map(|n| self.tower.floor(n)).collect::<Vec<FloorSpec>>();
         let answer = client.batch_encoded(&specs).await?;
         let checked = answer.value.iter().zip(&specs).map(|(encoded, spec)| encoded.decode_for(spec));
@@ -64,7 +66,7 @@ impl Batch {
         match self.to.format() {
             Format::Json => {
                 let floors = floors.iter().map(|floor| FloorJson::new(floor, None)).collect();
-                layout::write(&mut out, &BatchJson { floors, served: ServedJson::new(&answer.served) })?;
+                json_layout::write(&mut out, &BatchJson { floors, served: ServedJson::new(&answer.served) })?;
             }
             Format::Bin => {
                 for encoded in &answer.value {

@@ -8,9 +8,9 @@ use indicatif::HumanBytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::Patience,
+    cli::CallLimits,
     operations::Operations,
-    output::{self, Report},
+    output::{self, ReportFormat},
 };
 
 const AFTER_HELP: &str = "\
@@ -27,7 +27,7 @@ pub(crate) struct Compact {
     #[command(flatten)]
     operations: Operations,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -51,8 +51,8 @@ struct Size {
 }
 
 impl Compact {
-    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
-        let compacted: Compacted = self.operations.post(patience, "/compact").await?;
+    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
+        let compacted: Compacted = self.operations.post(limits, "/compact").await?;
         if self.report.json {
             output::print_json(&compacted)?;
         } else {

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::purge::queries;
 use crate::{
-    cli::Patience,
+    cli::CallLimits,
     operations::Operations,
-    output::{self, Report},
-    target::Chosen,
+    output::{self, ReportFormat},
+    target::FloorSelection,
 };
 
 const AFTER_HELP: &str = "\
@@ -26,35 +26,35 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Contains {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: FloorSelection,
     #[command(flatten)]
     operations: Operations,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize, Deserialize, Default)]
-struct Contained {
-    floors: Vec<Place>,
+struct ContainsJson {
+    floors: Vec<FloorTiers>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Place {
+struct FloorTiers {
     floor: String,
     tiers: Vec<String>,
 }
 
 impl Contains {
-    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
+    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
         let mut out = output::stdout();
-        let mut all = Contained::default();
-        for path in queries("/contains", &self.chosen.tower(), &self.chosen.numbers()) {
-            let Contained { floors } = self.operations.get(patience, &path).await?;
+        let mut all = ContainsJson::default();
+        for path in queries("/contains", &self.selection.tower(), &self.selection.numbers()) {
+            let ContainsJson { floors } = self.operations.get(limits, &path).await?;
             if self.report.json {
                 all.floors.extend(floors);
                 continue;
             }
-            for Place { floor, tiers } in floors {
+            for FloorTiers { floor, tiers } in floors {
                 let tiers = if tiers.is_empty() { "-".to_owned() } else { tiers.join(" ") };
                 writeln!(out, "{floor}  {tiers}")?;
             }

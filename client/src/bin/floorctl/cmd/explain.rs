@@ -12,10 +12,10 @@ use floor_gen::{GENERATOR_VERSION, explain, validate::validate};
 use serde::Serialize;
 
 use crate::{
-    account::{Account, Attempt, Stage},
     cli::Server,
     local,
-    output::{self, Report},
+    output::{self, ReportFormat},
+    profile::{Attempt, GenerationProfile, Stage},
     target::Target,
 };
 
@@ -30,7 +30,7 @@ Examples:
   floorctl explain --seed 42 --number 10";
 
 /// How long a server is waited for: it is asked by the way.
-const ASIDE: Duration = Duration::from_millis(300);
+const SERVER_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Tell how a floor came about: stages, times, choices, locks
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "TIMES", default_value_t = 25, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     runs: u16,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize)]
@@ -61,8 +61,10 @@ struct ExplainJson<'a> {
 
 #[derive(Serialize)]
 struct AttemptJson<'a> {
-    refuge: bool,
-    refused: Option<&'a str>,
+    #[serde(rename = "refuge")]
+    fallback: bool,
+    #[serde(rename = "refused")]
+    rejected: Option<&'a str>,
     stages: Vec<StageJson<'a>>,
 }
 
@@ -82,22 +84,22 @@ struct ChoiceJson<'a> {
 impl Explain {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let spec = local::resolve(&self.target.floor())?;
-        let account = Account::of(&spec, self.runs.into());
-        let violations = validate(&account.floor).err().unwrap_or_default();
+        let profile = GenerationProfile::of(&spec, self.runs.into());
+        let violations = validate(&profile.floor).err().unwrap_or_default();
         let violations = violations.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let theirs = generator_version_of(server).await;
+        let server_version = generator_version_of(server).await;
         let mut out = output::stdout();
         if self.report.json {
-            let lock_graph = explain::lock_graph(&account.floor);
-            crate::layout::write(&mut out, &self.json(&account, theirs, &lock_graph, &violations))?;
+            let lock_graph = explain::lock_graph(&profile.floor);
+            crate::json_layout::write(&mut out, &self.json(&profile, server_version, &lock_graph, &violations))?;
         } else {
-            tell(&mut out, &account, self.runs, &violations)?;
+            write_text(&mut out, &profile, self.runs, &violations)?;
         }
         out.flush()?;
-        if let Some(theirs) = theirs.filter(|theirs| *theirs != GENERATOR_VERSION) {
+        if let Some(server_version) = server_version.filter(|server_version| *server_version != GENERATOR_VERSION) {
             writeln!(
                 io::stderr(),
-                "note: {} makes floors of generator version {theirs}, this is version {GENERATOR_VERSION}: its floors \
+                "note: {} makes floors of generator version {server_version}, this is version {GENERATOR_VERSION}: its floors \
                  are others",
                 server.url()
             )?;
@@ -107,8 +109,8 @@ impl Explain {
 
     fn json<'a>(
         &self,
-        account: &'a Account,
-        theirs: Option<u32>,
+        profile: &'a GenerationProfile,
+        server_version: Option<u32>,
         lock_graph: &'a str,
         violations: &'a [String],
     ) -> ExplainJson<'a> {
@@ -118,18 +120,18 @@ impl Explain {
             choices: stage.choices.iter().map(|(what, value)| ChoiceJson { what, value: *value }).collect(),
         };
         let attempt = |attempt: &'a Attempt| AttemptJson {
-            refuge: attempt.refuge,
-            refused: attempt.refused,
+            fallback: attempt.fallback,
+            rejected: attempt.rejected,
             stages: attempt.stages.iter().map(stage).collect(),
         };
         ExplainJson {
-            floor: local::word(&account.floor.spec).to_string(),
-            theme: account.floor.theme.name(),
+            floor: local::name(&profile.floor.spec).to_string(),
+            theme: profile.floor.theme.name(),
             generator_version: GENERATOR_VERSION,
-            server_generator_version: theirs,
+            server_generator_version: server_version,
             runs: self.runs,
-            took_us: micros(account.took),
-            attempts: account.attempts.iter().map(attempt).collect(),
+            took_us: micros(profile.took),
+            attempts: profile.attempts.iter().map(attempt).collect(),
             lock_graph: lock_graph.lines().collect(),
             violations,
         }
@@ -137,12 +139,12 @@ impl Explain {
 }
 
 /// Writes the account for people to read.
-fn tell(out: &mut impl Write, account: &Account, runs: u16, violations: &[String]) -> io::Result<()> {
-    let floor = &account.floor;
+fn write_text(out: &mut impl Write, profile: &GenerationProfile, runs: u16, violations: &[String]) -> io::Result<()> {
+    let floor = &profile.floor;
     writeln!(
         out,
         "{}: {} rooms, {} ways, theme {}, generator version {GENERATOR_VERSION}",
-        local::word(&floor.spec),
+        local::name(&floor.spec),
         floor.rooms.len(),
         floor.connections.len(),
         floor.theme.name()
@@ -150,13 +152,13 @@ fn tell(out: &mut impl Write, account: &Account, runs: u16, violations: &[String
     writeln!(
         out,
         "made in {:.1} us, the median of {}, at attempt {}",
-        micros(account.took),
+        micros(profile.took),
         runs,
-        account.attempts.len()
+        profile.attempts.len()
     )?;
-    for (number, attempt) in (1..).zip(&account.attempts) {
+    for (number, attempt) in (1..).zip(&profile.attempts) {
         writeln!(out, "\n{}", heading(number, attempt))?;
-        for line in table(attempt, account.took).lines() {
+        for line in table(attempt, profile.took).lines() {
             writeln!(out, "{}", line.trim_end())?;
         }
     }
@@ -181,7 +183,7 @@ fn tell(out: &mut impl Write, account: &Account, runs: u16, violations: &[String
 }
 
 fn heading(number: usize, attempt: &Attempt) -> String {
-    match (attempt.refuge, attempt.refused) {
+    match (attempt.fallback, attempt.rejected) {
         (true, _) => "the plain construction, which fits always".to_owned(),
         (false, Some(why)) => format!("attempt {number}, thrown away: {why}"),
         (false, None) => format!("attempt {number}"),
@@ -214,17 +216,17 @@ fn micros(time: Duration) -> f64 {
 
 /// What the server makes, if one answers at once.
 async fn generator_version_of(server: &Server) -> Option<u32> {
-    let ask = async {
+    let call = async {
         let info = FloorClient::connect(server.url()).await.ok()?.server_info().await.ok()?;
         Some(info.generator_version)
     };
-    tokio::time::timeout(ASIDE, ask).await.ok().flatten()
+    tokio::time::timeout(SERVER_TIMEOUT, call).await.ok().flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::Stage;
+    use crate::profile::Stage;
 
     /// Times and floors vary; the page around them does not.
     #[test]
@@ -235,8 +237,8 @@ mod tests {
         let attempts = vec![
             Attempt {
                 stages: vec![stage("accretion", 30, &[("rooms", 2)])],
-                refused: Some("too few rooms"),
-                refuge: false,
+                rejected: Some("too few rooms"),
+                fallback: false,
             },
             Attempt {
                 stages: vec![stage("accretion", 60, &[("rooms", 9), ("locks", 1)]), stage("loot", 10, &[])],
@@ -247,9 +249,9 @@ mod tests {
         floor.rooms.truncate(0);
         floor.connections.clear();
         floor.locks.clear();
-        let account = Account { floor, took: us(100), attempts };
+        let profile = GenerationProfile { floor, took: us(100), attempts };
         let mut page = Vec::new();
-        tell(&mut page, &account, 25, &["a made-up fault".to_owned()]).unwrap();
+        write_text(&mut page, &profile, 25, &["a made-up fault".to_owned()]).unwrap();
         let page = String::from_utf8(page).unwrap();
         insta::assert_snapshot!(page);
     }

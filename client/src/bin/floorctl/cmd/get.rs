@@ -5,9 +5,9 @@ use std::io::Write as _;
 use clap::Args;
 
 use crate::{
-    cli::{Server, Serving},
+    cli::{FetchOptions, Server},
     json::FloorJson,
-    layout,
+    json_layout,
     output::{Destination, Format},
     target::Target,
 };
@@ -42,21 +42,21 @@ pub(crate) struct Get {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    serving: Serving,
+    fetch: FetchOptions,
     #[command(flatten)]
     to: Destination,
 }
 
 impl Get {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let client = self.serving.connect(server).await?;
+        let client = self.fetch.connect(server).await?;
         let spec = self.target.floor();
         let answer = client.get_encoded(spec).await?;
         // Checked whatever the format: bytes that are not the floor asked for are never passed on.
         let floor = answer.value.decode_for(&spec)?;
         let mut out = self.to.open()?;
         match self.to.format() {
-            Format::Json => layout::write(&mut out, &FloorJson::new(&floor, Some(&answer.served)))?,
+            Format::Json => json_layout::write(&mut out, &FloorJson::new(&floor, Some(&answer.served)))?,
             Format::Bin => out.write_all(answer.value.bytes())?,
         }
         Ok(out.flush()?)

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     cli::Server,
     names,
-    output::{self, Report},
+    output::{self, ReportFormat},
 };
 
 const AFTER_HELP: &str = "\
@@ -22,7 +22,7 @@ Example:
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Info {
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize)]

@@ -8,12 +8,12 @@ use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::Patience,
+    cli::CallLimits,
     numbers::Numbers,
     operations::Operations,
-    output::{self, Report},
+    output::{self, ReportFormat},
     progress,
-    target::{Chosen, Tower},
+    target::{FloorSelection, Tower},
 };
 
 const AFTER_HELP: &str = "\
@@ -33,22 +33,22 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Purge {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: FloorSelection,
     #[command(flatten)]
     operations: Operations,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 /// What the server says of one call.
 #[derive(Deserialize)]
 struct Purged {
     floors: u64,
-    tiers: Vec<Done>,
+    tiers: Vec<TierResult>,
 }
 
 #[derive(Deserialize)]
-struct Done {
+struct TierResult {
     tier: String,
     error: Option<String>,
 }
@@ -69,20 +69,20 @@ struct Failed {
 }
 
 impl Purge {
-    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
-        let (tower, numbers) = (self.chosen.tower(), self.chosen.numbers());
+    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
+        let (tower, numbers) = (self.selection.tower(), self.selection.numbers());
         let bar = progress::bar("purging", numbers.len());
         let mut sum = PurgeJson::default();
         for path in queries("/purge", &tower, &numbers) {
-            let purged: Purged = self.operations.post(patience, &path).await?;
+            let purged: Purged = self.operations.post(limits, &path).await?;
             bar.inc(purged.floors);
             sum.add(purged);
         }
         bar.finish_and_clear();
-        self.tell(&sum)
+        self.print(&sum)
     }
 
-    fn tell(&self, sum: &PurgeJson) -> anyhow::Result<()> {
+    fn print(&self, sum: &PurgeJson) -> anyhow::Result<()> {
         if self.report.json {
             output::print_json(sum)?;
         } else {
@@ -93,8 +93,8 @@ impl Purge {
         match &sum.failed[..] {
             [] => Ok(()),
             failed => {
-                let said: Vec<_> = failed.iter().map(|Failed { tier, error }| format!("{tier}: {error}")).collect();
-                bail!("not every floor is gone from {}", said.join("; "))
+                let errors: Vec<_> = failed.iter().map(|Failed { tier, error }| format!("{tier}: {error}")).collect();
+                bail!("not every floor is gone from {}", errors.join("; "))
             }
         }
     }
@@ -103,7 +103,7 @@ impl Purge {
 impl PurgeJson {
     fn add(&mut self, Purged { floors, tiers }: Purged) {
         self.floors += floors;
-        for Done { tier, error } in tiers {
+        for TierResult { tier, error } in tiers {
             let known = self.failed.iter().position(|failed| failed.tier == tier);
             match (error, known) {
                 (Some(error), Some(at)) => self.failed[at].error = error,
@@ -123,14 +123,16 @@ fn list(tiers: &[String]) -> String {
 }
 
 /// Floors in a call, as many as the server takes.
-const CALL: u32 = floor_client::limits::MAX_BATCH as u32;
+const FLOORS_PER_CALL: u32 = floor_client::limits::MAX_BATCH as u32;
 
 /// The calls of `page` that name the floors `numbers` of `tower`.
 pub(super) fn queries(page: &'static str, tower: &Tower, numbers: &Numbers) -> impl Iterator<Item = String> + use<> {
     let query = tower.query();
     let calls = |range: std::ops::RangeInclusive<u32>| {
         let (first, last) = range.into_inner();
-        (first..=last).step_by(CALL as usize).map(move |first| (first, (last - first).min(CALL - 1) + 1))
+        (first..=last)
+            .step_by(FLOORS_PER_CALL as usize)
+            .map(move |first| (first, (last - first).min(FLOORS_PER_CALL - 1) + 1))
     };
     let ranges: Vec<_> = numbers.ranges().collect();
     ranges.into_iter().flat_map(calls).map(move |(first, count)| format!("{page}?{query}&first={first}&count={count}"))
@@ -139,11 +141,11 @@ pub(super) fn queries(page: &'static str, tower: &Tower, numbers: &Numbers) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::FloorWord;
+    use crate::target::FloorName;
 
     #[test]
     fn a_long_range_is_many_calls() {
-        let tower = "42/1:maze@64x48".parse::<FloorWord>().unwrap().tower();
+        let tower = "42/1:maze@64x48".parse::<FloorName>().unwrap().tower();
         let calls: Vec<_> = queries("/purge", &tower, &"1-600,9".parse().unwrap()).collect();
         let call = |(first, count)| format!("/purge?seed=42&width=64&height=48&kind=maze&first={first}&count={count}");
         assert_eq!(calls, [(1, 256), (257, 256), (513, 88), (9, 1)].map(call));
@@ -151,10 +153,11 @@ mod tests {
 
     #[test]
     fn a_tier_that_failed_once_is_not_purged() {
-        let done = |tier: &str, error: Option<&str>| Done { tier: tier.to_owned(), error: error.map(str::to_owned) };
+        let result =
+            |tier: &str, error: Option<&str>| TierResult { tier: tier.to_owned(), error: error.map(str::to_owned) };
         let mut sum = PurgeJson::default();
         for redis in [None, Some("open"), None] {
-            sum.add(Purged { floors: 10, tiers: vec![done("lru", None), done("redis", redis)] });
+            sum.add(Purged { floors: 10, tiers: vec![result("lru", None), result("redis", redis)] });
         }
         assert_eq!((sum.floors, sum.purged), (30, vec!["lru".to_owned()]));
         assert_eq!(sum.failed.len(), 1);

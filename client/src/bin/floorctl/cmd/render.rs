@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use terminal_size::{Width, terminal_size};
 
 use crate::{
-    cli::{Server, Serving},
+    cli::{FetchOptions, Server},
     output,
     picture::{self, Legend, Overlays, Scene, colour::Depth},
     target::Target,
@@ -42,7 +42,7 @@ pub(crate) struct Render {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    serving: Serving,
+    fetch: FetchOptions,
     /// ASCII without colour
     #[arg(long, help_heading = "Output", conflicts_with_all = ["blocks", "color"])]
     plain: bool,
@@ -79,7 +79,7 @@ const COLUMNS: u32 = 100;
 
 impl Render {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let client = self.serving.connect(server).await?;
+        let client = self.fetch.connect(server).await?;
         let answer = client.get(self.target.floor()).await?;
         let scene = Scene::new(&answer.value).overlaid(self.overlays);
         let legend = Legend::new(&scene);

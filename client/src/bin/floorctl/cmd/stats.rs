@@ -8,9 +8,9 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::Patience,
+    cli::CallLimits,
     operations::Operations,
-    output::{self, Report},
+    output::{self, ReportFormat},
 };
 
 const AFTER_HELP: &str = "\
@@ -29,7 +29,7 @@ pub(crate) struct Stats {
     #[command(flatten)]
     operations: Operations,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,8 +57,8 @@ struct Writes {
 }
 
 impl Stats {
-    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
-        let stats: StatsJson = self.operations.get(patience, "/stats").await?;
+    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
+        let stats: StatsJson = self.operations.get(limits, "/stats").await?;
         if self.report.json {
             return output::print_json(&stats);
         }

@@ -7,10 +7,10 @@ use floor_client::limits::{MAX_FLOOR, MAX_STREAM};
 use indicatif::HumanCount;
 
 use crate::{
-    cli::{Server, Serving},
-    failure::Usage,
+    cli::{FetchOptions, Server},
+    failure::UsageError,
     json::FloorJson,
-    layout,
+    json_layout,
     output::{self, Destination, Format},
     target::Target,
 };
@@ -34,7 +34,7 @@ pub(crate) struct Stream {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STREAM)))]
     count: u32,
     #[command(flatten)]
-    serving: Serving,
+    fetch: FetchOptions,
     #[command(flatten)]
     to: Destination,
 }
@@ -45,15 +45,15 @@ impl Stream {
         if self.count - 1 > MAX_FLOOR - first {
             let (count, left) = (HumanCount(self.count.into()), HumanCount((MAX_FLOOR - first + 1).into()));
             let first = HumanCount(first.into());
-            return Err(Usage(format!("--count: from floor {first} there are {left} floors, not {count}")).into());
+            return Err(UsageError(format!("--count: from floor {first} there are {left} floors, not {count}")).into());
         }
-        let client = self.serving.connect(server).await?;
+        let client = self.fetch.connect(server).await?;
         let mut floors = client.stream(self.first.floor(), self.count).await?;
         let mut out = self.to.open()?;
         while let Some((spec, encoded)) = floors.next_encoded().await? {
             let floor = encoded.decode_for(&spec)?;
             match self.to.format() {
-                Format::Json => layout::write_line(&mut out, &FloorJson::new(&floor, None))?,
+                Format::Json => json_layout::write_line(&mut out, &FloorJson::new(&floor, None))?,
                 Format::Bin => output::write_batch_entry(&mut out, &encoded)?,
             }
             // A floor is shown when it comes: the reader may be a person, or stop reading.

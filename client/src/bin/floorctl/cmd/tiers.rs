@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     cli::Server,
-    output::{self, Report},
+    output::{self, ReportFormat},
 };
 
 const AFTER_HELP: &str = "\
@@ -28,7 +28,7 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Tiers {
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize)]
@@ -67,16 +67,16 @@ impl Tiers {
             return output::print_json(&TiersJson { tiers });
         }
         let mut out = output::stdout();
-        writeln!(out, "{}\n{}", holdings(&tiers), reckoning(&tiers))?;
+        writeln!(out, "{}\n{}", counts_table(&tiers), policy_table(&tiers))?;
         Ok(out.flush()?)
     }
 }
 
 impl TierJson {
     fn new(tier: TierInfo) -> Self {
-        let asked = tier.hits + tier.misses;
+        let lookups = tier.hits + tier.misses;
         Self {
-            hit_rate: (asked > 0).then(|| tier.hits as f64 / asked as f64),
+            hit_rate: (lookups > 0).then(|| tier.hits as f64 / lookups as f64),
             name: tier.name,
             hits: tier.hits,
             misses: tier.misses,
@@ -98,7 +98,7 @@ impl TierJson {
 }
 
 /// What the tiers were asked, hold and cost.
-fn holdings(tiers: &[TierJson]) -> Table {
+fn counts_table(tiers: &[TierJson]) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY).set_header([
         "tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "per hit", "per miss",
@@ -122,7 +122,7 @@ fn holdings(tiers: &[TierJson]) -> Table {
 }
 
 /// Whether asking a tier pays, and since when that is so.
-fn reckoning(tiers: &[TierJson]) -> Table {
+fn policy_table(tiers: &[TierJson]) -> Table {
     let mut table = Table::new();
     table
         .load_preset(UTF8_HORIZONTAL_ONLY)

@@ -13,7 +13,7 @@ use crate::{
     difference,
     json::ServedJson,
     numbers::Numbers,
-    output::{self, Report},
+    output::{self, ReportFormat},
     progress,
     target::Tower,
 };
@@ -40,7 +40,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "LIST", help_heading = "Floor", default_value = "1-100")]
     numbers: Numbers,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 /// What was found so far.
@@ -48,13 +48,13 @@ pub(crate) struct Verify {
 struct Findings {
     floors: u64,
     wrong: u64,
-    first: Option<Wrong>,
+    first: Option<WrongFloor>,
     chain: Served,
     anew: Served,
 }
 
 #[derive(Debug, Serialize)]
-struct Wrong {
+struct WrongFloor {
     number: u32,
     what: String,
 }
@@ -63,7 +63,7 @@ struct Wrong {
 struct VerifyJson<'a> {
     floors: u64,
     wrong: u64,
-    first_wrong: Option<&'a Wrong>,
+    first_wrong: Option<&'a WrongFloor>,
     chain: ServedJson<'a>,
     anew: ServedJson<'a>,
 }
@@ -85,10 +85,10 @@ impl Verify {
             bar.inc(batch.len() as u64);
         }
         bar.finish_and_clear();
-        self.tell(&findings)
+        self.print(&findings)
     }
 
-    fn tell(&self, findings: &Findings) -> anyhow::Result<()> {
+    fn print(&self, findings: &Findings) -> anyhow::Result<()> {
         if self.report.json {
             output::print_json(&VerifyJson {
                 floors: findings.floors,
@@ -109,7 +109,7 @@ impl Verify {
         }
         match &findings.first {
             None => Ok(()),
-            Some(Wrong { number, what }) => {
+            Some(WrongFloor { number, what }) => {
                 let (wrong, floors) = (HumanCount(findings.wrong), HumanCount(findings.floors));
                 bail!("{wrong} of {floors} floors are wrong; the first is floor {number}: {what}")
             }
@@ -125,14 +125,14 @@ impl Findings {
         anew: &FloorClient,
     ) -> Result<(), ClientError> {
         let from_chain = chain.batch_encoded(specs).await?;
-        let generated = anew.batch_encoded(specs).await?;
+        let regenerated = anew.batch_encoded(specs).await?;
         self.chain.add(&from_chain.served);
-        self.anew.add(&generated.served);
-        for (spec, (kept, made)) in specs.iter().zip(from_chain.value.iter().zip(&generated.value)) {
+        self.anew.add(&regenerated.served);
+        for (spec, (cached, generated)) in specs.iter().zip(from_chain.value.iter().zip(&regenerated.value)) {
             self.floors += 1;
-            if let Some(what) = wrong(spec, kept, made) {
+            if let Some(what) = wrong(spec, cached, generated) {
                 self.wrong += 1;
-                self.first.get_or_insert(Wrong { number: spec.number, what });
+                self.first.get_or_insert(WrongFloor { number: spec.number, what });
             }
         }
         Ok(())
@@ -140,10 +140,12 @@ impl Findings {
 }
 
 /// What is wrong with a floor from the chain or its twin generated anew.
-fn wrong(spec: &FloorSpec, kept: &EncodedFloor, made: &EncodedFloor) -> Option<String> {
-    match (kept.decode_for(spec), made.decode_for(spec)) {
+fn wrong(spec: &FloorSpec, cached: &EncodedFloor, generated: &EncodedFloor) -> Option<String> {
+    match (cached.decode_for(spec), generated.decode_for(spec)) {
         (Err(invalid), _) => Some(format!("from the chain: {invalid}")),
         (_, Err(invalid)) => Some(format!("generated anew: {invalid}")),
-        (Ok(kept), Ok(made)) => difference::between(("the chain", &kept), ("the floor generated anew", &made)),
+        (Ok(cached), Ok(generated)) => {
+            difference::between(("the chain", &cached), ("the floor generated anew", &generated))
+        }
     }
 }

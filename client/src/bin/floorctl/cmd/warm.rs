@@ -15,7 +15,7 @@ use crate::{
     cli::Server,
     json::ServedJson,
     numbers::Numbers,
-    output::{self, Report},
+    output::{self, ReportFormat},
     progress,
     target::Tower,
 };
@@ -44,7 +44,7 @@ pub(crate) struct Warm {
     #[arg(long, value_name = "BATCHES", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     concurrency: u8,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize)]
@@ -78,10 +78,10 @@ impl Warm {
             .await;
         bar.finish_and_clear();
         let (served, bytes) = warmed?;
-        self.tell(started.elapsed(), bytes, &served)
+        self.print(started.elapsed(), bytes, &served)
     }
 
-    fn tell(&self, took: Duration, bytes: u64, served: &Served) -> anyhow::Result<()> {
+    fn print(&self, took: Duration, bytes: u64, served: &Served) -> anyhow::Result<()> {
         let floors = self.numbers.len();
         let seconds = took.as_secs_f64();
         let floors_per_second = floors as f64 / seconds;

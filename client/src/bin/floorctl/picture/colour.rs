@@ -4,8 +4,8 @@ use anstyle::{Ansi256Color, Color, RgbColor};
 use floor_client::{RoomRole, Terrain};
 
 use super::{
+    paths::Goal,
     scene::{Mark, Thing},
-    walk::Goal,
 };
 
 /// What lies behind everything.
@@ -15,7 +15,7 @@ pub(crate) const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
 /// Text beside a picture.
 pub(crate) const TEXT: RgbColor = RgbColor(0xd8, 0xd2, 0xc4);
 /// The last stretch of the critical path.
-const WAY_OUT: RgbColor = RgbColor(0xff, 0xff, 0xff);
+const EXIT_PATH: RgbColor = RgbColor(0xff, 0xff, 0xff);
 /// Text that matters less.
 pub(crate) const FAINT: RgbColor = RgbColor(0x8d, 0x88, 0x80);
 
@@ -50,7 +50,7 @@ pub(crate) const fn room(colour: usize) -> RgbColor {
 pub(crate) const fn goal(goal: Goal) -> RgbColor {
     match goal {
         Goal::Key(id) => lock(id),
-        Goal::Exit => WAY_OUT,
+        Goal::Exit => EXIT_PATH,
     }
 }
 

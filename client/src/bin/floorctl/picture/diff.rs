@@ -10,7 +10,7 @@ use anstyle::{Reset, RgbColor, Style};
 use super::{colour::Depth, glyph, scene::Scene};
 
 /// Rows and columns shown around what differs.
-const AROUND: u32 = 3;
+const CONTEXT: u32 = 3;
 
 const REMOVED: RgbColor = RgbColor(0x96, 0x10, 0x20);
 const ADDED: RgbColor = RgbColor(0x10, 0x78, 0x28);
@@ -23,7 +23,7 @@ pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, dep
     let rows = (0..height).filter(|y| (0..width).any(|x| differs(x, *y))).collect::<Vec<_>>();
     let columns = (0..width).filter(|x| rows.iter().any(|y| differs(*x, *y))).collect::<Vec<_>>();
     let (Some(left), Some(right)) = (columns.first(), columns.last()) else { return Ok(()) };
-    let columns = left.saturating_sub(AROUND)..(right + 1 + AROUND).min(width);
+    let columns = left.saturating_sub(CONTEXT)..(right + 1 + CONTEXT).min(width);
     for hunk in hunks(&rows, height) {
         writeln!(out, "@@ rows {}-{}, columns {}-{} @@", hunk.start, hunk.end - 1, columns.start, columns.end - 1)?;
         let changed = hunk.clone().map(|y| (y, rows.binary_search(&y).is_ok())).collect::<Vec<_>>();
@@ -46,7 +46,7 @@ pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, dep
 fn hunks(rows: &[u32], height: u32) -> Vec<Range<u32>> {
     let mut hunks = Vec::<Range<u32>>::new();
     for row in rows {
-        let (first, end) = (row.saturating_sub(AROUND), (row + 1 + AROUND).min(height));
+        let (first, end) = (row.saturating_sub(CONTEXT), (row + 1 + CONTEXT).min(height));
         match hunks.last_mut() {
             Some(last) if first <= last.end => last.end = end,
             _ => hunks.push(first..end),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn hunks_that_touch_are_one() {
+    fn adjacent_hunks_are_merged() {
         assert_eq!(hunks(&[0, 7, 15, 19], 20), [0..11, 12..20]);
     }
 }

@@ -10,11 +10,11 @@ pub(crate) mod glyph;
 mod layers;
 mod legend;
 mod overlay;
+mod paths;
 mod png;
 mod scene;
 mod sprites;
 mod text;
-mod walk;
 
 pub(crate) use self::{
     blocks::draw as draw_blocks, diff::draw as draw_diff, legend::Legend, overlay::Overlays, png::draw as draw_png,

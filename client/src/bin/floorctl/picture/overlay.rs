@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::Args;
 use floor_client::{Floor, v1::Room};
 
-use super::walk::{self, Cell, Goal, Leg, cell};
+use super::paths::{self, Cell, Goal, Segment, cell};
 
 /// Which overlays are asked for; any of them go together.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -28,9 +28,9 @@ pub(crate) struct Overlay {
     /// Rooms by id.
     pub(crate) rooms: BTreeMap<u32, Outline>,
     /// The stretches of the way out.
-    pub(crate) legs: Vec<Leg>,
+    pub(crate) segments: Vec<Segment>,
     /// Locks, each with the cells of its door and of its keys.
-    pub(crate) links: Vec<Link>,
+    pub(crate) locks: Vec<LockKeys>,
     steps: BTreeMap<Cell, Goal>,
     behind: Vec<Option<u32>>,
     labels: BTreeMap<Cell, char>,
@@ -47,7 +47,7 @@ pub(crate) struct Outline {
 
 /// A lock and its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct LockKeys {
     pub(crate) lock: u32,
     pub(crate) door: Cell,
     pub(crate) keys: Vec<Cell>,
@@ -65,15 +65,16 @@ impl Overlays {
     pub(crate) fn of(self, floor: &Floor, taken: &BTreeSet<Cell>) -> Overlay {
         let mut overlay = Overlay::default();
         if self.path {
-            overlay.legs = walk::way_out(floor).unwrap_or_default();
-            for leg in &overlay.legs {
-                overlay.steps.extend(leg.cells.iter().map(|cell| (*cell, leg.goal)));
+            overlay.segments = paths::critical_path(floor).unwrap_or_default();
+            for segment in &overlay.segments {
+                overlay.steps.extend(segment.cells.iter().map(|cell| (*cell, segment.goal)));
             }
         }
         if self.locks {
-            overlay.behind = walk::behind_locks(floor);
-            overlay.links = links(floor, &overlay.behind);
-            let keys = overlay.links.iter().flat_map(|link| link.keys.iter().map(|key| (link.lock, *key)));
+            overlay.behind = paths::behind_locks(floor);
+            overlay.locks = locks(floor, &overlay.behind);
+            let keys =
+                overlay.locks.iter().flat_map(|lock_keys| lock_keys.keys.iter().map(|key| (lock_keys.lock, *key)));
             for (lock, (x, y)) in keys.collect::<Vec<_>>() {
                 // Beside its key, so that both can be read.
                 let beside = [(x + 1, y), (x.wrapping_sub(1), y), (x, y + 1), (x, y.wrapping_sub(1))];
@@ -139,8 +140,8 @@ fn places(room: &Room) -> impl Iterator<Item = Cell> {
 fn colours(floor: &Floor) -> BTreeMap<u32, usize> {
     let mut colours = BTreeMap::<u32, usize>::new();
     for room in floor.rooms() {
-        let ways = floor.wire().connections.iter();
-        let neighbours = ways.filter_map(|way| match (way.from_room, way.to_room) {
+        let connections = floor.wire().connections.iter();
+        let neighbours = connections.filter_map(|connection| match (connection.from_room, connection.to_room) {
             (from, to) if from == room.id => Some(to),
             (from, to) if to == room.id => Some(from),
             _ => None,
@@ -152,15 +153,15 @@ fn colours(floor: &Floor) -> BTreeMap<u32, usize> {
     colours
 }
 
-fn links(floor: &Floor, behind: &[Option<u32>]) -> Vec<Link> {
+fn locks(floor: &Floor, behind: &[Option<u32>]) -> Vec<LockKeys> {
     let wire = floor.wire();
-    let link = |lock: &floor_client::v1::Lock| Link {
+    let lock_keys = |lock: &floor_client::v1::Lock| LockKeys {
         lock: lock.id,
         door: cell(lock.at),
         keys: wire.items.iter().filter(|item| item.opens_lock == lock.id).map(|key| cell(key.at)).collect(),
         opens: behind.iter().filter(|behind| **behind == Some(lock.id)).count(),
     };
-    wire.locks.iter().map(link).collect()
+    wire.locks.iter().map(lock_keys).collect()
 }
 
 #[cfg(test)]
@@ -169,12 +170,12 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn rooms_with_a_way_between_them_differ_in_colour() {
+    fn connected_rooms_differ_in_colour() {
         let floor = fixture::floor();
         let colours = colours(&floor);
         assert_eq!(colours.len(), floor.rooms().len());
-        for way in &floor.wire().connections {
-            assert_ne!(colours[&way.from_room], colours[&way.to_room], "{way:?}");
+        for connection in &floor.wire().connections {
+            assert_ne!(colours[&connection.from_room], colours[&connection.to_room], "{connection:?}");
         }
     }
 
@@ -190,17 +191,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_asked_for_is_not_there() {
+    fn an_overlay_not_requested_is_empty() {
         let overlay = Overlays::default().of(&fixture::floor(), &BTreeSet::new());
-        assert!(overlay.rooms.is_empty() && overlay.legs.is_empty() && overlay.links.is_empty());
+        assert!(overlay.rooms.is_empty() && overlay.segments.is_empty() && overlay.locks.is_empty());
         assert!(overlay.labels.is_empty() && overlay.behind.is_empty() && overlay.steps.is_empty());
     }
 
     #[test]
-    fn a_link_joins_a_lock_with_its_key() {
+    fn a_lock_is_listed_with_its_key() {
         let overlay = Overlays { locks: true, ..Overlays::default() }.of(&fixture::floor(), &BTreeSet::new());
-        let [link] = overlay.links.as_slice() else { panic!("{:?}", overlay.links) };
-        assert_eq!((link.lock, link.door, link.keys.as_slice()), (1, (22, 4), &[(2, 11)][..]));
-        assert_eq!(link.opens, (0..480).filter(|index| overlay.behind(*index) == Some(1)).count());
+        let [lock_keys] = overlay.locks.as_slice() else { panic!("{:?}", overlay.locks) };
+        assert_eq!((lock_keys.lock, lock_keys.door, lock_keys.keys.as_slice()), (1, (22, 4), &[(2, 11)][..]));
+        assert_eq!(lock_keys.opens, (0..480).filter(|index| overlay.behind(*index) == Some(1)).count());
     }
 }

@@ -9,7 +9,7 @@ use floor_client::{Floor, RoomRole, Terrain};
 
 use super::{
     overlay::{Overlay, Overlays},
-    walk::{Cell, Goal, cell},
+    paths::{Cell, Goal, cell},
 };
 
 /// A floor, and what stands where.
@@ -107,7 +107,7 @@ impl<'a> Scene<'a> {
 
     /// What a cell's room is for, as far as its ground tells: not while the colour of the ground tells of locks.
     pub(crate) fn tinted_for(&self, x: u32, y: u32) -> RoomRole {
-        if self.overlay.links.is_empty() { self.floor.role_at(x, y) } else { RoomRole::Unspecified }
+        if self.overlay.locks.is_empty() { self.floor.role_at(x, y) } else { RoomRole::Unspecified }
     }
 
     /// The lock that keeps a cell shut, if locks are shown.
@@ -163,8 +163,8 @@ fn letters<'a>(archetypes: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, c
     let mut free = ('a'..='z').collect::<Vec<_>>();
     for (name, letter) in &mut letters {
         let own = name.chars().filter_map(|c| free.iter().position(|letter| *letter == c.to_ascii_lowercase())).next();
-        if let Some(chosen) = own.or_else(|| (!free.is_empty()).then_some(0)) {
-            *letter = free.remove(chosen);
+        if let Some(index) = own.or_else(|| (!free.is_empty()).then_some(0)) {
+            *letter = free.remove(index);
         }
     }
     letters
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn archetypes_get_letters_of_their_own() {
+    fn each_archetype_has_its_own_letter() {
         let letters = letters(["rat", "goblin", "ghoul", "rat", "gg"].into_iter());
         assert_eq!(letters["gg"], 'g');
         assert_eq!(letters["ghoul"], 'h');

@@ -11,7 +11,7 @@ use super::{
 
 pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
 /// Letters are legible on cells of this many pixels or more.
-const LETTERED: f32 = 10.0;
+const MIN_LETTER_SIDE: f32 = 10.0;
 
 /// A cell's square on the canvas.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +71,7 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
 }
 
 /// Paints what stands on a cell. After all ground, so that a glow may reach over its neighbours.
-pub(crate) fn standing(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
+pub(crate) fn objects(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     if let Some(terrain @ (Terrain::StairsUp | Terrain::StairsDown)) = scene.floor.terrain_at(x, y) {
         let (x, y) = square.at(0.5, 0.5);
         canvas.disc(x, y, 1.05 * square.side, colour::of(terrain), 0.25);
@@ -95,7 +95,7 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
         }
         Mark::Behind(lock) => {
             canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), super::layers::SHUT);
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), super::layers::LOCKED_OPACITY);
         }
         Mark::Outline => {
             canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::room(0), 1.0);
@@ -245,7 +245,7 @@ fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
         Thing::Monster(letter) => {
             canvas.disc(x, y, 0.52 * side, INK, 0.75);
             canvas.disc(x, y, 0.45 * side, colour, 1.0);
-            if side >= LETTERED {
+            if side >= MIN_LETTER_SIDE {
                 let size = (side / 14.0).floor().max(1.0);
                 // A letter leaves the last column and row of its box empty.
                 let half = (LETTER - 1.0) * size / 2.0;

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_changes_no_letter() {
+    fn colour_changes_no_glyph() {
         let coloured = drawn(Some(Depth::TrueColour));
         let stripped = anstream::adapter::strip_str(&coloured).to_string();
         let trimmed = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();

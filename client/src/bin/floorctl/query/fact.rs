@@ -89,7 +89,7 @@ impl Fact {
     }
 
     /// Reads the fact off a floor that may not exist yet.
-    pub(super) fn of(self, candidate: &Candidate<'_>) -> i128 {
+    pub(super) fn evaluate(self, candidate: &Candidate<'_>) -> i128 {
         let spec = &candidate.spec;
         let floor = || candidate.floor();
         let count = |len: usize| len as i128;
@@ -121,11 +121,11 @@ impl Fact {
     }
 
     /// The fact as people read it: kinds and themes by name.
-    pub(crate) fn shown(self, candidate: &Candidate<'_>) -> String {
+    pub(crate) fn display(self, candidate: &Candidate<'_>) -> String {
         match self {
             Self::Kind => candidate.spec.kind().name().to_owned(),
             Self::Theme => floor_gen::Theme::of_number(candidate.spec.number()).name().to_owned(),
-            number => number.of(candidate).to_string(),
+            number => number.evaluate(candidate).to_string(),
         }
     }
 }
@@ -144,7 +144,7 @@ impl<'g> Candidate<'g> {
     }
 
     /// Whether it had to be generated.
-    pub(crate) fn was_made(&self) -> bool {
+    pub(crate) fn was_generated(&self) -> bool {
         self.floor.get().is_some()
     }
 

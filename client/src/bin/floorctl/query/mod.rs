@@ -5,8 +5,8 @@
 //! make the candidate generate its floor.
 
 mod condition;
+mod error;
 mod fact;
-mod fault;
 mod parser;
 mod token;
 

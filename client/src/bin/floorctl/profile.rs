@@ -9,7 +9,7 @@ use floor_gen::{Floor, FloorSpec, Generator, explain::Watcher};
 
 /// A floor and how it came about.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub(crate) struct GenerationProfile {
     pub(crate) floor: Floor,
     /// From the spec to the finished floor.
     pub(crate) took: Duration,
@@ -22,9 +22,9 @@ pub(crate) struct Account {
 pub(crate) struct Attempt {
     pub(crate) stages: Vec<Stage>,
     /// Why it was thrown away.
-    pub(crate) refused: Option<&'static str>,
+    pub(crate) rejected: Option<&'static str>,
     /// Whether this is the plain construction that cannot fail.
-    pub(crate) refuge: bool,
+    pub(crate) fallback: bool,
 }
 
 #[derive(Debug)]
@@ -35,32 +35,32 @@ pub(crate) struct Stage {
     pub(crate) choices: Vec<(&'static str, usize)>,
 }
 
-impl Account {
+impl GenerationProfile {
     /// Makes the floor `runs` times, at least once, and takes the median of each time: one run alone tells more of the
     /// machine than of the generator. A run before them warms up memory and caches.
     pub(crate) fn of(spec: &FloorSpec, runs: usize) -> Self {
         let mut generator = Generator::new();
         let _ = generator.generate(spec);
-        let mut all = (0..runs.max(1)).map(|_| Self::once(&mut generator, spec)).collect::<Vec<_>>();
+        let mut all = (0..runs.max(1)).map(|_| Self::run(&mut generator, spec)).collect::<Vec<_>>();
         let took = median(all.iter().map(|run| run.took));
         // The generator is a pure function: every run has the same stages.
         let stages = |run: &Self| run.stages().map(|stage| stage.took).collect::<Vec<_>>();
         let times = all.iter().map(stages).collect::<Vec<_>>();
-        let mut account = all.swap_remove(0);
-        account.took = took;
-        for (place, stage) in account.attempts.iter_mut().flat_map(|attempt| &mut attempt.stages).enumerate() {
-            stage.took = median(times.iter().map(|run| run[place]));
+        let mut profile = all.swap_remove(0);
+        profile.took = took;
+        for (index, stage) in profile.attempts.iter_mut().flat_map(|attempt| &mut attempt.stages).enumerate() {
+            stage.took = median(times.iter().map(|run| run[index]));
         }
-        account
+        profile
     }
 
-    fn once(generator: &mut Generator, spec: &FloorSpec) -> Self {
-        let notes = Notes::default();
+    fn run(generator: &mut Generator, spec: &FloorSpec) -> Self {
+        let recorder = Recorder::default();
         let started = Instant::now();
-        let floor = generator.generate_watched(spec, &notes);
+        let floor = generator.generate_watched(spec, &recorder);
         let took = started.elapsed();
-        notes.end_stage();
-        Self { floor, took, attempts: notes.0.into_inner().attempts }
+        recorder.end_stage();
+        Self { floor, took, attempts: recorder.0.into_inner().attempts }
     }
 
     /// The stages of all attempts, in the order in which they ran.
@@ -71,49 +71,49 @@ impl Account {
 
 /// Writes down what a generator tells.
 #[derive(Default)]
-struct Notes(RefCell<Page>);
+struct Recorder(RefCell<Recording>);
 
 #[derive(Default)]
-struct Page {
+struct Recording {
     attempts: Vec<Attempt>,
     /// When the stage that runs began.
     began: Option<Instant>,
 }
 
-impl Notes {
+impl Recorder {
     /// Ends the stage that runs, if one does.
     fn end_stage(&self) {
         let now = Instant::now();
-        let page = &mut *self.0.borrow_mut();
+        let recording = &mut *self.0.borrow_mut();
         if let (Some(began), Some(stage)) =
-            (page.began.take(), page.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()))
+            (recording.began.take(), recording.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()))
         {
             stage.took = now - began;
         }
     }
 }
 
-impl Watcher for Notes {
+impl Watcher for Recorder {
     fn attempt(&self, _: u32) {
         self.0.borrow_mut().attempts.push(Attempt::default());
     }
 
     fn stage(&self, name: &'static str) {
         self.end_stage();
-        let page = &mut *self.0.borrow_mut();
+        let recording = &mut *self.0.borrow_mut();
         // Stages that follow a refusal without a new attempt are those of the plain construction.
-        if page.attempts.last().is_none_or(|attempt| attempt.refused.is_some()) {
-            page.attempts.push(Attempt { refuge: true, ..Attempt::default() });
+        if recording.attempts.last().is_none_or(|attempt| attempt.rejected.is_some()) {
+            recording.attempts.push(Attempt { fallback: true, ..Attempt::default() });
         }
-        if let Some(attempt) = page.attempts.last_mut() {
+        if let Some(attempt) = recording.attempts.last_mut() {
             attempt.stages.push(Stage { name, took: Duration::ZERO, choices: Vec::new() });
         }
-        page.began = Some(Instant::now());
+        recording.began = Some(Instant::now());
     }
 
     fn chose(&self, what: &'static str, value: usize) {
-        let page = &mut *self.0.borrow_mut();
-        if let Some(stage) = page.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()) {
+        let recording = &mut *self.0.borrow_mut();
+        if let Some(stage) = recording.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()) {
             stage.choices.push((what, value));
         }
     }
@@ -121,7 +121,7 @@ impl Watcher for Notes {
     fn refused(&self, why: &'static str) {
         self.end_stage();
         if let Some(attempt) = self.0.borrow_mut().attempts.last_mut() {
-            attempt.refused = Some(why);
+            attempt.rejected = Some(why);
         }
     }
 }
@@ -137,34 +137,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_account_is_of_the_floor_itself() {
+    fn the_profile_is_of_the_floor_itself() {
         let spec = FloorSpec::resolve(42, 7, 48, 48, None).unwrap();
-        let account = Account::of(&spec, 3);
-        assert_eq!(account.floor, floor_gen::generate(&spec));
-        let names = account.stages().map(|stage| stage.name).collect::<Vec<_>>();
+        let profile = GenerationProfile::of(&spec, 3);
+        assert_eq!(profile.floor, floor_gen::generate(&spec));
+        let names = profile.stages().map(|stage| stage.name).collect::<Vec<_>>();
         assert!(["loot", "monsters", "traps"].iter().all(|name| names.contains(name)), "{names:?}");
-        assert!(account.stages().any(|stage| !stage.choices.is_empty()));
-        assert!(account.took > Duration::ZERO);
+        assert!(profile.stages().any(|stage| !stage.choices.is_empty()));
+        assert!(profile.took > Duration::ZERO);
     }
 
     #[test]
-    fn what_is_thrown_away_is_kept_apart() {
-        let notes = Notes::default();
-        notes.attempt(0);
-        notes.stage("layout");
-        notes.chose("rooms", 3);
-        notes.refused("a room out of reach");
-        notes.attempt(1);
-        notes.stage("layout");
-        notes.refused("a key out of reach");
-        notes.stage("refuge");
-        notes.end_stage();
-        let page = notes.0.into_inner();
-        let told = page.attempts.iter().map(|attempt| (attempt.stages.len(), attempt.refused, attempt.refuge));
+    fn rejected_attempts_are_recorded_separately() {
+        let recorder = Recorder::default();
+        recorder.attempt(0);
+        recorder.stage("layout");
+        recorder.chose("rooms", 3);
+        recorder.refused("a room out of reach");
+        recorder.attempt(1);
+        recorder.stage("layout");
+        recorder.refused("a key out of reach");
+        recorder.stage("refuge");
+        recorder.end_stage();
+        let recording = recorder.0.into_inner();
+        let attempts =
+            recording.attempts.iter().map(|attempt| (attempt.stages.len(), attempt.rejected, attempt.fallback));
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            attempts.collect::<Vec<_>>(),
             [(1, Some("a room out of reach"), false), (1, Some("a key out of reach"), false), (1, None, true)]
         );
-        assert_eq!(page.attempts[0].stages[0].choices, [("rooms", 3)]);
+        assert_eq!(recording.attempts[0].stages[0].choices, [("rooms", 3)]);
     }
 }

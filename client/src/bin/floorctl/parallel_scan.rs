@@ -15,30 +15,30 @@ use std::{
 /// and threads seldom meet.
 const BLOCK: u64 = 64;
 
-/// Looks at the places `0 .. places` on as many threads as there are cores. `look` gets what `prepare` made for its
+/// Looks at the places `0 .. len` on as many threads as there are cores. `test` gets what `prepare` made for its
 /// thread. `report` gets each block of places, in order, with what was found there, and may end the hunt.
-pub(crate) fn in_order<Tool, Found: Send, End: Send>(
-    places: u64,
-    prepare: impl Fn() -> Tool + Sync,
-    look: impl Fn(&Tool, u64) -> Option<Found> + Sync,
-    mut report: impl FnMut(Range<u64>, Vec<Found>) -> ControlFlow<End>,
-) -> ControlFlow<End> {
+pub(crate) fn in_order<State, Found: Send, Stop: Send>(
+    len: u64,
+    prepare: impl Fn() -> State + Sync,
+    test: impl Fn(&State, u64) -> Option<Found> + Sync,
+    mut report: impl FnMut(Range<u64>, Vec<Found>) -> ControlFlow<Stop>,
+) -> ControlFlow<Stop> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get) as u64;
-    let blocks = places.div_ceil(BLOCK);
+    let blocks = len.div_ceil(BLOCK);
     let next = AtomicU64::new(0);
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..cores.min(blocks) {
-            let (sender, prepare, look, next) = (sender.clone(), &prepare, &look, &next);
+            let (sender, prepare, test, next) = (sender.clone(), &prepare, &test, &next);
             scope.spawn(move || {
-                let tool = prepare();
+                let state = prepare();
                 loop {
                     let block = next.fetch_add(1, Ordering::Relaxed);
                     if block >= blocks {
                         return;
                     }
-                    let range = range(block, places);
-                    let found = range.filter_map(|place| look(&tool, place)).collect::<Vec<_>>();
+                    let range = range(block, len);
+                    let found = range.filter_map(|index| test(&state, index)).collect::<Vec<_>>();
                     // Nobody listens any more: the hunt has ended.
                     if sender.send((block, found)).is_err() {
                         return;
@@ -49,12 +49,12 @@ pub(crate) fn in_order<Tool, Found: Send, End: Send>(
         drop(sender);
         // Moved in, so that it is dropped, and the threads told, before the scope waits for them.
         let receiver = receiver;
-        let mut early = BTreeMap::new();
+        let mut pending = BTreeMap::new();
         let mut expected = 0;
         for (block, found) in &receiver {
-            early.insert(block, found);
-            while let Some(found) = early.remove(&expected) {
-                report(range(expected, places), found)?;
+            pending.insert(block, found);
+            while let Some(found) = pending.remove(&expected) {
+                report(range(expected, len), found)?;
                 expected += 1;
             }
         }
@@ -62,9 +62,9 @@ pub(crate) fn in_order<Tool, Found: Send, End: Send>(
     })
 }
 
-fn range(block: u64, places: u64) -> Range<u64> {
+fn range(block: u64, len: u64) -> Range<u64> {
     let first = block * BLOCK;
-    first..first.saturating_add(BLOCK).min(places)
+    first..first.saturating_add(BLOCK).min(len)
 }
 
 #[cfg(test)]
@@ -72,36 +72,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_found_comes_in_order_whatever_the_threads_do() {
+    fn matches_are_reported_in_order() {
         let mut seen = Vec::new();
-        let mut looked = 0;
+        let mut scanned = 0;
         let end = in_order(
             1_000,
             || (),
-            |(), place| {
+            |(), index| {
                 // Early blocks take longest.
-                thread::sleep(std::time::Duration::from_micros(if place < 200 { 50 } else { 0 }));
-                place.is_multiple_of(7).then_some(place)
+                thread::sleep(std::time::Duration::from_micros(if index < 200 { 50 } else { 0 }));
+                index.is_multiple_of(7).then_some(index)
             },
             |range, found| {
-                looked += range.end - range.start;
+                scanned += range.end - range.start;
                 seen.extend(found);
                 ControlFlow::<()>::Continue(())
             },
         );
         assert_eq!(end, ControlFlow::Continue(()));
-        assert_eq!(looked, 1_000);
+        assert_eq!(scanned, 1_000);
         assert_eq!(seen, (0..1_000).step_by(7).collect::<Vec<_>>());
     }
 
     #[test]
-    fn the_hunt_ends_when_told_however_much_is_left() {
-        let end = in_order(u64::MAX, || (), |(), place| Some(place), |_, found| ControlFlow::Break(found[0]));
+    fn the_scan_ends_when_report_breaks() {
+        let end = in_order(u64::MAX, || (), |(), index| Some(index), |_, found| ControlFlow::Break(found[0]));
         assert_eq!(end, ControlFlow::Break(0));
     }
 
     #[test]
-    fn no_places_are_no_work() {
+    fn an_empty_range_is_not_scanned() {
         let end = in_order(0, || (), |(), _| Some(()), |_, _| ControlFlow::Break(()));
         assert_eq!(end, ControlFlow::Continue(()));
     }

@@ -16,18 +16,18 @@ pub(crate) enum Goal {
 
 /// A stretch of the way out: a shortest walk, both ends included.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Leg {
+pub(crate) struct Segment {
     pub(crate) goal: Goal,
     pub(crate) cells: Vec<Cell>,
 }
 
 /// The critical path as `FloorMetrics` counts it: from the entry over the keys of the locks that bar the way out, in lock
 /// order, to the exit. `None` if there is no way out.
-pub(crate) fn way_out(floor: &Floor) -> Option<Vec<Leg>> {
+pub(crate) fn critical_path(floor: &Floor) -> Option<Vec<Segment>> {
     let wire = floor.wire();
     let locks = wire.locks.iter().map(|lock| lock.id).collect::<BTreeSet<_>>();
-    let bars = |lock: &u32| !explored(floor, Some(*lock)).reaches(floor, cell(Some(floor.exit())));
-    let needed = locks.into_iter().filter(bars).collect::<Vec<_>>();
+    let blocks_exit = |lock: &u32| !explored(floor, Some(*lock)).reaches(floor, cell(Some(floor.exit())));
+    let needed = locks.into_iter().filter(blocks_exit).collect::<Vec<_>>();
     let keys = needed.iter().flat_map(|lock| {
         let keys = wire.items.iter().filter(move |item| item.opens_lock == *lock);
         keys.map(|key| (Goal::Key(*lock), cell(key.at)))
@@ -35,18 +35,18 @@ pub(crate) fn way_out(floor: &Floor) -> Option<Vec<Leg>> {
     let goals = keys.chain([(Goal::Exit, cell(Some(floor.exit())))]).collect::<Vec<_>>();
     let mut here = cell(Some(floor.entry()));
     let mut open = BTreeSet::new();
-    let mut legs = Vec::new();
+    let mut segments = Vec::new();
     for (goal, at) in goals {
         // A lock opens when all its keys are held, which is when the next goal is not one of them.
-        open.extend(legs.last().and_then(|leg: &Leg| match leg.goal {
+        open.extend(segments.last().and_then(|segment: &Segment| match segment.goal {
             Goal::Key(lock) if goal != Goal::Key(lock) => Some(lock),
             _ => None,
         }));
-        let cells = Walk::from(floor, here, &open).to(floor, at)?;
-        legs.push(Leg { goal, cells });
+        let cells = ShortestPaths::from(floor, here, &open).to(floor, at)?;
+        segments.push(Segment { goal, cells });
         here = at;
     }
-    Some(legs)
+    Some(segments)
 }
 
 /// For each cell, row-major, the lock that must be opened last to get there; 0 for what is open, `None` for what cannot
@@ -57,14 +57,14 @@ pub(crate) fn behind_locks(floor: &Floor) -> Vec<Option<u32>> {
     let mut open = BTreeSet::new();
     let mut last = 0;
     loop {
-        let walk = Walk::from(floor, entry, &open);
-        for (behind, step) in behind.iter_mut().zip(&walk.steps) {
+        let paths = ShortestPaths::from(floor, entry, &open);
+        for (behind, step) in behind.iter_mut().zip(&paths.previous) {
             if step.is_some() {
                 behind.get_or_insert(last);
             }
         }
         // One at a time, the lowest first: the order in which the generator means them to be opened.
-        let next = openable(floor, &walk, &open).next();
+        let next = openable(floor, &paths, &open).next();
         let Some(lock) = next else { return behind };
         open.insert(lock);
         last = lock;
@@ -72,36 +72,36 @@ pub(crate) fn behind_locks(floor: &Floor) -> Vec<Option<u32>> {
 }
 
 /// Everywhere that a walker gets who opens all locks that can be opened but one.
-fn explored(floor: &Floor, shunned: Option<u32>) -> Walk {
+fn explored(floor: &Floor, excluded: Option<u32>) -> ShortestPaths {
     let mut open = BTreeSet::new();
     loop {
-        let walk = Walk::from(floor, cell(Some(floor.entry())), &open);
-        let more = openable(floor, &walk, &open).filter(|lock| Some(*lock) != shunned).collect::<Vec<_>>();
+        let paths = ShortestPaths::from(floor, cell(Some(floor.entry())), &open);
+        let more = openable(floor, &paths, &open).filter(|lock| Some(*lock) != excluded).collect::<Vec<_>>();
         if more.is_empty() {
-            return walk;
+            return paths;
         }
         open.extend(more);
     }
 }
 
 /// Locks still shut whose keys all lie where the walk leads, lowest first.
-fn openable(floor: &Floor, walk: &Walk, open: &BTreeSet<u32>) -> impl Iterator<Item = u32> {
+fn openable(floor: &Floor, paths: &ShortestPaths, open: &BTreeSet<u32>) -> impl Iterator<Item = u32> {
     let wire = floor.wire();
     let holds_keys = |lock: &u32| {
         let mut keys = wire.items.iter().filter(|item| item.opens_lock == *lock).peekable();
-        keys.peek().is_some() && keys.all(|key| walk.reaches(floor, cell(key.at)))
+        keys.peek().is_some() && keys.all(|key| paths.reaches(floor, cell(key.at)))
     };
     let shut = wire.locks.iter().map(|lock| lock.id).filter(|lock| !open.contains(lock));
     shut.filter(holds_keys).collect::<BTreeSet<_>>().into_iter()
 }
 
 /// All shortest ways from one cell, 4-connected.
-struct Walk {
+struct ShortestPaths {
     /// For each cell that is reached, the one before it; the first is its own.
-    steps: Vec<Option<Cell>>,
+    previous: Vec<Option<Cell>>,
 }
 
-impl Walk {
+impl ShortestPaths {
     /// Walks from a cell through what is open, as someone who does not search.
     fn from(floor: &Floor, start: Cell, open: &BTreeSet<u32>) -> Self {
         let locked = floor.wire().locks.iter().filter(|lock| open.contains(&lock.id)).map(|lock| cell(lock.at));
@@ -109,29 +109,29 @@ impl Walk {
         let walkable = |(x, y): Cell| {
             floor.passable(x, y) || floor.terrain_at(x, y) == Some(Terrain::LockedDoor) && unlocked.contains(&(x, y))
         };
-        let mut walk = Self { steps: vec![None; floor.terrain().len()] };
-        walk.steps[index(floor, start)] = Some(start);
-        let mut edge = VecDeque::from([start]);
-        while let Some((x, y)) = edge.pop_front() {
+        let mut paths = Self { previous: vec![None; floor.terrain().len()] };
+        paths.previous[index(floor, start)] = Some(start);
+        let mut queue = VecDeque::from([start]);
+        while let Some((x, y)) = queue.pop_front() {
             let around = [(x.wrapping_sub(1), y), (x + 1, y), (x, y.wrapping_sub(1)), (x, y + 1)];
             for next in around.into_iter().filter(|next| walkable(*next)) {
-                let step = &mut walk.steps[index(floor, next)];
+                let step = &mut paths.previous[index(floor, next)];
                 if step.is_none() {
                     *step = Some((x, y));
-                    edge.push_back(next);
+                    queue.push_back(next);
                 }
             }
         }
-        walk
+        paths
     }
 
     fn reaches(&self, floor: &Floor, at: Cell) -> bool {
-        self.steps[index(floor, at)].is_some()
+        self.previous[index(floor, at)].is_some()
     }
 
     /// The cells to `goal`, both ends included.
     fn to(&self, floor: &Floor, goal: Cell) -> Option<Vec<Cell>> {
-        let before = |at: &Cell| self.steps[index(floor, *at)].filter(|before| before != at);
+        let before = |at: &Cell| self.previous[index(floor, *at)].filter(|before| before != at);
         self.reaches(floor, goal).then(|| {
             let mut cells = std::iter::successors(Some(goal), before).collect::<Vec<_>>();
             cells.reverse();
@@ -155,14 +155,14 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn the_way_out_fetches_the_key_that_it_needs() {
+    fn the_critical_path_visits_the_key_that_it_needs() {
         let floor = fixture::floor();
-        let legs = way_out(&floor).unwrap();
-        assert_eq!(legs.iter().map(|leg| leg.goal).collect::<Vec<_>>(), [Goal::Key(1), Goal::Exit]);
-        assert_eq!((legs[0].cells[0], *legs[0].cells.last().unwrap()), ((1, 1), (2, 11)));
-        assert_eq!((legs[1].cells[0], *legs[1].cells.last().unwrap()), ((2, 11), (27, 7)));
-        assert!(legs[1].cells.contains(&(22, 4)), "through the locked door");
-        let steps = legs.iter().flat_map(|leg| leg.cells.windows(2));
+        let segments = critical_path(&floor).unwrap();
+        assert_eq!(segments.iter().map(|segment| segment.goal).collect::<Vec<_>>(), [Goal::Key(1), Goal::Exit]);
+        assert_eq!((segments[0].cells[0], *segments[0].cells.last().unwrap()), ((1, 1), (2, 11)));
+        assert_eq!((segments[1].cells[0], *segments[1].cells.last().unwrap()), ((2, 11), (27, 7)));
+        assert!(segments[1].cells.contains(&(22, 4)), "through the locked door");
+        let steps = segments.iter().flat_map(|segment| segment.cells.windows(2));
         assert!(steps.clone().all(|step| step[0].0.abs_diff(step[1].0) + step[0].1.abs_diff(step[1].1) == 1));
         assert_eq!(steps.count() as u32, floor.wire().metrics.unwrap().critical_path);
     }
@@ -178,11 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn without_a_way_there_is_no_path() {
+    fn an_unreachable_exit_has_no_path() {
         let mut keyless = fixture::message();
         keyless.items.retain(|item| item.opens_lock == 0);
         keyless.content_hash = floor_proto::hash::content_hash(&keyless);
-        assert_eq!(way_out(&fixture::encoded(&keyless).decode().unwrap()), None);
-        assert_eq!(way_out(&fixture::plain(20, 16)).unwrap()[0].cells.len(), 17 + 13 + 1);
+        assert_eq!(critical_path(&fixture::encoded(&keyless).decode().unwrap()), None);
+        assert_eq!(critical_path(&fixture::plain(20, 16)).unwrap()[0].cells.len(), 17 + 13 + 1);
     }
 }
