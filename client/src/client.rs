@@ -1,4 +1,4 @@
-//! The client: a handle on one server, cheap to clone.
+//! The client: a handle to one server, cheap to clone.
 
 use std::{
     sync::Arc,
@@ -21,13 +21,13 @@ use crate::{
     transport::{self, Rpc},
 };
 
-/// The first wait between two tries when the server names none.
+/// The first wait between two attempts if the server names none.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
-/// The longest wait between two tries when the server names none.
+/// The longest wait between two attempts if the server names none.
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
 
-/// A client of one floor server. Clones share its connection, which carries any number of calls at once and is made
-/// again when it breaks.
+/// A client of one floor server. Clones share one HTTP/2 connection, which carries any number of concurrent calls and
+/// reconnects after a failure.
 #[derive(Debug, Clone)]
 pub struct FloorClient {
     channel: Channel,
@@ -35,12 +35,12 @@ pub struct FloorClient {
     options: CallOptions,
 }
 
-/// What was asked for, and how it was served.
+/// The result of a call, and how the server produced it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<T> {
-    /// What was asked for.
+    /// The floors that were requested.
     pub value: T,
-    /// What the server said about the call.
+    /// The response metadata.
     pub served: Served,
 }
 
@@ -48,7 +48,7 @@ impl FloorClient {
     /// Connects to `http://host:port`, or `host:port` for short.
     ///
     /// # Errors
-    /// [`ClientError::Address`] for what is no such URL, [`ClientError::Unreachable`] when nothing answers there.
+    /// [`ClientError::Address`] if `url` is not such a URL, [`ClientError::Unreachable`] if the connection fails.
     pub async fn connect(url: &str) -> Result<Self, ClientError> {
         let endpoint = transport::endpoint(url)?;
         let server = url_of(&endpoint);
@@ -56,17 +56,17 @@ impl FloorClient {
         Ok(Self { channel, server: server.into(), options: CallOptions::default() })
     }
 
-    /// Like [`connect`](Self::connect), but connects with the first call. Needs a tokio runtime.
+    /// Like [`connect`](Self::connect), but the first call connects. Needs a tokio runtime.
     ///
     /// # Errors
-    /// [`ClientError::Address`] for what is no URL of a server.
+    /// [`ClientError::Address`] if `url` is not the URL of a server.
     pub fn connect_lazily(url: &str) -> Result<Self, ClientError> {
         let endpoint = transport::endpoint(url)?;
         let server = url_of(&endpoint).into();
         Ok(Self { channel: endpoint.connect_lazy(), server, options: CallOptions::default() })
     }
 
-    /// A handle on the same connection whose calls carry `options`.
+    /// A handle to the same connection whose calls use `options`.
     #[must_use]
     pub fn with_options(&self, options: CallOptions) -> Self {
         Self { options, ..self.clone() }
@@ -87,7 +87,7 @@ impl FloorClient {
         Ok(Answer { value: value.decode_for(&spec)?, served })
     }
 
-    /// One floor as it travels, unchecked.
+    /// One floor, encoded and unchecked.
     ///
     /// # Errors
     /// See [`ClientError`].
@@ -99,7 +99,7 @@ impl FloorClient {
         })
     }
 
-    /// Many floors, in the order asked, all or nothing.
+    /// Many floors, in the order of `specs`. The call returns all of them or fails.
     ///
     /// # Errors
     /// See [`ClientError`].
@@ -110,7 +110,7 @@ impl FloorClient {
         Ok(Answer { value, served })
     }
 
-    /// Many floors as they travel, unchecked but for their number.
+    /// Many floors, encoded. Only their number is checked.
     ///
     /// # Errors
     /// See [`ClientError`].
@@ -125,11 +125,11 @@ impl FloorClient {
         Ok(Answer { value: floors.into_iter().map(EncodedFloor::new).collect(), served })
     }
 
-    /// Consecutive floors of one tower, `first.number` the first, `count` of them, as fast as they are taken. Returns
-    /// when the first of them has come: until then a call that fails is made again as the options say, later it is not.
+    /// A stream of `count` consecutive floors of one tower, from `first.number` on. Returns after the first floor has
+    /// arrived. A call that fails before that is retried as the options say; later failures end the stream.
     ///
     /// # Errors
-    /// See [`ClientError`]; the stream itself may end with one as well.
+    /// See [`ClientError`]. The stream itself may end with one, too.
     pub async fn stream(&self, first: FloorSpec, count: u32) -> Result<FloorStream, ClientError> {
         let body: Bytes = StreamFloorsRequest { first: Some(first), count }.encode_to_vec().into();
         let deadline = self.deadline();
@@ -138,7 +138,7 @@ impl FloorClient {
         Ok(FloorStream::new(self.server.clone(), first, count, messages, deadline))
     }
 
-    /// What the server is, and how its tiers fare.
+    /// Version, limits and tier statistics of the server.
     ///
     /// # Errors
     /// See [`ClientError`].
@@ -158,8 +158,8 @@ impl FloorClient {
         self.options.deadline.map(|deadline| Instant::now() + deadline)
     }
 
-    /// Makes a call, again if the options say so, waiting as the server asks. The deadline bounds all of it: connecting,
-    /// every try, the waits between them, and the answer to its last byte.
+    /// Makes a call, with retries if the options allow them. Waits between attempts as long as the server asks. The
+    /// deadline covers connecting, all attempts, the waits and the whole response.
     async fn call_with_retries<T, F>(
         &self,
         deadline: Option<Instant>,
@@ -192,12 +192,12 @@ impl FloorClient {
     }
 }
 
-/// The server's URL as a person writes it.
+/// The server's URL without a trailing slash.
 fn url_of(endpoint: &Endpoint) -> String {
     endpoint.uri().to_string().trim_end_matches('/').to_owned()
 }
 
-/// `BatchGetFloorsResponse`, its floors left encoded: on the wire an embedded message and a byte string are the same.
+/// `BatchGetFloorsResponse` with encoded floors. An embedded message and a byte string are the same on the wire.
 #[derive(Clone, PartialEq, Message)]
 struct EncodedBatch {
     #[prost(bytes = "bytes", repeated, tag = "1")]

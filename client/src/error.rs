@@ -1,5 +1,4 @@
-//! What can go wrong with a call, kept apart by whose fault it is: nobody answers, the server says no, the floor is
-//! not one.
+//! The errors of a call: the server is unreachable, it answers with an error status, or its response is invalid.
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
@@ -7,18 +6,18 @@ use floor_proto::{grid::GridError, hash::HashError, status::code_name, v1::Floor
 use tonic::{Code, Status, TimeoutExpired};
 use tonic_types::StatusExt;
 
-/// Why a call gave no floor.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The server's URL cannot be used.
     #[error("{url:?} is no server address: {reason}")]
     Address {
-        /// As given.
+        /// The URL as given.
         url: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// Nothing answers at the address, or the connection broke.
+    /// Connecting failed, or the connection broke.
     #[error("cannot reach the floor server at {server}: {reason}")]
     Unreachable {
         /// The server's URL.
@@ -29,15 +28,15 @@ pub enum ClientError {
     /// The server answered with a status other than OK.
     #[error(transparent)]
     Status(#[from] Box<StatusError>),
-    /// The server answered with something that is not the floor asked for.
+    /// The response is not the requested floor.
     #[error("floor {} of tower {}: {source}", spec.number, spec.seed)]
     Invalid {
-        /// What was asked for.
+        /// The spec of the request.
         spec: Box<FloorSpec>,
         /// What is wrong.
         source: Box<InvalidFloor>,
     },
-    /// An answer other than floors does not decode, or holds fewer or more floors than asked for.
+    /// The response does not decode, or has the wrong number of floors.
     #[error("the answer to {rpc} is malformed: {reason}")]
     Malformed {
         /// Name of the RPC.
@@ -48,8 +47,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether the same call may succeed a little later: nothing changed, and the server is not there, draining or
-    /// has a full queue.
+    /// Whether a retry may succeed: the server is unreachable, draining, or its queue is full.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
@@ -59,7 +57,7 @@ impl ClientError {
         }
     }
 
-    /// How long the server asks to wait before trying again.
+    /// How long the server asks to wait before a retry.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -68,8 +66,8 @@ impl ClientError {
         }
     }
 
-    /// Sorts a failed call. tonic reports a broken connection as a status too; what tells the two apart is that a
-    /// status which came from the server has no source.
+    /// Converts the status of a failed call. tonic reports a broken connection as a status, too. Only a status from the
+    /// server has no source.
     pub(crate) fn from_status(server: &str, status: &Status) -> Self {
         if causes(status).any(|cause| cause.is::<TimeoutExpired>()) {
             return Self::deadline_exceeded();
@@ -84,7 +82,7 @@ impl ClientError {
         Self::Unreachable { server: server.to_owned(), reason: innermost(error) }
     }
 
-    /// The caller's own clock ran out before the server's answer came; the server would have said the same.
+    /// The error for a deadline that passed on the client before the server answered. The server would send the same.
     pub(crate) fn deadline_exceeded() -> Self {
         Self::Status(Box::new(StatusError {
             code: Code::DeadlineExceeded,
@@ -95,12 +93,12 @@ impl ClientError {
     }
 }
 
-/// An error and what caused it, outermost first.
+/// An error and its causes, outermost first.
 fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// What the innermost cause says: "Connection refused", where the outermost says "transport error".
+/// The message of the innermost cause. It says "Connection refused" where the outermost says "transport error".
 pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
     causes(error).last().unwrap_or(error).to_string()
 }
@@ -110,15 +108,15 @@ pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
 pub struct StatusError {
     /// The gRPC code.
     pub code: Code,
-    /// The server's sentence.
+    /// The message of the server.
     pub message: String,
     /// Fields of the request that are wrong: `google.rpc.BadRequest`.
     pub violations: Vec<Violation>,
-    /// How long to wait before trying again: `google.rpc.RetryInfo`.
+    /// How long to wait before a retry: `google.rpc.RetryInfo`.
     pub retry_after: Option<Duration>,
 }
 
-/// A field of a request, and what is wrong with it.
+/// An invalid field of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// A path in the request, such as `specs[3].width`.
@@ -156,10 +154,10 @@ impl fmt::Display for StatusError {
 
 impl StdError for StatusError {}
 
-/// Why the bytes of an answer are not the floor asked for.
+/// Why a response is not the requested floor.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidFloor {
-    /// Not a floor, or the content hash in it is not that of its bytes.
+    /// The bytes are not a floor, or do not match the content hash in them.
     #[error(transparent)]
     Hash(#[from] HashError),
     /// A grid does not decode.
@@ -170,10 +168,10 @@ pub enum InvalidFloor {
         /// What is wrong.
         source: GridError,
     },
-    /// A part that every floor has is not there.
+    /// A required field is missing.
     #[error("it has no {0}")]
     Missing(&'static str),
-    /// A cell without a terrain.
+    /// A cell has no terrain.
     #[error("cell ({x}, {y}) holds no terrain")]
     Terrain {
         /// Column.
@@ -181,17 +179,17 @@ pub enum InvalidFloor {
         /// Row.
         y: u32,
     },
-    /// Something lies outside the floor.
+    /// A point lies outside the floor.
     #[error("its {what} lies at ({x}, {y}), outside the floor")]
     Outside {
-        /// Which part.
+        /// The field that holds the point.
         what: &'static str,
         /// Column.
         x: u32,
         /// Row.
         y: u32,
     },
-    /// A good floor, but not the one asked for.
+    /// A valid floor, but not the requested one.
     #[error("the server sent another floor: {received:?} for {requested:?}")]
     SpecMismatch {
         /// The spec of the request.

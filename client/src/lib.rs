@@ -1,7 +1,7 @@
 //! The typed client of the floor server.
 //!
-//! [`FloorClient`] asks for floors; what comes back is a [`Floor`] whose content hash, grids and coordinates have been
-//! checked, together with [`Served`]: what the server said about how it answered.
+//! [`FloorClient`] requests floors. It returns a [`Floor`] whose content hash, grids and coordinates are checked, and
+//! [`Served`], which says how the server answered.
 //!
 //! ```no_run
 //! use floor_client::{FloorClient, FloorSpec};
@@ -15,8 +15,8 @@
 //! # }
 //! ```
 //!
-//! Features: `cli` (default) builds `floorctl`, which has a generator of its own to explain and search floors; `bevy` adds
-//! `FloorClientPlugin` for games made with Bevy. A game takes this crate with `default-features = false`.
+//! Features: `cli` (default) builds `floorctl`, which also contains the generator for `explain` and `search`; `bevy` adds
+//! `FloorClientPlugin` for Bevy games. A game depends on this crate with `default-features = false`.
 #![forbid(unsafe_code)]
 
 mod client;

@@ -1,25 +1,25 @@
-//! What the response metadata says about how a call was answered.
+//! The response metadata: which tiers served a call, and how long they took.
 
 use std::{fmt, time::Duration};
 
 use tonic::metadata::MetadataMap;
 
-/// How a call was answered. A server that says nothing (another implementation of the .proto) gives the default.
+/// How the server answered a call. The default if the response has no such metadata, as from another implementation
+/// of the .proto.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Served {
-    /// Which tier answered, counted by floor: `floor-served-by`.
+    /// Number of floors from each tier: `floor-served-by`.
     pub by: ServedBy,
-    /// Floors that waited for another call's work on the same floor: `floor-coalesced`.
+    /// Number of floors for which this call waited on another call for the same floor: `floor-coalesced`.
     pub coalesced: u64,
-    /// Time spent inside the server: `floor-server-us`, if [tracing](crate::CallOptions::trace) was asked for.
+    /// Time spent in the server: `floor-server-us`, if [tracing](crate::CallOptions::trace) is on.
     pub server_time: Option<Duration>,
-    /// What each tier answered and cost, in probing order: `floor-trace`, if tracing was asked for.
+    /// Result and time of each tier, in lookup order: `floor-trace`, if tracing is on.
     pub trace: Vec<TraceStep>,
 }
 
 impl Served {
-    /// Reads headers or trailers. Unknown or malformed values are passed over: they describe the answer and are no
-    /// part of it.
+    /// Reads headers or trailers. Ignores unknown and malformed values, since they only describe the response.
     pub(crate) fn from_metadata(metadata: &MetadataMap) -> Self {
         let text = |key: &str| metadata.get(key).and_then(|value| value.to_str().ok());
         Self {
@@ -30,14 +30,14 @@ impl Served {
         }
     }
 
-    /// Adds the counts of another call. Times and traces belong to one call each and are left alone.
+    /// Adds the counts of another call. Does not add times and traces.
     pub fn add(&mut self, other: &Self) {
         self.by.add(&other.by);
         self.coalesced += other.coalesced;
     }
 }
 
-/// Floors by the tier that answered, in the order in which the tiers were first named.
+/// Number of floors from each tier, in the order in which the tiers were first named.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServedBy(Vec<(String, u64)>);
 
@@ -54,18 +54,18 @@ impl ServedBy {
         counts
     }
 
-    /// Tiers and their floors.
+    /// The tiers and their numbers of floors.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(tier, count)| (tier.as_str(), *count))
     }
 
-    /// Floors in all.
+    /// Number of floors in all tiers.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    /// Adds the counts of another answer.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         for (tier, count) in other.iter() {
             self.count(tier, count);
@@ -81,7 +81,7 @@ impl ServedBy {
 }
 
 impl fmt::Display for ServedBy {
-    /// `lru` for a single floor, else `lru 3, lmdb 5`.
+    /// `lru` for a single floor, otherwise `lru 3, lmdb 5`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
             [] => f.write_str("unknown"),
@@ -101,9 +101,9 @@ impl fmt::Display for ServedBy {
 pub struct TraceStep {
     /// A tier's name, or `generated`.
     pub tier: String,
-    /// What a tier answered: hit, miss, error, timeout or bypass. Generation answers nothing but the floor.
+    /// Result of the lookup: hit, miss, error, timeout or bypass. `None` for generation.
     pub outcome: Option<String>,
-    /// What it took, in whole microseconds.
+    /// Duration, in whole microseconds.
     pub cost: Duration,
 }
 

@@ -19,21 +19,21 @@ use crate::{
     transport::{OpenStream, Rpc},
 };
 
-/// Floors of one tower in order, decoded and checked as they come. The server sends no faster than they are taken.
+/// Floors of one tower in order, each decoded and checked on arrival. The server sends no faster than the caller reads.
 ///
-/// It is a [`Stream`]; [`next`](Self::next) does without naming that trait.
+/// It implements [`Stream`]; [`next`](Self::next) needs no import of that trait.
 #[derive(Debug)]
 pub struct FloorStream {
     server: Arc<str>,
-    /// What the next floor must be.
+    /// The spec of the next floor.
     expected: FloorSpec,
     remaining: u32,
-    /// The message that came while the stream was opened, until it is taken.
+    /// The message that arrived while the stream was opened, until it is read.
     first: Option<Bytes>,
     messages: Streaming<Bytes>,
-    /// Ends when the deadline of the whole stream passes.
+    /// Completes at the deadline of the whole stream.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// An error was told: nothing comes after it.
+    /// The stream has ended or failed.
     finished: bool,
 }
 
@@ -64,7 +64,7 @@ impl FloorStream {
         StreamExt::next(self).await.transpose()
     }
 
-    /// The next floor as it travels, unchecked, and the spec that it must answer: what [`next`](Self::next) decodes.
+    /// The next floor, encoded and unchecked, and the spec that it must match.
     ///
     /// # Errors
     /// As for [`next`](Self::next).
@@ -72,10 +72,10 @@ impl FloorStream {
         poll_fn(|context| self.poll_encoded(context)).await.transpose()
     }
 
-    /// What the server says about the whole stream, once it has ended; floors not yet taken are passed over.
+    /// Reads the stream to its end, discards the remaining floors and returns the metadata of the whole stream.
     ///
     /// # Errors
-    /// When the stream ends with an error.
+    /// [`ClientError`] if the stream ends with an error.
     pub async fn served(mut self) -> Result<Served, ClientError> {
         let trailers = match &self.deadline {
             None => self.messages.trailers().await,

@@ -1,7 +1,6 @@
-//! Calls in bytes: encoded requests out, encoded answers in.
+//! Calls with encoded requests and encoded responses, for [`FloorClient`](crate::FloorClient).
 //!
-//! The client reads answers as they lie on the wire, not through the generated stubs, so that a content hash is checked
-//! against the bytes that came and not against bytes encoded again.
+//! The client does not use the generated stubs, because it checks the content hash against the received bytes.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,7 @@ use tonic::{
 
 use crate::{CallOptions, ClientError, error::innermost};
 
-/// How long a server may take to accept the connection.
+/// Time limit for establishing the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An RPC of `floors.v1.FloorService`.
@@ -49,7 +48,7 @@ impl Rpc {
     }
 }
 
-/// Reads a server's URL; `127.0.0.1:50051` stands for `http://127.0.0.1:50051`.
+/// Parses the URL of a server; `127.0.0.1:50051` means `http://127.0.0.1:50051`.
 pub(crate) fn endpoint(url: &str) -> Result<Endpoint, ClientError> {
     let invalid = |reason: &dyn ToString| ClientError::Address { url: url.to_owned(), reason: reason.to_string() };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
@@ -62,7 +61,7 @@ pub(crate) fn endpoint(url: &str) -> Result<Endpoint, ClientError> {
     }
 }
 
-/// One unary call, once.
+/// Makes one attempt of a unary call.
 pub(crate) async fn unary(
     channel: &Channel,
     rpc: Rpc,
@@ -74,13 +73,14 @@ pub(crate) async fn unary(
     grpc.unary(request(body, options, deadline), rpc.path(), RawCodec).await
 }
 
-/// A stream that has begun: its first message, if it has any, and those to come.
+/// An open stream: its first message, `None` if the stream is empty, and the rest.
 pub(crate) struct OpenStream {
     pub(crate) first: Option<Bytes>,
     pub(crate) rest: Streaming<Bytes>,
 }
 
-/// Opens a stream, once, and waits for its first message: a server may refuse the call only then.
+/// Makes one attempt to open a stream. Waits for the first message, since the server may send an error status in its
+/// place.
 pub(crate) async fn streaming(
     channel: &Channel,
     rpc: Rpc,

@@ -1,4 +1,4 @@
-//! The grid codec: round trips, the one encoding, and hostile grids.
+//! The grid codec: round trips, the choice of encoding, and invalid grids.
 
 use floor_proto::{
     grid::{GridError, decode, encode},
@@ -6,7 +6,7 @@ use floor_proto::{
 };
 use proptest::prelude::*;
 
-/// Grids as floors have them: few values, long runs; and noise, which they do not.
+/// Grids like those of floors (few values, long runs), and noise.
 fn cells() -> impl Strategy<Value = (u32, u32, Vec<u8>)> {
     (1u32..=64, 1u32..=64, 1usize..=256, 1usize..=40).prop_flat_map(|(width, height, values, run)| {
         let count = (width * height) as usize;
@@ -19,7 +19,7 @@ fn cells() -> impl Strategy<Value = (u32, u32, Vec<u8>)> {
     })
 }
 
-/// Any grid at all, sides and lengths included.
+/// A grid whose fields all have arbitrary values.
 fn arbitrary_grid() -> impl Strategy<Value = Grid> {
     let side = prop_oneof![0u32..20, Just(512), Just(513), Just(u32::MAX)];
     let palette = prop_oneof![
@@ -32,7 +32,7 @@ fn arbitrary_grid() -> impl Strategy<Value = Grid> {
     })
 }
 
-/// The reference: lengths of the data by each encoding, worked out the slow way.
+/// The reference: the data length in each encoding, computed in the simplest way.
 fn lengths(cells: &[u8]) -> Vec<(GridEncoding, usize)> {
     let mut values = cells.to_vec();
     values.sort_unstable();
@@ -149,7 +149,7 @@ fn each_fault_is_reported() {
     let wrong = Err(GridError::Length { cells: 16 });
     assert_eq!(rle(&[0, 7, 1, 6]), wrong, "too few");
     assert_eq!(rle(&[0, 7, 1, 8]), wrong, "too many");
-    assert_eq!(rle(&[0, 0xff, 0xff, 0xff, 0xff, 0x7f]), wrong, "a run no floor has");
+    assert_eq!(rle(&[0, 0xff, 0xff, 0xff, 0xff, 0x7f]), wrong, "a run longer than any floor");
     assert_eq!(rle(&[0, 15, 1]), wrong, "half a pair");
     let padding = Grid {
         width: 3,

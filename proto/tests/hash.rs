@@ -42,7 +42,7 @@ proptest! {
     }
 }
 
-/// Puts `content_hash` right after bytes were added to an encoded floor.
+/// Replaces the hash in an encoded floor to which bytes were added.
 fn rehashed(encoded: &[u8]) -> Vec<u8> {
     let at = encoded.windows(2).position(|bytes| bytes == [2 << 3, 1]).unwrap() + 2;
     assert_eq!(encoded[at], 3 << 3 | 1, "the hash follows field 2");
@@ -54,9 +54,9 @@ fn rehashed(encoded: &[u8]) -> Vec<u8> {
 fn unknown_fields_count_towards_the_hash() {
     let older = floor(1, "rat".into());
     let mut encoded = encode_hashed(&older, 0);
-    // Field 15, a string that this version has never heard of.
+    // Field 15, a string that this version does not know.
     encoded.extend([15 << 3 | 2, 3, b'n', b'e', b'w']);
-    assert!(matches!(verify_encoded(&encoded), Err(HashError::Mismatch { .. })), "what is added is hashed too");
+    assert!(matches!(verify_encoded(&encoded), Err(HashError::Mismatch { .. })), "added bytes count towards the hash");
     let encoded = rehashed(&encoded);
     let read = verify_encoded(&encoded).unwrap();
     assert_eq!(Floor { content_hash: 0, ..read }, older);
@@ -73,7 +73,7 @@ fn a_repeated_hash_field_is_rejected() {
 #[test]
 fn bytes_added_without_a_new_hash_are_rejected() {
     let mut encoded = encode_hashed(&floor(1, "rat".into()), 0);
-    // Field 2 once more, with the value it has: the same floor to a decoder, other bytes to a reader.
+    // A second field 2 with the same value: it decodes to the same floor, but the bytes differ.
     encoded.extend([2 << 3, 1]);
     assert!(matches!(verify_encoded(&encoded), Err(HashError::Mismatch { .. })));
 }
