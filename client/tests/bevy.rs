@@ -1,4 +1,4 @@
-//! The plugin in a headless app: requests go out, floors and failures come in, frames never wait.
+//! Tests the plugin in a headless app: it sends requests, delivers floors and failures, and never blocks a frame.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ use tonic::Status;
 
 use crate::scripted::{ScriptedServer, floor};
 
-/// Everything that came back.
+/// All messages that the plugin has written.
 #[derive(Resource, Default)]
 struct Received {
     arrived: Vec<FloorArrived>,
@@ -40,7 +40,7 @@ fn app(plugin: FloorClientPlugin) -> App {
     app
 }
 
-/// Runs frames until `count` answers have come.
+/// Runs frames until `count` results have arrived.
 fn run_until(app: &mut App, count: usize) {
     let started = Instant::now();
     loop {
@@ -58,7 +58,7 @@ fn spec(number: u32) -> FloorSpec {
     FloorSpec { seed: 42, number, ..FloorSpec::default() }
 }
 
-/// One call at a time, so that the script's replies meet their requests; no retries.
+/// Makes one call at a time, so that scripted replies match the order of requests. Does not retry.
 fn plugin(server: &str) -> FloorClientPlugin {
     FloorClientPlugin::new(server).unwrap().with_in_flight(1).with_options(CallOptions::default())
 }
@@ -99,7 +99,7 @@ fn a_server_that_never_answers_blocks_no_frame() {
 
 #[test]
 fn a_game_starts_without_its_server() {
-    // Bound and never listened on: connections are refused, and nobody else is given the port.
+    // The port is bound and has no listener: connections are refused, and no other process gets the port.
     let closed_port = tokio::net::TcpSocket::new_v4().unwrap();
     closed_port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let mut app = app(plugin(&closed_port.local_addr().unwrap().to_string()));

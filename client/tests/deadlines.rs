@@ -1,9 +1,9 @@
-//! The deadline of a call bounds all of it: connecting, waiting, and receiving the answer.
+//! Tests that the deadline of a call covers connecting, waiting and receiving the response.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod http2;
-#[expect(dead_code, reason = "of the scripted server, only its floor is wanted here")]
+#[expect(dead_code, reason = "this test uses only the floor of the scripted server")]
 mod scripted;
 
 use std::{
@@ -17,7 +17,7 @@ use tokio::net::TcpSocket;
 
 use crate::scripted::floor;
 
-/// Well below the time that a connection may take, so that what ends a call is this.
+/// Far below the connect timeout, so that this deadline ends the call.
 const DEADLINE: Duration = Duration::from_millis(500);
 
 fn spec(number: u32) -> FloorSpec {
@@ -31,12 +31,12 @@ fn client(address: SocketAddr) -> FloorClient {
 
 #[track_caller]
 fn assert_deadline<T>(answer: Result<T, ClientError>) {
-    let error = answer.err().expect("nobody answered");
+    let error = answer.err().expect("the server never answers");
     assert!(error.to_string().starts_with("DEADLINE_EXCEEDED"), "{error}");
 }
 
-/// A listener that accepts nobody and whose queue of connections is full, so that the next one is never made; and what
-/// fills the queue.
+/// A listener that never accepts and whose backlog is full, so that further connections are never established. The
+/// streams fill the backlog.
 fn full_backlog() -> (tokio::net::TcpListener, Vec<TcpStream>) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -66,7 +66,7 @@ async fn a_call_that_is_never_accepted_times_out() {
     assert_deadline(client.stream(spec(1), 2).await);
 }
 
-/// A message with its gRPC prefix.
+/// The message after its gRPC prefix.
 fn framed(message: &[u8]) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap().to_be_bytes();
     [&[0], &length[..], message].concat()
@@ -86,7 +86,7 @@ async fn an_incomplete_stream_times_out() {
     let mut stream = client(http2::answer(http2::GRPC, body(), false)).stream(spec(1), 2).await.unwrap();
     assert_eq!(stream.next().await.unwrap().unwrap().spec().number, 1);
     assert_deadline(stream.next().await);
-    assert!(stream.next().await.unwrap().is_none(), "told once");
+    assert!(stream.next().await.unwrap().is_none(), "the error is returned once");
 
     let stream = client(http2::answer(http2::GRPC, body(), false)).stream(spec(1), 2).await.unwrap();
     assert_deadline(stream.served().await);

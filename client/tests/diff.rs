@@ -1,4 +1,4 @@
-//! `floorctl diff` against files and a scripted server.
+//! Tests `floorctl diff` with files and a scripted server.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use prost::Message as _;
 
 use crate::scripted::{ScriptedServer, floor, with_content_hash};
 
-/// The floor with a pillar in it.
+/// Adds a pillar to the floor.
 fn with_pillar(mut floor: Floor) -> Floor {
     let mut cells = grid::decode(floor.terrain.as_ref().unwrap()).unwrap();
     cells[5 * 16 + 4] = Terrain::Pillar as u8;
@@ -24,7 +24,7 @@ fn with_pillar(mut floor: Floor) -> Floor {
     with_content_hash(floor)
 }
 
-/// Blocks its thread; the scripted server answers on others.
+/// Runs `floorctl diff` and blocks this thread. The scripted server answers on other threads.
 fn floorctl(server: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_floorctl"));
     let Output { status, stdout, stderr } =
@@ -32,7 +32,7 @@ fn floorctl(server: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// A file beside the test's binary that holds the bytes.
+/// Writes the bytes to a file in the temporary directory of the test.
 fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, bytes).unwrap();

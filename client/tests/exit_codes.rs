@@ -1,4 +1,4 @@
-//! What floorctl says, and how it exits, without a server.
+//! Tests messages and exit codes of floorctl without a floor server.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,8 +24,8 @@ fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// An address where nothing listens, for as long as the socket is kept: bound, so that nobody else is given the port,
-/// and never listened on, so that connections are refused.
+/// An address that refuses connections while the caller keeps the socket. The socket is bound, so no other process gets
+/// the port, and it does not listen.
 fn closed_port() -> (TcpSocket, String) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -138,7 +138,7 @@ fn the_server_address_is_read_from_the_environment() {
     assert!(String::from_utf8(output.stderr).unwrap().contains(&server));
 }
 
-/// The head of a request, read off the first connection that comes.
+/// Accepts one connection, reads the head of a request and answers with an empty document.
 fn read_request(listener: &TcpListener) -> String {
     let (mut stream, _) = listener.accept().unwrap();
     let mut head = Vec::new();
@@ -192,7 +192,7 @@ fn a_cause_is_printed_once() {
     assert_eq!((code, stderr.matches("Protobuf").count()), (Some(1), 1), "{stderr}");
 }
 
-/// Lines that a paragraph is broken into where no terminal is: nearly as long as there is room, but for the last.
+/// Without a terminal, help is 100 columns wide. Each line but the last of a paragraph must be full.
 #[test]
 fn help_breaks_lines_where_they_are_full() {
     for command in ["get", "render", "tiers", "warm", "verify", "bench", "purge", "contains", "stats", "search"] {

@@ -1,4 +1,4 @@
-//! The client library: what it asks, and what it makes of good and bad answers.
+//! Tests the client library against a scripted server: requests, metadata, retries and invalid responses.
 
 #![allow(clippy::unwrap_used)]
 
@@ -69,7 +69,7 @@ async fn a_status_error_has_its_details() {
     assert_eq!(error.retry_after(), Some(Duration::from_millis(70)));
     let ClientError::Status(status) = error else { panic!("{error}") };
     assert_eq!(status.violations[0].field, "spec.number");
-    assert_eq!(server.calls(), 1, "a bad request stays bad, however often it is asked");
+    assert_eq!(server.calls(), 1, "an invalid request is not retried");
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn unknown_terrain_is_unspecified_and_impassable() {
     let (_, client) = ScriptedServer::serve([Ok(vec![newer])]).await;
     let floor = client.get(spec(1)).await.unwrap().value;
     assert_eq!(floor.terrain_at(1, 1), Some(Terrain::Unspecified));
-    assert!(!floor.passable(1, 1), "what is not known is not walked on");
+    assert!(!floor.passable(1, 1), "unknown terrain is impassable");
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn server_info_decodes() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unreachable() {
-    // Bound and never listened on: connections are refused, and nobody else is given the port.
+    // The port is bound and has no listener: connections are refused, and no other process gets the port.
     let closed_port = TcpSocket::new_v4().unwrap();
     closed_port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = format!("http://{}", closed_port.local_addr().unwrap());
