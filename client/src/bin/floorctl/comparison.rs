@@ -1,4 +1,4 @@
-//! Everything in which two floors differ, whatever floors they are.
+//! All differences between any two floors, for `floorctl diff`.
 
 use floor_client::{
     Floor, Terrain,
@@ -7,14 +7,14 @@ use floor_client::{
 
 use crate::{json, names};
 
-/// What one floor has that the other has not, and the other way round.
+/// The differences between two floors.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    /// Differences in what a floor has once: size, entry, measures and the like.
+    /// Fields with a single value that differ: size, entry, metrics and others.
     pub(crate) fields: Vec<FieldDiff>,
-    /// Cells, row-major, that show something else; `None` for floors of two sizes, which have no cells in common.
+    /// Cells whose terrain or room differs, row-major; `None` for floors of different sizes.
     pub(crate) cells: Option<Vec<(u32, u32)>>,
-    /// Rooms, connections, items, spawns, locks and traps, if they differ.
+    /// Those lists of rooms, connections, locks, items, spawns and traps that differ.
     pub(crate) lists: Vec<ListDiff>,
 }
 
@@ -28,9 +28,9 @@ pub(crate) struct FieldDiff {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ListDiff {
     pub(crate) name: &'static str,
-    /// What the first floor alone has.
+    /// Elements that only the first floor has.
     pub(crate) removed: Vec<String>,
-    /// What the second floor alone has.
+    /// Elements that only the second floor has.
     pub(crate) added: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Comparison {
         Self { fields: fields(one, other), cells: cells(one, other), lists: lists.into_iter().flatten().collect() }
     }
 
-    /// Whether the floors are one, to the byte: their hashes are taken over all they hold.
+    /// Whether the floors are byte for byte the same: the compared content hash covers the whole floor.
     pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.lists.is_empty() && self.cells.as_ref().is_some_and(Vec::is_empty)
     }
@@ -79,7 +79,7 @@ fn fields(one: &Floor, other: &Floor) -> Vec<FieldDiff> {
     fields.filter(|field| field.one != field.other).collect()
 }
 
-/// Cells whose terrain or room differs.
+/// The cells whose terrain or room differs.
 fn cells(one: &Floor, other: &Floor) -> Option<Vec<(u32, u32)>> {
     if (one.width(), one.height()) != (other.width(), other.height()) {
         return None;
@@ -90,14 +90,14 @@ fn cells(one: &Floor, other: &Floor) -> Option<Vec<(u32, u32)>> {
     Some(cells.enumerate().filter(|(index, _)| differ(index)).map(|(_, cell)| cell).collect())
 }
 
-/// `None` where the lists hold the same, in whatever order.
+/// The difference of two lists; `None` if they hold the same elements in any order.
 fn list<T: PartialEq>(name: &'static str, one: &[T], other: &[T], describe: fn(&T) -> String) -> Option<ListDiff> {
     let removed = without(one, other).into_iter().map(describe).collect::<Vec<_>>();
     let added = without(other, one).into_iter().map(describe).collect::<Vec<_>>();
     (!removed.is_empty() || !added.is_empty()).then_some(ListDiff { name, removed, added })
 }
 
-/// What is left of a list when each element of another takes away one that equals it.
+/// The elements of a list without an equal partner in the other list. Each element is partner of at most one.
 fn without<'a, T: PartialEq>(list: &'a [T], others: &[T]) -> Vec<&'a T> {
     let mut matched = vec![false; others.len()];
     let mut is_matched = |element: &T| {

@@ -1,10 +1,11 @@
-//! The first difference between two floors, in words.
+//! Describes the first difference between two floors, for `floorctl verify`.
 
 use floor_client::{Floor, v1};
 
 use crate::{json, names};
 
-/// Where two floors of one spec first differ, `None` if they do not. `first` and `second` name them in the sentence.
+/// The first difference between two floors of one spec, `None` if they are equal. The strings name the floors in the
+/// description.
 pub(crate) fn between(first: (&str, &Floor), second: (&str, &Floor)) -> Option<String> {
     let ((first_name, first), (second_name, second)) = (first, second);
     let describe = |what: &str, one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
@@ -34,7 +35,7 @@ pub(crate) fn between(first: (&str, &Floor), second: (&str, &Floor)) -> Option<S
         })
 }
 
-/// The first list that differs, and its first element that does.
+/// The name of the first list that differs, and the index and text of its first elements that differ.
 fn in_lists(a: &v1::Floor, b: &v1::Floor) -> Option<(&'static str, usize, String, String)> {
     first_unequal("rooms", &a.rooms, &b.rooms)
         .or_else(|| first_unequal("connections", &a.connections, &b.connections))
@@ -54,7 +55,7 @@ fn first_unequal<T: PartialEq + std::fmt::Debug>(
     Some((list, index, element(a), element(b)))
 }
 
-/// The first index at which two lists differ, the end of the shorter included.
+/// The first index at which two lists differ. The end of the shorter list counts as a difference.
 fn unequal<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
     a.iter().zip(b).position(|(a, b)| a != b).or_else(|| (a.len() != b.len()).then(|| a.len().min(b.len())))
 }
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    /// What is said when the second of two floors was altered.
+    /// The difference between the fixture and an altered copy.
     fn difference(alter: impl FnOnce(&mut v1::Floor)) -> Option<String> {
         let mut altered = fixture::message();
         alter(&mut altered);

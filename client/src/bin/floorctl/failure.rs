@@ -1,4 +1,4 @@
-//! What went wrong, in a sentence on stderr and an exit code.
+//! Prints the error of a command to stderr and chooses the exit code.
 
 use std::{
     error::Error,
@@ -16,7 +16,7 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const CANNOT_CONNECT: u8 = 3;
 
-/// What the command line asks for cannot be, which only the flags together show.
+/// An invalid combination of flags that clap does not detect.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
 
@@ -28,7 +28,7 @@ impl fmt::Display for UsageError {
 
 impl Error for UsageError {}
 
-/// Prints `error` and chooses the exit code. A reader that went away (`floorctl ... | head`) is no error.
+/// Prints `error` and returns the exit code. A closed pipe (`floorctl ... | head`) is not an error.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
@@ -55,12 +55,12 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         }
         None => FAILED,
     };
-    // Nothing is left to be done when stderr is closed as well.
+    // If stderr is closed, too, there is nowhere to report to.
     let _ = io::stderr().write_all(text.as_bytes());
     ExitCode::from(code)
 }
 
-/// What went wrong and why. Some errors say their cause in their own words, and it need not be said twice.
+/// The error and its causes in one line. Skips a cause whose text the line already contains.
 fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for said in error.chain().map(ToString::to_string) {
@@ -75,12 +75,12 @@ fn message(error: &anyhow::Error) -> String {
 
 fn details(status: &StatusError) -> String {
     let mut text = String::new();
-    // What tonic says of an answer that has an HTTP status and no gRPC status.
+    // tonic writes this for a response with an HTTP status and no gRPC status.
     if status.message.contains("mapped from HTTP status code") {
         text +=
-            "This answers HTTP, not gRPC; is it the operations port? gRPC is on 50051 unless configured otherwise.\n";
+            "The server speaks HTTP, not gRPC; is it the operations port? gRPC is on 50051 unless configured otherwise.\n";
     }
-    // The message often names the one field that is wrong; it need not be said twice.
+    // The message often contains the description of the invalid field already.
     for violation in status.violations.iter().filter(|violation| !status.message.contains(&violation.description)) {
         text += &format!("  {}: {}\n", violation.field, violation.description);
     }

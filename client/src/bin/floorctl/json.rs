@@ -1,7 +1,6 @@
-//! The JSON shape of floors and of what the server said about them. `floorctl get --help` documents it; scripts rely on
-//! it.
+//! The JSON format of floors and of response metadata. `floorctl get --help` documents it, and scripts depend on it.
 //!
-//! 64-bit numbers are strings, as in protobuf's own JSON: many readers would round them.
+//! 64-bit numbers are strings, as in protobuf's JSON mapping, since many JSON readers would round them.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -77,7 +76,7 @@ impl<'a> FloorJson<'a> {
     }
 }
 
-/// A content hash as it is written everywhere: 16 hexadecimal digits.
+/// A content hash in text: 16 hexadecimal digits.
 pub(crate) fn hash(content_hash: u64) -> String {
     format!("{content_hash:016x}")
 }
@@ -97,7 +96,7 @@ struct GridsJson {
     region: Option<GridJson>,
 }
 
-/// How a grid travelled.
+/// How a grid was encoded.
 #[derive(Debug, Serialize)]
 struct GridJson {
     encoding: String,
@@ -131,7 +130,7 @@ impl PointJson {
     }
 }
 
-/// A checked floor has all its points.
+/// The point of a checked floor, which is never missing.
 fn point(at: Option<Point>) -> PointJson {
     PointJson::new(at.unwrap_or_default())
 }
@@ -223,7 +222,7 @@ impl MetricsJson {
     }
 }
 
-/// How a call was served.
+/// The response metadata of a call.
 #[derive(Debug, Serialize)]
 pub(crate) struct ServedJson<'a> {
     by: FloorCounts<'a>,
@@ -251,7 +250,7 @@ impl<'a> ServedJson<'a> {
     }
 }
 
-/// Floors a tier, in the order in which the server named them.
+/// Number of floors from each tier, in the order of the server.
 #[derive(Debug)]
 struct FloorCounts<'a>(&'a Served);
 

@@ -1,12 +1,12 @@
-//! How JSON is laid out: for people and programs alike.
+//! Writes JSON in a layout that is readable for people and programs.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-/// Writes a document: the outer object a field a line, the lists in it an element a line, and what lies deeper on one
-/// line, so that a floor's rows stand under one another and a room takes one line, not twelve.
+/// Writes a document with one line for each field of the outer object and for each element of the lists in it. Deeper
+/// values stay on one line: a floor's rows are aligned, and a room takes one line.
 pub(crate) fn write(out: &mut (impl Write + ?Sized), document: &impl Serialize) -> anyhow::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, ShallowFormatter::default());
     document.serialize(&mut serializer)?;
@@ -19,12 +19,12 @@ pub(crate) fn write_line(out: &mut (impl Write + ?Sized), document: &impl Serial
     Ok(out.write_all(b"\n")?)
 }
 
-/// Lines for the outer object and the lists directly in it.
+/// Breaks lines only in the outer object and in the lists directly in it.
 #[derive(Default)]
 struct ShallowFormatter {
-    /// For each list or object that is open, outermost first: whether its values stand on lines of their own.
+    /// For each open list or object, outermost first: whether each value is on its own line.
     multiline: Vec<bool>,
-    /// Whether the innermost one holds a value yet.
+    /// Whether the innermost one has a value yet.
     has_values: bool,
 }
 

@@ -1,18 +1,18 @@
-//! Floors made here, by the generator that this program was built with: no server is asked.
+//! Specs and names of floors that floorctl generates itself, without a server.
 
 use floor_client::{FloorKind, FloorSpec};
 use floor_gen::{Kind, SpecError};
 
 use crate::target::FloorName;
 
-/// The spec that the generator takes: size and kind resolved as a server of the same generator resolves them.
+/// The resolved spec for the generator. A server with the same generator resolves size and kind in the same way.
 pub(crate) fn resolve(requested: &FloorSpec) -> Result<floor_gen::FloorSpec, SpecError> {
-    // Unspecified, the only kind on the wire that has no number here, is the schedule's.
+    // Only the unspecified kind becomes `None`; then the tower's schedule chooses the kind.
     let kind = u32::try_from(requested.kind).ok().and_then(Kind::from_number);
     floor_gen::FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind)
 }
 
-/// The floor's name in one word, whole: whatever the schedule becomes, the word names this floor.
+/// The full name of the floor. It includes size and kind, so it stays valid if defaults or the schedule change.
 pub(crate) fn name(spec: &floor_gen::FloorSpec) -> FloorName {
     FloorName(FloorSpec {
         seed: spec.seed(),

@@ -1,4 +1,4 @@
-//! `floorctl`: ask a floor server for floors, draw them, warm, check and load it; look into floors made here.
+//! `floorctl`: the command-line client of the floor server. It generates floors itself to explain and search them.
 
 mod cli;
 mod cmd;

@@ -1,11 +1,11 @@
-//! Floor numbers as people list them: `1-10,20`.
+//! Lists of floor numbers on the command line: `1-10,20`.
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
 use floor_client::limits::MAX_FLOOR;
 use indicatif::HumanCount;
 
-/// Floor numbers in the order given, repeats and all; each is one that a tower has.
+/// Floor numbers in the given order, with repetitions. Each is in the range of valid numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Numbers(Vec<RangeInclusive<u32>>);
 
@@ -26,7 +26,7 @@ impl Numbers {
         self.0.iter().map(|range| u64::from(range.end() - range.start()) + 1).sum()
     }
 
-    /// The number at a place of the list, counted from 0.
+    /// The number at an index of the list, counted from 0.
     pub(crate) fn nth(&self, index: u64) -> Option<u32> {
         let mut left = index;
         for range in &self.0 {
@@ -39,7 +39,7 @@ impl Numbers {
         None
     }
 
-    /// The ends of every range: if these are in range, all are.
+    /// First and last number of every range. If these are valid, all numbers are.
     pub(crate) fn bounds(&self) -> impl Iterator<Item = u32> {
         self.0.iter().flat_map(|range| [*range.start(), *range.end()])
     }
@@ -68,7 +68,7 @@ fn range(text: &str) -> Result<RangeInclusive<u32>, String> {
     Ok(first..=last)
 }
 
-/// The number of a floor that a tower has: every flag that takes one reads it here.
+/// Parses one valid floor number. All flags that take a floor number use this function.
 pub(crate) fn parse_one(text: &str) -> Result<u32, String> {
     if !is_number(text) {
         return Err(format!("{text:?} is no floor number"));

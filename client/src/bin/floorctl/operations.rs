@@ -1,4 +1,4 @@
-//! The server's operations port, over plain HTTP/1.1.
+//! The client of the server's operations port, which speaks plain HTTP/1.1.
 
 use std::{error::Error, fmt, time::Duration};
 
@@ -16,12 +16,12 @@ use tokio::net::TcpStream;
 
 use crate::cli::CallLimits;
 
-/// How long the server may take to accept the connection.
+/// Time limit for establishing the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The first wait between two tries; it doubles.
+/// The first wait between two attempts. It doubles after each.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 
-/// Which operations port.
+/// The flag for the operations port.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct Operations {
@@ -30,12 +30,12 @@ pub(crate) struct Operations {
     ops: String,
 }
 
-/// Why the operations port gave no answer.
+/// Why a call to the operations port failed.
 #[derive(Debug)]
 pub(crate) enum OperationsError {
-    /// Nothing is there.
+    /// Connecting failed, or the connection broke.
     Unreachable { url: String, reason: String },
-    /// Something is there and says nothing.
+    /// The deadline passed before the server answered.
     TimedOut { url: String, deadline: Duration },
 }
 
@@ -62,7 +62,7 @@ impl Operations {
         self.call(limits, Method::POST, path).await
     }
 
-    /// Asks as patiently as told. Every page can be asked for twice: a purge of what is purged changes nothing.
+    /// Makes a call with the retries and the deadline of `limits`. Retries are safe, since all requests are idempotent.
     async fn call<T: DeserializeOwned>(&self, limits: &CallLimits, method: Method, path: &str) -> anyhow::Result<T> {
         let CallLimits { deadline, retries } = *limits;
         let backoff = ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(retries).with_jitter();
@@ -78,8 +78,8 @@ impl Operations {
         }
     }
 
-    /// Asks over a connection of its own, and reads the document that the server answers with: also when it failed in a
-    /// tier (503), since the document says in which. Every other failure is a sentence.
+    /// Makes one request on a new connection and returns the JSON document of the response, also with status 503: then
+    /// the document says in which tier the request failed. Any other failure becomes an error with the response text.
     async fn attempt<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
         let address = self.address()?;
         let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&address)).await;

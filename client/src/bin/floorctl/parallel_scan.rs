@@ -1,4 +1,4 @@
-//! Looks at many places on every core, and hands over what was found in the order of the places.
+//! Tests a range of indexes on all cores and reports the matches in order. `floorctl search` uses it.
 
 use std::{
     collections::BTreeMap,
@@ -11,12 +11,12 @@ use std::{
     thread,
 };
 
-/// Places that a thread looks at before it reports: some 10 ms of generating floors, so that what is found shows soon
-/// and threads seldom meet.
+/// Indexes that a thread tests before it reports: about 10 ms of generating floors. That is short enough to show
+/// matches soon, and long enough to keep contention low.
 const BLOCK: u64 = 64;
 
-/// Looks at the places `0 .. len` on as many threads as there are cores. `test` gets what `prepare` made for its
-/// thread. `report` gets each block of places, in order, with what was found there, and may end the hunt.
+/// Tests the indexes `0 .. len` on as many threads as there are cores. `prepare` makes the state of a thread. `report`
+/// gets each block of indexes, in order, with the matches in it, and may end the scan.
 pub(crate) fn in_order<State, Found: Send, Stop: Send>(
     len: u64,
     prepare: impl Fn() -> State + Sync,
@@ -39,7 +39,7 @@ pub(crate) fn in_order<State, Found: Send, Stop: Send>(
                     }
                     let range = range(block, len);
                     let found = range.filter_map(|index| test(&state, index)).collect::<Vec<_>>();
-                    // Nobody listens any more: the hunt has ended.
+                    // The receiver is dropped: the scan has ended.
                     if sender.send((block, found)).is_err() {
                         return;
                     }
@@ -47,7 +47,7 @@ pub(crate) fn in_order<State, Found: Send, Stop: Send>(
             });
         }
         drop(sender);
-        // Moved in, so that it is dropped, and the threads told, before the scope waits for them.
+        // Moved in, so that it is dropped before the scope waits for the threads. That ends them.
         let receiver = receiver;
         let mut pending = BTreeMap::new();
         let mut expected = 0;
@@ -79,7 +79,7 @@ mod tests {
             1_000,
             || (),
             |(), index| {
-                // Early blocks take longest.
+                // The first blocks take longest.
                 thread::sleep(std::time::Duration::from_micros(if index < 200 { 50 } else { 0 }));
                 index.is_multiple_of(7).then_some(index)
             },

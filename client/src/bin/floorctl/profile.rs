@@ -1,4 +1,5 @@
-//! What the generator did to make a floor: attempts, their stages, how long each took and what it chose.
+//! Records how the generator made a floor: attempts, their stages, the time of each stage and its choices. `floorctl
+//! explain` prints it.
 
 use std::{
     cell::RefCell,
@@ -7,37 +8,37 @@ use std::{
 
 use floor_gen::{Floor, FloorSpec, Generator, explain::Watcher};
 
-/// A floor and how it came about.
+/// A floor and how it was generated.
 #[derive(Debug)]
 pub(crate) struct GenerationProfile {
     pub(crate) floor: Floor,
-    /// From the spec to the finished floor.
+    /// Time from the spec to the finished floor.
     pub(crate) took: Duration,
-    /// The last one made the floor; those before it were thrown away.
+    /// The last attempt produced the floor; those before it were rejected.
     pub(crate) attempts: Vec<Attempt>,
 }
 
-/// One layout.
+/// One layout that the generator tried.
 #[derive(Debug, Default)]
 pub(crate) struct Attempt {
     pub(crate) stages: Vec<Stage>,
-    /// Why it was thrown away.
+    /// Why the layout was rejected, `None` for the one that became the floor.
     pub(crate) rejected: Option<&'static str>,
-    /// Whether this is the plain construction that cannot fail.
+    /// Whether this is the fallback layout, which never fails.
     pub(crate) fallback: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
-    /// Until the next stage begins, or the floor is finished.
+    /// Time until the next stage began or the floor was finished.
     pub(crate) took: Duration,
     pub(crate) choices: Vec<(&'static str, usize)>,
 }
 
 impl GenerationProfile {
-    /// Makes the floor `runs` times, at least once, and takes the median of each time: one run alone tells more of the
-    /// machine than of the generator. A run before them warms up memory and caches.
+    /// Generates the floor `runs` times, at least once, and takes the median of each time, since a single run is too
+    /// noisy. One more run before them, not counted, warms up memory and caches.
     pub(crate) fn of(spec: &FloorSpec, runs: usize) -> Self {
         let mut generator = Generator::new();
         let _ = generator.generate(spec);
@@ -69,19 +70,19 @@ impl GenerationProfile {
     }
 }
 
-/// Writes down what a generator tells.
+/// Records the calls of a generator.
 #[derive(Default)]
 struct Recorder(RefCell<Recording>);
 
 #[derive(Default)]
 struct Recording {
     attempts: Vec<Attempt>,
-    /// When the stage that runs began.
+    /// When the current stage began.
     began: Option<Instant>,
 }
 
 impl Recorder {
-    /// Ends the stage that runs, if one does.
+    /// Ends the current stage, if there is one.
     fn end_stage(&self) {
         let now = Instant::now();
         let recording = &mut *self.0.borrow_mut();
@@ -101,7 +102,7 @@ impl Watcher for Recorder {
     fn stage(&self, name: &'static str) {
         self.end_stage();
         let recording = &mut *self.0.borrow_mut();
-        // Stages that follow a refusal without a new attempt are those of the plain construction.
+        // Stages after a rejection without a new attempt belong to the fallback layout.
         if recording.attempts.last().is_none_or(|attempt| attempt.rejected.is_some()) {
             recording.attempts.push(Attempt { fallback: true, ..Attempt::default() });
         }
