@@ -49,7 +49,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) => FAILED,
         None if error.is::<SpecError>() || error.is::<UsageError>() => USAGE,
         None if matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. })) => {
-            text += "Is the server running? Start it with `cargo run --release`, or name another's operations port with \
+            text += "Is the server running? Start it with `cargo run --release`, or name another operations port with \
                      --ops URL or FLOORCTL_OPS.\n";
             CANNOT_CONNECT
         }
@@ -77,8 +77,7 @@ fn details(status: &StatusError) -> String {
     let mut text = String::new();
     // tonic writes this for a response with an HTTP status and no gRPC status.
     if status.message.contains("mapped from HTTP status code") {
-        text +=
-            "The server speaks HTTP, not gRPC; is it the operations port? gRPC is on 50051 unless configured otherwise.\n";
+        text += "This is HTTP, not gRPC; is it the operations port? gRPC is on 50051 unless configured otherwise.\n";
     }
     // The message often contains the description of the invalid field already.
     for violation in status.violations.iter().filter(|violation| !status.message.contains(&violation.description)) {

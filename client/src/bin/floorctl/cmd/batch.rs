@@ -1,4 +1,4 @@
-//! `floorctl batch`: many floors in one call.
+//! `floorctl batch`: fetches many floors in one call.
 
 use std::io::Write as _;
 
@@ -18,11 +18,12 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-The floors come in the order asked, all or none, in one BatchGetFloors call: at most 256 of them, and at most \
-4,194,304 cells in all. `floorctl stream` fetches more.
+Makes one BatchGetFloors call, which returns all floors in the order of --numbers, or fails. A batch holds at most 256 \
+floors and at most 4,194,304 cells in total. `floorctl stream` fetches more.
 
-The JSON: floors, each as `floorctl get --help` describes but for `served`, a line each; and one `served` for all.
-With --format bin: the bytes of a floors.v1.BatchGetFloorsResponse.
+The JSON has two fields: `floors`, with one line per floor, and `served` for all of them. `floorctl get --help` \
+describes a floor; here it has no `served`. With --format bin, the output is the bytes of a \
+floors.v1.BatchGetFloorsResponse.
 
 Examples:
   floorctl batch --seed 42 --numbers 1-10,20

@@ -1,4 +1,4 @@
-//! `floorctl bench`: a small closed-loop load.
+//! `floorctl bench`: a small closed-loop load test.
 
 use std::{
     collections::BTreeMap,
@@ -26,9 +26,10 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Closed loop: each stream asks for its next floor when the last one has come, so a server that stalls is asked less \
-often, and the percentiles are kinder than those of users who do not wait. The client shares the machine's cores with \
-a server on the same machine. Floors are received but not decoded. The first second is not counted.
+The load is a closed loop: each stream requests its next floor after the last one has arrived. While the server \
+stalls, it gets fewer requests, so the percentiles are lower than those of users who do not wait. If client and \
+server run on the same machine, they share its cores. The client does not decode the floors. The first second is not \
+counted.
 
 Examples:
   floorctl bench --connections 2 --streams 50 --seconds 10
@@ -41,19 +42,19 @@ Examples:
 pub(crate) struct Bench {
     #[command(flatten)]
     tower: Tower,
-    /// TCP connections
+    /// Number of TCP connections
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     connections: u16,
-    /// Streams, each with one call in flight, shared out over the connections
+    /// Number of streams, each with one call in flight, spread over the connections
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     streams: u16,
-    /// How long to measure
+    /// Duration of the measurement, in seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     seconds: u16,
-    /// Which floors are asked for
+    /// How the streams choose floors
     #[arg(long, value_enum, default_value_t = Mix::Zipf)]
     mix: Mix,
-    /// The floors asked for are 1 to this
+    /// The greatest floor number to request
     #[arg(long, default_value_t = 1000, value_parser = numbers::parse_one, help_heading = "Floor")]
     floors: u32,
     #[command(flatten)]
@@ -62,23 +63,23 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mix {
-    /// Every floor as often as any other
+    /// All floors with equal probability
     Uniform,
-    /// Floor n in proportion to 1/n
+    /// Floor n with a probability proportional to 1/n
     Zipf,
-    /// Each stream climbs from a floor of its own, one by one
+    /// Each stream starts at a random floor and requests one floor after the other
     Climb,
-    /// Floor 1 alone
+    /// Only floor 1
     One,
 }
 
-/// Warm connections, warm caches: what comes earlier is not counted.
+/// Warms up connections and caches. Calls that start in this time are not counted.
 const WARM_UP: Duration = Duration::from_secs(1);
-/// Latencies are recorded in microseconds, up to a minute, to three digits.
+/// Latencies are recorded in microseconds, up to one minute.
 const MAX_LATENCY_US: u64 = 60_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// What streams saw.
+/// The measurements of one or more streams.
 struct Measurements {
     latency: Histogram<u64>,
     served: Served,
@@ -122,7 +123,7 @@ impl Bench {
         for _ in 0..self.connections {
             clients.push(server.connect().await?);
         }
-        // A bad flag (a kind that the server does not make) is said once, not counted a thousand times.
+        // Reports an invalid flag, such as a kind that the server does not offer, before the load starts.
         clients[0].get(self.tower.floor(1)).await?;
         let measured_from = Instant::now() + WARM_UP;
         let until = measured_from + Duration::from_secs(self.seconds.into());
@@ -133,7 +134,7 @@ impl Bench {
         }
         let mut sum = Measurements::new()?;
         while let Some(measurements) = streams.join_next().await {
-            sum.add(&measurements.context("a stream broke off")??)?;
+            sum.add(&measurements.context("a stream panicked")??)?;
         }
         self.print(&sum, measured_from.elapsed())
     }
@@ -183,7 +184,7 @@ impl Bench {
     }
 }
 
-/// One caller, with one call in flight.
+/// A loop of calls, one at a time.
 struct LoadStream {
     client: FloorClient,
     tower: Tower,
@@ -209,7 +210,7 @@ impl LoadStream {
                     measurements.served.add(&answer.served);
                     measurements.bytes += answer.value.bytes().len() as u64;
                 }
-                // A server that is gone fails at once; asking on would only heat the machine.
+                // Further calls to an unreachable server would fail at once, in a busy loop.
                 Err(error @ ClientError::Unreachable { .. }) => return Err(error.into()),
                 Err(error) => *measurements.failures.entry(error.to_string()).or_default() += 1,
             }
@@ -217,7 +218,7 @@ impl LoadStream {
     }
 }
 
-/// Which floor a stream asks for next.
+/// Chooses the next floor of a stream.
 enum FloorPicker {
     One,
     Uniform(SmallRng, u32),

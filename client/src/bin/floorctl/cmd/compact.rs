@@ -1,4 +1,4 @@
-//! `floorctl compact`: have the tiers give back room.
+//! `floorctl compact`: compacts the stores on disk.
 
 use std::io::Write as _;
 
@@ -14,13 +14,13 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Behind the writes that wait, each store on disk removes what was found damaged and makes its files durable. Neither LMDB nor \
-sled gives room back to the disk while it is open: both fill it again. docs/operating.md says how to shrink a store.
+After its queued writes, each store on disk removes corrupt entries and flushes its files. The files of LMDB and sled \
+do not shrink while they are open, but both reuse the free space. docs/operating.md explains how to shrink a store.
 
 Example:
   floorctl compact";
 
-/// Have each tier tidy up, and tell what it takes on disk
+/// Compact the stores of all tiers, and show their sizes before and after
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Compact {

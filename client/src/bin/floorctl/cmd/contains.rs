@@ -1,4 +1,4 @@
-//! `floorctl contains`: which tiers hold which floors.
+//! `floorctl contains`: shows which tiers hold which floors.
 
 use std::io::Write as _;
 
@@ -14,14 +14,14 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Looks without reading: it counts as no use of a floor, and generates none. One line a floor, then the tiers that hold it. \
-Asks the operations port.
+Prints one line per floor with the tiers that hold it. Does not read or generate floors, and does not count as an \
+access. Calls the operations port.
 
 Examples:
   floorctl contains 42/7
   floorctl contains --seed 42 --numbers 1-1000 | grep -c lmdb";
 
-/// Tell which tiers hold which floors
+/// Show which tiers hold which floors
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Contains {

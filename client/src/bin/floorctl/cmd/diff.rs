@@ -1,4 +1,4 @@
-//! `floorctl diff`: in what two floors differ.
+//! `floorctl diff`: shows the differences between two floors.
 
 use std::{
     io::{self, Write},
@@ -23,38 +23,38 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-A floor is named in one word, SEED/NUMBER[:KIND][@WxH], and asked of the server; or it is a file that \
-`floorctl get --format bin` wrote. With --no-cache, the one floor named is held against itself generated anew.
+A floor is given by its name, SEED/NUMBER[:KIND][@WxH], and fetched from the server; or it is a file written by \
+`floorctl get --format bin`. With --no-cache, the command compares a floor with the same floor generated again.
 
-Prints what a floor has once and the floors have differently, what only the first (-) or only the second (+) has, and \
-the rows of cells that differ. Exit codes: 0 the same to the byte, 1 they differ.
+Prints the fields that differ, the elements that only the first (-) or only the second (+) floor has, and the rows of \
+cells that differ. Exit codes: 0 if the floors are the same to the byte, 1 if they differ.
 
 Examples:
   floorctl diff 42/7 --no-cache
   floorctl diff 42/7:cavern 43/7:cavern
   floorctl get 42/7 --format bin -o before.bin; floorctl diff before.bin 42/7";
 
-/// Show in what two floors differ
+/// Show the differences between two floors
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Diff {
-    /// A floor, or a file of one
+    /// The name of a floor, or a file
     #[arg(value_name = "A")]
     one: Source,
-    /// Another
+    /// The floor or file to compare with
     #[arg(value_name = "B", required_unless_present = "no_cache", conflicts_with = "no_cache")]
     other: Option<Source>,
-    /// Compare A with the same floor generated anew
+    /// Compare A with the same floor generated again
     #[arg(long, help_heading = "Server")]
     no_cache: bool,
-    /// Leave the drawing of cells off
+    /// Do not draw the cells that differ
     #[arg(long, help_heading = "Output")]
     no_cells: bool,
     #[command(flatten)]
     report: ReportFormat,
 }
 
-/// Where a floor comes from.
+/// The source of a floor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
     Named(FloorName),
@@ -64,7 +64,7 @@ enum Source {
 impl FromStr for Source {
     type Err = String;
 
-    /// What reads as a floor's name is one; a file of such a name is written `./42/7`.
+    /// Text that is a valid floor name is a floor. To name such a file, write `./42/7`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.parse() {
             Ok(name) => Ok(Self::Named(name)),
@@ -78,7 +78,7 @@ impl FromStr for Source {
 struct DiffJson<'a> {
     equal: bool,
     facts: Vec<FieldDiffJson<'a>>,
-    /// Null for floors of two sizes.
+    /// Null for floors of different sizes.
     cells: Option<Vec<[u32; 2]>>,
     lists: Vec<ListDiffJson<'a>>,
 }

@@ -1,4 +1,4 @@
-//! `floorctl explain`: how a floor came about.
+//! `floorctl explain`: shows how a floor was generated.
 
 use std::{
     io::{self, Write},
@@ -20,25 +20,25 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Generates the floor here, with the generator that this program was built with, and tells what each stage took (the \
-median of --runs) and chose, which layouts were thrown away and why, and which key opens which lock. No server is \
-needed; one that answers at --server and makes another generator version is pointed out.
+Generates the floor with the generator in this program and shows the time (median of --runs) and the choices of each \
+stage, the rejected layouts with the reasons, and which key opens which lock. Needs no server. If a server answers at \
+--server and has another generator version, a note says so.
 
 Examples:
   floorctl explain 42/7
   floorctl explain 42/7:cyclic@64x64 --json | jq '.attempts[-1].stages[].name'
   floorctl explain --seed 42 --number 10";
 
-/// How long a server is waited for: it is asked by the way.
+/// Time limit for the optional call to the server.
 const SERVER_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Tell how a floor came about: stages, times, choices, locks
+/// Show how a floor is generated: stages, times, choices, locks
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Explain {
     #[command(flatten)]
     target: Target,
-    /// How often the floor is made; times are medians
+    /// How often to generate the floor; times are medians
     #[arg(long, value_name = "TIMES", default_value_t = 25, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     runs: u16,
     #[command(flatten)]
@@ -50,7 +50,7 @@ struct ExplainJson<'a> {
     floor: String,
     theme: &'static str,
     generator_version: u32,
-    /// Null when no server answers.
+    /// Null if no server answers.
     server_generator_version: Option<u32>,
     runs: u16,
     took_us: f64,
@@ -99,8 +99,7 @@ impl Explain {
         if let Some(server_version) = server_version.filter(|server_version| *server_version != GENERATOR_VERSION) {
             writeln!(
                 io::stderr(),
-                "note: {} makes floors of generator version {server_version}, this is version {GENERATOR_VERSION}: its floors \
-                 are others",
+                "note: {} has generator version {server_version}, this program has {GENERATOR_VERSION}: the floors differ",
                 server.url()
             )?;
         }
@@ -138,7 +137,7 @@ impl Explain {
     }
 }
 
-/// Writes the account for people to read.
+/// Writes the profile as text.
 fn write_text(out: &mut impl Write, profile: &GenerationProfile, runs: u16, violations: &[String]) -> io::Result<()> {
     let floor = &profile.floor;
     writeln!(
@@ -184,13 +183,13 @@ fn write_text(out: &mut impl Write, profile: &GenerationProfile, runs: u16, viol
 
 fn heading(number: usize, attempt: &Attempt) -> String {
     match (attempt.fallback, attempt.rejected) {
-        (true, _) => "the plain construction, which fits always".to_owned(),
+        (true, _) => "the fallback layout, which always fits".to_owned(),
         (false, Some(why)) => format!("attempt {number}, thrown away: {why}"),
         (false, None) => format!("attempt {number}"),
     }
 }
 
-/// A stage a line. Shares are of the whole floor, so those of several attempts add up.
+/// One line per stage. A share is relative to the time of the whole floor, including all attempts.
 fn table(attempt: &Attempt, whole: Duration) -> Table {
     let mut table = Table::new();
     table.load_preset(NOTHING).set_header(["stage", "us", "share", "chose"]);
@@ -214,7 +213,7 @@ fn micros(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1000.0
 }
 
-/// What the server makes, if one answers at once.
+/// The generator version of the server, `None` if no server answers in time.
 async fn generator_version_of(server: &Server) -> Option<u32> {
     let call = async {
         let info = FloorClient::connect(server.url()).await.ok()?.server_info().await.ok()?;
@@ -228,7 +227,7 @@ mod tests {
     use super::*;
     use crate::profile::Stage;
 
-    /// Times and floors vary; the page around them does not.
+    /// The text around the times and counts.
     #[test]
     fn the_page() {
         let spec = floor_gen::FloorSpec::resolve(42, 7, 32, 32, None).unwrap();

@@ -1,4 +1,4 @@
-//! `floorctl purge`: have floors forgotten.
+//! `floorctl purge`: removes floors from the tiers.
 
 use std::io::Write as _;
 
@@ -17,11 +17,12 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Removes floors from every tier of one server: those of the size and kind named, by default 100x100 and what the tower's \
-schedule has at each number. Floors of other sizes and kinds stay. Nothing is lost: who asks next has them generated. \
-Servers that share a Redis or an LMDB each keep floors in their own memory: purge every one of them.
+Removes the floors with the given size and kind from every tier of one server. The defaults are 100x100 and the kind \
+that the tower's schedule gives each number. Floors of other sizes and kinds stay. The next request for a removed \
+floor generates it again. Servers that share a Redis or an LMDB also keep floors in their own memory: purge each of \
+them.
 
-Goes to the operations port, not to the one that players reach. Exit code 1 when a tier kept what it has.
+Calls the operations port, not the port for players. Exit code 1 if a tier did not remove all of the floors.
 
 Examples:
   floorctl purge 42/7
@@ -40,7 +41,7 @@ pub(crate) struct Purge {
     report: ReportFormat,
 }
 
-/// What the server says of one call.
+/// The response to one call.
 #[derive(Deserialize)]
 struct Purged {
     floors: u64,
@@ -56,9 +57,9 @@ struct TierResult {
 #[derive(Serialize, Default)]
 struct PurgeJson {
     floors: u64,
-    /// The tiers in which every floor is gone.
+    /// The tiers that removed every floor.
     purged: Vec<String>,
-    /// Those that kept some, and the last thing they said.
+    /// The tiers that did not, with their last error.
     failed: Vec<Failed>,
 }
 
@@ -122,10 +123,10 @@ fn list(tiers: &[String]) -> String {
     if tiers.is_empty() { "no tier".to_owned() } else { tiers.join(", ") }
 }
 
-/// Floors in a call, as many as the server takes.
+/// Floors per call: the maximum that the server accepts.
 const FLOORS_PER_CALL: u32 = floor_client::limits::MAX_BATCH as u32;
 
-/// The calls of `page` that name the floors `numbers` of `tower`.
+/// The paths of the calls of `page` for the floors `numbers` of `tower`.
 pub(super) fn queries(page: &'static str, tower: &Tower, numbers: &Numbers) -> impl Iterator<Item = String> + use<> {
     let query = tower.query();
     let calls = |range: std::ops::RangeInclusive<u32>| {

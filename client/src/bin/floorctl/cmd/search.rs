@@ -1,4 +1,4 @@
-//! `floorctl search`: floors that meet a condition.
+//! `floorctl search`: finds floors that meet a condition.
 
 use std::{
     cell::RefCell,
@@ -25,22 +25,22 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Generates floors here, on every core, and prints those that meet the condition, in order, as they are found; no server \
-is asked. Exit code 1 if none does.
+Generates floors on all cores of this machine and prints those that meet the condition, in order, as they are found. \
+Needs no server. Exit code 1 if no floor meets the condition.
 
-A condition compares numbers and joins comparisons:
-  of the floor's name  seed, number, width, height; kind, theme (== and != only)
-  of its plan          rooms, connections, loops, locks
+A condition compares numbers and combines comparisons with operators:
+  from the name        seed, number, width, height; kind, theme (only with == and !=)
+  structure            rooms, connections, loops, locks
   rooms by role        secrets, treasures, vaults, shrines, shops
-  of what is in it     spawns, items (keys too), traps
+  contents             spawns, items (keys included), traps
   measures             passable (cells), critical_path (steps), difficulty (thousandths),
                        bytes (of the message)
   kinds                standard, keep, halls, cavern, cyclic, maze, boss, event, story
   themes               crypt, warren, mire, forge, glacier, archive, abyss
   operators            || && == != < <= > >= + - * / % ! ( ), as in Rust and C; whole numbers
 
-A floor for which it divides by zero is no match. It is read from left to right as far as need be: put first what the \
-name tells (kind == cavern && ...), and other floors are never generated.
+A condition is evaluated from left to right, only as far as needed. Put comparisons of the name first, for example \
+kind == cavern && ...: then other floors are not generated. A division by zero means no match.
 
 Examples:
   floorctl search --where 'kind == cavern && loops > 4'
@@ -52,15 +52,15 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Search {
-    /// What is looked for, e.g. 'kind == cavern && loops > 4'
+    /// The condition that floors must meet, e.g. 'kind == cavern && loops > 4'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Condition,
     #[command(flatten)]
     tower: Tower,
-    /// Towers instead of one: a range, e.g. 0-9999
+    /// A range of seeds instead of one, e.g. 0-9999
     #[arg(long, value_name = "A-B", conflicts_with = "seed", help_heading = "Floor", allow_negative_numbers = true)]
     seeds: Option<Seeds>,
-    /// Floor numbers and ranges of each tower, e.g. 1-1000,2000
+    /// Floor numbers and ranges in each tower, e.g. 1-1000,2000
     #[arg(
         long,
         value_name = "LIST",
@@ -72,7 +72,7 @@ pub(crate) struct Search {
     /// Stop after this many matches
     #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Output")]
     limit: Option<u64>,
-    /// Print every fact, one JSON object a line
+    /// Print all facts, with one JSON object per line
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
@@ -82,7 +82,7 @@ fn at_least_one(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("{text:?} is no number of matches; write 1 or more"))
 }
 
-/// A range of towers.
+/// A range of seeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seeds(RangeInclusive<u64>);
 
@@ -99,7 +99,7 @@ impl FromStr for Seeds {
     }
 }
 
-/// Floors numbered through: all floors of the first tower, then those of the next.
+/// The floors to search, by index: all floors of the first tower, then those of the next.
 struct SearchSpace<'a> {
     search: &'a Search,
     first_seed: u64,
@@ -112,7 +112,7 @@ struct Match {
     facts: Vec<(Fact, String)>,
 }
 
-/// Why a search ends early.
+/// Why a search stops early.
 enum StopReason {
     LimitReached,
     Failed(anyhow::Error),
@@ -121,7 +121,7 @@ enum StopReason {
 impl Search {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let space = SearchSpace::new(&self)?;
-        // As JSON everything; as text what was asked for, which is what the reader wants to see.
+        // JSON has all facts; text has those in the condition.
         let shown = if self.json { Fact::ALL.to_vec() } else { self.condition.facts().into_iter().collect() };
         let bar = progress::bar("searching", space.floors);
         let (started, generated) = (Instant::now(), AtomicU64::new(0));
@@ -166,7 +166,7 @@ impl Search {
     }
 
     fn print(&self, bar: &ProgressBar, found: &Match) -> anyhow::Result<()> {
-        // The bar steps aside for the line, and the line is shown when it is found.
+        // Hides the bar while the line is written. Flushes, so that a match shows at once.
         bar.suspend(|| {
             let mut out = output::stdout();
             if self.json {
@@ -184,7 +184,7 @@ impl Search {
 }
 
 impl<'a> SearchSpace<'a> {
-    /// Checks the numbers, so that every place of the field names a floor.
+    /// Checks that every index names a valid floor.
     fn new(search: &'a Search) -> anyhow::Result<Self> {
         let (first_seed, towers) = match &search.seeds {
             Some(Seeds(range)) => (*range.start(), u128::from(range.end() - range.start()) + 1),
@@ -215,7 +215,7 @@ impl Match {
 }
 
 impl Serialize for Match {
-    /// Every fact under its name. The seed is a string, as everywhere in floorctl's JSON.
+    /// Each fact under its name. The seed is a string, as in all JSON of floorctl.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("floor", &self.name)?;

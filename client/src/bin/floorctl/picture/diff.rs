@@ -1,4 +1,4 @@
-//! Two floors of one size as `diff -u` shows two files: rows that differ one above the other, with some rows around.
+//! Draws the differences of two floors of one size like `diff -u`: the rows that differ, with some rows of context.
 
 use std::{
     io::{self, Write},
@@ -9,14 +9,14 @@ use anstyle::{Reset, RgbColor, Style};
 
 use super::{colour::Depth, glyph, scene::Scene};
 
-/// Rows and columns shown around what differs.
+/// Rows and columns of context around a difference.
 const CONTEXT: u32 = 3;
 
 const REMOVED: RgbColor = RgbColor(0x96, 0x10, 0x20);
 const ADDED: RgbColor = RgbColor(0x10, 0x78, 0x28);
 
-/// Draws the rows where the floors show something else, `-` before a row of the first and `+` before one of the second.
-/// Only the columns that hold differences, and some around them, are drawn. Nothing if both show the same.
+/// Draws the rows that differ, with `-` before a row of the first floor and `+` before a row of the second. Draws only
+/// the columns with differences and their context, and nothing if the floors look the same.
 pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
     let (width, height) = (one.floor.width(), one.floor.height());
     let differs = |x: u32, y: u32| one.mark(x, y) != other.mark(x, y);
@@ -27,7 +27,7 @@ pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, dep
     for hunk in hunks(&rows, height) {
         writeln!(out, "@@ rows {}-{}, columns {}-{} @@", hunk.start, hunk.end - 1, columns.start, columns.end - 1)?;
         let changed = hunk.clone().map(|y| (y, rows.binary_search(&y).is_ok())).collect::<Vec<_>>();
-        // Neighbouring rows that differ stay together, so that each floor's shape can be seen.
+        // Adjacent rows that differ stay together, so that the shape of each floor is visible.
         for run in changed.chunk_by(|a, b| a.1 == b.1) {
             let sides: &[(char, &Scene<'_>, RgbColor)] =
                 if run[0].1 { &[('-', one, REMOVED), ('+', other, ADDED)] } else { &[(' ', one, REMOVED)] };
@@ -42,7 +42,7 @@ pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, dep
     Ok(())
 }
 
-/// The rows that differ with those around them; hunks that would touch are one.
+/// The rows that differ, with their context. Hunks that touch are merged.
 fn hunks(rows: &[u32], height: u32) -> Vec<Range<u32>> {
     let mut hunks = Vec::<Range<u32>>::new();
     for row in rows {
@@ -55,7 +55,7 @@ fn hunks(rows: &[u32], height: u32) -> Vec<Range<u32>> {
     hunks
 }
 
-/// Writes a row; cells that differ get the background. Trailing blanks are left off where nothing shows them.
+/// Writes a row. With colour, cells that differ get the background of `changed`; without, trailing blanks are left off.
 fn write_row(out: &mut impl Write, sign: char, row: &[(char, bool)], changed: Option<Style>) -> io::Result<()> {
     let Some(style) = changed else {
         let text = row.iter().map(|(glyph, _)| *glyph).collect::<String>();

@@ -1,5 +1,5 @@
-//! How overlays are painted: what each lock keeps shut, outlines of rooms and the path under what stands on the floor,
-//! links from keys to doors and the ids of rooms over it.
+//! Paints the overlays of a PNG: locked areas, room outlines and the path below objects; lines from keys to doors and
+//! room ids above them.
 
 use super::{
     canvas::{Canvas, LETTER},
@@ -10,9 +10,9 @@ use super::{
     sprites::{INK, Square},
 };
 
-/// How much of a lock's colour the ground behind it takes.
+/// Opacity of a lock's colour over the area behind it.
 pub(crate) const LOCKED_OPACITY: f32 = 0.34;
-/// How far two stretches of the path that share cells run from one another, in cells.
+/// Distance between two segments of the path that share cells, in cells.
 const SEGMENT_SPACING: f32 = 0.24;
 
 pub(crate) fn below(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, scene: &Scene<'_>) {
@@ -40,7 +40,7 @@ pub(crate) fn above(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, s
     }
 }
 
-/// The sides of a cell where its room ends.
+/// Paints the sides of a cell at which its room ends.
 fn outline(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     let Some(colour) = scene.outlined(x, y).map(colour::room) else { return };
     let room = scene.floor.room_at(x, y).map(|room| room.id);
@@ -65,7 +65,7 @@ fn path(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, segment: &Seg
     canvas.line(&points, side * 0.22, colour::goal(segment.goal), 1.0);
 }
 
-/// A broken line from each key to its door, and rings around them.
+/// Paints a dashed line from each key to its door, and rings around them.
 fn draw_lock_keys(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, lock_keys: &LockKeys) {
     let centre = |(x, y): Cell| square(x, y).at(0.5, 0.5);
     let (side, colour) = (square(0, 0).side, colour::lock(lock_keys.lock));
@@ -80,7 +80,7 @@ fn draw_lock_keys(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, loc
     }
 }
 
-/// A number on dark, from a cell to the right.
+/// Paints a number on a dark background, from a cell to the right.
 fn badge(canvas: &mut Canvas, square: Square, text: &str, colour: anstyle::RgbColor) {
     let size = (square.side / 10.0).round().max(1.0);
     let (_, middle) = square.at(0.5, 0.5);

@@ -1,4 +1,4 @@
-//! What a picture shows: a heading, and a line for each mark that occurs.
+//! The legend of a picture: a heading, and a line for each mark that occurs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,18 +22,18 @@ use super::{
 };
 use crate::{json, names};
 
-/// The words beside a picture.
+/// The text of a legend.
 #[derive(Debug)]
 pub(crate) struct Legend {
-    /// Which floor.
+    /// Number, tower, kind and size of the floor.
     pub(crate) title: String,
-    /// What a player would want to know of it as a whole.
+    /// Metrics of the floor.
     pub(crate) summary: String,
-    /// What a program would: size as it travelled, generator, content hash.
+    /// Encoded size, generator version and content hash.
     pub(crate) identity: String,
-    /// Marks that occur and what they are.
+    /// The marks that occur, and their descriptions.
     pub(crate) marks: Vec<(Mark, String)>,
-    /// Roles of rooms that occur and have a tint, for pictures that show it.
+    /// The room roles that occur and have a tint. Only PNGs show them.
     pub(crate) tints: Vec<(RoomRole, String)>,
 }
 
@@ -73,11 +73,11 @@ impl Legend {
         Self { title, summary, identity, marks, tints: tints(scene) }
     }
 
-    /// Writes the legend under a picture in characters.
+    /// Writes the legend as text.
     pub(crate) fn write(&self, out: &mut impl Write, depth: Option<Depth>) -> io::Result<()> {
         writeln!(out, "\n{}\n{}\n{}\n", self.title, self.summary, self.identity)?;
         let widest = self.marks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
-        // Two columns fit 80 characters unless a name is long.
+        // Two columns fit into 80 characters unless a name is long.
         let columns = if widest <= 36 { 2 } else { 1 };
         let rows = self.marks.len().div_ceil(columns);
         for row in 0..rows {
@@ -119,7 +119,7 @@ fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     wire.locks.iter().map(door).chain(keys.map(key)).collect()
 }
 
-/// What the overlays show, as far as there are any.
+/// The marks of the overlays that are shown.
 fn overlays(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let overlay = &scene.overlay;
     let rooms = (!overlay.rooms.is_empty()).then(|| (Mark::Outline, "room ids, a colour a room".to_owned()));
@@ -163,7 +163,7 @@ fn traps(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     each(Mark::Thing(Thing::Trap), traps.map(|trap| trap.archetype.as_str()))
 }
 
-/// A line for each archetype, with how many there are.
+/// An entry for each archetype with its count.
 fn each<'a>(mark: Mark, names: impl Iterator<Item = &'a str>) -> Vec<(Mark, String)> {
     let mut counts = BTreeMap::<&str, usize>::new();
     for name in names {

@@ -1,6 +1,6 @@
-//! Floors as pictures: in letters, in colour, in half-height blocks, as a PNG.
+//! Draws floors as text, in half-height blocks and as PNG files.
 //!
-//! A [`Scene`] decides what each cell shows, and what is laid over it; the drawers only choose how.
+//! A [`Scene`] decides what each cell shows, and holds the overlays. The `draw` functions decide how it looks.
 
 mod blocks;
 mod canvas;

@@ -1,4 +1,4 @@
-//! What may be laid over a floor to show how it works: its rooms, the way out, and its locks.
+//! The overlays of a picture: rooms, critical path and locks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,41 +7,41 @@ use floor_client::{Floor, v1::Room};
 
 use super::paths::{self, Cell, Goal, Segment, cell};
 
-/// Which overlays are asked for; any of them go together.
+/// The flags for the overlays. They can be combined.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Overlays")]
 pub(crate) struct Overlays {
-    /// Show where rooms end, and their ids
+    /// Show the outlines and the ids of the rooms
     #[arg(long)]
     rooms: bool,
-    /// Show the critical path: from the entry over the keys that the way out needs to the exit
+    /// Show the critical path: from the entry to the exit, by way of the keys that are needed
     #[arg(long)]
     path: bool,
-    /// Show which key opens which lock, and what each lock keeps shut
+    /// Show which key opens which lock, and the area behind each lock
     #[arg(long)]
     locks: bool,
 }
 
-/// The overlays of one floor, worked out. Empty where not asked for.
+/// The computed overlays of one floor. Those not requested are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Overlay {
     /// Rooms by id.
     pub(crate) rooms: BTreeMap<u32, Outline>,
-    /// The stretches of the way out.
+    /// The segments of the critical path.
     pub(crate) segments: Vec<Segment>,
-    /// Locks, each with the cells of its door and of its keys.
+    /// The locks with their doors and keys.
     pub(crate) locks: Vec<LockKeys>,
     steps: BTreeMap<Cell, Goal>,
     behind: Vec<Option<u32>>,
     labels: BTreeMap<Cell, char>,
 }
 
-/// How a room is told from its neighbours.
+/// The colour and the id label of a room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outline {
-    /// Which of a few colours it has; rooms with a way between them have two.
+    /// Index of the colour. Connected rooms have different colours.
     pub(crate) colour: usize,
-    /// Where its id stands: near its center, where it hides as little as can be.
+    /// Cell of the id: near the center, and free if possible.
     pub(crate) id_at: Cell,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct LockKeys {
     pub(crate) lock: u32,
     pub(crate) door: Cell,
     pub(crate) keys: Vec<Cell>,
-    /// Cells that open up with it.
+    /// Number of cells that the lock makes reachable.
     pub(crate) opens: usize,
 }
 
@@ -61,7 +61,7 @@ impl Overlays {
         Self { rooms: true, path: true, locks: true }
     }
 
-    /// Works the overlays out. `taken` are cells that no label may hide.
+    /// Computes the overlays. No label covers a cell in `taken`.
     pub(crate) fn of(self, floor: &Floor, taken: &BTreeSet<Cell>) -> Overlay {
         let mut overlay = Overlay::default();
         if self.path {
@@ -76,7 +76,7 @@ impl Overlays {
             let keys =
                 overlay.locks.iter().flat_map(|lock_keys| lock_keys.keys.iter().map(|key| (lock_keys.lock, *key)));
             for (lock, (x, y)) in keys.collect::<Vec<_>>() {
-                // Beside its key, so that both can be read.
+                // Next to the key, so that both are visible.
                 let beside = [(x + 1, y), (x.wrapping_sub(1), y), (x, y + 1), (x, y.wrapping_sub(1))];
                 overlay.write(floor, taken, beside.into_iter(), lock);
             }
@@ -93,7 +93,7 @@ impl Overlays {
 }
 
 impl Overlay {
-    /// Where the way out leads that passes a cell; of several stretches the last.
+    /// The goal of the path segment through a cell; of several segments the last.
     pub(crate) fn step(&self, at: Cell) -> Option<Goal> {
         self.steps.get(&at).copied()
     }
@@ -102,13 +102,13 @@ impl Overlay {
         self.labels.get(&at).copied()
     }
 
-    /// The lock that keeps a cell shut.
+    /// The lock in front of a cell.
     pub(crate) fn behind(&self, index: usize) -> Option<u32> {
         self.behind.get(index).copied().flatten().filter(|lock| *lock != 0)
     }
 
-    /// Writes a number at the first of some places where it hides nothing, and tells where that is; nowhere if there is
-    /// none.
+    /// Writes a number at the first of `places` where it covers nothing, and returns that cell. `None` if there is no
+    /// such cell.
     fn write(
         &mut self,
         floor: &Floor,
@@ -128,7 +128,7 @@ impl Overlay {
     }
 }
 
-/// The cells of a room's box, those near its center first.
+/// The cells of a room's bounding box, those near its center first.
 fn places(room: &Room) -> impl Iterator<Item = Cell> {
     let (min, max, center) = (cell(room.min), cell(room.max), cell(room.center));
     let mut cells = (min.1..=max.1).flat_map(|y| (min.0..=max.0).map(move |x| (x, y))).collect::<Vec<_>>();
@@ -136,7 +136,7 @@ fn places(room: &Room) -> impl Iterator<Item = Cell> {
     cells.into_iter()
 }
 
-/// Gives each room the first colour that no room has to which it has a way.
+/// Gives each room the first colour that no connected room has.
 fn colours(floor: &Floor) -> BTreeMap<u32, usize> {
     let mut colours = BTreeMap::<u32, usize>::new();
     for room in floor.rooms() {
@@ -185,7 +185,7 @@ mod tests {
         let taken = BTreeSet::from([(2, 2), (3, 11)]);
         let overlay = Overlays::all().of(&floor, &taken);
         let near = |(x, y): Cell| (x - 1..=x + 1).any(|x| (y - 1..=y + 1).any(|y| overlay.label((x, y)) == Some('0')));
-        assert!(near((2, 2)), "room 0 is labelled beside what stands in its center");
+        assert!(near((2, 2)), "room 0 is labelled next to the object in its center");
         assert_eq!(overlay.label((1, 11)), Some('1'), "the key's label is on its free side");
         assert!(taken.iter().all(|at| overlay.label(*at).is_none()));
     }

@@ -1,4 +1,4 @@
-//! Walking a floor: shortest ways, the way out, and what each lock keeps shut.
+//! Path finding on a floor: shortest paths, the critical path, and the area behind each lock.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,7 +6,7 @@ use floor_client::{Floor, Terrain, v1::Point};
 
 pub(crate) type Cell = (u32, u32);
 
-/// Where a stretch of the way out leads.
+/// The end of a segment of the critical path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Goal {
     /// The key of a lock.
@@ -14,15 +14,15 @@ pub(crate) enum Goal {
     Exit,
 }
 
-/// A stretch of the way out: a shortest walk, both ends included.
+/// A segment of the critical path: a shortest path, both ends included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) goal: Goal,
     pub(crate) cells: Vec<Cell>,
 }
 
-/// The critical path as `FloorMetrics` counts it: from the entry over the keys of the locks that bar the way out, in lock
-/// order, to the exit. `None` if there is no way out.
+/// The critical path as in `FloorMetrics`: from the entry to the exit, by way of the keys of the locks in front of the
+/// exit, in lock order. `None` if the exit is unreachable.
 pub(crate) fn critical_path(floor: &Floor) -> Option<Vec<Segment>> {
     let wire = floor.wire();
     let locks = wire.locks.iter().map(|lock| lock.id).collect::<BTreeSet<_>>();
@@ -37,7 +37,7 @@ pub(crate) fn critical_path(floor: &Floor) -> Option<Vec<Segment>> {
     let mut open = BTreeSet::new();
     let mut segments = Vec::new();
     for (goal, at) in goals {
-        // A lock opens when all its keys are held, which is when the next goal is not one of them.
+        // A lock opens after its last key, so after the segment whose successor has another goal.
         open.extend(segments.last().and_then(|segment: &Segment| match segment.goal {
             Goal::Key(lock) if goal != Goal::Key(lock) => Some(lock),
             _ => None,
@@ -49,8 +49,8 @@ pub(crate) fn critical_path(floor: &Floor) -> Option<Vec<Segment>> {
     Some(segments)
 }
 
-/// For each cell, row-major, the lock that must be opened last to get there; 0 for what is open, `None` for what cannot
-/// be reached without searching.
+/// For each cell, row-major, the last lock that must be opened to reach it; 0 if none. `None` if the cell is
+/// unreachable without searching.
 pub(crate) fn behind_locks(floor: &Floor) -> Vec<Option<u32>> {
     let entry = cell(Some(floor.entry()));
     let mut behind = vec![None; floor.terrain().len()];
@@ -63,7 +63,7 @@ pub(crate) fn behind_locks(floor: &Floor) -> Vec<Option<u32>> {
                 behind.get_or_insert(last);
             }
         }
-        // One at a time, the lowest first: the order in which the generator means them to be opened.
+        // One lock at a time, the lowest id first: the order that the generator intends.
         let next = openable(floor, &paths, &open).next();
         let Some(lock) = next else { return behind };
         open.insert(lock);
@@ -71,7 +71,7 @@ pub(crate) fn behind_locks(floor: &Floor) -> Vec<Option<u32>> {
     }
 }
 
-/// Everywhere that a walker gets who opens all locks that can be opened but one.
+/// The cells that are reachable with all locks open that can be opened, except `excluded`.
 fn explored(floor: &Floor, excluded: Option<u32>) -> ShortestPaths {
     let mut open = BTreeSet::new();
     loop {
@@ -84,7 +84,7 @@ fn explored(floor: &Floor, excluded: Option<u32>) -> ShortestPaths {
     }
 }
 
-/// Locks still shut whose keys all lie where the walk leads, lowest first.
+/// Closed locks whose keys are all reachable, lowest id first.
 fn openable(floor: &Floor, paths: &ShortestPaths, open: &BTreeSet<u32>) -> impl Iterator<Item = u32> {
     let wire = floor.wire();
     let holds_keys = |lock: &u32| {
@@ -95,14 +95,14 @@ fn openable(floor: &Floor, paths: &ShortestPaths, open: &BTreeSet<u32>) -> impl 
     shut.filter(holds_keys).collect::<BTreeSet<_>>().into_iter()
 }
 
-/// All shortest ways from one cell, 4-connected.
+/// The shortest paths from one cell to all others, 4-connected.
 struct ShortestPaths {
-    /// For each cell that is reached, the one before it; the first is its own.
+    /// For each reachable cell the cell before it; for the start the start itself.
     previous: Vec<Option<Cell>>,
 }
 
 impl ShortestPaths {
-    /// Walks from a cell through what is open, as someone who does not search.
+    /// Breadth-first search from `start` without searching for secret doors. Only the locks in `open` are passable.
     fn from(floor: &Floor, start: Cell, open: &BTreeSet<u32>) -> Self {
         let locked = floor.wire().locks.iter().filter(|lock| open.contains(&lock.id)).map(|lock| cell(lock.at));
         let unlocked = locked.collect::<BTreeSet<_>>();
@@ -129,7 +129,7 @@ impl ShortestPaths {
         self.previous[index(floor, at)].is_some()
     }
 
-    /// The cells to `goal`, both ends included.
+    /// The shortest path to `goal`, both ends included.
     fn to(&self, floor: &Floor, goal: Cell) -> Option<Vec<Cell>> {
         let before = |at: &Cell| self.previous[index(floor, *at)].filter(|before| before != at);
         self.reaches(floor, goal).then(|| {

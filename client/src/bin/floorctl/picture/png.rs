@@ -1,4 +1,4 @@
-//! A floor as a PNG file, its legend below, or beside it where it would be the longer.
+//! Draws a floor as a PNG file, with the legend below the floor, or beside it if the legend is long.
 
 use std::io::Write;
 
@@ -12,12 +12,12 @@ use super::{
     sprites::{self, Square},
 };
 
-/// Space around the picture and between its parts, in letters.
+/// Space around the picture and between its parts, in letter widths.
 const MARGIN: f32 = 2.0;
-/// Height of a line, in letters.
+/// Height of a line, in letter heights.
 const LINE: f32 = 1.75;
 
-/// Writes the scene at `side` pixels a cell, with its legend if there is one.
+/// Writes the scene with `side` pixels per cell, and the legend if there is one.
 pub(crate) fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> anyhow::Result<()> {
     let layout = ImageLayout::plan(scene, legend, side);
     let mut canvas = Canvas::new(layout.width, layout.height).with_context(|| {
@@ -32,34 +32,34 @@ pub(crate) fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, 
     Ok(writer.finish()?)
 }
 
-/// Where everything goes.
+/// The size of the image and the positions of its parts.
 struct ImageLayout {
     width: u32,
     height: u32,
-    /// Pixels a cell.
+    /// Pixels per cell.
     side: u32,
     /// Left edge of the floor.
     left: f32,
     legend_area: LegendLayout,
 }
 
-/// Where the legend's lines go.
+/// The position and the columns of the legend.
 #[derive(Default)]
 struct LegendLayout {
     left: f32,
     top: f32,
-    /// Pixels a letter.
+    /// Pixels per letter.
     letter: f32,
-    /// Columns and rows of the legend's marks, and letters a column.
+    /// Columns and rows of marks, and the width of a column in letters.
     columns: usize,
     rows: usize,
     column: f32,
 }
 
-/// What the legend has to be given room for, in letters.
+/// The space that the legend needs, in letters.
 struct LegendSize {
     marks: usize,
-    /// Of a mark, its name and the space before the next column.
+    /// Width of a mark, its name and the space before the next column.
     mark: f32,
     heading: f32,
 }
@@ -72,13 +72,13 @@ impl LegendSize {
         Self { marks, mark: longest as f32 + 4.0, heading: heading.into_iter().fold(0.0, f32::max) }
     }
 
-    /// Width of a page of so many columns.
+    /// Width of a legend with this number of columns.
     fn width(&self, columns: usize) -> f32 {
         2.0f32.mul_add(MARGIN, self.heading.max(self.mark * columns as f32))
     }
 }
 
-/// Height of a page of so many rows under its heading, in letters.
+/// Height of a legend with this number of rows under its heading, in letters.
 fn height(rows: usize) -> f32 {
     2.0f32.mul_add(MARGIN, LINE * (4.0 + rows as f32))
 }
@@ -90,7 +90,7 @@ impl ImageLayout {
             return Self { width, height, side, left: 0.0, legend_area: LegendLayout::default() };
         };
         let below = Self::below(width as f32, height as f32, side, &size);
-        // A legend nearly as long as the floor, or longer, belongs beside it.
+        // A legend that is about as high as the floor goes beside it.
         if (below.height - height) * 5 <= height * 4 {
             below
         } else {
@@ -99,7 +99,7 @@ impl ImageLayout {
     }
 
     fn below(floor_width: f32, floor_height: f32, side: u32, size: &LegendSize) -> Self {
-        // Letters twice as large read better, if they fit under the floor.
+        // Large letters are easier to read, if they fit under the floor.
         let letter = if size.width(1) * LETTER * 2.0 <= floor_width { LETTER * 2.0 } else { LETTER };
         let width = floor_width.max(size.width(1) * letter);
         let columns = ((width / letter - 2.0 * MARGIN) / size.mark).floor().max(1.0) as usize;
@@ -114,7 +114,7 @@ impl ImageLayout {
     }
 
     fn beside(floor_width: f32, floor_height: f32, side: u32, size: &LegendSize) -> Self {
-        // As many rows as the floor is high, and two columns at the most.
+        // As many rows as fit beside the floor, and at most two columns.
         let fitting = (floor_height / LETTER - height(0)) / LINE;
         let rows = (fitting.max(0.0) as usize).max(size.marks.div_ceil(2)).max(1);
         let columns = size.marks.div_ceil(rows).max(1);
@@ -164,7 +164,7 @@ impl LegendLayout {
                 let (column, row) = (place.0 as f32, place.1 as f32);
                 (column.mul_add(self.column * self.letter, left), row.mul_add(LINE * self.letter, top))
             });
-        // A sample is half as large again as a letter, centred on the line.
+        // A sample is 1.5 times as large as a letter, centred on the line.
         let sample = |(x, y)| Square { left: x, top: y - self.letter * 0.25, side: self.letter * 1.5 };
         let name = |canvas: &mut Canvas, (x, y), name: &str| {
             canvas.text(x + self.letter * 2.0, y, size, name, colour::TEXT);
@@ -239,14 +239,14 @@ mod tests {
         use crate::picture::paths::Goal;
         assert!(has(3, 6, colour::goal(Goal::Key(1))), "the path to the key");
         assert!(has(24, 4, colour::goal(Goal::Exit)), "the path to the exit");
-        assert!(!has(24, 4, colour::goal(Goal::Key(1))), "the path to the key leads elsewhere");
+        assert!(!has(24, 4, colour::goal(Goal::Key(1))), "the path to the key is not here");
         let plain = |x, y| drawn(false, side).1[((y * info.width + x) * 3) as usize];
         assert_ne!(at(26 * side + 3, 5 * side + 3).0, plain(26 * side + 3, 5 * side + 3), "behind the lock");
         let room = &scene.overlay.rooms[&0];
         assert!(has(room.id_at.0, room.id_at.1, colour::room(room.colour)), "the id of room 0");
     }
 
-    /// Whether the legend's text shows among the pixels of a part of the picture.
+    /// Whether a part of the picture has pixels of the legend's text.
     fn has_text(
         info: &png::OutputInfo,
         pixels: &[u8],

@@ -1,4 +1,4 @@
-//! What each cell of a floor shows.
+//! Decides what each cell of a floor shows.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use super::{
     paths::{Cell, Goal, cell},
 };
 
-/// A floor, and what stands where.
+/// A floor with its overlays and the objects on its cells.
 #[derive(Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) floor: &'a Floor,
@@ -22,10 +22,10 @@ pub(crate) struct Scene<'a> {
     letters: BTreeMap<&'a str, char>,
 }
 
-/// Something that stands on a cell.
+/// An object on a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Thing {
-    /// A monster, by the letter of its archetype.
+    /// A monster, with the letter of its archetype.
     Monster(char),
     /// The key of a lock.
     Key(u32),
@@ -33,10 +33,10 @@ pub(crate) enum Thing {
     Trap,
 }
 
-/// What a cell shows at a glance: what stands on it, else what it is made of.
+/// What a cell shows: the object on it, otherwise its terrain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
-    /// Wall that touches nothing but wall, diagonals included: the space between.
+    /// Wall with only walls around it, diagonals included.
     Rock,
     Terrain(Terrain),
     /// The door of a lock.
@@ -44,9 +44,9 @@ pub(crate) enum Mark {
     Thing(Thing),
     /// Bare ground on the critical path.
     Step(Goal),
-    /// Ground that a lock keeps shut; in legends alone, for such a cell shows what it is.
+    /// Ground behind a lock. Only in legends, since such a cell shows its own mark.
     Behind(u32),
-    /// A room's id and outline; in legends alone.
+    /// A room's id and outline. Only in legends.
     Outline,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Scene<'a> {
         Self::with_letters(floor, letters(archetypes(floor)))
     }
 
-    /// Two floors in which the same monsters have the same letters.
+    /// The scenes of two floors, in which the same archetype has the same letter.
     pub(crate) fn pair(one: &'a Floor, other: &'a Floor) -> (Self, Self) {
         let letters = letters(archetypes(one).chain(archetypes(other)));
         (Self::with_letters(one, letters.clone()), Self::with_letters(other, letters))
@@ -74,7 +74,7 @@ impl<'a> Scene<'a> {
         Self { floor, overlay: Overlay::default(), things, locks, letters }
     }
 
-    /// The scene with overlays laid over it.
+    /// The scene with overlays.
     pub(crate) fn overlaid(mut self, overlays: Overlays) -> Self {
         let stairs = [cell(Some(self.floor.entry())), cell(Some(self.floor.exit()))];
         let taken = self.things.keys().chain(self.locks.keys()).copied().chain(stairs).collect::<BTreeSet<_>>();
@@ -95,28 +95,27 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// A digit of a number that an overlay writes on the cell.
+    /// The digit that an overlay writes on the cell.
     pub(crate) fn label(&self, x: u32, y: u32) -> Option<char> {
         self.overlay.label((x, y))
     }
 
-    /// The room of a cell whose rooms are shown, and which of their colours it has.
+    /// The colour index of the cell's room, if the overlay of rooms is on.
     pub(crate) fn outlined(&self, x: u32, y: u32) -> Option<usize> {
         Some(self.overlay.rooms.get(&self.floor.room_at(x, y)?.id)?.colour)
     }
 
-    /// What a cell's room is for, as far as its ground tells: not while the colour of the ground tells of locks.
+    /// The role that tints the ground of a cell. `Unspecified` if the overlay of locks colours the ground.
     pub(crate) fn tinted_for(&self, x: u32, y: u32) -> RoomRole {
         if self.overlay.locks.is_empty() { self.floor.role_at(x, y) } else { RoomRole::Unspecified }
     }
 
-    /// The lock that keeps a cell shut, if locks are shown.
+    /// The lock in front of a cell, if the overlay of locks is on.
     pub(crate) fn behind(&self, x: u32, y: u32) -> Option<u32> {
         self.overlay.behind((y * self.floor.width() + x) as usize)
     }
 
-    /// The rows from the first to the last that show anything but rock: what a terminal need not scroll past is left
-    /// out.
+    /// The rows from the first to the last that show anything but rock. Leaves out the rest to save terminal lines.
     pub(crate) fn rows(&self) -> Range<u32> {
         let shows = |y: &u32| (0..self.floor.width()).any(|x| self.mark(x, *y) != Mark::Rock);
         let mut rows = 0..self.floor.height();
@@ -148,16 +147,16 @@ fn archetypes(floor: &Floor) -> impl Iterator<Item = &str> {
     floor.wire().spawns.iter().map(|spawn| spawn.archetype.as_str())
 }
 
-/// Whether a cell is there to be walked on and nothing else.
+/// Whether the terrain is plain ground.
 pub(crate) const fn is_ground(terrain: Terrain) -> bool {
     matches!(terrain, Terrain::Floor | Terrain::Grass | Terrain::Rubble | Terrain::ShallowWater | Terrain::Bridge)
 }
 
-/// Stands for monsters beyond the 26th archetype.
+/// The letter of all monsters beyond the 26th archetype.
 const ANY_MONSTER: char = '@';
 
-/// A letter for each archetype: the first of its own that is free, in alphabetical order of the names, so that the same
-/// monsters have the same letters on every floor that holds the same ones.
+/// Gives each archetype the first free letter of its name, in alphabetical order of the names. So floors with the same
+/// archetypes use the same letters.
 fn letters<'a>(archetypes: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, char> {
     let mut letters = archetypes.map(|name| (name, ANY_MONSTER)).collect::<BTreeMap<_, _>>();
     let mut free = ('a'..='z').collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! How each cell is painted: ground with light and shadow, then what stands on it.
+//! Paints each cell of a PNG: ground with light and shadow, then the object on it.
 
 use anstyle::RgbColor;
 use floor_client::{RoomRole, Terrain};
@@ -10,7 +10,7 @@ use super::{
 };
 
 pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
-/// Letters are legible on cells of this many pixels or more.
+/// Smallest cell side at which letters are legible, in pixels.
 const MIN_LETTER_SIDE: f32 = 10.0;
 
 /// A cell's square on the canvas.
@@ -22,7 +22,7 @@ pub(crate) struct Square {
 }
 
 impl Square {
-    /// A point of the square, each coordinate 0 to 1.
+    /// A point of the square; each coordinate is 0 to 1.
     pub(crate) const fn at(&self, x: f32, y: f32) -> (f32, f32) {
         (self.left + x * self.side, self.top + y * self.side)
     }
@@ -33,7 +33,7 @@ impl Square {
     }
 }
 
-/// Paints what a cell is made of.
+/// Paints the terrain of a cell.
 pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     let floor = scene.floor;
     let terrain = floor.terrain_at(x, y).unwrap_or(Terrain::Wall);
@@ -70,7 +70,7 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
     }
 }
 
-/// Paints what stands on a cell. After all ground, so that a glow may reach over its neighbours.
+/// Paints the stairs or the object on a cell. Called after all ground, since a glow extends over neighbouring cells.
 pub(crate) fn objects(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     if let Some(terrain @ (Terrain::StairsUp | Terrain::StairsDown)) = scene.floor.terrain_at(x, y) {
         let (x, y) = square.at(0.5, 0.5);
@@ -82,7 +82,7 @@ pub(crate) fn objects(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x:
     }
 }
 
-/// Paints a mark by itself, for the legend.
+/// Paints a mark for the legend.
 pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
     let stone = colour::mix(colour::of(Terrain::Floor), INK, 30);
     match mark {
@@ -127,14 +127,14 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
     }
 }
 
-/// Paints the ground of a room by itself, for the legend.
+/// Paints the ground of a room for the legend.
 pub(crate) fn tinted(canvas: &mut Canvas, square: Square, role: RoomRole) {
     let stone = colour::of(Terrain::Floor);
     let tinted = colour::tint(role).map_or(stone, |tint| colour::mix(stone, tint, colour::TINT));
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), tinted, 1.0);
 }
 
-/// The colour of a walkable cell: tinted by what its room is for, darker in passages, no two stones quite alike.
+/// The colour of a passable cell: tinted by the role of its room, darker outside rooms, with a slight random variation.
 fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     let natural = natural(terrain);
     let mut stone = base(terrain);
@@ -149,23 +149,23 @@ fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     colour::mix(stone, INK, grain as u16 * 2)
 }
 
-/// The colour of a cell's ground before light and grain.
+/// The colour of a cell's ground before tint and variation.
 fn base(terrain: Terrain) -> RgbColor {
     match terrain {
-        // A thin character needs a lighter colour than a hole does; one as dark as rock would be taken for it.
+        // In text a chasm has a light colour to be legible. Here it is darker, but still lighter than rock.
         Terrain::Chasm => colour::mix(colour::of(terrain), INK, 176),
         terrain if natural(terrain) => colour::of(terrain),
         _ => colour::of(Terrain::Floor),
     }
 }
 
-/// Whether the ground shows the terrain's own colour; the rest stands on bare floor.
+/// Whether the ground has the terrain's own colour. Other terrain is painted on bare floor.
 const fn natural(terrain: Terrain) -> bool {
     use Terrain::{Bridge, Chasm, DeepWater, Grass, Lava, ShallowWater};
     matches!(terrain, ShallowWater | DeepWater | Lava | Chasm | Bridge | Grass)
 }
 
-/// A wall seen from above, and its lit face where it ends towards the viewer.
+/// Paints a wall from above, and its lit face if there is no wall below it in the picture.
 fn wall(canvas: &mut Canvas, square: Square, faces_viewer: bool) {
     let top = colour::mix(colour::of(Terrain::Wall), colour::ROCK, 120);
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), top, 1.0);
@@ -175,7 +175,7 @@ fn wall(canvas: &mut Canvas, square: Square, faces_viewer: bool) {
     }
 }
 
-/// Strokes that tell water from lava and grass from rubble without their colour.
+/// Paints details that distinguish terrain without colour.
 fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
     let hair = (square.side * 0.09).max(0.7);
     match terrain {
@@ -183,7 +183,7 @@ fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
             let wave = [square.at(0.15, 0.6), square.at(0.38, 0.45), square.at(0.62, 0.6), square.at(0.85, 0.45)];
             canvas.line(&wave, hair, LIGHT, if terrain == Terrain::DeepWater { 0.14 } else { 0.38 });
         }
-        // From corner to corner of a chasm, whatever its shape: a line goes on in the next cell.
+        // The lines continue in the neighbouring cells of the chasm.
         Terrain::Chasm => {
             for line in [[(0.0, 0.5), (0.5, 0.0)], [(0.5, 1.0), (1.0, 0.5)]] {
                 canvas.line(&line.map(|(x, y)| square.at(x, y)), hair, colour::of(terrain), 0.8);
@@ -229,7 +229,7 @@ fn door(canvas: &mut Canvas, square: Square, across: bool, colour: RgbColor, loc
     }
 }
 
-/// An arrowhead on black: the first thing that a reader looks for.
+/// Paints stairs as an arrowhead on black, so that they are easy to find.
 fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain) {
     let colour = colour::of(terrain);
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), INK, 0.9);
@@ -247,7 +247,7 @@ fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
             canvas.disc(x, y, 0.45 * side, colour, 1.0);
             if side >= MIN_LETTER_SIDE {
                 let size = (side / 14.0).floor().max(1.0);
-                // A letter leaves the last column and row of its box empty.
+                // The last column and row of a character are empty.
                 let half = (LETTER - 1.0) * size / 2.0;
                 canvas.text((x - half).round(), (y - half).round(), size, &letter.to_string(), LIGHT);
             }

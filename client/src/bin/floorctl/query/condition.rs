@@ -1,4 +1,4 @@
-//! A condition that has been read and checked, and its evaluation.
+//! A parsed and checked condition, and its evaluation.
 
 use std::{collections::BTreeSet, str::FromStr};
 
@@ -7,7 +7,7 @@ use super::{
     parser,
 };
 
-/// What is true or false of a floor.
+/// A condition that is true or false for a floor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Condition {
     Compare(Comparison, Quantity, Quantity),
@@ -16,7 +16,7 @@ pub(crate) enum Condition {
     Or(Box<Self>, Box<Self>),
 }
 
-/// A number of a floor. Kinds and themes take part with theirs: the parser lets them be compared with their like alone.
+/// A numeric expression. Kinds and themes are numbers here, and the parser allows comparisons only within one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Literal(i128),
@@ -44,8 +44,8 @@ pub(crate) enum Operation {
 }
 
 impl Condition {
-    /// Whether the floor meets it, from left to right as far as need be. `None` where it divides by zero or leaves 128
-    /// bits: such a floor is no match.
+    /// Whether the floor meets the condition. Evaluates from left to right with short circuits. `None` on a division by
+    /// zero or an overflow of 128 bits; then the floor does not match.
     pub(crate) fn holds(&self, floor: &Candidate<'_>) -> Option<bool> {
         Some(match self {
             Self::Compare(comparison, left, right) => comparison.holds(left.evaluate(floor)?, right.evaluate(floor)?),
@@ -55,7 +55,7 @@ impl Condition {
         })
     }
 
-    /// The facts that it asks for, each once.
+    /// The facts in the condition, each once.
     pub(crate) fn facts(&self) -> BTreeSet<Fact> {
         match self {
             Self::Compare(_, left, right) => left.facts().into_iter().chain(right.facts()).collect(),

@@ -1,8 +1,8 @@
-//! What is wrong with a condition, and where.
+//! The error of an invalid condition.
 
 use std::ops::Range;
 
-/// A fault at a place of the text, in bytes.
+/// An error message and its byte range in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParseError {
     pub(super) span: Range<usize>,
@@ -14,13 +14,13 @@ impl ParseError {
         Self { span, message: message.into() }
     }
 
-    /// The fault in words, the text, and carets under the place.
+    /// The message, the text, and carets under the range.
     pub(super) fn render(&self, text: &str) -> String {
         let characters = |range: Range<usize>| text.get(range).map_or(0, |part| part.chars().count());
         let column = characters(0..self.span.start);
         let carets = characters(self.span.clone()).max(1);
         let Self { message, .. } = self;
-        // A line break in the text would tear the carets off their place.
+        // A line break in the text would misalign the carets.
         let text = text.replace(char::is_control, " ");
         format!("column {}: {message}\n\n  {text}\n  {:column$}{:^<carets$}", column + 1, "", "")
     }

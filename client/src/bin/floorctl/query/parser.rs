@@ -1,5 +1,5 @@
-//! Reads a condition by precedence climbing and checks it on the way: every operator sees what its operands mean and
-//! where they stand.
+//! Parses a condition by precedence climbing. Each operator checks the types of its operands and reports errors with
+//! their position.
 //!
 //! Pratt, "Top down operator precedence", POPL 1973.
 
@@ -15,12 +15,12 @@ use super::{
 };
 use crate::names::nearest;
 
-/// Characters of a condition. What is read is walked recursively, so its depth must be bounded.
+/// Maximum length of a condition, in bytes. It bounds the depth of the recursive evaluation.
 const MAX_LENGTH: usize = 2_000;
-/// Parentheses and signs inside one another.
+/// Maximum nesting of parentheses and unary operators.
 const MAX_DEPTH: usize = 64;
 
-/// How strongly an operator binds; a unary one binds stronger than all of them.
+/// The precedence of unary operators, higher than that of all binary ones.
 const UNARY_PRECEDENCE: u8 = 6;
 
 pub(super) fn parse(text: &str) -> Result<Condition, ParseError> {
@@ -44,7 +44,7 @@ struct Parser<'t> {
     depth: usize,
 }
 
-/// A part of the condition and where it stands.
+/// A typed expression and its byte range in the text.
 #[derive(Clone)]
 struct Expression {
     span: Range<usize>,
@@ -60,13 +60,13 @@ enum Value {
 }
 
 impl<'t> Parser<'t> {
-    /// Reads operators that bind at least as strongly as `min_precedence`.
+    /// Parses an expression whose operators have at least `min_precedence`.
     fn expression(&mut self, min_precedence: u8) -> Result<Expression, ParseError> {
         let mut left = self.operand()?;
         while let (Token::Symbol(symbol), span) = self.peek() {
             let Some(precedence) = precedence(symbol).filter(|precedence| *precedence >= min_precedence) else { break };
             self.next += 1;
-            // All of them group to the left.
+            // All binary operators are left-associative.
             let right = self.expression(precedence + 1)?;
             left = binary(symbol, &span, left, right)?;
         }
@@ -107,14 +107,14 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The next token; the last one is [`Token::End`] and stays.
+    /// The next token. At the end of the text it is always [`Token::End`].
     fn peek(&self) -> (Token<'t>, Range<usize>) {
         let last = self.tokens.len() - 1;
         self.tokens[self.next.min(last)].clone()
     }
 }
 
-/// How strongly a sign between two operands binds.
+/// The precedence of a binary operator.
 fn precedence(symbol: &str) -> Option<u8> {
     Some(match symbol {
         "||" => 1,
@@ -168,7 +168,7 @@ fn binary(symbol: &str, span: &Range<usize>, left: Expression, right: Expression
     Ok(Expression { span: whole, value: value? })
 }
 
-/// Numbers compare with numbers; kinds with kinds and themes with themes, for being the same or not.
+/// Compares numbers with numbers; kinds with kinds and themes with themes, but only for equality.
 fn compare(
     comparison: Comparison,
     span: &Range<usize>,
@@ -201,7 +201,7 @@ fn compare(
     Ok(Value::Condition(Condition::Compare(comparison, compared.0, compared.1)))
 }
 
-/// A fact, a kind or a theme.
+/// The fact, kind or theme with a name.
 fn resolve(word: &str, span: Range<usize>) -> Result<Expression, ParseError> {
     let fact = || {
         Fact::ALL.into_iter().find(|fact| fact.name() == word).map(|fact| match fact {
@@ -224,7 +224,7 @@ fn resolve(word: &str, span: Range<usize>) -> Result<Expression, ParseError> {
     }
 }
 
-/// What to say of a word that means nothing: what it is here, or what it resembles.
+/// The error message for an unknown name, with a suggestion if there is a similar one.
 fn unknown(word: &str) -> String {
     if let Some(word_operator) = word_operator(word) {
         return word_operator;
@@ -237,7 +237,7 @@ fn unknown(word: &str) -> String {
     }
 }
 
-/// What a fact is called in other games.
+/// The fact for a name that other games use.
 fn alias(word: &str) -> Option<&'static str> {
     Some(match word.to_lowercase().as_str() {
         "monsters" | "monster" | "enemies" | "mobs" => Fact::Spawns.name(),
@@ -249,13 +249,13 @@ fn alias(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What to say of a token where an operator, or `end`, should stand.
+/// The error message for a token in place of an operator or `end`.
 fn expected_operator(end: &str, token: Token<'_>) -> String {
     let word_operator = if let Token::Identifier(word) = token { word_operator(word) } else { None };
     word_operator.unwrap_or_else(|| format!("expected an operator or {end}, not {}", token.name()))
 }
 
-/// Operators that are words elsewhere.
+/// The error message for an operator of another language, such as `and`.
 fn word_operator(word: &str) -> Option<String> {
     let words = [("and", "&&"), ("or", "||"), ("not", "!")];
     let (_, symbol) = words.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name))?;
@@ -296,7 +296,7 @@ impl Value {
 mod tests {
     use super::*;
 
-    /// What is said of a text that is no condition.
+    /// The error message for an invalid condition.
     fn error_of(text: &str) -> String {
         text.parse::<Condition>().unwrap_err()
     }

@@ -1,4 +1,4 @@
-//! The words of the language.
+//! The tokens of the language.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) enum Token<'t> {
 }
 
 impl Token<'_> {
-    /// As it is named in a sentence.
+    /// The text of the token in an error message.
     pub(super) fn name(self) -> String {
         match self {
             Self::Number(number) => format!("`{number}`"),
@@ -25,10 +25,10 @@ impl Token<'_> {
     }
 }
 
-/// Longer signs first, so that `<=` is not read as `<`.
+/// Longer symbols come first, so that `<=` is not read as `<`.
 const SYMBOLS: [&str; 16] = ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "%", "(", ")"];
 
-/// What people write by habit, and what it is here.
+/// Symbols of other languages, and the ones to use here.
 const COMMON_MISTAKES: [(&str, &str); 3] = [("=", "=="), ("&", "&&"), ("|", "||")];
 
 /// Splits the text; the last token is [`Token::End`].
@@ -69,7 +69,7 @@ fn leading(text: &str, belongs: impl Fn(char) -> bool) -> &str {
     &text[..text.find(|c| !belongs(c)).unwrap_or(text.len())]
 }
 
-/// Decimal or 0x hexadecimal, `_` between digits; seeds are 64 bits and nothing is larger.
+/// Parses a decimal or 0x hexadecimal number of up to 64 bits, like a seed. `_` may separate digits.
 fn number(digits: &str) -> Option<i128> {
     let digits = digits.replace('_', "");
     let number = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
