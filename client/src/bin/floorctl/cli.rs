@@ -166,7 +166,7 @@ impl Server {
         &self.url
     }
 
-    /// Connects at once, so that an unreachable server is reported before anything is printed.
+    /// Connects immediately, so that an unreachable server is reported before anything is printed.
     pub(crate) async fn connect(&self) -> Result<FloorClient, ClientError> {
         let connecting = FloorClient::connect(&self.url);
         let client = match self.limits.deadline {

@@ -98,7 +98,7 @@ mod tests {
         include_str!("../../../../bevy-server/tests/snapshots/goldens__content_hashes_are_those_on_record.snap");
 
     #[test]
-    fn floors_are_those_that_the_server_sends() {
+    fn content_hashes_match_those_of_the_server() {
         let mut generator = Generator::new();
         let mut floors = 0;
         for line in RECORD.lines().filter(|line| line.ends_with(" B")) {

@@ -210,7 +210,7 @@ impl LoadStream {
                     measurements.served.add(&answer.served);
                     measurements.bytes += answer.value.bytes().len() as u64;
                 }
-                // Further calls to an unreachable server would fail at once, in a busy loop.
+                // Further calls to an unreachable server would fail immediately, in a busy loop.
                 Err(error @ ClientError::Unreachable { .. }) => return Err(error.into()),
                 Err(error) => *measurements.failures.entry(error.to_string()).or_default() += 1,
             }

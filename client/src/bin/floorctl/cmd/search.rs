@@ -166,7 +166,7 @@ impl Search {
     }
 
     fn print(&self, bar: &ProgressBar, found: &Match) -> anyhow::Result<()> {
-        // Hides the bar while the line is written. Flushes, so that a match shows at once.
+        // Hides the bar while the line is written. Flushes, so that a match is visible immediately.
         bar.suspend(|| {
             let mut out = output::stdout();
             if self.json {

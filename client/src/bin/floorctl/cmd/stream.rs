@@ -56,7 +56,7 @@ impl Stream {
                 Format::Json => json_layout::write_line(&mut out, &FloorJson::new(&floor, None))?,
                 Format::Bin => output::write_batch_entry(&mut out, &encoded)?,
             }
-            // Shows each floor at once, and detects a closed pipe early.
+            // Shows each floor immediately, and detects a closed pipe early.
             out.flush()?;
         }
         let served = floors.served().await?;

@@ -42,7 +42,7 @@ const fn weight(mark: Mark) -> u8 {
     match mark {
         Mark::Terrain(Terrain::StairsUp | Terrain::StairsDown) => 6,
         Mark::Locked(_) => 5,
-        Mark::Thing(_) => 4,
+        Mark::Object(_) => 4,
         Mark::Terrain(Terrain::Door | Terrain::SecretDoor) => 3,
         Mark::Terrain(Terrain::Wall) => 1,
         Mark::Terrain(_) => 2,

@@ -5,7 +5,7 @@ use floor_client::{RoomRole, Terrain};
 
 use super::{
     paths::Goal,
-    scene::{Mark, Thing},
+    scene::{Mark, Object},
 };
 
 /// The background.
@@ -83,12 +83,12 @@ pub(crate) const fn lock(id: u32) -> RgbColor {
     LOCKS[(id.wrapping_sub(1) % LOCKS.len() as u32) as usize]
 }
 
-pub(crate) const fn thing(thing: Thing) -> RgbColor {
-    match thing {
-        Thing::Monster(_) => RgbColor(0xe5, 0x4b, 0x3c),
-        Thing::Key(id) => lock(id),
-        Thing::Loot => RgbColor(0xff, 0xd2, 0x4a),
-        Thing::Trap => RgbColor(0xd0, 0x6b, 0xe8),
+pub(crate) const fn object(object: Object) -> RgbColor {
+    match object {
+        Object::Monster(_) => RgbColor(0xe5, 0x4b, 0x3c),
+        Object::Key(id) => lock(id),
+        Object::Loot => RgbColor(0xff, 0xd2, 0x4a),
+        Object::Trap => RgbColor(0xd0, 0x6b, 0xe8),
     }
 }
 
@@ -97,7 +97,7 @@ pub(crate) const fn mark(mark: Mark) -> RgbColor {
         Mark::Rock => ROCK,
         Mark::Terrain(terrain) => of(terrain),
         Mark::Locked(id) => lock(id),
-        Mark::Thing(it) => thing(it),
+        Mark::Object(it) => object(it),
         Mark::Step(to) => goal(to),
         Mark::Behind(_) => of(Terrain::Floor),
         Mark::Outline => room(0),
@@ -109,7 +109,7 @@ pub(crate) const fn tint(role: RoomRole) -> Option<RgbColor> {
     match role {
         RoomRole::Entry => Some(of(Terrain::StairsUp)),
         RoomRole::Exit => Some(of(Terrain::StairsDown)),
-        RoomRole::Treasure | RoomRole::Vault => Some(thing(Thing::Loot)),
+        RoomRole::Treasure | RoomRole::Vault => Some(object(Object::Loot)),
         RoomRole::Key => Some(RgbColor(0xe8, 0x4d, 0x8a)),
         RoomRole::Shrine => Some(RgbColor(0x45, 0xd6, 0xd6)),
         RoomRole::Shop => Some(RgbColor(0xf0, 0x96, 0x3c)),

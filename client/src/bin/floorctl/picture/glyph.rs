@@ -2,7 +2,7 @@
 
 use floor_client::Terrain;
 
-use super::scene::{Mark, Thing};
+use super::scene::{Mark, Object};
 
 /// The glyph of a terrain. Each terrain has a different one, so the glyphs can be parsed back.
 pub(crate) const fn of(terrain: Terrain) -> char {
@@ -33,10 +33,10 @@ pub(crate) fn mark(mark: Mark) -> char {
         Mark::Terrain(terrain) => of(terrain),
         Mark::Locked(lock @ 1..=9) => char::from_digit(lock, 10).unwrap_or('L'),
         Mark::Locked(_) => of(Terrain::LockedDoor),
-        Mark::Thing(Thing::Monster(letter)) => letter,
-        Mark::Thing(Thing::Key(_)) => '%',
-        Mark::Thing(Thing::Loot) => '$',
-        Mark::Thing(Thing::Trap) => '^',
+        Mark::Object(Object::Monster(letter)) => letter,
+        Mark::Object(Object::Key(_)) => '%',
+        Mark::Object(Object::Loot) => '$',
+        Mark::Object(Object::Trap) => '^',
         Mark::Step(_) => '*',
         Mark::Behind(_) => of(Terrain::Floor),
         Mark::Outline => '0',

@@ -17,7 +17,7 @@ use super::{
     glyph,
     overlay::LockKeys,
     paths::{Goal, Segment},
-    scene::{Mark, Scene, Thing},
+    scene::{Mark, Object, Scene},
     text,
 };
 use crate::{json, names};
@@ -111,7 +111,7 @@ fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
         |lock: &floor_client::v1::Lock| (Mark::Locked(lock.id), format!("lock {} at {}", lock.id, position(lock.at)));
     let key = |item: &floor_client::v1::Item| {
         (
-            Mark::Thing(Thing::Key(item.opens_lock)),
+            Mark::Object(Object::Key(item.opens_lock)),
             format!("{} {} at {}", names::archetype(&item.archetype), item.opens_lock, position(item.at)),
         )
     };
@@ -146,7 +146,7 @@ fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     }
     let entry = |(archetype, levels): (&str, Vec<u32>)| {
         (
-            Mark::Thing(Thing::Monster(scene.letter(archetype))),
+            Mark::Object(Object::Monster(scene.letter(archetype))),
             format!("{}, {}", counted(archetype, levels.len()), range(&levels)),
         )
     };
@@ -155,12 +155,12 @@ fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
 
 fn items(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let loot = scene.floor.wire().items.iter().filter(|item| item.opens_lock == 0);
-    each(Mark::Thing(Thing::Loot), loot.map(|item| item.archetype.as_str()))
+    each(Mark::Object(Object::Loot), loot.map(|item| item.archetype.as_str()))
 }
 
 fn traps(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let traps = scene.floor.wire().traps.iter();
-    each(Mark::Thing(Thing::Trap), traps.map(|trap| trap.archetype.as_str()))
+    each(Mark::Object(Object::Trap), traps.map(|trap| trap.archetype.as_str()))
 }
 
 /// An entry for each archetype with its count.

@@ -84,7 +84,8 @@ impl Overlays {
         if self.rooms {
             let colours = colours(floor);
             for room in floor.rooms() {
-                let id_at = overlay.write(floor, taken, places(room), room.id).unwrap_or_else(|| cell(room.center));
+                let id_at =
+                    overlay.write(floor, taken, cells_near_center(room), room.id).unwrap_or_else(|| cell(room.center));
                 overlay.rooms.insert(room.id, Outline { colour: colours[&room.id], id_at });
             }
         }
@@ -107,13 +108,13 @@ impl Overlay {
         self.behind.get(index).copied().flatten().filter(|lock| *lock != 0)
     }
 
-    /// Writes a number at the first of `places` where it covers nothing, and returns that cell. `None` if there is no
+    /// Writes a number at the first of `candidates` where it covers nothing, and returns that cell. `None` if there is no
     /// such cell.
     fn write(
         &mut self,
         floor: &Floor,
         taken: &BTreeSet<Cell>,
-        mut places: impl Iterator<Item = Cell>,
+        mut candidates: impl Iterator<Item = Cell>,
         number: u32,
     ) -> Option<Cell> {
         let digits = number.to_string();
@@ -122,14 +123,14 @@ impl Overlay {
             cells(*at)
                 .all(|(at, _)| floor.passable(at.0, at.1) && !taken.contains(&at) && !self.labels.contains_key(&at))
         };
-        let place = places.find(free);
-        self.labels.extend(place.into_iter().flat_map(cells));
-        place
+        let position = candidates.find(free);
+        self.labels.extend(position.into_iter().flat_map(cells));
+        position
     }
 }
 
 /// The cells of a room's bounding box, those near its center first.
-fn places(room: &Room) -> impl Iterator<Item = Cell> {
+fn cells_near_center(room: &Room) -> impl Iterator<Item = Cell> {
     let (min, max, center) = (cell(room.min), cell(room.max), cell(room.center));
     let mut cells = (min.1..=max.1).flat_map(|y| (min.0..=max.0).map(move |x| (x, y))).collect::<Vec<_>>();
     cells.sort_by_key(|(x, y)| (x.abs_diff(center.0) + 2 * y.abs_diff(center.1), *y, *x));

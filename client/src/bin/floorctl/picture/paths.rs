@@ -91,8 +91,8 @@ fn openable(floor: &Floor, paths: &ShortestPaths, open: &BTreeSet<u32>) -> impl 
         let mut keys = wire.items.iter().filter(|item| item.opens_lock == *lock).peekable();
         keys.peek().is_some() && keys.all(|key| paths.reaches(floor, cell(key.at)))
     };
-    let shut = wire.locks.iter().map(|lock| lock.id).filter(|lock| !open.contains(lock));
-    shut.filter(holds_keys).collect::<BTreeSet<_>>().into_iter()
+    let closed = wire.locks.iter().map(|lock| lock.id).filter(|lock| !open.contains(lock));
+    closed.filter(holds_keys).collect::<BTreeSet<_>>().into_iter()
 }
 
 /// The shortest paths from one cell to all others, 4-connected.
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_keeps_shut_what_lies_behind_it() {
+    fn cells_behind_a_lock_have_its_id() {
         let floor = fixture::floor();
         let behind = behind_locks(&floor);
         let at = |x: usize, y: usize| behind[y * 30 + x];

@@ -212,9 +212,9 @@ mod tests {
         let (info, pixels) = drawn(false, side);
         assert_eq!((info.width, info.height), (30 * side, 16 * side));
         let rgb = |colour: anstyle::RgbColor| [colour.0, colour.1, colour.2];
-        let thing = |thing| rgb(colour::thing(thing));
-        use crate::picture::scene::Thing;
-        assert_eq!(middle(&info, &pixels, side, 21, 11), thing(Thing::Loot), "the gem");
+        let object = |object| rgb(colour::object(object));
+        use crate::picture::scene::Object;
+        assert_eq!(middle(&info, &pixels, side, 21, 11), object(Object::Loot), "the gem");
         assert_eq!(middle(&info, &pixels, side, 1, 1), rgb(colour::of(floor_client::Terrain::StairsUp)), "the entry");
         assert_eq!(middle(&info, &pixels, side, 10, 6), rgb(colour::ROCK), "between the rooms");
         assert_eq!(middle(&info, &pixels, side, 6, 2), rgb(colour::of(floor_client::Terrain::Door)), "a door");

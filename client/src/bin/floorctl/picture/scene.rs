@@ -17,14 +17,14 @@ use super::{
 pub(crate) struct Scene<'a> {
     pub(crate) floor: &'a Floor,
     pub(crate) overlay: Overlay,
-    things: BTreeMap<Cell, Thing>,
+    objects: BTreeMap<Cell, Object>,
     locks: BTreeMap<Cell, u32>,
     letters: BTreeMap<&'a str, char>,
 }
 
 /// An object on a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Thing {
+pub(crate) enum Object {
     /// A monster, with the letter of its archetype.
     Monster(char),
     /// The key of a lock.
@@ -41,7 +41,7 @@ pub(crate) enum Mark {
     Terrain(Terrain),
     /// The door of a lock.
     Locked(u32),
-    Thing(Thing),
+    Object(Object),
     /// Bare ground on the critical path.
     Step(Goal),
     /// Ground behind a lock. Only in legends, since such a cell shows its own mark.
@@ -63,28 +63,28 @@ impl<'a> Scene<'a> {
 
     fn with_letters(floor: &'a Floor, letters: BTreeMap<&'a str, char>) -> Self {
         let wire = floor.wire();
-        let spawns = wire.spawns.iter().map(|spawn| (spawn.at, Thing::Monster(letters[spawn.archetype.as_str()])));
+        let spawns = wire.spawns.iter().map(|spawn| (spawn.at, Object::Monster(letters[spawn.archetype.as_str()])));
         let items = wire.items.iter().map(|item| match item.opens_lock {
-            0 => (item.at, Thing::Loot),
-            lock => (item.at, Thing::Key(lock)),
+            0 => (item.at, Object::Loot),
+            lock => (item.at, Object::Key(lock)),
         });
-        let traps = wire.traps.iter().map(|trap| (trap.at, Thing::Trap));
-        let things = traps.chain(spawns).chain(items).map(|(at, thing)| (cell(at), thing)).collect();
+        let traps = wire.traps.iter().map(|trap| (trap.at, Object::Trap));
+        let objects = traps.chain(spawns).chain(items).map(|(at, object)| (cell(at), object)).collect();
         let locks = wire.locks.iter().map(|lock| (cell(lock.at), lock.id)).collect();
-        Self { floor, overlay: Overlay::default(), things, locks, letters }
+        Self { floor, overlay: Overlay::default(), objects, locks, letters }
     }
 
     /// The scene with overlays.
     pub(crate) fn overlaid(mut self, overlays: Overlays) -> Self {
         let stairs = [cell(Some(self.floor.entry())), cell(Some(self.floor.exit()))];
-        let taken = self.things.keys().chain(self.locks.keys()).copied().chain(stairs).collect::<BTreeSet<_>>();
+        let taken = self.objects.keys().chain(self.locks.keys()).copied().chain(stairs).collect::<BTreeSet<_>>();
         self.overlay = overlays.of(self.floor, &taken);
         self
     }
 
     pub(crate) fn mark(&self, x: u32, y: u32) -> Mark {
-        match (self.thing(x, y), self.floor.terrain_at(x, y)) {
-            (Some(thing), _) => Mark::Thing(thing),
+        match (self.object(x, y), self.floor.terrain_at(x, y)) {
+            (Some(object), _) => Mark::Object(object),
             (None, Some(Terrain::LockedDoor)) => Mark::Locked(self.lock(x, y)),
             (None, Some(Terrain::Wall) | None) if self.is_rock(x, y) => Mark::Rock,
             (None, terrain) => {
@@ -124,8 +124,8 @@ impl<'a> Scene<'a> {
         first..last + 1
     }
 
-    pub(crate) fn thing(&self, x: u32, y: u32) -> Option<Thing> {
-        self.things.get(&(x, y)).copied()
+    pub(crate) fn object(&self, x: u32, y: u32) -> Option<Object> {
+        self.objects.get(&(x, y)).copied()
     }
 
     /// The lock of a locked door, 0 if the floor names none.

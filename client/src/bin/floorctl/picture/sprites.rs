@@ -6,7 +6,7 @@ use floor_client::{RoomRole, Terrain};
 use super::{
     canvas::{Canvas, LETTER},
     colour::{self, LIGHT},
-    scene::{Mark, Scene, Thing},
+    scene::{Mark, Object, Scene},
 };
 
 pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
@@ -77,8 +77,8 @@ pub(crate) fn objects(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x:
         canvas.disc(x, y, 1.05 * square.side, colour::of(terrain), 0.25);
         stairs(canvas, square, terrain);
     }
-    if let Some(it) = scene.thing(x, y) {
-        thing(canvas, square, it);
+    if let Some(it) = scene.object(x, y) {
+        object(canvas, square, it);
     }
 }
 
@@ -120,9 +120,9 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
             canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
             door(canvas, square, true, colour::lock(id), true);
         }
-        Mark::Thing(it) => {
+        Mark::Object(it) => {
             canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
-            thing(canvas, square, it);
+            object(canvas, square, it);
         }
     }
 }
@@ -177,21 +177,21 @@ fn wall(canvas: &mut Canvas, square: Square, faces_viewer: bool) {
 
 /// Paints details that distinguish terrain without colour.
 fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
-    let hair = (square.side * 0.09).max(0.7);
+    let thin = (square.side * 0.09).max(0.7);
     match terrain {
         Terrain::ShallowWater | Terrain::DeepWater | Terrain::Lava => {
             let wave = [square.at(0.15, 0.6), square.at(0.38, 0.45), square.at(0.62, 0.6), square.at(0.85, 0.45)];
-            canvas.line(&wave, hair, LIGHT, if terrain == Terrain::DeepWater { 0.14 } else { 0.38 });
+            canvas.line(&wave, thin, LIGHT, if terrain == Terrain::DeepWater { 0.14 } else { 0.38 });
         }
         // The lines continue in the neighbouring cells of the chasm.
         Terrain::Chasm => {
             for line in [[(0.0, 0.5), (0.5, 0.0)], [(0.5, 1.0), (1.0, 0.5)]] {
-                canvas.line(&line.map(|(x, y)| square.at(x, y)), hair, colour::of(terrain), 0.8);
+                canvas.line(&line.map(|(x, y)| square.at(x, y)), thin, colour::of(terrain), 0.8);
             }
         }
         Terrain::Grass => {
             for (x, lean) in [(0.3, -0.1), (0.5, 0.05), (0.7, 0.14)] {
-                canvas.line(&[square.at(x, 0.8), square.at(x + lean, 0.35)], hair, INK, 0.35);
+                canvas.line(&[square.at(x, 0.8), square.at(x + lean, 0.35)], thin, INK, 0.35);
             }
         }
         Terrain::Rubble => {
@@ -202,7 +202,7 @@ fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
         }
         Terrain::Bridge => {
             for y in [0.25, 0.5, 0.75] {
-                canvas.line(&[square.at(0.0, y), square.at(1.0, y)], hair, INK, 0.4);
+                canvas.line(&[square.at(0.0, y), square.at(1.0, y)], thin, INK, 0.4);
             }
         }
         Terrain::Pillar => {
@@ -237,12 +237,12 @@ fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain) {
     canvas.polygon(&[square.at(0.5, tip), square.at(0.9, base), square.at(0.1, base)], colour, 1.0);
 }
 
-fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
-    let colour = colour::thing(thing);
+fn object(canvas: &mut Canvas, square: Square, object: Object) {
+    let colour = colour::object(object);
     let side = square.side;
     let (x, y) = square.at(0.5, 0.5);
-    match thing {
-        Thing::Monster(letter) => {
+    match object {
+        Object::Monster(letter) => {
             canvas.disc(x, y, 0.52 * side, INK, 0.75);
             canvas.disc(x, y, 0.45 * side, colour, 1.0);
             if side >= MIN_LETTER_SIDE {
@@ -252,7 +252,7 @@ fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
                 canvas.text((x - half).round(), (y - half).round(), size, &letter.to_string(), LIGHT);
             }
         }
-        Thing::Loot => {
+        Object::Loot => {
             let diamond = |reach: f32| {
                 [(0.5, 0.5 - reach), (0.5 + reach, 0.5), (0.5, 0.5 + reach), (0.5 - reach, 0.5)]
                     .map(|(x, y)| square.at(x, y))
@@ -260,7 +260,7 @@ fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
             canvas.polygon(&diamond(0.5), INK, 0.8);
             canvas.polygon(&diamond(0.36), colour, 1.0);
         }
-        Thing::Key(_) => {
+        Object::Key(_) => {
             let (bow_x, bow_y) = square.at(0.3, 0.5);
             for (thickness, colour) in [(0.36, INK), (0.17, colour)] {
                 canvas.ring(bow_x, bow_y, 0.22 * side, thickness * side, colour);
@@ -268,7 +268,7 @@ fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
                 canvas.line(&[square.at(0.85, 0.5), square.at(0.85, 0.76)], thickness * side, colour, 1.0);
             }
         }
-        Thing::Trap => {
+        Object::Trap => {
             canvas.polygon(&[square.at(0.5, 0.0), square.at(1.05, 1.0), square.at(-0.05, 1.0)], INK, 0.7);
             canvas.polygon(&[square.at(0.5, 0.17), square.at(0.88, 0.9), square.at(0.12, 0.9)], colour, 1.0);
             canvas.line(&[square.at(0.5, 0.45), square.at(0.5, 0.66)], 0.13 * side, INK, 1.0);

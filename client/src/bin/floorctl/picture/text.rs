@@ -7,7 +7,7 @@ use anstyle::{Reset, Style};
 use super::{
     colour::{self, Depth},
     glyph,
-    scene::{self, Mark, Scene, Thing},
+    scene::{self, Mark, Object, Scene},
 };
 
 /// Draws the scene, one row per line. Without a depth, draws without colour.
@@ -70,7 +70,9 @@ fn letter(scene: &Scene<'_>, x: u32, y: u32, depth: Option<Depth>) -> Letter {
 pub(crate) fn style(mark: Mark, depth: Depth) -> Style {
     let style = Style::new().fg_color(Some(depth.colour(colour::mark(mark))));
     match mark {
-        Mark::Thing(Thing::Monster(_) | Thing::Key(_) | Thing::Loot | Thing::Trap) | Mark::Locked(_) => style.bold(),
+        Mark::Object(Object::Monster(_) | Object::Key(_) | Object::Loot | Object::Trap) | Mark::Locked(_) => {
+            style.bold()
+        }
         Mark::Terrain(floor_client::Terrain::StairsUp | floor_client::Terrain::StairsDown) => style.bold(),
         Mark::Step(_) | Mark::Outline => style.bold(),
         Mark::Behind(lock) => style.bg_color(Some(depth.colour(colour::behind(lock)))),
