@@ -99,7 +99,7 @@ impl Explain {
         if let Some(server_version) = server_version.filter(|server_version| *server_version != GENERATOR_VERSION) {
             writeln!(
                 io::stderr(),
-                "note: {} has generator version {server_version}, this program {GENERATOR_VERSION}; their floors differ",
+                "note: {} has generator version {server_version}, this program {GENERATOR_VERSION}; floors differ",
                 server.url()
             )?;
         }

@@ -108,8 +108,8 @@ impl Overlay {
         self.behind.get(index).copied().flatten().filter(|lock| *lock != 0)
     }
 
-    /// Writes a number at the first of `candidates` where it covers nothing, and returns that cell. `None` if there is no
-    /// such cell.
+    /// Writes a number at the first of `candidates` where it covers nothing, and returns that cell. `None` if there is
+    /// none.
     fn write(
         &mut self,
         floor: &Floor,
