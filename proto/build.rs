@@ -1,4 +1,5 @@
-//! Compiles `floors/v1/floors.proto` with protox, so that nobody needs protoc, and keeps the descriptor set for reflection.
+//! Compiles `floors/v1/floors.proto` with protox, so that a build does not need protoc. Writes the descriptor set for
+//! server reflection.
 
 use std::{env, error::Error, fs, path::PathBuf};
 

@@ -1,18 +1,18 @@
-//! A floor as it travels.
+//! A floor in its encoded form.
 
 use bytes::Bytes;
 use floor_proto::{hash, v1::FloorSpec};
 
 use crate::{ClientError, Floor, InvalidFloor};
 
-/// The encoded message of one floor, as received: not yet looked at.
+/// The encoded message of one floor, as received and not yet checked.
 ///
-/// Proxies, caches and load tests pass it on without paying for decoding; everyone else calls [`decode`](Self::decode).
+/// Proxies, caches and load tests use it to avoid the cost of decoding. Others call [`decode`](Self::decode).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedFloor(Bytes);
 
 impl EncodedFloor {
-    /// Takes the bytes of a `floors.v1.Floor`, from wherever.
+    /// Wraps the bytes of a `floors.v1.Floor`. Any source is allowed, since nothing is checked yet.
     #[must_use]
     pub const fn new(message: Bytes) -> Self {
         Self(message)
@@ -27,18 +27,18 @@ impl EncodedFloor {
     /// Checks the content hash against the bytes and decodes the floor.
     ///
     /// # Errors
-    /// Says what is wrong with bytes that are no floor.
+    /// [`InvalidFloor`] if the bytes are not a valid floor.
     pub fn decode(&self) -> Result<Floor, InvalidFloor> {
         Floor::from_wire(hash::verify_encoded(&self.0)?, self.0.len())
     }
 
-    /// Decodes the floor and checks that it is the one that `asked` names, not merely a good one. What the request left
-    /// open (size 0, no kind) may be anything.
+    /// Decodes the floor and checks that it is the one that `requested` names. Fields that the request left unset
+    /// (size 0, no kind) may have any value.
     ///
     /// # Errors
-    /// [`ClientError::Invalid`], which says what is wrong with bytes that are no floor, or another floor.
-    pub fn decode_for(&self, asked: &FloorSpec) -> Result<Floor, ClientError> {
-        let checked = self.decode().and_then(|floor| floor.answers(asked));
-        checked.map_err(|invalid| ClientError::Invalid { spec: Box::new(*asked), source: Box::new(invalid) })
+    /// [`ClientError::Invalid`] if the bytes are not a valid floor, or are another floor.
+    pub fn decode_for(&self, requested: &FloorSpec) -> Result<Floor, ClientError> {
+        let checked = self.decode().and_then(|floor| floor.check_spec(requested));
+        checked.map_err(|invalid| ClientError::Invalid { spec: Box::new(*requested), source: Box::new(invalid) })
     }
 }

@@ -1,5 +1,4 @@
-//! What can go wrong with a call, kept apart by whose fault it is: nobody answers, the server says no, the floor is
-//! not one.
+//! The errors of a call: the server is unreachable, it answers with an error status, or its response is invalid.
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
@@ -7,18 +6,18 @@ use floor_proto::{grid::GridError, hash::HashError, status::code_name, v1::Floor
 use tonic::{Code, Status, TimeoutExpired};
 use tonic_types::StatusExt;
 
-/// Why a call gave no floor.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The server's URL cannot be used.
     #[error("{url:?} is no server address: {reason}")]
     Address {
-        /// As given.
+        /// The URL as given.
         url: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// Nothing answers at the address, or the connection broke.
+    /// Connecting failed, or the connection broke.
     #[error("cannot reach the floor server at {server}: {reason}")]
     Unreachable {
         /// The server's URL.
@@ -28,16 +27,16 @@ pub enum ClientError {
     },
     /// The server answered with a status other than OK.
     #[error(transparent)]
-    Refused(#[from] Box<Refusal>),
-    /// The server answered with something that is not the floor asked for.
+    Status(#[from] Box<StatusError>),
+    /// The response is not the requested floor.
     #[error("floor {} of tower {}: {source}", spec.number, spec.seed)]
     Invalid {
-        /// What was asked for.
+        /// The spec of the request.
         spec: Box<FloorSpec>,
         /// What is wrong.
         source: Box<InvalidFloor>,
     },
-    /// An answer other than floors does not decode, or holds fewer or more floors than asked for.
+    /// The response does not decode, or has the wrong number of floors.
     #[error("the answer to {rpc} is malformed: {reason}")]
     Malformed {
         /// Name of the RPC.
@@ -48,35 +47,34 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether the same call may succeed a little later: nothing changed, and the server is not there, draining or
-    /// has a full queue.
+    /// Whether a retry may succeed: the server is unreachable, draining, or its queue is full.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
-            Self::Refused(refusal) => matches!(refusal.code, Code::Unavailable | Code::ResourceExhausted),
+            Self::Status(error) => matches!(error.code, Code::Unavailable | Code::ResourceExhausted),
             Self::Address { .. } | Self::Invalid { .. } | Self::Malformed { .. } => false,
         }
     }
 
-    /// How long the server asks to wait before trying again.
+    /// How long the server asks to wait before a retry.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Refused(refusal) => refusal.retry_after,
+            Self::Status(error) => error.retry_after,
             _ => None,
         }
     }
 
-    /// Sorts a failed call. tonic reports a broken connection as a status too; what tells the two apart is that a
-    /// status which came from the server has no source.
+    /// Converts the status of a failed call. tonic reports a broken connection as a status, too. Only a status from the
+    /// server has no source.
     pub(crate) fn from_status(server: &str, status: &Status) -> Self {
         if causes(status).any(|cause| cause.is::<TimeoutExpired>()) {
-            return Self::deadline();
+            return Self::deadline_exceeded();
         }
         match status.source() {
             Some(source) => Self::unreachable(server, source),
-            None => Self::Refused(Box::new(Refusal::read(status))),
+            None => Self::Status(Box::new(StatusError::from_status(status))),
         }
     }
 
@@ -84,9 +82,9 @@ impl ClientError {
         Self::Unreachable { server: server.to_owned(), reason: innermost(error) }
     }
 
-    /// The caller's own clock ran out before the server's answer came; the server would have said the same.
-    pub(crate) fn deadline() -> Self {
-        Self::Refused(Box::new(Refusal {
+    /// The error for a deadline that passed on the client before the server answered. The server would send the same.
+    pub(crate) fn deadline_exceeded() -> Self {
+        Self::Status(Box::new(StatusError {
             code: Code::DeadlineExceeded,
             message: "the deadline passed before the server answered".to_owned(),
             violations: Vec::new(),
@@ -95,30 +93,30 @@ impl ClientError {
     }
 }
 
-/// An error and what caused it, outermost first.
+/// An error and its causes, outermost first.
 fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// What the innermost cause says: "Connection refused", where the outermost says "transport error".
+/// The message of the innermost cause. It says "Connection refused" where the outermost says "transport error".
 pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
     causes(error).last().unwrap_or(error).to_string()
 }
 
 /// A status other than OK, with the details that the floor server attaches.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
+pub struct StatusError {
     /// The gRPC code.
     pub code: Code,
-    /// The server's sentence.
+    /// The message of the server.
     pub message: String,
     /// Fields of the request that are wrong: `google.rpc.BadRequest`.
     pub violations: Vec<Violation>,
-    /// How long to wait before trying again: `google.rpc.RetryInfo`.
+    /// How long to wait before a retry: `google.rpc.RetryInfo`.
     pub retry_after: Option<Duration>,
 }
 
-/// A field of a request, and what is wrong with it.
+/// An invalid field of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// A path in the request, such as `specs[3].width`.
@@ -127,8 +125,8 @@ pub struct Violation {
     pub description: String,
 }
 
-impl Refusal {
-    fn read(status: &Status) -> Self {
+impl StatusError {
+    fn from_status(status: &Status) -> Self {
         let violations = status.get_details_bad_request().map_or_else(Vec::new, |bad| {
             let each = bad.field_violations.into_iter();
             each.map(|v| Violation { field: v.field, description: v.description }).collect()
@@ -148,18 +146,18 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for StatusError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code_name(), self.message)
     }
 }
 
-impl StdError for Refusal {}
+impl StdError for StatusError {}
 
-/// Why the bytes of an answer are not the floor asked for.
+/// Why a response is not the requested floor.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidFloor {
-    /// Not a floor, or the content hash in it is not that of its bytes.
+    /// The bytes are not a floor, or do not match the content hash in them.
     #[error(transparent)]
     Hash(#[from] HashError),
     /// A grid does not decode.
@@ -170,10 +168,10 @@ pub enum InvalidFloor {
         /// What is wrong.
         source: GridError,
     },
-    /// A part that every floor has is not there.
+    /// A required field is missing.
     #[error("it has no {0}")]
     Missing(&'static str),
-    /// A cell without a terrain.
+    /// A cell has no terrain.
     #[error("cell ({x}, {y}) holds no terrain")]
     Terrain {
         /// Column.
@@ -181,22 +179,22 @@ pub enum InvalidFloor {
         /// Row.
         y: u32,
     },
-    /// Something lies outside the floor.
+    /// A point lies outside the floor.
     #[error("its {what} lies at ({x}, {y}), outside the floor")]
     Outside {
-        /// Which part.
+        /// The field that holds the point.
         what: &'static str,
         /// Column.
         x: u32,
         /// Row.
         y: u32,
     },
-    /// A good floor, but not the one asked for.
-    #[error("the server sent another floor: {got:?} for {asked:?}")]
-    Another {
+    /// A valid floor, but not the requested one.
+    #[error("the server sent another floor: {received:?} for {requested:?}")]
+    SpecMismatch {
         /// The spec of the request.
-        asked: FloorSpec,
+        requested: FloorSpec,
         /// The spec in the floor.
-        got: FloorSpec,
+        received: FloorSpec,
     },
 }

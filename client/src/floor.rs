@@ -7,8 +7,8 @@ use floor_proto::{
 
 use crate::InvalidFloor;
 
-/// A floor whose hash, grids and coordinates have been checked: every point in it lies on it, so looking one up cannot
-/// fail. Cells are row-major, x right, y down.
+/// A floor whose hash, grids and coordinates are checked: all points lie inside it. Cells are row-major, x right, y
+/// down.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Floor {
     wire: v1::Floor,
@@ -27,31 +27,31 @@ impl Floor {
         let region = cells(&spec, "region", wire.region.as_ref())?;
         let terrain =
             (0..).zip(terrain).map(|(index, value)| self::terrain(&spec, index, value)).collect::<Result<_, _>>()?;
-        let inside = |what, at: Option<Point>| inside(&spec, what, at);
-        let entry = inside("entry", wire.entry)?;
-        let exit = inside("exit", wire.exit)?;
+        let check_inside = |what, at: Option<Point>| check_inside(&spec, what, at);
+        let entry = check_inside("entry", wire.entry)?;
+        let exit = check_inside("exit", wire.exit)?;
         for room in &wire.rooms {
             for corner in [room.min, room.max, room.center] {
-                inside("room", corner)?;
+                check_inside("room", corner)?;
             }
         }
-        for (what, at) in things(&wire) {
-            inside(what, at)?;
+        for (what, at) in positions(&wire) {
+            check_inside(what, at)?;
         }
         Ok(Self { spec, entry, exit, terrain, region, encoded_len, wire })
     }
 
-    /// Checks that this is the floor that `asked` names. What the request leaves open (size 0, no kind) is the
-    /// server's choice.
-    pub(crate) fn answers(self, asked: &FloorSpec) -> Result<Self, InvalidFloor> {
-        let got = self.spec;
-        let open_or_equal = |asked: u32, got: u32| asked == 0 || asked == got;
-        let same = got.seed == asked.seed
-            && got.number == asked.number
-            && open_or_equal(asked.width, got.width)
-            && open_or_equal(asked.height, got.height)
-            && (asked.kind == 0 || asked.kind == got.kind);
-        if same { Ok(self) } else { Err(InvalidFloor::Another { asked: *asked, got }) }
+    /// Checks that this is the floor that `requested` names. Fields that the request left unset (size 0, no kind) may
+    /// have any value.
+    pub(crate) fn check_spec(self, requested: &FloorSpec) -> Result<Self, InvalidFloor> {
+        let received = self.spec;
+        let open_or_equal = |requested: u32, received: u32| requested == 0 || requested == received;
+        let same = received.seed == requested.seed
+            && received.number == requested.number
+            && open_or_equal(requested.width, received.width)
+            && open_or_equal(requested.height, received.height)
+            && (requested.kind == 0 || requested.kind == received.kind);
+        if same { Ok(self) } else { Err(InvalidFloor::SpecMismatch { requested: *requested, received }) }
     }
 
     /// The resolved spec: number, size and kind are never 0.
@@ -60,7 +60,7 @@ impl Floor {
         &self.spec
     }
 
-    /// How it is built. `Unspecified` for a kind newer than this client.
+    /// The kind of floor. `Unspecified` for a kind that this client does not know.
     #[must_use]
     pub fn kind(&self) -> FloorKind {
         self.spec.kind()
@@ -78,8 +78,8 @@ impl Floor {
         self.spec.height
     }
 
-    /// Every cell's terrain, row-major. `Unspecified` for a terrain newer than this client, which nobody walks on; its
-    /// number is in the grid of [`wire`](Self::wire).
+    /// The terrain of each cell, row-major. `Unspecified` for a terrain that this client does not know, which is
+    /// impassable; the grid of [`wire`](Self::wire) has its number.
     #[must_use]
     pub fn terrain(&self) -> &[Terrain] {
         &self.terrain
@@ -91,20 +91,20 @@ impl Floor {
         Some(self.terrain[self.index(x, y)?])
     }
 
-    /// Every cell's room id + 1, 0 = none, row-major.
+    /// Room id + 1 of each cell, 0 = none, row-major.
     #[must_use]
     pub fn region(&self) -> &[u8] {
         &self.region
     }
 
-    /// The room of a cell, `None` for cells of no room.
+    /// The room of a cell, `None` outside rooms.
     #[must_use]
     pub fn room_at(&self, x: u32, y: u32) -> Option<&v1::Room> {
         let id = u32::from(self.region[self.index(x, y)?]).checked_sub(1)?;
         self.wire.rooms.iter().find(|room| room.id == id)
     }
 
-    /// Whether a walker without keys who never searches may stand on a cell.
+    /// Whether a cell is passable without a key and without searching.
     #[must_use]
     pub fn passable(&self, x: u32, y: u32) -> bool {
         self.terrain_at(x, y).is_some_and(|terrain| {
@@ -122,7 +122,7 @@ impl Floor {
         })
     }
 
-    /// Stairs up: where a climber arrives.
+    /// Stairs up, where a climber arrives.
     #[must_use]
     pub const fn entry(&self) -> Point {
         self.entry
@@ -134,37 +134,37 @@ impl Floor {
         self.exit
     }
 
-    /// Rooms, by id.
+    /// The rooms, ordered by id.
     #[must_use]
     pub fn rooms(&self) -> &[v1::Room] {
         &self.wire.rooms
     }
 
-    /// What a room is for, `Unspecified` for a role newer than this client or no room.
+    /// The role of the room of a cell. `Unspecified` outside rooms and for a role that this client does not know.
     #[must_use]
     pub fn role_at(&self, x: u32, y: u32) -> RoomRole {
         self.room_at(x, y).map_or(RoomRole::Unspecified, v1::Room::role)
     }
 
-    /// The content hash, which has been checked.
+    /// The content hash, checked.
     #[must_use]
     pub const fn content_hash(&self) -> u64 {
         self.wire.content_hash
     }
 
-    /// Bytes of the message as it travelled.
+    /// Length of the received message, in bytes.
     #[must_use]
     pub const fn encoded_len(&self) -> usize {
         self.encoded_len
     }
 
-    /// The message as it travelled, with everything not named above: connections, spawns, items, locks, traps, metrics.
+    /// The received message. It also has the connections, spawns, items, locks, traps and metrics.
     #[must_use]
     pub const fn wire(&self) -> &v1::Floor {
         &self.wire
     }
 
-    /// Gives the message up, with its grids still encoded.
+    /// Converts into the received message, whose grids are encoded.
     #[must_use]
     pub fn into_wire(self) -> v1::Floor {
         self.wire
@@ -175,7 +175,7 @@ impl Floor {
     }
 }
 
-/// Decodes a grid, which must be as large as the floor.
+/// Decodes a grid and checks that it has the size of the floor.
 fn cells(spec: &FloorSpec, grid: &'static str, encoded: Option<&Grid>) -> Result<Vec<u8>, InvalidFloor> {
     let encoded = encoded.ok_or(InvalidFloor::Missing(grid))?;
     let (width, height) = (encoded.width, encoded.height);
@@ -188,20 +188,20 @@ fn cells(spec: &FloorSpec, grid: &'static str, encoded: Option<&Grid>) -> Result
 
 fn terrain(spec: &FloorSpec, index: u32, value: u8) -> Result<Terrain, InvalidFloor> {
     match Terrain::try_from(i32::from(value)) {
-        // Zero is what a server never writes.
+        // A valid floor has no cell of 0.
         Ok(Terrain::Unspecified) => Err(InvalidFloor::Terrain { x: index % spec.width, y: index / spec.width }),
         read => Ok(read.unwrap_or(Terrain::Unspecified)),
     }
 }
 
-fn inside(spec: &FloorSpec, what: &'static str, at: Option<Point>) -> Result<Point, InvalidFloor> {
+fn check_inside(spec: &FloorSpec, what: &'static str, at: Option<Point>) -> Result<Point, InvalidFloor> {
     let at = at.ok_or(InvalidFloor::Missing(what))?;
     let Point { x, y } = at;
     if x < spec.width && y < spec.height { Ok(at) } else { Err(InvalidFloor::Outside { what, x, y }) }
 }
 
-/// Everything on the floor that stands on one cell.
-fn things(wire: &v1::Floor) -> impl Iterator<Item = (&'static str, Option<Point>)> {
+/// The positions of spawns, items, locks and traps.
+fn positions(wire: &v1::Floor) -> impl Iterator<Item = (&'static str, Option<Point>)> {
     let spawns = wire.spawns.iter().map(|spawn| ("spawn", spawn.at));
     let items = wire.items.iter().map(|item| ("item", item.at));
     let locks = wire.locks.iter().map(|lock| ("lock", lock.at));

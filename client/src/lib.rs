@@ -1,12 +1,12 @@
 //! The typed client of the floor server.
 //!
-//! [`FloorClient`] asks for floors; what comes back is a [`Floor`] whose content hash, grids and coordinates have been
-//! checked, together with [`Served`]: what the server said about how it answered.
+//! [`FloorClient`] requests floors. It returns a [`Floor`] whose content hash, grids and coordinates are checked, and
+//! [`Served`], which says how the server answered.
 //!
 //! ```no_run
 //! use floor_client::{FloorClient, FloorSpec};
 //!
-//! # async fn climb() -> Result<(), floor_client::ClientError> {
+//! # async fn example() -> Result<(), floor_client::ClientError> {
 //! let client = FloorClient::connect("http://127.0.0.1:50051").await?;
 //! let answer = client.get(FloorSpec { seed: 42, number: 7, ..FloorSpec::default() }).await?;
 //! let floor = answer.value;
@@ -15,8 +15,8 @@
 //! # }
 //! ```
 //!
-//! Features: `cli` (default) builds `floorctl`, which has a generator of its own to explain and search floors; `bevy` adds
-//! `FloorClientPlugin` for games made with Bevy. A game takes this crate with `default-features = false`.
+//! Features: `cli` (default) builds `floorctl`, which also contains the generator for `explain` and `search`; `bevy`
+//! adds `FloorClientPlugin` for Bevy games. A game depends on this crate with `default-features = false`.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -32,7 +32,7 @@ mod transport;
 
 pub use client::{Answer, FloorClient};
 pub use encoded::EncodedFloor;
-pub use error::{ClientError, InvalidFloor, Refusal, Violation};
+pub use error::{ClientError, InvalidFloor, StatusError, Violation};
 pub use floor::Floor;
 pub use floor_proto::v1::{self, FloorKind, FloorSpec, RoomRole, ServerInfo, Terrain, TierInfo};
 pub use floor_proto::{grid::GridError, hash::HashError, limits};

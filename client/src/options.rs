@@ -1,11 +1,11 @@
-//! What a caller may ask of every call.
+//! The options of calls.
 
 use std::time::Duration;
 
-/// In seconds. Clocks and what is sent to the server end somewhere; nobody waits as long as this.
+/// In seconds. Longer deadlines are ignored, since `Instant` and the `grpc-timeout` header could overflow.
 const YEAR: u64 = 365 * 24 * 60 * 60;
 
-/// Options of the calls made through one [`FloorClient`](crate::FloorClient) handle. The default asks for nothing.
+/// Options of the calls made through one [`FloorClient`](crate::FloorClient) handle. All are off by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallOptions {
     pub(crate) no_cache: bool,
@@ -15,32 +15,32 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// Skips every tier's lookup: the floor is generated anew, and refreshes the chain.
+    /// Skips the lookup in every tier. The server generates the floor again and stores it in the tiers.
     #[must_use]
     pub const fn no_cache(mut self, on: bool) -> Self {
         self.no_cache = on;
         self
     }
 
-    /// Asks what each tier answered and cost: fills [`Served::trace`](crate::Served::trace) and
-    /// [`Served::in_server`](crate::Served::in_server).
+    /// Requests the result and time of each tier: fills [`Served::trace`](crate::Served::trace) and
+    /// [`Served::server_time`](crate::Served::server_time).
     #[must_use]
     pub const fn trace(mut self, on: bool) -> Self {
         self.trace = on;
         self
     }
 
-    /// Gives the whole call this long: connecting, retries, the waits between them, and the answer to its last byte. For
-    /// a stream that is until its last floor, the time that the reader takes over each included. More than a year is no
-    /// deadline at all.
+    /// Limits the time of the whole call: connecting, all attempts, the waits between them and the whole response. For
+    /// a stream that is until its last floor, including the time that the caller spends on each. More than a year means
+    /// no deadline.
     #[must_use]
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = if deadline.as_secs() > YEAR { None } else { Some(deadline) };
         self
     }
 
-    /// Tries again, at most this many times, when the server is not there, is draining or has a full queue. Waits as
-    /// long as the server says in `RetryInfo`, else 50 ms, doubling to 2 s at the most.
+    /// Retries at most this many times if the server is unreachable, is draining or has a full queue. Waits as long as
+    /// the server says in `RetryInfo`; otherwise 50 ms, doubled after each attempt up to 2 s.
     #[must_use]
     pub const fn retries(mut self, times: usize) -> Self {
         self.retries = times;

@@ -1,7 +1,7 @@
-//! Floors for games made with Bevy, without a frame ever waiting for one.
+//! A Bevy plugin that fetches floors without blocking a frame.
 //!
-//! Write a [`RequestFloor`], read a [`FloorArrived`] or [`FloorFailed`] some frames later. Calls, decoding and checks
-//! happen on a thread of their own.
+//! Write a [`RequestFloor`], and read a [`FloorArrived`] or [`FloorFailed`] some frames later. A separate thread makes
+//! the calls, decodes the floors and checks them.
 //!
 //! ```no_run
 //! use bevy::prelude::*;
@@ -35,13 +35,13 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use crate::{Answer, CallOptions, ClientError, Floor, FloorClient, FloorSpec, Served, transport};
 
-/// Calls under way at once unless the game says otherwise: enough to hide the network, few enough to leave a shared
-/// server's queue to others.
-const IN_FLIGHT: usize = 16;
+/// Default limit of concurrent calls: enough to hide network latency, few enough to leave room in the queue of a
+/// shared server.
+const DEFAULT_IN_FLIGHT: usize = 16;
 
-/// Fetches the floors that the game asks for.
+/// Fetches the floors that the game requests.
 ///
-/// The connection is made with the first request and again whenever it breaks, so a game starts without its server.
+/// The first request connects, and a later one reconnects after a failure. So a game can start before its server.
 #[derive(Debug, Clone)]
 pub struct FloorClientPlugin {
     server: String,
@@ -50,24 +50,24 @@ pub struct FloorClientPlugin {
 }
 
 impl FloorClientPlugin {
-    /// For the server at `http://host:port`, or `host:port` for short. Tries again up to three times, as games should.
+    /// A plugin for the server at `http://host:port`, or `host:port` for short. Retries each call up to three times.
     ///
     /// # Errors
-    /// [`ClientError::Address`] for what is no URL of a server.
+    /// [`ClientError::Address`] if `server` is not the URL of a server.
     pub fn new(server: &str) -> Result<Self, ClientError> {
         transport::endpoint(server)?;
         let options = CallOptions::default().retries(3);
-        Ok(Self { server: server.to_owned(), options, in_flight: IN_FLIGHT })
+        Ok(Self { server: server.to_owned(), options, in_flight: DEFAULT_IN_FLIGHT })
     }
 
-    /// Options of every call.
+    /// Sets the options of every call.
     #[must_use]
     pub const fn with_options(mut self, options: CallOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Calls under way at once, at the most; requests beyond wait for their turn. 0 is no limit.
+    /// Limits the number of concurrent calls. Further requests wait. 0 means no limit.
     #[must_use]
     pub const fn with_in_flight(mut self, calls: usize) -> Self {
         self.in_flight = calls;
@@ -75,27 +75,27 @@ impl FloorClientPlugin {
     }
 }
 
-/// Asks for a floor. Write it in any schedule; it is sent in [`PostUpdate`].
+/// Requests a floor. Write it in any schedule; the plugin sends it in [`PostUpdate`].
 #[derive(Message, Debug, Clone, Copy, PartialEq)]
 pub struct RequestFloor(pub FloorSpec);
 
-/// A floor has come. Written in [`PreUpdate`].
+/// A floor has arrived. Written in [`PreUpdate`].
 #[derive(Message, Debug, Clone)]
 pub struct FloorArrived {
-    /// What was asked for. The floor's own spec is this one, resolved.
-    pub asked: FloorSpec,
-    /// Shared, so that readers keep it without copying.
+    /// The spec of the request. The floor has the resolved spec.
+    pub requested: FloorSpec,
+    /// Shared, so that readers can keep it without a copy.
     pub floor: Arc<Floor>,
-    /// What the server said about the call.
+    /// The response metadata.
     pub served: Served,
 }
 
-/// A floor will not come unless it is asked for again. Written in [`PreUpdate`].
+/// A request has failed. Written in [`PreUpdate`].
 #[derive(Message, Debug, Clone)]
 pub struct FloorFailed {
-    /// What was asked for.
-    pub asked: FloorSpec,
-    /// Why.
+    /// The spec of the request.
+    pub requested: FloorSpec,
+    /// The reason.
     pub error: Arc<ClientError>,
 }
 
@@ -104,43 +104,43 @@ pub struct FloorFailed {
 pub enum FloorClientSystems {
     /// Writes [`FloorArrived`] and [`FloorFailed`], in [`PreUpdate`].
     Receive,
-    /// Sends what [`RequestFloor`] asks for, in [`PostUpdate`].
+    /// Sends each [`RequestFloor`], in [`PostUpdate`].
     Send,
 }
 
 impl Plugin for FloorClientPlugin {
     fn build(&self, app: &mut App) {
-        let (requests, asked) = mpsc::unbounded_channel();
-        let (done, answers) = mpsc::unbounded_channel();
+        let (requests, specs) = mpsc::unbounded_channel();
+        let (result_sender, results) = mpsc::unbounded_channel();
         let plugin = self.clone();
         thread::Builder::new()
             .name("floor-client".to_owned())
-            .spawn(move || plugin.fetch(asked, &done))
+            .spawn(move || plugin.run_requests(specs, &result_sender))
             .expect("the system starts a thread");
         app.add_message::<RequestFloor>()
             .add_message::<FloorArrived>()
             .add_message::<FloorFailed>()
-            .insert_resource(Requests(requests))
-            .insert_resource(Answers(answers))
+            .insert_resource(RequestSender(requests))
+            .insert_resource(ResultReceiver(results))
             .add_systems(PreUpdate, receive.in_set(FloorClientSystems::Receive))
             .add_systems(PostUpdate, send.in_set(FloorClientSystems::Send));
     }
 }
 
-type Outcome = (FloorSpec, Result<Answer<Floor>, ClientError>);
+type FloorResult = (FloorSpec, Result<Answer<Floor>, ClientError>);
 
 impl FloorClientPlugin {
-    /// The thread's whole life: until the app and with it the sender of requests is gone.
-    fn fetch(&self, mut asked: UnboundedReceiver<FloorSpec>, done: &UnboundedSender<Outcome>) {
+    /// Runs on the client thread until the app, which owns the sender of `specs`, is dropped.
+    fn run_requests(&self, mut specs: UnboundedReceiver<FloorSpec>, results: &UnboundedSender<FloorResult>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("the system grants a runtime").block_on(async {
-            let client = FloorClient::connect_lazily(&self.server).expect("the plugin was made with a good address");
+            let client = FloorClient::connect_lazily(&self.server).expect("`new` checked the address");
             let client = client.with_options(self.options);
-            let calls = stream::poll_fn(|context| asked.poll_recv(context));
+            let calls = stream::poll_fn(|context| specs.poll_recv(context));
             calls
                 .for_each_concurrent(self.in_flight, async |spec| {
-                    // The app may end while calls are under way; then nobody waits for their answers.
-                    let _ = done.send((spec, client.get(spec).await));
+                    // Fails only after the app has been dropped.
+                    let _ = results.send((spec, client.get(spec).await));
                 })
                 .await;
         });
@@ -148,30 +148,30 @@ impl FloorClientPlugin {
 }
 
 #[derive(Resource)]
-struct Requests(UnboundedSender<FloorSpec>);
+struct RequestSender(UnboundedSender<FloorSpec>);
 
 #[derive(Resource)]
-struct Answers(UnboundedReceiver<Outcome>);
+struct ResultReceiver(UnboundedReceiver<FloorResult>);
 
 #[expect(clippy::needless_pass_by_value, reason = "a system takes its parameters by value")]
-fn send(mut wanted: MessageReader<'_, '_, RequestFloor>, requests: Res<'_, Requests>) {
-    for RequestFloor(spec) in wanted.read() {
+fn send(mut messages: MessageReader<'_, '_, RequestFloor>, requests: Res<'_, RequestSender>) {
+    for RequestFloor(spec) in messages.read() {
         requests.0.send(*spec).expect("the thread ends only after this resource");
     }
 }
 
 fn receive(
-    mut answers: ResMut<'_, Answers>,
+    mut results: ResMut<'_, ResultReceiver>,
     mut arrived: MessageWriter<'_, FloorArrived>,
     mut failed: MessageWriter<'_, FloorFailed>,
 ) {
-    while let Ok((asked, outcome)) = answers.0.try_recv() {
-        match outcome {
+    while let Ok((requested, result)) = results.0.try_recv() {
+        match result {
             Ok(Answer { value, served }) => {
-                arrived.write(FloorArrived { asked, floor: Arc::new(value), served });
+                arrived.write(FloorArrived { requested, floor: Arc::new(value), served });
             }
             Err(error) => {
-                failed.write(FloorFailed { asked, error: Arc::new(error) });
+                failed.write(FloorFailed { requested, error: Arc::new(error) });
             }
         }
     }

@@ -1,43 +1,43 @@
-//! What the response metadata says about how a call was answered.
+//! The response metadata: which tiers served a call, and how long they took.
 
 use std::{fmt, time::Duration};
 
 use tonic::metadata::MetadataMap;
 
-/// How a call was answered. A server that says nothing (another implementation of the .proto) gives the default.
+/// How the server answered a call. The default if the response has no such metadata, as from another implementation
+/// of the .proto.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Served {
-    /// Which tier answered, counted by floor: `floor-served-by`.
+    /// Number of floors from each tier: `floor-served-by`.
     pub by: ServedBy,
-    /// Floors that waited for another call's work on the same floor: `floor-coalesced`.
+    /// Number of floors for which this call waited on another call for the same floor: `floor-coalesced`.
     pub coalesced: u64,
-    /// Time spent inside the server: `floor-server-us`, if [tracing](crate::CallOptions::trace) was asked for.
-    pub in_server: Option<Duration>,
-    /// What each tier answered and cost, in probing order: `floor-trace`, if tracing was asked for.
+    /// Time spent in the server: `floor-server-us`, if [tracing](crate::CallOptions::trace) is on.
+    pub server_time: Option<Duration>,
+    /// Result and time of each tier, in lookup order: `floor-trace`, if tracing is on.
     pub trace: Vec<TraceStep>,
 }
 
 impl Served {
-    /// Reads headers or trailers. Unknown or malformed values are passed over: they describe the answer and are no
-    /// part of it.
-    pub(crate) fn read(metadata: &MetadataMap) -> Self {
+    /// Reads headers or trailers. Ignores unknown and malformed values, since they only describe the response.
+    pub(crate) fn from_metadata(metadata: &MetadataMap) -> Self {
         let text = |key: &str| metadata.get(key).and_then(|value| value.to_str().ok());
         Self {
             by: text("floor-served-by").map(ServedBy::parse).unwrap_or_default(),
             coalesced: text("floor-coalesced").and_then(|count| count.trim().parse().ok()).unwrap_or(0),
-            in_server: text("floor-server-us").and_then(|us| us.trim().parse().ok()).map(Duration::from_micros),
+            server_time: text("floor-server-us").and_then(|us| us.trim().parse().ok()).map(Duration::from_micros),
             trace: text("floor-trace").map(TraceStep::parse_all).unwrap_or_default(),
         }
     }
 
-    /// Adds the counts of another call. Times and traces belong to one call each and are left alone.
+    /// Adds the counts of another call. Does not add times and traces.
     pub fn add(&mut self, other: &Self) {
         self.by.add(&other.by);
         self.coalesced += other.coalesced;
     }
 }
 
-/// Floors by the tier that answered, in the order in which the tiers were first named.
+/// Number of floors from each tier, in the order in which the tiers were first named.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServedBy(Vec<(String, u64)>);
 
@@ -54,18 +54,18 @@ impl ServedBy {
         counts
     }
 
-    /// Tiers and their floors.
+    /// The tiers and their numbers of floors.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(tier, count)| (tier.as_str(), *count))
     }
 
-    /// Floors in all.
+    /// Number of floors in all tiers.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    /// Adds the counts of another answer.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         for (tier, count) in other.iter() {
             self.count(tier, count);
@@ -81,7 +81,7 @@ impl ServedBy {
 }
 
 impl fmt::Display for ServedBy {
-    /// `lru` for a single floor, else `lru 3, lmdb 5`.
+    /// `lru` for a single floor, otherwise `lru 3, lmdb 5`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
             [] => f.write_str("unknown"),
@@ -101,9 +101,9 @@ impl fmt::Display for ServedBy {
 pub struct TraceStep {
     /// A tier's name, or `generated`.
     pub tier: String,
-    /// What a tier answered: hit, miss, error, timeout or bypass. Generation answers nothing but the floor.
+    /// Result of the lookup: hit, miss, error, timeout or bypass. `None` for generation.
     pub outcome: Option<String>,
-    /// What it took, in whole microseconds.
+    /// Duration, in whole microseconds.
     pub cost: Duration,
 }
 
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_single_answer_counts_one_floor() {
-        let served = Served::read(&metadata(&[("floor-served-by", "lmdb"), ("floor-coalesced", "1")]));
+        let served = Served::from_metadata(&metadata(&[("floor-served-by", "lmdb"), ("floor-coalesced", "1")]));
         assert_eq!(served.by.iter().collect::<Vec<_>>(), [("lmdb", 1)]);
         assert_eq!(served.coalesced, 1);
         assert_eq!(served.by.to_string(), "lmdb");
@@ -155,34 +155,35 @@ mod tests {
 
     #[test]
     fn batches_add_up() {
-        let mut sum = Served::read(&metadata(&[("floor-served-by", "lru=3,lmdb=5"), ("floor-coalesced", "2")]));
-        sum.add(&Served::read(&metadata(&[("floor-served-by", "generated=8,lru=1")])));
+        let mut sum =
+            Served::from_metadata(&metadata(&[("floor-served-by", "lru=3,lmdb=5"), ("floor-coalesced", "2")]));
+        sum.add(&Served::from_metadata(&metadata(&[("floor-served-by", "generated=8,lru=1")])));
         assert_eq!(sum.by.to_string(), "lru 4, lmdb 5, generated 8");
         assert_eq!((sum.by.total(), sum.coalesced), (17, 2));
     }
 
     #[test]
     fn a_trace_keeps_its_order() {
-        let served = Served::read(&metadata(&[
+        let served = Served::from_metadata(&metadata(&[
             ("floor-trace", "lru=miss:1us,lmdb=miss:4us,generated:212us"),
             ("floor-server-us", "220"),
         ]));
         let steps = served.trace.iter().map(TraceStep::to_string).collect::<Vec<_>>();
         assert_eq!(steps, ["lru miss 1 us", "lmdb miss 4 us", "generated 212 us"]);
-        assert_eq!(served.in_server, Some(Duration::from_micros(220)));
+        assert_eq!(served.server_time, Some(Duration::from_micros(220)));
     }
 
     #[test]
-    fn nonsense_is_passed_over() {
-        let served = Served::read(&metadata(&[
+    fn malformed_values_are_ignored() {
+        let served = Served::from_metadata(&metadata(&[
             ("floor-served-by", "lru=many,,=,lmdb=2"),
             ("floor-coalesced", "yes"),
             ("floor-trace", "lru,lmdb=hit:fast,sled=hit:3us"),
             ("floor-server-us", "-1"),
         ]));
         assert_eq!(served.by.to_string(), "lmdb 2");
-        assert_eq!((served.coalesced, served.in_server), (0, None));
+        assert_eq!((served.coalesced, served.server_time), (0, None));
         assert_eq!(served.trace.len(), 1);
-        assert_eq!(Served::read(&MetadataMap::new()), Served::default());
+        assert_eq!(Served::from_metadata(&MetadataMap::new()), Served::default());
     }
 }

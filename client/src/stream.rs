@@ -16,37 +16,43 @@ use tonic::{Status, Streaming};
 
 use crate::{
     ClientError, EncodedFloor, Floor, Served,
-    transport::{Begun, Rpc},
+    transport::{OpenStream, Rpc},
 };
 
-/// Floors of one tower in order, decoded and checked as they come. The server sends no faster than they are taken.
+/// Floors of one tower in order, each decoded and checked on arrival. The server sends no faster than the caller reads.
 ///
-/// It is a [`Stream`]; [`next`](Self::next) does without naming that trait.
+/// It implements [`Stream`]; [`next`](Self::next) needs no import of that trait.
 #[derive(Debug)]
 pub struct FloorStream {
     server: Arc<str>,
-    /// What the next floor must be.
+    /// The spec of the next floor.
     expected: FloorSpec,
     remaining: u32,
-    /// The message that came while the stream was opened, until it is taken.
+    /// The message that arrived while the stream was opened, until it is read.
     first: Option<Bytes>,
     messages: Streaming<Bytes>,
-    /// Ends when the deadline of the whole stream passes.
+    /// Completes at the deadline of the whole stream.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// An error was told: nothing comes after it.
-    over: bool,
+    /// The stream has ended or failed.
+    finished: bool,
 }
 
 impl FloorStream {
-    pub(crate) fn new(server: Arc<str>, first: FloorSpec, count: u32, begun: Begun, until: Option<Instant>) -> Self {
+    pub(crate) fn new(
+        server: Arc<str>,
+        first: FloorSpec,
+        count: u32,
+        opened: OpenStream,
+        deadline: Option<Instant>,
+    ) -> Self {
         Self {
             server,
             expected: first,
             remaining: count,
-            first: begun.first,
-            messages: begun.rest,
-            deadline: until.map(|until| Box::pin(sleep_until(until.into()))),
-            over: false,
+            first: opened.first,
+            messages: opened.rest,
+            deadline: deadline.map(|deadline| Box::pin(sleep_until(deadline.into()))),
+            finished: false,
         }
     }
 
@@ -58,7 +64,7 @@ impl FloorStream {
         StreamExt::next(self).await.transpose()
     }
 
-    /// The next floor as it travels, unchecked, and the spec that it must answer: what [`next`](Self::next) decodes.
+    /// The next floor, encoded and unchecked, and the spec that it must match.
     ///
     /// # Errors
     /// As for [`next`](Self::next).
@@ -66,20 +72,20 @@ impl FloorStream {
         poll_fn(|context| self.poll_encoded(context)).await.transpose()
     }
 
-    /// What the server says about the whole stream, once it has ended; floors not yet taken are passed over.
+    /// Reads the stream to its end, discards the remaining floors and returns the metadata of the whole stream.
     ///
     /// # Errors
-    /// When the stream ends with an error.
+    /// [`ClientError`] if the stream ends with an error.
     pub async fn served(mut self) -> Result<Served, ClientError> {
         let trailers = match &self.deadline {
             None => self.messages.trailers().await,
             Some(deadline) => {
                 let trailers = timeout_at(deadline.deadline(), self.messages.trailers());
-                trailers.await.map_err(|_| ClientError::deadline())?
+                trailers.await.map_err(|_| ClientError::deadline_exceeded())?
             }
         };
         let trailers = trailers.map_err(|status| ClientError::from_status(&self.server, &status))?;
-        Ok(trailers.map(|metadata| Served::read(&metadata)).unwrap_or_default())
+        Ok(trailers.map(|metadata| Served::from_metadata(&metadata)).unwrap_or_default())
     }
 
     fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
@@ -93,15 +99,15 @@ impl FloorStream {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<(FloorSpec, EncodedFloor), ClientError>>> {
-        if self.over {
+        if self.finished {
             return Poll::Ready(None);
         }
         let message = self.poll_message(context);
         if message.is_pending()
             && self.deadline.as_mut().is_some_and(|deadline| deadline.poll_unpin(context).is_ready())
         {
-            self.over = true;
-            return Poll::Ready(Some(Err(ClientError::deadline())));
+            self.finished = true;
+            return Poll::Ready(Some(Err(ClientError::deadline_exceeded())));
         }
         let next = match ready!(message) {
             Some(Ok(_)) if self.remaining == 0 => Some(Err(malformed("more floors than asked for"))),
@@ -115,7 +121,7 @@ impl FloorStream {
             None if self.remaining > 0 => Some(Err(malformed(&format!("it ended {} floors early", self.remaining)))),
             None => None,
         };
-        self.over = !matches!(next, Some(Ok(_)));
+        self.finished = !matches!(next, Some(Ok(_)));
         Poll::Ready(next)
     }
 }

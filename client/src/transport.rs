@@ -1,7 +1,6 @@
-//! Calls in bytes: encoded requests out, encoded answers in.
+//! Calls with encoded requests and encoded responses, for [`FloorClient`](crate::FloorClient).
 //!
-//! The client reads answers as they lie on the wire, not through the generated stubs, so that a content hash is checked
-//! against the bytes that came and not against bytes encoded again.
+//! The client does not use the generated stubs, because it checks the content hash against the received bytes.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,7 @@ use tonic::{
 
 use crate::{CallOptions, ClientError, error::innermost};
 
-/// How long a server may take to accept the connection.
+/// Time limit for establishing the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An RPC of `floors.v1.FloorService`.
@@ -49,59 +48,60 @@ impl Rpc {
     }
 }
 
-/// Reads a server's URL; `127.0.0.1:50051` stands for `http://127.0.0.1:50051`.
+/// Parses the URL of a server; `127.0.0.1:50051` means `http://127.0.0.1:50051`.
 pub(crate) fn endpoint(url: &str) -> Result<Endpoint, ClientError> {
-    let bad = |reason: &dyn ToString| ClientError::Address { url: url.to_owned(), reason: reason.to_string() };
+    let invalid = |reason: &dyn ToString| ClientError::Address { url: url.to_owned(), reason: reason.to_string() };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let endpoint = Endpoint::from_shared(full);
-    let endpoint = endpoint.map_err(|error| bad(&format!("{}; write http://host:port", innermost(&error))))?;
+    let endpoint = endpoint.map_err(|error| invalid(&format!("{}; write http://host:port", innermost(&error))))?;
     match endpoint.uri().scheme_str() {
-        _ if endpoint.uri().host().is_none_or(str::is_empty) => Err(bad(&"write http://host:port")),
+        _ if endpoint.uri().host().is_none_or(str::is_empty) => Err(invalid(&"write http://host:port")),
         Some("http") => Ok(endpoint.connect_timeout(CONNECT_TIMEOUT)),
-        _ => Err(bad(&"the floor server speaks plain HTTP/2; write http://host:port")),
+        _ => Err(invalid(&"the floor server speaks plain HTTP/2; write http://host:port")),
     }
 }
 
-/// One unary call, once.
+/// Makes one attempt of a unary call.
 pub(crate) async fn unary(
     channel: &Channel,
     rpc: Rpc,
     body: Bytes,
     options: &CallOptions,
-    until: Option<Instant>,
+    deadline: Option<Instant>,
 ) -> Result<Response<Bytes>, Status> {
-    let mut grpc = ready(channel).await?;
-    grpc.unary(request(body, options, until), rpc.path(), RawCodec).await
+    let mut grpc = ready_client(channel).await?;
+    grpc.unary(request(body, options, deadline), rpc.path(), RawCodec).await
 }
 
-/// A stream that has begun: its first message, if it has any, and those to come.
-pub(crate) struct Begun {
+/// An open stream: its first message, `None` if the stream is empty, and the rest.
+pub(crate) struct OpenStream {
     pub(crate) first: Option<Bytes>,
     pub(crate) rest: Streaming<Bytes>,
 }
 
-/// Opens a stream, once, and waits for its first message: a server may refuse the call only then.
+/// Makes one attempt to open a stream. Waits for the first message, since the server may send an error status in its
+/// place.
 pub(crate) async fn streaming(
     channel: &Channel,
     rpc: Rpc,
     body: Bytes,
     options: &CallOptions,
-    until: Option<Instant>,
-) -> Result<Begun, Status> {
-    let mut grpc = ready(channel).await?;
-    let response = grpc.server_streaming(request(body, options, until), rpc.path(), RawCodec).await?;
+    deadline: Option<Instant>,
+) -> Result<OpenStream, Status> {
+    let mut grpc = ready_client(channel).await?;
+    let response = grpc.server_streaming(request(body, options, deadline), rpc.path(), RawCodec).await?;
     let mut rest = response.into_inner();
     let first = rest.message().await?;
-    Ok(Begun { first, rest })
+    Ok(OpenStream { first, rest })
 }
 
-async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {
+async fn ready_client(channel: &Channel) -> Result<Grpc<Channel>, Status> {
     let mut grpc = Grpc::new(channel.clone()).max_decoding_message_size(CLIENT_MESSAGE_BYTES);
     grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
     Ok(grpc)
 }
 
-fn request(body: Bytes, options: &CallOptions, until: Option<Instant>) -> Request<Bytes> {
+fn request(body: Bytes, options: &CallOptions, deadline: Option<Instant>) -> Request<Bytes> {
     let mut request = Request::new(body);
     let metadata = request.metadata_mut();
     if options.no_cache {
@@ -110,8 +110,8 @@ fn request(body: Bytes, options: &CallOptions, until: Option<Instant>) -> Reques
     if options.trace {
         metadata.insert("floor-trace", MetadataValue::from_static("1"));
     }
-    if let Some(until) = until {
-        request.set_timeout(until.saturating_duration_since(Instant::now()));
+    if let Some(deadline) = deadline {
+        request.set_timeout(deadline.saturating_duration_since(Instant::now()));
     }
     request
 }

@@ -1,11 +1,11 @@
-//! The alerts that docs/operating.md explains are those that deploy/prometheus/alerts.yml raises.
+//! Checks that docs/operating.md lists exactly the alerts of deploy/prometheus/alerts.yml.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 const RULES: &str = include_str!("../../deploy/prometheus/alerts.yml");
 const PAGE: &str = include_str!("../../docs/operating.md");
 
-/// What stands behind a key of each rule, in the file's order.
+/// The value of a key in each rule, in the order of the file.
 fn each(key: &str) -> Vec<String> {
     let lines = RULES.lines().map(|line| line.trim_start().trim_start_matches("- "));
     lines.filter_map(|line| line.strip_prefix(key)).map(|value| value.trim().to_owned()).collect()
@@ -16,7 +16,7 @@ fn the_page_lists_every_alert_with_its_severity_and_expression() {
     let severity = |labels: String| labels.replace("{ severity: ", "").replace(" }", "");
     let severities = each("labels:").into_iter().map(severity);
     let rules = each("alert:").into_iter().zip(severities).zip(each("expr:"));
-    // A pipe would end a table's cell.
+    // Markdown tables need pipes escaped.
     let rows = rules.map(|((name, severity), expression)| {
         format!("| `{name}` | {severity} | `{}`", expression.replace('|', "\\|"))
     });

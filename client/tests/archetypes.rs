@@ -1,4 +1,4 @@
-//! The archetypes that docs/protocol.md lists are those that the generator uses, each where it says.
+//! Checks that docs/protocol.md lists exactly the archetypes that the generator uses, each in the right table row.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -8,7 +8,7 @@ use floor_gen::{FloorSpec, Generator, Kind, Theme};
 
 const PAGE: &str = include_str!("../../docs/protocol.md");
 
-/// What stands in backticks in the row of the section's tables that begins with `first`.
+/// The names in backticks in the table row that begins with `first`, in the section Archetypes.
 fn listed(first: &str) -> BTreeSet<String> {
     let section = PAGE.split("\n## Archetypes\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let row = section.lines().find(|line| line.starts_with(&format!("| {first} |")));

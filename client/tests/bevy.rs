@@ -1,4 +1,4 @@
-//! The plugin in a headless app: requests go out, floors and failures come in, frames never wait.
+//! Tests the plugin in a headless app: it sends requests, delivers floors and failures, and never blocks a frame.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,37 +16,37 @@ use floor_client::{
 };
 use tonic::Status;
 
-use crate::scripted::{Scripted, floor};
+use crate::scripted::{ScriptedServer, floor};
 
-/// Everything that came back.
+/// All messages that the plugin has written.
 #[derive(Resource, Default)]
-struct Seen {
+struct Received {
     arrived: Vec<FloorArrived>,
     failed: Vec<FloorFailed>,
 }
 
-fn keep(
-    mut seen: ResMut<'_, Seen>,
+fn collect(
+    mut received: ResMut<'_, Received>,
     mut arrived: MessageReader<'_, '_, FloorArrived>,
     mut failed: MessageReader<'_, '_, FloorFailed>,
 ) {
-    seen.arrived.extend(arrived.read().cloned());
-    seen.failed.extend(failed.read().cloned());
+    received.arrived.extend(arrived.read().cloned());
+    received.failed.extend(failed.read().cloned());
 }
 
 fn app(plugin: FloorClientPlugin) -> App {
     let mut app = App::new();
-    app.add_plugins(plugin).init_resource::<Seen>().add_systems(Update, keep);
+    app.add_plugins(plugin).init_resource::<Received>().add_systems(Update, collect);
     app
 }
 
-/// Runs frames until `count` answers have come.
+/// Runs frames until `count` results have arrived.
 fn run_until(app: &mut App, count: usize) {
     let started = Instant::now();
     loop {
         app.update();
-        let seen = app.world().resource::<Seen>();
-        if seen.arrived.len() + seen.failed.len() >= count {
+        let received = app.world().resource::<Received>();
+        if received.arrived.len() + received.failed.len() >= count {
             return;
         }
         assert!(started.elapsed() < Duration::from_secs(20), "no answer in 20 s");
@@ -58,7 +58,7 @@ fn spec(number: u32) -> FloorSpec {
     FloorSpec { seed: 42, number, ..FloorSpec::default() }
 }
 
-/// One call at a time, so that the script's replies meet their requests; no retries.
+/// Makes one call at a time, so that scripted replies match the order of requests. Does not retry.
 fn plugin(server: &str) -> FloorClientPlugin {
     FloorClientPlugin::new(server).unwrap().with_in_flight(1).with_options(CallOptions::default())
 }
@@ -67,23 +67,23 @@ fn plugin(server: &str) -> FloorClientPlugin {
 fn floors_and_failures_come_back_as_messages() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let replies = [Ok(vec![floor(1)]), Err(Status::unavailable("draining")), Ok(vec![floor(3)])];
-    let (_, client) = runtime.block_on(Scripted::serve(replies));
+    let (_, client) = runtime.block_on(ScriptedServer::serve(replies));
     let mut app = app(plugin(client.server()));
     for number in 1..=3 {
         app.world_mut().write_message(RequestFloor(spec(number)));
     }
     run_until(&mut app, 3);
-    let seen = app.world().resource::<Seen>();
-    assert_eq!(seen.arrived.iter().map(|arrived| arrived.floor.spec().number).collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(seen.arrived[0].served.by.to_string(), "lmdb");
-    assert_eq!(seen.failed[0].asked, spec(2));
-    assert_eq!(seen.failed[0].error.to_string(), "UNAVAILABLE: draining");
+    let received = app.world().resource::<Received>();
+    assert_eq!(received.arrived.iter().map(|arrived| arrived.floor.spec().number).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(received.arrived[0].served.by.to_string(), "lmdb");
+    assert_eq!(received.failed[0].requested, spec(2));
+    assert_eq!(received.failed[0].error.to_string(), "UNAVAILABLE: draining");
 }
 
 #[test]
-fn a_server_that_never_answers_holds_no_frame_up() {
+fn a_server_that_never_answers_blocks_no_frame() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let (server, client) = runtime.block_on(Scripted::serve([]));
+    let (server, client) = runtime.block_on(ScriptedServer::serve([]));
     let mut app = app(plugin(client.server()));
     app.world_mut().write_message(RequestFloor(spec(1)));
     let started = Instant::now();
@@ -94,18 +94,18 @@ fn a_server_that_never_answers_holds_no_frame_up() {
     for _ in 0..100 {
         app.update();
     }
-    assert_eq!(app.world().resource::<Seen>().arrived.len(), 0);
+    assert_eq!(app.world().resource::<Received>().arrived.len(), 0);
 }
 
 #[test]
 fn a_game_starts_without_its_server() {
-    // Bound and never listened on: connections are refused, and nobody else is given the port.
-    let nowhere = tokio::net::TcpSocket::new_v4().unwrap();
-    nowhere.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let mut app = app(plugin(&nowhere.local_addr().unwrap().to_string()));
+    // The port is bound and has no listener: connections are refused, and no other process gets the port.
+    let closed_port = tokio::net::TcpSocket::new_v4().unwrap();
+    closed_port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let mut app = app(plugin(&closed_port.local_addr().unwrap().to_string()));
     app.world_mut().write_message(RequestFloor(spec(1)));
     run_until(&mut app, 1);
-    assert!(app.world().resource::<Seen>().failed[0].error.to_string().contains("cannot reach"));
+    assert!(app.world().resource::<Received>().failed[0].error.to_string().contains("cannot reach"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What floorctl says, and how it exits, without a server.
+//! Tests messages and exit codes of floorctl without a floor server.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,9 +24,9 @@ fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// An address where nothing listens, for as long as the socket is kept: bound, so that nobody else is given the port,
-/// and never listened on, so that connections are refused.
-fn nowhere() -> (TcpSocket, String) {
+/// An address that refuses connections while the caller keeps the socket. The socket is bound, so no other process gets
+/// the port, and it does not listen.
+fn closed_port() -> (TcpSocket, String) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = format!("http://{}", socket.local_addr().unwrap());
@@ -35,7 +35,7 @@ fn nowhere() -> (TcpSocket, String) {
 
 #[test]
 fn usage_errors_exit_with_2() {
-    for (arguments, said) in [
+    for (arguments, expected) in [
         (&["get", "--number", "seven"][..], "--number"),
         (&["get", "--size", "64"], "64x48"),
         (&["get", "--size", "64x64", "--width", "64"], "cannot be used with"),
@@ -82,13 +82,13 @@ fn usage_errors_exit_with_2() {
     ] {
         let (code, stdout, stderr) = run(arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(said), "{arguments:?} said: {stderr}");
+        assert!(stderr.contains(expected), "{arguments:?} said: {stderr}");
         assert_eq!(stdout, "", "{arguments:?}");
     }
 }
 
 #[test]
-fn an_address_that_is_none_is_a_usage_error() {
+fn an_invalid_address_is_a_usage_error() {
     for address in ["https://127.0.0.1:50051", "http://", "ftp://floors"] {
         let (code, _, stderr) = run(&["--server", address, "info"]);
         assert_eq!(code, Some(2), "{address}: {stderr}");
@@ -98,7 +98,7 @@ fn an_address_that_is_none_is_a_usage_error() {
 
 #[test]
 fn every_command_of_an_operator_exits_with_3_when_nothing_listens() {
-    let (_held, ops) = nowhere();
+    let (_socket, ops) = closed_port();
     for command in [&["purge", "42/7"][..], &["contains", "42/7"], &["stats"], &["compact"]] {
         let (code, stdout, stderr) = run(&[command, &["--ops", ops.as_str()][..]].concat());
         assert_eq!(code, Some(3), "{command:?}: {stderr}");
@@ -110,7 +110,7 @@ fn every_command_of_an_operator_exits_with_3_when_nothing_listens() {
 
 #[test]
 fn every_command_that_connects_exits_with_3_when_nothing_listens() {
-    let (_held, server) = nowhere();
+    let (_socket, server) = closed_port();
     for command in [
         &["get"][..],
         &["batch", "--numbers", "1"],
@@ -131,15 +131,15 @@ fn every_command_that_connects_exits_with_3_when_nothing_listens() {
 }
 
 #[test]
-fn the_server_may_stand_in_the_environment() {
-    let (_held, server) = nowhere();
+fn the_server_address_is_read_from_the_environment() {
+    let (_socket, server) = closed_port();
     let output = floorctl().arg("info").env("FLOORCTL_SERVER", &server).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8(output.stderr).unwrap().contains(&server));
 }
 
-/// The head of a request, read off the first connection that comes.
-fn asked(listener: &TcpListener) -> String {
+/// Accepts one connection, reads the head of a request and answers with an empty document.
+fn read_request(listener: &TcpListener) -> String {
     let (mut stream, _) = listener.accept().unwrap();
     let mut head = Vec::new();
     let mut byte = [0];
@@ -151,11 +151,11 @@ fn asked(listener: &TcpListener) -> String {
 }
 
 #[test]
-fn the_operations_port_is_not_the_server() {
-    let (_held, server) = nowhere();
+fn stats_asks_the_operations_port_and_not_the_server() {
+    let (_socket, server) = closed_port();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let ops = format!("http://{}", listener.local_addr().unwrap());
-    let listening = thread::spawn(move || [asked(&listener), asked(&listener)]);
+    let listening = thread::spawn(move || [read_request(&listener), read_request(&listener)]);
     let output = floorctl().arg("stats").env("FLOORCTL_SERVER", &server).env("FLOORCTL_OPS", &ops).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let output = floorctl().args(["stats", "--ops", &ops]).env("FLOORCTL_SERVER", &server).output().unwrap();
@@ -166,7 +166,7 @@ fn the_operations_port_is_not_the_server() {
 }
 
 #[test]
-fn a_silent_operations_port_is_given_up_on() {
+fn a_silent_operations_port_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let ops = format!("http://{}", listener.local_addr().unwrap());
     for command in [&["purge", "42/7"][..], &["contains", "42/7"], &["stats"], &["compact"]] {
@@ -177,7 +177,7 @@ fn a_silent_operations_port_is_given_up_on() {
 }
 
 #[test]
-fn what_answers_in_http_is_told_from_a_floor_server() {
+fn an_http_server_is_not_taken_for_a_floor_server() {
     let server = http2::answer(http2::NOT_FOUND, Vec::new(), true).to_string();
     let (code, _, stderr) = run(&["--server", &server, "--deadline", "20s", "info"]);
     assert_eq!(code, Some(1), "{stderr}");
@@ -185,14 +185,14 @@ fn what_answers_in_http_is_told_from_a_floor_server() {
 }
 
 #[test]
-fn a_fault_is_told_once() {
+fn a_cause_is_printed_once() {
     let picture = concat!(env!("CARGO_TARGET_TMPDIR"), "/picture.png");
     std::fs::write(picture, b"\x89PNG\r\n\x1a\nand so on").unwrap();
     let (code, _, stderr) = run(&["diff", picture, picture]);
     assert_eq!((code, stderr.matches("Protobuf").count()), (Some(1), 1), "{stderr}");
 }
 
-/// Lines that a paragraph is broken into where no terminal is: nearly as long as there is room, but for the last.
+/// Without a terminal, help is 100 columns wide. Each line but the last of a paragraph must be full.
 #[test]
 fn help_breaks_lines_where_they_are_full() {
     for command in ["get", "render", "tiers", "warm", "verify", "bench", "purge", "contains", "stats", "search"] {
@@ -207,7 +207,7 @@ fn help_breaks_lines_where_they_are_full() {
 }
 
 #[test]
-fn commands_list_the_flags_that_they_heed() {
+fn commands_list_only_the_flags_that_they_use() {
     for (command, flag, listed) in [
         ("get", "--server", true),
         ("get", "--deadline", true),
@@ -224,7 +224,7 @@ fn commands_list_the_flags_that_they_heed() {
 }
 
 #[test]
-fn usage_is_told_the_same_after_an_error_as_in_the_help() {
+fn usage_is_the_same_after_an_error_and_in_the_help() {
     let (_, help, _) = run(&["get", "--help"]);
     let usage = help.lines().find(|line| line.starts_with("Usage: ")).unwrap();
     let output = floorctl().args(["get", "--deadlin", "2s"]).env("FLOORCTL_SERVER", "http://floors").output().unwrap();
@@ -233,7 +233,7 @@ fn usage_is_told_the_same_after_an_error_as_in_the_help() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let mut child =
         floorctl().args(["completions", "bash"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = String::new();
@@ -275,7 +275,7 @@ fn every_command_has_help_with_an_example() {
 
 #[test]
 fn explain_needs_no_server() {
-    let (_held, server) = nowhere();
+    let (_socket, server) = closed_port();
     let (code, stdout, stderr) = run(&["--server", &server, "explain", "42/7:standard@48x48", "--runs", "1"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     assert!(stdout.starts_with("42/7:standard@48x48: "), "{stdout}");
@@ -308,7 +308,7 @@ fn a_search_that_finds_nothing_exits_with_1() {
 }
 
 #[test]
-fn search_as_json_tells_every_fact() {
+fn search_as_json_has_every_fact() {
     let (code, stdout, _) = run(&["search", "--seeds", "7-9", "--size", "32x32", "--where", "seed == 8", "--json"]);
     assert_eq!(code, Some(0));
     let start = "{\"floor\":\"8/1:";

@@ -1,4 +1,4 @@
-//! The client library: what it asks, and what it makes of good and bad answers.
+//! Tests the client library against a scripted server: requests, metadata, retries and invalid responses.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use tokio::net::TcpSocket;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-use crate::scripted::{Scripted, floor, sealed};
+use crate::scripted::{ScriptedServer, floor, with_content_hash};
 
 fn spec(number: u32) -> FloorSpec {
     FloorSpec { seed: 42, number, ..FloorSpec::default() }
@@ -27,8 +27,8 @@ fn busy(wait: Option<Duration>) -> Status {
 }
 
 #[tokio::test]
-async fn a_floor_comes_with_what_the_server_said_of_it() {
-    let (_, client) = Scripted::serve([Ok(vec![floor(7)])]).await;
+async fn a_floor_is_returned_with_its_response_metadata() {
+    let (_, client) = ScriptedServer::serve([Ok(vec![floor(7)])]).await;
     let answer = client.get(spec(7)).await.unwrap();
     assert_eq!(answer.value.spec(), &FloorSpec { seed: 42, number: 7, width: 16, height: 16, kind: 1 });
     assert_eq!(answer.value.terrain_at(1, 1), Some(Terrain::Floor));
@@ -38,18 +38,18 @@ async fn a_floor_comes_with_what_the_server_said_of_it() {
     assert_eq!(answer.value.wire(), &floor(7));
     assert_eq!(answer.served.by.to_string(), "lmdb");
     assert_eq!(answer.served.coalesced, 1);
-    assert_eq!(answer.served.in_server, Some(Duration::from_micros(9)));
+    assert_eq!(answer.served.server_time, Some(Duration::from_micros(9)));
     assert_eq!(answer.served.trace.len(), 2);
 }
 
 #[tokio::test]
-async fn options_travel_as_metadata() {
-    let (server, client) = Scripted::serve([Ok(vec![floor(1)]), Ok(vec![floor(1)])]).await;
+async fn options_are_sent_as_metadata() {
+    let (server, client) = ScriptedServer::serve([Ok(vec![floor(1)]), Ok(vec![floor(1)])]).await;
     client.get(spec(1)).await.unwrap();
     let options = CallOptions::default().no_cache(true).trace(true).deadline(Duration::from_secs(30));
     client.with_options(options).get(spec(1)).await.unwrap();
-    let asked = server.asked.lock().unwrap();
-    let text = |call: usize, key: &str| asked[call].get(key).map(|value| value.to_str().unwrap().to_owned());
+    let requests = server.requests.lock().unwrap();
+    let text = |call: usize, key: &str| requests[call].get(key).map(|value| value.to_str().unwrap().to_owned());
     for key in ["cache-control", "floor-trace", "grpc-timeout"] {
         assert_eq!(text(0, key), None, "{key}");
     }
@@ -59,22 +59,22 @@ async fn options_travel_as_metadata() {
 }
 
 #[tokio::test]
-async fn a_refusal_carries_its_details() {
+async fn a_status_error_has_its_details() {
     let mut details = ErrorDetails::with_bad_request_violation("spec.number", "floor number 0 is not in 1 ..= 1000000");
     details.set_retry_info(Some(Duration::from_millis(70)));
     let status = Status::with_error_details(Code::InvalidArgument, "no such floor", details);
-    let (server, client) = Scripted::serve([Err(status)]).await;
+    let (server, client) = ScriptedServer::serve([Err(status)]).await;
     let error = client.with_options(CallOptions::default().retries(5)).get(spec(0)).await.unwrap_err();
     assert_eq!(error.to_string(), "INVALID_ARGUMENT: no such floor");
     assert_eq!(error.retry_after(), Some(Duration::from_millis(70)));
-    let ClientError::Refused(refusal) = error else { panic!("{error}") };
-    assert_eq!(refusal.violations[0].field, "spec.number");
-    assert_eq!(server.calls(), 1, "a bad request stays bad, however often it is asked");
+    let ClientError::Status(status) = error else { panic!("{error}") };
+    assert_eq!(status.violations[0].field, "spec.number");
+    assert_eq!(server.calls(), 1, "an invalid request is not retried");
 }
 
 #[tokio::test]
-async fn nothing_is_tried_again_unless_asked_for() {
-    let (server, client) = Scripted::serve([Err(busy(None)), Ok(vec![floor(1)])]).await;
+async fn nothing_is_retried_by_default() {
+    let (server, client) = ScriptedServer::serve([Err(busy(None)), Ok(vec![floor(1)])]).await;
     let error = client.get(spec(1)).await.unwrap_err();
     assert!(error.is_transient(), "{error}");
     assert_eq!(server.calls(), 1);
@@ -84,7 +84,7 @@ async fn nothing_is_tried_again_unless_asked_for() {
 async fn retries_wait_as_long_as_the_server_asks() {
     let wait = Duration::from_millis(120);
     let replies = [Err(busy(Some(wait))), Err(Status::unavailable("draining")), Ok(vec![floor(1)])];
-    let (server, client) = Scripted::serve(replies).await;
+    let (server, client) = ScriptedServer::serve(replies).await;
     let started = Instant::now();
     client.with_options(CallOptions::default().retries(2)).get(spec(1)).await.unwrap();
     assert_eq!(server.calls(), 3);
@@ -93,7 +93,7 @@ async fn retries_wait_as_long_as_the_server_asks() {
 
 #[tokio::test]
 async fn retries_end() {
-    let (server, client) = Scripted::serve([Err(busy(None)), Err(busy(None)), Err(busy(None))]).await;
+    let (server, client) = ScriptedServer::serve([Err(busy(None)), Err(busy(None)), Err(busy(None))]).await;
     let error = client.with_options(CallOptions::default().retries(2)).get(spec(1)).await.unwrap_err();
     assert!(error.to_string().starts_with("RESOURCE_EXHAUSTED"), "{error}");
     assert_eq!(server.calls(), 3);
@@ -101,7 +101,7 @@ async fn retries_end() {
 
 #[tokio::test]
 async fn no_retry_waits_beyond_the_deadline() {
-    let (server, client) = Scripted::serve([Err(busy(Some(Duration::from_secs(3600))))]).await;
+    let (server, client) = ScriptedServer::serve([Err(busy(Some(Duration::from_secs(3600))))]).await;
     let options = CallOptions::default().retries(9).deadline(Duration::from_secs(5));
     let error = client.with_options(options).get(spec(1)).await.unwrap_err();
     assert!(error.to_string().starts_with("RESOURCE_EXHAUSTED"), "{error}");
@@ -110,47 +110,47 @@ async fn no_retry_waits_beyond_the_deadline() {
 
 #[tokio::test]
 async fn a_deadline_ends_a_call_that_is_never_answered() {
-    let (_, client) = Scripted::serve([]).await;
+    let (_, client) = ScriptedServer::serve([]).await;
     let options = CallOptions::default().deadline(Duration::from_millis(50));
     let error = client.with_options(options).get(spec(1)).await.unwrap_err();
     assert!(error.to_string().starts_with("DEADLINE_EXCEEDED"), "{error}");
 }
 
 #[tokio::test]
-async fn what_is_not_the_floor_is_never_handed_out() {
+async fn invalid_floors_are_rejected() {
     let forged = Floor { generator_version: 9, ..floor(1) };
-    let outside = sealed(Floor { entry: Some(Point { x: 16, y: 0 }), ..floor(1) });
-    let no_grid = sealed(Floor { region: None, ..floor(1) });
-    let small = sealed(Floor { region: Some(grid::encode(1, 1, &[0])), ..floor(1) });
-    let terrain = sealed(Floor { terrain: Some(grid::encode(16, 16, &[0; 256])), ..floor(1) });
+    let outside = with_content_hash(Floor { entry: Some(Point { x: 16, y: 0 }), ..floor(1) });
+    let no_grid = with_content_hash(Floor { region: None, ..floor(1) });
+    let small = with_content_hash(Floor { region: Some(grid::encode(1, 1, &[0])), ..floor(1) });
+    let terrain = with_content_hash(Floor { terrain: Some(grid::encode(16, 16, &[0; 256])), ..floor(1) });
     let replies = [forged, outside, no_grid, small, terrain, floor(2)];
-    let (_, client) = Scripted::serve(replies.map(|floor| Ok(vec![floor]))).await;
-    let mut said = Vec::new();
+    let (_, client) = ScriptedServer::serve(replies.map(|floor| Ok(vec![floor]))).await;
+    let mut errors = Vec::new();
     for _ in 0..6 {
         let error = client.get(spec(1)).await.unwrap_err();
-        let ClientError::Invalid { spec: asked, source } = error else { panic!("{error}") };
-        assert_eq!(*asked, spec(1));
-        said.push(*source);
+        let ClientError::Invalid { spec: requested, source } = error else { panic!("{error}") };
+        assert_eq!(*requested, spec(1));
+        errors.push(*source);
     }
     assert!(
         matches!(
-            said.as_slice(),
+            errors.as_slice(),
             [
                 InvalidFloor::Hash(_),
                 InvalidFloor::Outside { what: "entry", x: 16, y: 0 },
                 InvalidFloor::Missing("region"),
                 InvalidFloor::Grid { grid: "region", .. },
                 InvalidFloor::Terrain { x: 0, y: 0 },
-                InvalidFloor::Another { .. },
+                InvalidFloor::SpecMismatch { .. },
             ]
         ),
-        "{said:?}"
+        "{errors:?}"
     );
 }
 
 #[tokio::test]
 async fn a_batch_has_a_floor_for_each_spec() {
-    let (_, client) = Scripted::serve([Ok(vec![floor(1), floor(2)]), Ok(vec![floor(1)])]).await;
+    let (_, client) = ScriptedServer::serve([Ok(vec![floor(1), floor(2)]), Ok(vec![floor(1)])]).await;
     let specs = [spec(1), spec(2)];
     let floors = client.batch(&specs).await.unwrap().value;
     assert_eq!(floors.iter().map(|floor| floor.spec().number).collect::<Vec<_>>(), [1, 2]);
@@ -161,7 +161,7 @@ async fn a_batch_has_a_floor_for_each_spec() {
 #[tokio::test]
 async fn a_stream_is_whole_or_an_error() {
     let replies = [vec![floor(5), floor(6)], vec![floor(5)], vec![floor(5), floor(7)], vec![floor(5), floor(6)]];
-    let (_, client) = Scripted::serve(replies.map(Ok)).await;
+    let (_, client) = ScriptedServer::serve(replies.map(Ok)).await;
     let mut whole = client.stream(spec(5), 2).await.unwrap();
     assert_eq!(whole.next().await.unwrap().unwrap().spec().number, 5);
     assert_eq!(whole.next().await.unwrap().unwrap().spec().number, 6);
@@ -181,9 +181,9 @@ async fn a_stream_is_whole_or_an_error() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_refused_at_its_first_message_is_asked_for_again() {
+async fn a_stream_that_fails_at_its_first_message_is_retried() {
     let replies = [Err(busy(Some(Duration::from_millis(1)))), Ok(vec![floor(5)])];
-    let (server, client) = Scripted::serve(replies).await;
+    let (server, client) = ScriptedServer::serve(replies).await;
     let mut stream = client.with_options(CallOptions::default().retries(1)).stream(spec(5), 1).await.unwrap();
     assert_eq!(stream.next().await.unwrap().unwrap().spec().number, 5);
     assert!(stream.next().await.unwrap().is_none());
@@ -191,28 +191,28 @@ async fn a_stream_that_is_refused_at_its_first_message_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_floor_of_a_newer_server_is_read_as_far_as_it_is_known() {
+async fn unknown_terrain_is_unspecified_and_impassable() {
     let mut cells = [Terrain::Wall as u8; 256];
     cells[17] = 99;
-    let newer = sealed(Floor { terrain: Some(grid::encode(16, 16, &cells)), ..floor(1) });
-    let (_, client) = Scripted::serve([Ok(vec![newer])]).await;
+    let newer = with_content_hash(Floor { terrain: Some(grid::encode(16, 16, &cells)), ..floor(1) });
+    let (_, client) = ScriptedServer::serve([Ok(vec![newer])]).await;
     let floor = client.get(spec(1)).await.unwrap().value;
     assert_eq!(floor.terrain_at(1, 1), Some(Terrain::Unspecified));
-    assert!(!floor.passable(1, 1), "what is not known is not walked on");
+    assert!(!floor.passable(1, 1), "unknown terrain is impassable");
 }
 
 #[tokio::test]
 async fn server_info_decodes() {
-    let (_, client) = Scripted::serve([Ok(Vec::new())]).await;
+    let (_, client) = ScriptedServer::serve([Ok(Vec::new())]).await;
     assert_eq!(client.server_info().await.unwrap().version, "1.2.3");
 }
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unreachable() {
-    // Bound and never listened on: connections are refused, and nobody else is given the port.
-    let nowhere = TcpSocket::new_v4().unwrap();
-    nowhere.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = format!("http://{}", nowhere.local_addr().unwrap());
+    // The port is bound and has no listener: connections are refused, and no other process gets the port.
+    let closed_port = TcpSocket::new_v4().unwrap();
+    closed_port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = format!("http://{}", closed_port.local_addr().unwrap());
     let eager = FloorClient::connect(&address).await.unwrap_err();
     let lazy = FloorClient::connect_lazily(&address).unwrap().get(spec(1)).await.unwrap_err();
     for error in [eager, lazy] {

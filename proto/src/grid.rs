@@ -1,8 +1,8 @@
-//! The grid codec: a rectangle of small values in the shortest of four encodings.
+//! The grid codec: encodes a rectangle of small values in the shortest of four encodings, and decodes it.
 //!
-//! A grid has one encoding only: the palette lists the values that occur, ascending; of the encodings the one whose
-//! data is shortest is taken, ties to the first listed; `PACKED` uses the fewest bits that index the palette; runs go
-//! on as long as they can. So equal grids are equal bytes, which the content hash relies on.
+//! Each grid has exactly one encoding, since the content hash needs equal bytes for equal grids. The palette lists the
+//! values that occur, ascending. The encoding with the shortest data is used, and the first listed of equally short
+//! ones. `PACKED` uses the fewest bits that index the palette. A run is as long as possible.
 
 use crate::{
     limits::MAX_SIDE,
@@ -12,29 +12,28 @@ use crate::{
 /// Encodes `cells`, row-major, `width * height` of them.
 ///
 /// # Panics
-/// When `cells` holds another number of cells, or none.
+/// If `cells` is empty or its length is not `width * height`.
 #[must_use]
 pub fn encode(width: u32, height: u32, cells: &[u8]) -> Grid {
     assert!(!cells.is_empty(), "a grid has at least one cell");
     assert_eq!(cells.len(), width as usize * height as usize, "a {width}x{height} grid");
-    let survey = Survey::of(cells);
-    let (encoding, bits) = survey.shortest(cells.len());
+    let stats = CellStats::of(cells);
+    let (encoding, bits) = stats.shortest(cells.len());
     let data = match encoding {
-        GridEncoding::Raw8 => cells.iter().map(|cell| survey.index[usize::from(*cell)]).collect(),
-        GridEncoding::Packed => pack(cells, &survey.index, bits),
-        GridEncoding::Rle => survey.run_pairs(),
+        GridEncoding::Raw8 => cells.iter().map(|cell| stats.index[usize::from(*cell)]).collect(),
+        GridEncoding::Packed => pack(cells, &stats.index, bits),
+        GridEncoding::Rle => stats.run_pairs(),
         GridEncoding::Uniform | GridEncoding::Unspecified => Vec::new(),
     };
-    Grid { width, height, palette: survey.palette, encoding: encoding.into(), bits, data }
+    Grid { width, height, palette: stats.palette, encoding: encoding.into(), bits, data }
 }
 
 /// The cells of `grid`, row-major.
 ///
-/// Allocates `width * height` bytes at the most, and nothing for a grid that is larger than a floor can be.
+/// Allocates at most `width * height` bytes, and nothing if a side exceeds [`MAX_SIDE`].
 ///
 /// # Errors
-/// Says what is wrong with a grid that does not fill exactly `width * height` cells or whose parts contradict one
-/// another.
+/// [`GridError`] if the data does not fill exactly `width * height` cells, or if fields contradict each other.
 pub fn decode(grid: &Grid) -> Result<Vec<u8>, GridError> {
     let side = 1..=MAX_SIDE;
     if !side.contains(&grid.width) || !side.contains(&grid.height) {
@@ -58,7 +57,7 @@ pub fn decode(grid: &Grid) -> Result<Vec<u8>, GridError> {
 /// Why a grid does not decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GridError {
-    /// A side is 0 or longer than a floor's can be.
+    /// A side is 0 or longer than [`MAX_SIDE`].
     #[error("a grid of {width}x{height} cells: each side must be 1 ..= {MAX_SIDE}")]
     Size {
         /// Cells from west to east.
@@ -69,10 +68,10 @@ pub enum GridError {
     /// The palette is empty, longer than 256, not ascending, or holds a value over 255.
     #[error("a palette of {0} entries: it must hold 1 ..= 256 values up to 255, ascending, each once")]
     Palette(usize),
-    /// Not an encoding that this version knows.
+    /// The encoding is unknown to this version.
     #[error("grid encoding {0} is unknown")]
     Encoding(i32),
-    /// Bits other than 1, 2 or 4 in a packed grid, or any in another.
+    /// `bits` is not 1, 2 or 4 in a packed grid, or not 0 in another.
     #[error("{0} bits an index: a packed grid has 1, 2 or 4, any other 0")]
     Bits(u32),
     /// An index beyond the palette.
@@ -83,7 +82,7 @@ pub enum GridError {
         /// Entries in the palette.
         palette: usize,
     },
-    /// The data fill fewer or more cells than there are.
+    /// The data fills fewer or more cells than the grid has.
     #[error("grid data do not fill exactly {cells} cells")]
     Length {
         /// `width * height`.
@@ -94,14 +93,14 @@ pub enum GridError {
     Padding,
 }
 
-/// What one pass over the cells finds: the runs, the palette, and each value's place in it.
-struct Survey {
+/// The runs, the palette, and the palette index of each value. One pass over the cells collects them.
+struct CellStats {
     runs: Vec<(u8, u32)>,
     palette: Vec<u32>,
     index: [u8; 256],
 }
 
-impl Survey {
+impl CellStats {
     fn of(cells: &[u8]) -> Self {
         let runs = runs(cells);
         let mut occurs = [false; 256];
@@ -119,7 +118,7 @@ impl Survey {
         Self { runs, palette, index }
     }
 
-    /// The encoding whose data is shortest, ties to the first listed, and its bits an index.
+    /// The encoding with the shortest data, the first listed of equals, and its bits per index.
     fn shortest(&self, cells: usize) -> (GridEncoding, u32) {
         let bits = match self.palette.len() {
             1 => return (GridEncoding::Uniform, 0),
@@ -154,13 +153,13 @@ impl Survey {
 
 /// The maximal runs of equal cells, as value and length.
 ///
-/// Most cells equal their neighbour, so eight at a time are held against the eight one before: a word that does not
-/// differ is passed over whole, in one that does the differing bytes are the starts of runs.
+/// Most cells equal their neighbour. So the function compares eight cells at a time with the eight that start one cell
+/// earlier. Each byte that differs is the start of a run.
 fn runs(cells: &[u8]) -> Vec<(u8, u32)> {
     let mut runs = Vec::with_capacity(cells.len() / 6 + 8);
     let mut start = 0;
     let mut at = 1;
-    let mut cut = |start: &mut usize, at: usize| {
+    let mut end_run = |start: &mut usize, at: usize| {
         runs.push((cells[*start], (at - *start) as u32));
         *start = at;
     };
@@ -168,17 +167,17 @@ fn runs(cells: &[u8]) -> Vec<(u8, u32)> {
         let mut differing = word(cells, at) ^ word(cells, at - 1);
         while differing != 0 {
             let byte = differing.trailing_zeros() / 8;
-            cut(&mut start, at + byte as usize);
+            end_run(&mut start, at + byte as usize);
             differing &= u64::MAX.checked_shl(8 * (byte + 1)).unwrap_or(0);
         }
         at += 8;
     }
     for at in at..cells.len() {
         if cells[at] != cells[at - 1] {
-            cut(&mut start, at);
+            end_run(&mut start, at);
         }
     }
-    cut(&mut start, cells.len());
+    end_run(&mut start, cells.len());
     runs
 }
 
@@ -231,15 +230,15 @@ fn unpack_packed(data: &[u8], palette: &[u8], cells: usize, bits: u32) -> Result
     if data.len() != (cells * bits as usize).div_ceil(8) {
         return Err(GridError::Length { cells });
     }
-    let a_byte = 8 / bits as usize;
+    let per_byte = 8 / bits as usize;
     let mask = (1u8 << bits) - 1;
     let mut out = Vec::with_capacity(cells);
     for byte in data {
-        let here = a_byte.min(cells - out.len());
-        for slot in 0..here {
+        let used = per_byte.min(cells - out.len());
+        for slot in 0..used {
             out.push(look_up(palette, usize::from(byte >> (slot as u32 * bits) & mask))?);
         }
-        if here < a_byte && byte >> (here as u32 * bits) != 0 {
+        if used < per_byte && byte >> (used as u32 * bits) != 0 {
             return Err(GridError::Padding);
         }
     }

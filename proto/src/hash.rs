@@ -1,7 +1,7 @@
 //! The content hash: XXH3-64 of a floor's canonical encoding without the hash itself.
 //!
-//! Canonical means what prost writes: fields ascending, defaults omitted, repeated scalars packed. The same spec and
-//! generator version give the same bytes, so anyone who holds a floor can check it.
+//! The canonical encoding is the one that prost writes: fields ascending, defaults omitted, repeated scalars packed.
+//! The same spec and generator version give the same bytes, so any holder of a floor can check it.
 
 use std::ops::Range;
 
@@ -13,14 +13,14 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::v1::Floor;
 
-/// What field 3 takes on the wire: its tag, then eight bytes.
+/// Length of field 3 on the wire: one byte of tag, eight of hash.
 const HASH_FIELD_BYTES: usize = 9;
 /// The number of the field that holds the hash.
 const HASH_FIELD: u32 = 3;
 /// Field 3, wire type fixed64.
 const HASH_TAG: u8 = 3 << 3 | 1;
 
-/// The hash that `floor` should carry, whatever it carries now.
+/// The correct hash of `floor`. The value of `floor.content_hash` has no influence.
 #[must_use]
 pub fn content_hash(floor: &Floor) -> u64 {
     if floor.content_hash == 0 {
@@ -29,19 +29,19 @@ pub fn content_hash(floor: &Floor) -> u64 {
     xxh3_64(&Floor { content_hash: 0, ..floor.clone() }.encode_to_vec())
 }
 
-/// Whether `floor` carries the hash that it should.
+/// Whether `floor.content_hash` is the correct hash.
 #[must_use]
 pub fn verify(floor: &Floor) -> bool {
     floor.content_hash == content_hash(floor)
 }
 
-/// Decodes an encoded floor and checks that the hash in it is that of its bytes as they lie.
+/// Decodes an encoded floor and checks the hash in it against the encoded bytes.
 ///
-/// Nothing is encoded again: fields and enum values that this version does not know count towards the hash like all
-/// others, so a newer server's floors pass.
+/// The floor is not encoded again. Fields and enum values that this version does not know count towards the hash like
+/// all others, so floors of a newer server pass.
 ///
 /// # Errors
-/// When the bytes are no floor, hold the hash more than once, or hash to something else.
+/// [`HashError`] if the bytes are not a floor, hold the hash field more than once, or do not match the hash.
 pub fn verify_encoded(encoded: &[u8]) -> Result<Floor, HashError> {
     let floor = Floor::decode(encoded)?;
     let mut computed = Xxh3::new();
@@ -55,7 +55,7 @@ pub fn verify_encoded(encoded: &[u8]) -> Result<Floor, HashError> {
     if hashes > 1 {
         return Err(HashError::Repeated(hashes));
     }
-    // A hash of 0 is a default, so its field is left out: then the bytes must hash to 0.
+    // A floor whose hash is 0 has no hash field, since encoding omits defaults.
     computed.update(&encoded[next..]);
     let computed = computed.digest();
     if computed == floor.content_hash {
@@ -65,7 +65,7 @@ pub fn verify_encoded(encoded: &[u8]) -> Result<Floor, HashError> {
     }
 }
 
-/// Where field 3 stands among the fields of an encoded floor.
+/// The byte ranges of field 3 in an encoded floor.
 fn hash_fields(encoded: &[u8]) -> Result<Vec<Range<usize>>, DecodeError> {
     let mut rest = encoded;
     let mut found = Vec::new();
@@ -80,16 +80,15 @@ fn hash_fields(encoded: &[u8]) -> Result<Vec<Range<usize>>, DecodeError> {
     Ok(found)
 }
 
-/// Encodes `floor` with its hash computed and filled in, behind `room` zero bytes for the caller's framing.
+/// Computes the hash of `floor` and encodes the floor with it, after `prefix_len` zero bytes for the caller's framing.
 ///
-/// The floor is encoded once: the hash is taken over the bytes as they lie, then put into a gap in front of them by
-/// moving fields 1 and 2, some 30 bytes, ahead of it.
+/// The floor is encoded once, after a gap of `HASH_FIELD_BYTES`. The function hashes the bytes, moves fields 1 and 2
+/// (some 30 bytes) to the start of the gap and writes the hash behind them.
 #[must_use]
-pub fn encode_hashed(floor: &Floor, room: usize) -> Vec<u8> {
-    let body = room + HASH_FIELD_BYTES;
+pub fn encode_hashed(floor: &Floor, prefix_len: usize) -> Vec<u8> {
+    let body = prefix_len + HASH_FIELD_BYTES;
     let mut out = Vec::with_capacity(body + floor.encoded_len());
     out.resize(body, 0);
-    // Field 3 is cleared by leaving it out: encode field by field would repeat what prost generates.
     if floor.content_hash == 0 {
         floor.encode_raw(&mut out);
     } else {
@@ -97,33 +96,33 @@ pub fn encode_hashed(floor: &Floor, room: usize) -> Vec<u8> {
     }
     let hash = xxh3_64(&out[body..]);
     if hash == 0 {
-        // A default is omitted, so there is no field to make room for.
-        out.drain(room..body);
+        // Encoding omits defaults, so this floor has no hash field and needs no gap.
+        out.drain(prefix_len..body);
         return out;
     }
-    let ahead =
+    let moved_len =
         Floor { spec: floor.spec, generator_version: floor.generator_version, ..Floor::default() }.encoded_len();
-    out.copy_within(body..body + ahead, room);
-    out[room + ahead] = HASH_TAG;
-    out[room + ahead + 1..body + ahead].copy_from_slice(&hash.to_le_bytes());
+    out.copy_within(body..body + moved_len, prefix_len);
+    out[prefix_len + moved_len] = HASH_TAG;
+    out[prefix_len + moved_len + 1..body + moved_len].copy_from_slice(&hash.to_le_bytes());
     out
 }
 
-/// Why an encoded floor cannot be trusted.
+/// Why [`verify_encoded`] rejects an encoded floor.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum HashError {
-    /// Not a floor at all.
+    /// The bytes do not decode as a floor.
     #[error("the bytes are no floor: {0}")]
     Decode(#[from] DecodeError),
-    /// The hash in the floor is not that of its bytes.
+    /// The hash in the floor is not the hash of its bytes.
     #[error("the floor carries content hash {carried:016x}, but its bytes hash to {computed:016x}")]
     Mismatch {
-        /// What field 3 says.
+        /// The value of field 3.
         carried: u64,
-        /// What it should say.
+        /// The correct value.
         computed: u64,
     },
-    /// The hash stands more than once: which is meant?
+    /// The floor has more than one hash field; holds their number.
     #[error("the floor carries {0} content hashes, not one")]
     Repeated(usize),
 }

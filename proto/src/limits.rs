@@ -1,20 +1,21 @@
-//! The bounds of requests and floors, as the comments of `floors.proto` state them.
+//! The limits of requests and floors that the comments in `floors.proto` state.
 
-/// Floors are numbered from 1 to this.
+/// The greatest floor number; the least is 1.
 pub const MAX_FLOOR: u32 = 1_000_000;
 /// The least width and height of a floor, in cells.
 pub const MIN_SIDE: u32 = 16;
 /// The greatest width and height of a floor, in cells.
 pub const MAX_SIDE: u32 = 512;
-/// The width and height of a floor whose request names none, in cells.
+/// The width and height of a floor whose request leaves them 0, in cells.
 pub const DEFAULT_SIDE: u32 = 100;
-/// Specs in a batch, at the most.
+/// Greatest number of specs in a batch.
 pub const MAX_BATCH: usize = 256;
-/// Cells in all floors of a batch together, at the most: keeps an ordinary answer under [`DEFAULT_MESSAGE_BYTES`].
+/// Greatest number of cells in all floors of a batch together. Keeps a typical response under
+/// [`DEFAULT_MESSAGE_BYTES`].
 pub const MAX_BATCH_CELLS: u64 = 4_194_304;
-/// Floors in a stream, at the most.
+/// Greatest number of floors in a stream.
 pub const MAX_STREAM: u32 = 10_000;
-/// What gRPC peers accept in one message unless told otherwise; the server's own limit on requests.
+/// The default message size limit of gRPC, in bytes. The server applies it to requests.
 pub const DEFAULT_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
-/// What our client accepts in one message.
+/// The message size limit of floor-client, in bytes.
 pub const CLIENT_MESSAGE_BYTES: usize = 16 * 1024 * 1024;

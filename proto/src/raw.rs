@@ -1,4 +1,4 @@
-//! Messages as the bytes they are: the codec of those who bring encoded messages or want the bytes that came.
+//! A tonic codec for messages that are encoded already or stay undecoded. The client and the benches use it.
 
 use bytes::{Buf, BufMut, Bytes};
 use tonic::{
@@ -6,7 +6,7 @@ use tonic::{
     codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
 };
 
-/// Sends and receives messages unread. Receiving shares the transport's buffer.
+/// Passes the bytes of messages through unchanged. A received message shares the transport's buffer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RawCodec;
 

@@ -2,7 +2,7 @@
 
 use tonic::Code;
 
-/// The code as the gRPC specification writes it, such as `INVALID_ARGUMENT`; tonic has only sentences for them.
+/// The code as the gRPC specification writes it, such as `INVALID_ARGUMENT`. tonic offers descriptions only.
 #[must_use]
 pub const fn code_name(code: Code) -> &'static str {
     match code {

@@ -1,4 +1,4 @@
-//! The grid codec: round trips, the one encoding, and hostile grids.
+//! The grid codec: round trips, the choice of encoding, and invalid grids.
 
 use floor_proto::{
     grid::{GridError, decode, encode},
@@ -6,7 +6,7 @@ use floor_proto::{
 };
 use proptest::prelude::*;
 
-/// Grids as floors have them: few values, long runs; and noise, which they do not.
+/// Grids like those of floors (few values, long runs), and noise.
 fn cells() -> impl Strategy<Value = (u32, u32, Vec<u8>)> {
     (1u32..=64, 1u32..=64, 1usize..=256, 1usize..=40).prop_flat_map(|(width, height, values, run)| {
         let count = (width * height) as usize;
@@ -19,8 +19,8 @@ fn cells() -> impl Strategy<Value = (u32, u32, Vec<u8>)> {
     })
 }
 
-/// Any grid at all, sides and lengths included.
-fn hostile() -> impl Strategy<Value = Grid> {
+/// A grid whose fields all have arbitrary values.
+fn arbitrary_grid() -> impl Strategy<Value = Grid> {
     let side = prop_oneof![0u32..20, Just(512), Just(513), Just(u32::MAX)];
     let palette = prop_oneof![
         prop::collection::btree_set(0u32..256, 0..20).prop_map(|set| set.into_iter().collect()),
@@ -32,7 +32,7 @@ fn hostile() -> impl Strategy<Value = Grid> {
     })
 }
 
-/// The reference: lengths of the data by each encoding, worked out the slow way.
+/// The reference: the data length in each encoding, computed in the simplest way.
 fn lengths(cells: &[u8]) -> Vec<(GridEncoding, usize)> {
     let mut values = cells.to_vec();
     values.sort_unstable();
@@ -52,7 +52,7 @@ fn lengths(cells: &[u8]) -> Vec<(GridEncoding, usize)> {
 
 proptest! {
     #[test]
-    fn what_is_encoded_decodes((width, height, cells) in cells()) {
+    fn decoding_restores_the_cells((width, height, cells) in cells()) {
         prop_assert_eq!(decode(&encode(width, height, &cells)), Ok(cells));
     }
 
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn a_hostile_grid_errs_or_fills_its_cells(grid in hostile()) {
+    fn an_arbitrary_grid_fails_or_fills_its_cells(grid in arbitrary_grid()) {
         if let Ok(cells) = decode(&grid) {
             prop_assert_eq!(cells.len(), (grid.width * grid.height) as usize);
             prop_assert!(cells.capacity() <= cells.len().max(8));
@@ -117,7 +117,7 @@ fn each_encoding_has_its_case() {
 }
 
 #[test]
-fn hostile_grids_are_named() {
+fn each_fault_is_reported() {
     let good = encode(4, 4, &[1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 3, 3, 3, 4]);
     let with = |change: fn(&mut Grid)| {
         let mut grid = good.clone();
@@ -149,7 +149,7 @@ fn hostile_grids_are_named() {
     let wrong = Err(GridError::Length { cells: 16 });
     assert_eq!(rle(&[0, 7, 1, 6]), wrong, "too few");
     assert_eq!(rle(&[0, 7, 1, 8]), wrong, "too many");
-    assert_eq!(rle(&[0, 0xff, 0xff, 0xff, 0xff, 0x7f]), wrong, "a run no floor has");
+    assert_eq!(rle(&[0, 0xff, 0xff, 0xff, 0xff, 0x7f]), wrong, "a run longer than any floor");
     assert_eq!(rle(&[0, 15, 1]), wrong, "half a pair");
     let padding = Grid {
         width: 3,

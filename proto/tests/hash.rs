@@ -23,18 +23,18 @@ fn floor(seed: u64, archetype: String) -> Floor {
 
 proptest! {
     #[test]
-    fn hashing_while_encoding_is_encoding_a_hashed_floor(seed in any::<u64>(), name in "[a-z]{0,300}", room in 0usize..20) {
+    fn encode_hashed_fills_the_hash_in(seed in any::<u64>(), name in "[a-z]{0,300}", prefix_len in 0usize..20) {
         let mut floor = floor(seed, name);
-        let encoded = encode_hashed(&floor, room);
+        let encoded = encode_hashed(&floor, prefix_len);
         floor.content_hash = content_hash(&floor);
         prop_assert!(verify(&floor));
-        prop_assert_eq!(&encoded[..room], &vec![0; room][..]);
-        prop_assert_eq!(&encoded[room..], &floor.encode_to_vec()[..]);
-        prop_assert_eq!(verify_encoded(&encoded[room..]), Ok(floor));
+        prop_assert_eq!(&encoded[..prefix_len], &vec![0; prefix_len][..]);
+        prop_assert_eq!(&encoded[prefix_len..], &floor.encode_to_vec()[..]);
+        prop_assert_eq!(verify_encoded(&encoded[prefix_len..]), Ok(floor));
     }
 
     #[test]
-    fn no_flipped_bit_passes(seed in any::<u64>(), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+    fn every_flipped_bit_is_detected(seed in any::<u64>(), at in any::<prop::sample::Index>(), bit in 0u8..8) {
         let mut encoded = encode_hashed(&floor(seed, "rat".into()), 0);
         let at = at.index(encoded.len());
         encoded[at] ^= 1 << bit;
@@ -42,7 +42,7 @@ proptest! {
     }
 }
 
-/// Puts `content_hash` right after bytes were added to an encoded floor.
+/// Replaces the hash in an encoded floor to which bytes were added.
 fn rehashed(encoded: &[u8]) -> Vec<u8> {
     let at = encoded.windows(2).position(|bytes| bytes == [2 << 3, 1]).unwrap() + 2;
     assert_eq!(encoded[at], 3 << 3 | 1, "the hash follows field 2");
@@ -51,19 +51,19 @@ fn rehashed(encoded: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_floor_of_a_newer_server_is_checked_on_its_own_bytes() {
+fn unknown_fields_count_towards_the_hash() {
     let older = floor(1, "rat".into());
     let mut encoded = encode_hashed(&older, 0);
-    // Field 15, a string that this version has never heard of.
+    // Field 15, a string that this version does not know.
     encoded.extend([15 << 3 | 2, 3, b'n', b'e', b'w']);
-    assert!(matches!(verify_encoded(&encoded), Err(HashError::Mismatch { .. })), "what is added is hashed too");
+    assert!(matches!(verify_encoded(&encoded), Err(HashError::Mismatch { .. })), "added bytes count towards the hash");
     let encoded = rehashed(&encoded);
     let read = verify_encoded(&encoded).unwrap();
     assert_eq!(Floor { content_hash: 0, ..read }, older);
 }
 
 #[test]
-fn a_second_hash_is_refused() {
+fn a_repeated_hash_field_is_rejected() {
     let mut encoded = encode_hashed(&floor(1, "rat".into()), 0);
     let hash = encoded[encoded.iter().position(|byte| *byte == 3 << 3 | 1).unwrap()..][..9].to_vec();
     encoded.extend(hash);
@@ -71,9 +71,9 @@ fn a_second_hash_is_refused() {
 }
 
 #[test]
-fn bytes_added_without_their_hash_are_refused() {
+fn bytes_added_without_a_new_hash_are_rejected() {
     let mut encoded = encode_hashed(&floor(1, "rat".into()), 0);
-    // Field 2 once more, with the value it has: the same floor to a decoder, other bytes to a reader.
+    // A second field 2 with the same value: it decodes to the same floor, but the bytes differ.
     encoded.extend([2 << 3, 1]);
     assert!(matches!(verify_encoded(&encoded), Err(HashError::Mismatch { .. })));
 }

@@ -1,4 +1,4 @@
-//! The wire's shape: every message, field, number and type, so that no change to it goes unseen.
+//! A snapshot of the wire format: every message, field, number and type. A change to the .proto fails this test.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! As much of HTTP/2 as it takes to answer a call by headers and some bytes of a body, and to fall silent then: no library
-//! of servers misbehaves so.
+//! A minimal HTTP/2 server that answers one call with headers and part of a body, and then sends nothing. Server
+//! libraries do not offer this behaviour.
 
 use std::{
     io::{Read as _, Write as _},
@@ -7,31 +7,31 @@ use std::{
     thread,
 };
 
-/// What a client says first, in bytes.
-const PREFACE: usize = 24;
-/// Kinds of frames.
+/// Length of the client connection preface.
+const PREFACE_BYTES: usize = 24;
+/// Frame types.
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
-/// Nothing follows.
+/// Flag: the stream ends with this frame.
 const END_STREAM: u8 = 1;
-/// The headers are whole.
+/// Flag: no continuation of the headers follows.
 const END_HEADERS: u8 = 4;
 
-/// `:status: 200`, and `content-type: application/grpc` written out.
-#[allow(dead_code, reason = "each test that takes this module takes one of the two")]
+/// `:status: 200`, and `content-type: application/grpc` as a literal.
+#[allow(dead_code, reason = "each test uses one of the two constants")]
 pub(crate) const GRPC: &[u8] = b"\x88\x0f\x10\x10application/grpc";
 /// `:status: 404`.
-#[allow(dead_code, reason = "each test that takes this module takes one of the two")]
+#[allow(dead_code, reason = "each test uses one of the two constants")]
 pub(crate) const NOT_FOUND: &[u8] = b"\x8d";
 
-/// Answers the one call of one connection by `headers` and `body`, which either is all of it or never ends.
+/// Answers one call on one connection with `headers` and `body`. If `ends` is false, the response never completes.
 pub(crate) fn answer(headers: &'static [u8], body: Vec<u8>, ends: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.read_exact(&mut [0; PREFACE]).unwrap();
+        stream.read_exact(&mut [0; PREFACE_BYTES]).unwrap();
         stream.write_all(&frame(SETTINGS, 0, 0, &[])).unwrap();
         let mut head = [0; 9];
         while head[3] != HEADERS {
@@ -41,7 +41,7 @@ pub(crate) fn answer(headers: &'static [u8], body: Vec<u8>, ends: bool) -> Socke
         }
         stream.write_all(&frame(HEADERS, END_HEADERS, 1, headers)).unwrap();
         stream.write_all(&frame(DATA, if ends { END_STREAM } else { 0 }, 1, &body)).unwrap();
-        // Reads on until the client has gone.
+        // Reads until the client disconnects.
         while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
     });
     address

@@ -1,5 +1,5 @@
-//! A server that answers as a test says: full queues, short streams and forged floors cannot be had on demand from the
-//! real one, whose own tests use this client too.
+//! A server that sends the replies that a test prepares, such as full queues, short streams and forged floors. The real
+//! server cannot produce these on demand; its own tests use this client.
 
 use std::{
     collections::VecDeque,
@@ -19,18 +19,18 @@ use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-/// What a call is answered with: its floors, or a status.
+/// The reply to a call: floors or an error status.
 pub(crate) type Reply = Result<Vec<Floor>, Status>;
 
-/// Answers each call with the next reply, and keeps what it was asked with.
+/// Answers each call with the next reply, and records the metadata of each request.
 #[derive(Clone, Default)]
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedServer {
     replies: Arc<Mutex<VecDeque<Reply>>>,
-    pub(crate) asked: Arc<Mutex<Vec<MetadataMap>>>,
+    pub(crate) requests: Arc<Mutex<Vec<MetadataMap>>>,
 }
 
-impl Scripted {
-    /// Serves on a free port until the test's runtime ends.
+impl ScriptedServer {
+    /// Serves on a free port until the test's runtime shuts down.
     pub(crate) async fn serve(replies: impl IntoIterator<Item = Reply>) -> (Self, FloorClient) {
         let scripted = Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -41,22 +41,22 @@ impl Scripted {
     }
 
     async fn reply<T>(&self, request: Request<T>) -> Reply {
-        self.asked.lock().unwrap().push(request.metadata().clone());
+        self.requests.lock().unwrap().push(request.metadata().clone());
         let reply = self.replies.lock().unwrap().pop_front();
         match reply {
             Some(reply) => reply,
-            // A server that never answers.
+            // No reply is left: the call is never answered.
             None => std::future::pending().await,
         }
     }
 
     pub(crate) fn calls(&self) -> usize {
-        self.asked.lock().unwrap().len()
+        self.requests.lock().unwrap().len()
     }
 }
 
 #[tonic::async_trait]
-impl FloorService for Scripted {
+impl FloorService for ScriptedServer {
     type StreamFloorsStream = tokio_stream::Iter<std::vec::IntoIter<Result<Floor, Status>>>;
 
     async fn get_floor(&self, request: Request<GetFloorRequest>) -> Result<Response<Floor>, Status> {
@@ -83,7 +83,7 @@ impl FloorService for Scripted {
         &self,
         request: Request<StreamFloorsRequest>,
     ) -> Result<Response<Self::StreamFloorsStream>, Status> {
-        // A refusal comes in the place of the first message, behind the headers.
+        // The real server, too, sends an error status after the headers, in place of the first message.
         let messages = match self.reply(request).await {
             Ok(floors) => floors.into_iter().map(Ok).collect(),
             Err(status) => vec![Err(status)],
@@ -97,7 +97,7 @@ impl FloorService for Scripted {
     }
 }
 
-/// Sixteen by sixteen cells of wall around one room.
+/// A floor of 16x16 cells: one room with walls around it.
 pub(crate) fn floor(number: u32) -> Floor {
     let mut cells = [Terrain::Wall as u8; 256];
     let mut region = [0; 256];
@@ -106,7 +106,7 @@ pub(crate) fn floor(number: u32) -> Floor {
         region[inside] = 1;
     }
     let at = |x, y| Some(Point { x, y });
-    sealed(Floor {
+    with_content_hash(Floor {
         spec: Some(FloorSpec { seed: 42, number, width: 16, height: 16, kind: 1 }),
         generator_version: 1,
         terrain: Some(grid::encode(16, 16, &cells)),
@@ -118,7 +118,7 @@ pub(crate) fn floor(number: u32) -> Floor {
     })
 }
 
-pub(crate) fn sealed(mut floor: Floor) -> Floor {
+pub(crate) fn with_content_hash(mut floor: Floor) -> Floor {
     floor.content_hash = hash::content_hash(&floor);
     floor
 }

@@ -1,4 +1,4 @@
-//! The command line: what every command shares, and which commands there are.
+//! The command line: the flags that commands share, and the list of commands.
 
 use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
@@ -8,8 +8,8 @@ use floor_client::{CallOptions, ClientError, FloorClient};
 use crate::cmd;
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 fine; 1 the server said no, or what it sent is wrong, or diff found a difference, or search nothing; \
-2 usage; 3 cannot connect.
+Exit codes: 0 success; 1 the server answered with an error, a floor is wrong, diff found a difference or search found \
+no match; 2 invalid command line; 3 cannot connect to the server.
 
 Examples:
   floorctl render --seed 42 --number 7
@@ -20,8 +20,8 @@ Examples:
   floorctl --server http://10.0.0.5:50051 tiers
   floorctl purge --seed 42 --numbers 1-1000";
 
-/// Ask a floor server for floors, draw and compare them, warm, check and load the server; find and explain floors
-/// without one.
+/// The command-line client of the floor server: fetches, draws and compares floors; warms, checks, loads and inspects
+/// the server; searches and explains floors without a server.
 #[derive(Debug, Parser)]
 #[command(name = "floorctl", version, after_help = AFTER_HELP, propagate_version = true, max_term_width = 110)]
 pub(crate) struct Cli {
@@ -31,25 +31,24 @@ pub(crate) struct Cli {
     command: Command,
 }
 
-/// The commands that ask the operations port, and nothing of the server's address.
+/// The commands that call the operations port and ignore the server's address.
 const OPERATIONS: [&str; 4] = ["purge", "contains", "stats", "compact"];
-/// The commands that ask no server.
-const ALONE: [&str; 2] = ["search", "completions"];
+/// The commands that call no server.
+const OFFLINE: [&str; 2] = ["search", "completions"];
 
-/// The command line as clap is to read it: the derived one, where each command shows only those of the shared flags that
-/// it heeds, and the same usage line in its help and after an error. (Left to itself, clap names a flag that was given,
-/// or set in the environment, as if it had to be.)
+/// The derived clap command with two changes. The help of each command hides the shared flags that the command does not
+/// use. The usage line after an error is the one of the help; clap would list each given flag in it as if required.
 pub(crate) fn command() -> clap::Command {
     let command = Cli::command();
     let shared = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect::<Vec<_>>();
     let command = command.mut_subcommands(|command| {
         let name = command.get_name().to_owned();
-        let heeds = |flag: &str| match flag {
-            SERVER => !ALONE.contains(&name.as_str()) && !OPERATIONS.contains(&name.as_str()),
-            _ => !ALONE.contains(&name.as_str()),
+        let uses = |flag: &str| match flag {
+            SERVER => !OFFLINE.contains(&name.as_str()) && !OPERATIONS.contains(&name.as_str()),
+            _ => !OFFLINE.contains(&name.as_str()),
         };
-        let unheeded = shared.iter().filter(|flag| !heeds(flag.get_id().as_str()));
-        command.args(unheeded.map(|flag| flag.clone().hide(true)))
+        let unused = shared.iter().filter(|flag| !uses(flag.get_id().as_str()));
+        command.args(unused.map(|flag| flag.clone().hide(true)))
     });
     let mut built = command.clone();
     built.build();
@@ -65,7 +64,7 @@ pub(crate) fn command() -> clap::Command {
 }
 
 impl Cli {
-    /// Reads the command line, or says what is wrong with it and exits.
+    /// Parses the command line. Prints a usage error and exits if it is invalid.
     pub(crate) fn read() -> Self {
         let matches = command().get_matches();
         if let Some((name, flags)) = matches.subcommand()
@@ -81,11 +80,10 @@ impl Cli {
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
-    /// The exit code of a command that went as it should: failure only where finding nothing, or a difference, is the
-    /// answer.
+    /// Runs the command and returns its exit code. `Ok` with a failure code means a difference found, or no match.
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { server, command } = self;
-        let done = match command {
+        let result = match command {
             Command::Get(get) => get.run(&server).await,
             Command::Batch(batch) => batch.run(&server).await,
             Command::Stream(stream) => stream.run(&server).await,
@@ -95,16 +93,16 @@ impl Cli {
             Command::Warm(warm) => warm.run(&server).await,
             Command::Verify(verify) => verify.run(&server).await,
             Command::Bench(bench) => bench.run(&server).await,
-            Command::Purge(purge) => purge.run(&server.patience).await,
-            Command::Contains(contains) => contains.run(&server.patience).await,
-            Command::Stats(stats) => stats.run(&server.patience).await,
-            Command::Compact(compact) => compact.run(&server.patience).await,
+            Command::Purge(purge) => purge.run(&server.limits).await,
+            Command::Contains(contains) => contains.run(&server.limits).await,
+            Command::Stats(stats) => stats.run(&server.limits).await,
+            Command::Compact(compact) => compact.run(&server.limits).await,
             Command::Completions(completions) => completions.run(),
             Command::Explain(explain) => explain.run(&server).await,
             Command::Diff(diff) => return diff.run(&server).await,
             Command::Search(search) => return search.run(),
         };
-        done.map(|()| ExitCode::SUCCESS)
+        result.map(|()| ExitCode::SUCCESS)
     }
 }
 
@@ -132,11 +130,11 @@ enum Command {
 /// The id of the flag that names the server.
 const SERVER: &str = "server";
 
-/// Which server, and how patiently it is asked.
+/// The server to call, and the limits of calls.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct Server {
-    /// The server's address
+    /// The address of the server
     #[arg(
         id = SERVER,
         long,
@@ -147,17 +145,18 @@ pub(crate) struct Server {
     )]
     url: String,
     #[command(flatten)]
-    patience: Patience,
+    limits: CallLimits,
 }
 
-/// How patiently a server is asked.
+/// The deadline and the retries of calls.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Server")]
-pub(crate) struct Patience {
-    /// Give up on a call after this long, e.g. 500ms or 2s; no limit by default
+pub(crate) struct CallLimits {
+    /// Time limit of each call with all its retries, e.g. 500ms or 2s; none by default
     #[arg(long, global = true, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) deadline: Option<Duration>,
-    /// Try a call again this often when the server is full, draining or gone, waiting as it asks
+    /// Retry a call at most this many times if the server is full, draining or unreachable; waits as long
+    /// as the server asks
     #[arg(long, global = true, value_name = "TIMES", default_value_t = 0)]
     pub(crate) retries: usize,
 }
@@ -167,10 +166,10 @@ impl Server {
         &self.url
     }
 
-    /// Connects at once, so that a server that is not there is found before anything is printed.
+    /// Connects immediately, so that an unreachable server is reported before anything is printed.
     pub(crate) async fn connect(&self) -> Result<FloorClient, ClientError> {
         let connecting = FloorClient::connect(&self.url);
-        let client = match self.patience.deadline {
+        let client = match self.limits.deadline {
             None => connecting.await?,
             Some(deadline) => match tokio::time::timeout(deadline, connecting).await {
                 Ok(connected) => connected?,
@@ -183,27 +182,27 @@ impl Server {
         Ok(client.with_options(self.options()))
     }
 
-    /// The options of a call that asks for nothing else.
+    /// The call options that follow from the flags.
     pub(crate) fn options(&self) -> CallOptions {
-        let Patience { deadline, retries } = self.patience;
+        let CallLimits { deadline, retries } = self.limits;
         let options = CallOptions::default().retries(retries);
         deadline.map_or(options, |deadline| options.deadline(deadline))
     }
 }
 
-/// How a floor is to be served.
+/// The options for fetching a floor.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
-pub(crate) struct Serving {
-    /// Skip every tier: have the floor generated anew and the chain refreshed
+pub(crate) struct FetchOptions {
+    /// Skip the cache: the server generates the floor again and stores it in every tier
     #[arg(long)]
     no_cache: bool,
-    /// Ask what each tier answered and what it cost
+    /// Request the result and the time of each tier
     #[arg(long)]
     trace: bool,
 }
 
-impl Serving {
+impl FetchOptions {
     pub(crate) async fn connect(&self, server: &Server) -> Result<FloorClient, ClientError> {
         let options = server.options().no_cache(self.no_cache).trace(self.trace);
         Ok(server.connect().await?.with_options(options))

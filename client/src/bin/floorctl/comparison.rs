@@ -1,4 +1,4 @@
-//! Everything in which two floors differ, whatever floors they are.
+//! All differences between any two floors, for `floorctl diff`.
 
 use floor_client::{
     Floor, Terrain,
@@ -7,30 +7,30 @@ use floor_client::{
 
 use crate::{json, names};
 
-/// What one floor has that the other has not, and the other way round.
+/// The differences between two floors.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    /// Differences in what a floor has once: size, entry, measures and the like.
-    pub(crate) facts: Vec<Fact>,
-    /// Cells, row-major, that show something else; `None` for floors of two sizes, which have no cells in common.
+    /// Fields with a single value that differ: size, entry, metrics and others.
+    pub(crate) fields: Vec<FieldDiff>,
+    /// Cells whose terrain or room differs, row-major; `None` for floors of different sizes.
     pub(crate) cells: Option<Vec<(u32, u32)>>,
-    /// Rooms, connections, items, spawns, locks and traps, if they differ.
-    pub(crate) lists: Vec<List>,
+    /// Those lists of rooms, connections, locks, items, spawns and traps that differ.
+    pub(crate) lists: Vec<ListDiff>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Fact {
+pub(crate) struct FieldDiff {
     pub(crate) name: &'static str,
     pub(crate) one: String,
     pub(crate) other: String,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct List {
+pub(crate) struct ListDiff {
     pub(crate) name: &'static str,
-    /// What the first floor alone has.
+    /// Elements that only the first floor has.
     pub(crate) removed: Vec<String>,
-    /// What the second floor alone has.
+    /// Elements that only the second floor has.
     pub(crate) added: Vec<String>,
 }
 
@@ -45,27 +45,27 @@ impl Comparison {
             list("spawns", &a.spawns, &b.spawns, spawn),
             list("traps", &a.traps, &b.traps, trap),
         ];
-        Self { facts: facts(one, other), cells: cells(one, other), lists: lists.into_iter().flatten().collect() }
+        Self { fields: fields(one, other), cells: cells(one, other), lists: lists.into_iter().flatten().collect() }
     }
 
-    /// Whether the floors are one, to the byte: their hashes are taken over all they hold.
+    /// Whether the floors are byte for byte the same: the compared content hash covers the whole floor.
     pub(crate) fn is_empty(&self) -> bool {
-        self.facts.is_empty() && self.lists.is_empty() && self.cells.as_ref().is_some_and(Vec::is_empty)
+        self.fields.is_empty() && self.lists.is_empty() && self.cells.as_ref().is_some_and(Vec::is_empty)
     }
 }
 
-fn facts(one: &Floor, other: &Floor) -> Vec<Fact> {
-    let told = |floor: &Floor| {
+fn fields(one: &Floor, other: &Floor) -> Vec<FieldDiff> {
+    let fields_of = |floor: &Floor| {
         let metrics = floor.wire().metrics.unwrap_or_default();
-        let place = |at: Point| format!("({}, {})", at.x, at.y);
+        let position = |at: Point| format!("({}, {})", at.x, at.y);
         [
             ("tower", floor.spec().seed.to_string()),
             ("number", floor.spec().number.to_string()),
             ("kind", names::kind_of(floor.spec())),
             ("size", format!("{}x{}", floor.width(), floor.height())),
             ("generator version", floor.wire().generator_version.to_string()),
-            ("entry", place(floor.entry())),
-            ("exit", place(floor.exit())),
+            ("entry", position(floor.entry())),
+            ("exit", position(floor.exit())),
             ("critical path", metrics.critical_path.to_string()),
             ("passable cells", metrics.passable_cells.to_string()),
             ("loops", metrics.loops.to_string()),
@@ -74,12 +74,12 @@ fn facts(one: &Floor, other: &Floor) -> Vec<Fact> {
             ("content hash", json::hash(floor.content_hash())),
         ]
     };
-    let pairs = told(one).into_iter().zip(told(other));
-    let facts = pairs.map(|((name, one), (_, other))| Fact { name, one, other });
-    facts.filter(|fact| fact.one != fact.other).collect()
+    let pairs = fields_of(one).into_iter().zip(fields_of(other));
+    let fields = pairs.map(|((name, one), (_, other))| FieldDiff { name, one, other });
+    fields.filter(|field| field.one != field.other).collect()
 }
 
-/// Cells whose terrain or room differs.
+/// The cells whose terrain or room differs.
 fn cells(one: &Floor, other: &Floor) -> Option<Vec<(u32, u32)>> {
     if (one.width(), one.height()) != (other.width(), other.height()) {
         return None;
@@ -90,54 +90,54 @@ fn cells(one: &Floor, other: &Floor) -> Option<Vec<(u32, u32)>> {
     Some(cells.enumerate().filter(|(index, _)| differ(index)).map(|(_, cell)| cell).collect())
 }
 
-/// `None` where the lists hold the same, in whatever order.
-fn list<T: PartialEq>(name: &'static str, one: &[T], other: &[T], describe: fn(&T) -> String) -> Option<List> {
+/// The difference of two lists; `None` if they hold the same elements in any order.
+fn list<T: PartialEq>(name: &'static str, one: &[T], other: &[T], describe: fn(&T) -> String) -> Option<ListDiff> {
     let removed = without(one, other).into_iter().map(describe).collect::<Vec<_>>();
     let added = without(other, one).into_iter().map(describe).collect::<Vec<_>>();
-    (!removed.is_empty() || !added.is_empty()).then_some(List { name, removed, added })
+    (!removed.is_empty() || !added.is_empty()).then_some(ListDiff { name, removed, added })
 }
 
-/// What is left of a list when each element of another takes away one that equals it.
+/// The elements of a list without an equal partner in the other list. Each element is partner of at most one.
 fn without<'a, T: PartialEq>(list: &'a [T], others: &[T]) -> Vec<&'a T> {
-    let mut taken = vec![false; others.len()];
-    let mut is_taken = |element: &T| {
-        let place = (0..others.len()).find(|place| !taken[*place] && others[*place] == *element);
-        place.map(|place| taken[place] = true).is_some()
+    let mut matched = vec![false; others.len()];
+    let mut is_matched = |element: &T| {
+        let position = (0..others.len()).find(|position| !matched[*position] && others[*position] == *element);
+        position.map(|position| matched[position] = true).is_some()
     };
-    list.iter().filter(|element| !is_taken(element)).collect()
+    list.iter().filter(|element| !is_matched(element)).collect()
 }
 
-fn place(at: Option<Point>) -> String {
+fn position(at: Option<Point>) -> String {
     let Point { x, y } = at.unwrap_or_default();
     format!("({x}, {y})")
 }
 
 fn room(room: &Room) -> String {
-    format!("{} {}, {} to {}", room.id, names::role_of(room), place(room.min), place(room.max))
+    format!("{} {}, {} to {}", room.id, names::role_of(room), position(room.min), position(room.max))
 }
 
-fn connection(way: &Connection) -> String {
-    let lock = if way.lock_id == 0 { String::new() } else { format!(", lock {}", way.lock_id) };
-    let secret = if way.secret { ", secret" } else { "" };
-    format!("rooms {} and {}{lock}{secret}", way.from_room, way.to_room)
+fn connection(connection: &Connection) -> String {
+    let lock = if connection.lock_id == 0 { String::new() } else { format!(", lock {}", connection.lock_id) };
+    let secret = if connection.secret { ", secret" } else { "" };
+    format!("rooms {} and {}{lock}{secret}", connection.from_room, connection.to_room)
 }
 
 fn lock(lock: &Lock) -> String {
-    format!("{} at {}", lock.id, place(lock.at))
+    format!("{} at {}", lock.id, position(lock.at))
 }
 
 fn item(item: &Item) -> String {
     let what =
         if item.opens_lock == 0 { format!("worth {}", item.value) } else { format!("opens {}", item.opens_lock) };
-    format!("{} at {}, {what}", item.archetype, place(item.at))
+    format!("{} at {}, {what}", item.archetype, position(item.at))
 }
 
 fn spawn(spawn: &Spawn) -> String {
-    format!("{} at {}, level {}", spawn.archetype, place(spawn.at), spawn.level)
+    format!("{} at {}, level {}", spawn.archetype, position(spawn.at), spawn.level)
 }
 
 fn trap(trap: &Trap) -> String {
-    format!("{} at {}, level {}", trap.archetype, place(trap.at), trap.level)
+    format!("{} at {}, level {}", trap.archetype, position(trap.at), trap.level)
 }
 
 #[cfg(test)]
@@ -155,11 +155,15 @@ mod tests {
         let comparison = Comparison::of(&fixture::floor(), &fixture::plain(20, 16));
         assert_eq!(comparison.cells, None);
         assert!(!comparison.is_empty());
-        assert!(comparison.facts.contains(&Fact { name: "size", one: "30x16".to_owned(), other: "20x16".to_owned() }));
+        assert!(comparison.fields.contains(&FieldDiff {
+            name: "size",
+            one: "30x16".to_owned(),
+            other: "20x16".to_owned()
+        }));
     }
 
     #[test]
-    fn what_moved_is_gone_and_new_and_what_is_twice_counts_twice() {
+    fn a_moved_object_is_removed_and_added_and_duplicates_count() {
         assert_eq!(without(&[1, 1, 2, 3], &[3, 1]), [&1, &2]);
         let comparison = Comparison::of(&fixture::floor(), &fixture::altered());
         assert_eq!(comparison.cells, Some(vec![(6, 2), (21, 2)]));

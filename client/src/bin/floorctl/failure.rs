@@ -1,4 +1,4 @@
-//! What went wrong, in a sentence on stderr and an exit code.
+//! Prints the error of a command to stderr and chooses the exit code.
 
 use std::{
     error::Error,
@@ -7,34 +7,34 @@ use std::{
     process::ExitCode,
 };
 
-use floor_client::{ClientError, Refusal};
+use floor_client::{ClientError, StatusError};
 use floor_gen::SpecError;
 
-use crate::operations::NoAnswer;
+use crate::operations::OperationsError;
 
-const SAID_NO: u8 = 1;
+const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const CANNOT_CONNECT: u8 = 3;
 
-/// What the command line asks for cannot be, which only the flags together show.
+/// An invalid combination of flags that clap does not detect.
 #[derive(Debug)]
-pub(crate) struct Usage(pub(crate) String);
+pub(crate) struct UsageError(pub(crate) String);
 
-impl fmt::Display for Usage {
+impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Error for Usage {}
+impl Error for UsageError {}
 
-/// Prints `error` and chooses the exit code. A reader that went away (`floorctl ... | head`) is no error.
+/// Prints `error` and returns the exit code. A closed pipe (`floorctl ... | head`) is not an error.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
     let client = error.chain().find_map(|cause| cause.downcast_ref::<ClientError>());
-    let mut text = format!("error: {}\n", sentence(error));
+    let mut text = format!("error: {}\n", message(error));
     let code = match client {
         Some(ClientError::Unreachable { .. }) => {
             text += "Is the server running? Start it with `cargo run --release`, or name another with --server URL or \
@@ -42,26 +42,26 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             CANNOT_CONNECT
         }
         Some(ClientError::Address { .. }) => USAGE,
-        Some(ClientError::Refused(refusal)) => {
-            text += &details(refusal);
-            SAID_NO
+        Some(ClientError::Status(status)) => {
+            text += &details(status);
+            FAILED
         }
-        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) => SAID_NO,
-        None if error.is::<SpecError>() || error.is::<Usage>() => USAGE,
-        None if matches!(error.downcast_ref(), Some(NoAnswer::Unreachable { .. })) => {
-            text += "Is the server running? Start it with `cargo run --release`, or name another's operations port with \
+        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) => FAILED,
+        None if error.is::<SpecError>() || error.is::<UsageError>() => USAGE,
+        None if matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. })) => {
+            text += "Is the server running? Start it with `cargo run --release`, or name another operations port with \
                      --ops URL or FLOORCTL_OPS.\n";
             CANNOT_CONNECT
         }
-        None => SAID_NO,
+        None => FAILED,
     };
-    // Nothing is left to be done when stderr is closed as well.
+    // If stderr is closed, too, there is nowhere to report to.
     let _ = io::stderr().write_all(text.as_bytes());
     ExitCode::from(code)
 }
 
-/// What went wrong and why. Some errors say their cause in their own words, and it need not be said twice.
-fn sentence(error: &anyhow::Error) -> String {
+/// The error and its causes in one line. Skips a cause whose text the line already contains.
+fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for said in error.chain().map(ToString::to_string) {
         if text.is_empty() {
@@ -73,18 +73,17 @@ fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-fn details(refusal: &Refusal) -> String {
+fn details(status: &StatusError) -> String {
     let mut text = String::new();
-    // What tonic says of an answer that has an HTTP status and no gRPC status.
-    if refusal.message.contains("mapped from HTTP status code") {
-        text +=
-            "This answers HTTP, not gRPC; is it the operations port? gRPC is on 50051 unless configured otherwise.\n";
+    // tonic writes this for a response with an HTTP status and no gRPC status.
+    if status.message.contains("mapped from HTTP status code") {
+        text += "This is HTTP, not gRPC; is it the operations port? gRPC is on 50051 unless configured otherwise.\n";
     }
-    // The message often names the one field that is wrong; it need not be said twice.
-    for violation in refusal.violations.iter().filter(|violation| !refusal.message.contains(&violation.description)) {
+    // The message often contains the description of the invalid field already.
+    for violation in status.violations.iter().filter(|violation| !status.message.contains(&violation.description)) {
         text += &format!("  {}: {}\n", violation.field, violation.description);
     }
-    if let Some(wait) = refusal.retry_after {
+    if let Some(wait) = status.retry_after {
         text += &format!("The server asks to wait {}; --retries does so.\n", humantime::format_duration(wait));
     }
     text

@@ -1,4 +1,4 @@
-//! A floor drawn by hand, with everything that a floor can hold, for the tests of what shows floors.
+//! A hand-made floor with every kind of content, for tests of output and pictures.
 
 #![allow(clippy::unwrap_used)]
 
@@ -46,7 +46,7 @@ fn terrain() -> Vec<u8> {
     MAP.iter().flat_map(|row| row.chars()).map(|glyph| named.get(&glyph).copied().unwrap_or(1)).collect()
 }
 
-/// The message, its hash filled in.
+/// The message with its hash.
 pub(crate) fn message() -> v1::Floor {
     let (width, height) = (30, 16);
     let rooms = vec![
@@ -65,7 +65,7 @@ pub(crate) fn message() -> v1::Floor {
             }
         }
     }
-    let way = |from_room, to_room, lock_id, secret| Connection { from_room, to_room, lock_id, secret };
+    let connection = |from_room, to_room, lock_id, secret| Connection { from_room, to_room, lock_id, secret };
     let spawn = |at, archetype: &str, level| Spawn { at, archetype: archetype.to_owned(), level };
     let item = |at, archetype: &str, value, opens_lock| Item { at, archetype: archetype.to_owned(), value, opens_lock };
     let mut floor = v1::Floor {
@@ -78,11 +78,11 @@ pub(crate) fn message() -> v1::Floor {
         exit: at(27, 7),
         rooms,
         connections: vec![
-            way(0, 1, 0, false),
-            way(0, 3, 0, false),
-            way(1, 2, 1, false),
-            way(1, 3, 0, false),
-            way(3, 4, 0, true),
+            connection(0, 1, 0, false),
+            connection(0, 3, 0, false),
+            connection(1, 2, 1, false),
+            connection(1, 3, 0, false),
+            connection(3, 4, 0, true),
         ],
         spawns: vec![
             spawn(at(17, 2), "goblin", 3),
@@ -99,12 +99,12 @@ pub(crate) fn message() -> v1::Floor {
     floor
 }
 
-/// The floor as the client hands it out.
+/// The floor, decoded and checked by the client.
 pub(crate) fn floor() -> Floor {
     encoded(&message()).decode().unwrap()
 }
 
-/// The same floor with a door walled up, a monster moved, and more loot.
+/// The same floor with a wall in place of a door, a moved monster and one more item.
 pub(crate) fn altered() -> Floor {
     let mut floor = message();
     let mut cells = grid::decode(floor.terrain.as_ref().unwrap()).unwrap();
@@ -119,7 +119,7 @@ pub(crate) fn altered() -> Floor {
     encoded(&floor).decode().unwrap()
 }
 
-/// A floor of that size with one room and nothing in it.
+/// A floor of that size with one empty room.
 pub(crate) fn plain(width: u32, height: u32) -> Floor {
     let mut cells = vec![Terrain::Wall as u8; (width * height) as usize];
     for (x, y) in (1..height - 1).flat_map(|y| (1..width - 1).map(move |x| (x, y))) {

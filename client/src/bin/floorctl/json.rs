@@ -1,7 +1,6 @@
-//! The JSON shape of floors and of what the server said about them. `floorctl get --help` documents it; scripts rely on
-//! it.
+//! The JSON format of floors and of response metadata. `floorctl get --help` documents it, and scripts depend on it.
 //!
-//! 64-bit numbers are strings, as in protobuf's own JSON: many readers would round them.
+//! 64-bit numbers are strings, as in protobuf's JSON mapping, since many JSON readers would round them.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -77,7 +76,7 @@ impl<'a> FloorJson<'a> {
     }
 }
 
-/// A content hash as it is written everywhere: 16 hexadecimal digits.
+/// A content hash in text: 16 hexadecimal digits.
 pub(crate) fn hash(content_hash: u64) -> String {
     format!("{content_hash:016x}")
 }
@@ -97,7 +96,7 @@ struct GridsJson {
     region: Option<GridJson>,
 }
 
-/// How a grid travelled.
+/// How a grid was encoded.
 #[derive(Debug, Serialize)]
 struct GridJson {
     encoding: String,
@@ -131,7 +130,7 @@ impl PointJson {
     }
 }
 
-/// A checked floor has all its points.
+/// The point of a checked floor, which is never missing.
 fn point(at: Option<Point>) -> PointJson {
     PointJson::new(at.unwrap_or_default())
 }
@@ -161,8 +160,13 @@ struct ConnectionJson {
 }
 
 impl ConnectionJson {
-    const fn new(way: &v1::Connection) -> Self {
-        Self { from_room: way.from_room, to_room: way.to_room, lock_id: way.lock_id, secret: way.secret }
+    const fn new(connection: &v1::Connection) -> Self {
+        Self {
+            from_room: connection.from_room,
+            to_room: connection.to_room,
+            lock_id: connection.lock_id,
+            secret: connection.secret,
+        }
     }
 }
 
@@ -218,10 +222,10 @@ impl MetricsJson {
     }
 }
 
-/// How a call was served.
+/// The response metadata of a call.
 #[derive(Debug, Serialize)]
 pub(crate) struct ServedJson<'a> {
-    by: Counts<'a>,
+    by: FloorCounts<'a>,
     coalesced: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_us: Option<u64>,
@@ -238,19 +242,19 @@ impl<'a> ServedJson<'a> {
             cost_us: micros(step.cost),
         };
         Self {
-            by: Counts(served),
+            by: FloorCounts(served),
             coalesced: served.coalesced,
-            server_us: served.in_server.map(micros),
+            server_us: served.server_time.map(micros),
             trace: served.trace.iter().map(step).collect(),
         }
     }
 }
 
-/// Floors a tier, in the order in which the server named them.
+/// Number of floors from each tier, in the order of the server.
 #[derive(Debug)]
-struct Counts<'a>(&'a Served);
+struct FloorCounts<'a>(&'a Served);
 
-impl Serialize for Counts<'_> {
+impl Serialize for FloorCounts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (tier, count) in self.0.by.iter() {
@@ -270,13 +274,13 @@ struct StepJson<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixture, layout};
+    use crate::{fixture, json_layout};
 
     #[test]
     fn the_shape_that_scripts_rely_on() {
         let floor = fixture::floor();
         let mut out = Vec::new();
-        layout::write(&mut out, &FloorJson::new(&floor, Some(&Served::default()))).unwrap();
+        json_layout::write(&mut out, &FloorJson::new(&floor, Some(&Served::default()))).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
     }
 }

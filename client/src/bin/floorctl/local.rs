@@ -1,20 +1,20 @@
-//! Floors made here, by the generator that this program was built with: no server is asked.
+//! Specs and names of floors that floorctl generates itself, without a server.
 
 use floor_client::{FloorKind, FloorSpec};
 use floor_gen::{Kind, SpecError};
 
-use crate::target::FloorWord;
+use crate::target::FloorName;
 
-/// The spec that the generator takes: size and kind resolved as a server of the same generator resolves them.
-pub(crate) fn resolve(asked: &FloorSpec) -> Result<floor_gen::FloorSpec, SpecError> {
-    // Unspecified, the only kind on the wire that has no number here, is the schedule's.
-    let kind = u32::try_from(asked.kind).ok().and_then(Kind::from_number);
-    floor_gen::FloorSpec::resolve(asked.seed, asked.number, asked.width, asked.height, kind)
+/// The resolved spec for the generator. A server with the same generator resolves size and kind in the same way.
+pub(crate) fn resolve(requested: &FloorSpec) -> Result<floor_gen::FloorSpec, SpecError> {
+    // Only the unspecified kind becomes `None`; then the tower's schedule chooses the kind.
+    let kind = u32::try_from(requested.kind).ok().and_then(Kind::from_number);
+    floor_gen::FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind)
 }
 
-/// The floor's name in one word, whole: whatever the schedule becomes, the word names this floor.
-pub(crate) fn word(spec: &floor_gen::FloorSpec) -> FloorWord {
-    FloorWord(FloorSpec {
+/// The full name of the floor. It includes size and kind, so it stays valid if defaults or the schedule change.
+pub(crate) fn name(spec: &floor_gen::FloorSpec) -> FloorName {
+    FloorName(FloorSpec {
         seed: spec.seed(),
         number: spec.number(),
         width: spec.width().into(),
@@ -28,22 +28,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_open_is_resolved() {
-        let FloorWord(asked) = "42/10".parse().unwrap();
-        assert_eq!(word(&resolve(&asked).unwrap()).to_string(), "42/10:boss@100x100");
+    fn unset_fields_are_resolved() {
+        let FloorName(requested) = "42/10".parse().unwrap();
+        assert_eq!(name(&resolve(&requested).unwrap()).to_string(), "42/10:boss@100x100");
     }
 
     #[test]
-    fn a_word_names_the_same_floor_again() {
+    fn a_name_parses_to_the_same_floor() {
         for kind in Kind::ALL {
             let spec = floor_gen::FloorSpec::resolve(42, 7, 64, 48, Some(kind)).unwrap();
-            let FloorWord(again) = word(&spec).to_string().parse().unwrap();
-            assert_eq!(resolve(&again), Ok(spec));
+            let FloorName(reparsed) = name(&spec).to_string().parse().unwrap();
+            assert_eq!(resolve(&reparsed), Ok(spec));
         }
     }
 
     #[test]
-    fn what_is_out_of_range_is_refused() {
+    fn a_number_out_of_range_is_rejected() {
         assert_eq!(resolve(&FloorSpec::default()), Err(SpecError::Number(0)));
     }
 }

@@ -1,6 +1,5 @@
-//! `floorctl`: ask a floor server for floors, draw them, warm, check and load it; look into floors made here.
+//! `floorctl`: the command-line client of the floor server. It generates floors itself to explain and search them.
 
-mod account;
 mod cli;
 mod cmd;
 mod comparison;
@@ -8,15 +7,16 @@ mod difference;
 mod failure;
 #[cfg(test)]
 mod fixture;
-mod hunt;
 mod json;
-mod layout;
+mod json_layout;
 mod local;
 mod names;
 mod numbers;
 mod operations;
 mod output;
+mod parallel_scan;
 mod picture;
+mod profile;
 mod progress;
 mod query;
 mod target;

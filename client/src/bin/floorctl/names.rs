@@ -1,5 +1,5 @@
-//! Enum values of the wire as people write them: `FLOOR_KIND_STANDARD` is `standard`, `TERRAIN_LOCKED_DOOR` is
-//! `locked door`.
+//! Readable names of the enum values in the .proto: `standard` for `FLOOR_KIND_STANDARD`, `locked door` for
+//! `TERRAIN_LOCKED_DOOR`.
 
 use floor_client::{
     FloorKind, FloorSpec, RoomRole, Terrain,
@@ -10,7 +10,7 @@ pub(crate) fn kind(kind: FloorKind) -> String {
     plain(kind.as_str_name(), "FLOOR_KIND_")
 }
 
-/// The kind of a resolved spec; a kind newer than this program by its number.
+/// The name of the kind of a resolved spec; the number if this program does not know the kind.
 pub(crate) fn kind_of(spec: &FloorSpec) -> String {
     FloorKind::try_from(spec.kind).map_or_else(|_| format!("kind {}", spec.kind), kind)
 }
@@ -31,16 +31,17 @@ pub(crate) fn encoding(encoding: GridEncoding) -> String {
     plain(encoding.as_str_name(), "GRID_ENCODING_")
 }
 
-/// `bone_archer` is `bone archer`.
+/// `bone archer` for `bone_archer`.
 pub(crate) fn archetype(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// The name that a word resembles most, unless it resembles none: a far-fetched suggestion confuses.
+/// The name that is most similar to a word. `None` if no name is similar enough to suggest.
 pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
-    let alike = names.map(|name| (strsim::jaro_winkler(name, &word), name)).filter(|(likeness, _)| *likeness > 0.8);
-    alike.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+    let similar =
+        names.map(|name| (strsim::jaro_winkler(name, &word), name)).filter(|(similarity, _)| *similarity > 0.8);
+    similar.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
 fn plain(name: &str, prefix: &str) -> String {

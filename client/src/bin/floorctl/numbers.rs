@@ -1,11 +1,11 @@
-//! Floor numbers as people list them: `1-10,20`.
+//! Lists of floor numbers on the command line: `1-10,20`.
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
 use floor_client::limits::MAX_FLOOR;
 use indicatif::HumanCount;
 
-/// Floor numbers in the order given, repeats and all; each is one that a tower has.
+/// Floor numbers in the given order, with repetitions. Each is in the range of valid numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Numbers(Vec<RangeInclusive<u32>>);
 
@@ -14,7 +14,7 @@ impl Numbers {
         self.0.iter().cloned().flatten()
     }
 
-    pub(crate) fn one(number: u32) -> Self {
+    pub(crate) fn single(number: u32) -> Self {
         Self(vec![number..=number])
     }
 
@@ -26,9 +26,9 @@ impl Numbers {
         self.0.iter().map(|range| u64::from(range.end() - range.start()) + 1).sum()
     }
 
-    /// The number at a place of the list, counted from 0.
-    pub(crate) fn nth(&self, place: u64) -> Option<u32> {
-        let mut left = place;
+    /// The number at an index of the list, counted from 0.
+    pub(crate) fn nth(&self, index: u64) -> Option<u32> {
+        let mut left = index;
         for range in &self.0 {
             let len = u64::from(range.end() - range.start()) + 1;
             match u32::try_from(left) {
@@ -39,7 +39,7 @@ impl Numbers {
         None
     }
 
-    /// The ends of every range: if these are in range, all are.
+    /// First and last number of every range. If these are valid, all numbers are.
     pub(crate) fn bounds(&self) -> impl Iterator<Item = u32> {
         self.0.iter().flat_map(|range| [*range.start(), *range.end()])
     }
@@ -55,7 +55,7 @@ impl FromStr for Numbers {
 
 fn range(text: &str) -> Result<RangeInclusive<u32>, String> {
     let number = |digits: &str| match digits.trim() {
-        digits if is_number(digits) => one(digits),
+        digits if is_number(digits) => parse_one(digits),
         _ => Err(format!("{text:?} is neither a floor number nor a range such as 1-10")),
     };
     let (first, last) = match text.split_once('-') {
@@ -68,8 +68,8 @@ fn range(text: &str) -> Result<RangeInclusive<u32>, String> {
     Ok(first..=last)
 }
 
-/// The number of a floor that a tower has: every flag that takes one reads it here.
-pub(crate) fn one(text: &str) -> Result<u32, String> {
+/// Parses one valid floor number. All flags that take a floor number use this function.
+pub(crate) fn parse_one(text: &str) -> Result<u32, String> {
     if !is_number(text) {
         return Err(format!("{text:?} is no floor number"));
     }
@@ -108,32 +108,32 @@ mod tests {
         assert_eq!(numbers.len(), 5);
         assert_eq!(numbers.to_string(), "3-5,9,1");
         assert_eq!(
-            (0..6).map(|place| numbers.nth(place)).collect::<Vec<_>>(),
+            (0..6).map(|index| numbers.nth(index)).collect::<Vec<_>>(),
             [Some(3), Some(4), Some(5), Some(9), Some(1), None]
         );
         assert_eq!(numbers.bounds().collect::<Vec<_>>(), [3, 5, 9, 9, 1, 1]);
     }
 
     #[test]
-    fn the_whole_tower_counts_without_being_listed() {
+    fn a_long_range_is_counted_without_listing_it() {
         assert_eq!("1-1000000".parse::<Numbers>().unwrap().len(), 1_000_000);
     }
 
     #[test]
-    fn floors_that_no_tower_has_are_refused() {
-        for (text, said) in [
+    fn floor_numbers_out_of_range_are_rejected() {
+        for (text, expected) in [
             ("0", "no floor number 0"),
             ("0-9", "no floor number 0"),
             ("5,1-2000000", "2000000 is beyond floor 1,000,000, the last of a tower"),
             ("99999999999999999999", "beyond floor 1,000,000"),
         ] {
             let error = text.parse::<Numbers>().unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 
     #[test]
-    fn nonsense_says_what_is_wrong() {
+    fn invalid_text_is_named_in_the_error() {
         for (text, part) in [("", "\"\""), ("a", "\"a\""), ("1-", "\"1-\""), ("-3", "\"-3\""), ("5-2", "write 2-5")] {
             let error = text.parse::<Numbers>().unwrap_err();
             assert!(error.contains(part), "{text:?}: {error}");

@@ -1,4 +1,4 @@
-//! The server's operations port, over plain HTTP/1.1.
+//! The client of the server's operations port, which speaks plain HTTP/1.1.
 
 use std::{error::Error, fmt, time::Duration};
 
@@ -14,14 +14,14 @@ use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 
-use crate::cli::Patience;
+use crate::cli::CallLimits;
 
-/// How long the server may take to accept the connection.
+/// Time limit for establishing the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The first wait between two tries; it doubles.
-const FIRST_WAIT: Duration = Duration::from_millis(50);
+/// The first wait between two attempts. It doubles after each.
+const MIN_BACKOFF: Duration = Duration::from_millis(50);
 
-/// Which operations port.
+/// The flag for the operations port.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct Operations {
@@ -30,20 +30,20 @@ pub(crate) struct Operations {
     ops: String,
 }
 
-/// Why the operations port gave no answer.
+/// Why a call to the operations port failed.
 #[derive(Debug)]
-pub(crate) enum NoAnswer {
-    /// Nothing is there.
+pub(crate) enum OperationsError {
+    /// Connecting failed, or the connection broke.
     Unreachable { url: String, reason: String },
-    /// Something is there and says nothing.
-    Silent { url: String, deadline: Duration },
+    /// The deadline passed before the server answered.
+    TimedOut { url: String, deadline: Duration },
 }
 
-impl fmt::Display for NoAnswer {
+impl fmt::Display for OperationsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable { url, reason } => write!(f, "cannot reach the operations port at {url}: {reason}"),
-            Self::Silent { url, deadline } => {
+            Self::TimedOut { url, deadline } => {
                 let deadline = humantime::format_duration(*deadline);
                 write!(f, "the operations port at {url} did not answer within {deadline}")
             }
@@ -51,35 +51,36 @@ impl fmt::Display for NoAnswer {
     }
 }
 
-impl Error for NoAnswer {}
+impl Error for OperationsError {}
 
 impl Operations {
-    pub(crate) async fn get<T: DeserializeOwned>(&self, patience: &Patience, path: &str) -> anyhow::Result<T> {
-        self.ask(patience, Method::GET, path).await
+    pub(crate) async fn get<T: DeserializeOwned>(&self, limits: &CallLimits, path: &str) -> anyhow::Result<T> {
+        self.call(limits, Method::GET, path).await
     }
 
-    pub(crate) async fn post<T: DeserializeOwned>(&self, patience: &Patience, path: &str) -> anyhow::Result<T> {
-        self.ask(patience, Method::POST, path).await
+    pub(crate) async fn post<T: DeserializeOwned>(&self, limits: &CallLimits, path: &str) -> anyhow::Result<T> {
+        self.call(limits, Method::POST, path).await
     }
 
-    /// Asks as patiently as told. Every page can be asked for twice: a purge of what is purged changes nothing.
-    async fn ask<T: DeserializeOwned>(&self, patience: &Patience, method: Method, path: &str) -> anyhow::Result<T> {
-        let Patience { deadline, retries } = *patience;
-        let waits = ExponentialBuilder::new().with_min_delay(FIRST_WAIT).with_max_times(retries).with_jitter();
-        let once = || self.once(method.clone(), path);
-        let gone = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(NoAnswer::Unreachable { .. }));
-        let asking = once.retry(waits).when(gone);
+    /// Makes a call with the retries and the deadline of `limits`. Retries are safe, since all requests are idempotent.
+    async fn call<T: DeserializeOwned>(&self, limits: &CallLimits, method: Method, path: &str) -> anyhow::Result<T> {
+        let CallLimits { deadline, retries } = *limits;
+        let backoff = ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(retries).with_jitter();
+        let attempt = || self.attempt(method.clone(), path);
+        let unreachable =
+            |error: &anyhow::Error| matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. }));
+        let calls = attempt.retry(backoff).when(unreachable);
         match deadline {
-            None => asking.await,
-            Some(deadline) => tokio::time::timeout(deadline, asking)
+            None => calls.await,
+            Some(deadline) => tokio::time::timeout(deadline, calls)
                 .await
-                .unwrap_or_else(|_| Err(NoAnswer::Silent { url: self.ops.clone(), deadline }.into())),
+                .unwrap_or_else(|_| Err(OperationsError::TimedOut { url: self.ops.clone(), deadline }.into())),
         }
     }
 
-    /// Asks over a connection of its own, and reads the document that the server answers with: also when it failed in a
-    /// tier (503), since the document says in which. Every other failure is a sentence.
-    async fn once<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
+    /// Makes one request on a new connection and returns the JSON document of the response, also with status 503: then
+    /// the document says in which tier the request failed. Any other failure becomes an error with the response text.
+    async fn attempt<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
         let address = self.address()?;
         let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&address)).await;
         let stream = stream.map_err(|_| self.unreachable("it does not answer"))?;
@@ -103,17 +104,17 @@ impl Operations {
     /// `host:port`.
     fn address(&self) -> anyhow::Result<String> {
         let full = if self.ops.contains("://") { self.ops.clone() } else { format!("http://{}", self.ops) };
-        let bad = |reason: &str| ClientError::Address { url: self.ops.clone(), reason: reason.to_owned() };
-        let uri = full.parse::<Uri>().map_err(|_| bad("it is no URL")).context("--ops")?;
+        let invalid = |reason: &str| ClientError::Address { url: self.ops.clone(), reason: reason.to_owned() };
+        let uri = full.parse::<Uri>().map_err(|_| invalid("it is no URL")).context("--ops")?;
         match (uri.scheme_str(), uri.authority()) {
             (Some("http"), Some(authority)) => {
                 Ok(format!("{}:{}", authority.host(), authority.port_u16().unwrap_or(80)))
             }
-            _ => Err(bad("the operations port speaks plain HTTP; write http://host:port")).context("--ops"),
+            _ => Err(invalid("the operations port speaks plain HTTP; write http://host:port")).context("--ops"),
         }
     }
 
-    fn unreachable(&self, reason: &str) -> NoAnswer {
-        NoAnswer::Unreachable { url: self.ops.clone(), reason: reason.to_owned() }
+    fn unreachable(&self, reason: &str) -> OperationsError {
+        OperationsError::Unreachable { url: self.ops.clone(), reason: reason.to_owned() }
     }
 }

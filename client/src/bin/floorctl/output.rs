@@ -1,4 +1,5 @@
-//! Where results go: standard output or a file, buffered, never `println!`, which panics when the reader has gone.
+//! Output of commands to standard output or a file, buffered. Commands do not use `println!`, which panics on a closed
+//! pipe.
 
 use std::{
     fs::File,
@@ -12,9 +13,9 @@ use floor_client::{EncodedFloor, ServedBy};
 use indicatif::HumanCount;
 use serde::Serialize;
 
-use crate::layout;
+use crate::json_layout;
 
-/// Standard output, locked and buffered. Flush it: dropping it hides a failed write.
+/// Standard output, locked and buffered. The caller must flush it, since dropping it ignores write errors.
 pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
 }
@@ -22,18 +23,18 @@ pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
 /// Writes one JSON document and a newline.
 pub(crate) fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
     let mut out = stdout();
-    layout::write(&mut out, document)?;
+    json_layout::write(&mut out, document)?;
     Ok(out.flush()?)
 }
 
-/// Writes a floor as a field of a `floors.v1.BatchGetFloorsResponse`; any number of them in a row are one.
+/// Writes a floor as one field of a `floors.v1.BatchGetFloorsResponse`. A sequence of such fields is a valid response.
 pub(crate) fn write_batch_entry(out: &mut impl Write, floor: &EncodedFloor) -> io::Result<()> {
     let mut entry = Vec::with_capacity(floor.bytes().len() + 8);
     prost::encoding::bytes::encode(1, floor.bytes(), &mut entry);
     out.write_all(&entry)
 }
 
-/// Which tiers served how many floors, such as `lru 1,000, generated 24`; a single floor by its tier alone.
+/// The number of floors from each tier, such as `lru 1,000, generated 24`; only the tier for a single floor.
 pub(crate) fn served(by: &ServedBy) -> String {
     match by.iter().collect::<Vec<_>>()[..] {
         [] | [(_, 1)] => by.to_string(),
@@ -44,11 +45,11 @@ pub(crate) fn served(by: &ServedBy) -> String {
     }
 }
 
-/// How floors are written, and where to.
+/// The format and the destination of floors.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Destination {
-    /// json: readable; bin: the message as it travelled
+    /// json: readable text; bin: the bytes of the received message
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
     /// The same as --format json
@@ -70,7 +71,7 @@ impl Destination {
         self.format
     }
 
-    /// Opens the destination. Bytes never go to a terminal, where they do harm and help nobody.
+    /// Opens the destination. Fails if binary data would go to a terminal.
     pub(crate) fn open(&self) -> anyhow::Result<Box<dyn Write>> {
         match &self.output {
             Some(path) => {
@@ -85,10 +86,10 @@ impl Destination {
     }
 }
 
-/// Whether a report is text or JSON.
+/// The format of a report: text or JSON.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct Report {
+pub(crate) struct ReportFormat {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub(crate) json: bool,

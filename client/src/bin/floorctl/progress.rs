@@ -1,8 +1,8 @@
-//! A progress bar on stderr; nothing at all where stderr is no terminal.
+//! A progress bar on stderr. It is hidden if stderr is not a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar of `floors` with rate and time to go.
+/// A bar for `floors` floors, with the rate and the remaining time.
 pub(crate) fn bar(verb: &'static str, floors: u64) -> ProgressBar {
     let style = ProgressStyle::with_template(
         "{msg} {bar:30.cyan/dim} {human_pos}/{human_len} floors  {per_sec:.cyan}  {eta} to go",

@@ -1,4 +1,4 @@
-//! How floors are named: by flags for tower, number, size and kind, or in one word.
+//! The arguments that name floors: flags for tower, number, size and kind, or a name such as `42/7:cavern@64x48`.
 
 use std::{fmt, str::FromStr};
 
@@ -10,12 +10,12 @@ use crate::{
     numbers::{self, Numbers},
 };
 
-/// Everything that names a floor but its number.
+/// The flags for tower, size and kind: a floor without its number.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Floor")]
 pub(crate) struct Tower {
-    /// The tower, decimal or 0x hexadecimal
-    // A negative number is read, so that what is said of it is what a seed is.
+    /// The seed of the tower, decimal or 0x hexadecimal
+    // Negative numbers are accepted here so that the error message explains the range of seeds.
     #[arg(long, default_value = "0", value_parser = seed, allow_negative_numbers = true)]
     seed: u64,
     /// Cells from west to east, 16 to 512; the server's default is 100
@@ -27,13 +27,13 @@ pub(crate) struct Tower {
     /// Width and height in one, e.g. 64x48
     #[arg(long, conflicts_with_all = ["width", "height"], value_name = "WxH")]
     size: Option<Size>,
-    /// How the floor is built; the tower's schedule decides by default
+    /// The kind of floor; by default the tower's schedule chooses it
     #[arg(long)]
     kind: Option<Kind>,
 }
 
 impl Tower {
-    /// A side of 0 and no kind are left to the server, which also knows which kinds it makes.
+    /// The spec of a floor. Sides and kind that are not given stay 0: the server resolves them.
     pub(crate) fn floor(&self, number: u32) -> FloorSpec {
         let sides = Size { width: self.width.unwrap_or(0), height: self.height.unwrap_or(0) };
         let Size { width, height } = self.size.unwrap_or(sides);
@@ -41,7 +41,7 @@ impl Tower {
         FloorSpec { seed: self.seed, number, width, height, kind: kind.into() }
     }
 
-    /// The same as parameters of the operations port.
+    /// The same as query parameters of the operations port.
     pub(crate) fn query(&self) -> String {
         let FloorSpec { seed, width, height, kind, .. } = self.floor(1);
         let mut query = format!("seed={seed}&width={width}&height={height}");
@@ -51,7 +51,7 @@ impl Tower {
         query
     }
 
-    /// Floors of this size that go into one batch.
+    /// How many floors of this size fit into one batch.
     pub(crate) fn batch_len(&self) -> usize {
         let spec = self.floor(1);
         let side = |cells: u32| u64::from(if cells == 0 { limits::DEFAULT_SIDE } else { cells });
@@ -64,39 +64,39 @@ impl Tower {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Floor")]
 pub(crate) struct Target {
-    // Brackets in a doc comment would be taken for links.
+    // Not a doc comment, since rustdoc would parse the brackets as links.
     #[arg(
         value_name = "FLOOR",
         help_heading = Resettable::Reset,
-        help = "The floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
+        help = "The name of the floor, instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
         conflicts_with_all = ["seed", "number", "width", "height", "size", "kind"]
     )]
-    word: Option<FloorWord>,
+    name: Option<FloorName>,
     #[command(flatten)]
     tower: Tower,
-    /// The floor, 1 to 1,000,000
-    #[arg(long, default_value_t = 1, value_parser = numbers::one, allow_negative_numbers = true)]
+    /// The floor number, 1 to 1,000,000
+    #[arg(long, default_value_t = 1, value_parser = numbers::parse_one, allow_negative_numbers = true)]
     number: u32,
 }
 
 impl Target {
     pub(crate) fn floor(&self) -> FloorSpec {
-        self.word.map_or_else(|| self.tower.floor(self.number), |word| word.0)
+        self.name.map_or_else(|| self.tower.floor(self.number), |name| name.0)
     }
 }
 
-/// Any number of floors of a tower.
+/// One or more floors of a tower.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Floor", group = ArgGroup::new("which").args(["word", "numbers"]).required(true))]
-pub(crate) struct Chosen {
-    // Brackets in a doc comment would be taken for links.
+#[command(next_help_heading = "Floor", group = ArgGroup::new("which").args(["name", "numbers"]).required(true))]
+pub(crate) struct FloorSelection {
+    // Not a doc comment, since rustdoc would parse the brackets as links.
     #[arg(
         value_name = "FLOOR",
         help_heading = Resettable::Reset,
-        help = "One floor in one word instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
+        help = "The name of one floor, instead of flags: SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48",
         conflicts_with_all = ["seed", "numbers", "width", "height", "size", "kind"]
     )]
-    word: Option<FloorWord>,
+    name: Option<FloorName>,
     #[command(flatten)]
     tower: Tower,
     /// Floor numbers and ranges, e.g. 1-1000,2000
@@ -104,32 +104,32 @@ pub(crate) struct Chosen {
     numbers: Option<Numbers>,
 }
 
-impl Chosen {
+impl FloorSelection {
     pub(crate) fn tower(&self) -> Tower {
-        self.word.map_or_else(|| self.tower.clone(), |word| word.tower())
+        self.name.map_or_else(|| self.tower.clone(), |name| name.tower())
     }
 
     pub(crate) fn numbers(&self) -> Numbers {
-        let one = self.word.map(|word| Numbers::one(word.0.number));
-        one.or_else(|| self.numbers.clone()).expect("clap asks for one of the two")
+        let one = self.name.map(|name| Numbers::single(name.0.number));
+        one.or_else(|| self.numbers.clone()).expect("clap requires one of the two")
     }
 }
 
-/// A floor in one word: `42/7`, `42/7:cavern`, `0xFF/10@64x48`. What it leaves out is resolved as if not asked for.
+/// The name of a floor: `42/7`, `42/7:cavern`, `0xFF/10@64x48`. Missing parts are 0 in the spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FloorWord(pub(crate) FloorSpec);
+pub(crate) struct FloorName(pub(crate) FloorSpec);
 
-impl FloorWord {
-    /// Everything of it but its number.
+impl FloorName {
+    /// The floor without its number.
     pub(crate) fn tower(&self) -> Tower {
         let FloorSpec { seed, width, height, kind, .. } = self.0;
         let kind = FloorKind::try_from(kind).ok().and_then(Kind::from_wire);
-        let asked = |side: u32| (side != 0).then_some(side);
-        Tower { seed, width: asked(width), height: asked(height), size: None, kind }
+        let requested = |side: u32| (side != 0).then_some(side);
+        Tower { seed, width: requested(width), height: requested(height), size: None, kind }
     }
 }
 
-impl FromStr for FloorWord {
+impl FromStr for FloorName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -146,13 +146,13 @@ impl FromStr for FloorWord {
         };
         let (tower, number) =
             rest.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
-        let number = numbers::one(number)?;
+        let number = numbers::parse_one(number)?;
         let Size { width, height } = size;
         Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into() }))
     }
 }
 
-impl fmt::Display for FloorWord {
+impl fmt::Display for FloorName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let FloorSpec { seed, number, width, height, kind } = self.0;
         write!(f, "{seed}/{number}")?;
@@ -200,7 +200,7 @@ fn side(text: &str) -> Result<u32, String> {
     }
 }
 
-/// The kinds that the wire knows; a server says which of them it makes.
+/// The kinds in the .proto. A server may support fewer.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Kind {
     Standard,
@@ -215,7 +215,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What to say of a name that no kind has.
+    /// The error message for an unknown kind.
     fn unknown(name: &str) -> String {
         let kinds = Self::value_variants().iter().map(|kind| names::kind(kind.on_wire())).collect::<Vec<_>>();
         let meant = names::nearest(name, kinds.iter().map(String::as_str));
@@ -249,30 +249,30 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestArgs {
         #[command(flatten)]
         tower: Tower,
     }
 
     fn tower(line: &str) -> Tower {
-        Line::try_parse_from(line.split(' ')).unwrap().tower
+        TestArgs::try_parse_from(line.split(' ')).unwrap().tower
     }
 
     #[test]
     fn the_flags_name_a_floor() {
-        let asked = tower("x --seed 0xFF --size 64x48 --kind boss").floor(10);
-        assert_eq!(asked, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
+        let requested = tower("x --seed 0xFF --size 64x48 --kind boss").floor(10);
+        assert_eq!(requested, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
         assert_eq!(tower("x").floor(1), FloorSpec { number: 1, ..FloorSpec::default() });
     }
 
     #[test]
-    fn a_word_names_a_floor() {
-        for word in ["42/7", "42/7:cavern", "42/7@64x48", "18446744073709551615/1000000:boss@512x16"] {
-            assert_eq!(word.parse::<FloorWord>().unwrap().to_string(), word);
+    fn a_floor_name_is_parsed() {
+        for name in ["42/7", "42/7:cavern", "42/7@64x48", "18446744073709551615/1000000:boss@512x16"] {
+            assert_eq!(name.parse::<FloorName>().unwrap().to_string(), name);
         }
-        let FloorWord(spec) = "0xFF/10:BOSS@64x48".parse().unwrap();
+        let FloorName(spec) = "0xFF/10:BOSS@64x48".parse().unwrap();
         assert_eq!(spec, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
-        for (word, said) in [
+        for (name, expected) in [
             ("42", "SEED/NUMBER"),
             ("42/x", "\"x\""),
             ("x/1", "seed"),
@@ -283,15 +283,15 @@ mod tests {
             ("1/1000001", "beyond floor 1,000,000"),
             ("1/1@10x64", "16 to 512 cells wide and high, not 10"),
         ] {
-            let error = word.parse::<FloorWord>().unwrap_err();
-            assert!(error.contains(said), "{word}: {error}");
+            let error = name.parse::<FloorName>().unwrap_err();
+            assert!(error.contains(expected), "{name}: {error}");
         }
     }
 
     #[test]
     fn size_excludes_width_and_height() {
-        assert!(Line::try_parse_from(["x", "--size", "64x48", "--width", "64"]).is_err());
-        assert!(Line::try_parse_from(["x", "--size", "64"]).is_err());
+        assert!(TestArgs::try_parse_from(["x", "--size", "64x48", "--width", "64"]).is_err());
+        assert!(TestArgs::try_parse_from(["x", "--size", "64"]).is_err());
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! A floor made here as a server of the same generator would send it. The server's own conversion lives in the server,
-//! which floorctl does not build; a test holds this one to the server's record.
+//! Converts a generated floor to the message that a server with the same generator sends. floorctl does not build the
+//! server, which has its own conversion; a test compares both by recorded content hashes.
 
 use floor_client::v1;
 use floor_gen::{Floor, FloorSpec, Point};
 use floor_proto::{grid, hash};
 
-/// The floor as a message, its content hash that of the message.
+/// The floor as a message with its content hash.
 pub(crate) fn message(floor: &Floor) -> v1::Floor {
     let width = u32::from(floor.spec.width());
     let height = u32::from(floor.spec.height());
@@ -93,12 +93,12 @@ mod tests {
 
     use super::*;
 
-    /// What a server of each build must answer: a line a floor, as `keep 64x64 tower 42 floor 7: 154a529dd718a17a 1888 B`.
+    /// The recorded hashes and sizes, one line per floor: `keep 64x64 tower 42 floor 7: 154a529dd718a17a 1888 B`.
     const RECORD: &str =
         include_str!("../../../../bevy-server/tests/snapshots/goldens__content_hashes_are_those_on_record.snap");
 
     #[test]
-    fn floors_are_those_that_the_server_sends() {
+    fn content_hashes_match_those_of_the_server() {
         let mut generator = Generator::new();
         let mut floors = 0;
         for line in RECORD.lines().filter(|line| line.ends_with(" B")) {

@@ -1,4 +1,4 @@
-//! `floorctl batch`: many floors in one call.
+//! `floorctl batch`: fetches many floors in one call.
 
 use std::io::Write as _;
 
@@ -8,21 +8,22 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
-    cli::{Server, Serving},
-    failure::Usage,
+    cli::{FetchOptions, Server},
+    failure::UsageError,
     json::{FloorJson, ServedJson},
-    layout,
+    json_layout,
     numbers::Numbers,
     output::{self, Destination, Format},
     target::Tower,
 };
 
 const AFTER_HELP: &str = "\
-The floors come in the order asked, all or none, in one BatchGetFloors call: at most 256 of them, and at most \
-4,194,304 cells in all. `floorctl stream` fetches more.
+Makes one BatchGetFloors call, which returns all floors in the order of --numbers, or fails. A batch holds at most 256 \
+floors and at most 4,194,304 cells in total. `floorctl stream` fetches more.
 
-The JSON: floors, each as `floorctl get --help` describes but for `served`, a line each; and one `served` for all.
-With --format bin: the bytes of a floors.v1.BatchGetFloorsResponse.
+The JSON has two fields: `floors`, with one line per floor, and `served` for all of them. `floorctl get --help` \
+describes a floor; here it has no `served`. With --format bin, the output is the bytes of a \
+floors.v1.BatchGetFloorsResponse.
 
 Examples:
   floorctl batch --seed 42 --numbers 1-10,20
@@ -38,7 +39,7 @@ pub(crate) struct Batch {
     #[arg(long, value_name = "LIST", help_heading = "Floor")]
     numbers: Numbers,
     #[command(flatten)]
-    serving: Serving,
+    fetch: FetchOptions,
     #[command(flatten)]
     to: Destination,
 }
@@ -53,9 +54,11 @@ impl Batch {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         if self.numbers.len() > limits::MAX_BATCH as u64 {
             let (floors, most) = (HumanCount(self.numbers.len()), limits::MAX_BATCH);
-            return Err(Usage(format!("--numbers: a batch holds 1 to {most} floors, not {floors}; see stream")).into());
+            return Err(
+                UsageError(format!("--numbers: a batch holds 1 to {most} floors, not {floors}; see stream")).into()
+            );
         }
-        let client = self.serving.connect(server).await?;
+        let client = self.fetch.connect(server).await?;
         let specs = self.numbers.iter().map(|n| self.tower.floor(n)).collect::<Vec<FloorSpec>>();
         let answer = client.batch_encoded(&specs).await?;
         let checked = answer.value.iter().zip(&specs).map(|(encoded, spec)| encoded.decode_for(spec));
@@ -64,7 +67,7 @@ impl Batch {
         match self.to.format() {
             Format::Json => {
                 let floors = floors.iter().map(|floor| FloorJson::new(floor, None)).collect();
-                layout::write(&mut out, &BatchJson { floors, served: ServedJson::new(&answer.served) })?;
+                json_layout::write(&mut out, &BatchJson { floors, served: ServedJson::new(&answer.served) })?;
             }
             Format::Bin => {
                 for encoded in &answer.value {

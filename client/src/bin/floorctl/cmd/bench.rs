@@ -1,4 +1,4 @@
-//! `floorctl bench`: a small closed-loop load.
+//! `floorctl bench`: a small closed-loop load test.
 
 use std::{
     collections::BTreeMap,
@@ -21,14 +21,15 @@ use crate::{
     cli::Server,
     json::ServedJson,
     numbers,
-    output::{self, Report},
+    output::{self, ReportFormat},
     target::Tower,
 };
 
 const AFTER_HELP: &str = "\
-Closed loop: each stream asks for its next floor when the last one has come, so a server that stalls is asked less \
-often, and the percentiles are kinder than those of users who do not wait. The client shares the machine's cores with \
-a server on the same machine. Floors are received but not decoded. The first second is not counted.
+The load is a closed loop: each stream requests its next floor after the last one has arrived. While the server \
+stalls, it gets fewer requests, so the percentiles are lower than those of users who do not wait. If client and \
+server run on the same machine, they share its cores. The client does not decode the floors. The first second is not \
+counted.
 
 Examples:
   floorctl bench --connections 2 --streams 50 --seconds 10
@@ -41,45 +42,45 @@ Examples:
 pub(crate) struct Bench {
     #[command(flatten)]
     tower: Tower,
-    /// TCP connections
+    /// Number of TCP connections
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     connections: u16,
-    /// Streams, each with one call in flight, shared out over the connections
+    /// Number of streams, each with one call in flight, spread over the connections
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     streams: u16,
-    /// How long to measure
+    /// Duration of the measurement, in seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     seconds: u16,
-    /// Which floors are asked for
+    /// How the streams choose floors
     #[arg(long, value_enum, default_value_t = Mix::Zipf)]
     mix: Mix,
-    /// The floors asked for are 1 to this
-    #[arg(long, default_value_t = 1000, value_parser = numbers::one, help_heading = "Floor")]
+    /// The greatest floor number to request
+    #[arg(long, default_value_t = 1000, value_parser = numbers::parse_one, help_heading = "Floor")]
     floors: u32,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mix {
-    /// Every floor as often as any other
+    /// All floors with equal probability
     Uniform,
-    /// Floor n in proportion to 1/n
+    /// Floor n with a probability proportional to 1/n
     Zipf,
-    /// Each stream climbs from a floor of its own, one by one
+    /// Each stream starts at a random floor and requests one floor after the other
     Climb,
-    /// Floor 1 alone
+    /// Only floor 1
     One,
 }
 
-/// Warm connections, warm caches: what comes earlier is not counted.
+/// Warms up connections and caches. Calls that start in this time are not counted.
 const WARM_UP: Duration = Duration::from_secs(1);
-/// Latencies are recorded in microseconds, up to a minute, to three digits.
-const LONGEST_US: u64 = 60_000_000;
-const DIGITS: u8 = 3;
+/// Latencies are recorded in microseconds, up to one minute.
+const MAX_LATENCY_US: u64 = 60_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// What streams saw.
-struct Tally {
+/// The measurements of one or more streams.
+struct Measurements {
     latency: Histogram<u64>,
     served: Served,
     bytes: u64,
@@ -122,33 +123,33 @@ impl Bench {
         for _ in 0..self.connections {
             clients.push(server.connect().await?);
         }
-        // A bad flag (a kind that the server does not make) is said once, not counted a thousand times.
+        // Reports an invalid flag, such as a kind that the server does not offer, before the load starts.
         clients[0].get(self.tower.floor(1)).await?;
-        let counted_from = Instant::now() + WARM_UP;
-        let until = counted_from + Duration::from_secs(self.seconds.into());
+        let measured_from = Instant::now() + WARM_UP;
+        let until = measured_from + Duration::from_secs(self.seconds.into());
         let mut streams = JoinSet::new();
         for (number, client) in (0..self.streams).zip(clients.iter().cycle()) {
-            let stream = Stream { client: client.clone(), tower: self.tower.clone(), floors: self.choice(number) };
-            streams.spawn(stream.run(counted_from, until));
+            let stream = LoadStream { client: client.clone(), tower: self.tower.clone(), floors: self.picker(number) };
+            streams.spawn(stream.run(measured_from, until));
         }
-        let mut sum = Tally::new()?;
-        while let Some(tally) = streams.join_next().await {
-            sum.add(&tally.context("a stream broke off")??)?;
+        let mut sum = Measurements::new()?;
+        while let Some(measurements) = streams.join_next().await {
+            sum.add(&measurements.context("a stream panicked")??)?;
         }
-        self.tell(&sum, counted_from.elapsed())
+        self.print(&sum, measured_from.elapsed())
     }
 
-    fn choice(&self, stream: u16) -> Choice {
+    fn picker(&self, stream: u16) -> FloorPicker {
         let mut random = SmallRng::seed_from_u64(stream.into());
         match self.mix {
-            Mix::One => Choice::One,
-            Mix::Uniform => Choice::Uniform(random, self.floors),
-            Mix::Zipf => Choice::Zipf(random, Zipf::new(self.floors.into(), 1.0).expect("at least one floor")),
-            Mix::Climb => Choice::Climb { at: random.random_range(1..=self.floors), top: self.floors },
+            Mix::One => FloorPicker::One,
+            Mix::Uniform => FloorPicker::Uniform(random, self.floors),
+            Mix::Zipf => FloorPicker::Zipf(random, Zipf::new(self.floors.into(), 1.0).expect("at least one floor")),
+            Mix::Climb => FloorPicker::Climb { at: random.random_range(1..=self.floors), top: self.floors },
         }
     }
 
-    fn tell(&self, sum: &Tally, took: Duration) -> anyhow::Result<()> {
+    fn print(&self, sum: &Measurements, took: Duration) -> anyhow::Result<()> {
         let seconds = took.as_secs_f64();
         let requests = sum.latency.len();
         let requests_per_second = requests as f64 / seconds;
@@ -183,66 +184,66 @@ impl Bench {
     }
 }
 
-/// One caller, with one call in flight.
-struct Stream {
+/// A loop of calls, one at a time.
+struct LoadStream {
     client: FloorClient,
     tower: Tower,
-    floors: Choice,
+    floors: FloorPicker,
 }
 
-impl Stream {
-    async fn run(mut self, counted_from: Instant, until: Instant) -> anyhow::Result<Tally> {
-        let mut tally = Tally::new()?;
+impl LoadStream {
+    async fn run(mut self, measured_from: Instant, until: Instant) -> anyhow::Result<Measurements> {
+        let mut measurements = Measurements::new()?;
         loop {
-            let asked = Instant::now();
-            if asked >= until {
-                return Ok(tally);
+            let started = Instant::now();
+            if started >= until {
+                return Ok(measurements);
             }
             let answer = self.client.get_encoded(self.tower.floor(self.floors.next())).await;
-            if asked < counted_from {
+            if started < measured_from {
                 continue;
             }
             match answer {
                 Ok(answer) => {
-                    let micros = u64::try_from(asked.elapsed().as_micros()).unwrap_or(LONGEST_US);
-                    tally.latency.saturating_record(micros);
-                    tally.served.add(&answer.served);
-                    tally.bytes += answer.value.bytes().len() as u64;
+                    let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(MAX_LATENCY_US);
+                    measurements.latency.saturating_record(micros);
+                    measurements.served.add(&answer.served);
+                    measurements.bytes += answer.value.bytes().len() as u64;
                 }
-                // A server that is gone fails at once; asking on would only heat the machine.
+                // Further calls to an unreachable server would fail immediately, in a busy loop.
                 Err(error @ ClientError::Unreachable { .. }) => return Err(error.into()),
-                Err(error) => *tally.failures.entry(error.to_string()).or_default() += 1,
+                Err(error) => *measurements.failures.entry(error.to_string()).or_default() += 1,
             }
         }
     }
 }
 
-/// Which floor a stream asks for next.
-enum Choice {
+/// Chooses the next floor of a stream.
+enum FloorPicker {
     One,
     Uniform(SmallRng, u32),
     Zipf(SmallRng, Zipf<f64>),
     Climb { at: u32, top: u32 },
 }
 
-impl Choice {
+impl FloorPicker {
     fn next(&mut self) -> u32 {
         match self {
             Self::One => 1,
             Self::Uniform(random, top) => random.random_range(1..=*top),
             Self::Zipf(random, zipf) => zipf.sample(random) as u32,
             Self::Climb { at, top } => {
-                let here = *at;
-                *at = if here == *top { 1 } else { here + 1 };
-                here
+                let loopback = *at;
+                *at = if loopback == *top { 1 } else { loopback + 1 };
+                loopback
             }
         }
     }
 }
 
-impl Tally {
+impl Measurements {
     fn new() -> anyhow::Result<Self> {
-        let latency = Histogram::new_with_max(LONGEST_US, DIGITS)?;
+        let latency = Histogram::new_with_max(MAX_LATENCY_US, SIGNIFICANT_DIGITS)?;
         Ok(Self { latency, served: Served::default(), bytes: 0, failures: BTreeMap::new() })
     }
 
@@ -268,20 +269,20 @@ mod tests {
 
     #[test]
     fn mixes_stay_within_the_floors() {
-        let zipf = Choice::Zipf(SmallRng::seed_from_u64(1), Zipf::new(50.0, 1.0).unwrap());
-        let uniform = Choice::Uniform(SmallRng::seed_from_u64(1), 50);
-        for mut choice in [zipf, uniform, Choice::Climb { at: 49, top: 50 }, Choice::One] {
-            assert!((0..1000).all(|_| (1..=50).contains(&choice.next())));
+        let zipf = FloorPicker::Zipf(SmallRng::seed_from_u64(1), Zipf::new(50.0, 1.0).unwrap());
+        let uniform = FloorPicker::Uniform(SmallRng::seed_from_u64(1), 50);
+        for mut picker in [zipf, uniform, FloorPicker::Climb { at: 49, top: 50 }, FloorPicker::One] {
+            assert!((0..1000).all(|_| (1..=50).contains(&picker.next())));
         }
     }
 
     #[test]
-    fn loopback_is_told_from_elsewhere() {
-        for here in ["http://127.0.0.1:50051", "http://localhost:1", "http://[::1]:50051", "127.0.0.1:50051"] {
-            assert!(is_loopback(here), "{here}");
+    fn loopback_addresses_are_recognized() {
+        for loopback in ["http://127.0.0.1:50051", "http://localhost:1", "http://[::1]:50051", "127.0.0.1:50051"] {
+            assert!(is_loopback(loopback), "{loopback}");
         }
-        for elsewhere in ["http://10.0.0.5:50051", "http://floors.example:50051", "nonsense"] {
-            assert!(!is_loopback(elsewhere), "{elsewhere}");
+        for remote in ["http://10.0.0.5:50051", "http://floors.example:50051", "nonsense"] {
+            assert!(!is_loopback(remote), "{remote}");
         }
     }
 }

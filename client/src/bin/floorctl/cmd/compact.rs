@@ -1,4 +1,4 @@
-//! `floorctl compact`: have the tiers give back room.
+//! `floorctl compact`: compacts the stores on disk.
 
 use std::io::Write as _;
 
@@ -8,26 +8,26 @@ use indicatif::HumanBytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::Patience,
+    cli::CallLimits,
     operations::Operations,
-    output::{self, Report},
+    output::{self, ReportFormat},
 };
 
 const AFTER_HELP: &str = "\
-Behind the writes that wait, each store on disk removes what was found damaged and makes its files durable. Neither LMDB nor \
-sled gives room back to the disk while it is open: both fill it again. docs/operating.md says how to shrink a store.
+After its queued writes, each store on disk removes corrupt entries and flushes its files. The files of LMDB and sled \
+do not shrink while they are open, but both reuse the free space. docs/operating.md explains how to shrink a store.
 
 Example:
   floorctl compact";
 
-/// Have each tier tidy up, and tell what it takes on disk
+/// Compact the stores of all tiers, and show their sizes before and after
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Compact {
     #[command(flatten)]
     operations: Operations,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -51,8 +51,8 @@ struct Size {
 }
 
 impl Compact {
-    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
-        let compacted: Compacted = self.operations.post(patience, "/compact").await?;
+    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
+        let compacted: Compacted = self.operations.post(limits, "/compact").await?;
         if self.report.json {
             output::print_json(&compacted)?;
         } else {

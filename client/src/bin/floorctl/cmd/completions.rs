@@ -1,4 +1,4 @@
-//! `floorctl completions`: a script that completes commands and flags.
+//! `floorctl completions`: prints a shell script that completes commands and flags.
 
 use std::io::Write as _;
 
@@ -16,13 +16,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Completions {
-    /// For which shell
+    /// The shell to complete in
     shell: Shell,
 }
 
 impl Completions {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        // Generated whole first: the generator panics when its writer fails, as a closed pipe does.
+        // Generated into memory, since `generate` panics if a write fails, as to a closed pipe.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut cli::command(), "floorctl", &mut script);
         let mut out = output::stdout();

@@ -1,4 +1,4 @@
-//! `floorctl contains`: which tiers hold which floors.
+//! `floorctl contains`: shows which tiers hold which floors.
 
 use std::io::Write as _;
 
@@ -7,54 +7,54 @@ use serde::{Deserialize, Serialize};
 
 use super::purge::queries;
 use crate::{
-    cli::Patience,
+    cli::CallLimits,
     operations::Operations,
-    output::{self, Report},
-    target::Chosen,
+    output::{self, ReportFormat},
+    target::FloorSelection,
 };
 
 const AFTER_HELP: &str = "\
-Looks without reading: it counts as no use of a floor, and generates none. One line a floor, then the tiers that hold it. \
-Asks the operations port.
+Prints one line per floor with the tiers that hold it. Does not read or generate floors, and does not count as an \
+access. Calls the operations port.
 
 Examples:
   floorctl contains 42/7
   floorctl contains --seed 42 --numbers 1-1000 | grep -c lmdb";
 
-/// Tell which tiers hold which floors
+/// Show which tiers hold which floors
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Contains {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: FloorSelection,
     #[command(flatten)]
     operations: Operations,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize, Deserialize, Default)]
-struct Contained {
-    floors: Vec<Place>,
+struct ContainsJson {
+    floors: Vec<FloorTiers>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Place {
+struct FloorTiers {
     floor: String,
     tiers: Vec<String>,
 }
 
 impl Contains {
-    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
+    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
         let mut out = output::stdout();
-        let mut all = Contained::default();
-        for path in queries("/contains", &self.chosen.tower(), &self.chosen.numbers()) {
-            let Contained { floors } = self.operations.get(patience, &path).await?;
+        let mut all = ContainsJson::default();
+        for path in queries("/contains", &self.selection.tower(), &self.selection.numbers()) {
+            let ContainsJson { floors } = self.operations.get(limits, &path).await?;
             if self.report.json {
                 all.floors.extend(floors);
                 continue;
             }
-            for Place { floor, tiers } in floors {
+            for FloorTiers { floor, tiers } in floors {
                 let tiers = if tiers.is_empty() { "-".to_owned() } else { tiers.join(" ") };
                 writeln!(out, "{floor}  {tiers}")?;
             }

@@ -1,4 +1,4 @@
-//! `floorctl diff`: in what two floors differ.
+//! `floorctl diff`: shows the differences between two floors.
 
 use std::{
     io::{self, Write},
@@ -16,60 +16,60 @@ use serde::Serialize;
 
 use crate::{
     cli::Server,
-    comparison::{Comparison, Fact, List},
-    output::{self, Report},
+    comparison::{Comparison, FieldDiff, ListDiff},
+    output::{self, ReportFormat},
     picture::{self, Scene, colour::Depth},
-    target::FloorWord,
+    target::FloorName,
 };
 
 const AFTER_HELP: &str = "\
-A floor is named in one word, SEED/NUMBER[:KIND][@WxH], and asked of the server; or it is a file that \
-`floorctl get --format bin` wrote. With --no-cache, the one floor named is held against itself generated anew.
+A floor is given by its name, SEED/NUMBER[:KIND][@WxH], and fetched from the server; or it is a file written by \
+`floorctl get --format bin`. With --no-cache, the command compares a floor with the same floor generated again.
 
-Prints what a floor has once and the floors have differently, what only the first (-) or only the second (+) has, and \
-the rows of cells that differ. Exit codes: 0 the same to the byte, 1 they differ.
+Prints the fields that differ, the elements that only the first (-) or only the second (+) floor has, and the rows of \
+cells that differ. Exit codes: 0 if the floors are the same to the byte, 1 if they differ.
 
 Examples:
   floorctl diff 42/7 --no-cache
   floorctl diff 42/7:cavern 43/7:cavern
   floorctl get 42/7 --format bin -o before.bin; floorctl diff before.bin 42/7";
 
-/// Show in what two floors differ
+/// Show the differences between two floors
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Diff {
-    /// A floor, or a file of one
+    /// The name of a floor, or a file
     #[arg(value_name = "A")]
     one: Source,
-    /// Another
+    /// The floor or file to compare with
     #[arg(value_name = "B", required_unless_present = "no_cache", conflicts_with = "no_cache")]
     other: Option<Source>,
-    /// Compare A with the same floor generated anew
+    /// Compare A with the same floor generated again
     #[arg(long, help_heading = "Server")]
     no_cache: bool,
-    /// Leave the drawing of cells off
+    /// Do not draw the cells that differ
     #[arg(long, help_heading = "Output")]
     no_cells: bool,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
-/// Where a floor comes from.
+/// The source of a floor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
-    Named(FloorWord),
+    Named(FloorName),
     File(PathBuf),
 }
 
 impl FromStr for Source {
     type Err = String;
 
-    /// What reads as a floor's name is one; a file of such a name is written `./42/7`.
+    /// Text that is a valid floor name is a floor. To name such a file, write `./42/7`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.parse() {
-            Ok(word) => Ok(Self::Named(word)),
+            Ok(name) => Ok(Self::Named(name)),
             Err(_) if PathBuf::from(text).is_file() => Ok(Self::File(text.into())),
-            Err(no_word) => Err(format!("there is no such file, and it names no floor: {no_word}")),
+            Err(no_name) => Err(format!("there is no such file, and it names no floor: {no_name}")),
         }
     }
 }
@@ -77,21 +77,21 @@ impl FromStr for Source {
 #[derive(Serialize)]
 struct DiffJson<'a> {
     equal: bool,
-    facts: Vec<FactJson<'a>>,
-    /// Null for floors of two sizes.
+    facts: Vec<FieldDiffJson<'a>>,
+    /// Null for floors of different sizes.
     cells: Option<Vec<[u32; 2]>>,
-    lists: Vec<ListJson<'a>>,
+    lists: Vec<ListDiffJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct FactJson<'a> {
+struct FieldDiffJson<'a> {
     name: &'a str,
     a: &'a str,
     b: &'a str,
 }
 
 #[derive(Serialize)]
-struct ListJson<'a> {
+struct ListDiffJson<'a> {
     name: &'a str,
     removed: &'a [String],
     added: &'a [String],
@@ -103,16 +103,16 @@ impl Diff {
         let other = match &self.other {
             Some(other) => other.open(server).await?,
             None => {
-                let anew = server.connect().await?.with_options(server.options().no_cache(true));
-                anew.get(*one.spec()).await?.value
+                let uncached = server.connect().await?.with_options(server.options().no_cache(true));
+                uncached.get(*one.spec()).await?.value
             }
         };
         let comparison = Comparison::of(&one, &other);
         let mut out = output::stdout();
         if self.report.json {
-            crate::layout::write(&mut out, &DiffJson::new(&comparison))?;
+            crate::json_layout::write(&mut out, &DiffJson::new(&comparison))?;
         } else {
-            write_facts(&mut out, &comparison)?;
+            write_text(&mut out, &comparison)?;
             if !self.no_cells && comparison.cells.is_some() {
                 let (one, other) = Scene::pair(&one, &other);
                 let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
@@ -127,7 +127,7 @@ impl Diff {
 impl Source {
     async fn open(&self, server: &Server) -> anyhow::Result<Floor> {
         match self {
-            Self::Named(FloorWord(spec)) => Ok(server.connect().await?.get(*spec).await?.value),
+            Self::Named(FloorName(spec)) => Ok(server.connect().await?.get(*spec).await?.value),
             Self::File(path) => {
                 let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
                 EncodedFloor::new(bytes.into())
@@ -138,11 +138,11 @@ impl Source {
     }
 }
 
-fn write_facts(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
+fn write_text(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
     if comparison.is_empty() {
         return writeln!(out, "the floors are the same to the byte");
     }
-    for Fact { name, one, other } in &comparison.facts {
+    for FieldDiff { name, one, other } in &comparison.fields {
         writeln!(out, "{name:<18} {one} -> {other}")?;
     }
     match comparison.cells.as_deref() {
@@ -150,7 +150,7 @@ fn write_facts(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> 
         Some([]) => {}
         Some(cells) => writeln!(out, "{:<18} {} differ in terrain or room", "cells", HumanCount(cells.len() as u64))?,
     }
-    for List { name, removed, added } in &comparison.lists {
+    for ListDiff { name, removed, added } in &comparison.lists {
         writeln!(out, "\n{name}: {} removed, {} added", removed.len(), added.len())?;
         for line in removed {
             writeln!(out, "- {line}")?;
@@ -164,11 +164,11 @@ fn write_facts(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> 
 
 impl<'a> DiffJson<'a> {
     fn new(comparison: &'a Comparison) -> Self {
-        let fact = |fact: &'a Fact| FactJson { name: fact.name, a: &fact.one, b: &fact.other };
-        let list = |list: &'a List| ListJson { name: list.name, removed: &list.removed, added: &list.added };
+        let field = |field: &'a FieldDiff| FieldDiffJson { name: field.name, a: &field.one, b: &field.other };
+        let list = |list: &'a ListDiff| ListDiffJson { name: list.name, removed: &list.removed, added: &list.added };
         Self {
             equal: comparison.is_empty(),
-            facts: comparison.facts.iter().map(fact).collect(),
+            facts: comparison.fields.iter().map(field).collect(),
             cells: comparison.cells.as_ref().map(|cells| cells.iter().map(|(x, y)| [*x, *y]).collect()),
             lists: comparison.lists.iter().map(list).collect(),
         }
@@ -178,12 +178,12 @@ impl<'a> DiffJson<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixture, layout};
+    use crate::{fixture, json_layout};
 
     #[test]
     fn the_page() {
         let mut page = Vec::new();
-        write_facts(&mut page, &Comparison::of(&fixture::floor(), &fixture::altered())).unwrap();
+        write_text(&mut page, &Comparison::of(&fixture::floor(), &fixture::altered())).unwrap();
         insta::assert_snapshot!(String::from_utf8(page).unwrap());
     }
 
@@ -191,12 +191,12 @@ mod tests {
     fn the_json() {
         let comparison = Comparison::of(&fixture::floor(), &fixture::altered());
         let mut page = Vec::new();
-        layout::write(&mut page, &DiffJson::new(&comparison)).unwrap();
+        json_layout::write(&mut page, &DiffJson::new(&comparison)).unwrap();
         insta::assert_snapshot!(String::from_utf8(page).unwrap());
     }
 
     #[test]
-    fn a_source_is_a_word_or_a_file() {
+    fn a_source_is_a_floor_name_or_a_file() {
         assert_eq!("42/7".parse(), Ok(Source::Named("42/7".parse().unwrap())));
         assert_eq!("Cargo.toml".parse(), Ok(Source::File("Cargo.toml".into())));
         assert!("no/such.bin".parse::<Source>().unwrap_err().starts_with("there is no such file"));

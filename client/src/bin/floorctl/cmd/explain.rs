@@ -1,4 +1,4 @@
-//! `floorctl explain`: how a floor came about.
+//! `floorctl explain`: shows how a floor was generated.
 
 use std::{
     io::{self, Write},
@@ -12,37 +12,37 @@ use floor_gen::{GENERATOR_VERSION, explain, validate::validate};
 use serde::Serialize;
 
 use crate::{
-    account::{Account, Attempt, Stage},
     cli::Server,
     local,
-    output::{self, Report},
+    output::{self, ReportFormat},
+    profile::{Attempt, GenerationProfile, Stage},
     target::Target,
 };
 
 const AFTER_HELP: &str = "\
-Generates the floor here, with the generator that this program was built with, and tells what each stage took (the \
-median of --runs) and chose, which layouts were thrown away and why, and which key opens which lock. No server is \
-needed; one that answers at --server and makes another generator version is pointed out.
+Generates the floor with the generator in this program and shows the time (median of --runs) and the choices of each \
+stage, the rejected layouts with the reasons, and which key opens which lock. Needs no server. If a server answers at \
+--server and has another generator version, a note says so.
 
 Examples:
   floorctl explain 42/7
   floorctl explain 42/7:cyclic@64x64 --json | jq '.attempts[-1].stages[].name'
   floorctl explain --seed 42 --number 10";
 
-/// How long a server is waited for: it is asked by the way.
-const ASIDE: Duration = Duration::from_millis(300);
+/// Time limit for the optional call to the server.
+const SERVER_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Tell how a floor came about: stages, times, choices, locks
+/// Show how a floor is generated: stages, times, choices, locks
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Explain {
     #[command(flatten)]
     target: Target,
-    /// How often the floor is made; times are medians
+    /// How often to generate the floor; times are medians
     #[arg(long, value_name = "TIMES", default_value_t = 25, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     runs: u16,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ struct ExplainJson<'a> {
     floor: String,
     theme: &'static str,
     generator_version: u32,
-    /// Null when no server answers.
+    /// Null if no server answers.
     server_generator_version: Option<u32>,
     runs: u16,
     took_us: f64,
@@ -61,8 +61,10 @@ struct ExplainJson<'a> {
 
 #[derive(Serialize)]
 struct AttemptJson<'a> {
-    refuge: bool,
-    refused: Option<&'a str>,
+    #[serde(rename = "refuge")]
+    fallback: bool,
+    #[serde(rename = "refused")]
+    rejected: Option<&'a str>,
     stages: Vec<StageJson<'a>>,
 }
 
@@ -82,23 +84,22 @@ struct ChoiceJson<'a> {
 impl Explain {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let spec = local::resolve(&self.target.floor())?;
-        let account = Account::of(&spec, self.runs.into());
-        let violations = validate(&account.floor).err().unwrap_or_default();
+        let profile = GenerationProfile::of(&spec, self.runs.into());
+        let violations = validate(&profile.floor).err().unwrap_or_default();
         let violations = violations.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let theirs = generator_version_of(server).await;
+        let server_version = generator_version_of(server).await;
         let mut out = output::stdout();
         if self.report.json {
-            let lock_graph = explain::lock_graph(&account.floor);
-            crate::layout::write(&mut out, &self.json(&account, theirs, &lock_graph, &violations))?;
+            let lock_graph = explain::lock_graph(&profile.floor);
+            crate::json_layout::write(&mut out, &self.json(&profile, server_version, &lock_graph, &violations))?;
         } else {
-            tell(&mut out, &account, self.runs, &violations)?;
+            write_text(&mut out, &profile, self.runs, &violations)?;
         }
         out.flush()?;
-        if let Some(theirs) = theirs.filter(|theirs| *theirs != GENERATOR_VERSION) {
+        if let Some(server_version) = server_version.filter(|server_version| *server_version != GENERATOR_VERSION) {
             writeln!(
                 io::stderr(),
-                "note: {} makes floors of generator version {theirs}, this is version {GENERATOR_VERSION}: its floors \
-                 are others",
+                "note: {} has generator version {server_version}, this program {GENERATOR_VERSION}; floors differ",
                 server.url()
             )?;
         }
@@ -107,8 +108,8 @@ impl Explain {
 
     fn json<'a>(
         &self,
-        account: &'a Account,
-        theirs: Option<u32>,
+        profile: &'a GenerationProfile,
+        server_version: Option<u32>,
         lock_graph: &'a str,
         violations: &'a [String],
     ) -> ExplainJson<'a> {
@@ -118,31 +119,31 @@ impl Explain {
             choices: stage.choices.iter().map(|(what, value)| ChoiceJson { what, value: *value }).collect(),
         };
         let attempt = |attempt: &'a Attempt| AttemptJson {
-            refuge: attempt.refuge,
-            refused: attempt.refused,
+            fallback: attempt.fallback,
+            rejected: attempt.rejected,
             stages: attempt.stages.iter().map(stage).collect(),
         };
         ExplainJson {
-            floor: local::word(&account.floor.spec).to_string(),
-            theme: account.floor.theme.name(),
+            floor: local::name(&profile.floor.spec).to_string(),
+            theme: profile.floor.theme.name(),
             generator_version: GENERATOR_VERSION,
-            server_generator_version: theirs,
+            server_generator_version: server_version,
             runs: self.runs,
-            took_us: micros(account.took),
-            attempts: account.attempts.iter().map(attempt).collect(),
+            took_us: micros(profile.took),
+            attempts: profile.attempts.iter().map(attempt).collect(),
             lock_graph: lock_graph.lines().collect(),
             violations,
         }
     }
 }
 
-/// Writes the account for people to read.
-fn tell(out: &mut impl Write, account: &Account, runs: u16, violations: &[String]) -> io::Result<()> {
-    let floor = &account.floor;
+/// Writes the profile as text.
+fn write_text(out: &mut impl Write, profile: &GenerationProfile, runs: u16, violations: &[String]) -> io::Result<()> {
+    let floor = &profile.floor;
     writeln!(
         out,
         "{}: {} rooms, {} ways, theme {}, generator version {GENERATOR_VERSION}",
-        local::word(&floor.spec),
+        local::name(&floor.spec),
         floor.rooms.len(),
         floor.connections.len(),
         floor.theme.name()
@@ -150,13 +151,13 @@ fn tell(out: &mut impl Write, account: &Account, runs: u16, violations: &[String
     writeln!(
         out,
         "made in {:.1} us, the median of {}, at attempt {}",
-        micros(account.took),
+        micros(profile.took),
         runs,
-        account.attempts.len()
+        profile.attempts.len()
     )?;
-    for (number, attempt) in (1..).zip(&account.attempts) {
+    for (number, attempt) in (1..).zip(&profile.attempts) {
         writeln!(out, "\n{}", heading(number, attempt))?;
-        for line in table(attempt, account.took).lines() {
+        for line in table(attempt, profile.took).lines() {
             writeln!(out, "{}", line.trim_end())?;
         }
     }
@@ -181,14 +182,14 @@ fn tell(out: &mut impl Write, account: &Account, runs: u16, violations: &[String
 }
 
 fn heading(number: usize, attempt: &Attempt) -> String {
-    match (attempt.refuge, attempt.refused) {
-        (true, _) => "the plain construction, which fits always".to_owned(),
+    match (attempt.fallback, attempt.rejected) {
+        (true, _) => "the fallback layout, which always fits".to_owned(),
         (false, Some(why)) => format!("attempt {number}, thrown away: {why}"),
         (false, None) => format!("attempt {number}"),
     }
 }
 
-/// A stage a line. Shares are of the whole floor, so those of several attempts add up.
+/// One line per stage. A share is relative to the time of the whole floor, including all attempts.
 fn table(attempt: &Attempt, whole: Duration) -> Table {
     let mut table = Table::new();
     table.load_preset(NOTHING).set_header(["stage", "us", "share", "chose"]);
@@ -212,21 +213,21 @@ fn micros(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1000.0
 }
 
-/// What the server makes, if one answers at once.
+/// The generator version of the server, `None` if no server answers in time.
 async fn generator_version_of(server: &Server) -> Option<u32> {
-    let ask = async {
+    let call = async {
         let info = FloorClient::connect(server.url()).await.ok()?.server_info().await.ok()?;
         Some(info.generator_version)
     };
-    tokio::time::timeout(ASIDE, ask).await.ok().flatten()
+    tokio::time::timeout(SERVER_TIMEOUT, call).await.ok().flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::Stage;
+    use crate::profile::Stage;
 
-    /// Times and floors vary; the page around them does not.
+    /// The text around the times and counts.
     #[test]
     fn the_page() {
         let spec = floor_gen::FloorSpec::resolve(42, 7, 32, 32, None).unwrap();
@@ -235,8 +236,8 @@ mod tests {
         let attempts = vec![
             Attempt {
                 stages: vec![stage("accretion", 30, &[("rooms", 2)])],
-                refused: Some("too few rooms"),
-                refuge: false,
+                rejected: Some("too few rooms"),
+                fallback: false,
             },
             Attempt {
                 stages: vec![stage("accretion", 60, &[("rooms", 9), ("locks", 1)]), stage("loot", 10, &[])],
@@ -247,9 +248,9 @@ mod tests {
         floor.rooms.truncate(0);
         floor.connections.clear();
         floor.locks.clear();
-        let account = Account { floor, took: us(100), attempts };
+        let profile = GenerationProfile { floor, took: us(100), attempts };
         let mut page = Vec::new();
-        tell(&mut page, &account, 25, &["a made-up fault".to_owned()]).unwrap();
+        write_text(&mut page, &profile, 25, &["a made-up fault".to_owned()]).unwrap();
         let page = String::from_utf8(page).unwrap();
         insta::assert_snapshot!(page);
     }

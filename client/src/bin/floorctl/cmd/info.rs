@@ -1,4 +1,4 @@
-//! `floorctl info`: what the server is.
+//! `floorctl info`: shows version, limits and chain of the server.
 
 use std::{io::Write as _, time::Duration};
 
@@ -10,19 +10,19 @@ use serde::Serialize;
 use crate::{
     cli::Server,
     names,
-    output::{self, Report},
+    output::{self, ReportFormat},
 };
 
 const AFTER_HELP: &str = "\
 Example:
   floorctl info --json | jq -r '.kinds[]'";
 
-/// Tell what the server is: version, kinds of floor, limits, chain
+/// Show the version, the kinds of floor, the limits and the chain of the server
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Info {
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! The commands, one file each: the flags as a struct, and `run`.
+//! The commands, one file each. Each is a struct with the flags and a method `run`.
 
 mod batch;
 mod bench;

@@ -1,4 +1,4 @@
-//! `floorctl purge`: have floors forgotten.
+//! `floorctl purge`: removes floors from the tiers.
 
 use std::io::Write as _;
 
@@ -8,20 +8,21 @@ use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::Patience,
+    cli::CallLimits,
     numbers::Numbers,
     operations::Operations,
-    output::{self, Report},
+    output::{self, ReportFormat},
     progress,
-    target::{Chosen, Tower},
+    target::{FloorSelection, Tower},
 };
 
 const AFTER_HELP: &str = "\
-Removes floors from every tier of one server: those of the size and kind named, by default 100x100 and what the tower's \
-schedule has at each number. Floors of other sizes and kinds stay. Nothing is lost: who asks next has them generated. \
-Servers that share a Redis or an LMDB each keep floors in their own memory: purge every one of them.
+Removes the floors with the given size and kind from every tier of one server. The defaults are 100x100 and the kind \
+that the tower's schedule gives each number. Floors of other sizes and kinds stay. The next request for a removed \
+floor generates it again. Servers that share a Redis or an LMDB also keep floors in their own memory: purge each of \
+them.
 
-Goes to the operations port, not to the one that players reach. Exit code 1 when a tier kept what it has.
+Calls the operations port, not the port for players. Exit code 1 if a tier did not remove all of the floors.
 
 Examples:
   floorctl purge 42/7
@@ -33,22 +34,22 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Purge {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: FloorSelection,
     #[command(flatten)]
     operations: Operations,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
-/// What the server says of one call.
+/// The response to one call.
 #[derive(Deserialize)]
 struct Purged {
     floors: u64,
-    tiers: Vec<Done>,
+    tiers: Vec<TierResult>,
 }
 
 #[derive(Deserialize)]
-struct Done {
+struct TierResult {
     tier: String,
     error: Option<String>,
 }
@@ -56,9 +57,9 @@ struct Done {
 #[derive(Serialize, Default)]
 struct PurgeJson {
     floors: u64,
-    /// The tiers in which every floor is gone.
+    /// The tiers that removed every floor.
     purged: Vec<String>,
-    /// Those that kept some, and the last thing they said.
+    /// The tiers that did not, with their last error.
     failed: Vec<Failed>,
 }
 
@@ -69,20 +70,20 @@ struct Failed {
 }
 
 impl Purge {
-    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
-        let (tower, numbers) = (self.chosen.tower(), self.chosen.numbers());
+    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
+        let (tower, numbers) = (self.selection.tower(), self.selection.numbers());
         let bar = progress::bar("purging", numbers.len());
         let mut sum = PurgeJson::default();
         for path in queries("/purge", &tower, &numbers) {
-            let purged: Purged = self.operations.post(patience, &path).await?;
+            let purged: Purged = self.operations.post(limits, &path).await?;
             bar.inc(purged.floors);
             sum.add(purged);
         }
         bar.finish_and_clear();
-        self.tell(&sum)
+        self.print(&sum)
     }
 
-    fn tell(&self, sum: &PurgeJson) -> anyhow::Result<()> {
+    fn print(&self, sum: &PurgeJson) -> anyhow::Result<()> {
         if self.report.json {
             output::print_json(sum)?;
         } else {
@@ -93,8 +94,8 @@ impl Purge {
         match &sum.failed[..] {
             [] => Ok(()),
             failed => {
-                let said: Vec<_> = failed.iter().map(|Failed { tier, error }| format!("{tier}: {error}")).collect();
-                bail!("not every floor is gone from {}", said.join("; "))
+                let errors: Vec<_> = failed.iter().map(|Failed { tier, error }| format!("{tier}: {error}")).collect();
+                bail!("not every floor is gone from {}", errors.join("; "))
             }
         }
     }
@@ -103,7 +104,7 @@ impl Purge {
 impl PurgeJson {
     fn add(&mut self, Purged { floors, tiers }: Purged) {
         self.floors += floors;
-        for Done { tier, error } in tiers {
+        for TierResult { tier, error } in tiers {
             let known = self.failed.iter().position(|failed| failed.tier == tier);
             match (error, known) {
                 (Some(error), Some(at)) => self.failed[at].error = error,
@@ -122,15 +123,17 @@ fn list(tiers: &[String]) -> String {
     if tiers.is_empty() { "no tier".to_owned() } else { tiers.join(", ") }
 }
 
-/// Floors in a call, as many as the server takes.
-const CALL: u32 = floor_client::limits::MAX_BATCH as u32;
+/// Floors per call: the maximum that the server accepts.
+const FLOORS_PER_CALL: u32 = floor_client::limits::MAX_BATCH as u32;
 
-/// The calls of `page` that name the floors `numbers` of `tower`.
+/// The paths of the calls of `page` for the floors `numbers` of `tower`.
 pub(super) fn queries(page: &'static str, tower: &Tower, numbers: &Numbers) -> impl Iterator<Item = String> + use<> {
     let query = tower.query();
     let calls = |range: std::ops::RangeInclusive<u32>| {
         let (first, last) = range.into_inner();
-        (first..=last).step_by(CALL as usize).map(move |first| (first, (last - first).min(CALL - 1) + 1))
+        (first..=last)
+            .step_by(FLOORS_PER_CALL as usize)
+            .map(move |first| (first, (last - first).min(FLOORS_PER_CALL - 1) + 1))
     };
     let ranges: Vec<_> = numbers.ranges().collect();
     ranges.into_iter().flat_map(calls).map(move |(first, count)| format!("{page}?{query}&first={first}&count={count}"))
@@ -139,11 +142,11 @@ pub(super) fn queries(page: &'static str, tower: &Tower, numbers: &Numbers) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::FloorWord;
+    use crate::target::FloorName;
 
     #[test]
     fn a_long_range_is_many_calls() {
-        let tower = "42/1:maze@64x48".parse::<FloorWord>().unwrap().tower();
+        let tower = "42/1:maze@64x48".parse::<FloorName>().unwrap().tower();
         let calls: Vec<_> = queries("/purge", &tower, &"1-600,9".parse().unwrap()).collect();
         let call = |(first, count)| format!("/purge?seed=42&width=64&height=48&kind=maze&first={first}&count={count}");
         assert_eq!(calls, [(1, 256), (257, 256), (513, 88), (9, 1)].map(call));
@@ -151,10 +154,11 @@ mod tests {
 
     #[test]
     fn a_tier_that_failed_once_is_not_purged() {
-        let done = |tier: &str, error: Option<&str>| Done { tier: tier.to_owned(), error: error.map(str::to_owned) };
+        let result =
+            |tier: &str, error: Option<&str>| TierResult { tier: tier.to_owned(), error: error.map(str::to_owned) };
         let mut sum = PurgeJson::default();
         for redis in [None, Some("open"), None] {
-            sum.add(Purged { floors: 10, tiers: vec![done("lru", None), done("redis", redis)] });
+            sum.add(Purged { floors: 10, tiers: vec![result("lru", None), result("redis", redis)] });
         }
         assert_eq!((sum.floors, sum.purged), (30, vec!["lru".to_owned()]));
         assert_eq!(sum.failed.len(), 1);

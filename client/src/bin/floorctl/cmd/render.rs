@@ -1,4 +1,4 @@
-//! `floorctl render`: draw a floor.
+//! `floorctl render`: draws a floor.
 
 use std::{
     fs::File,
@@ -12,21 +12,21 @@ use clap::{Args, ValueEnum};
 use terminal_size::{Width, terminal_size};
 
 use crate::{
-    cli::{Server, Serving},
+    cli::{FetchOptions, Server},
     output,
     picture::{self, Legend, Overlays, Scene, colour::Depth},
     target::Target,
 };
 
 const AFTER_HELP: &str = "\
-In letters: # wall, . floor, + door, 1 to 9 locked doors by their lock, < stairs up, > stairs down, lower-case letters \
-monsters, $ loot, % keys, ^ traps; the legend names what occurs. NO_COLOR and --plain turn colour off. A floor that is \
-wider than the terminal is drawn in blocks, smaller.
+The characters are: # wall, . floor, + door, 1 to 9 locked door with the number of its lock, < stairs up, > stairs \
+down, lower-case letter monster, $ loot, % key, ^ trap. The legend lists those that occur. NO_COLOR and --plain turn \
+colour off. If a floor is wider than the terminal, it is drawn smaller, in blocks.
 
-Overlays, alone or together: --rooms writes each room's id and tells its ground from its neighbours'; --path marks the \
-critical path (* in letters), each stretch in the colour of the lock whose key it fetches; --locks writes each lock's \
-number beside its key and colours what the lock keeps shut. In a PNG, rooms are outlined, the path is a line, and broken \
-lines join keys and doors. Blocks show no numbers.
+The overlays can be combined. --rooms writes the id of each room and colours neighbouring rooms differently. --path \
+marks the critical path (* in text); a segment to a key has the colour of that key's lock. --locks writes the number \
+of each lock next to its key and colours the area behind the lock. A PNG shows rooms as outlines, the path as a line, \
+and dashed lines from keys to doors. Blocks show no numbers.
 
 Examples:
   floorctl render --seed 42 --number 7
@@ -42,17 +42,17 @@ pub(crate) struct Render {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    serving: Serving,
-    /// ASCII without colour
+    fetch: FetchOptions,
+    /// Draw in ASCII without colour
     #[arg(long, help_heading = "Output", conflicts_with_all = ["blocks", "color"])]
     plain: bool,
-    /// Square cells in half-height blocks, scaled to the terminal's width
+    /// Draw square cells with half-height blocks, scaled to the width of the terminal
     #[arg(long, help_heading = "Output")]
     blocks: bool,
     /// Write a PNG instead of drawing in the terminal
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["plain", "blocks", "color"])]
     png: Option<PathBuf>,
-    /// Pixels a cell of the PNG
+    /// Width and height of a cell in the PNG, in pixels
     #[arg(long, value_name = "PIXELS", help_heading = "Output", default_value_t = 10, requires = "png",
         value_parser = clap::value_parser!(u32).range(2..=64))]
     scale: u32,
@@ -61,7 +61,7 @@ pub(crate) struct Render {
     color: Colour,
     #[command(flatten)]
     overlays: Overlays,
-    /// Leave the legend off
+    /// Do not print the legend
     #[arg(long, help_heading = "Output")]
     no_legend: bool,
 }
@@ -74,12 +74,12 @@ enum Colour {
     Never,
 }
 
-/// Columns of blocks where no terminal says how wide it is.
+/// Width of block drawings if standard output is not a terminal.
 const COLUMNS: u32 = 100;
 
 impl Render {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let client = self.serving.connect(server).await?;
+        let client = self.fetch.connect(server).await?;
         let answer = client.get(self.target.floor()).await?;
         let scene = Scene::new(&answer.value).overlaid(self.overlays);
         let legend = Legend::new(&scene);
@@ -121,7 +121,7 @@ impl Render {
         file.flush().with_context(cannot)
     }
 
-    /// Blocks are nothing without colour, so asking for them is asking for colour.
+    /// The colour depth, `None` for no colour. `--blocks` implies colour, since blocks are invisible without it.
     fn depth(&self) -> Option<Depth> {
         let coloured = match self.color {
             _ if self.plain => false,

@@ -1,4 +1,4 @@
-//! `floorctl search`: floors that meet a condition.
+//! `floorctl search`: finds floors that meet a condition.
 
 use std::{
     cell::RefCell,
@@ -17,7 +17,7 @@ use indicatif::{HumanCount, ProgressBar};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
-    layout, local,
+    json_layout, local,
     numbers::Numbers,
     output, progress,
     query::{Candidate, Condition, Fact},
@@ -25,22 +25,22 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Generates floors here, on every core, and prints those that meet the condition, in order, as they are found; no server \
-is asked. Exit code 1 if none does.
+Generates floors on all cores of this machine and prints those that meet the condition, in order, as they are found. \
+Needs no server. Exit code 1 if no floor meets the condition.
 
-A condition compares numbers and joins comparisons:
-  of the floor's name  seed, number, width, height; kind, theme (== and != only)
-  of its plan          rooms, connections, loops, locks
+A condition compares numbers and combines comparisons with operators:
+  from the name        seed, number, width, height; kind, theme (only with == and !=)
+  structure            rooms, connections, loops, locks
   rooms by role        secrets, treasures, vaults, shrines, shops
-  of what is in it     spawns, items (keys too), traps
+  contents             spawns, items (keys included), traps
   measures             passable (cells), critical_path (steps), difficulty (thousandths),
                        bytes (of the message)
   kinds                standard, keep, halls, cavern, cyclic, maze, boss, event, story
   themes               crypt, warren, mire, forge, glacier, archive, abyss
   operators            || && == != < <= > >= + - * / % ! ( ), as in Rust and C; whole numbers
 
-A floor for which it divides by zero is no match. It is read from left to right as far as need be: put first what the \
-name tells (kind == cavern && ...), and other floors are never generated.
+A condition is evaluated from left to right, only as far as needed. Put comparisons of the name first, for example \
+kind == cavern && ...: then other floors are not generated. A division by zero means no match.
 
 Examples:
   floorctl search --where 'kind == cavern && loops > 4'
@@ -52,15 +52,15 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Search {
-    /// What is looked for, e.g. 'kind == cavern && loops > 4'
+    /// The condition that floors must meet, e.g. 'kind == cavern && loops > 4'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Condition,
     #[command(flatten)]
     tower: Tower,
-    /// Towers instead of one: a range, e.g. 0-9999
+    /// A range of seeds instead of one, e.g. 0-9999
     #[arg(long, value_name = "A-B", conflicts_with = "seed", help_heading = "Floor", allow_negative_numbers = true)]
     seeds: Option<Seeds>,
-    /// Floor numbers and ranges of each tower, e.g. 1-1000,2000
+    /// Floor numbers and ranges in each tower, e.g. 1-1000,2000
     #[arg(
         long,
         value_name = "LIST",
@@ -72,7 +72,7 @@ pub(crate) struct Search {
     /// Stop after this many matches
     #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Output")]
     limit: Option<u64>,
-    /// Print every fact, one JSON object a line
+    /// Print all facts, with one JSON object per line
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
@@ -82,7 +82,7 @@ fn at_least_one(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("{text:?} is no number of matches; write 1 or more"))
 }
 
-/// A range of towers.
+/// A range of seeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seeds(RangeInclusive<u64>);
 
@@ -99,8 +99,8 @@ impl FromStr for Seeds {
     }
 }
 
-/// Floors numbered through: all floors of the first tower, then those of the next.
-struct Field<'a> {
+/// The floors to search, by index: all floors of the first tower, then those of the next.
+struct SearchSpace<'a> {
     search: &'a Search,
     first_seed: u64,
     floors: u64,
@@ -108,71 +108,71 @@ struct Field<'a> {
 
 /// A floor that meets the condition.
 struct Match {
-    word: String,
+    name: String,
     facts: Vec<(Fact, String)>,
 }
 
-/// Why a search ends early.
-enum End {
-    Enough,
+/// Why a search stops early.
+enum StopReason {
+    LimitReached,
     Failed(anyhow::Error),
 }
 
 impl Search {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let field = Field::new(&self)?;
-        // As JSON everything; as text what was asked for, which is what the reader wants to see.
+        let space = SearchSpace::new(&self)?;
+        // JSON has all facts; text has those in the condition.
         let shown = if self.json { Fact::ALL.to_vec() } else { self.condition.facts().into_iter().collect() };
-        let bar = progress::bar("searching", field.floors);
-        let (started, made) = (Instant::now(), AtomicU64::new(0));
-        let (mut seen, mut matches) = (0, 0);
-        let end = crate::hunt::in_order(
-            field.floors,
+        let bar = progress::bar("searching", space.floors);
+        let (started, generated) = (Instant::now(), AtomicU64::new(0));
+        let (mut scanned, mut matches) = (0, 0);
+        let end = crate::parallel_scan::in_order(
+            space.floors,
             RefCell::<Generator>::default,
-            |generator, place| {
-                let candidate = Candidate::new(field.spec(place).ok()?, generator);
+            |generator, index| {
+                let candidate = Candidate::new(space.spec(index).ok()?, generator);
                 let matches = self.condition.holds(&candidate) == Some(true);
                 let found = matches.then(|| Match::new(&candidate, &shown));
-                made.fetch_add(candidate.was_made().into(), Ordering::Relaxed);
+                generated.fetch_add(candidate.was_generated().into(), Ordering::Relaxed);
                 found
             },
-            |places, found| {
-                seen += places.end - places.start;
-                bar.inc(places.end - places.start);
+            |indexes, found| {
+                scanned += indexes.end - indexes.start;
+                bar.inc(indexes.end - indexes.start);
                 for found in found {
                     if let Err(error) = self.print(&bar, &found) {
-                        return ControlFlow::Break(End::Failed(error));
+                        return ControlFlow::Break(StopReason::Failed(error));
                     }
                     matches += 1;
                     if Some(matches) == self.limit {
-                        return ControlFlow::Break(End::Enough);
+                        return ControlFlow::Break(StopReason::LimitReached);
                     }
                 }
                 ControlFlow::Continue(())
             },
         );
         bar.finish_and_clear();
-        if let ControlFlow::Break(End::Failed(error)) = end {
+        if let ControlFlow::Break(StopReason::Failed(error)) = end {
             return Err(error);
         }
-        let (seen, made) = (HumanCount(seen), HumanCount(made.into_inner()));
-        let matches_said = if matches == 1 { "1 match".to_owned() } else { format!("{} matches", HumanCount(matches)) };
+        let (scanned, generated) = (HumanCount(scanned), HumanCount(generated.into_inner()));
+        let match_count = if matches == 1 { "1 match".to_owned() } else { format!("{} matches", HumanCount(matches)) };
         writeln!(
             io::stderr(),
-            "{matches_said} in {seen} floors, {made} of them generated, in {}",
+            "{match_count} in {scanned} floors, {generated} of them generated, in {}",
             seconds(started.elapsed())
         )?;
         Ok(if matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     fn print(&self, bar: &ProgressBar, found: &Match) -> anyhow::Result<()> {
-        // The bar steps aside for the line, and the line is shown when it is found.
+        // Hides the bar while the line is written. Flushes, so that a match is visible immediately.
         bar.suspend(|| {
             let mut out = output::stdout();
             if self.json {
-                layout::write_line(&mut out, found)?;
+                json_layout::write_line(&mut out, found)?;
             } else {
-                write!(out, "{}", found.word)?;
+                write!(out, "{}", found.name)?;
                 for (fact, value) in &found.facts {
                     write!(out, "  {} {value}", fact.name())?;
                 }
@@ -183,8 +183,8 @@ impl Search {
     }
 }
 
-impl<'a> Field<'a> {
-    /// Checks the numbers, so that every place of the field names a floor.
+impl<'a> SearchSpace<'a> {
+    /// Checks that every index names a valid floor.
     fn new(search: &'a Search) -> anyhow::Result<Self> {
         let (first_seed, towers) = match &search.seeds {
             Some(Seeds(range)) => (*range.start(), u128::from(range.end() - range.start()) + 1),
@@ -198,27 +198,27 @@ impl<'a> Field<'a> {
         Ok(Self { search, first_seed, floors })
     }
 
-    fn spec(&self, place: u64) -> Result<FloorSpec, SpecError> {
+    fn spec(&self, index: u64) -> Result<FloorSpec, SpecError> {
         let numbers = &self.search.numbers;
-        let number = numbers.nth(place % numbers.len()).unwrap_or_default();
-        let mut asked = self.search.tower.floor(number);
-        asked.seed = self.first_seed + place / numbers.len();
-        local::resolve(&asked)
+        let number = numbers.nth(index % numbers.len()).unwrap_or_default();
+        let mut requested = self.search.tower.floor(number);
+        requested.seed = self.first_seed + index / numbers.len();
+        local::resolve(&requested)
     }
 }
 
 impl Match {
     fn new(candidate: &Candidate<'_>, shown: &[Fact]) -> Self {
         let facts = shown.iter().map(|fact| (*fact, fact.shown(candidate))).collect();
-        Self { word: local::word(&candidate.spec).to_string(), facts }
+        Self { name: local::name(&candidate.spec).to_string(), facts }
     }
 }
 
 impl Serialize for Match {
-    /// Every fact under its name. The seed is a string, as everywhere in floorctl's JSON.
+    /// Each fact under its name. The seed is a string, as in all JSON of floorctl.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("floor", &self.word)?;
+        map.serialize_entry("floor", &self.name)?;
         for (fact, value) in &self.facts {
             match value.parse::<u64>() {
                 Ok(number) if *fact != Fact::Seed => map.serialize_entry(fact.name(), &number)?,
@@ -240,35 +240,35 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestArgs {
         #[command(flatten)]
         search: Search,
     }
 
     fn search(line: &str) -> Search {
         let arguments = [&["x", "--where", "1 == 1"][..], &line.split(' ').collect::<Vec<_>>()].concat();
-        Line::try_parse_from(arguments).unwrap().search
+        TestArgs::try_parse_from(arguments).unwrap().search
     }
 
     #[test]
-    fn a_field_lists_the_floors_of_each_tower() {
+    fn a_search_space_lists_the_floors_of_each_tower() {
         let search = search("--seeds 7-9 --numbers 3,10-11 --size 64x48");
-        let field = Field::new(&search).unwrap();
-        let words = (0..field.floors).map(|place| local::word(&field.spec(place).unwrap()).to_string());
-        let starts = words.map(|word| word.split(':').next().unwrap().to_owned()).collect::<Vec<_>>();
+        let space = SearchSpace::new(&search).unwrap();
+        let names = (0..space.floors).map(|index| local::name(&space.spec(index).unwrap()).to_string());
+        let starts = names.map(|name| name.split(':').next().unwrap().to_owned()).collect::<Vec<_>>();
         assert_eq!(starts, ["7/3", "7/10", "7/11", "8/3", "8/10", "8/11", "9/3", "9/10", "9/11"]);
     }
 
     #[test]
-    fn many_towers_are_searched_on_one_floor_unless_told() {
-        assert_eq!(Field::new(&search("--limit 1")).unwrap().floors, 1_000);
-        assert_eq!(Field::new(&search("--seeds 0-99")).unwrap().floors, 100);
+    fn several_towers_are_searched_on_floor_1_by_default() {
+        assert_eq!(SearchSpace::new(&search("--limit 1")).unwrap().floors, 1_000);
+        assert_eq!(SearchSpace::new(&search("--seeds 0-99")).unwrap().floors, 100);
     }
 
     #[test]
-    fn a_field_beyond_counting_is_refused() {
+    fn a_search_space_too_large_to_count_is_rejected() {
         let all = format!("--seeds 0-{} --numbers 1-2", u64::MAX);
-        assert!(Field::new(&search(&all)).is_err());
+        assert!(SearchSpace::new(&search(&all)).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `floorctl stats`: what each tier holds and has taken.
+//! `floorctl stats`: shows the contents and the writes of each tier.
 
 use std::io::Write as _;
 
@@ -8,28 +8,28 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::Patience,
+    cli::CallLimits,
     operations::Operations,
-    output::{self, Report},
+    output::{self, ReportFormat},
 };
 
 const AFTER_HELP: &str = "\
-size counts against limit, beyond which the oldest floors go; disk is the size of the tier's files with the free room in \
-them. stored, failed, dropped and waiting are writes behind the answers. `floorctl tiers` tells what the tiers cost. \
-Asks the operations port.
+If size exceeds limit, the tier evicts floors. disk is the size of the tier's files, including free space \
+in them. stored, failed, dropped and waiting count the queued writes of the tier. `floorctl tiers` shows the costs of \
+the tiers. Calls the operations port.
 
 Examples:
   floorctl stats
   floorctl stats --json | jq '.tiers[] | select(.writes.dropped > 0)'";
 
-/// Show what each tier holds, its bound, and what became of writes to it
+/// Show the contents, the limit and the write counts of each tier
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Stats {
     #[command(flatten)]
     operations: Operations,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,8 +57,8 @@ struct Writes {
 }
 
 impl Stats {
-    pub(crate) async fn run(self, patience: &Patience) -> anyhow::Result<()> {
-        let stats: StatsJson = self.operations.get(patience, "/stats").await?;
+    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
+        let stats: StatsJson = self.operations.get(limits, "/stats").await?;
         if self.report.json {
             return output::print_json(&stats);
         }

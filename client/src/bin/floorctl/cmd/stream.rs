@@ -1,4 +1,4 @@
-//! `floorctl stream`: consecutive floors as they come.
+//! `floorctl stream`: fetches consecutive floors in one streaming call.
 
 use std::io::Write as _;
 
@@ -7,34 +7,34 @@ use floor_client::limits::{MAX_FLOOR, MAX_STREAM};
 use indicatif::HumanCount;
 
 use crate::{
-    cli::{Server, Serving},
-    failure::Usage,
+    cli::{FetchOptions, Server},
+    failure::UsageError,
     json::FloorJson,
-    layout,
+    json_layout,
     output::{self, Destination, Format},
     target::Target,
 };
 
 const AFTER_HELP: &str = "\
-Prints each floor as it arrives, one JSON object a line (see `floorctl get --help`), and how they were served on \
-stderr at the end. With --format bin the output is the bytes of a floors.v1.BatchGetFloorsResponse.
+Prints each floor when it arrives, as one line of JSON (see `floorctl get --help`). At the end, it prints to stderr \
+which tiers served the floors. With --format bin, the output is the bytes of a floors.v1.BatchGetFloorsResponse.
 
 Examples:
   floorctl stream --seed 42 --number 1 --count 100 | jq -c '[.spec.number, .metrics.difficulty]'
   floorctl stream --number 1 --count 10000 | head -3";
 
-/// Fetch consecutive floors, from --number upwards
+/// Fetch consecutive floors, starting with --number
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Stream {
     #[command(flatten)]
     first: Target,
-    /// How many floors, 1 to 10,000
+    /// The number of floors, 1 to 10,000
     #[arg(long, default_value_t = 10, help_heading = "Floor",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STREAM)))]
     count: u32,
     #[command(flatten)]
-    serving: Serving,
+    fetch: FetchOptions,
     #[command(flatten)]
     to: Destination,
 }
@@ -45,18 +45,18 @@ impl Stream {
         if self.count - 1 > MAX_FLOOR - first {
             let (count, left) = (HumanCount(self.count.into()), HumanCount((MAX_FLOOR - first + 1).into()));
             let first = HumanCount(first.into());
-            return Err(Usage(format!("--count: from floor {first} there are {left} floors, not {count}")).into());
+            return Err(UsageError(format!("--count: from floor {first} there are {left} floors, not {count}")).into());
         }
-        let client = self.serving.connect(server).await?;
+        let client = self.fetch.connect(server).await?;
         let mut floors = client.stream(self.first.floor(), self.count).await?;
         let mut out = self.to.open()?;
         while let Some((spec, encoded)) = floors.next_encoded().await? {
             let floor = encoded.decode_for(&spec)?;
             match self.to.format() {
-                Format::Json => layout::write_line(&mut out, &FloorJson::new(&floor, None))?,
+                Format::Json => json_layout::write_line(&mut out, &FloorJson::new(&floor, None))?,
                 Format::Bin => output::write_batch_entry(&mut out, &encoded)?,
             }
-            // A floor is shown when it comes: the reader may be a person, or stop reading.
+            // Shows each floor immediately, and detects a closed pipe early.
             out.flush()?;
         }
         let served = floors.served().await?;

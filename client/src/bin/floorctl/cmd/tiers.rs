@@ -1,4 +1,4 @@
-//! `floorctl tiers`: how the tiers fare.
+//! `floorctl tiers`: shows statistics of the tiers and whether the policy uses them.
 
 use std::{io::Write as _, time::Duration};
 
@@ -10,25 +10,26 @@ use serde::Serialize;
 
 use crate::{
     cli::Server,
-    output::{self, Report},
+    output::{self, ReportFormat},
 };
 
 const AFTER_HELP: &str = "\
-Tiers stand in the order in which they are probed; generation answers what no tier holds. Costs are what the server \
-measures of its own lookups: microseconds (us), below one nanoseconds (ns), and microseconds throughout with --json. h is the share of questions that find a floor, T the \
-response time of a question, G that of generating a floor. A tier is asked while h x G exceeds T, both with CPU time \
-added at a price that is zero while cores are idle. `asked` is the share of lookups that asked it.
+The tiers are listed in lookup order. Generation is last: it provides floors that no tier holds. The server measures \
+the costs in its own lookups. They are shown in microseconds (us), or nanoseconds (ns) below one; with --json, always \
+in microseconds. h is the share of lookups that find the floor, T the response time of a lookup, and G the time to \
+generate a floor. The server uses a tier while h x G exceeds T. It adds CPU time to both, at a price that is zero \
+while cores are idle. `asked` is the share of lookups that used the tier.
 
 Examples:
   floorctl tiers
   floorctl tiers --json | jq '.tiers[] | {name, hit_rate}'";
 
-/// Show hits, misses, costs and verdict of each tier
+/// Show the hits, the misses, the costs and the verdict of each tier
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Tiers {
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize)]
@@ -41,7 +42,7 @@ struct TierJson {
     name: String,
     hits: u64,
     misses: u64,
-    /// Of the lookups that were answered; null before the first.
+    /// Share of hits in all answered lookups; null before the first.
     hit_rate: Option<f64>,
     errors: u64,
     bypasses: u64,
@@ -52,7 +53,7 @@ struct TierJson {
     hit_ratio: f64,
     probe_cost_us: f64,
     generation_cost_us: f64,
-    /// The share of lookups that asked it, 0 to 1.
+    /// Share of lookups that used the tier, 0 to 1.
     asked_ratio: f64,
     reason: String,
     verdict: String,
@@ -67,16 +68,16 @@ impl Tiers {
             return output::print_json(&TiersJson { tiers });
         }
         let mut out = output::stdout();
-        writeln!(out, "{}\n{}", holdings(&tiers), reckoning(&tiers))?;
+        writeln!(out, "{}\n{}", counts_table(&tiers), policy_table(&tiers))?;
         Ok(out.flush()?)
     }
 }
 
 impl TierJson {
     fn new(tier: TierInfo) -> Self {
-        let asked = tier.hits + tier.misses;
+        let lookups = tier.hits + tier.misses;
         Self {
-            hit_rate: (asked > 0).then(|| tier.hits as f64 / asked as f64),
+            hit_rate: (lookups > 0).then(|| tier.hits as f64 / lookups as f64),
             name: tier.name,
             hits: tier.hits,
             misses: tier.misses,
@@ -97,8 +98,8 @@ impl TierJson {
     }
 }
 
-/// What the tiers were asked, hold and cost.
-fn holdings(tiers: &[TierJson]) -> Table {
+/// Lookups, contents and costs of each tier.
+fn counts_table(tiers: &[TierJson]) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY).set_header([
         "tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "per hit", "per miss",
@@ -121,8 +122,8 @@ fn holdings(tiers: &[TierJson]) -> Table {
     table
 }
 
-/// Whether asking a tier pays, and since when that is so.
-fn reckoning(tiers: &[TierJson]) -> Table {
+/// The values behind the verdict on each tier, and its age.
+fn policy_table(tiers: &[TierJson]) -> Table {
     let mut table = Table::new();
     table
         .load_preset(UTF8_HORIZONTAL_ONLY)
@@ -144,14 +145,14 @@ fn reckoning(tiers: &[TierJson]) -> Table {
     table
 }
 
-/// Sets the `numbers` columns after the first to the right.
+/// Aligns the `numbers` columns after the first to the right.
 fn align(table: &mut Table, numbers: usize) {
     for column in table.column_iter_mut().skip(1).take(numbers) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
-/// A cost that was never measured is 0.
+/// The cost as text; 0 means not measured.
 fn cost(micros: f64) -> String {
     match micros {
         0.0 => "-".to_owned(),

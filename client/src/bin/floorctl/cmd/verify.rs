@@ -1,4 +1,4 @@
-//! `floorctl verify`: hold what the chain answers against floors generated anew.
+//! `floorctl verify`: compares floors from the chain with the same floors generated again.
 
 use std::io::Write as _;
 
@@ -13,24 +13,24 @@ use crate::{
     difference,
     json::ServedJson,
     numbers::Numbers,
-    output::{self, Report},
+    output::{self, ReportFormat},
     progress,
     target::Tower,
 };
 
 const AFTER_HELP: &str = "\
-Fetches each floor twice: from the chain, and with `cache-control: no-cache`, which has it generated anew. Checks the \
-content hash of each against its bytes, that it is the floor asked for, and that both are the same to the byte. \
-Exit code 1 if any floor is wrong; the first difference is described.
+Fetches each floor twice: from the chain, and with `cache-control: no-cache`, which makes the server generate it \
+again. Checks the content hash of both, that both are the requested floor, and that they are equal to the byte. If \
+any floor is wrong, describes the first difference and exits with code 1.
 
 Examples:
   floorctl verify --seed 42 --numbers 1-100
   floorctl verify --numbers 1-1000 --json";
 
-/// Floors in a batch: generating them takes a share of a second, so that the bar moves.
+/// Floors per batch: few enough to generate in a fraction of a second, so that the progress bar moves.
 const BATCH: usize = 64;
 
-/// Check floors from the chain against floors generated anew
+/// Compare floors from the chain with the same floors generated again
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Verify {
@@ -40,21 +40,21 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "LIST", help_heading = "Floor", default_value = "1-100")]
     numbers: Numbers,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
-/// What was found so far.
+/// The results so far.
 #[derive(Default)]
 struct Findings {
     floors: u64,
     wrong: u64,
-    first: Option<Wrong>,
+    first: Option<WrongFloor>,
     chain: Served,
-    anew: Served,
+    regenerated: Served,
 }
 
 #[derive(Debug, Serialize)]
-struct Wrong {
+struct WrongFloor {
     number: u32,
     what: String,
 }
@@ -63,7 +63,7 @@ struct Wrong {
 struct VerifyJson<'a> {
     floors: u64,
     wrong: u64,
-    first_wrong: Option<&'a Wrong>,
+    first_wrong: Option<&'a WrongFloor>,
     chain: ServedJson<'a>,
     anew: ServedJson<'a>,
 }
@@ -71,7 +71,7 @@ struct VerifyJson<'a> {
 impl Verify {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let chain = server.connect().await?;
-        let anew = chain.with_options(server.options().no_cache(true));
+        let uncached = chain.with_options(server.options().no_cache(true));
         let bar = progress::bar("verifying", self.numbers.len());
         let mut findings = Findings::default();
         let mut specs = self.numbers.iter().map(|number| self.tower.floor(number));
@@ -81,21 +81,21 @@ impl Verify {
             if batch.is_empty() {
                 break;
             }
-            findings.compare(&batch, &chain, &anew).await?;
+            findings.compare(&batch, &chain, &uncached).await?;
             bar.inc(batch.len() as u64);
         }
         bar.finish_and_clear();
-        self.tell(&findings)
+        self.print(&findings)
     }
 
-    fn tell(&self, findings: &Findings) -> anyhow::Result<()> {
+    fn print(&self, findings: &Findings) -> anyhow::Result<()> {
         if self.report.json {
             output::print_json(&VerifyJson {
                 floors: findings.floors,
                 wrong: findings.wrong,
                 first_wrong: findings.first.as_ref(),
                 chain: ServedJson::new(&findings.chain),
-                anew: ServedJson::new(&findings.anew),
+                anew: ServedJson::new(&findings.regenerated),
             })?;
         } else if findings.wrong == 0 {
             let mut out = output::stdout();
@@ -109,7 +109,7 @@ impl Verify {
         }
         match &findings.first {
             None => Ok(()),
-            Some(Wrong { number, what }) => {
+            Some(WrongFloor { number, what }) => {
                 let (wrong, floors) = (HumanCount(findings.wrong), HumanCount(findings.floors));
                 bail!("{wrong} of {floors} floors are wrong; the first is floor {number}: {what}")
             }
@@ -122,28 +122,30 @@ impl Findings {
         &mut self,
         specs: &[FloorSpec],
         chain: &FloorClient,
-        anew: &FloorClient,
+        uncached: &FloorClient,
     ) -> Result<(), ClientError> {
         let from_chain = chain.batch_encoded(specs).await?;
-        let generated = anew.batch_encoded(specs).await?;
+        let regenerated = uncached.batch_encoded(specs).await?;
         self.chain.add(&from_chain.served);
-        self.anew.add(&generated.served);
-        for (spec, (kept, made)) in specs.iter().zip(from_chain.value.iter().zip(&generated.value)) {
+        self.regenerated.add(&regenerated.served);
+        for (spec, (cached, generated)) in specs.iter().zip(from_chain.value.iter().zip(&regenerated.value)) {
             self.floors += 1;
-            if let Some(what) = wrong(spec, kept, made) {
+            if let Some(what) = wrong(spec, cached, generated) {
                 self.wrong += 1;
-                self.first.get_or_insert(Wrong { number: spec.number, what });
+                self.first.get_or_insert(WrongFloor { number: spec.number, what });
             }
         }
         Ok(())
     }
 }
 
-/// What is wrong with a floor from the chain or its twin generated anew.
-fn wrong(spec: &FloorSpec, kept: &EncodedFloor, made: &EncodedFloor) -> Option<String> {
-    match (kept.decode_for(spec), made.decode_for(spec)) {
+/// Describes what is wrong with the cached floor or with the generated one. `None` if both are valid and equal.
+fn wrong(spec: &FloorSpec, cached: &EncodedFloor, generated: &EncodedFloor) -> Option<String> {
+    match (cached.decode_for(spec), generated.decode_for(spec)) {
         (Err(invalid), _) => Some(format!("from the chain: {invalid}")),
         (_, Err(invalid)) => Some(format!("generated anew: {invalid}")),
-        (Ok(kept), Ok(made)) => difference::between(("the chain", &kept), ("the floor generated anew", &made)),
+        (Ok(cached), Ok(generated)) => {
+            difference::between(("the chain", &cached), ("the floor generated anew", &generated))
+        }
     }
 }

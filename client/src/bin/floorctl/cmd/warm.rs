@@ -1,4 +1,4 @@
-//! `floorctl warm`: fill the chain.
+//! `floorctl warm`: fills the cache of the server.
 
 use std::{
     io::Write as _,
@@ -15,23 +15,24 @@ use crate::{
     cli::Server,
     json::ServedJson,
     numbers::Numbers,
-    output::{self, Report},
+    output::{self, ReportFormat},
     progress,
     target::Tower,
 };
 
 const AFTER_HELP: &str = "\
-Asks for the floors in batches, so that the server generates what it lacks and keeps it in every tier. Floors that it \
-already holds move up the chain. Safe to run at any time, and to stop with Ctrl-C and run again.
+Requests the floors in batches. The server generates missing floors and stores them in every tier; floors that a \
+lower tier holds are copied to the tiers above it. You can run this command at any time, stop it with Ctrl-C and run \
+it again.
 
 Examples:
   floorctl warm --seed 42 --numbers 1-1000
   floorctl warm --seed 42 --numbers 1-100 --size 64x64 --json";
 
-/// Floors in a batch: enough to spare round trips, few enough that the bar moves.
+/// Floors per batch: enough to save round trips, few enough that the progress bar moves.
 const BATCH: usize = 64;
 
-/// Fill the chain with floors
+/// Fill the cache with floors
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Warm {
@@ -40,11 +41,11 @@ pub(crate) struct Warm {
     /// Floor numbers and ranges, e.g. 1-1000,2000
     #[arg(long, value_name = "LIST", help_heading = "Floor", default_value = "1-100")]
     numbers: Numbers,
-    /// Batches asked for at once
+    /// Number of concurrent batches
     #[arg(long, value_name = "BATCHES", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     concurrency: u8,
     #[command(flatten)]
-    report: Report,
+    report: ReportFormat,
 }
 
 #[derive(Serialize)]
@@ -78,10 +79,10 @@ impl Warm {
             .await;
         bar.finish_and_clear();
         let (served, bytes) = warmed?;
-        self.tell(started.elapsed(), bytes, &served)
+        self.print(started.elapsed(), bytes, &served)
     }
 
-    fn tell(&self, took: Duration, bytes: u64, served: &Served) -> anyhow::Result<()> {
+    fn print(&self, took: Duration, bytes: u64, served: &Served) -> anyhow::Result<()> {
         let floors = self.numbers.len();
         let seconds = took.as_secs_f64();
         let floors_per_second = floors as f64 / seconds;

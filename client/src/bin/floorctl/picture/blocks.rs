@@ -1,5 +1,5 @@
-//! A floor in half-height blocks: two cells a character, one above the other, which makes cells square. A floor wider
-//! than the terminal is drawn smaller, several cells a block.
+//! Draws a floor in half-height blocks. A character shows two cells, one above the other, so cells are square. If the
+//! floor is wider than the terminal, a block stands for several cells.
 
 use std::io::{self, Write};
 
@@ -36,12 +36,13 @@ pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, columns: u32, depth:
     Ok(())
 }
 
-/// Which of several cells a block shows: what a player looks for, then ways, then walls.
+/// A block that stands for several cells shows the one with the greatest weight: stairs, locked doors and objects, then
+/// other doors and ground, then walls.
 const fn weight(mark: Mark) -> u8 {
     match mark {
         Mark::Terrain(Terrain::StairsUp | Terrain::StairsDown) => 6,
         Mark::Locked(_) => 5,
-        Mark::Thing(_) => 4,
+        Mark::Object(_) => 4,
         Mark::Terrain(Terrain::Door | Terrain::SecretDoor) => 3,
         Mark::Terrain(Terrain::Wall) => 1,
         Mark::Terrain(_) => 2,
@@ -50,7 +51,8 @@ const fn weight(mark: Mark) -> u8 {
     }
 }
 
-/// Solid colour needs more calm than a thin character: ground is darkened so that things stand out.
+/// The colour of a cell. Ground is darkened, since a solid block is brighter than a thin character, and objects must
+/// stand out.
 fn ground(scene: &Scene<'_>, x: u32, y: u32) -> RgbColor {
     let mark = scene.mark(x, y);
     let plain = match mark {
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_wide_floor_is_drawn_smaller() {
-        // 30 columns and 14 rows that show something: at 30 columns or more a column a cell, below that a cell of every two or three.
+        // The floor has 30 columns, and 14 rows that are not rock. Below 30 columns, a block stands for several cells.
         for (columns, width, lines) in [(80, 30, 7), (30, 30, 7), (29, 15, 4), (10, 10, 3), (0, 1, 1)] {
             let drawn = anstream::adapter::strip_str(&drawn(columns)).to_string();
             assert_eq!(drawn.lines().count(), lines, "{columns} columns");

@@ -1,4 +1,4 @@
-//! Smooth shapes and small letters on pixels.
+//! Draws anti-aliased shapes and small text on a pixel image.
 
 use anstyle::RgbColor;
 use font8x8::{BASIC_FONTS, UnicodeFonts as _};
@@ -6,14 +6,14 @@ use tiny_skia::{FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, R
 
 use super::colour;
 
-/// Pixels of a letter's box at size 1.
+/// Width and height of a character at size 1, in pixels.
 pub(crate) const LETTER: f32 = 8.0;
 
-/// An opaque picture being painted. Coordinates are pixels from the upper left corner.
+/// An opaque image. Coordinates are pixels from the upper left corner.
 pub(crate) struct Canvas(Pixmap);
 
 impl Canvas {
-    /// `None` for a picture of no pixels or too many.
+    /// `None` if the image would have no pixels or too many.
     pub(crate) fn new(width: u32, height: u32) -> Option<Self> {
         let mut pixels = Pixmap::new(width, height)?;
         pixels.fill(solid(colour::ROCK, 1.0));
@@ -28,7 +28,7 @@ impl Canvas {
     pub(crate) fn rectangle(&mut self, [x, y, width, height]: [f32; 4], colour: RgbColor, opacity: f32) {
         if let Some(rectangle) = Rect::from_xywh(x, y, width, height) {
             let mut paint = paint(colour, opacity);
-            // Cells lie on whole pixels; smoothed edges would show as a grid.
+            // Cells are aligned to pixels, and anti-aliased edges would show as a grid.
             paint.anti_alias = false;
             self.0.fill_rect(rectangle, &paint, Transform::identity(), None);
         }
@@ -50,7 +50,7 @@ impl Canvas {
         self.stroke(outline(points, false), thickness, colour, opacity);
     }
 
-    /// Writes in letters of `size` pixels a dot; what the font lacks is left blank.
+    /// Writes text with `size` pixels per dot of the font. Leaves characters that the font lacks blank.
     pub(crate) fn text(&mut self, x: f32, y: f32, size: f32, text: &str, colour: RgbColor) {
         for (i, letter) in text.chars().enumerate() {
             let left = LETTER.mul_add(size * i as f32, x);
@@ -63,7 +63,7 @@ impl Canvas {
         }
     }
 
-    /// A broken line.
+    /// Draws a dashed line.
     pub(crate) fn dashes(&mut self, points: &[(f32, f32)], thickness: f32, dash: f32, colour: RgbColor, opacity: f32) {
         if let Some(path) = outline(points, false) {
             let dash = StrokeDash::new(vec![dash, dash * 0.8], 0.0);

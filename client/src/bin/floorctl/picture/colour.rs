@@ -1,28 +1,28 @@
-//! The palette: torchlit stone on dark rock, and one saturated colour for each thing that matters.
+//! The palette: dim colours for stone and rock, one saturated colour for each kind of object.
 
 use anstyle::{Ansi256Color, Color, RgbColor};
 use floor_client::{RoomRole, Terrain};
 
 use super::{
-    scene::{Mark, Thing},
-    walk::Goal,
+    paths::Goal,
+    scene::{Mark, Object},
 };
 
-/// What lies behind everything.
+/// The background.
 pub(crate) const ROCK: RgbColor = RgbColor(0x17, 0x16, 0x1d);
-/// Letters on a saturated colour.
+/// Text on a saturated colour.
 pub(crate) const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
-/// Text beside a picture.
+/// Text of the legend.
 pub(crate) const TEXT: RgbColor = RgbColor(0xd8, 0xd2, 0xc4);
-/// The last stretch of the critical path.
-const WAY_OUT: RgbColor = RgbColor(0xff, 0xff, 0xff);
-/// Text that matters less.
+/// The segment of the critical path to the exit.
+const EXIT_PATH: RgbColor = RgbColor(0xff, 0xff, 0xff);
+/// Less important text.
 pub(crate) const FAINT: RgbColor = RgbColor(0x8d, 0x88, 0x80);
 
-/// How much of a room's tint its ground takes, of 256: enough to tell, not enough to hide what lies on it.
+/// Share of a room's tint in its ground, of 256. It is visible and does not hide objects.
 pub(crate) const TINT: u16 = 58;
 
-/// Lock 1 and its key, lock 2 and its key, and so on around.
+/// The colours of lock 1 and its key, of lock 2 and its key, and so on, repeated.
 const LOCKS: [RgbColor; 6] = [
     RgbColor(0xe8, 0x4d, 0x8a),
     RgbColor(0x4d, 0xb8, 0xe8),
@@ -32,7 +32,7 @@ const LOCKS: [RgbColor; 6] = [
     RgbColor(0x45, 0xd6, 0xb5),
 ];
 
-/// Rooms beside one another, paler than locks so that neither is taken for the other.
+/// The colours of neighbouring rooms, paler than those of locks.
 const ROOMS: [RgbColor; 6] = [
     RgbColor(0xe6, 0xc8, 0x8c),
     RgbColor(0x93, 0xc9, 0xd6),
@@ -46,15 +46,15 @@ pub(crate) const fn room(colour: usize) -> RgbColor {
     ROOMS[colour % ROOMS.len()]
 }
 
-/// A stretch of the critical path: the colour of the lock whose key it fetches; white to the exit, which no lock is.
+/// The colour of a path segment: to a key the colour of its lock, to the exit white.
 pub(crate) const fn goal(goal: Goal) -> RgbColor {
     match goal {
         Goal::Key(id) => lock(id),
-        Goal::Exit => WAY_OUT,
+        Goal::Exit => EXIT_PATH,
     }
 }
 
-/// What lies behind a lock, on dark.
+/// The background of the area behind a lock.
 pub(crate) fn behind(id: u32) -> RgbColor {
     mix(ROCK, lock(id), 76)
 }
@@ -83,12 +83,12 @@ pub(crate) const fn lock(id: u32) -> RgbColor {
     LOCKS[(id.wrapping_sub(1) % LOCKS.len() as u32) as usize]
 }
 
-pub(crate) const fn thing(thing: Thing) -> RgbColor {
-    match thing {
-        Thing::Monster(_) => RgbColor(0xe5, 0x4b, 0x3c),
-        Thing::Key(id) => lock(id),
-        Thing::Loot => RgbColor(0xff, 0xd2, 0x4a),
-        Thing::Trap => RgbColor(0xd0, 0x6b, 0xe8),
+pub(crate) const fn object(object: Object) -> RgbColor {
+    match object {
+        Object::Monster(_) => RgbColor(0xe5, 0x4b, 0x3c),
+        Object::Key(id) => lock(id),
+        Object::Loot => RgbColor(0xff, 0xd2, 0x4a),
+        Object::Trap => RgbColor(0xd0, 0x6b, 0xe8),
     }
 }
 
@@ -97,19 +97,19 @@ pub(crate) const fn mark(mark: Mark) -> RgbColor {
         Mark::Rock => ROCK,
         Mark::Terrain(terrain) => of(terrain),
         Mark::Locked(id) => lock(id),
-        Mark::Thing(it) => thing(it),
+        Mark::Object(it) => object(it),
         Mark::Step(to) => goal(to),
         Mark::Behind(_) => of(Terrain::Floor),
         Mark::Outline => room(0),
     }
 }
 
-/// What the floor of a room is tinted with, if its role is worth a look.
+/// The tint of the ground in a room. `None` for ordinary roles.
 pub(crate) const fn tint(role: RoomRole) -> Option<RgbColor> {
     match role {
         RoomRole::Entry => Some(of(Terrain::StairsUp)),
         RoomRole::Exit => Some(of(Terrain::StairsDown)),
-        RoomRole::Treasure | RoomRole::Vault => Some(thing(Thing::Loot)),
+        RoomRole::Treasure | RoomRole::Vault => Some(object(Object::Loot)),
         RoomRole::Key => Some(RgbColor(0xe8, 0x4d, 0x8a)),
         RoomRole::Shrine => Some(RgbColor(0x45, 0xd6, 0xd6)),
         RoomRole::Shop => Some(RgbColor(0xf0, 0x96, 0x3c)),
@@ -119,7 +119,7 @@ pub(crate) const fn tint(role: RoomRole) -> Option<RgbColor> {
     }
 }
 
-/// `base` with `part` in 256 of `over` mixed in.
+/// Mixes `base` with `over`; `part` is the share of `over`, of 256.
 pub(crate) fn mix(base: RgbColor, over: RgbColor, part: u16) -> RgbColor {
     let channel = |base: u8, over: u8| {
         let sum = u16::from(base) * (256 - part) + u16::from(over) * part;
@@ -128,7 +128,7 @@ pub(crate) fn mix(base: RgbColor, over: RgbColor, part: u16) -> RgbColor {
     RgbColor(channel(base.0, over.0), channel(base.1, over.1), channel(base.2, over.2))
 }
 
-/// How many colours a terminal shows.
+/// The number of colours that a terminal supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     Ansi256,
@@ -136,7 +136,7 @@ pub(crate) enum Depth {
 }
 
 impl Depth {
-    /// What the terminal claims in `COLORTERM`; 256 colours are safe to assume.
+    /// The depth in `COLORTERM`, otherwise 256 colours, which all common terminals support.
     pub(crate) fn of_terminal() -> Self {
         match std::env::var("COLORTERM").as_deref() {
             Ok("truecolor" | "24bit") => Self::TrueColour,
@@ -144,7 +144,7 @@ impl Depth {
         }
     }
 
-    /// The nearest colour that the terminal shows.
+    /// The nearest colour that the terminal supports.
     pub(crate) fn colour(self, colour: RgbColor) -> Color {
         match self {
             Self::TrueColour => colour.into(),

@@ -1,4 +1,4 @@
-//! Two floors of one size as `diff -u` shows two files: rows that differ one above the other, with some rows around.
+//! Draws the differences of two floors of one size like `diff -u`: the rows that differ, with some rows of context.
 
 use std::{
     io::{self, Write},
@@ -9,25 +9,25 @@ use anstyle::{Reset, RgbColor, Style};
 
 use super::{colour::Depth, glyph, scene::Scene};
 
-/// Rows and columns shown around what differs.
-const AROUND: u32 = 3;
+/// Rows and columns of context around a difference.
+const CONTEXT: u32 = 3;
 
 const REMOVED: RgbColor = RgbColor(0x96, 0x10, 0x20);
 const ADDED: RgbColor = RgbColor(0x10, 0x78, 0x28);
 
-/// Draws the rows where the floors show something else, `-` before a row of the first and `+` before one of the second.
-/// Only the columns that hold differences, and some around them, are drawn. Nothing if both show the same.
+/// Draws the rows that differ, with `-` before a row of the first floor and `+` before a row of the second. Draws only
+/// the columns with differences and their context, and nothing if the floors look the same.
 pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
     let (width, height) = (one.floor.width(), one.floor.height());
     let differs = |x: u32, y: u32| one.mark(x, y) != other.mark(x, y);
     let rows = (0..height).filter(|y| (0..width).any(|x| differs(x, *y))).collect::<Vec<_>>();
     let columns = (0..width).filter(|x| rows.iter().any(|y| differs(*x, *y))).collect::<Vec<_>>();
     let (Some(left), Some(right)) = (columns.first(), columns.last()) else { return Ok(()) };
-    let columns = left.saturating_sub(AROUND)..(right + 1 + AROUND).min(width);
+    let columns = left.saturating_sub(CONTEXT)..(right + 1 + CONTEXT).min(width);
     for hunk in hunks(&rows, height) {
         writeln!(out, "@@ rows {}-{}, columns {}-{} @@", hunk.start, hunk.end - 1, columns.start, columns.end - 1)?;
         let changed = hunk.clone().map(|y| (y, rows.binary_search(&y).is_ok())).collect::<Vec<_>>();
-        // Neighbouring rows that differ stay together, so that each floor's shape can be seen.
+        // Adjacent rows that differ stay together, so that the shape of each floor is visible.
         for run in changed.chunk_by(|a, b| a.1 == b.1) {
             let sides: &[(char, &Scene<'_>, RgbColor)] =
                 if run[0].1 { &[('-', one, REMOVED), ('+', other, ADDED)] } else { &[(' ', one, REMOVED)] };
@@ -42,11 +42,11 @@ pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, dep
     Ok(())
 }
 
-/// The rows that differ with those around them; hunks that would touch are one.
+/// The rows that differ, with their context. Hunks that touch are merged.
 fn hunks(rows: &[u32], height: u32) -> Vec<Range<u32>> {
     let mut hunks = Vec::<Range<u32>>::new();
     for row in rows {
-        let (first, end) = (row.saturating_sub(AROUND), (row + 1 + AROUND).min(height));
+        let (first, end) = (row.saturating_sub(CONTEXT), (row + 1 + CONTEXT).min(height));
         match hunks.last_mut() {
             Some(last) if first <= last.end => last.end = end,
             _ => hunks.push(first..end),
@@ -55,7 +55,7 @@ fn hunks(rows: &[u32], height: u32) -> Vec<Range<u32>> {
     hunks
 }
 
-/// Writes a row; cells that differ get the background. Trailing blanks are left off where nothing shows them.
+/// Writes a row. With colour, cells that differ get the background of `changed`; without, trailing blanks are left off.
 fn write_row(out: &mut impl Write, sign: char, row: &[(char, bool)], changed: Option<Style>) -> io::Result<()> {
     let Some(style) = changed else {
         let text = row.iter().map(|(glyph, _)| *glyph).collect::<String>();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn hunks_that_touch_are_one() {
+    fn adjacent_hunks_are_merged() {
         assert_eq!(hunks(&[0, 7, 15, 19], 20), [0..11, 12..20]);
     }
 }

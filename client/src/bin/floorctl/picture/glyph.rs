@@ -1,10 +1,10 @@
-//! One ASCII character for everything that a cell can show.
+//! The ASCII character of everything that a cell can show.
 
 use floor_client::Terrain;
 
-use super::scene::{Mark, Thing};
+use super::scene::{Mark, Object};
 
-/// The glyph of a terrain; each terrain has its own, so rows of them can be read back.
+/// The glyph of a terrain. Each terrain has a different one, so the glyphs can be parsed back.
 pub(crate) const fn of(terrain: Terrain) -> char {
     match terrain {
         Terrain::Unspecified => '?',
@@ -26,17 +26,17 @@ pub(crate) const fn of(terrain: Terrain) -> char {
     }
 }
 
-/// The glyph of what a cell shows. A locked door shows its lock's number as long as that is one digit.
+/// The glyph of a mark. A locked door shows the number of its lock if that has one digit.
 pub(crate) fn mark(mark: Mark) -> char {
     match mark {
         Mark::Rock => ' ',
         Mark::Terrain(terrain) => of(terrain),
         Mark::Locked(lock @ 1..=9) => char::from_digit(lock, 10).unwrap_or('L'),
         Mark::Locked(_) => of(Terrain::LockedDoor),
-        Mark::Thing(Thing::Monster(letter)) => letter,
-        Mark::Thing(Thing::Key(_)) => '%',
-        Mark::Thing(Thing::Loot) => '$',
-        Mark::Thing(Thing::Trap) => '^',
+        Mark::Object(Object::Monster(letter)) => letter,
+        Mark::Object(Object::Key(_)) => '%',
+        Mark::Object(Object::Loot) => '$',
+        Mark::Object(Object::Trap) => '^',
         Mark::Step(_) => '*',
         Mark::Behind(_) => of(Terrain::Floor),
         Mark::Outline => '0',

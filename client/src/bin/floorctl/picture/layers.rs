@@ -1,46 +1,46 @@
-//! How overlays are painted: what each lock keeps shut, outlines of rooms and the path under what stands on the floor,
-//! links from keys to doors and the ids of rooms over it.
+//! Paints the overlays of a PNG: locked areas, room outlines and the path below objects; lines from keys to doors and
+//! room ids above them.
 
 use super::{
     canvas::{Canvas, LETTER},
     colour,
-    overlay::{Link, Outline},
+    overlay::{LockKeys, Outline},
+    paths::{Cell, Segment},
     scene::Scene,
     sprites::{INK, Square},
-    walk::{Cell, Leg},
 };
 
-/// How much of a lock's colour the ground behind it takes.
-pub(crate) const SHUT: f32 = 0.34;
-/// How far two stretches of the path that share cells run from one another, in cells.
-const APART: f32 = 0.24;
+/// Opacity of a lock's colour over the area behind it.
+pub(crate) const LOCKED_OPACITY: f32 = 0.34;
+/// Distance between two segments of the path that share cells, in cells.
+const SEGMENT_SPACING: f32 = 0.24;
 
 pub(crate) fn below(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, scene: &Scene<'_>) {
     for y in 0..scene.floor.height() {
         for x in 0..scene.floor.width() {
             if let Some(lock) = scene.behind(x, y) {
-                canvas.rectangle(square(x, y).part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), SHUT);
+                canvas.rectangle(square(x, y).part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), LOCKED_OPACITY);
             }
             outline(canvas, square(x, y), scene, x, y);
         }
     }
-    let legs = &scene.overlay.legs;
-    for (place, leg) in legs.iter().enumerate() {
-        let shift = (place as f32 - (legs.len() - 1) as f32 / 2.0) * APART;
-        path(canvas, square, leg, shift.clamp(-0.4, 0.4));
+    let segments = &scene.overlay.segments;
+    for (index, segment) in segments.iter().enumerate() {
+        let shift = (index as f32 - (segments.len() - 1) as f32 / 2.0) * SEGMENT_SPACING;
+        path(canvas, square, segment, shift.clamp(-0.4, 0.4));
     }
 }
 
 pub(crate) fn above(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, scene: &Scene<'_>) {
-    for link in &scene.overlay.links {
-        joined(canvas, square, link);
+    for lock_keys in &scene.overlay.locks {
+        draw_lock_keys(canvas, square, lock_keys);
     }
     for (id, Outline { colour, id_at: (x, y) }) in &scene.overlay.rooms {
         badge(canvas, square(*x, *y), &id.to_string(), colour::room(*colour));
     }
 }
 
-/// The sides of a cell where its room ends.
+/// Paints the sides of a cell at which its room ends.
 fn outline(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     let Some(colour) = scene.outlined(x, y).map(colour::room) else { return };
     let room = scene.floor.room_at(x, y).map(|room| room.id);
@@ -58,29 +58,29 @@ fn outline(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u3
     }
 }
 
-fn path(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, leg: &Leg, shift: f32) {
-    let points = leg.cells.iter().map(|(x, y)| square(*x, *y).at(0.5 + shift, 0.5 + shift)).collect::<Vec<_>>();
+fn path(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, segment: &Segment, shift: f32) {
+    let points = segment.cells.iter().map(|(x, y)| square(*x, *y).at(0.5 + shift, 0.5 + shift)).collect::<Vec<_>>();
     let side = square(0, 0).side;
     canvas.line(&points, side * 0.4, INK, 0.55);
-    canvas.line(&points, side * 0.22, colour::goal(leg.goal), 1.0);
+    canvas.line(&points, side * 0.22, colour::goal(segment.goal), 1.0);
 }
 
-/// A broken line from each key to its door, and rings around them.
-fn joined(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, link: &Link) {
+/// Paints a dashed line from each key to its door, and rings around them.
+fn draw_lock_keys(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, lock_keys: &LockKeys) {
     let centre = |(x, y): Cell| square(x, y).at(0.5, 0.5);
-    let (side, colour) = (square(0, 0).side, colour::lock(link.lock));
-    for key in &link.keys {
-        let ends = [centre(*key), centre(link.door)];
+    let (side, colour) = (square(0, 0).side, colour::lock(lock_keys.lock));
+    for key in &lock_keys.keys {
+        let ends = [centre(*key), centre(lock_keys.door)];
         canvas.dashes(&ends, side * 0.34, side * 0.8, INK, 0.55);
         canvas.dashes(&ends, side * 0.18, side * 0.8, colour, 0.95);
     }
-    for (x, y) in link.keys.iter().copied().chain([link.door]).map(centre) {
+    for (x, y) in lock_keys.keys.iter().copied().chain([lock_keys.door]).map(centre) {
         canvas.ring(x, y, side * 0.95, side * 0.34, INK);
         canvas.ring(x, y, side * 0.95, side * 0.18, colour);
     }
 }
 
-/// A number on dark, from a cell to the right.
+/// Paints a number on a dark background, from a cell to the right.
 fn badge(canvas: &mut Canvas, square: Square, text: &str, colour: anstyle::RgbColor) {
     let size = (square.side / 10.0).round().max(1.0);
     let (_, middle) = square.at(0.5, 0.5);

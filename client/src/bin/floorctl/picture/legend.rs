@@ -1,4 +1,4 @@
-//! What a picture shows: a heading, and a line for each mark that occurs.
+//! The legend of a picture: a heading, and a line for each mark that occurs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,25 +15,25 @@ use indicatif::HumanCount;
 use super::{
     colour::{self, Depth},
     glyph,
-    overlay::Link,
-    scene::{Mark, Scene, Thing},
+    overlay::LockKeys,
+    paths::{Goal, Segment},
+    scene::{Mark, Object, Scene},
     text,
-    walk::{Goal, Leg},
 };
 use crate::{json, names};
 
-/// The words beside a picture.
+/// The text of a legend.
 #[derive(Debug)]
 pub(crate) struct Legend {
-    /// Which floor.
+    /// Number, tower, kind and size of the floor.
     pub(crate) title: String,
-    /// What a player would want to know of it as a whole.
-    pub(crate) facts: String,
-    /// What a program would: size as it travelled, generator, content hash.
+    /// Metrics of the floor.
+    pub(crate) summary: String,
+    /// Encoded size, generator version and content hash.
     pub(crate) identity: String,
-    /// Marks that occur and what they are.
+    /// The marks that occur, and their descriptions.
     pub(crate) marks: Vec<(Mark, String)>,
-    /// Roles of rooms that occur and have a tint, for pictures that show it.
+    /// The room roles that occur and have a tint. Only PNGs show them.
     pub(crate) tints: Vec<(RoomRole, String)>,
 }
 
@@ -50,7 +50,7 @@ impl Legend {
             floor.height(),
         );
         let metrics = wire.metrics.unwrap_or_default();
-        let facts = format!(
+        let summary = format!(
             "{}, {}, {} steps to the exit, difficulty {}.{:03}",
             several(floor.rooms().len(), "room"),
             several(metrics.loops as usize, "loop"),
@@ -70,14 +70,14 @@ impl Legend {
         marks.extend(monsters(scene));
         marks.extend(items(scene));
         marks.extend(traps(scene));
-        Self { title, facts, identity, marks, tints: tints(scene) }
+        Self { title, summary, identity, marks, tints: tints(scene) }
     }
 
-    /// Writes the legend under a picture in characters.
+    /// Writes the legend as text.
     pub(crate) fn write(&self, out: &mut impl Write, depth: Option<Depth>) -> io::Result<()> {
-        writeln!(out, "\n{}\n{}\n{}\n", self.title, self.facts, self.identity)?;
+        writeln!(out, "\n{}\n{}\n{}\n", self.title, self.summary, self.identity)?;
         let widest = self.marks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
-        // Two columns fit 80 characters unless a name is long.
+        // Two columns fit into 80 characters unless a name is long.
         let columns = if widest <= 36 { 2 } else { 1 };
         let rows = self.marks.len().div_ceil(columns);
         for row in 0..rows {
@@ -108,59 +108,62 @@ fn terrain(scene: &Scene<'_>) -> Vec<(Mark, String)> {
 fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let wire = scene.floor.wire();
     let door =
-        |lock: &floor_client::v1::Lock| (Mark::Locked(lock.id), format!("lock {} at {}", lock.id, place(lock.at)));
+        |lock: &floor_client::v1::Lock| (Mark::Locked(lock.id), format!("lock {} at {}", lock.id, position(lock.at)));
     let key = |item: &floor_client::v1::Item| {
         (
-            Mark::Thing(Thing::Key(item.opens_lock)),
-            format!("{} {} at {}", names::archetype(&item.archetype), item.opens_lock, place(item.at)),
+            Mark::Object(Object::Key(item.opens_lock)),
+            format!("{} {} at {}", names::archetype(&item.archetype), item.opens_lock, position(item.at)),
         )
     };
     let keys = wire.items.iter().filter(|item| item.opens_lock != 0);
     wire.locks.iter().map(door).chain(keys.map(key)).collect()
 }
 
-/// What the overlays show, as far as there are any.
+/// The marks of the overlays that are shown.
 fn overlays(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let overlay = &scene.overlay;
     let rooms = (!overlay.rooms.is_empty()).then(|| (Mark::Outline, "room ids, a colour a room".to_owned()));
-    let leg = |leg: &Leg| {
-        let goal = match leg.goal {
+    let segment = |segment: &Segment| {
+        let goal = match segment.goal {
             Goal::Key(lock) => format!("key {lock}"),
             Goal::Exit => "the exit".to_owned(),
         };
-        (Mark::Step(leg.goal), format!("path to {goal}, {} steps", HumanCount(leg.cells.len() as u64 - 1)))
+        (Mark::Step(segment.goal), format!("path to {goal}, {} steps", HumanCount(segment.cells.len() as u64 - 1)))
     };
-    let behind = |link: &Link| {
-        (Mark::Behind(link.lock), format!("behind lock {}: {} cells", link.lock, HumanCount(link.opens as u64)))
+    let behind = |lock_keys: &LockKeys| {
+        (
+            Mark::Behind(lock_keys.lock),
+            format!("behind lock {}: {} cells", lock_keys.lock, HumanCount(lock_keys.opens as u64)),
+        )
     };
-    rooms.into_iter().chain(overlay.legs.iter().map(leg)).chain(overlay.links.iter().map(behind)).collect()
+    rooms.into_iter().chain(overlay.segments.iter().map(segment)).chain(overlay.locks.iter().map(behind)).collect()
 }
 
 fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
-    let mut packs = BTreeMap::<&str, Vec<u32>>::new();
+    let mut groups = BTreeMap::<&str, Vec<u32>>::new();
     for spawn in &scene.floor.wire().spawns {
-        packs.entry(&spawn.archetype).or_default().push(spawn.level);
+        groups.entry(&spawn.archetype).or_default().push(spawn.level);
     }
     let entry = |(archetype, levels): (&str, Vec<u32>)| {
         (
-            Mark::Thing(Thing::Monster(scene.letter(archetype))),
+            Mark::Object(Object::Monster(scene.letter(archetype))),
             format!("{}, {}", counted(archetype, levels.len()), range(&levels)),
         )
     };
-    packs.into_iter().map(entry).collect()
+    groups.into_iter().map(entry).collect()
 }
 
 fn items(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let loot = scene.floor.wire().items.iter().filter(|item| item.opens_lock == 0);
-    each(Mark::Thing(Thing::Loot), loot.map(|item| item.archetype.as_str()))
+    each(Mark::Object(Object::Loot), loot.map(|item| item.archetype.as_str()))
 }
 
 fn traps(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let traps = scene.floor.wire().traps.iter();
-    each(Mark::Thing(Thing::Trap), traps.map(|trap| trap.archetype.as_str()))
+    each(Mark::Object(Object::Trap), traps.map(|trap| trap.archetype.as_str()))
 }
 
-/// A line for each archetype, with how many there are.
+/// An entry for each archetype with its count.
 fn each<'a>(mark: Mark, names: impl Iterator<Item = &'a str>) -> Vec<(Mark, String)> {
     let mut counts = BTreeMap::<&str, usize>::new();
     for name in names {
@@ -175,7 +178,7 @@ fn counted(archetype: &str, count: usize) -> String {
 }
 
 fn tints(scene: &Scene<'_>) -> Vec<(RoomRole, String)> {
-    if !scene.overlay.links.is_empty() {
+    if !scene.overlay.locks.is_empty() {
         return Vec::new();
     }
     let roles = scene.floor.rooms().iter().map(Room::role).collect::<BTreeSet<_>>();
@@ -194,7 +197,7 @@ fn range(levels: &[u32]) -> String {
     if least == greatest { format!("level {least}") } else { format!("level {least}-{greatest}") }
 }
 
-fn place(at: Option<Point>) -> String {
+fn position(at: Option<Point>) -> String {
     let Point { x, y } = at.unwrap_or_default();
     format!("({x}, {y})")
 }

@@ -1,6 +1,6 @@
-//! Floors as pictures: in letters, in colour, in half-height blocks, as a PNG.
+//! Draws floors as text, in half-height blocks and as PNG files.
 //!
-//! A [`Scene`] decides what each cell shows, and what is laid over it; the drawers only choose how.
+//! A [`Scene`] decides what each cell shows, and holds the overlays. The `draw` functions decide how it looks.
 
 mod blocks;
 mod canvas;
@@ -10,11 +10,11 @@ pub(crate) mod glyph;
 mod layers;
 mod legend;
 mod overlay;
+mod paths;
 mod png;
 mod scene;
 mod sprites;
 mod text;
-mod walk;
 
 pub(crate) use self::{
     blocks::draw as draw_blocks, diff::draw as draw_diff, legend::Legend, overlay::Overlays, png::draw as draw_png,

@@ -1,57 +1,57 @@
-//! What may be laid over a floor to show how it works: its rooms, the way out, and its locks.
+//! The overlays of a picture: rooms, critical path and locks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use floor_client::{Floor, v1::Room};
 
-use super::walk::{self, Cell, Goal, Leg, cell};
+use super::paths::{self, Cell, Goal, Segment, cell};
 
-/// Which overlays are asked for; any of them go together.
+/// The flags for the overlays. They can be combined.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Overlays")]
 pub(crate) struct Overlays {
-    /// Show where rooms end, and their ids
+    /// Show the outlines and the ids of the rooms
     #[arg(long)]
     rooms: bool,
-    /// Show the critical path: from the entry over the keys that the way out needs to the exit
+    /// Show the critical path: from the entry to the exit, by way of the keys that are needed
     #[arg(long)]
     path: bool,
-    /// Show which key opens which lock, and what each lock keeps shut
+    /// Show which key opens which lock, and the area behind each lock
     #[arg(long)]
     locks: bool,
 }
 
-/// The overlays of one floor, worked out. Empty where not asked for.
+/// The computed overlays of one floor. Those not requested are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Overlay {
     /// Rooms by id.
     pub(crate) rooms: BTreeMap<u32, Outline>,
-    /// The stretches of the way out.
-    pub(crate) legs: Vec<Leg>,
-    /// Locks, each with the cells of its door and of its keys.
-    pub(crate) links: Vec<Link>,
+    /// The segments of the critical path.
+    pub(crate) segments: Vec<Segment>,
+    /// The locks with their doors and keys.
+    pub(crate) locks: Vec<LockKeys>,
     steps: BTreeMap<Cell, Goal>,
     behind: Vec<Option<u32>>,
     labels: BTreeMap<Cell, char>,
 }
 
-/// How a room is told from its neighbours.
+/// The colour and the id label of a room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outline {
-    /// Which of a few colours it has; rooms with a way between them have two.
+    /// Index of the colour. Connected rooms have different colours.
     pub(crate) colour: usize,
-    /// Where its id stands: near its center, where it hides as little as can be.
+    /// Cell of the id: near the center, and free if possible.
     pub(crate) id_at: Cell,
 }
 
 /// A lock and its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct LockKeys {
     pub(crate) lock: u32,
     pub(crate) door: Cell,
     pub(crate) keys: Vec<Cell>,
-    /// Cells that open up with it.
+    /// Number of cells that the lock makes reachable.
     pub(crate) opens: usize,
 }
 
@@ -61,21 +61,22 @@ impl Overlays {
         Self { rooms: true, path: true, locks: true }
     }
 
-    /// Works the overlays out. `taken` are cells that no label may hide.
+    /// Computes the overlays. No label covers a cell in `taken`.
     pub(crate) fn of(self, floor: &Floor, taken: &BTreeSet<Cell>) -> Overlay {
         let mut overlay = Overlay::default();
         if self.path {
-            overlay.legs = walk::way_out(floor).unwrap_or_default();
-            for leg in &overlay.legs {
-                overlay.steps.extend(leg.cells.iter().map(|cell| (*cell, leg.goal)));
+            overlay.segments = paths::critical_path(floor).unwrap_or_default();
+            for segment in &overlay.segments {
+                overlay.steps.extend(segment.cells.iter().map(|cell| (*cell, segment.goal)));
             }
         }
         if self.locks {
-            overlay.behind = walk::behind_locks(floor);
-            overlay.links = links(floor, &overlay.behind);
-            let keys = overlay.links.iter().flat_map(|link| link.keys.iter().map(|key| (link.lock, *key)));
+            overlay.behind = paths::behind_locks(floor);
+            overlay.locks = locks(floor, &overlay.behind);
+            let keys =
+                overlay.locks.iter().flat_map(|lock_keys| lock_keys.keys.iter().map(|key| (lock_keys.lock, *key)));
             for (lock, (x, y)) in keys.collect::<Vec<_>>() {
-                // Beside its key, so that both can be read.
+                // Next to the key, so that both are visible.
                 let beside = [(x + 1, y), (x.wrapping_sub(1), y), (x, y + 1), (x, y.wrapping_sub(1))];
                 overlay.write(floor, taken, beside.into_iter(), lock);
             }
@@ -83,7 +84,8 @@ impl Overlays {
         if self.rooms {
             let colours = colours(floor);
             for room in floor.rooms() {
-                let id_at = overlay.write(floor, taken, places(room), room.id).unwrap_or_else(|| cell(room.center));
+                let id_at =
+                    overlay.write(floor, taken, cells_near_center(room), room.id).unwrap_or_else(|| cell(room.center));
                 overlay.rooms.insert(room.id, Outline { colour: colours[&room.id], id_at });
             }
         }
@@ -92,7 +94,7 @@ impl Overlays {
 }
 
 impl Overlay {
-    /// Where the way out leads that passes a cell; of several stretches the last.
+    /// The goal of the path segment through a cell; of several segments the last.
     pub(crate) fn step(&self, at: Cell) -> Option<Goal> {
         self.steps.get(&at).copied()
     }
@@ -101,18 +103,18 @@ impl Overlay {
         self.labels.get(&at).copied()
     }
 
-    /// The lock that keeps a cell shut.
+    /// The lock in front of a cell.
     pub(crate) fn behind(&self, index: usize) -> Option<u32> {
         self.behind.get(index).copied().flatten().filter(|lock| *lock != 0)
     }
 
-    /// Writes a number at the first of some places where it hides nothing, and tells where that is; nowhere if there is
+    /// Writes a number at the first of `candidates` where it covers nothing, and returns that cell. `None` if there is
     /// none.
     fn write(
         &mut self,
         floor: &Floor,
         taken: &BTreeSet<Cell>,
-        mut places: impl Iterator<Item = Cell>,
+        mut candidates: impl Iterator<Item = Cell>,
         number: u32,
     ) -> Option<Cell> {
         let digits = number.to_string();
@@ -121,26 +123,26 @@ impl Overlay {
             cells(*at)
                 .all(|(at, _)| floor.passable(at.0, at.1) && !taken.contains(&at) && !self.labels.contains_key(&at))
         };
-        let place = places.find(free);
-        self.labels.extend(place.into_iter().flat_map(cells));
-        place
+        let position = candidates.find(free);
+        self.labels.extend(position.into_iter().flat_map(cells));
+        position
     }
 }
 
-/// The cells of a room's box, those near its center first.
-fn places(room: &Room) -> impl Iterator<Item = Cell> {
+/// The cells of a room's bounding box, those near its center first.
+fn cells_near_center(room: &Room) -> impl Iterator<Item = Cell> {
     let (min, max, center) = (cell(room.min), cell(room.max), cell(room.center));
     let mut cells = (min.1..=max.1).flat_map(|y| (min.0..=max.0).map(move |x| (x, y))).collect::<Vec<_>>();
     cells.sort_by_key(|(x, y)| (x.abs_diff(center.0) + 2 * y.abs_diff(center.1), *y, *x));
     cells.into_iter()
 }
 
-/// Gives each room the first colour that no room has to which it has a way.
+/// Gives each room the first colour that no connected room has.
 fn colours(floor: &Floor) -> BTreeMap<u32, usize> {
     let mut colours = BTreeMap::<u32, usize>::new();
     for room in floor.rooms() {
-        let ways = floor.wire().connections.iter();
-        let neighbours = ways.filter_map(|way| match (way.from_room, way.to_room) {
+        let connections = floor.wire().connections.iter();
+        let neighbours = connections.filter_map(|connection| match (connection.from_room, connection.to_room) {
             (from, to) if from == room.id => Some(to),
             (from, to) if to == room.id => Some(from),
             _ => None,
@@ -152,15 +154,15 @@ fn colours(floor: &Floor) -> BTreeMap<u32, usize> {
     colours
 }
 
-fn links(floor: &Floor, behind: &[Option<u32>]) -> Vec<Link> {
+fn locks(floor: &Floor, behind: &[Option<u32>]) -> Vec<LockKeys> {
     let wire = floor.wire();
-    let link = |lock: &floor_client::v1::Lock| Link {
+    let lock_keys = |lock: &floor_client::v1::Lock| LockKeys {
         lock: lock.id,
         door: cell(lock.at),
         keys: wire.items.iter().filter(|item| item.opens_lock == lock.id).map(|key| cell(key.at)).collect(),
         opens: behind.iter().filter(|behind| **behind == Some(lock.id)).count(),
     };
-    wire.locks.iter().map(link).collect()
+    wire.locks.iter().map(lock_keys).collect()
 }
 
 #[cfg(test)]
@@ -169,12 +171,12 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn rooms_with_a_way_between_them_differ_in_colour() {
+    fn connected_rooms_differ_in_colour() {
         let floor = fixture::floor();
         let colours = colours(&floor);
         assert_eq!(colours.len(), floor.rooms().len());
-        for way in &floor.wire().connections {
-            assert_ne!(colours[&way.from_room], colours[&way.to_room], "{way:?}");
+        for connection in &floor.wire().connections {
+            assert_ne!(colours[&connection.from_room], colours[&connection.to_room], "{connection:?}");
         }
     }
 
@@ -184,23 +186,23 @@ mod tests {
         let taken = BTreeSet::from([(2, 2), (3, 11)]);
         let overlay = Overlays::all().of(&floor, &taken);
         let near = |(x, y): Cell| (x - 1..=x + 1).any(|x| (y - 1..=y + 1).any(|y| overlay.label((x, y)) == Some('0')));
-        assert!(near((2, 2)), "room 0 is labelled beside what stands in its center");
+        assert!(near((2, 2)), "room 0 is labelled next to the object in its center");
         assert_eq!(overlay.label((1, 11)), Some('1'), "the key's label is on its free side");
         assert!(taken.iter().all(|at| overlay.label(*at).is_none()));
     }
 
     #[test]
-    fn what_is_not_asked_for_is_not_there() {
+    fn an_overlay_not_requested_is_empty() {
         let overlay = Overlays::default().of(&fixture::floor(), &BTreeSet::new());
-        assert!(overlay.rooms.is_empty() && overlay.legs.is_empty() && overlay.links.is_empty());
+        assert!(overlay.rooms.is_empty() && overlay.segments.is_empty() && overlay.locks.is_empty());
         assert!(overlay.labels.is_empty() && overlay.behind.is_empty() && overlay.steps.is_empty());
     }
 
     #[test]
-    fn a_link_joins_a_lock_with_its_key() {
+    fn a_lock_is_listed_with_its_key() {
         let overlay = Overlays { locks: true, ..Overlays::default() }.of(&fixture::floor(), &BTreeSet::new());
-        let [link] = overlay.links.as_slice() else { panic!("{:?}", overlay.links) };
-        assert_eq!((link.lock, link.door, link.keys.as_slice()), (1, (22, 4), &[(2, 11)][..]));
-        assert_eq!(link.opens, (0..480).filter(|index| overlay.behind(*index) == Some(1)).count());
+        let [lock_keys] = overlay.locks.as_slice() else { panic!("{:?}", overlay.locks) };
+        assert_eq!((lock_keys.lock, lock_keys.door, lock_keys.keys.as_slice()), (1, (22, 4), &[(2, 11)][..]));
+        assert_eq!(lock_keys.opens, (0..480).filter(|index| overlay.behind(*index) == Some(1)).count());
     }
 }

@@ -1,4 +1,4 @@
-//! A floor as a PNG file, its legend below, or beside it where it would be the longer.
+//! Draws a floor as a PNG file, with the legend below the floor, or beside it if the legend is long.
 
 use std::io::Write;
 
@@ -12,18 +12,19 @@ use super::{
     sprites::{self, Square},
 };
 
-/// Space around the picture and between its parts, in letters.
+/// Space around the picture and between its parts, in letter widths.
 const MARGIN: f32 = 2.0;
-/// Height of a line, in letters.
+/// Height of a line, in letter heights.
 const LINE: f32 = 1.75;
 
-/// Writes the scene at `side` pixels a cell, with its legend if there is one.
+/// Writes the scene with `side` pixels per cell, and the legend if there is one.
 pub(crate) fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> anyhow::Result<()> {
-    let sheet = Sheet::plan(scene, legend, side);
-    let mut canvas = Canvas::new(sheet.width, sheet.height)
-        .with_context(|| format!("a picture of {}x{} pixels is too large; lower --scale", sheet.width, sheet.height))?;
-    sheet.paint(&mut canvas, scene, legend);
-    let mut encoder = png::Encoder::new(out, sheet.width, sheet.height);
+    let layout = ImageLayout::plan(scene, legend, side);
+    let mut canvas = Canvas::new(layout.width, layout.height).with_context(|| {
+        format!("a picture of {}x{} pixels is too large; lower --scale", layout.width, layout.height)
+    })?;
+    layout.paint(&mut canvas, scene, legend);
+    let mut encoder = png::Encoder::new(out, layout.width, layout.height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     let mut writer = encoder.write_header()?;
@@ -31,98 +32,98 @@ pub(crate) fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, 
     Ok(writer.finish()?)
 }
 
-/// Where everything goes.
-struct Sheet {
+/// The size of the image and the positions of its parts.
+struct ImageLayout {
     width: u32,
     height: u32,
-    /// Pixels a cell.
+    /// Pixels per cell.
     side: u32,
     /// Left edge of the floor.
     left: f32,
-    page: Page,
+    legend_area: LegendLayout,
 }
 
-/// Where the legend's lines go.
+/// The position and the columns of the legend.
 #[derive(Default)]
-struct Page {
+struct LegendLayout {
     left: f32,
     top: f32,
-    /// Pixels a letter.
+    /// Pixels per letter.
     letter: f32,
-    /// Columns and rows of the legend's marks, and letters a column.
+    /// Columns and rows of marks, and the width of a column in letters.
     columns: usize,
     rows: usize,
     column: f32,
 }
 
-/// What the legend has to be given room for, in letters.
-struct Words {
+/// The space that the legend needs, in letters.
+struct LegendSize {
     marks: usize,
-    /// Of a mark, its name and the space before the next column.
+    /// Width of a mark, its name and the space before the next column.
     mark: f32,
     heading: f32,
 }
 
-impl Words {
+impl LegendSize {
     fn of(legend: &Legend) -> Self {
         let names = legend.marks.iter().map(|(_, name)| name).chain(legend.tints.iter().map(|(_, name)| name));
         let (marks, longest) = names.fold((0usize, 0), |(n, longest), name| (n + 1, longest.max(name.len())));
-        let heading = [&legend.title, &legend.facts, &legend.identity].map(|line| line.len() as f32);
+        let heading = [&legend.title, &legend.summary, &legend.identity].map(|line| line.len() as f32);
         Self { marks, mark: longest as f32 + 4.0, heading: heading.into_iter().fold(0.0, f32::max) }
     }
 
-    /// Width of a page of so many columns.
+    /// Width of a legend with this number of columns.
     fn width(&self, columns: usize) -> f32 {
         2.0f32.mul_add(MARGIN, self.heading.max(self.mark * columns as f32))
     }
 }
 
-/// Height of a page of so many rows under its heading, in letters.
+/// Height of a legend with this number of rows under its heading, in letters.
 fn height(rows: usize) -> f32 {
     2.0f32.mul_add(MARGIN, LINE * (4.0 + rows as f32))
 }
 
-impl Sheet {
+impl ImageLayout {
     fn plan(scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> Self {
         let (width, height) = (scene.floor.width() * side, scene.floor.height() * side);
-        let Some(words) = legend.map(Words::of) else {
-            return Self { width, height, side, left: 0.0, page: Page::default() };
+        let Some(size) = legend.map(LegendSize::of) else {
+            return Self { width, height, side, left: 0.0, legend_area: LegendLayout::default() };
         };
-        let below = Self::below(width as f32, height as f32, side, &words);
-        // A legend nearly as long as the floor, or longer, belongs beside it.
+        let below = Self::below(width as f32, height as f32, side, &size);
+        // A legend that is about as high as the floor goes beside it.
         if (below.height - height) * 5 <= height * 4 {
             below
         } else {
-            Self::beside(width as f32, height as f32, side, &words)
+            Self::beside(width as f32, height as f32, side, &size)
         }
     }
 
-    fn below(floor_width: f32, floor_height: f32, side: u32, words: &Words) -> Self {
-        // Letters twice as large read better, if they fit under the floor.
-        let letter = if words.width(1) * LETTER * 2.0 <= floor_width { LETTER * 2.0 } else { LETTER };
-        let width = floor_width.max(words.width(1) * letter);
-        let columns = ((width / letter - 2.0 * MARGIN) / words.mark).floor().max(1.0) as usize;
-        let rows = words.marks.div_ceil(columns);
+    fn below(floor_width: f32, floor_height: f32, side: u32, size: &LegendSize) -> Self {
+        // Large letters are easier to read, if they fit under the floor.
+        let letter = if size.width(1) * LETTER * 2.0 <= floor_width { LETTER * 2.0 } else { LETTER };
+        let width = floor_width.max(size.width(1) * letter);
+        let columns = ((width / letter - 2.0 * MARGIN) / size.mark).floor().max(1.0) as usize;
+        let rows = size.marks.div_ceil(columns);
         Self {
             width: width.ceil() as u32,
             height: height(rows).mul_add(letter, floor_height).ceil() as u32,
             side,
             left: ((width - floor_width) / 2.0).floor(),
-            page: Page { left: 0.0, top: floor_height, letter, columns, rows, column: words.mark },
+            legend_area: LegendLayout { left: 0.0, top: floor_height, letter, columns, rows, column: size.mark },
         }
     }
 
-    fn beside(floor_width: f32, floor_height: f32, side: u32, words: &Words) -> Self {
-        // As many rows as the floor is high, and two columns at the most.
+    fn beside(floor_width: f32, floor_height: f32, side: u32, size: &LegendSize) -> Self {
+        // As many rows as fit beside the floor, and at most two columns.
         let fitting = (floor_height / LETTER - height(0)) / LINE;
-        let rows = (fitting.max(0.0) as usize).max(words.marks.div_ceil(2)).max(1);
-        let columns = words.marks.div_ceil(rows).max(1);
+        let rows = (fitting.max(0.0) as usize).max(size.marks.div_ceil(2)).max(1);
+        let columns = size.marks.div_ceil(rows).max(1);
         Self {
-            width: words.width(columns).mul_add(LETTER, floor_width).ceil() as u32,
-            height: floor_height.max(height(rows.min(words.marks)) * LETTER).ceil() as u32,
+            width: size.width(columns).mul_add(LETTER, floor_width).ceil() as u32,
+            height: floor_height.max(height(rows.min(size.marks)) * LETTER).ceil() as u32,
             side,
             left: 0.0,
-            page: Page { left: floor_width, top: 0.0, letter: LETTER, columns, rows, column: words.mark },
+            legend_area: LegendLayout { left: floor_width, top: 0.0, letter: LETTER, columns, rows, column: size.mark },
         }
     }
 
@@ -133,11 +134,11 @@ impl Sheet {
         }
         layers::below(canvas, &|x, y| self.square(x, y), scene);
         for (x, y) in cells() {
-            sprites::standing(canvas, self.square(x, y), scene, x, y);
+            sprites::objects(canvas, self.square(x, y), scene, x, y);
         }
         layers::above(canvas, &|x, y| self.square(x, y), scene);
         if let Some(legend) = legend {
-            self.page.write(canvas, legend);
+            self.legend_area.write(canvas, legend);
         }
     }
 
@@ -146,13 +147,13 @@ impl Sheet {
     }
 }
 
-impl Page {
+impl LegendLayout {
     fn write(&self, canvas: &mut Canvas, legend: &Legend) {
         let left = MARGIN.mul_add(self.letter, self.left);
         let mut top = MARGIN.mul_add(self.letter, self.top);
         let size = self.letter / LETTER;
         for (line, colour) in
-            [(&legend.title, colour::TEXT), (&legend.facts, colour::FAINT), (&legend.identity, colour::FAINT)]
+            [(&legend.title, colour::TEXT), (&legend.summary, colour::FAINT), (&legend.identity, colour::FAINT)]
         {
             canvas.text(left, top, size, line, colour);
             top += LINE * self.letter;
@@ -163,7 +164,7 @@ impl Page {
                 let (column, row) = (place.0 as f32, place.1 as f32);
                 (column.mul_add(self.column * self.letter, left), row.mul_add(LINE * self.letter, top))
             });
-        // A sample is half as large again as a letter, centred on the line.
+        // A sample is 1.5 times as large as a letter, centred on the line.
         let sample = |(x, y)| Square { left: x, top: y - self.letter * 0.25, side: self.letter * 1.5 };
         let name = |canvas: &mut Canvas, (x, y), name: &str| {
             canvas.text(x + self.letter * 2.0, y, size, name, colour::TEXT);
@@ -206,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn things_show_their_colours_where_they_stand() {
+    fn objects_are_drawn_in_their_colours() {
         let side = 20;
         let (info, pixels) = drawn(false, side);
         assert_eq!((info.width, info.height), (30 * side, 16 * side));
         let rgb = |colour: anstyle::RgbColor| [colour.0, colour.1, colour.2];
-        let thing = |thing| rgb(colour::thing(thing));
-        use crate::picture::scene::Thing;
-        assert_eq!(middle(&info, &pixels, side, 21, 11), thing(Thing::Loot), "the gem");
+        let object = |object| rgb(colour::object(object));
+        use crate::picture::scene::Object;
+        assert_eq!(middle(&info, &pixels, side, 21, 11), object(Object::Loot), "the gem");
         assert_eq!(middle(&info, &pixels, side, 1, 1), rgb(colour::of(floor_client::Terrain::StairsUp)), "the entry");
         assert_eq!(middle(&info, &pixels, side, 10, 6), rgb(colour::ROCK), "between the rooms");
         assert_eq!(middle(&info, &pixels, side, 6, 2), rgb(colour::of(floor_client::Terrain::Door)), "a door");
@@ -235,17 +236,17 @@ mod tests {
             let cell = (x * side..(x + 1) * side).flat_map(|x| (y * side..(y + 1) * side).map(move |y| (x, y)));
             cell.into_iter().any(|(x, y)| at(x, y) == colour)
         };
-        use crate::picture::walk::Goal;
+        use crate::picture::paths::Goal;
         assert!(has(3, 6, colour::goal(Goal::Key(1))), "the path to the key");
         assert!(has(24, 4, colour::goal(Goal::Exit)), "the path to the exit");
-        assert!(!has(24, 4, colour::goal(Goal::Key(1))), "the path to the key leads elsewhere");
+        assert!(!has(24, 4, colour::goal(Goal::Key(1))), "the path to the key is not here");
         let plain = |x, y| drawn(false, side).1[((y * info.width + x) * 3) as usize];
         assert_ne!(at(26 * side + 3, 5 * side + 3).0, plain(26 * side + 3, 5 * side + 3), "behind the lock");
         let room = &scene.overlay.rooms[&0];
         assert!(has(room.id_at.0, room.id_at.1, colour::room(room.colour)), "the id of room 0");
     }
 
-    /// Whether the legend's text shows among the pixels of a part of the picture.
+    /// Whether a part of the picture has pixels of the legend's text.
     fn has_text(
         info: &png::OutputInfo,
         pixels: &[u8],
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_beyond_memory_is_refused() {
+    fn a_picture_too_large_for_memory_is_rejected() {
         let floor = fixture::floor();
         let error = draw(std::io::sink(), &Scene::new(&floor), None, 100_000_000).unwrap_err();
         assert!(error.to_string().contains("lower --scale"), "{error}");

@@ -1,4 +1,4 @@
-//! What each cell of a floor shows.
+//! Decides what each cell of a floor shows.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,23 +9,23 @@ use floor_client::{Floor, RoomRole, Terrain};
 
 use super::{
     overlay::{Overlay, Overlays},
-    walk::{Cell, Goal, cell},
+    paths::{Cell, Goal, cell},
 };
 
-/// A floor, and what stands where.
+/// A floor with its overlays and the objects on its cells.
 #[derive(Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) floor: &'a Floor,
     pub(crate) overlay: Overlay,
-    things: BTreeMap<Cell, Thing>,
+    objects: BTreeMap<Cell, Object>,
     locks: BTreeMap<Cell, u32>,
     letters: BTreeMap<&'a str, char>,
 }
 
-/// Something that stands on a cell.
+/// An object on a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Thing {
-    /// A monster, by the letter of its archetype.
+pub(crate) enum Object {
+    /// A monster, with the letter of its archetype.
     Monster(char),
     /// The key of a lock.
     Key(u32),
@@ -33,20 +33,20 @@ pub(crate) enum Thing {
     Trap,
 }
 
-/// What a cell shows at a glance: what stands on it, else what it is made of.
+/// What a cell shows: the object on it, otherwise its terrain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
-    /// Wall that touches nothing but wall, diagonals included: the space between.
+    /// Wall with only walls around it, diagonals included.
     Rock,
     Terrain(Terrain),
     /// The door of a lock.
     Locked(u32),
-    Thing(Thing),
+    Object(Object),
     /// Bare ground on the critical path.
     Step(Goal),
-    /// Ground that a lock keeps shut; in legends alone, for such a cell shows what it is.
+    /// Ground behind a lock. Only in legends, since such a cell shows its own mark.
     Behind(u32),
-    /// A room's id and outline; in legends alone.
+    /// A room's id and outline. Only in legends.
     Outline,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Scene<'a> {
         Self::with_letters(floor, letters(archetypes(floor)))
     }
 
-    /// Two floors in which the same monsters have the same letters.
+    /// The scenes of two floors, in which the same archetype has the same letter.
     pub(crate) fn pair(one: &'a Floor, other: &'a Floor) -> (Self, Self) {
         let letters = letters(archetypes(one).chain(archetypes(other)));
         (Self::with_letters(one, letters.clone()), Self::with_letters(other, letters))
@@ -63,28 +63,28 @@ impl<'a> Scene<'a> {
 
     fn with_letters(floor: &'a Floor, letters: BTreeMap<&'a str, char>) -> Self {
         let wire = floor.wire();
-        let spawns = wire.spawns.iter().map(|spawn| (spawn.at, Thing::Monster(letters[spawn.archetype.as_str()])));
+        let spawns = wire.spawns.iter().map(|spawn| (spawn.at, Object::Monster(letters[spawn.archetype.as_str()])));
         let items = wire.items.iter().map(|item| match item.opens_lock {
-            0 => (item.at, Thing::Loot),
-            lock => (item.at, Thing::Key(lock)),
+            0 => (item.at, Object::Loot),
+            lock => (item.at, Object::Key(lock)),
         });
-        let traps = wire.traps.iter().map(|trap| (trap.at, Thing::Trap));
-        let things = traps.chain(spawns).chain(items).map(|(at, thing)| (cell(at), thing)).collect();
+        let traps = wire.traps.iter().map(|trap| (trap.at, Object::Trap));
+        let objects = traps.chain(spawns).chain(items).map(|(at, object)| (cell(at), object)).collect();
         let locks = wire.locks.iter().map(|lock| (cell(lock.at), lock.id)).collect();
-        Self { floor, overlay: Overlay::default(), things, locks, letters }
+        Self { floor, overlay: Overlay::default(), objects, locks, letters }
     }
 
-    /// The scene with overlays laid over it.
+    /// The scene with overlays.
     pub(crate) fn overlaid(mut self, overlays: Overlays) -> Self {
         let stairs = [cell(Some(self.floor.entry())), cell(Some(self.floor.exit()))];
-        let taken = self.things.keys().chain(self.locks.keys()).copied().chain(stairs).collect::<BTreeSet<_>>();
+        let taken = self.objects.keys().chain(self.locks.keys()).copied().chain(stairs).collect::<BTreeSet<_>>();
         self.overlay = overlays.of(self.floor, &taken);
         self
     }
 
     pub(crate) fn mark(&self, x: u32, y: u32) -> Mark {
-        match (self.thing(x, y), self.floor.terrain_at(x, y)) {
-            (Some(thing), _) => Mark::Thing(thing),
+        match (self.object(x, y), self.floor.terrain_at(x, y)) {
+            (Some(object), _) => Mark::Object(object),
             (None, Some(Terrain::LockedDoor)) => Mark::Locked(self.lock(x, y)),
             (None, Some(Terrain::Wall) | None) if self.is_rock(x, y) => Mark::Rock,
             (None, terrain) => {
@@ -95,28 +95,27 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// A digit of a number that an overlay writes on the cell.
+    /// The digit that an overlay writes on the cell.
     pub(crate) fn label(&self, x: u32, y: u32) -> Option<char> {
         self.overlay.label((x, y))
     }
 
-    /// The room of a cell whose rooms are shown, and which of their colours it has.
+    /// The colour index of the cell's room, if the overlay of rooms is on.
     pub(crate) fn outlined(&self, x: u32, y: u32) -> Option<usize> {
         Some(self.overlay.rooms.get(&self.floor.room_at(x, y)?.id)?.colour)
     }
 
-    /// What a cell's room is for, as far as its ground tells: not while the colour of the ground tells of locks.
+    /// The role that tints the ground of a cell. `Unspecified` if the overlay of locks colours the ground.
     pub(crate) fn tinted_for(&self, x: u32, y: u32) -> RoomRole {
-        if self.overlay.links.is_empty() { self.floor.role_at(x, y) } else { RoomRole::Unspecified }
+        if self.overlay.locks.is_empty() { self.floor.role_at(x, y) } else { RoomRole::Unspecified }
     }
 
-    /// The lock that keeps a cell shut, if locks are shown.
+    /// The lock in front of a cell, if the overlay of locks is on.
     pub(crate) fn behind(&self, x: u32, y: u32) -> Option<u32> {
         self.overlay.behind((y * self.floor.width() + x) as usize)
     }
 
-    /// The rows from the first to the last that show anything but rock: what a terminal need not scroll past is left
-    /// out.
+    /// The rows from the first to the last that show anything but rock. Leaves out the rest to save terminal lines.
     pub(crate) fn rows(&self) -> Range<u32> {
         let shows = |y: &u32| (0..self.floor.width()).any(|x| self.mark(x, *y) != Mark::Rock);
         let mut rows = 0..self.floor.height();
@@ -125,8 +124,8 @@ impl<'a> Scene<'a> {
         first..last + 1
     }
 
-    pub(crate) fn thing(&self, x: u32, y: u32) -> Option<Thing> {
-        self.things.get(&(x, y)).copied()
+    pub(crate) fn object(&self, x: u32, y: u32) -> Option<Object> {
+        self.objects.get(&(x, y)).copied()
     }
 
     /// The lock of a locked door, 0 if the floor names none.
@@ -148,23 +147,23 @@ fn archetypes(floor: &Floor) -> impl Iterator<Item = &str> {
     floor.wire().spawns.iter().map(|spawn| spawn.archetype.as_str())
 }
 
-/// Whether a cell is there to be walked on and nothing else.
+/// Whether the terrain is plain ground.
 pub(crate) const fn is_ground(terrain: Terrain) -> bool {
     matches!(terrain, Terrain::Floor | Terrain::Grass | Terrain::Rubble | Terrain::ShallowWater | Terrain::Bridge)
 }
 
-/// Stands for monsters beyond the 26th archetype.
+/// The letter of all monsters beyond the 26th archetype.
 const ANY_MONSTER: char = '@';
 
-/// A letter for each archetype: the first of its own that is free, in alphabetical order of the names, so that the same
-/// monsters have the same letters on every floor that holds the same ones.
+/// Gives each archetype the first free letter of its name, in alphabetical order of the names. So floors with the same
+/// archetypes use the same letters.
 fn letters<'a>(archetypes: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, char> {
     let mut letters = archetypes.map(|name| (name, ANY_MONSTER)).collect::<BTreeMap<_, _>>();
     let mut free = ('a'..='z').collect::<Vec<_>>();
     for (name, letter) in &mut letters {
         let own = name.chars().filter_map(|c| free.iter().position(|letter| *letter == c.to_ascii_lowercase())).next();
-        if let Some(chosen) = own.or_else(|| (!free.is_empty()).then_some(0)) {
-            *letter = free.remove(chosen);
+        if let Some(index) = own.or_else(|| (!free.is_empty()).then_some(0)) {
+            *letter = free.remove(index);
         }
     }
     letters
@@ -175,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn archetypes_get_letters_of_their_own() {
+    fn each_archetype_has_its_own_letter() {
         let letters = letters(["rat", "goblin", "ghoul", "rat", "gg"].into_iter());
         assert_eq!(letters["gg"], 'g');
         assert_eq!(letters["ghoul"], 'h');

@@ -1,4 +1,4 @@
-//! How each cell is painted: ground with light and shadow, then what stands on it.
+//! Paints each cell of a PNG: ground with light and shadow, then the object on it.
 
 use anstyle::RgbColor;
 use floor_client::{RoomRole, Terrain};
@@ -6,12 +6,12 @@ use floor_client::{RoomRole, Terrain};
 use super::{
     canvas::{Canvas, LETTER},
     colour::{self, LIGHT},
-    scene::{Mark, Scene, Thing},
+    scene::{Mark, Object, Scene},
 };
 
 pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
-/// Letters are legible on cells of this many pixels or more.
-const LETTERED: f32 = 10.0;
+/// Smallest cell side at which letters are legible, in pixels.
+const MIN_LETTER_SIDE: f32 = 10.0;
 
 /// A cell's square on the canvas.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ pub(crate) struct Square {
 }
 
 impl Square {
-    /// A point of the square, each coordinate 0 to 1.
+    /// A point of the square; each coordinate is 0 to 1.
     pub(crate) const fn at(&self, x: f32, y: f32) -> (f32, f32) {
         (self.left + x * self.side, self.top + y * self.side)
     }
@@ -33,7 +33,7 @@ impl Square {
     }
 }
 
-/// Paints what a cell is made of.
+/// Paints the terrain of a cell.
 pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     let floor = scene.floor;
     let terrain = floor.terrain_at(x, y).unwrap_or(Terrain::Wall);
@@ -70,19 +70,19 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
     }
 }
 
-/// Paints what stands on a cell. After all ground, so that a glow may reach over its neighbours.
-pub(crate) fn standing(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
+/// Paints the stairs or the object on a cell. Called after all ground, since a glow extends over neighbouring cells.
+pub(crate) fn objects(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     if let Some(terrain @ (Terrain::StairsUp | Terrain::StairsDown)) = scene.floor.terrain_at(x, y) {
         let (x, y) = square.at(0.5, 0.5);
         canvas.disc(x, y, 1.05 * square.side, colour::of(terrain), 0.25);
         stairs(canvas, square, terrain);
     }
-    if let Some(it) = scene.thing(x, y) {
-        thing(canvas, square, it);
+    if let Some(it) = scene.object(x, y) {
+        object(canvas, square, it);
     }
 }
 
-/// Paints a mark by itself, for the legend.
+/// Paints a mark for the legend.
 pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
     let stone = colour::mix(colour::of(Terrain::Floor), INK, 30);
     match mark {
@@ -95,7 +95,7 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
         }
         Mark::Behind(lock) => {
             canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), super::layers::SHUT);
+            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), super::layers::LOCKED_OPACITY);
         }
         Mark::Outline => {
             canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::room(0), 1.0);
@@ -120,21 +120,21 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
             canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
             door(canvas, square, true, colour::lock(id), true);
         }
-        Mark::Thing(it) => {
+        Mark::Object(it) => {
             canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
-            thing(canvas, square, it);
+            object(canvas, square, it);
         }
     }
 }
 
-/// Paints the ground of a room by itself, for the legend.
+/// Paints the ground of a room for the legend.
 pub(crate) fn tinted(canvas: &mut Canvas, square: Square, role: RoomRole) {
     let stone = colour::of(Terrain::Floor);
     let tinted = colour::tint(role).map_or(stone, |tint| colour::mix(stone, tint, colour::TINT));
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), tinted, 1.0);
 }
 
-/// The colour of a walkable cell: tinted by what its room is for, darker in passages, no two stones quite alike.
+/// The colour of a passable cell: tinted by the role of its room, darker outside rooms, with a slight random variation.
 fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     let natural = natural(terrain);
     let mut stone = base(terrain);
@@ -149,23 +149,23 @@ fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     colour::mix(stone, INK, grain as u16 * 2)
 }
 
-/// The colour of a cell's ground before light and grain.
+/// The colour of a cell's ground before tint and variation.
 fn base(terrain: Terrain) -> RgbColor {
     match terrain {
-        // A thin character needs a lighter colour than a hole does; one as dark as rock would be taken for it.
+        // In text a chasm has a light colour to be legible. Here it is darker, but still lighter than rock.
         Terrain::Chasm => colour::mix(colour::of(terrain), INK, 176),
         terrain if natural(terrain) => colour::of(terrain),
         _ => colour::of(Terrain::Floor),
     }
 }
 
-/// Whether the ground shows the terrain's own colour; the rest stands on bare floor.
+/// Whether the ground has the terrain's own colour. Other terrain is painted on bare floor.
 const fn natural(terrain: Terrain) -> bool {
     use Terrain::{Bridge, Chasm, DeepWater, Grass, Lava, ShallowWater};
     matches!(terrain, ShallowWater | DeepWater | Lava | Chasm | Bridge | Grass)
 }
 
-/// A wall seen from above, and its lit face where it ends towards the viewer.
+/// Paints a wall from above, and its lit face if there is no wall below it in the picture.
 fn wall(canvas: &mut Canvas, square: Square, faces_viewer: bool) {
     let top = colour::mix(colour::of(Terrain::Wall), colour::ROCK, 120);
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), top, 1.0);
@@ -175,23 +175,23 @@ fn wall(canvas: &mut Canvas, square: Square, faces_viewer: bool) {
     }
 }
 
-/// Strokes that tell water from lava and grass from rubble without their colour.
+/// Paints details that distinguish terrain without colour.
 fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
-    let hair = (square.side * 0.09).max(0.7);
+    let thin = (square.side * 0.09).max(0.7);
     match terrain {
         Terrain::ShallowWater | Terrain::DeepWater | Terrain::Lava => {
             let wave = [square.at(0.15, 0.6), square.at(0.38, 0.45), square.at(0.62, 0.6), square.at(0.85, 0.45)];
-            canvas.line(&wave, hair, LIGHT, if terrain == Terrain::DeepWater { 0.14 } else { 0.38 });
+            canvas.line(&wave, thin, LIGHT, if terrain == Terrain::DeepWater { 0.14 } else { 0.38 });
         }
-        // From corner to corner of a chasm, whatever its shape: a line goes on in the next cell.
+        // The lines continue in the neighbouring cells of the chasm.
         Terrain::Chasm => {
             for line in [[(0.0, 0.5), (0.5, 0.0)], [(0.5, 1.0), (1.0, 0.5)]] {
-                canvas.line(&line.map(|(x, y)| square.at(x, y)), hair, colour::of(terrain), 0.8);
+                canvas.line(&line.map(|(x, y)| square.at(x, y)), thin, colour::of(terrain), 0.8);
             }
         }
         Terrain::Grass => {
             for (x, lean) in [(0.3, -0.1), (0.5, 0.05), (0.7, 0.14)] {
-                canvas.line(&[square.at(x, 0.8), square.at(x + lean, 0.35)], hair, INK, 0.35);
+                canvas.line(&[square.at(x, 0.8), square.at(x + lean, 0.35)], thin, INK, 0.35);
             }
         }
         Terrain::Rubble => {
@@ -202,7 +202,7 @@ fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
         }
         Terrain::Bridge => {
             for y in [0.25, 0.5, 0.75] {
-                canvas.line(&[square.at(0.0, y), square.at(1.0, y)], hair, INK, 0.4);
+                canvas.line(&[square.at(0.0, y), square.at(1.0, y)], thin, INK, 0.4);
             }
         }
         Terrain::Pillar => {
@@ -229,7 +229,7 @@ fn door(canvas: &mut Canvas, square: Square, across: bool, colour: RgbColor, loc
     }
 }
 
-/// An arrowhead on black: the first thing that a reader looks for.
+/// Paints stairs as an arrowhead on black, so that they are easy to find.
 fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain) {
     let colour = colour::of(terrain);
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), INK, 0.9);
@@ -237,22 +237,22 @@ fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain) {
     canvas.polygon(&[square.at(0.5, tip), square.at(0.9, base), square.at(0.1, base)], colour, 1.0);
 }
 
-fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
-    let colour = colour::thing(thing);
+fn object(canvas: &mut Canvas, square: Square, object: Object) {
+    let colour = colour::object(object);
     let side = square.side;
     let (x, y) = square.at(0.5, 0.5);
-    match thing {
-        Thing::Monster(letter) => {
+    match object {
+        Object::Monster(letter) => {
             canvas.disc(x, y, 0.52 * side, INK, 0.75);
             canvas.disc(x, y, 0.45 * side, colour, 1.0);
-            if side >= LETTERED {
+            if side >= MIN_LETTER_SIDE {
                 let size = (side / 14.0).floor().max(1.0);
-                // A letter leaves the last column and row of its box empty.
+                // The last column and row of a character are empty.
                 let half = (LETTER - 1.0) * size / 2.0;
                 canvas.text((x - half).round(), (y - half).round(), size, &letter.to_string(), LIGHT);
             }
         }
-        Thing::Loot => {
+        Object::Loot => {
             let diamond = |reach: f32| {
                 [(0.5, 0.5 - reach), (0.5 + reach, 0.5), (0.5, 0.5 + reach), (0.5 - reach, 0.5)]
                     .map(|(x, y)| square.at(x, y))
@@ -260,7 +260,7 @@ fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
             canvas.polygon(&diamond(0.5), INK, 0.8);
             canvas.polygon(&diamond(0.36), colour, 1.0);
         }
-        Thing::Key(_) => {
+        Object::Key(_) => {
             let (bow_x, bow_y) = square.at(0.3, 0.5);
             for (thickness, colour) in [(0.36, INK), (0.17, colour)] {
                 canvas.ring(bow_x, bow_y, 0.22 * side, thickness * side, colour);
@@ -268,7 +268,7 @@ fn thing(canvas: &mut Canvas, square: Square, thing: Thing) {
                 canvas.line(&[square.at(0.85, 0.5), square.at(0.85, 0.76)], thickness * side, colour, 1.0);
             }
         }
-        Thing::Trap => {
+        Object::Trap => {
             canvas.polygon(&[square.at(0.5, 0.0), square.at(1.05, 1.0), square.at(-0.05, 1.0)], INK, 0.7);
             canvas.polygon(&[square.at(0.5, 0.17), square.at(0.88, 0.9), square.at(0.12, 0.9)], colour, 1.0);
             canvas.line(&[square.at(0.5, 0.45), square.at(0.5, 0.66)], 0.13 * side, INK, 1.0);

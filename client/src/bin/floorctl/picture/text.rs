@@ -1,4 +1,4 @@
-//! A floor in characters, one a cell, plain or coloured.
+//! Draws a floor as text, one character per cell, plain or coloured.
 
 use std::io::{self, Write};
 
@@ -7,10 +7,10 @@ use anstyle::{Reset, Style};
 use super::{
     colour::{self, Depth},
     glyph,
-    scene::{self, Mark, Scene, Thing},
+    scene::{self, Mark, Object, Scene},
 };
 
-/// Draws the scene a row a line; without a depth, no colour.
+/// Draws the scene, one row per line. Without a depth, draws without colour.
 pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
     for y in scene.rows() {
         let row = (0..scene.floor.width()).map(|x| letter(scene, x, y, depth)).collect::<Vec<_>>();
@@ -22,7 +22,7 @@ pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, depth: Option<Depth>
     Ok(())
 }
 
-/// Trailing rock is left off: a picture in a README should not end its lines in blanks.
+/// Writes a row without trailing blanks, since the text may go into a document.
 fn plain_row(out: &mut impl Write, row: &[Letter]) -> io::Result<()> {
     let text = row.iter().map(|letter| letter.glyph).collect::<String>();
     writeln!(out, "{}", text.trim_end())
@@ -39,15 +39,15 @@ fn coloured_row(out: &mut impl Write, row: &[Letter]) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A cell in a row.
+/// The character of a cell.
 struct Letter {
     glyph: char,
-    /// `None` where there is nothing to see, or no colour to see it in.
+    /// `None` for rock, and if colour is off.
     style: Option<Style>,
 }
 
-/// What the cell shows: an overlay's number, else its mark; ground in the colour of its room if rooms are shown, all on
-/// the colour of the lock that keeps it shut if locks are.
+/// The character of a cell: an overlay's label, otherwise the glyph of its mark. With the overlay of rooms, ground has
+/// the colour of its room. With the overlay of locks, the background has the colour of the lock in front of the cell.
 fn letter(scene: &Scene<'_>, x: u32, y: u32, depth: Option<Depth>) -> Letter {
     let (mark, label) = (scene.mark(x, y), scene.label(x, y));
     let style = depth.filter(|_| mark != Mark::Rock).map(|depth| {
@@ -66,11 +66,13 @@ fn letter(scene: &Scene<'_>, x: u32, y: u32, depth: Option<Depth>) -> Letter {
     Letter { glyph: label.unwrap_or_else(|| glyph::mark(mark)), style }
 }
 
-/// The colour of a mark; what a player looks for is bold.
+/// The style of a mark. Objects, locked doors and stairs are bold.
 pub(crate) fn style(mark: Mark, depth: Depth) -> Style {
     let style = Style::new().fg_color(Some(depth.colour(colour::mark(mark))));
     match mark {
-        Mark::Thing(Thing::Monster(_) | Thing::Key(_) | Thing::Loot | Thing::Trap) | Mark::Locked(_) => style.bold(),
+        Mark::Object(Object::Monster(_) | Object::Key(_) | Object::Loot | Object::Trap) | Mark::Locked(_) => {
+            style.bold()
+        }
         Mark::Terrain(floor_client::Terrain::StairsUp | floor_client::Terrain::StairsDown) => style.bold(),
         Mark::Step(_) | Mark::Outline => style.bold(),
         Mark::Behind(lock) => style.bg_color(Some(depth.colour(colour::behind(lock)))),
@@ -95,7 +97,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// With every overlay.
+    /// The picture with every overlay.
     fn overlaid(depth: Option<Depth>) -> String {
         let floor = fixture::floor();
         let scene = Scene::new(&floor).overlaid(Overlays::all());
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_changes_no_letter() {
+    fn colour_changes_no_glyph() {
         let coloured = drawn(Some(Depth::TrueColour));
         let stripped = anstream::adapter::strip_str(&coloured).to_string();
         let trimmed = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();

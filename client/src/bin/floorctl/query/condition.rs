@@ -1,4 +1,4 @@
-//! A condition that has been read and checked, and its evaluation.
+//! A parsed and checked condition, and its evaluation.
 
 use std::{collections::BTreeSet, str::FromStr};
 
@@ -7,16 +7,16 @@ use super::{
     parser,
 };
 
-/// What is true or false of a floor.
+/// A condition that is true or false for a floor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Condition {
     Compare(Comparison, Quantity, Quantity),
     Not(Box<Self>),
-    Both(Box<Self>, Box<Self>),
-    Either(Box<Self>, Box<Self>),
+    And(Box<Self>, Box<Self>),
+    Or(Box<Self>, Box<Self>),
 }
 
-/// A number of a floor. Kinds and themes take part with theirs: the parser lets them be compared with their like alone.
+/// A numeric expression. Kinds and themes are numbers here, and the parser allows comparisons only within one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Literal(i128),
@@ -44,25 +44,23 @@ pub(crate) enum Operation {
 }
 
 impl Condition {
-    /// Whether the floor meets it, from left to right as far as need be. `None` where it divides by zero or leaves 128
-    /// bits: such a floor is no match.
+    /// Whether the floor meets the condition. Evaluates from left to right with short circuits. `None` on a division by
+    /// zero or an overflow of 128 bits; then the floor does not match.
     pub(crate) fn holds(&self, floor: &Candidate<'_>) -> Option<bool> {
         Some(match self {
-            Self::Compare(comparison, left, right) => comparison.holds(left.of(floor)?, right.of(floor)?),
+            Self::Compare(comparison, left, right) => comparison.holds(left.evaluate(floor)?, right.evaluate(floor)?),
             Self::Not(inner) => !inner.holds(floor)?,
-            Self::Both(left, right) => left.holds(floor)? && right.holds(floor)?,
-            Self::Either(left, right) => left.holds(floor)? || right.holds(floor)?,
+            Self::And(left, right) => left.holds(floor)? && right.holds(floor)?,
+            Self::Or(left, right) => left.holds(floor)? || right.holds(floor)?,
         })
     }
 
-    /// The facts that it asks for, each once.
+    /// The facts in the condition, each once.
     pub(crate) fn facts(&self) -> BTreeSet<Fact> {
         match self {
             Self::Compare(_, left, right) => left.facts().into_iter().chain(right.facts()).collect(),
             Self::Not(inner) => inner.facts(),
-            Self::Both(left, right) | Self::Either(left, right) => {
-                left.facts().into_iter().chain(right.facts()).collect()
-            }
+            Self::And(left, right) | Self::Or(left, right) => left.facts().into_iter().chain(right.facts()).collect(),
         }
     }
 }
@@ -71,16 +69,16 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parser::parse(text).map_err(|fault| fault.shown_in(text))
+        parser::parse(text).map_err(|error| error.render(text))
     }
 }
 
 impl Quantity {
-    fn of(&self, floor: &Candidate<'_>) -> Option<i128> {
+    fn evaluate(&self, floor: &Candidate<'_>) -> Option<i128> {
         match self {
             Self::Literal(number) => Some(*number),
-            Self::Fact(fact) => Some(fact.of(floor)),
-            Self::Arithmetic(operation, left, right) => operation.apply(left.of(floor)?, right.of(floor)?),
+            Self::Fact(fact) => Some(fact.evaluate(floor)),
+            Self::Arithmetic(operation, left, right) => operation.apply(left.evaluate(floor)?, right.evaluate(floor)?),
         }
     }
 
@@ -153,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fact_is_read_off_the_floor() {
+    fn every_fact_has_the_value_of_the_floor() {
         let spec = FloorSpec::resolve(42, 17, 48, 48, Some(Kind::Standard)).unwrap();
         let floor = floor_gen::generate(&spec);
         assert_eq!(holds("seed == 42 && number == 17 && width == 48 && height == 48"), Some(true));
@@ -185,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_computed_is_no_match() {
+    fn an_arithmetic_error_is_no_match() {
         assert_eq!(holds("1 / 0 == 1"), None);
         assert_eq!(holds("!(1 % 0 == 1)"), None);
         assert_eq!(holds("0 > 1 && 1 / 0 == 1"), Some(false));
@@ -194,9 +192,9 @@ mod tests {
     }
 
     #[test]
-    fn a_floor_is_made_only_when_its_name_does_not_tell() {
+    fn a_floor_is_generated_only_when_its_spec_does_not_decide() {
         let generator = RefCell::default();
-        for (condition, made) in [
+        for (condition, generated) in [
             ("kind == cavern && loops > 4", false),
             ("theme == crypt && rooms > 0", false),
             ("kind == standard || rooms > 0", false),
@@ -204,7 +202,7 @@ mod tests {
         ] {
             let candidate = candidate(&generator);
             condition.parse::<Condition>().unwrap().holds(&candidate).unwrap();
-            assert_eq!(candidate.was_made(), made, "{condition}");
+            assert_eq!(candidate.was_generated(), generated, "{condition}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a condition may ask of a floor.
+//! The facts of a floor that a condition can use.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -7,7 +7,7 @@ use prost::Message as _;
 
 use crate::wire;
 
-/// A number that each floor has. Kinds and themes are told apart by theirs.
+/// A numeric property of a floor. A kind or theme is represented by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fact {
     Kind,
@@ -35,7 +35,7 @@ pub(crate) enum Fact {
 }
 
 impl Fact {
-    /// All of them, those first that the floor's name tells.
+    /// All facts. Those that follow from the spec come first.
     pub(crate) const ALL: [Self; 22] = [
         Self::Kind,
         Self::Theme,
@@ -88,8 +88,8 @@ impl Fact {
         }
     }
 
-    /// Reads the fact off a floor that may not exist yet.
-    pub(super) fn of(self, candidate: &Candidate<'_>) -> i128 {
+    /// The value of the fact. Generates the floor of the candidate if needed.
+    pub(super) fn evaluate(self, candidate: &Candidate<'_>) -> i128 {
         let spec = &candidate.spec;
         let floor = || candidate.floor();
         let count = |len: usize| len as i128;
@@ -120,17 +120,17 @@ impl Fact {
         }
     }
 
-    /// The fact as people read it: kinds and themes by name.
-    pub(crate) fn shown(self, candidate: &Candidate<'_>) -> String {
+    /// The value as text; kinds and themes by name.
+    pub(crate) fn display(self, candidate: &Candidate<'_>) -> String {
         match self {
             Self::Kind => candidate.spec.kind().name().to_owned(),
             Self::Theme => floor_gen::Theme::of_number(candidate.spec.number()).name().to_owned(),
-            number => number.of(candidate).to_string(),
+            number => number.evaluate(candidate).to_string(),
         }
     }
 }
 
-/// A floor that may be the one looked for. It is generated when it must be.
+/// A floor to test against a condition. It is generated on demand.
 #[derive(Debug)]
 pub(crate) struct Candidate<'g> {
     pub(crate) spec: FloorSpec,
@@ -143,8 +143,8 @@ impl<'g> Candidate<'g> {
         Self { spec, generator, floor: OnceCell::new() }
     }
 
-    /// Whether it had to be generated.
-    pub(crate) fn was_made(&self) -> bool {
+    /// Whether the floor was generated.
+    pub(crate) fn was_generated(&self) -> bool {
         self.floor.get().is_some()
     }
 

@@ -1,12 +1,11 @@
 //! The language of `floorctl search --where`: conditions on floors, such as `kind == cavern && loops > 4`.
 //!
-//! A [`Condition`] is made by [`str::parse`], which reads and checks in one pass; what is wrong is told with
-//! the column. Evaluation asks a [`Candidate`] for facts, and only facts that the name alone does not tell
-//! make the candidate generate its floor.
+//! [`str::parse`] parses and checks a [`Condition`] in one pass and reports errors with their column. The condition is
+//! evaluated on a [`Candidate`], which generates its floor only if a fact does not follow from the spec.
 
 mod condition;
+mod error;
 mod fact;
-mod fault;
 mod parser;
 mod token;
 

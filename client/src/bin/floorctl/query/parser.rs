@@ -1,5 +1,5 @@
-//! Reads a condition by precedence climbing and checks it on the way: every operator sees what its operands mean and
-//! where they stand.
+//! Parses a condition by precedence climbing. Each operator checks the types of its operands and reports errors with
+//! their position.
 //!
 //! Pratt, "Top down operator precedence", POPL 1973.
 
@@ -9,29 +9,32 @@ use floor_gen::{Kind, Theme};
 
 use super::{
     condition::{Comparison, Condition, Operation, Quantity},
+    error::ParseError,
     fact::Fact,
-    fault::Fault,
     token::{self, Token},
 };
 use crate::names::nearest;
 
-/// Characters of a condition. What is read is walked recursively, so its depth must be bounded.
-const LONGEST: usize = 2_000;
-/// Parentheses and signs inside one another.
-const DEEPEST: usize = 64;
+/// Maximum length of a condition, in bytes. It bounds the depth of the recursive evaluation.
+const MAX_LENGTH: usize = 2_000;
+/// Maximum nesting of parentheses and unary operators.
+const MAX_DEPTH: usize = 64;
 
-/// How strongly an operator binds; a unary one binds stronger than all of them.
-const UNARY: u8 = 6;
+/// The precedence of unary operators, higher than that of all binary ones.
+const UNARY_PRECEDENCE: u8 = 6;
 
-pub(super) fn parse(text: &str) -> Result<Condition, Fault> {
-    if text.len() > LONGEST {
-        return Err(Fault::new(0..0, format!("a condition has at most {LONGEST} characters, this one {}", text.len())));
+pub(super) fn parse(text: &str) -> Result<Condition, ParseError> {
+    if text.len() > MAX_LENGTH {
+        return Err(ParseError::new(
+            0..0,
+            format!("a condition has at most {MAX_LENGTH} characters, this one {}", text.len()),
+        ));
     }
     let mut parser = Parser { tokens: token::split(text)?, next: 0, depth: 0 };
     let whole = parser.expression(0)?;
     match parser.peek() {
-        (Token::End, _) => whole.truth(),
-        (token, at) => Err(Fault::new(at, no_operator("the end", token))),
+        (Token::End, _) => whole.into_condition(),
+        (token, span) => Err(ParseError::new(span, expected_operator("the end", token))),
     }
 }
 
@@ -41,79 +44,79 @@ struct Parser<'t> {
     depth: usize,
 }
 
-/// A part of the condition and where it stands.
+/// A typed expression and its byte range in the text.
 #[derive(Clone)]
-struct Part {
-    at: Range<usize>,
-    means: Meaning,
+struct Expression {
+    span: Range<usize>,
+    value: Value,
 }
 
 #[derive(Clone)]
-enum Meaning {
-    Truth(Condition),
+enum Value {
+    Condition(Condition),
     Number(Quantity),
     Kind(Quantity),
     Theme(Quantity),
 }
 
 impl<'t> Parser<'t> {
-    /// Reads operators that bind at least as strongly as `least`.
-    fn expression(&mut self, least: u8) -> Result<Part, Fault> {
+    /// Parses an expression whose operators have at least `min_precedence`.
+    fn expression(&mut self, min_precedence: u8) -> Result<Expression, ParseError> {
         let mut left = self.operand()?;
-        while let (Token::Sign(sign), at) = self.peek() {
-            let Some(strength) = strength(sign).filter(|strength| *strength >= least) else { break };
+        while let (Token::Symbol(symbol), span) = self.peek() {
+            let Some(precedence) = precedence(symbol).filter(|precedence| *precedence >= min_precedence) else { break };
             self.next += 1;
-            // All of them group to the left.
-            let right = self.expression(strength + 1)?;
-            left = combine(sign, &at, left, right)?;
+            // All binary operators are left-associative.
+            let right = self.expression(precedence + 1)?;
+            left = binary(symbol, &span, left, right)?;
         }
         Ok(left)
     }
 
-    fn operand(&mut self) -> Result<Part, Fault> {
-        let (token, at) = self.peek();
+    fn operand(&mut self) -> Result<Expression, ParseError> {
+        let (token, span) = self.peek();
         self.next += 1;
         match token {
-            Token::Number(number) => Ok(Part { at, means: Meaning::Number(Quantity::Literal(number)) }),
-            Token::Word(word) => named(word, at),
-            Token::Sign(sign @ ("(" | "!" | "-")) => {
+            Token::Number(number) => Ok(Expression { span, value: Value::Number(Quantity::Literal(number)) }),
+            Token::Identifier(word) => resolve(word, span),
+            Token::Symbol(symbol @ ("(" | "!" | "-")) => {
                 self.depth += 1;
-                if self.depth > DEEPEST {
-                    return Err(Fault::new(at, format!("nested deeper than {DEEPEST}")));
+                if self.depth > MAX_DEPTH {
+                    return Err(ParseError::new(span, format!("nested deeper than {MAX_DEPTH}")));
                 }
-                let part = match sign {
-                    "(" => self.in_parentheses(&at),
-                    _ => self.expression(UNARY).and_then(|inner| unary(sign, &at, inner)),
+                let expression = match symbol {
+                    "(" => self.in_parentheses(&span),
+                    _ => self.expression(UNARY_PRECEDENCE).and_then(|inner| unary(symbol, &span, inner)),
                 };
                 self.depth -= 1;
-                part
+                expression
             }
-            token => Err(Fault::new(at, format!("expected a number, a name or `(`, not {}", token.name()))),
+            token => Err(ParseError::new(span, format!("expected a number, a name or `(`, not {}", token.name()))),
         }
     }
 
-    fn in_parentheses(&mut self, open: &Range<usize>) -> Result<Part, Fault> {
+    fn in_parentheses(&mut self, open: &Range<usize>) -> Result<Expression, ParseError> {
         let inner = self.expression(0)?;
         match self.peek() {
-            (Token::Sign(")"), close) => {
+            (Token::Symbol(")"), close) => {
                 self.next += 1;
-                Ok(Part { at: open.start..close.end, ..inner })
+                Ok(Expression { span: open.start..close.end, ..inner })
             }
-            (Token::End, _) => Err(Fault::new(open.clone(), "this `(` is never closed")),
-            (token, at) => Err(Fault::new(at, no_operator("`)`", token))),
+            (Token::End, _) => Err(ParseError::new(open.clone(), "this `(` is never closed")),
+            (token, span) => Err(ParseError::new(span, expected_operator("`)`", token))),
         }
     }
 
-    /// The next token; the last one is [`Token::End`] and stays.
+    /// The next token. At the end of the text it is always [`Token::End`].
     fn peek(&self) -> (Token<'t>, Range<usize>) {
         let last = self.tokens.len() - 1;
         self.tokens[self.next.min(last)].clone()
     }
 }
 
-/// How strongly a sign between two operands binds.
-fn strength(sign: &str) -> Option<u8> {
-    Some(match sign {
+/// The precedence of a binary operator.
+fn precedence(symbol: &str) -> Option<u8> {
+    Some(match symbol {
         "||" => 1,
         "&&" => 2,
         "==" | "!=" | "<" | "<=" | ">" | ">=" => 3,
@@ -123,92 +126,108 @@ fn strength(sign: &str) -> Option<u8> {
     })
 }
 
-fn unary(sign: &str, at: &Range<usize>, inner: Part) -> Result<Part, Fault> {
-    let whole = at.start..inner.at.end;
-    let means = if sign == "!" {
-        Meaning::Truth(Condition::Not(Box::new(inner.truth()?)))
+fn unary(symbol: &str, span: &Range<usize>, inner: Expression) -> Result<Expression, ParseError> {
+    let whole = span.start..inner.span.end;
+    let value = if symbol == "!" {
+        Value::Condition(Condition::Not(Box::new(inner.into_condition()?)))
     } else {
         let zero = Box::new(Quantity::Literal(0));
-        Meaning::Number(Quantity::Arithmetic(Operation::Subtract, zero, Box::new(inner.number()?)))
+        Value::Number(Quantity::Arithmetic(Operation::Subtract, zero, Box::new(inner.into_number()?)))
     };
-    Ok(Part { at: whole, means })
+    Ok(Expression { span: whole, value })
 }
 
-fn combine(sign: &str, at: &Range<usize>, left: Part, right: Part) -> Result<Part, Fault> {
-    let whole = left.at.start..right.at.end;
-    let arithmetic = |operation, left: Part, right: Part| {
-        Ok(Meaning::Number(Quantity::Arithmetic(operation, Box::new(left.number()?), Box::new(right.number()?))))
+fn binary(symbol: &str, span: &Range<usize>, left: Expression, right: Expression) -> Result<Expression, ParseError> {
+    let whole = left.span.start..right.span.end;
+    let arithmetic = |operation, left: Expression, right: Expression| {
+        Ok(Value::Number(Quantity::Arithmetic(
+            operation,
+            Box::new(left.into_number()?),
+            Box::new(right.into_number()?),
+        )))
     };
-    let means = match sign {
-        "||" => Ok(Meaning::Truth(Condition::Either(Box::new(left.truth()?), Box::new(right.truth()?)))),
-        "&&" => Ok(Meaning::Truth(Condition::Both(Box::new(left.truth()?), Box::new(right.truth()?)))),
+    let value = match symbol {
+        "||" => {
+            Ok(Value::Condition(Condition::Or(Box::new(left.into_condition()?), Box::new(right.into_condition()?))))
+        }
+        "&&" => {
+            Ok(Value::Condition(Condition::And(Box::new(left.into_condition()?), Box::new(right.into_condition()?))))
+        }
         "+" => arithmetic(Operation::Add, left, right),
         "-" => arithmetic(Operation::Subtract, left, right),
         "*" => arithmetic(Operation::Multiply, left, right),
         "/" => arithmetic(Operation::Divide, left, right),
         "%" => arithmetic(Operation::Remainder, left, right),
-        "==" => compare(Comparison::Equal, at, left, right),
-        "!=" => compare(Comparison::Unequal, at, left, right),
-        "<" => compare(Comparison::Less, at, left, right),
-        "<=" => compare(Comparison::AtMost, at, left, right),
-        ">" => compare(Comparison::Greater, at, left, right),
-        _ => compare(Comparison::AtLeast, at, left, right),
+        "==" => compare(Comparison::Equal, span, left, right),
+        "!=" => compare(Comparison::Unequal, span, left, right),
+        "<" => compare(Comparison::Less, span, left, right),
+        "<=" => compare(Comparison::AtMost, span, left, right),
+        ">" => compare(Comparison::Greater, span, left, right),
+        _ => compare(Comparison::AtLeast, span, left, right),
     };
-    Ok(Part { at: whole, means: means? })
+    Ok(Expression { span: whole, value: value? })
 }
 
-/// Numbers compare with numbers; kinds with kinds and themes with themes, for being the same or not.
-fn compare(comparison: Comparison, at: &Range<usize>, left: Part, right: Part) -> Result<Meaning, Fault> {
+/// Compares numbers with numbers; kinds with kinds and themes with themes, but only for equality.
+fn compare(
+    comparison: Comparison,
+    span: &Range<usize>,
+    left: Expression,
+    right: Expression,
+) -> Result<Value, ParseError> {
     let ordered = !matches!(comparison, Comparison::Equal | Comparison::Unequal);
-    let compared = match (left.means, right.means) {
-        (Meaning::Number(left), Meaning::Number(right)) => (left, right),
-        (Meaning::Kind(left), Meaning::Kind(right)) | (Meaning::Theme(left), Meaning::Theme(right)) => {
+    let compared = match (left.value, right.value) {
+        (Value::Number(left), Value::Number(right)) => (left, right),
+        (Value::Kind(left), Value::Kind(right)) | (Value::Theme(left), Value::Theme(right)) => {
             if ordered {
-                return Err(Fault::new(at.clone(), "kinds and themes have no order; compare them with `==` or `!=`"));
+                return Err(ParseError::new(
+                    span.clone(),
+                    "kinds and themes have no order; compare them with `==` or `!=`",
+                ));
             }
             (left, right)
         }
-        (Meaning::Truth(_), _) => {
-            return Err(Fault::new(
-                left.at,
+        (Value::Condition(_), _) => {
+            return Err(ParseError::new(
+                left.span,
                 "this is true or false and cannot be compared; join conditions with `&&` or `||`",
             ));
         }
-        (left_means, right_means) => {
-            let what = format!("cannot compare {} with {}", left_means.sort(), right_means.sort());
-            return Err(Fault::new(left.at.start..right.at.end, what));
+        (left_value, right_value) => {
+            let message = format!("cannot compare {} with {}", left_value.type_name(), right_value.type_name());
+            return Err(ParseError::new(left.span.start..right.span.end, message));
         }
     };
-    Ok(Meaning::Truth(Condition::Compare(comparison, compared.0, compared.1)))
+    Ok(Value::Condition(Condition::Compare(comparison, compared.0, compared.1)))
 }
 
-/// A fact, a kind or a theme.
-fn named(word: &str, at: Range<usize>) -> Result<Part, Fault> {
+/// The fact, kind or theme with a name.
+fn resolve(word: &str, span: Range<usize>) -> Result<Expression, ParseError> {
     let fact = || {
         Fact::ALL.into_iter().find(|fact| fact.name() == word).map(|fact| match fact {
-            Fact::Kind => Meaning::Kind(Quantity::Fact(fact)),
-            Fact::Theme => Meaning::Theme(Quantity::Fact(fact)),
-            number => Meaning::Number(Quantity::Fact(number)),
+            Fact::Kind => Value::Kind(Quantity::Fact(fact)),
+            Fact::Theme => Value::Theme(Quantity::Fact(fact)),
+            number => Value::Number(Quantity::Fact(number)),
         })
     };
     let kind = || {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == word)?;
-        Some(Meaning::Kind(Quantity::Literal(kind as i128)))
+        Some(Value::Kind(Quantity::Literal(kind as i128)))
     };
     let theme = || {
         let theme = Theme::ALL.into_iter().find(|theme| theme.name() == word)?;
-        Some(Meaning::Theme(Quantity::Literal(theme as i128)))
+        Some(Value::Theme(Quantity::Literal(theme as i128)))
     };
     match fact().or_else(kind).or_else(theme) {
-        Some(means) => Ok(Part { at, means }),
-        None => Err(Fault::new(at, unknown(word))),
+        Some(value) => Ok(Expression { span, value }),
+        None => Err(ParseError::new(span, unknown(word))),
     }
 }
 
-/// What to say of a word that means nothing: what it is here, or what it resembles.
+/// The error message for an unknown name, with a suggestion if there is a similar one.
 fn unknown(word: &str) -> String {
-    if let Some(habit) = habit(word) {
-        return habit;
+    if let Some(word_operator) = word_operator(word) {
+        return word_operator;
     }
     let facts = Fact::ALL.into_iter().map(Fact::name);
     let names = facts.chain(Kind::ALL.into_iter().map(Kind::name)).chain(Theme::ALL.into_iter().map(Theme::name));
@@ -218,7 +237,7 @@ fn unknown(word: &str) -> String {
     }
 }
 
-/// What a fact is called in other games.
+/// The fact for a name that other games use.
 fn alias(word: &str) -> Option<&'static str> {
     Some(match word.to_lowercase().as_str() {
         "monsters" | "monster" | "enemies" | "mobs" => Fact::Spawns.name(),
@@ -230,42 +249,42 @@ fn alias(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What to say of a token where an operator, or `end`, should stand.
-fn no_operator(end: &str, token: Token<'_>) -> String {
-    let habit = if let Token::Word(word) = token { habit(word) } else { None };
-    habit.unwrap_or_else(|| format!("expected an operator or {end}, not {}", token.name()))
+/// The error message for a token in place of an operator or `end`.
+fn expected_operator(end: &str, token: Token<'_>) -> String {
+    let word_operator = if let Token::Identifier(word) = token { word_operator(word) } else { None };
+    word_operator.unwrap_or_else(|| format!("expected an operator or {end}, not {}", token.name()))
 }
 
-/// Operators that are words elsewhere.
-fn habit(word: &str) -> Option<String> {
+/// The error message for an operator of another language, such as `and`.
+fn word_operator(word: &str) -> Option<String> {
     let words = [("and", "&&"), ("or", "||"), ("not", "!")];
-    let (_, sign) = words.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name))?;
-    Some(format!("write `{sign}` for `{word}`"))
+    let (_, symbol) = words.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name))?;
+    Some(format!("write `{symbol}` for `{word}`"))
 }
 
-impl Part {
-    fn truth(self) -> Result<Condition, Fault> {
-        match self.means {
-            Meaning::Truth(condition) => Ok(condition),
+impl Expression {
+    fn into_condition(self) -> Result<Condition, ParseError> {
+        match self.value {
+            Value::Condition(condition) => Ok(condition),
             other => {
-                let what = format!("this is {}, not a condition; compare it with something", other.sort());
-                Err(Fault::new(self.at, what))
+                let message = format!("this is {}, not a condition; compare it with something", other.type_name());
+                Err(ParseError::new(self.span, message))
             }
         }
     }
 
-    fn number(self) -> Result<Quantity, Fault> {
-        match self.means {
-            Meaning::Number(quantity) => Ok(quantity),
-            other => Err(Fault::new(self.at, format!("this is {}, not a number", other.sort()))),
+    fn into_number(self) -> Result<Quantity, ParseError> {
+        match self.value {
+            Value::Number(quantity) => Ok(quantity),
+            other => Err(ParseError::new(self.span, format!("this is {}, not a number", other.type_name()))),
         }
     }
 }
 
-impl Meaning {
-    const fn sort(&self) -> &'static str {
+impl Value {
+    const fn type_name(&self) -> &'static str {
         match self {
-            Self::Truth(_) => "true or false",
+            Self::Condition(_) => "true or false",
             Self::Number(_) => "a number",
             Self::Kind(_) => "a kind",
             Self::Theme(_) => "a theme",
@@ -277,13 +296,13 @@ impl Meaning {
 mod tests {
     use super::*;
 
-    /// What is said of a text that is no condition.
-    fn said(text: &str) -> String {
+    /// The error message for an invalid condition.
+    fn error_of(text: &str) -> String {
         text.parse::<Condition>().unwrap_err()
     }
 
     #[test]
-    fn faults_point_at_their_column() {
+    fn errors_point_at_their_column() {
         let texts = [
             "",
             "   ",
@@ -314,18 +333,18 @@ mod tests {
             "monsters > 4",
             "keys == 2",
         ];
-        let pages = texts.map(|text| format!("{}\n", said(text)));
+        let pages = texts.map(|text| format!("{}\n", error_of(text)));
         insta::assert_snapshot!(pages.join("\n"));
     }
 
     #[test]
     fn depth_and_length_are_bounded() {
         let deep = |depth| format!("{}1{} == 1", "(".repeat(depth), ")".repeat(depth));
-        assert!(deep(DEEPEST).parse::<Condition>().is_ok());
-        assert!(said(&deep(DEEPEST + 1)).starts_with("column 65: nested deeper than 64"));
-        assert!(said(&"-".repeat(LONGEST)).contains("nested deeper than 64"));
+        assert!(deep(MAX_DEPTH).parse::<Condition>().is_ok());
+        assert!(error_of(&deep(MAX_DEPTH + 1)).starts_with("column 65: nested deeper than 64"));
+        assert!(error_of(&"-".repeat(MAX_LENGTH)).contains("nested deeper than 64"));
         let long = format!("1{} == 1", "+0".repeat(900));
         assert!(long.parse::<Condition>().is_ok());
-        assert!(said(&"1+".repeat(LONGEST)).contains("at most 2000 characters"));
+        assert!(error_of(&"1+".repeat(MAX_LENGTH)).contains("at most 2000 characters"));
     }
 }

@@ -1,38 +1,38 @@
-//! The words of the language.
+//! The tokens of the language.
 
 use std::ops::Range;
 
-use super::fault::Fault;
+use super::error::ParseError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'t> {
     Number(i128),
-    Word(&'t str),
+    Identifier(&'t str),
     /// An operator or a parenthesis.
-    Sign(&'static str),
+    Symbol(&'static str),
     End,
 }
 
 impl Token<'_> {
-    /// As it is named in a sentence.
+    /// The text of the token in an error message.
     pub(super) fn name(self) -> String {
         match self {
             Self::Number(number) => format!("`{number}`"),
-            Self::Word(word) => format!("`{word}`"),
-            Self::Sign(sign) => format!("`{sign}`"),
+            Self::Identifier(word) => format!("`{word}`"),
+            Self::Symbol(symbol) => format!("`{symbol}`"),
             Self::End => "the end".to_owned(),
         }
     }
 }
 
-/// Longer signs first, so that `<=` is not read as `<`.
-const SIGNS: [&str; 16] = ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "%", "(", ")"];
+/// Longer symbols come first, so that `<=` is not read as `<`.
+const SYMBOLS: [&str; 16] = ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "%", "(", ")"];
 
-/// What people write by habit, and what it is here.
-const HABITS: [(&str, &str); 3] = [("=", "=="), ("&", "&&"), ("|", "||")];
+/// Symbols of other languages, and the ones to use here.
+const COMMON_MISTAKES: [(&str, &str); 3] = [("=", "=="), ("&", "&&"), ("|", "||")];
 
 /// Splits the text; the last token is [`Token::End`].
-pub(super) fn split(text: &str) -> Result<Vec<(Token<'_>, Range<usize>)>, Fault> {
+pub(super) fn split(text: &str) -> Result<Vec<(Token<'_>, Range<usize>)>, ParseError> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(first) = text[at..].chars().next() {
@@ -43,19 +43,20 @@ pub(super) fn split(text: &str) -> Result<Vec<(Token<'_>, Range<usize>)>, Fault>
         } else if first.is_ascii_digit() {
             let digits = leading(rest, |c| c.is_ascii_alphanumeric() || c == '_');
             let range = at..at + digits.len();
-            let number = number(digits).ok_or_else(|| Fault::new(range, format!("`{digits}` is no whole number")))?;
+            let number =
+                number(digits).ok_or_else(|| ParseError::new(range, format!("`{digits}` is no whole number")))?;
             (Token::Number(number), digits.len())
         } else if first.is_alphabetic() || first == '_' {
             let word = leading(rest, |c| c.is_alphanumeric() || c == '_');
-            (Token::Word(word), word.len())
-        } else if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
-            (Token::Sign(sign), sign.len())
+            (Token::Identifier(word), word.len())
+        } else if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) {
+            (Token::Symbol(symbol), symbol.len())
         } else {
-            let what = match HABITS.into_iter().find(|(habit, _)| rest.starts_with(habit)) {
-                Some((habit, here)) => format!("`{habit}` means nothing here; write `{here}`"),
+            let message = match COMMON_MISTAKES.into_iter().find(|(wrong, _)| rest.starts_with(wrong)) {
+                Some((wrong, right)) => format!("`{wrong}` means nothing here; write `{right}`"),
                 None => format!("`{first}` means nothing here"),
             };
-            return Err(Fault::new(at..at + first.len_utf8(), what));
+            return Err(ParseError::new(at..at + first.len_utf8(), message));
         };
         tokens.push((token.0, at..at + token.1));
         at += token.1;
@@ -68,7 +69,7 @@ fn leading(text: &str, belongs: impl Fn(char) -> bool) -> &str {
     &text[..text.find(|c| !belongs(c)).unwrap_or(text.len())]
 }
 
-/// Decimal or 0x hexadecimal, `_` between digits; seeds are 64 bits and nothing is larger.
+/// Parses a decimal or 0x hexadecimal number of up to 64 bits, like a seed. `_` may separate digits.
 fn number(digits: &str) -> Option<i128> {
     let digits = digits.replace('_', "");
     let number = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {

@@ -1,14 +1,14 @@
-//! How JSON is laid out: for people and programs alike.
+//! Writes JSON in a layout that is readable for people and programs.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-/// Writes a document: the outer object a field a line, the lists in it an element a line, and what lies deeper on one
-/// line, so that a floor's rows stand under one another and a room takes one line, not twelve.
+/// Writes a document with one line for each field of the outer object and for each element of the lists in it. Deeper
+/// values stay on one line: a floor's rows are aligned, and a room takes one line.
 pub(crate) fn write(out: &mut (impl Write + ?Sized), document: &impl Serialize) -> anyhow::Result<()> {
-    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Shallow::default());
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, ShallowFormatter::default());
     document.serialize(&mut serializer)?;
     Ok(out.write_all(b"\n")?)
 }
@@ -19,25 +19,25 @@ pub(crate) fn write_line(out: &mut (impl Write + ?Sized), document: &impl Serial
     Ok(out.write_all(b"\n")?)
 }
 
-/// Lines for the outer object and the lists directly in it.
+/// Breaks lines only in the outer object and in the lists directly in it.
 #[derive(Default)]
-struct Shallow {
-    /// For each list or object that is open, outermost first: whether its values stand on lines of their own.
-    on_lines: Vec<bool>,
-    /// Whether the innermost one holds a value yet.
-    filled: bool,
+struct ShallowFormatter {
+    /// For each open list or object, outermost first: whether each value is on its own line.
+    multiline: Vec<bool>,
+    /// Whether the innermost one has a value yet.
+    has_values: bool,
 }
 
-impl Shallow {
-    fn begin<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8], on_lines: bool) -> io::Result<()> {
-        self.on_lines.push(on_lines);
-        self.filled = false;
+impl ShallowFormatter {
+    fn begin<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8], multiline: bool) -> io::Result<()> {
+        self.multiline.push(multiline);
+        self.has_values = false;
         out.write_all(bracket)
     }
 
     fn separate<W: ?Sized + Write>(&self, out: &mut W, first: bool) -> io::Result<()> {
-        let on_lines = self.on_lines.last() == Some(&true);
-        match (on_lines, first) {
+        let multiline = self.multiline.last() == Some(&true);
+        match (multiline, first) {
             (true, true) => self.new_line(out),
             (true, false) => out.write_all(b",").and_then(|()| self.new_line(out)),
             (false, true) => Ok(()),
@@ -46,22 +46,22 @@ impl Shallow {
     }
 
     fn end<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
-        let on_lines = self.on_lines.pop() == Some(true);
-        if on_lines && self.filled {
+        let multiline = self.multiline.pop() == Some(true);
+        if multiline && self.has_values {
             self.new_line(out)?;
         }
         out.write_all(bracket)
     }
 
     fn new_line<W: ?Sized + Write>(&self, out: &mut W) -> io::Result<()> {
-        write!(out, "\n{:1$}", "", 2 * self.on_lines.len())
+        write!(out, "\n{:1$}", "", 2 * self.multiline.len())
     }
 }
 
-impl Formatter for Shallow {
+impl Formatter for ShallowFormatter {
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        let on_lines = self.on_lines.len() <= 1 && self.on_lines.iter().all(|on_lines| *on_lines);
-        self.begin(out, b"[", on_lines)
+        let multiline = self.multiline.len() <= 1 && self.multiline.iter().all(|multiline| *multiline);
+        self.begin(out, b"[", multiline)
     }
 
     fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
@@ -69,7 +69,7 @@ impl Formatter for Shallow {
     }
 
     fn end_array_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.filled = true;
+        self.has_values = true;
         Ok(())
     }
 
@@ -78,8 +78,8 @@ impl Formatter for Shallow {
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        let on_lines = self.on_lines.is_empty();
-        self.begin(out, b"{", on_lines)
+        let multiline = self.multiline.is_empty();
+        self.begin(out, b"{", multiline)
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
@@ -91,7 +91,7 @@ impl Formatter for Shallow {
     }
 
     fn end_object_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.filled = true;
+        self.has_values = true;
         Ok(())
     }
 
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_outside_compact_inside() {
+    fn only_outer_levels_span_lines() {
         let document = json!({"a": {"b": [1, 2]}, "c": [{"d": []}, [3, 4]], "e": [], "f": {}});
         let mut out = Vec::new();
         write(&mut out, &document).unwrap();

@@ -1,0 +1,172 @@
+//! Records how the generator made a floor: attempts, their stages, the time of each stage and its choices. `floorctl
+//! explain` prints it.
+
+use std::{
+    cell::RefCell,
+    time::{Duration, Instant},
+};
+
+use floor_gen::{Floor, FloorSpec, Generator, explain::Watcher};
+
+/// A floor and how it was generated.
+#[derive(Debug)]
+pub(crate) struct GenerationProfile {
+    pub(crate) floor: Floor,
+    /// Time from the spec to the finished floor.
+    pub(crate) took: Duration,
+    /// The last attempt produced the floor; those before it were rejected.
+    pub(crate) attempts: Vec<Attempt>,
+}
+
+/// One layout that the generator tried.
+#[derive(Debug, Default)]
+pub(crate) struct Attempt {
+    pub(crate) stages: Vec<Stage>,
+    /// Why the layout was rejected, `None` for the one that became the floor.
+    pub(crate) rejected: Option<&'static str>,
+    /// Whether this is the fallback layout, which never fails.
+    pub(crate) fallback: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) name: &'static str,
+    /// Time until the next stage began or the floor was finished.
+    pub(crate) took: Duration,
+    pub(crate) choices: Vec<(&'static str, usize)>,
+}
+
+impl GenerationProfile {
+    /// Generates the floor `runs` times, at least once, and takes the median of each time, since a single run is too
+    /// noisy. One more run before them, not counted, warms up memory and caches.
+    pub(crate) fn of(spec: &FloorSpec, runs: usize) -> Self {
+        let mut generator = Generator::new();
+        let _ = generator.generate(spec);
+        let mut all = (0..runs.max(1)).map(|_| Self::run(&mut generator, spec)).collect::<Vec<_>>();
+        let took = median(all.iter().map(|run| run.took));
+        // The generator is a pure function: every run has the same stages.
+        let stages = |run: &Self| run.stages().map(|stage| stage.took).collect::<Vec<_>>();
+        let times = all.iter().map(stages).collect::<Vec<_>>();
+        let mut profile = all.swap_remove(0);
+        profile.took = took;
+        for (index, stage) in profile.attempts.iter_mut().flat_map(|attempt| &mut attempt.stages).enumerate() {
+            stage.took = median(times.iter().map(|run| run[index]));
+        }
+        profile
+    }
+
+    fn run(generator: &mut Generator, spec: &FloorSpec) -> Self {
+        let recorder = Recorder::default();
+        let started = Instant::now();
+        let floor = generator.generate_watched(spec, &recorder);
+        let took = started.elapsed();
+        recorder.end_stage();
+        Self { floor, took, attempts: recorder.0.into_inner().attempts }
+    }
+
+    /// The stages of all attempts, in the order in which they ran.
+    pub(crate) fn stages(&self) -> impl Iterator<Item = &Stage> {
+        self.attempts.iter().flat_map(|attempt| &attempt.stages)
+    }
+}
+
+/// Records the calls of a generator.
+#[derive(Default)]
+struct Recorder(RefCell<Recording>);
+
+#[derive(Default)]
+struct Recording {
+    attempts: Vec<Attempt>,
+    /// When the current stage began.
+    began: Option<Instant>,
+}
+
+impl Recorder {
+    /// Ends the current stage, if there is one.
+    fn end_stage(&self) {
+        let now = Instant::now();
+        let recording = &mut *self.0.borrow_mut();
+        if let (Some(began), Some(stage)) =
+            (recording.began.take(), recording.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()))
+        {
+            stage.took = now - began;
+        }
+    }
+}
+
+impl Watcher for Recorder {
+    fn attempt(&self, _: u32) {
+        self.0.borrow_mut().attempts.push(Attempt::default());
+    }
+
+    fn stage(&self, name: &'static str) {
+        self.end_stage();
+        let recording = &mut *self.0.borrow_mut();
+        // Stages after a rejection without a new attempt belong to the fallback layout.
+        if recording.attempts.last().is_none_or(|attempt| attempt.rejected.is_some()) {
+            recording.attempts.push(Attempt { fallback: true, ..Attempt::default() });
+        }
+        if let Some(attempt) = recording.attempts.last_mut() {
+            attempt.stages.push(Stage { name, took: Duration::ZERO, choices: Vec::new() });
+        }
+        recording.began = Some(Instant::now());
+    }
+
+    fn chose(&self, what: &'static str, value: usize) {
+        let recording = &mut *self.0.borrow_mut();
+        if let Some(stage) = recording.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()) {
+            stage.choices.push((what, value));
+        }
+    }
+
+    fn refused(&self, why: &'static str) {
+        self.end_stage();
+        if let Some(attempt) = self.0.borrow_mut().attempts.last_mut() {
+            attempt.rejected = Some(why);
+        }
+    }
+}
+
+fn median(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times = times.collect::<Vec<_>>();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_profile_is_of_the_floor_itself() {
+        let spec = FloorSpec::resolve(42, 7, 48, 48, None).unwrap();
+        let profile = GenerationProfile::of(&spec, 3);
+        assert_eq!(profile.floor, floor_gen::generate(&spec));
+        let names = profile.stages().map(|stage| stage.name).collect::<Vec<_>>();
+        assert!(["loot", "monsters", "traps"].iter().all(|name| names.contains(name)), "{names:?}");
+        assert!(profile.stages().any(|stage| !stage.choices.is_empty()));
+        assert!(profile.took > Duration::ZERO);
+    }
+
+    #[test]
+    fn rejected_attempts_are_recorded_separately() {
+        let recorder = Recorder::default();
+        recorder.attempt(0);
+        recorder.stage("layout");
+        recorder.chose("rooms", 3);
+        recorder.refused("a room out of reach");
+        recorder.attempt(1);
+        recorder.stage("layout");
+        recorder.refused("a key out of reach");
+        recorder.stage("refuge");
+        recorder.end_stage();
+        let recording = recorder.0.into_inner();
+        let attempts =
+            recording.attempts.iter().map(|attempt| (attempt.stages.len(), attempt.rejected, attempt.fallback));
+        assert_eq!(
+            attempts.collect::<Vec<_>>(),
+            [(1, Some("a room out of reach"), false), (1, Some("a key out of reach"), false), (1, None, true)]
+        );
+        assert_eq!(recording.attempts[0].stages[0].choices, [("rooms", 3)]);
+    }
+}
