@@ -10,7 +10,7 @@ ARG RUN_IMAGE=debian:bookworm-slim
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY . .
-RUN cargo build --profile dist --locked --package bevy-server --package floor-client
+RUN cargo build --profile dist --locked --package bevy-server --package floorctl
 
 FROM ${RUN_IMAGE}
 RUN groupadd --system --gid 10001 floors \

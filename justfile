@@ -24,7 +24,7 @@ bench *filter:
 
 # Run the release server end to end with floorctl
 e2e:
-    cargo build --release --locked -p bevy-server -p floor-client --bins
+    cargo build --release --locked -p bevy-server -p floorctl --bins
     .ci/end-to-end
 
 # Run everything that CI runs; installs missing packages by apt-get, as root

@@ -26,7 +26,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntGauge, Registry};
 use tokio::sync::{Notify, oneshot};
 
-use crate::{key, wire};
+use crate::key;
 
 /// Background jobs (prefetches, audits) that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.
@@ -271,7 +271,7 @@ fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceErr
     let failed = |reason: String| SourceError::Failed { key, reason };
     let spec = key::spec(&key).ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
     let (started, cpu) = (Instant::now(), thread_cpu());
-    let value = catch_unwind(AssertUnwindSafe(|| wire::framed(&generator.generate(&spec))))
+    let value = catch_unwind(AssertUnwindSafe(|| floor_wire::framed(&generator.generate(&spec))))
         .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
     let took = started.elapsed();
     let cpu = cpu.zip(thread_cpu()).map_or(took, |(before, after)| after.saturating_sub(before));

@@ -23,7 +23,6 @@ pub mod metrics;
 pub mod ops;
 pub mod prefetch;
 pub mod stored;
-pub mod wire;
 
 pub use app::{StartError, app};
 

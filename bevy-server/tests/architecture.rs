@@ -3,19 +3,23 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 6] = [
+const CRATES: [(&str, &str); 8] = [
     ("floor-proto", "proto"),
     ("floor-gen", "floor-gen"),
+    ("floor-wire", "floor-wire"),
     ("floor-cache", "floor-cache"),
     ("bevy-server", "bevy-server"),
     ("floor-client", "client"),
+    ("floorctl", "floorctl"),
     ("benches", "benches"),
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 15] = [
-    ("floor-proto", &["bevy-server", "floor-client", "benches"]),
-    ("floor-gen", &["bevy-server", "floor-client", "benches"]),
+const MAY_NAME: [(&str, &[&str]); 17] = [
+    ("floor-proto", &["floor-wire", "bevy-server", "floor-client", "floorctl", "benches"]),
+    ("floor-gen", &["floor-wire", "bevy-server", "floorctl", "benches"]),
+    ("floor-wire", &["bevy-server", "floorctl", "benches"]),
+    ("floor-client", &["floorctl"]),
     ("floor-cache", &["bevy-server", "benches"]),
     ("bevy-server", &["benches"]),
     ("redis", &["floor-cache"]),
@@ -24,10 +28,10 @@ const MAY_NAME: [(&str, &[&str]); 15] = [
     ("sled", &["floor-cache"]),
     ("lru", &["floor-cache"]),
     ("tonic*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
-    ("prost*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
+    ("prost*", &["floor-proto", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("axum*", &["bevy-server"]),
     // floorctl sends HTTP/1.1 requests to the operations port.
-    ("hyper*", &["bevy-server", "floor-client", "benches"]),
+    ("hyper*", &["bevy-server", "floorctl", "benches"]),
     // The client's Bevy plugin is behind a feature that is off by default.
     ("bevy", &["bevy-server", "floor-client"]),
     ("figment", &["bevy-server"]),

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use bevy_server::{key, wire};
+use bevy_server::key;
 use bytes::Bytes;
 use floor_cache::{
     Key,
@@ -111,11 +111,11 @@ fn envelope() -> Envelope {
 /// Key and framed bytes of floor `number`.
 fn correct(number: u32) -> (Key, Bytes) {
     let spec = FloorSpec::resolve(SEED, number, 0, 0, None).unwrap();
-    (key::of(&spec), wire::framed(&floor_gen::generate(&spec)))
+    (key::of(&spec), floor_wire::framed(&floor_gen::generate(&spec)))
 }
 
 fn floor(number: u32) -> Floor {
-    Floor::decode(wire::unframed(&correct(number).1)).unwrap()
+    Floor::decode(floor_wire::unframed(&correct(number).1)).unwrap()
 }
 
 /// Makes a forged value from the correct one and from that of another floor.

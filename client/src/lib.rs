@@ -15,8 +15,7 @@
 //! # }
 //! ```
 //!
-//! Features: `cli` (default) builds `floorctl`, which also contains the generator for `explain` and `search`; `bevy`
-//! adds `FloorClientPlugin` for Bevy games. A game depends on this crate with `default-features = false`.
+//! The feature `bevy` adds `FloorClientPlugin` for Bevy games.
 #![forbid(unsafe_code)]
 
 mod client;

@@ -33,7 +33,7 @@ use super::{
     status::{self, draining, from_source_error},
     stream::{self, ServedCounts},
 };
-use crate::{key, lifecycle::InFlightGuard, metrics::Rpc, wire};
+use crate::{key, lifecycle::InFlightGuard, metrics::Rpc};
 
 /// Limit for receiving a request, from its headers on. A request is one small message.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -245,7 +245,7 @@ impl Inner {
         let info = v1::ServerInfo {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             generator_version: GENERATOR_VERSION,
-            kinds: Kind::OFFERED.iter().map(|kind| wire::kind(*kind).into()).collect(),
+            kinds: Kind::OFFERED.iter().map(|kind| floor_wire::kind(*kind).into()).collect(),
             max_batch: MAX_BATCH as u32,
             max_stream: MAX_STREAM,
             uptime_seconds: self.since.elapsed().as_secs(),

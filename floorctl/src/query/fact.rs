@@ -5,7 +5,6 @@ use std::cell::{OnceCell, RefCell};
 use floor_gen::{Floor, FloorSpec, Generator, RoomRole};
 use prost::Message as _;
 
-use crate::wire;
 
 /// A numeric property of a floor. A kind or theme is represented by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,7 +115,7 @@ impl Fact {
             Self::Passable => floor().metrics.passable_cells.into(),
             Self::CriticalPath => floor().metrics.critical_path.into(),
             Self::Difficulty => floor().metrics.difficulty.into(),
-            Self::Bytes => count(wire::message(floor()).encoded_len()),
+            Self::Bytes => count(floor_wire::unframed(&floor_wire::framed(floor())).len()),
         }
     }
 

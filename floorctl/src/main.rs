@@ -20,7 +20,6 @@ mod profile;
 mod progress;
 mod query;
 mod target;
-mod wire;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,6 @@
 
 use std::fmt::Write as _;
 
-use bevy_server::wire;
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Generator, Kind};
 use floor_proto::hash;
 
@@ -19,7 +18,7 @@ fn content_hashes_are_those_on_record() {
         for (width, height) in SIZES {
             for (seed, number) in SEEDS {
                 let spec = FloorSpec::resolve(seed, number, width, height, Some(*kind)).unwrap();
-                let encoded = wire::unframed(&wire::framed(&generator.generate(&spec)));
+                let encoded = floor_wire::unframed(&floor_wire::framed(&generator.generate(&spec)));
                 let floor = hash::verify_encoded(&encoded).unwrap();
                 let bytes = encoded.len();
                 let hash = floor.content_hash;
@@ -37,12 +36,12 @@ fn a_floor_does_not_depend_on_what_was_generated_before() {
     for number in 1..50 {
         let _ = busy.generate(&spec(number));
     }
-    assert_eq!(wire::framed(&busy.generate(&spec(50))), wire::framed(&floor_gen::generate(&spec(50))));
+    assert_eq!(floor_wire::framed(&busy.generate(&spec(50))), floor_wire::framed(&floor_gen::generate(&spec(50))));
 }
 
 #[test]
 fn a_framed_floor_is_a_grpc_message() {
-    let framed = wire::framed(&floor_gen::generate(&FloorSpec::resolve(1, 1, 0, 0, None).unwrap()));
+    let framed = floor_wire::framed(&floor_gen::generate(&FloorSpec::resolve(1, 1, 0, 0, None).unwrap()));
     assert_eq!(framed[0], 0, "not compressed");
     assert_eq!(u32::from_be_bytes(framed[1..5].try_into().unwrap()) as usize, framed.len() - 5);
 }

@@ -1,4 +1,6 @@
-//! Encodes a generated floor as a gRPC frame with a `floors.v1.Floor`. The workers call this once per floor.
+//! Encodes a generated floor as a gRPC frame with a `floors.v1.Floor`. The server's workers call [`framed`] once for each
+//! floor; floorctl and the benches use the same conversion.
+#![forbid(unsafe_code)]
 
 use bytes::Bytes;
 use floor_gen::{Floor, FloorSpec, Kind, Point};

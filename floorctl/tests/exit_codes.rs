@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../client/tests/http2/mod.rs"]
 mod http2;
 
 use std::{

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../client/tests/scripted/mod.rs"]
 mod scripted;
 
 use std::{
