@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 use tracing::{debug, error};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{hash::Hashed, key::Key, links::Links, sampler::Sampler, source::Priority, walk};
+use crate::{chain_inner::ChainInner, hash::Hashed, key::Key, miss_lookup, sampler::Sampler, source::Priority};
 
 /// So many wrong values from one tier, and its breaker is tripped, for so long: what is wrong with it is no accident of the
 /// network.
@@ -55,32 +55,32 @@ impl Audits {
 /// How long nothing is audited after an audit that took `took`: audits take a tenth of a core at the most, and there are no
 /// more than a thousand a second. Who reads tens of millions of values a second out of memory would else keep a core busy,
 /// and wake it every few dozen microseconds, which made each hit a sixth slower.
-fn rest(took: Duration) -> Duration {
+fn cooldown(took: Duration) -> Duration {
     /// Rest for each part of work.
-    const PARTS: u32 = 9;
+    const FACTOR: u32 = 9;
     // What took longer than the bound waited for its turn.
-    (took * PARTS).clamp(Duration::from_millis(1), Duration::from_secs(1))
+    (took * FACTOR).clamp(Duration::from_millis(1), Duration::from_secs(1))
 }
 
 /// Starts the audit of `value`, which the tier `by` gave for `key`.
 #[cold]
-pub(crate) fn start(links: &Arc<Links>, key: Key, value: &Bytes, by: &'static str) {
-    if links.audits.busy.swap(true, AcqRel) {
-        links.audits.skipped.inc();
+pub(crate) fn start(inner: &Arc<ChainInner>, key: Key, value: &Bytes, by: &'static str) {
+    if inner.audits.busy.swap(true, AcqRel) {
+        inner.audits.skipped.inc();
         return;
     }
-    let (links, value) = (links.clone(), value.clone());
-    let running = Running(links.clone());
-    links.runtime.clone().spawn(async move {
+    let (inner, value) = (inner.clone(), value.clone());
+    let running = Running(inner.clone());
+    inner.runtime.clone().spawn(async move {
         let _running = running;
         let began = Instant::now();
-        audit(&links, key, &value, by).await;
-        sleep(rest(began.elapsed())).await;
+        audit(&inner, key, &value, by).await;
+        sleep(cooldown(began.elapsed())).await;
     });
 }
 
 /// Gives up the place when the audit is over, however it ends.
-struct Running(Arc<Links>);
+struct Running(Arc<ChainInner>);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -88,9 +88,9 @@ impl Drop for Running {
     }
 }
 
-async fn audit(links: &Links, key: Key, value: &Bytes, by: &'static str) {
-    let audits = &links.audits;
-    let made = match walk::generate(links, key, Priority::Background).await {
+async fn audit(inner: &ChainInner, key: Key, value: &Bytes, by: &'static str) {
+    let audits = &inner.audits;
+    let made = match miss_lookup::run_source(inner, key, Priority::Background).await {
         Ok(made) => made,
         Err(error) => {
             debug!(%error, "a value could not be made again to compare it");
@@ -105,23 +105,23 @@ async fn audit(links: &Links, key: Key, value: &Bytes, by: &'static str) {
     audits.mismatched.inc();
     // Out of every tier, and the right value in: one that does not remove it may yet take another in its place.
     let failures =
-        links.purge(&[key]).await.into_iter().filter_map(|removal| Some((removal.tier, removal.result.err()?)));
+        inner.purge(&[key]).await.into_iter().filter_map(|removal| Some((removal.tier, removal.result.err()?)));
     let failures: Vec<String> = failures.map(|(tier, error)| format!("{tier}: {error}")).collect();
-    links.promote(&Hashed::new(&key), &made.value, links.lower.len());
+    inner.promote(&Hashed::new(&key), &made.value, inner.lower.len());
     let removed = if failures.is_empty() { "from every tier".to_owned() } else { format!("but not from {failures:?}") };
     error!(
         tier = by,
-        value = links.source.describe(&key),
+        value = inner.source.describe(&key),
         found = format_args!("{:016x}", xxh3_64(value)),
         expected = format_args!("{:016x}", xxh3_64(&made.value)),
         removed,
         "a tier gave a wrong value; the right one is written in its place"
     );
-    let Some(link) = links.lower.iter().find(|link| link.name() == by) else { return };
-    if link.mismatches.fetch_add(1, Relaxed) + 1 >= TRIP {
-        link.mismatches.store(0, Relaxed);
+    let Some(lower) = inner.lower.iter().find(|lower| lower.name() == by) else { return };
+    if lower.mismatches.fetch_add(1, Relaxed) + 1 >= TRIP {
+        lower.mismatches.store(0, Relaxed);
         // Once it has the right value, which it would not take any more.
-        link.writes.flush(Instant::now() + FLUSH).await;
-        link.circuit.trip(PAUSE);
+        lower.writes.flush(Instant::now() + FLUSH).await;
+        lower.circuit.trip(PAUSE);
     }
 }

@@ -40,14 +40,14 @@ impl<T> Breaker<T> {
 /// Whether a tier may be asked.
 pub struct Circuit {
     name: &'static str,
-    switch: Mutex<Switch>,
+    inner: Mutex<Inner>,
     /// What the switch does, for those who only look. It changes under the switch's lock alone.
     state: Arc<AtomicU8>,
 }
 
 /// What changes together.
-struct Switch {
-    machine: StateMachine<Policy, Watch>,
+struct Inner {
+    machine: StateMachine<Policy, StateMirror>,
     /// When it last opened or closed; to be half-open is to be open still.
     since: Instant,
     /// One call at a time finds out whether the tier is back; else a burst of callers would each wait for its timeout.
@@ -61,7 +61,7 @@ struct Switch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Probe(u64);
 
-type Policy = OrElse<ConsecutiveFailures<Pauses>, SuccessRateOverTimeWindow<Pauses>>;
+type Policy = OrElse<ConsecutiveFailures<Backoff>, SuccessRateOverTimeWindow<Backoff>>;
 
 /// What a [`Circuit`] is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,9 +101,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 
 /// The lengths of the pauses.
 #[derive(Debug, Clone)]
-struct Pauses(Duration);
+struct Backoff(Duration);
 
-impl Iterator for Pauses {
+impl Iterator for Backoff {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
@@ -117,14 +117,14 @@ impl Circuit {
     /// A closed circuit for the tier `name`.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
-        let pause = || Pauses(FIRST_PAUSE);
+        let pause = || Backoff(FIRST_PAUSE);
         let policy = failure_policy::consecutive_failures(FAILURES, pause()).or_else(
             failure_policy::success_rate_over_time_window(SUCCESS_RATE, SUCCESS_CALLS, SUCCESS_WINDOW, pause()),
         );
         let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
-        let machine = StateMachine::new(policy, Watch(state.clone()));
-        let switch = Switch { machine, since: Instant::now(), probe: None, probes: 0, held_until: None };
-        Self { name, switch: Mutex::new(switch), state }
+        let machine = StateMachine::new(policy, StateMirror(state.clone()));
+        let inner = Inner { machine, since: Instant::now(), probe: None, probes: 0, held_until: None };
+        Self { name, inner: Mutex::new(inner), state }
     }
 
     /// What it is doing.
@@ -140,18 +140,18 @@ impl Circuit {
     /// When it last opened after having been closed, or closed again.
     #[must_use]
     pub fn since(&self) -> Instant {
-        self.switch.lock().since
+        self.inner.lock().since
     }
 
     /// Opens it, as if the tier had failed until it opened, and for `pause` at the least.
     pub fn trip(&self, pause: Duration) {
-        self.turn(|switch| {
+        self.transition(|inner| {
             for _ in 0..FAILURES {
                 if self.state() != CircuitState::Open {
-                    switch.machine.on_error();
+                    inner.machine.on_error();
                 }
             }
-            switch.held_until = Some(Instant::now() + pause);
+            inner.held_until = Some(Instant::now() + pause);
         });
     }
 
@@ -164,41 +164,41 @@ impl Circuit {
     }
 
     fn permit(&self) -> Option<Permit<'_>> {
-        let probe = self.turn(|switch| {
-            if switch.held_until.is_some_and(|until| Instant::now() < until) {
+        let probe = self.transition(|inner| {
+            if inner.held_until.is_some_and(|until| Instant::now() < until) {
                 return None;
             }
-            switch.held_until = None;
-            if !switch.machine.is_call_permitted() {
+            inner.held_until = None;
+            if !inner.machine.is_call_permitted() {
                 return None;
             }
             if self.state() != CircuitState::HalfOpen {
                 return Some(None);
             }
-            if switch.probe.is_some() {
+            if inner.probe.is_some() {
                 return None;
             }
-            switch.probes += 1;
-            switch.probe = Some(Probe(switch.probes));
-            Some(switch.probe)
+            inner.probes += 1;
+            inner.probe = Some(Probe(inner.probes));
+            Some(inner.probe)
         })?;
         Some(Permit { circuit: self, probe })
     }
 
     /// Takes a step, and all that follows from it, before anyone else takes one: the machine tells of a change only after it
     /// has let go of its own lock, when another call may have gone further already.
-    fn turn<A>(&self, step: impl FnOnce(&mut Switch) -> A) -> A {
-        let mut switch = self.switch.lock();
+    fn transition<A>(&self, step: impl FnOnce(&mut Inner) -> A) -> A {
+        let mut inner = self.inner.lock();
         let before = self.state();
-        let result = step(&mut switch);
+        let result = step(&mut inner);
         let after = self.state();
         if after != CircuitState::HalfOpen {
-            switch.probe = None;
+            inner.probe = None;
         }
         if (before == CircuitState::Closed) != (after == CircuitState::Closed) {
-            switch.since = Instant::now();
+            inner.since = Instant::now();
         }
-        drop(switch);
+        drop(inner);
         match after {
             CircuitState::Open if before != after => {
                 warn!(tier = self.name, "the tier keeps failing; going on without it");
@@ -218,9 +218,9 @@ struct Permit<'a> {
 
 impl Permit<'_> {
     fn report<A>(self, result: &Result<A, TierError>) {
-        self.circuit.turn(|switch| match result {
-            Ok(_) => switch.machine.on_success(),
-            Err(_) => switch.machine.on_error(),
+        self.circuit.transition(|inner| match result {
+            Ok(_) => inner.machine.on_success(),
+            Err(_) => inner.machine.on_error(),
         });
     }
 }
@@ -228,9 +228,9 @@ impl Permit<'_> {
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if self.probe.is_some() {
-            self.circuit.turn(|switch| {
-                if switch.probe == self.probe {
-                    switch.probe = None;
+            self.circuit.transition(|inner| {
+                if inner.probe == self.probe {
+                    inner.probe = None;
                 }
             });
         }
@@ -244,27 +244,27 @@ impl fmt::Debug for Circuit {
 }
 
 /// Keeps the state where metrics and reports can read it without a lock.
-struct Watch(Arc<AtomicU8>);
+struct StateMirror(Arc<AtomicU8>);
 
-impl Watch {
-    fn note(&self, state: CircuitState) {
+impl StateMirror {
+    fn set(&self, state: CircuitState) {
         self.0.store(state as u8, Relaxed);
     }
 }
 
-impl Instrument for Watch {
+impl Instrument for StateMirror {
     fn on_call_rejected(&self) {}
 
     fn on_open(&self) {
-        self.note(CircuitState::Open);
+        self.set(CircuitState::Open);
     }
 
     fn on_half_open(&self) {
-        self.note(CircuitState::HalfOpen);
+        self.set(CircuitState::HalfOpen);
     }
 
     fn on_closed(&self) {
-        self.note(CircuitState::Closed);
+        self.set(CircuitState::Closed);
     }
 }
 
@@ -287,11 +287,11 @@ impl<T: Tier> Breaker<T> {
         let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
         let waits = self.inner.waits();
         change(&self.inner).inspect(move |result| {
-            let says_nothing = match result {
+            let is_neutral = match result {
                 Ok(()) => waits,
                 Err(error) => matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
             };
-            if !says_nothing {
+            if !is_neutral {
                 permit.report(result);
             }
         })

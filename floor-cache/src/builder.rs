@@ -11,7 +11,9 @@ use tokio::runtime::Handle;
 use crate::{
     audit::Audits,
     breaker::{Breaker, Circuit},
+    catch_panic::CatchPanic,
     chain::Chain,
+    chain_inner::{ChainInner, TIMED},
     collector::TierCollector,
     config::{Admit, ChainConfig, Lease, LruConfig, Tuning},
     envelope::{Envelope, Namespace},
@@ -19,14 +21,12 @@ use crate::{
     generations::Generations,
     hedge::Hedging,
     lease::Leases,
-    link::Link,
-    links::{Links, TIMED},
     load_monitor::LoadMonitor,
+    lower_tier::LowerTier,
     metered::{Meter, Metered, OpSeconds},
     open_error::OpenError,
     policy::Policy,
     purge::Purges,
-    shield::Shield,
     source::Source,
     tier::Tier,
     tiers::{LruTier, redis::RedisLeases},
@@ -45,7 +45,7 @@ pub struct ChainBuilder<'a> {
     writes: IntCounterVec,
     hedges: IntCounterVec,
     memory: Vec<Arc<LruTier>>,
-    lower: Vec<Link>,
+    lower: Vec<LowerTier>,
     leases: Option<Leases>,
 }
 
@@ -135,13 +135,13 @@ impl<'a> ChainBuilder<'a> {
         }));
         let circuit = Arc::new(Circuit::new(name));
         let tier: Arc<dyn Tier> =
-            Arc::new(Metered::new(Breaker::new(Shield::new(tier), circuit.clone()), meter.clone()));
+            Arc::new(Metered::new(Breaker::new(CatchPanic::new(tier), circuit.clone()), meter.clone()));
         let writes = WriteBehind::start(tier.clone(), self.runtime, Writes::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass, tier.waits());
         let mismatches = AtomicU32::new(0);
         let hedging = Hedging::new(name, &self.hedges);
-        self.lower.push(Link { tier, meter, circuit, writes, admit, policy, hedging, mismatches });
+        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, hedging, mismatches });
         Ok(self)
     }
 
@@ -179,7 +179,7 @@ impl<'a> ChainBuilder<'a> {
         )?;
         self.registry.register(Box::new(audits.clone()))?;
         let audits = Audits::new(self.tuning.audit, &audits);
-        let links = Arc::new(Links {
+        let inner = Arc::new(ChainInner {
             memory: self.memory.into(),
             lower: self.lower.into(),
             made: Generations::new(generations, seconds, source.workers()),
@@ -188,14 +188,14 @@ impl<'a> ChainBuilder<'a> {
             leases: self.leases,
             coalesced,
             hedge: self.tuning.hedge,
-            watched: TIMED.or(audits.sampler),
+            sampled: TIMED.or(audits.sampler),
             audits,
             flights: Flights::new(),
             purges: Purges::default(),
             runtime: self.runtime.clone(),
         });
-        self.registry.register(Box::new(TierCollector::new(Arc::downgrade(&links))?))?;
-        Ok(Chain::new(links))
+        self.registry.register(Box::new(TierCollector::new(Arc::downgrade(&inner))?))?;
+        Ok(Chain::new(inner))
     }
 }
 

@@ -6,26 +6,26 @@ use bytes::Bytes;
 use futures_util::future::{join_all, try_join_all};
 
 use crate::{
-    flight::{Aboard, Lead},
-    hash::{Hashed, Ready},
+    chain_inner::ChainInner,
+    flight::{Join, Leader},
+    hash::{Hashed, IdentityHasher},
     key::Key,
-    link::Link,
-    links::Links,
+    lower_tier::LowerTier,
+    miss_lookup::{self, MissLookup},
     purge::Removal,
     report::{Compaction, Holdings, TierReport},
     served::{Options, Served, Step},
     source::{Priority, SourceError},
     tier::Tier,
-    walk::{self, Walk},
 };
 
 /// A chain of tiers in front of a [`Source`](crate::Source). Cheap to clone; clones are the same chain.
 #[derive(Clone)]
-pub struct Chain(Arc<Links>);
+pub struct Chain(Arc<ChainInner>);
 
 impl Chain {
-    pub(crate) const fn new(links: Arc<Links>) -> Self {
-        Self(links)
+    pub(crate) const fn new(inner: Arc<ChainInner>) -> Self {
+        Self(inner)
     }
 
     /// The value of `key` if a tier in memory has it. Does not wait and does not allocate.
@@ -62,22 +62,22 @@ impl Chain {
         }
         let key = Hashed::new(&key);
         if options.trace
-            && let Some(hit) = self.0.in_memory(&key, options)
+            && let Some(hit) = self.0.find_traced(&key, options)
         {
             return Ok(hit);
         }
-        let memory = if options.trace { self.0.memory_misses() } else { Vec::new() };
-        let began = self.0.purges.now();
-        let Aboard { waiter, lead, coalesced } = self.board(key, options.priority);
-        if let Some(lead) = lead {
-            self.lead(vec![lead], options.priority);
+        let memory = if options.trace { self.0.memory_miss_steps() } else { Vec::new() };
+        let epoch = self.0.purges.epoch();
+        let Join { waiter, leader, coalesced } = self.join(key, options.priority);
+        if let Some(leader) = leader {
+            self.start_lookup(vec![leader], options.priority);
         }
         self.0.coalesced.inc_by(u64::from(coalesced));
-        let found = waiter.landing().await?;
+        let found = waiter.outcome().await?;
         if options.priority == Priority::Background
-            && let Some(_leave) = self.0.purges.none_since(began)
+            && let Some(_permit) = self.0.purges.fill_permit(epoch)
         {
-            self.0.expect_soon(&key, &found.value);
+            self.0.insert_again(&key, &found.value);
         }
         Ok(Served::found(found, coalesced, options, &memory))
     }
@@ -105,23 +105,23 @@ impl Chain {
             served.push(None);
         }
         let rest = &keys[served.len()..];
-        served.extend(rest.iter().map(|key| self.0.in_memory(&Hashed::new(key), options)));
-        let mut missing: HashMap<Hashed, Vec<usize>, Ready> = HashMap::default();
+        served.extend(rest.iter().map(|key| self.0.find_traced(&Hashed::new(key), options)));
+        let mut missing: HashMap<Hashed, Vec<usize>, IdentityHasher> = HashMap::default();
         for (position, key) in keys.iter().enumerate().filter(|(position, _)| served[*position].is_none()) {
             missing.entry(Hashed::new(key)).or_default().push(position);
         }
-        let mut leads = Vec::with_capacity(missing.len());
+        let mut leaders = Vec::with_capacity(missing.len());
         let mut waiters = Vec::with_capacity(missing.len());
         for (key, positions) in missing {
-            let Aboard { waiter, lead, coalesced } = self.board(key, options.priority);
+            let Join { waiter, leader, coalesced } = self.join(key, options.priority);
             waiters.push((waiter, coalesced, positions));
-            leads.extend(lead);
+            leaders.extend(leader);
         }
-        self.lead(leads, options.priority);
-        let memory: Vec<Step> = if options.trace { self.0.memory_misses() } else { Vec::new() };
+        self.start_lookup(leaders, options.priority);
+        let memory: Vec<Step> = if options.trace { self.0.memory_miss_steps() } else { Vec::new() };
         for (waiter, coalesced, positions) in waiters {
             self.0.coalesced.inc_by(u64::from(coalesced));
-            let found = waiter.landing().await?;
+            let found = waiter.outcome().await?;
             for position in positions {
                 served[position] = Some(Served::found(found.clone(), coalesced, options, &memory));
             }
@@ -129,31 +129,31 @@ impl Chain {
         Ok(served.into_iter().map(|served| served.expect("what was missing has been fetched")).collect())
     }
 
-    fn board(&self, key: Hashed, priority: Priority) -> Aboard {
-        self.0.flights.board(key, priority, |key| self.0.peek(key))
+    fn join(&self, key: Hashed, priority: Priority) -> Join {
+        self.0.flights.join(key, priority, |key| self.0.peek(key))
     }
 
-    /// Takes the flights of `leads` as far as they go without waiting, and the rest in a task of its own, which no
+    /// Takes the flights of `leaders` as far as they go without waiting, and the rest in a task of its own, which no
     /// caller's going away can stop.
-    fn lead(&self, leads: Vec<Lead>, priority: Priority) {
-        let mut walk = Walk::new(leads, priority, self.0.purges.now());
-        walk.start(&self.0);
-        if !walk.is_over() {
-            let links = self.0.clone();
-            self.0.runtime.spawn(async move { walk.finish(&links).await });
+    fn start_lookup(&self, leaders: Vec<Leader>, priority: Priority) {
+        let mut lookup = MissLookup::new(leaders, priority, self.0.purges.epoch());
+        lookup.start(&self.0);
+        if !lookup.is_done() {
+            let inner = self.0.clone();
+            self.0.runtime.spawn(async move { lookup.finish(&inner).await });
         }
     }
 
     /// Has the value made without asking any tier, and gives it to every tier.
     async fn refresh(&self, key: Key, options: Options) -> Result<Served, SourceError> {
-        let links = self.0.clone();
+        let inner = self.0.clone();
         let work = async move {
-            let made = walk::make(&links, key, options.priority).await?;
-            links.promote(&Hashed::new(&key), &made.value, links.lower.len());
-            Ok(walk::found(made, &[]))
+            let made = miss_lookup::generate_counted(&inner, key, options.priority).await?;
+            inner.promote(&Hashed::new(&key), &made.value, inner.lower.len());
+            Ok(miss_lookup::generated(made, &[]))
         };
-        let stopped = |_| SourceError::Failed { key, reason: "the work was abandoned".to_owned() };
-        let found = self.0.runtime.spawn(work).await.map_err(stopped)??;
+        let aborted = |_| SourceError::Failed { key, reason: "the work was abandoned".to_owned() };
+        let found = self.0.runtime.spawn(work).await.map_err(aborted)??;
         Ok(Served::found(found, false, options, &[]))
     }
 
@@ -187,16 +187,16 @@ impl Chain {
     #[must_use]
     pub fn holdings(&self) -> Vec<Holdings> {
         let memory = self.0.memory.iter().map(|tier| Holdings::new(tier.name(), tier.stats(), None));
-        memory.chain(self.0.lower.iter().map(Link::holdings)).collect()
+        memory.chain(self.0.lower.iter().map(LowerTier::holdings)).collect()
     }
 
     /// Has each tier below memory give back what room it can, one after the other, behind the writes that are queued.
     pub async fn compact(&self) -> Vec<Compaction> {
         let mut done = Vec::with_capacity(self.0.lower.len());
-        for link in &self.0.lower {
-            let before = link.tier.stats();
-            let result = link.writes.compact().await;
-            done.push(Compaction { tier: link.name(), before, after: link.tier.stats(), result });
+        for lower in &self.0.lower {
+            let before = lower.tier.stats();
+            let result = lower.writes.compact().await;
+            done.push(Compaction { tier: lower.name(), before, after: lower.tier.stats(), result });
         }
         done
     }
@@ -212,9 +212,9 @@ impl Chain {
     pub async fn contains(&self, key: &Key) -> Vec<(&'static str, bool)> {
         let hashed = Hashed::new(key);
         let memory = self.0.memory.iter().map(|tier| (tier.name(), tier.holds(&hashed)));
-        let lower = self.0.lower.iter().map(|link| {
+        let lower = self.0.lower.iter().map(|lower| {
             // To its end, also when the caller goes away: a question that is given up half-way hangs up on a tier that is well.
-            let (name, tier, key) = (link.name(), link.tier.clone(), *key);
+            let (name, tier, key) = (lower.name(), lower.tier.clone(), *key);
             let asked = self.0.runtime.spawn(async move { tier.contains(&key).await });
             async move { (name, matches!(asked.await, Ok(Ok(true)))) }
         });
@@ -225,7 +225,7 @@ impl Chain {
     #[must_use]
     pub fn report(&self) -> Vec<TierReport> {
         let memory = self.0.memory.iter().map(|tier| tier.report());
-        let lower = self.0.lower.iter().map(Link::report);
+        let lower = self.0.lower.iter().map(LowerTier::report);
         memory.chain(lower).chain([self.0.made.report()]).collect()
     }
 
@@ -233,7 +233,7 @@ impl Chain {
     /// chain can be used afterwards.
     pub async fn close(&self, deadline: Duration) -> bool {
         let deadline = tokio::time::Instant::now() + deadline;
-        join_all(self.0.lower.iter().map(|link| link.writes.flush(deadline))).await.into_iter().all(|flushed| flushed)
+        join_all(self.0.lower.iter().map(|lower| lower.writes.flush(deadline))).await.into_iter().all(|flushed| flushed)
     }
 }
 

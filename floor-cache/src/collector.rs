@@ -9,8 +9,8 @@ use prometheus::{
 };
 
 use crate::{
-    link::Link,
-    links::Links,
+    chain_inner::ChainInner,
+    lower_tier::LowerTier,
     metered::Counts,
     tier::{Tier, TierStats},
 };
@@ -20,7 +20,7 @@ use crate::{
 /// The hot path counts where counting is cheapest; this sums up when somebody looks.
 #[derive(Debug)]
 pub(crate) struct TierCollector {
-    links: Weak<Links>,
+    inner: Weak<ChainInner>,
     descriptions: Vec<Desc>,
 }
 
@@ -131,23 +131,23 @@ impl Families {
 }
 
 impl Families {
-    fn link(&self, link: &Link) {
-        let (labels, standing) = (&[link.name()], link.policy.standing());
-        self.breaker.with_label_values(labels).set(f64::from(link.circuit.state() as u8));
-        self.hit_ratio.with_label_values(labels).set(standing.hit_ratio);
-        self.probe_cost.with_label_values(labels).set(standing.cost);
-        self.generation_cost.with_label_values(labels).set(standing.generation);
-        self.bypassed.with_label_values(labels).set(1.0 - standing.asked_ratio);
-        self.reason.with_label_values(&[link.name(), link.reason(&standing)]).set(1.0);
-        self.verdict_seconds.with_label_values(labels).set(link.verdict_since(&standing).elapsed().as_secs_f64());
+    fn lower_tier(&self, lower: &LowerTier) {
+        let (labels, status) = (&[lower.name()], lower.policy.status());
+        self.breaker.with_label_values(labels).set(f64::from(lower.circuit.state() as u8));
+        self.hit_ratio.with_label_values(labels).set(status.hit_ratio);
+        self.probe_cost.with_label_values(labels).set(status.cost);
+        self.generation_cost.with_label_values(labels).set(status.generation);
+        self.bypassed.with_label_values(labels).set(1.0 - status.asked_ratio);
+        self.reason.with_label_values(&[lower.name(), lower.reason(&status)]).set(1.0);
+        self.verdict_seconds.with_label_values(labels).set(lower.verdict_since(&status).elapsed().as_secs_f64());
     }
 }
 
 impl TierCollector {
-    pub(crate) fn new(links: Weak<Links>) -> Result<Self, prometheus::Error> {
+    pub(crate) fn new(inner: Weak<ChainInner>) -> Result<Self, prometheus::Error> {
         let families = Families::new()?;
         let descriptions = families.collectors().into_iter().flat_map(Collector::desc).cloned().collect();
-        Ok(Self { links, descriptions })
+        Ok(Self { inner, descriptions })
     }
 }
 
@@ -157,15 +157,15 @@ impl Collector for TierCollector {
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        let (Some(links), Ok(families)) = (self.links.upgrade(), Families::new()) else { return Vec::new() };
-        for tier in &links.memory {
+        let (Some(inner), Ok(families)) = (self.inner.upgrade(), Families::new()) else { return Vec::new() };
+        for tier in &inner.memory {
             families.tier(tier.name(), tier.counts(), tier.stats());
         }
-        for link in &links.lower {
-            families.tier(link.name(), link.meter.counts(), link.tier.stats());
-            families.link(link);
+        for lower in &inner.lower {
+            families.tier(lower.name(), lower.meter.counts(), lower.tier.stats());
+            families.lower_tier(lower);
         }
-        let (utilisation, cpu) = links.load.last();
+        let (utilisation, cpu) = inner.load.last();
         families.cpu_utilisation.set(utilisation);
         families.cpu_price.set(cpu.price);
         families.collectors().into_iter().flat_map(Collector::collect).collect()

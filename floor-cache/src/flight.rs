@@ -14,7 +14,7 @@ mod schedules;
 use schedules::Mutex;
 
 use crate::{
-    hash::{Hashed, Ready},
+    hash::{Hashed, IdentityHasher},
     key::Key,
     served::Step,
     source::{Priority, SourceError},
@@ -29,36 +29,36 @@ pub(crate) struct Found {
 }
 
 /// What becomes of a flight.
-pub(crate) type Landing = Result<Found, SourceError>;
+pub(crate) type FlightResult = Result<Found, SourceError>;
 
 /// The keys in flight.
 #[derive(Clone)]
 pub(crate) struct Flights(Arc<[Mutex<Table>]>);
 
-type Table = HashMap<Hashed, Flight, Ready>;
+type Table = HashMap<Hashed, Flight, IdentityHasher>;
 
 struct Flight {
-    landing: Shared<oneshot::Receiver<Landing>>,
+    outcome: Shared<oneshot::Receiver<FlightResult>>,
     priority: Priority,
-    lead: Arc<()>,
+    id: Arc<()>,
 }
 
 /// Calls on different keys seldom meet in one of so many tables.
 const TABLES: usize = 16;
 
 /// A caller's part in a flight.
-enum Seat {
+enum Role {
     /// Nobody works on the key yet: do it and say what became of it.
-    Lead(Lead),
+    Leader(Leader),
     /// Somebody does.
-    Wait(Waiter),
+    Waiter(Waiter),
 }
 
 /// What a caller has who is aboard a flight.
-pub(crate) struct Aboard {
+pub(crate) struct Join {
     pub(crate) waiter: Waiter,
     /// The caller's duty, if the flight began with him and has not landed yet.
-    pub(crate) lead: Option<Lead>,
+    pub(crate) leader: Option<Leader>,
     /// Whether it began with another.
     pub(crate) coalesced: bool,
 }
@@ -70,19 +70,19 @@ impl Flights {
 
     /// Joins the flight of `key`, or starts it, and then has a `peek` at memory once more: since the caller looked, a flight of
     /// the same key may have landed and left its value there.
-    pub(crate) fn board(&self, key: Hashed, priority: Priority, peek: impl FnOnce(&Hashed) -> Option<Found>) -> Aboard {
-        match self.join(key, priority) {
-            Seat::Wait(waiter) => Aboard { waiter, lead: None, coalesced: true },
-            Seat::Lead(mut lead) => {
-                let waiter = lead.waiter();
-                let lead = match peek(lead.hashed()) {
+    pub(crate) fn join(&self, key: Hashed, priority: Priority, peek: impl FnOnce(&Hashed) -> Option<Found>) -> Join {
+        match self.assign_role(key, priority) {
+            Role::Waiter(waiter) => Join { waiter, leader: None, coalesced: true },
+            Role::Leader(mut leader) => {
+                let waiter = leader.waiter();
+                let leader = match peek(leader.hashed()) {
                     Some(found) => {
-                        lead.land(Ok(found));
+                        leader.complete(Ok(found));
                         None
                     }
-                    None => Some(lead),
+                    None => Some(leader),
                 };
-                Aboard { waiter, lead, coalesced: false }
+                Join { waiter, leader, coalesced: false }
             }
         }
     }
@@ -91,22 +91,22 @@ impl Flights {
     ///
     /// A caller does not wait for work that nobody waited for: that may stand in a queue behind every caller, or be turned
     /// away where a caller is not. It starts a flight of its own, which those who come after join.
-    fn join(&self, key: Hashed, priority: Priority) -> Seat {
+    fn assign_role(&self, key: Hashed, priority: Priority) -> Role {
         let mut table = self.table(&key).lock();
         if let Some(flight) = table.get(&key)
             && (flight.priority == Priority::Foreground || priority == Priority::Background)
         {
-            return Seat::Wait(Waiter { key: *key.key(), landing: flight.landing.clone() });
+            return Role::Waiter(Waiter { key: *key.key(), outcome: flight.outcome.clone() });
         }
         let (sender, receiver) = oneshot::channel();
-        let (landing, lead) = (receiver.shared(), Arc::new(()));
-        table.insert(key, Flight { landing: landing.clone(), priority, lead: lead.clone() });
-        Seat::Lead(Lead { flights: self.clone(), key, landing, lead, sender: Some(sender) })
+        let (outcome, id) = (receiver.shared(), Arc::new(()));
+        table.insert(key, Flight { outcome: outcome.clone(), priority, id: id.clone() });
+        Role::Leader(Leader { flights: self.clone(), key, outcome, id, sender: Some(sender) })
     }
 
     /// Takes the flight of `key` off the table, if there is one. It goes on for those who wait for it; who comes now starts
     /// another.
-    pub(crate) fn leave_behind(&self, key: &Hashed) {
+    pub(crate) fn forget(&self, key: &Hashed) {
         self.table(key).lock().remove(key);
     }
 
@@ -117,16 +117,16 @@ impl Flights {
 
 /// The duty to say what became of a flight. Dropped without a word (its task panicked or was cut off), it lands the
 /// flight as failed, so that nobody waits for ever and the next caller starts anew.
-pub(crate) struct Lead {
+pub(crate) struct Leader {
     flights: Flights,
     key: Hashed,
-    landing: Shared<oneshot::Receiver<Landing>>,
+    outcome: Shared<oneshot::Receiver<FlightResult>>,
     /// Tells this lead from the one that may have overtaken it.
-    lead: Arc<()>,
-    sender: Option<oneshot::Sender<Landing>>,
+    id: Arc<()>,
+    sender: Option<oneshot::Sender<FlightResult>>,
 }
 
-impl Lead {
+impl Leader {
     pub(crate) const fn key(&self) -> &Key {
         self.key.key()
     }
@@ -137,62 +137,62 @@ impl Lead {
 
     /// Waits for the flight like any other caller, so that the work may go on elsewhere.
     fn waiter(&self) -> Waiter {
-        Waiter { key: *self.key.key(), landing: self.landing.clone() }
+        Waiter { key: *self.key.key(), outcome: self.outcome.clone() }
     }
 
-    /// Has `keep` put what was found into memory, and then ends the flight: whoever comes after looks there first.
-    pub(crate) fn deliver(&mut self, found: Found, keep: impl FnOnce(&Hashed, &Bytes)) {
-        keep(&self.key, &found.value);
-        self.land(Ok(found));
+    /// Has `store` put what was found into memory, and then ends the flight: whoever comes after looks there first.
+    pub(crate) fn store_and_complete(&mut self, found: Found, store: impl FnOnce(&Hashed, &Bytes)) {
+        store(&self.key, &found.value);
+        self.complete(Ok(found));
     }
 
     /// Ends the flight. Whoever comes now starts another, so memory must hold the value already.
-    pub(crate) fn land(&mut self, landing: Landing) {
-        self.leave();
+    pub(crate) fn complete(&mut self, outcome: FlightResult) {
+        self.remove_flight();
         if let Some(sender) = self.sender.take() {
             // Fails when everyone has gone away, which is their right.
-            let _ = sender.send(landing);
+            let _ = sender.send(outcome);
         }
     }
 
     /// Takes the flight off the table, if it has not landed and was not overtaken.
-    fn leave(&self) {
+    fn remove_flight(&self) {
         let mut table = self.flights.table(&self.key).lock();
-        if table.get(&self.key).is_some_and(|flight| Arc::ptr_eq(&flight.lead, &self.lead)) {
+        if table.get(&self.key).is_some_and(|flight| Arc::ptr_eq(&flight.id, &self.id)) {
             table.remove(&self.key);
         }
     }
 }
 
-impl Drop for Lead {
+impl Drop for Leader {
     fn drop(&mut self) {
-        self.leave();
+        self.remove_flight();
     }
 }
 
 /// Waits for a flight. May be dropped at any time; the flight goes on.
 pub(crate) struct Waiter {
     key: Key,
-    landing: Shared<oneshot::Receiver<Landing>>,
+    outcome: Shared<oneshot::Receiver<FlightResult>>,
 }
 
 impl Waiter {
-    pub(crate) async fn landing(self) -> Landing {
+    pub(crate) async fn outcome(self) -> FlightResult {
         let abandoned = |_| SourceError::Failed { key: self.key, reason: "the work was abandoned".to_owned() };
-        self.landing.await.map_err(abandoned)?
+        self.outcome.await.map_err(abandoned)?
     }
 }
 
 impl fmt::Debug for Flights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let aloft: usize = self.0.iter().map(|table| table.lock().len()).sum();
-        f.debug_struct("Flights").field("aloft", &aloft).finish()
+        let in_flight: usize = self.0.iter().map(|table| table.lock().len()).sum();
+        f.debug_struct("Flights").field("in_flight", &in_flight).finish()
     }
 }
 
-impl fmt::Debug for Lead {
+impl fmt::Debug for Leader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lead").field(self.key()).finish()
+        f.debug_tuple("Leader").field(self.key()).finish()
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Generations {
     cpu_nanoseconds: AtomicU64,
     pub(crate) cost: GenerationCost,
     /// The classes of which a value is being made to learn what that costs, a bit each.
-    learning: AtomicU16,
+    sampling: AtomicU16,
     started: Instant,
 }
 
@@ -39,20 +39,20 @@ impl Generations {
             nanoseconds: AtomicU64::new(0),
             cpu_nanoseconds: AtomicU64::new(0),
             cost: GenerationCost::new(workers),
-            learning: AtomicU16::new(0),
+            sampling: AtomicU16::new(0),
             started: Instant::now(),
         }
     }
 
     /// Whether a value of `class` is to be made only to learn what that costs: it is not known, and nobody is at it. To ask
-    /// is to take it on; [`learnt`](Self::learnt) ends it.
-    pub(crate) fn is_to_be_learnt(&self, class: Class) -> bool {
+    /// is to take it on; [`release_cost_sample`](Self::release_cost_sample) ends it.
+    pub(crate) fn claim_cost_sample(&self, class: Class) -> bool {
         let bit = 1 << class.index();
-        !self.cost.is_known(class) && self.learning.fetch_or(bit, Relaxed) & bit == 0
+        !self.cost.is_known(class) && self.sampling.fetch_or(bit, Relaxed) & bit == 0
     }
 
-    pub(crate) fn learnt(&self, class: Class) {
-        self.learning.fetch_and(!(1 << class.index()), Relaxed);
+    pub(crate) fn release_cost_sample(&self, class: Class) {
+        self.sampling.fetch_and(!(1 << class.index()), Relaxed);
     }
 
     /// Counts CPU time that generation took, whoever the value is for.

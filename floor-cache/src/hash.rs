@@ -61,9 +61,9 @@ impl Hash for Hashed {
 
 /// Takes the hash of a [`Hashed`] as it is.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Ready(u64);
+pub(crate) struct IdentityHasher(u64);
 
-impl BuildHasher for Ready {
+impl BuildHasher for IdentityHasher {
     type Hasher = Self;
 
     #[inline]
@@ -72,7 +72,7 @@ impl BuildHasher for Ready {
     }
 }
 
-impl Hasher for Ready {
+impl Hasher for IdentityHasher {
     #[inline]
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;

@@ -14,11 +14,11 @@ use parking_lot::Mutex;
 use prometheus::{IntCounter, IntCounterVec};
 
 use crate::{
+    chain_inner::ChainInner,
     key::Key,
-    link::Link,
-    links::Links,
+    lower_tier::LowerTier,
+    miss_lookup::{GenerateResult, MissLookup, generate_counted, generated},
     served::{Outcome, Step},
-    walk::{Making, Walk, found, make},
 };
 
 /// When questions to one tier are hedged, and what came of it.
@@ -37,11 +37,11 @@ struct Budget {
     slow: f64,
     /// Values that may be generated beside slow questions.
     allowance: f64,
-    questions: u64,
+    queries: u64,
 }
 
 /// How many questions must be answered before their percentile means anything.
-const FIRST_QUESTIONS: u64 = 16;
+const MIN_QUERIES: u64 = 16;
 
 /// How fast the estimate of the 95th percentile moves: by a tenth at the most. Moving up by 95 parts and down by 5, it
 /// comes to rest where one answer in twenty lies above it (frugal streaming: Ma, Muthukrishnan and Sandler, 2013).
@@ -51,7 +51,7 @@ const PERCENTILE: f64 = 0.95;
 /// The allowance that each key asked for adds. So many values may be saved up, or a whole batch: a batch waits for all its
 /// keys, so a part of them is of little use to it.
 const ALLOWANCE: f64 = 0.05;
-const MOST_SAVED: f64 = 8.0;
+const MAX_ALLOWANCE: f64 = 8.0;
 
 impl Hedging {
     pub(crate) fn new(tier: &str, totals: &IntCounterVec) -> Self {
@@ -63,23 +63,23 @@ impl Hedging {
     pub(crate) fn learn(&self, keys: usize, took: Duration) {
         let (keys, took) = (keys as f64, took.as_secs_f64());
         let mut budget = self.budget.lock();
-        let most = MOST_SAVED.max(keys);
+        let most = MAX_ALLOWANCE.max(keys);
         if budget.allowance < most {
             budget.allowance = (budget.allowance + keys * ALLOWANCE).min(most);
         }
-        if budget.questions == 0 {
+        if budget.queries == 0 {
             budget.slow = took;
         } else {
             let step = if took > budget.slow { PERCENTILE } else { PERCENTILE - 1.0 };
             budget.slow *= 1.0 + SLOW_STEP * step;
         }
-        budget.questions += 1;
+        budget.queries += 1;
     }
 
     /// How long a question may take before it is slow for this tier; `None` while that is not known.
     fn slow_after(&self) -> Option<Duration> {
         let budget = self.budget.lock();
-        (budget.questions >= FIRST_QUESTIONS).then(|| Duration::from_secs_f64(budget.slow))
+        (budget.queries >= MIN_QUERIES).then(|| Duration::from_secs_f64(budget.slow))
     }
 
     /// How many of `keys` values may be generated beside a slow question. They are taken off the allowance.
@@ -92,33 +92,33 @@ impl Hedging {
 }
 
 /// A value in the making beside a question. It goes on for the rest of the way, so that none is made twice.
-pub(crate) struct Beside {
+pub(crate) struct Hedge {
     pub(crate) key: Key,
-    making: BoxFuture<'static, Making>,
+    work: BoxFuture<'static, GenerateResult>,
 }
 
-impl Beside {
-    fn start(links: &Arc<Links>, key: Key, walk: &Walk) -> Self {
-        let (links, priority) = (links.clone(), walk.priority());
-        Self { key, making: async move { make(&links, key, priority).await }.boxed() }
+impl Hedge {
+    fn start(inner: &Arc<ChainInner>, key: Key, lookup: &MissLookup) -> Self {
+        let (inner, priority) = (inner.clone(), lookup.priority());
+        Self { key, work: async move { generate_counted(&inner, key, priority).await }.boxed() }
     }
 }
 
-impl Future for Beside {
-    type Output = (Key, Making);
+impl Future for Hedge {
+    type Output = (Key, GenerateResult);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let key = self.key;
-        self.making.as_mut().poll(cx).map(|made| (key, made))
+        self.work.as_mut().poll(cx).map(|made| (key, made))
     }
 }
 
-impl Walk {
-    /// Asks `link` for `asked` and lands what is found, by it or beside it.
-    pub(crate) async fn probe(&mut self, links: &Arc<Links>, link: &Link, asked: &[Key]) {
+impl MissLookup {
+    /// Asks `lower` for `asked` and lands what is found, by it or beside it.
+    pub(crate) async fn probe(&mut self, inner: &Arc<ChainInner>, lower: &LowerTier, asked: &[Key]) {
         let started = Instant::now();
-        let mut question = pin!(link.ask(asked));
-        let slow_after = link.hedging.slow_after().filter(|_| links.hedge);
+        let mut query = pin!(lower.ask(asked));
+        let slow_after = lower.hedging.slow_after().filter(|_| inner.hedge);
         let mut slow = pin!(async {
             match slow_after {
                 Some(slow_after) => tokio::time::sleep(slow_after).await,
@@ -131,40 +131,40 @@ impl Walk {
             tokio::select! {
                 // An answer that is there is taken, however late it was looked for.
                 biased;
-                answer = &mut question => break answer,
-                Some((key, made)) = self.beside.next(), if !self.beside.is_empty() => {
+                answer = &mut query => break answer,
+                Some((key, made)) = self.hedges.next(), if !self.hedges.is_empty() => {
                     // A value that cannot be made is left to the question, and to the rest of the way.
                     let Ok(made) = made else { continue };
-                    let slow = Step { tier: link.name(), outcome: Outcome::Slow, took: started.elapsed() };
+                    let slow = Step { tier: lower.name(), outcome: Outcome::Slow, took: started.elapsed() };
                     let steps: Vec<Step> = self.steps().iter().copied().chain([slow]).collect();
-                    if hedged.contains(&key) && self.among_wanted(&[key]) > 0 {
-                        link.hedging.source.inc();
+                    if hedged.contains(&key) && self.count_pending(&[key]) > 0 {
+                        lower.hedging.source.inc();
                     }
-                    self.land(links, &key, found(made, &steps));
+                    self.complete(inner, &key, generated(made, &steps));
                 }
                 () = &mut slow, if may_hedge => {
                     may_hedge = false;
                     // While the cores are saturated, generating beside the tier would slow down every other call.
-                    if links.load.is_saturated() {
+                    if inner.load.is_saturated() {
                         continue;
                     }
-                    hedged = self.not_begun(asked);
-                    hedged.truncate(link.hedging.take_allowance(hedged.len()));
-                    let beside: Vec<Beside> = hedged.iter().map(|key| Beside::start(links, *key, self)).collect();
-                    self.beside.extend(beside);
+                    hedged = self.not_started(asked);
+                    hedged.truncate(lower.hedging.take_allowance(hedged.len()));
+                    let hedges: Vec<Hedge> = hedged.iter().map(|key| Hedge::start(inner, *key, self)).collect();
+                    self.hedges.extend(hedges);
                 }
             }
         };
         // By now perhaps nobody waits for it any more, but it tells what the tier costs. It ends with the tier's own deadline.
-        let open = self.among_wanted(&hedged);
-        self.take(links, link, asked, answer, started.elapsed());
-        link.hedging.tier.inc_by((open - self.among_wanted(&hedged)) as u64);
+        let pending = self.count_pending(&hedged);
+        self.handle_answer(inner, lower, asked, answer, started.elapsed());
+        lower.hedging.tier.inc_by((pending - self.count_pending(&hedged)) as u64);
     }
 
     /// Those of `asked` that are still wanted and not in the making.
-    fn not_begun(&self, asked: &[Key]) -> Vec<Key> {
-        let begun = |key: &Key| self.beside.iter().any(|beside| beside.key == *key);
-        asked.iter().copied().filter(|key| self.among_wanted(&[*key]) > 0 && !begun(key)).collect()
+    fn not_started(&self, asked: &[Key]) -> Vec<Key> {
+        let is_started = |key: &Key| self.hedges.iter().any(|hedge| hedge.key == *key);
+        asked.iter().copied().filter(|key| self.count_pending(&[*key]) > 0 && !is_started(key)).collect()
     }
 }
 

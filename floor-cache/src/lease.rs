@@ -16,17 +16,17 @@ use tokio::runtime::Handle;
 
 use crate::{
     breaker::Circuit,
+    chain_inner::ChainInner,
     config::Lease,
-    flight::{Found, Lead},
+    flight::{Found, Leader},
     key::{Class, Key},
-    links::Links,
     metered::Mean,
-    purge::Moment,
+    miss_lookup,
+    purge::PurgeEpoch,
     sampler::{Draw, Sampler},
     served::{Outcome, Step},
     source::Priority,
     tiers::redis::{Claim, RedisLeases, Token},
-    walk,
 };
 
 /// The leases of the values that the lower tier at `tier` shares with other servers.
@@ -39,7 +39,7 @@ pub(crate) struct Leases {
     /// How long a value takes here from the wish to the value, waiting for a turn included, by class.
     turnaround: [Mean; Class::COUNT],
     /// The share of leases, of late, that were wanted for what another server was generating or had generated.
-    found: Mutex<f64>,
+    found_ratio: Mutex<f64>,
     counts: Counts,
 }
 
@@ -67,27 +67,27 @@ const SHORTEST: Duration = Duration::from_millis(25);
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// A lease is renewed when a third of it is over, so that one renewal may be lost.
-const RENEWALS: u32 = 3;
+const RENEWAL_DIVISOR: u32 = 3;
 
 /// Another's lease is waited for so many times as long as the value would take here.
-const PATIENCE: u32 = 2;
+const MAX_WAIT_FACTOR: u32 = 2;
 
 /// Who has the key is asked again after an eighth of what the value costs, then half as often each time, but four times
 /// in the life of a lease.
-const FIRST_PAUSE: u32 = 8;
-const LAST_PAUSE: u32 = 4;
+const FIRST_PAUSE_DIVISOR: u32 = 8;
+const LAST_PAUSE_DIVISOR: u32 = 4;
 
 /// What the timer counts in.
-const GRAIN: Duration = Duration::from_millis(1);
+const TIMER_STEP: Duration = Duration::from_millis(1);
 
 /// Whose turn it is to make a value.
-enum Turn {
+enum LeaseOutcome {
     /// Ours.
-    Ours(Held),
+    Acquired(LeaseGuard),
     /// Nobody's any more.
-    Made(Bytes),
+    Found(Bytes),
     /// Ours all the same: the other takes too long, or it cannot be found out.
-    Alone,
+    Unleased,
 }
 
 impl Leases {
@@ -99,7 +99,7 @@ impl Leases {
             store: Arc::new(store),
             circuit: Arc::new(Circuit::new("redis leases")),
             turnaround: Default::default(),
-            found: Mutex::new(FIRST_FOUND_RATIO),
+            found_ratio: Mutex::new(FIRST_FOUND_RATIO),
             counts: Counts {
                 taken: count("taken"),
                 found: count("found"),
@@ -111,67 +111,67 @@ impl Leases {
 
     /// Whether the value of `key`, which is about to be generated, is worth a lease: taking one costs a question, and spares a
     /// generation when another server has begun or finished it.
-    pub(crate) fn pays(&self, links: &Links, key: &Key) -> bool {
+    pub(crate) fn is_worthwhile(&self, inner: &ChainInner, key: &Key) -> bool {
         match self.mode {
             Lease::On => return true,
             Lease::Off => return false,
             Lease::Auto => {}
         }
-        let Some(generation) = links.forecast([key].into_iter()) else { return false };
-        let question = links.lower[self.tier].policy.question_seconds().unwrap_or_default();
-        let cpu = links.cpu_cost(Instant::now());
-        let asking = question + cpu.price * cpu.overhead;
-        let found = self.found.lock().max(LEAST_FOUND_RATIO);
-        let spared = found * (generation.response + cpu.price * (generation.cpu + cpu.overhead));
-        spared > asking || SAMPLED.picks(Draw::next())
+        let Some(generation) = inner.forecast([key].into_iter()) else { return false };
+        let query = inner.lower[self.tier].policy.query_seconds().unwrap_or_default();
+        let cpu = inner.cpu_cost(Instant::now());
+        let cost = query + cpu.price * cpu.overhead;
+        let found_ratio = self.found_ratio.lock().max(LEAST_FOUND_RATIO);
+        let saved = found_ratio * (generation.response + cpu.price * (generation.cpu + cpu.overhead));
+        saved > cost || SAMPLED.picks(Draw::next())
     }
 
     fn learn(&self, found: bool) {
-        let mut ratio = self.found.lock();
+        let mut ratio = self.found_ratio.lock();
         *ratio += FOUND_WEIGHT * (f64::from(u8::from(found)) - *ratio);
     }
 
-    /// Has the value of `lead` made here or elsewhere, and lands it. One that was made elsewhere was found: it is not kept
-    /// when there was a purge since `began`.
-    pub(crate) async fn make_once(
+    /// Has the value of `leader` made here or elsewhere, and lands it. One that was made elsewhere was found: it is not kept
+    /// when there was a purge since `epoch`.
+    pub(crate) async fn generate_once(
         &self,
-        links: &Links,
-        mut lead: Lead,
+        inner: &ChainInner,
+        mut leader: Leader,
         steps: &[Step],
         priority: Priority,
-        began: Moment,
+        epoch: PurgeEpoch,
     ) {
-        let key = *lead.key();
+        let key = *leader.key();
         let started = Instant::now();
-        let (made, held) = match self.turn(links, &key).await {
-            Turn::Made(value) => {
-                if let Some(_leave) = links.purges.none_since(began) {
-                    links.promote(lead.hashed(), &value, self.tier);
+        let (made, guard) = match self.acquire(inner, &key).await {
+            LeaseOutcome::Found(value) => {
+                if let Some(_permit) = inner.purges.fill_permit(epoch) {
+                    inner.promote(leader.hashed(), &value, self.tier);
                 }
-                let by = links.lower[self.tier].name();
+                let by = inner.lower[self.tier].name();
                 let step = Step { tier: by, outcome: Outcome::Hit, took: started.elapsed() };
                 let steps = steps.iter().copied().chain([step]).collect();
-                return lead.land(Ok(Found { value, by, steps }));
+                return leader.complete(Ok(Found { value, by, steps }));
             }
-            Turn::Alone => (self.make(links, key, priority).await, None),
-            Turn::Ours(held) => {
+            LeaseOutcome::Unleased => (self.generate(inner, key, priority).await, None),
+            LeaseOutcome::Acquired(guard) => {
                 let made = tokio::select! {
-                    made = self.make(links, key, priority) => made,
-                    never = held.renew() => match never {},
+                    made = self.generate(inner, key, priority) => made,
+                    never = guard.renew() => match never {},
                 };
-                let held = made.is_ok().then_some(held);
-                (made, held)
+                let guard = made.is_ok().then_some(guard);
+                (made, guard)
             }
         };
-        walk::land_made(links, &mut lead, made, steps);
-        if let Some(held) = held {
-            held.keep_until(links.lower[self.tier].writes.written());
+        miss_lookup::complete_with(inner, &mut leader, made, steps);
+        if let Some(guard) = guard {
+            guard.keep_until(inner.lower[self.tier].writes.written());
         }
     }
 
-    async fn make(&self, links: &Links, key: Key, priority: Priority) -> walk::Making {
+    async fn generate(&self, inner: &ChainInner, key: Key, priority: Priority) -> miss_lookup::GenerateResult {
         let started = Instant::now();
-        let made = walk::make(links, key, priority).await;
+        let made = miss_lookup::generate_counted(inner, key, priority).await;
         if made.is_ok() {
             self.turnaround[key.class().index()].add(started.elapsed());
         }
@@ -179,59 +179,67 @@ impl Leases {
     }
 
     /// Waits until it is our turn to make the value of `key`, or somebody has made it.
-    async fn turn(&self, links: &Links, key: &Key) -> Turn {
-        let cost = Duration::from_secs_f64(links.forecast([key].into_iter()).map_or(0.0, |forecast| forecast.response));
+    async fn acquire(&self, inner: &ChainInner, key: &Key) -> LeaseOutcome {
+        let cost = Duration::from_secs_f64(inner.forecast([key].into_iter()).map_or(0.0, |forecast| forecast.response));
         let turnaround = self.turnaround[key.class().index()].get();
         let expiry = turnaround.max(cost).clamp(SHORTEST, LONGEST);
         let token = self.store.token();
         let started = Instant::now();
         let mut holder: Option<(Token, Instant)> = None;
-        let mut pause = (expiry.min(cost) / FIRST_PAUSE).max(GRAIN);
+        let mut pause = (expiry.min(cost) / FIRST_PAUSE_DIVISOR).max(TIMER_STEP);
         loop {
             match self.circuit.guard(self.store.claim(key, token, expiry)).await {
-                Ok(Claim::Ours) => {
+                Ok(Claim::Acquired) => {
                     self.learn(holder.is_some());
                     self.counts.taken.inc();
-                    let (store, circuit, runtime) = (self.store.clone(), self.circuit.clone(), links.runtime.clone());
-                    return Turn::Ours(Held { store, circuit, runtime, key: *key, token, expiry, released: false });
+                    let (store, circuit, runtime) = (self.store.clone(), self.circuit.clone(), inner.runtime.clone());
+                    return LeaseOutcome::Acquired(LeaseGuard {
+                        store,
+                        circuit,
+                        runtime,
+                        key: *key,
+                        token,
+                        expiry,
+                        released: false,
+                    });
                 }
-                Ok(Claim::Made(value)) => {
+                Ok(Claim::Value(value)) => {
                     self.learn(true);
                     self.counts.found.inc();
-                    return Turn::Made(value);
+                    return LeaseOutcome::Found(value);
                 }
                 Ok(Claim::Unusable) => {
                     self.counts.failed.inc();
-                    return Turn::Alone;
+                    return LeaseOutcome::Unleased;
                 }
-                Ok(Claim::Theirs(token)) => {
+                Ok(Claim::HeldByOther(token)) => {
                     // Another holder is another wait: the one before has died, or was too slow for its own lease.
                     let since = match holder {
                         Some((known, since)) if known == token => since,
                         _ => Instant::now(),
                     };
                     holder = Some((token, since));
-                    let patience = PATIENCE * expiry;
-                    if since.elapsed() >= patience || started.elapsed() >= PATIENCE * LONGEST {
+                    let max_wait = MAX_WAIT_FACTOR * expiry;
+                    if since.elapsed() >= max_wait || started.elapsed() >= MAX_WAIT_FACTOR * LONGEST {
                         self.counts.overdue.inc();
-                        return Turn::Alone;
+                        return LeaseOutcome::Unleased;
                     }
                 }
                 Err(error) => {
                     tracing::debug!(%key, %error, "no lease could be taken; going on without");
                     self.counts.failed.inc();
-                    return Turn::Alone;
+                    return LeaseOutcome::Unleased;
                 }
             }
             tokio::time::sleep(pause).await;
-            pause = (2 * pause).min(expiry / LAST_PAUSE);
+            pause = (2 * pause).min(expiry / LAST_PAUSE_DIVISOR);
         }
     }
 }
 
 /// A lease that is ours. Dropped while the value is not made, it is given up, so that the next server need not wait for its
 /// end.
-struct Held {
+struct LeaseGuard {
     store: Arc<RedisLeases>,
     circuit: Arc<Circuit>,
     runtime: Handle,
@@ -241,14 +249,14 @@ struct Held {
     released: bool,
 }
 
-impl Held {
+impl LeaseGuard {
     /// Keeps the lease for as long as this is polled, or until it is found to be another's.
     ///
     /// Each renewal is a task of its own, which comes to its end: one that was given up half-way would hang up the connection,
     /// which readers share.
     async fn renew(&self) -> Infallible {
         loop {
-            tokio::time::sleep(self.expiry / RENEWALS).await;
+            tokio::time::sleep(self.expiry / RENEWAL_DIVISOR).await;
             let (store, circuit) = (self.store.clone(), self.circuit.clone());
             let (key, token, expiry) = (self.key, self.token, self.expiry);
             let renewal = async move { circuit.guard(store.renew(&key, token, expiry)).await };
@@ -267,18 +275,18 @@ impl Held {
                 never = self.renew() => match never {},
             };
             if is_taken {
-                self.leave_to_the_value();
+                self.disarm();
             }
         });
     }
 
     /// The value lies over the lease.
-    fn leave_to_the_value(mut self) {
+    fn disarm(mut self) {
         self.released = true;
     }
 }
 
-impl Drop for Held {
+impl Drop for LeaseGuard {
     fn drop(&mut self) {
         if self.released {
             return;

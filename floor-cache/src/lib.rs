@@ -9,7 +9,7 @@
 //!
 //! - [`assemble()`] builds a [`Chain`] from a [`ChainConfig`]; [`Chain`] is what callers hold.
 //! - [`Tier`] is a place that keeps values; [`tiers`] has the four that there are, [`envelope`] what their values
-//!   travel in. [`timeout`], [`shield`], [`breaker`] and [`metered`] each wrap any tier in one more property.
+//!   travel in. [`timeout`], [`catch_panic`], [`breaker`] and [`metered`] each wrap any tier in one more property.
 //! - [`Source`] makes what no tier has.
 #![deny(unsafe_code)]
 
@@ -17,7 +17,9 @@ pub mod assemble;
 mod audit;
 pub mod breaker;
 pub mod builder;
+pub mod catch_panic;
 pub mod chain;
+mod chain_inner;
 mod collector;
 pub mod config;
 pub mod envelope;
@@ -29,23 +31,21 @@ mod hash;
 mod hedge;
 pub mod key;
 mod lease;
-mod link;
-mod links;
 mod load_monitor;
+mod lower_tier;
 pub mod metered;
+mod miss_lookup;
 mod open_error;
 mod policy;
 mod purge;
 pub mod report;
 mod sampler;
 pub mod served;
-pub mod shield;
 pub mod source;
 pub mod tier;
 pub mod tiers;
 pub mod timeout;
 pub mod tls;
-mod walk;
 mod write_behind;
 
 pub use assemble::{assemble, assemble_tuned};

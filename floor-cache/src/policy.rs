@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use cost::QuestionCost;
+use cost::QueryCost;
 use parking_lot::Mutex;
 
 use crate::{config::Bypass, ewma::Ewma, generation_cost::Forecast, sampler::Draw};
@@ -35,9 +35,9 @@ struct State {
     /// `h`. A tier has the benefit of the doubt: it starts at 1 and sinks.
     hit_ratio: f64,
     /// `T(n)`.
-    cost: QuestionCost,
+    cost: QueryCost,
     /// Questions learnt from.
-    questions: u64,
+    queries: u64,
     /// What one of the values decided on would cost to generate, in seconds of response time. For people.
     generation: Ewma,
     /// Lookups that bypassed the tier since it was last asked in the background.
@@ -105,7 +105,7 @@ pub(crate) enum Verdict {
 
 /// What a policy has come to, for people.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct PolicyStatus {
     pub(crate) hit_ratio: f64,
     /// Seconds of a question for one key, and of generating one value.
     pub(crate) cost: f64,
@@ -118,7 +118,7 @@ pub(crate) struct Standing {
 }
 
 /// How many questions must be asked before the answers mean anything.
-const FIRST_QUESTIONS: u64 = 16;
+const MIN_QUERIES: u64 = 16;
 
 /// A question that takes less, in seconds, pays for any value that is worth a tier: of floors, the smallest take some
 /// tens of microseconds to make.
@@ -154,8 +154,8 @@ impl Policy {
         };
         let state = State {
             hit_ratio: 1.0,
-            cost: QuestionCost::new(is_remote),
-            questions: 0,
+            cost: QueryCost::new(is_remote),
+            queries: 0,
             generation: Ewma::new(),
             bypassed: 0,
             asked: 0,
@@ -189,9 +189,9 @@ impl Policy {
                 comparison.asked > Draw::next().fraction()
             }
         };
-        let silence = now.saturating_duration_since(state.decided).as_secs_f64();
+        let gap = now.saturating_duration_since(state.decided).as_secs_f64();
         state.decided = now;
-        let weight = (silence / SHARE_MEMORY).min(MAX_SHARE_WEIGHT);
+        let weight = (gap / SHARE_MEMORY).min(MAX_SHARE_WEIGHT);
         state.asked_ratio += weight * (f64::from(u8::from(asks)) - state.asked_ratio);
         state.update_verdict(now);
         if asks {
@@ -213,34 +213,34 @@ impl Policy {
         let mut state = self.state.lock();
         // What callers ask is followed anyhow; a sample is one of many then.
         let alone = asked == Asked::InBackground && state.asked < SAMPLE;
-        let silence = state.learnt.map_or(0.0, |learnt| now.saturating_duration_since(learnt).as_secs_f64());
+        let gap = state.learnt.map_or(0.0, |learnt| now.saturating_duration_since(learnt).as_secs_f64());
         state.learnt = Some(now);
         let [cost_weight, ratio_weight] =
-            [COST_WEIGHTS, RATIO_WEIGHTS].map(|weights| if alone { weights.after(silence) } else { weights.least });
+            [COST_WEIGHTS, RATIO_WEIGHTS].map(|weights| if alone { weights.after(gap) } else { weights.least });
         state.asked = if asked == Asked::InBackground { 0 } else { state.asked.saturating_add(1) };
         state.cost.learn(keys, took.as_secs_f64(), cost_weight);
         // A batch of n keys moves the ratio as n questions would.
         let kept = (1.0 - ratio_weight).powf(keys as f64);
         state.hit_ratio = state.hit_ratio * kept + hits as f64 / keys as f64 * (1.0 - kept);
-        state.questions += 1;
+        state.queries += 1;
     }
 
     /// Whether a question takes so long that it matters what generating costs.
     pub(crate) fn is_expensive(&self) -> bool {
         let state = self.state.lock();
         self.mode == Bypass::Auto
-            && state.questions >= FIRST_QUESTIONS
+            && state.queries >= MIN_QUERIES
             && state.cost.seconds(1).is_some_and(|seconds| seconds > EXPENSIVE)
     }
 
     /// Seconds that a question for one key takes; `None` until one was answered.
-    pub(crate) fn question_seconds(&self) -> Option<f64> {
+    pub(crate) fn query_seconds(&self) -> Option<f64> {
         self.state.lock().cost.seconds(1)
     }
 
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn status(&self) -> PolicyStatus {
         let state = self.state.lock();
-        Standing {
+        PolicyStatus {
             hit_ratio: state.hit_ratio,
             cost: state.cost.seconds(1).unwrap_or_default(),
             generation: state.generation.get().unwrap_or_default(),
@@ -261,9 +261,9 @@ struct Weights {
 }
 
 impl Weights {
-    /// The weight of a value that is the first in `silence` seconds.
-    fn after(self, silence: f64) -> f64 {
-        (silence / self.memory).clamp(self.least, self.greatest)
+    /// The weight of a value that is the first in `gap` seconds.
+    fn after(self, gap: f64) -> f64 {
+        (gap / self.memory).clamp(self.least, self.greatest)
     }
 }
 
@@ -276,16 +276,16 @@ struct Comparison {
 
 impl State {
     fn compare(&self, keys: usize, generation: Forecast, cpu: CpuCost, is_remote: bool) -> Option<Comparison> {
-        if self.questions < FIRST_QUESTIONS {
+        if self.queries < MIN_QUERIES {
             return None;
         }
         let response = self.cost.seconds(keys)?;
         let handling = cpu.overhead * keys as f64;
-        let question_cpu = if is_remote { handling.min(response) } else { response };
-        let asking = response + cpu.price * question_cpu;
+        let query_cpu = if is_remote { handling.min(response) } else { response };
+        let asking = response + cpu.price * query_cpu;
         let generating = generation.response + cpu.price * (generation.cpu + handling);
-        let spared = self.hit_ratio * generating;
-        let asked = (0.5 + (spared / asking).ln() / (2.0 * TIE.ln())).clamp(0.0, 1.0);
+        let saved = self.hit_ratio * generating;
+        let asked = (0.5 + (saved / asking).ln() / (2.0 * TIE.ln())).clamp(0.0, 1.0);
         let reason = if asked > 0.5 {
             if self.hit_ratio * generation.response > response { Reason::AnswersSooner } else { Reason::SavesCpu }
         } else if generating > asking {

@@ -39,11 +39,11 @@ impl Draw {
     pub(crate) fn next() -> Self {
         const STEP: u32 = 0x9E37_79B9;
         thread_local! {
-            static PLACE: Cell<u32> = const { Cell::new(0) };
+            static POSITION: Cell<u32> = const { Cell::new(0) };
         }
-        PLACE.with(|place| {
-            let next = place.get().wrapping_add(STEP);
-            place.set(next);
+        POSITION.with(|position| {
+            let next = position.get().wrapping_add(STEP);
+            position.set(next);
             Self(next)
         })
     }
@@ -61,13 +61,14 @@ mod tests {
     #[test]
     fn a_share_has_its_part_of_the_turns_of_every_period() {
         for (every, expected) in [(1, 100_000), (3, 33_333), (1000, 100), (0, 0)] {
-            let share = Sampler::one_in(every);
-            let picked = (0..100_000).filter(|_| share.picks(Draw::next())).count() as i64;
+            let sampler = Sampler::one_in(every);
+            let picked = (0..100_000).filter(|_| sampler.picks(Draw::next())).count() as i64;
             assert!((picked - expected).abs() <= 2, "one in {every}: {picked}");
         }
         // Every 256th call, as the first of a batch would be.
-        let share = Sampler::one_in(100);
-        let picked = (0..100_000).filter(|_| (0..256).map(|_| share.picks(Draw::next())).next() == Some(true)).count();
+        let sampler = Sampler::one_in(100);
+        let picked =
+            (0..100_000).filter(|_| (0..256).map(|_| sampler.picks(Draw::next())).next() == Some(true)).count();
         assert!((900..1100).contains(&picked), "{picked}");
     }
 }

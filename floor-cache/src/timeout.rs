@@ -20,7 +20,7 @@ pub struct Timeout<T> {
 }
 
 /// What changes a tier may take so many times as long as a question.
-pub(crate) const WRITE_PATIENCE: u32 = 8;
+pub(crate) const WRITE_TIMEOUT_FACTOR: u32 = 8;
 
 impl<T> Timeout<T> {
     /// Gives `inner` `limit` for each question, and eight times as long for what changes it.
@@ -33,7 +33,7 @@ impl<T> Timeout<T> {
     }
 
     fn bound_write<'a>(&self, action: &'static str, answer: Answer<'a, ()>) -> Answer<'a, ()> {
-        bounded(WRITE_PATIENCE * self.limit, action, answer)
+        bounded(WRITE_TIMEOUT_FACTOR * self.limit, action, answer)
     }
 }
 

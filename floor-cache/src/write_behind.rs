@@ -42,23 +42,23 @@ const LINGER: Duration = Duration::from_millis(5);
 /// The queue in front of one tier. Orders are carried out in the order in which they came.
 #[derive(Debug)]
 pub(crate) struct WriteBehind {
-    orders: Sender<Order>,
-    waiting: Arc<Waiting>,
+    commands: Sender<Command>,
+    queued: Arc<Queued>,
     writes: Writes,
 }
 
 /// What has been ordered and is not carried out yet.
 #[derive(Debug, Default)]
-struct Waiting {
-    orders: AtomicUsize,
+struct Queued {
+    commands: AtomicUsize,
     /// Of values to be put.
     bytes: AtomicUsize,
 }
 
-enum Order {
+enum Command {
     Put(Key, Bytes),
     /// Tells when the write before it was carried out, and whether the tier took it.
-    Tell(oneshot::Sender<bool>),
+    Ack(oneshot::Sender<bool>),
     Remove(Vec<Key>, Done),
     Flush(Done),
     Compact(Done),
@@ -68,7 +68,7 @@ enum Order {
 type Done = oneshot::Sender<Result<(), TierError>>;
 
 /// The end of an order that was given; it comes whether this is awaited or not.
-pub(crate) type Carried = BoxFuture<'static, Result<(), TierError>>;
+pub(crate) type Completion = BoxFuture<'static, Result<(), TierError>>;
 
 /// What became of the writes: `floors_tier_writes_total{tier,outcome}`.
 #[derive(Debug, Clone)]
@@ -88,21 +88,21 @@ impl Writes {
 impl WriteBehind {
     /// Starts the thread that writes to `tier`. It ends when this is dropped and the queue is empty.
     pub(crate) fn start(tier: Arc<dyn Tier>, runtime: &Handle, writes: Writes) -> io::Result<Self> {
-        let (orders, queue) = mpsc::channel();
-        let waiting = Arc::<Waiting>::default();
+        let (commands, queue) = mpsc::channel();
+        let queued = Arc::<Queued>::default();
         let writer = Writer {
             tier,
             runtime: runtime.clone(),
             queue,
-            waiting: waiting.clone(),
+            queued: queued.clone(),
             writes: writes.clone(),
             batch: Vec::with_capacity(BATCH),
             batch_bytes: 0,
-            told: Vec::new(),
-            took: true,
+            acks: Vec::new(),
+            stored_last: true,
         };
         thread::Builder::new().name(format!("write-{}", writer.tier.name())).spawn(move || writer.run())?;
-        Ok(Self { orders, waiting, writes })
+        Ok(Self { commands, queued, writes })
     }
 
     /// Has `value` written, or dropped and counted when too much waits already. Never waits.
@@ -111,30 +111,30 @@ impl WriteBehind {
             self.writes.failed.inc();
             return;
         }
-        let bytes = self.waiting.bytes.fetch_add(value.len(), Relaxed);
-        let has_room = bytes < QUEUE_BYTES && self.waiting.orders.load(Relaxed) < QUEUE;
-        if !has_room || !self.give(Order::Put(key, value.clone())) {
-            self.waiting.bytes.fetch_sub(value.len(), Relaxed);
+        let bytes = self.queued.bytes.fetch_add(value.len(), Relaxed);
+        let fits = bytes < QUEUE_BYTES && self.queued.commands.load(Relaxed) < QUEUE;
+        if !fits || !self.send(Command::Put(key, value.clone())) {
+            self.queued.bytes.fetch_sub(value.len(), Relaxed);
             self.writes.dropped.inc();
         }
     }
 
     /// Whether the tier took what was put last before this, once it was given it.
     pub(crate) fn written(&self) -> impl Future<Output = bool> + Send + use<> {
-        let (told, written) = oneshot::channel();
+        let (ack, written) = oneshot::channel();
         // Not sent, it is dropped, and whoever awaits it is told so.
-        self.give(Order::Tell(told));
+        self.send(Command::Ack(ack));
         async { written.await.unwrap_or(false) }
     }
 
     /// Removes `keys` after everything that is queued now, so that no queued write brings them back.
-    pub(crate) fn remove(&self, keys: Vec<Key>) -> Carried {
-        self.order(|done| Order::Remove(keys, done))
+    pub(crate) fn remove(&self, keys: Vec<Key>) -> Completion {
+        self.request(|done| Command::Remove(keys, done))
     }
 
     /// Has the tier give back what room it can, after everything that is queued now.
-    pub(crate) fn compact(&self) -> Carried {
-        self.order(Order::Compact)
+    pub(crate) fn compact(&self) -> Completion {
+        self.request(Command::Compact)
     }
 
     /// What became of the writes so far, and how many wait.
@@ -144,7 +144,7 @@ impl WriteBehind {
             stored: stored.get(),
             failed: failed.get(),
             dropped: dropped.get(),
-            waiting: self.waiting.orders.load(Relaxed) as u64,
+            waiting: self.queued.commands.load(Relaxed) as u64,
         }
     }
 
@@ -152,23 +152,23 @@ impl WriteBehind {
     /// `deadline`.
     pub(crate) async fn flush(&self, deadline: tokio::time::Instant) -> bool {
         let failed = self.writes.failed.get();
-        let flushed = tokio::time::timeout_at(deadline, self.order(Order::Flush)).await;
+        let flushed = tokio::time::timeout_at(deadline, self.request(Command::Flush)).await;
         matches!(flushed, Ok(Ok(()))) && self.writes.failed.get() == failed
     }
 
-    /// Puts `order` in the queue, unless the writer has ended.
-    fn give(&self, order: Order) -> bool {
-        self.waiting.orders.fetch_add(1, Relaxed);
-        let given = self.orders.send(order).is_ok();
-        if !given {
-            self.waiting.orders.fetch_sub(1, Relaxed);
+    /// Puts `command` in the queue, unless the writer has ended.
+    fn send(&self, command: Command) -> bool {
+        self.queued.commands.fetch_add(1, Relaxed);
+        let sent = self.commands.send(command).is_ok();
+        if !sent {
+            self.queued.commands.fetch_sub(1, Relaxed);
         }
-        given
+        sent
     }
 
-    fn order(&self, order: impl FnOnce(Done) -> Order) -> Carried {
+    fn request(&self, command: impl FnOnce(Done) -> Command) -> Completion {
         let (done, finished) = oneshot::channel();
-        self.give(order(done));
+        self.send(command(done));
         // An error says that the writer ended, so nothing will be written that was not yet.
         let ended = |_| {
             TierError::new(TierErrorKind::Internal, "carry out an order to a tier", "the thread that writes has ended")
@@ -181,34 +181,34 @@ impl WriteBehind {
 struct Writer {
     tier: Arc<dyn Tier>,
     runtime: Handle,
-    queue: Receiver<Order>,
-    waiting: Arc<Waiting>,
+    queue: Receiver<Command>,
+    queued: Arc<Queued>,
     writes: Writes,
     batch: Vec<(Key, Bytes)>,
     batch_bytes: usize,
     /// Who is to be told what becomes of the batch.
-    told: Vec<oneshot::Sender<bool>>,
+    acks: Vec<oneshot::Sender<bool>>,
     /// Whether the tier took the last batch.
-    took: bool,
+    stored_last: bool,
 }
 
 impl Writer {
     fn run(mut self) {
-        while let Ok(order) = self.queue.recv() {
+        while let Ok(command) = self.queue.recv() {
             let until = Instant::now() + LINGER;
-            let mut next = Some(order);
-            while let Some(order) = next.take() {
-                self.waiting.orders.fetch_sub(1, Relaxed);
-                match order {
-                    Order::Put(key, value) => self.add(key, value),
-                    Order::Tell(told) => self.told.push(told),
-                    Order::Remove(keys, done) => {
+            let mut next = Some(command);
+            while let Some(command) = next.take() {
+                self.queued.commands.fetch_sub(1, Relaxed);
+                match command {
+                    Command::Put(key, value) => self.add(key, value),
+                    Command::Ack(ack) => self.acks.push(ack),
+                    Command::Remove(keys, done) => {
                         self.write();
                         let removed = self.runtime.block_on(self.tier.remove_many(&keys));
                         self.log("remove", &removed);
                         let _ = done.send(removed);
                     }
-                    Order::Flush(done) => {
+                    Command::Flush(done) => {
                         self.write();
                         let flushed = self.runtime.block_on(self.tier.flush());
                         if let Err(error) = &flushed {
@@ -216,7 +216,7 @@ impl Writer {
                         }
                         let _ = done.send(flushed);
                     }
-                    Order::Compact(done) => {
+                    Command::Compact(done) => {
                         self.write();
                         let compacted = self.runtime.block_on(self.tier.compact());
                         self.log("compact", &compacted);
@@ -248,16 +248,16 @@ impl Writer {
     fn write(&mut self) {
         if !self.batch.is_empty() {
             let written = self.runtime.block_on(self.tier.put_many(&self.batch));
-            self.took = written.is_ok();
-            let count = if self.took { &self.writes.stored } else { &self.writes.failed };
+            self.stored_last = written.is_ok();
+            let count = if self.stored_last { &self.writes.stored } else { &self.writes.failed };
             count.inc_by(self.batch.len() as u64);
-            self.waiting.bytes.fetch_sub(self.batch_bytes, Relaxed);
+            self.queued.bytes.fetch_sub(self.batch_bytes, Relaxed);
             self.batch.clear();
             self.batch_bytes = 0;
             self.log("write", &written);
         }
-        for told in self.told.drain(..) {
-            let _ = told.send(self.took);
+        for ack in self.acks.drain(..) {
+            let _ = ack.send(self.stored_last);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the hot path allocates: nothing. Counted, on this thread, by an allocator that counts.
 #![allow(unsafe_code)]
 
-mod setting;
+mod fixture;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -10,12 +10,12 @@ use std::{
     slice,
 };
 
+use fixture::{
+    fake_source::{FakeSource, value_of},
+    keys,
+};
 use floor_cache::{Chain, ChainBuilder, ChainConfig, LruConfig, Options, Tier, Tuning, tiers::LruTier};
 use futures_util::FutureExt;
-use setting::{
-    keys,
-    mill::{Mill, value_of},
-};
 
 struct Counting;
 
@@ -54,7 +54,7 @@ fn chain(runtime: &tokio::runtime::Runtime) -> Chain {
     let chain = ChainBuilder::new(&config, &tuning, &registry, runtime.handle())
         .and_then(|chain| chain.memory("lru", &LruConfig::default()))
         .and_then(|chain| chain.memory("second", &LruConfig::default()))
-        .and_then(|chain| chain.build(std::sync::Arc::new(Mill::default())))
+        .and_then(|chain| chain.build(std::sync::Arc::new(FakeSource::default())))
         .expect("it opens");
     keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
     chain

@@ -3,7 +3,7 @@
 //! `FLOORS_TEST_FLIPS=200 cargo test -p floor-cache --test bit_flips` plays 200 rounds instead of a few.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod setting;
+mod fixture;
 
 use std::{
     env, fs,
@@ -14,8 +14,8 @@ use std::{
 };
 
 use bytes::Bytes;
+use fixture::{envelope, fake_source::value_of, keys};
 use floor_cache::{Key, LmdbConfig, Tier, tiers::LmdbTier};
-use setting::{envelope, keys, mill::value_of};
 use tempfile::TempDir;
 
 /// Set in the child process that opens a damaged store: where that is.
@@ -67,7 +67,7 @@ impl Random {
 }
 
 /// Whether a file beside the store in `home` is one that was put aside.
-fn is_put_aside(home: &Path) -> bool {
+fn is_quarantined(home: &Path) -> bool {
     let names = fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name());
     names.into_iter().any(|name| name.to_string_lossy().starts_with("lmdb.damaged-"))
 }
@@ -104,7 +104,7 @@ async fn flipped_bits_crash_nothing_and_make_no_wrong_value() {
     let original = TempDir::new().unwrap();
     fill(original.path()).await;
     let good = fs::read(config(original.path()).path.join("data.mdb")).unwrap();
-    let mut put_aside = 0;
+    let mut quarantined = 0;
     // Each round twice: many bits anywhere in the file, then one of the first bits of a page, which steer LMDB.
     for (round, is_anywhere) in (0..rounds).flat_map(|round| [(round, true), (round, false)]) {
         let home = TempDir::new().unwrap();
@@ -135,10 +135,10 @@ async fn flipped_bits_crash_nothing_and_make_no_wrong_value() {
             child.status,
             String::from_utf8_lossy(&child.stderr)
         );
-        put_aside += u64::from(is_put_aside(home.path()));
+        quarantined += u64::from(is_quarantined(home.path()));
     }
-    println!("{rounds} rounds of {FLIPS} bits and as many of one; {put_aside} stores were put aside");
-    assert!(put_aside >= rounds / 2, "most flips anywhere are found: {put_aside} in {rounds} rounds");
+    println!("{rounds} rounds of {FLIPS} bits and as many of one; {quarantined} stores were put aside");
+    assert!(quarantined >= rounds / 2, "most flips anywhere are found: {quarantined} in {rounds} rounds");
 }
 
 /// What LMDB itself has written is whole, whatever was done to the store.
@@ -151,7 +151,7 @@ async fn no_whole_store_is_put_aside() {
         // Without its mark the store is checked at each start.
         let _ = fs::remove_file(config.path.join("clean"));
         let tier = LmdbTier::open(&config, envelope()).unwrap();
-        assert!(!is_put_aside(home.path()), "round {round}");
+        assert!(!is_quarantined(home.path()), "round {round}");
         for _ in 0..8 {
             let first = random.next() % 2000;
             let some = keys(first..first + random.next() % 200 + 1);
@@ -172,7 +172,7 @@ async fn no_whole_store_is_put_aside() {
         fs::create_dir(&to.path).unwrap();
         copy_lmdb(&config.path, &to.path, compaction);
         let tier = LmdbTier::open(&to, envelope()).unwrap();
-        assert!(!is_put_aside(copy.path()), "a copy is whole");
+        assert!(!is_quarantined(copy.path()), "a copy is whole");
         assert!(tier.stats().entries > 0);
     }
 }
@@ -214,11 +214,11 @@ async fn a_store_that_changed_after_its_clean_end_is_checked() {
     // As another inode it is checked, and so it is when its time is another.
     fs::write(&data, &copy).unwrap();
     drop(LmdbTier::open(&config, envelope()).unwrap());
-    assert!(!is_put_aside(home.path()), "whole, though written to");
+    assert!(!is_quarantined(home.path()), "whole, though written to");
     assert!(mark.exists(), "a clean end");
     break_root().set_modified(SystemTime::now()).unwrap();
     let tier = LmdbTier::open(&config, envelope()).unwrap();
-    assert!(is_put_aside(home.path()));
+    assert!(is_quarantined(home.path()));
     assert_eq!(tier.stats().entries, 0);
 }
 
@@ -241,5 +241,5 @@ async fn a_clean_end_is_marked_until_the_next_write() {
     drop(tier);
     assert!(mark.exists(), "a clean end");
     drop(LmdbTier::open(&config, envelope()).unwrap());
-    assert!(mark.exists() && !is_put_aside(home.path()));
+    assert!(mark.exists() && !is_quarantined(home.path()));
 }

@@ -2,7 +2,7 @@
 //! the monotonic clock.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod setting;
+mod fixture;
 
 use std::{
     env, fs,
@@ -11,9 +11,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use fixture::{Fixture, fake_source::value_of, key, keys, redis_server::free_port, wait_until};
 use floor_cache::{Bypass, Options, TierKind};
 use futures_util::FutureExt;
-use setting::{Setting, key, keys, mill::value_of, redis_server::free_port, until};
 
 /// The one file that asks for the date, since it names a directory after it.
 const NAMES_A_DATE: &str = "tiers/quarantine.rs";
@@ -95,36 +95,36 @@ const TTL: Duration = Duration::from_secs(60);
 #[ignore = "run by the_date_may_jump_both_ways, in a process whose clock it may set"]
 async fn jumping() {
     let Some(date) = env::var_os(DATE_FILE) else { return };
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Redis], |config| {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Redis], |config| {
         config.lru.ttl = Some(TTL);
         config.redis.url = format!("redis://127.0.0.1:{}", free_port());
         config.bypass = Bypass::Off;
     });
-    ask(&setting, "generated").await;
-    assert_eq!(setting.tier("redis").verdict, "open", "there is no Redis, and its breaker pauses");
+    ask(&fixture, "generated").await;
+    assert_eq!(fixture.tier("redis").verdict, "open", "there is no Redis, and its breaker pauses");
     let mut before = SystemTime::now();
     for (round, jump) in (1..).zip(["+3650d", "-3650d", "+0"]) {
-        let redis = setting.tier("redis");
+        let redis = fixture.tier("redis");
         set(Path::new(&date), jump);
         let now = SystemTime::now();
         let far = now.duration_since(before).unwrap_or_else(|error| error.duration());
         assert!(far > Duration::from_secs(365 * 24 * 60 * 60), "the date has jumped by {jump}, not {far:?}");
         before = now;
-        ask(&setting, "lru").await;
+        ask(&fixture, "lru").await;
         for number in 0..5 {
-            setting.chain.get(key(1000 * round + number, 1), Options::default()).await.unwrap();
+            fixture.chain.get(key(1000 * round + number, 1), Options::default()).await.unwrap();
         }
-        assert!(setting.tier("redis").bypasses > redis.bypasses, "the breaker's pause is not over by the jump {jump}");
+        assert!(fixture.tier("redis").bypasses > redis.bypasses, "the breaker's pause is not over by the jump {jump}");
         // The open breaker refuses the writes that are still queued, and the first close may say so; then none is left.
-        setting.chain.close(Duration::from_secs(10)).await;
-        assert!(setting.chain.close(Duration::from_secs(10)).await, "a deadline is a deadline");
-        assert!(setting.tier("redis").since < Duration::from_secs(3600), "{redis:?}");
-        let attempts = || setting.observations("floors_tier_seconds", &[("tier", "redis")]);
+        fixture.chain.close(Duration::from_secs(10)).await;
+        assert!(fixture.chain.close(Duration::from_secs(10)).await, "a deadline is a deadline");
+        assert!(fixture.tier("redis").since < Duration::from_secs(3600), "{redis:?}");
+        let attempts = || fixture.observations("floors_tier_seconds", &[("tier", "redis")]);
         let before_it = attempts();
         let mut number = 1000 * round + 100;
-        until("nor is it endless", || {
+        wait_until("nor is it endless", || {
             number += 1;
-            let _ = setting.chain.get(key(number, 1), Options::default()).now_or_never();
+            let _ = fixture.chain.get(key(number, 1), Options::default()).now_or_never();
             attempts() > before_it
         })
         .await;
@@ -132,9 +132,9 @@ async fn jumping() {
 }
 
 /// Asks for 20 values, all of which `by` has.
-async fn ask(setting: &Setting, by: &str) {
+async fn ask(fixture: &Fixture, by: &str) {
     for key in keys(0..20) {
-        let served = setting.chain.get(key, Options::default()).await.unwrap();
+        let served = fixture.chain.get(key, Options::default()).await.unwrap();
         assert_eq!((served.by, served.value), (by, value_of(&key)));
     }
 }

@@ -1,13 +1,13 @@
 //! What every tier promises, checked against the real thing: one suite that all four run.
 
-mod setting;
+mod fixture;
 
 use bytes::Bytes;
+use fixture::{envelope, fake_source::value_of, key, keys, redis_server::RedisServer};
 use floor_cache::{
     Key, LmdbConfig, LruConfig, SledConfig, Tier,
     tiers::{LmdbTier, LruTier, RedisTier, SledTier},
 };
-use setting::{envelope, key, keys, mill::value_of, redis_server::RedisServer};
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 

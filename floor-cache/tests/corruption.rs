@@ -1,16 +1,16 @@
 //! Stored values gone wrong in every way: each is a miss that is counted and removed, never a wrong value.
 
-mod setting;
+mod fixture;
 
 use std::path::Path;
 
+use fixture::{envelope, fake_source::value_of, key, redis_server::RedisServer, when_free};
 use floor_cache::{
     Key, LmdbConfig, SledConfig, Tier,
     envelope::{Envelope, Namespace},
     tiers::{LmdbTier, RedisTier, SledTier},
 };
 use heed::{EnvOpenOptions, types::Bytes as Raw};
-use setting::{envelope, key, mill::value_of, redis_server::RedisServer, when_free};
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 

@@ -1,6 +1,6 @@
 //! What a crash, a full disk and a panicking tier leave behind: no failed call, no wrong value, and a chain that came back.
 
-mod setting;
+mod fixture;
 
 use std::{
     env, fs,
@@ -16,17 +16,18 @@ use std::{
 };
 
 use bytes::Bytes;
+use fixture::{
+    LONG_TIMEOUT, envelope,
+    fake_source::{FakeSource, value_of},
+    key, keys,
+    small_disk::SmallDisk,
+    wait_until,
+};
 use floor_cache::{
     Admit, Answer, Bypass, ChainBuilder, ChainConfig, Key, LmdbConfig, Options, SledConfig, Tier, TierError, TierKind,
     TierStats, Tuning, assemble, tiers::LmdbTier,
 };
 use prometheus::Registry;
-use setting::{
-    PATIENCE, envelope, key, keys,
-    mill::{Mill, value_of},
-    small_disk::SmallDisk,
-    until,
-};
 use tokio::runtime::Handle;
 
 /// Set in the child process of [`fifty_crashes_while_writing_lose_the_tail_at_most`]: where it is to write.
@@ -50,7 +51,7 @@ const FLUSHED: &str = "flushed";
 #[tokio::test(flavor = "multi_thread")]
 async fn the_process_that_is_killed() {
     let Some(directory) = env::var_os(WRITE_TO) else { return };
-    let source = Arc::new(Mill::default());
+    let source = Arc::new(FakeSource::default());
     let chain = assemble(&on_disk(Path::new(&directory)), source, &Registry::new(), &Handle::current());
     let chain = chain.expect("what a crash leaves behind opens");
     for round in 0.. {
@@ -60,7 +61,7 @@ async fn the_process_that_is_killed() {
             assert!(served.value == value_of(key), "a wrong value by {}", served.by);
         }
         if round == 0 {
-            assert!(chain.close(PATIENCE).await);
+            assert!(chain.close(LONG_TIMEOUT).await);
             println!("{FLUSHED}");
         }
     }
@@ -89,7 +90,7 @@ async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
         let status = child.wait().unwrap();
         assert_eq!(status.signal(), Some(9), "crash {crash}: it was still at work: {status}");
     }
-    let source = Arc::new(Mill::default());
+    let source = Arc::new(FakeSource::default());
     let chain = assemble(&on_disk(directory.path()), source.clone(), &Registry::new(), &Handle::current()).unwrap();
     let durable = chain.get_many(&keys(0..64), Options::default()).await.unwrap();
     let elsewhere: Vec<_> = durable.iter().map(|served| served.by).filter(|by| *by != "lmdb").collect();
@@ -101,7 +102,7 @@ async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
     let stores = names(directory.path());
     let inside: Vec<_> = stores.iter().map(|store| names(&directory.path().join(store))).collect();
     assert_eq!(stores, ["lmdb", "sled"], "no store was put aside, a crash of the process damages none: {inside:?}");
-    assert!(chain.close(PATIENCE).await);
+    assert!(chain.close(LONG_TIMEOUT).await);
 }
 
 /// What lies in `directory`.
@@ -123,12 +124,12 @@ async fn a_full_disk_fails_no_call() {
         ..ChainConfig::default()
     };
     let registry = Registry::new();
-    let chain = assemble(&config, Arc::new(Mill::default()), &registry, &Handle::current()).unwrap();
+    let chain = assemble(&config, Arc::new(FakeSource::default()), &registry, &Handle::current()).unwrap();
     for some in keys(0..4000).chunks(64) {
         let served = chain.get_many(some, Options::default()).await.expect("a full disk reaches no caller");
         assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
     }
-    chain.close(PATIENCE).await;
+    chain.close(LONG_TIMEOUT).await;
     let failed = registry.gather().into_iter().filter(|family| family.name() == "floors_tier_writes_total");
     let failed: f64 = failed
         .flat_map(|family| family.get_metric().to_vec())
@@ -140,7 +141,7 @@ async fn a_full_disk_fails_no_call() {
     // The disk is found again as it was: whole, with what fitted.
     let config = LmdbConfig { path: disk.path().join("lmdb"), map_size: 64 << 20 };
     let mut reopened = None;
-    until("the store is free", || {
+    wait_until("the store is free", || {
         reopened = LmdbTier::open(&config, envelope()).ok();
         reopened.is_some()
     })
@@ -151,21 +152,21 @@ async fn a_full_disk_fails_no_call() {
 /// A store whose library panics, at every call, while it is told to.
 #[derive(Debug, Default)]
 struct Panicking {
-    calm: AtomicBool,
+    healthy: AtomicBool,
 }
 
 impl Panicking {
-    fn answer<T>(&self, calm: T) -> Answer<'_, T> {
-        assert!(self.calm.load(SeqCst), "the library has met a state that its author thought impossible");
-        Answer::Now(Ok(calm))
+    fn answer<T>(&self, healthy: T) -> Answer<'_, T> {
+        assert!(self.healthy.load(SeqCst), "the library has met a state that its author thought impossible");
+        Answer::Now(Ok(healthy))
     }
 }
 
 /// The tier is another's as well as the chain's, so that the test can calm it.
 #[derive(Debug)]
-struct Borrowed(Arc<Panicking>);
+struct SharedTier(Arc<Panicking>);
 
-impl Tier for Borrowed {
+impl Tier for SharedTier {
     fn name(&self) -> &'static str {
         "panicking"
     }
@@ -204,8 +205,8 @@ async fn a_tier_that_panics_fails_no_call_and_may_come_back() {
     let (tier, registry, tuning) = (Arc::new(Panicking::default()), Registry::new(), Tuning::default());
     let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
     let chain = ChainBuilder::new(&config, &tuning, &registry, &Handle::current())
-        .and_then(|chain| chain.tier(Borrowed(tier.clone()), Admit::All))
-        .and_then(|chain| chain.build(Arc::new(Mill::default())))
+        .and_then(|chain| chain.tier(SharedTier(tier.clone()), Admit::All))
+        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
         .unwrap();
     for key in keys(0..50) {
         assert_eq!(chain.get(key, Options::default()).await.unwrap().value, value_of(&key));
@@ -214,8 +215,8 @@ async fn a_tier_that_panics_fails_no_call_and_may_come_back() {
     chain.remove_many(&keys(0..1)).await;
     assert_eq!(chain.contains(&key(1, 1)).await, [("panicking", false)]);
     assert_eq!(chain.report()[0].verdict, "open");
-    tier.calm.store(true, SeqCst);
-    until("it is asked again", || {
+    tier.healthy.store(true, SeqCst);
+    wait_until("it is asked again", || {
         let again = chain.get(key(7, 1), Options::default());
         futures_util::FutureExt::now_or_never(again);
         chain.report()[0].verdict == "probed"

@@ -1,17 +1,17 @@
 //! Stores on disk that are damaged, and those that only look so: what is put aside, what is left alone, and what goes on.
 
-mod setting;
+mod fixture;
 
 use std::{fs, path::Path};
 
 use bytes::Bytes;
+use fixture::{envelope, fake_source::value_of, key, keys, when_free, within_lmdb};
 use floor_cache::{
     LmdbConfig, OpenError, SledConfig, Tier,
     tiers::{LmdbTier, SledTier},
 };
 use futures_util::FutureExt;
 use heed::types::Bytes as Raw;
-use setting::{envelope, key, keys, mill::value_of, when_free, within_lmdb};
 use tempfile::TempDir;
 
 fn home() -> TempDir {
@@ -19,7 +19,7 @@ fn home() -> TempDir {
 }
 
 /// The directories beside `path` that were put aside.
-fn put_aside(home: &TempDir, name: &str) -> usize {
+fn quarantined(home: &TempDir, name: &str) -> usize {
     let prefix = format!("{name}.damaged-20");
     let names = fs::read_dir(home.path()).expect("it can be read").map(|entry| entry.expect("an entry").file_name());
     names.filter(|name| name.to_string_lossy().starts_with(&prefix)).count()
@@ -59,7 +59,7 @@ async fn a_damaged_lmdb_is_put_aside_and_a_fresh_one_begun() {
         drop(tier);
         damage(&data);
         let tier = LmdbTier::open(&config, envelope()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(put_aside(&home, "lmdb"), count + 1, "{name}");
+        assert_eq!(quarantined(&home, "lmdb"), count + 1, "{name}");
         assert_eq!(tier.stats().entries, 0, "{name}");
     }
 }
@@ -86,12 +86,12 @@ async fn an_lmdb_that_is_found_damaged_in_use_is_put_aside_at_the_next_start() {
     write_unseen(&data, &bytes);
 
     let tier = LmdbTier::open(&config, envelope()).expect("so far it looks whole");
-    assert_eq!(put_aside(&home, "lmdb"), 0);
+    assert_eq!(quarantined(&home, "lmdb"), 0);
     tier.get(&key(1, 1)).await.expect_err("the page is gone");
     tier.put_many(&entries).await.expect_err("LMDB is not asked again");
     drop(tier);
     let tier = LmdbTier::open(&config, envelope()).unwrap();
-    assert_eq!(put_aside(&home, "lmdb"), 1);
+    assert_eq!(quarantined(&home, "lmdb"), 1);
     tier.put_many(&entries).await.expect("the fresh one takes values");
     assert_eq!(tier.get(&key(1, 1)).await.unwrap(), Some(value_of(&key(1, 1))));
 }
@@ -122,7 +122,7 @@ async fn an_lmdb_whose_ages_are_damaged_is_put_aside_at_the_next_start() {
     assert!(failed, "the oldest cannot be found");
     drop(tier);
     LmdbTier::open(&config, envelope()).unwrap();
-    assert_eq!(put_aside(&home, "lmdb"), 1);
+    assert_eq!(quarantined(&home, "lmdb"), 1);
 }
 
 /// A transaction that takes pages at the end of the file and gives them back leaves the file shorter than the pages that it has
@@ -138,7 +138,7 @@ async fn an_lmdb_from_which_much_was_removed_is_whole() {
         tier.remove_many(&keys(kept..2000)).await.unwrap();
         drop(tier);
         let tier = LmdbTier::open(&config, envelope()).unwrap();
-        assert_eq!((put_aside(&home, "lmdb"), tier.stats().entries), (0, kept), "it was put aside");
+        assert_eq!((quarantined(&home, "lmdb"), tier.stats().entries), (0, kept), "it was put aside");
         tier.remove_many(&keys(0..kept)).await.unwrap();
     }
 }
@@ -153,7 +153,7 @@ async fn a_damaged_sled_is_put_aside_and_a_fresh_one_begun() {
     drop(tier);
     fs::write(config.path.join("conf"), "this is no configuration of sled").unwrap();
     let tier = when_free(|| SledTier::open(&config, envelope()));
-    assert_eq!(put_aside(&home, "sled"), 1);
+    assert_eq!(quarantined(&home, "sled"), 1);
     assert_eq!(tier.get(&key(1, 1)).await.unwrap(), None);
 }
 
@@ -174,11 +174,11 @@ fn a_store_of_another_version_of_sled_is_left_alone() {
     let error = when_free_of_lock(|| SledTier::open(&config, envelope()));
     assert!(matches!(error, OpenError::Version { tier: "sled", .. }), "{error:?}");
     assert!(error.to_string().contains("move the directory away"), "{error}");
-    assert_eq!((put_aside(&home, "sled"), fs::read(&conf).unwrap()), (0, other), "it is for the operator");
+    assert_eq!((quarantined(&home, "sled"), fs::read(&conf).unwrap()), (0, other), "it is for the operator");
 
     fs::write(&conf, vec![0xFF; 64]).unwrap();
     when_free(|| SledTier::open(&config, envelope()));
-    assert_eq!(put_aside(&home, "sled"), 1, "noise is damage");
+    assert_eq!(quarantined(&home, "sled"), 1, "noise is damage");
 }
 
 /// What opening fails with, once the store that was dropped just now is free.

@@ -1,16 +1,16 @@
 //! What the stores on disk evict: entries that were not read, in bounded steps, without a write for a read.
 
-mod setting;
+mod fixture;
 
 use std::{fs, ops::Range};
 
 use bytes::Bytes;
+use fixture::{envelope, key, when_free};
 use floor_cache::{
     LmdbConfig, SledConfig, Tier,
     tiers::{LmdbTier, SledTier},
 };
 use futures_util::FutureExt;
-use setting::{envelope, key, when_free};
 use tempfile::TempDir;
 
 /// A store that evicts, with room for about 800 values of [`VALUE`] bytes.

@@ -1,7 +1,7 @@
 //! Stores on a disk without room: a start says so and touches nothing, reads go on, and no signal ends the process.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod setting;
+mod fixture;
 
 use std::{
     env, fs,
@@ -10,11 +10,11 @@ use std::{
 };
 
 use bytes::Bytes;
+use fixture::{envelope, keys, small_disk::SmallDisk, when_free};
 use floor_cache::{
     Key, LmdbConfig, OpenError, SledConfig, Tier,
     tiers::{LmdbTier, SledTier},
 };
-use setting::{envelope, keys, small_disk::SmallDisk, when_free};
 
 /// Set in the child process that opens a store: which one.
 const OPEN: &str = "FLOORS_TEST_OPEN";

@@ -1,17 +1,17 @@
 //! The tier in memory: its bound, its TTL, and that a scan does not flush what is asked for often.
 
-mod setting;
+mod fixture;
 
 use std::time::Duration;
 
 use bytes::Bytes;
+use fixture::{key, keys, wait_until};
 use floor_cache::{Key, LruConfig, Tier, tiers::LruTier};
-use setting::{key, keys, until};
 
 const VALUE: usize = 3000;
 
 /// Floors that the tier has room for, of those that the load asks for.
-const ROOM: u64 = 2_000;
+const CAPACITY: u64 = 2_000;
 const FLOORS: u64 = 20_000;
 
 /// A load in which the nth floor is asked for in proportion to 1 / n.
@@ -49,32 +49,32 @@ async fn ask(tier: &LruTier, key: Key, value: &Bytes) -> bool {
 
 /// The load's hit ratio without a scan and beside one.
 async fn hit_ratios(selective: bool) -> (f64, f64) {
-    let config = LruConfig { capacity: ROOM * (VALUE as u64 + 300), ttl: None };
+    let config = LruConfig { capacity: CAPACITY * (VALUE as u64 + 300), ttl: None };
     let tier = LruTier::with_admission("lru", &config, selective);
     let (value, mut load) = (Bytes::from(vec![7; VALUE]), Zipf::new());
     for _ in 0..100_000 {
         ask(&tier, load.next(), &value).await;
     }
-    let (mut calm, mut scanned) = (0, 0);
+    let (mut unscanned, mut scanned) = (0, 0);
     for _ in 0..100_000 {
-        calm += u32::from(ask(&tier, load.next(), &value).await);
+        unscanned += u32::from(ask(&tier, load.next(), &value).await);
     }
     for number in 0..100_000 {
         scanned += u32::from(ask(&tier, load.next(), &value).await);
         ask(&tier, key(1_000_000 + number, 1), &value).await;
     }
-    (f64::from(calm) / 1e5, f64::from(scanned) / 1e5)
+    (f64::from(unscanned) / 1e5, f64::from(scanned) / 1e5)
 }
 
 /// The hit ratio of a Zipf load while a hundred thousand other floors pass through, beside that of a plain LRU.
 #[tokio::test]
 async fn a_scan_of_100_000_floors_passes_through() {
-    let (plain_calm, plain_scanned) = hit_ratios(false).await;
-    let (calm, scanned) = hit_ratios(true).await;
-    println!("hit ratio of a Zipf load: plain LRU {plain_calm:.3}, beside a scan {plain_scanned:.3}");
-    println!("                          selective {calm:.3}, beside a scan {scanned:.3}");
-    assert!(calm >= plain_calm, "admission costs nothing without a scan");
-    assert!(scanned >= 0.97 * calm, "and a scan costs next to nothing: {calm} to {scanned}");
+    let (plain_unscanned, plain_scanned) = hit_ratios(false).await;
+    let (unscanned, scanned) = hit_ratios(true).await;
+    println!("hit ratio of a Zipf load: plain LRU {plain_unscanned:.3}, beside a scan {plain_scanned:.3}");
+    println!("                          selective {unscanned:.3}, beside a scan {scanned:.3}");
+    assert!(unscanned >= plain_unscanned, "admission costs nothing without a scan");
+    assert!(scanned >= 0.97 * unscanned, "and a scan costs next to nothing: {unscanned} to {scanned}");
     assert!(scanned > plain_scanned + 0.04);
 }
 
@@ -106,7 +106,7 @@ async fn with_a_ttl_what_is_old_is_not_served() {
     let tier = LruTier::new(&LruConfig { capacity: 1 << 20, ttl: Some(Duration::from_millis(300)) });
     let entries: Vec<_> = keys(0..100).into_iter().map(|key| (key, Bytes::from_static(b"floor"))).collect();
     tier.put_many(&entries).await.expect("memory takes them");
-    until("all have expired", || {
+    wait_until("all have expired", || {
         keys(0..100).iter().all(|key| matches!(tier.get(key), floor_cache::Answer::Now(Ok(None))))
     })
     .await;

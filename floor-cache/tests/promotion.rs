@@ -1,16 +1,16 @@
 //! Layers in memory, one above the other: every lookup is counted once in each layer that it came to, and a hit further down
 //! fills the layers above.
 
-mod setting;
+mod fixture;
 
 use std::sync::Arc;
 
+use fixture::{
+    fake_source::{FakeSource, value_of},
+    keys,
+};
 use floor_cache::{Chain, ChainBuilder, ChainConfig, Key, LruConfig, Tuning};
 use prometheus::Registry;
-use setting::{
-    keys,
-    mill::{Mill, value_of},
-};
 use tokio::runtime::Handle;
 
 /// Room for a few values of up to 4,000 bytes.
@@ -22,7 +22,7 @@ fn layers(keys: &[Key]) -> Chain {
     let chain = ChainBuilder::new(&config, &Tuning::default(), &registry, &Handle::current())
         .and_then(|chain| chain.memory("upper", &LruConfig { capacity: TINY, ttl: None }))
         .and_then(|chain| chain.memory("lower", &LruConfig::default()))
-        .and_then(|chain| chain.build(Arc::new(Mill::default())))
+        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
         .expect("it opens");
     keys.iter().for_each(|key| chain.put(*key, &value_of(key)));
     chain

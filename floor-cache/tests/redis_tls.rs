@@ -2,22 +2,22 @@
 //! goes on without it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod setting;
+mod fixture;
 
 use std::{fs, path::Path, sync::Arc};
 
+use fixture::{
+    Fixture, LONG_TIMEOUT,
+    authority::Authority,
+    fake_source::{FakeSource, value_of},
+    keys,
+    redis_server::{RedisServer, free_port},
+};
 use floor_cache::{
     Bypass, ChainConfig, OpenError, Options, RedisConfig, TierKind, assemble,
     tls::{Certificates, PrivateKey, Tls},
 };
 use prometheus::Registry;
-use setting::{
-    PATIENCE, Setting,
-    authority::Authority,
-    keys,
-    mill::{Mill, value_of},
-    redis_server::{RedisServer, free_port},
-};
 use tokio::runtime::Handle;
 
 const HOST: &str = "127.0.0.1";
@@ -39,10 +39,10 @@ fn server(authority: &Authority, asks_clients: bool) -> Option<(RedisServer, u16
     Some((RedisServer::start_with(&options)?, port))
 }
 
-fn over(port: u16, tls: Tls) -> Setting {
-    Setting::new(&[TierKind::Redis], |config| {
+fn over(port: u16, tls: Tls) -> Fixture {
+    Fixture::new(&[TierKind::Redis], |config| {
         let url = format!("rediss://{HOST}:{port}");
-        config.redis = RedisConfig { url, timeout: PATIENCE, tls, ..RedisConfig::default() };
+        config.redis = RedisConfig { url, timeout: LONG_TIMEOUT, tls, ..RedisConfig::default() };
         config.bypass = Bypass::Off;
     })
 }
@@ -51,21 +51,21 @@ fn trusting(authority: &Authority) -> Tls {
     Tls { ca: Some(Certificates::read(&authority.ca()).unwrap()), ..Tls::default() }
 }
 
-async fn finds_what_it_stored(setting: &Setting) {
-    setting.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
-    assert!(setting.chain.close(PATIENCE).await);
-    let served = setting.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
+async fn finds_what_it_stored(fixture: &Fixture) {
+    fixture.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
+    let served = fixture.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
     assert!(served.iter().zip(keys(0..20)).all(|(served, key)| served.value == value_of(&key)));
-    assert!(served.iter().all(|served| served.by == "redis"), "{:?}", setting.tier("redis"));
-    assert_eq!(setting.tier("redis").errors, 0);
+    assert!(served.iter().all(|served| served.by == "redis"), "{:?}", fixture.tier("redis"));
+    assert_eq!(fixture.tier("redis").errors, 0);
 }
 
-async fn goes_on_without_it(setting: &Setting) {
+async fn goes_on_without_it(fixture: &Fixture) {
     for key in keys(0..20) {
-        let served = setting.chain.get(key, Options::default()).await.expect("no fault reaches a caller");
+        let served = fixture.chain.get(key, Options::default()).await.expect("no fault reaches a caller");
         assert_eq!((served.by, served.value), ("generated", value_of(&key)));
     }
-    let redis = setting.tier("redis");
+    let redis = fixture.tier("redis");
     assert!(redis.errors > 0, "{redis:?}");
     assert_eq!(redis.verdict, "open");
 }
@@ -90,12 +90,12 @@ async fn a_server_of_another_authority_is_an_error_that_no_caller_sees() {
 async fn a_certificate_for_another_host_is_not_accepted() {
     let authority = Authority::new();
     let Some((_server, port)) = server(&authority, false) else { return };
-    let setting = Setting::new(&[TierKind::Redis], |config| {
+    let fixture = Fixture::new(&[TierKind::Redis], |config| {
         config.redis.url = format!("rediss://localhost:{port}");
         config.redis.tls = trusting(&authority);
         config.bypass = Bypass::Off;
     });
-    goes_on_without_it(&setting).await;
+    goes_on_without_it(&fixture).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,7 +133,7 @@ async fn what_does_not_go_together_is_found_at_the_start() {
     let refusal = |url: &str, tls: Tls| {
         let redis = RedisConfig { url: url.to_owned(), tls, ..RedisConfig::default() };
         let config = ChainConfig { chain: vec![TierKind::Redis], redis, ..ChainConfig::default() };
-        match assemble(&config, Arc::new(Mill::default()), &Registry::new(), &Handle::current()) {
+        match assemble(&config, Arc::new(FakeSource::default()), &Registry::new(), &Handle::current()) {
             Err(error @ OpenError::RedisTls(_)) => error.to_string(),
             other => panic!("{url} was not refused: {other:?}"),
         }

@@ -1,16 +1,16 @@
 //! The stores on disk: what stops them from opening, what they do when they are full, and what a restart finds.
 
-mod setting;
+mod fixture;
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
 use bytes::Bytes;
+use fixture::{Fixture, envelope, fake_source::value_of, key, keys, when_free, within_lmdb};
 use floor_cache::{
     LmdbConfig, OpenError, Options, SledConfig, Tier, TierKind,
     tiers::{LmdbTier, SledTier},
 };
 use heed::types::Str;
-use setting::{Setting, envelope, key, keys, mill::value_of, when_free, within_lmdb};
 use tempfile::TempDir;
 
 fn home() -> TempDir {
@@ -24,13 +24,13 @@ fn lmdb(home: &TempDir) -> LmdbConfig {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_finds_what_was_written() {
     for kind in [TierKind::Lmdb, TierKind::Sled] {
-        let setting = Setting::new(&[TierKind::Lru, kind], |_| {});
-        setting.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
-        let setting = setting.reopened().await;
-        let served = setting.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
+        let fixture = Fixture::new(&[TierKind::Lru, kind], |_| {});
+        fixture.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
+        let fixture = fixture.reopened().await;
+        let served = fixture.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
         assert!(served.iter().all(|served| served.by == kind.name()));
-        assert_eq!(setting.tier(kind.name()).entries, 300);
-        assert_eq!(setting.mill.ground(), 0);
+        assert_eq!(fixture.tier(kind.name()).entries, 300);
+        assert_eq!(fixture.source.generations(), 0);
     }
 }
 

@@ -45,18 +45,18 @@ const FLOOR: usize = 3_000;
 const MAP: u64 = 12 << 20;
 
 /// The floors are ten times as many as the store has room for.
-const FLOORS_TO_ROOM: usize = 10;
+const FLOORS_PER_CAPACITY: usize = 10;
 
 const HEAD: &str = "| exponent | FIFO | LRU | S3-FIFO | SIEVE | lmdb | sled |\n|---|---|---|---|---|---|---|";
 
 fn main() {
-    let room = room();
+    let capacity = capacity();
     if env::args().nth(1).as_deref() == Some("hit-cost") {
-        hit_cost(room);
+        hit_cost(capacity);
         return;
     }
-    let floors = room * FLOORS_TO_ROOM;
-    println!("room for {room} of {floors} floors; hit ratios of the tier alone, in hundredths");
+    let floors = capacity * FLOORS_PER_CAPACITY;
+    println!("room for {capacity} of {floors} floors; hit ratios of the tier alone, in hundredths");
     for front in FRONTS {
         match front {
             None => println!("\nnothing in front"),
@@ -64,8 +64,8 @@ fn main() {
         }
         println!("{HEAD}");
         for exponent in EXPONENTS {
-            let seen = behind(front.map(|part| room / part), Zipf::new(floors, exponent));
-            println!("| {exponent:.1} | {} |", row(&seen, room));
+            let seen = behind(front.map(|part| capacity / part), Zipf::new(floors, exponent));
+            println!("| {exponent:.1} | {} |", row(&seen, capacity));
         }
     }
     for calls in [500, 50] {
@@ -74,7 +74,7 @@ fn main() {
         for exponent in EXPONENTS {
             let load = Zipf::new(floors, exponent).enumerate();
             let moving = load.map(move |(call, floor)| (floor + call / calls) % floors);
-            println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), moving), room));
+            println!("| {exponent:.1} | {} |", row(&behind(Some(capacity / 10), moving), capacity));
         }
     }
     println!(
@@ -82,23 +82,23 @@ fn main() {
     );
     println!("{HEAD}");
     for exponent in [0.8, 1.0, 1.2] {
-        let round = room * 7 / 10;
+        let round = capacity * 7 / 10;
         let load = Zipf::new(floors, exponent).take(WARM_UP).chain((0..).map(|call| floors + call % round));
-        println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), load), room));
+        println!("| {exponent:.1} | {} |", row(&behind(Some(capacity / 10), load), capacity));
     }
     println!(
         "\nthe {AFTER_RESTART} floors after a restart, an LRU of 1/10 of the room in front; \"lasting\" was not restarted"
     );
     println!("| exponent | lmdb, lasting | lmdb, restarted | sled, lasting | sled, restarted |\n|---|---|---|---|---|");
     for exponent in [0.8, 1.0, 1.2] {
-        let seen = behind(Some(room / 10), Zipf::new(floors, exponent));
+        let seen = behind(Some(capacity / 10), Zipf::new(floors, exponent));
         let [a, b] = [false, true].map(|restart| after_restart(Store::lmdb, &seen, restart));
-        let capacity = sled_capacity(room);
+        let capacity = sled_capacity(capacity);
         let [c, d] = [false, true].map(|restart| after_restart(|home| Store::sled(home, capacity), &seen, restart));
         println!("| {exponent:.1} | {a:.1} | {b:.1} | {c:.1} | {d:.1} |");
     }
     println!();
-    hit_cost(room);
+    hit_cost(capacity);
 }
 
 /// What a store is asked for: before hits are counted, and while.
@@ -118,14 +118,14 @@ fn behind(front: Option<usize>, mut load: impl Iterator<Item = usize>) -> Seen {
 }
 
 /// The hit ratios of every policy, as cells of a table.
-fn row(seen: &Seen, room: usize) -> String {
+fn row(seen: &Seen, capacity: usize) -> String {
     let ratios = [
-        ratio(&mut Fifo::new(room), seen),
-        ratio(&mut Lru::new(room), seen),
-        ratio(&mut S3Fifo::new(room), seen),
-        ratio(&mut Sieve::new(room), seen),
+        ratio(&mut Fifo::new(capacity), seen),
+        ratio(&mut Lru::new(capacity), seen),
+        ratio(&mut S3Fifo::new(capacity), seen),
+        ratio(&mut Sieve::new(capacity), seen),
         ratio(&mut Store::lmdb(&tempfile::tempdir().unwrap()), seen),
-        ratio(&mut Store::sled(&tempfile::tempdir().unwrap(), sled_capacity(room)), seen),
+        ratio(&mut Store::sled(&tempfile::tempdir().unwrap(), sled_capacity(capacity)), seen),
     ];
     ratios.map(|ratio| format!("{ratio:.1}")).join(" | ")
 }
@@ -156,7 +156,7 @@ fn after_restart(open: impl Fn(&TempDir) -> Store, seen: &Seen, restart: bool) -
 }
 
 /// Floors that LMDB has room for.
-fn room() -> usize {
+fn capacity() -> usize {
     let home = tempfile::tempdir().unwrap();
     let mut store = Store::lmdb(&home);
     (0..10_000).for_each(|floor| _ = store.ask(floor));
@@ -164,20 +164,20 @@ fn room() -> usize {
 }
 
 /// Bytes of sled that have room for as many floors.
-fn sled_capacity(room: usize) -> u64 {
+fn sled_capacity(capacity: usize) -> u64 {
     let home = tempfile::tempdir().unwrap();
     let mut store = Store::sled(&home, 1 << 30);
     (0..100).for_each(|floor| _ = store.ask(floor));
-    store.tier.stats().bytes / 100 * room as u64
+    store.tier.stats().bytes / 100 * capacity as u64
 }
 
 /// Prints what a hit in LMDB costs, and one in a batch of ten: medians over rounds.
-fn hit_cost(room: usize) {
+fn hit_cost(capacity: usize) {
     const ROUNDS: usize = 41;
     let home = tempfile::tempdir().unwrap();
     let mut store = Store::lmdb(&home);
-    (0..room / 2).for_each(|floor| _ = store.ask(floor));
-    let keys: Vec<Key> = (0..room / 2).map(key).collect();
+    (0..capacity / 2).for_each(|floor| _ = store.ask(floor));
+    let keys: Vec<Key> = (0..capacity / 2).map(key).collect();
     let median = |round: &dyn Fn()| {
         let mut times: Vec<f64> = (0..ROUNDS)
             .map(|_| {

@@ -17,8 +17,8 @@ pub(crate) trait Policy {
 pub(crate) struct Fifo(LruCache<usize, ()>);
 
 impl Fifo {
-    pub(crate) fn new(room: usize) -> Self {
-        Self(LruCache::new(NonZeroUsize::new(room).unwrap()))
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self(LruCache::new(NonZeroUsize::new(capacity).unwrap()))
     }
 }
 
@@ -36,8 +36,8 @@ impl Policy for Fifo {
 pub(crate) struct Lru(LruCache<usize, ()>);
 
 impl Lru {
-    pub(crate) fn new(room: usize) -> Self {
-        Self(LruCache::new(NonZeroUsize::new(room).unwrap()))
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self(LruCache::new(NonZeroUsize::new(capacity).unwrap()))
     }
 }
 
@@ -55,20 +55,20 @@ pub(crate) struct S3Fifo {
     ghost: LruCache<usize, ()>,
     /// How often each floor in the small or the main queue was asked for, up to 3.
     frequency: HashMap<usize, u8>,
-    small_room: usize,
-    room: usize,
+    small_capacity: usize,
+    capacity: usize,
 }
 
 impl S3Fifo {
-    pub(crate) fn new(room: usize) -> Self {
-        let small_room = room / 10;
+    pub(crate) fn new(capacity: usize) -> Self {
+        let small_capacity = capacity / 10;
         Self {
             small: VecDeque::new(),
             main: VecDeque::new(),
-            ghost: LruCache::new(NonZeroUsize::new(room - small_room).unwrap()),
+            ghost: LruCache::new(NonZeroUsize::new(capacity - small_capacity).unwrap()),
             frequency: HashMap::new(),
-            small_room,
-            room,
+            small_capacity,
+            capacity,
         }
     }
 
@@ -77,7 +77,7 @@ impl S3Fifo {
             if self.frequency[&floor] > 1 {
                 self.frequency.insert(floor, 0);
                 self.main.push_back(floor);
-                if self.main.len() > self.room - self.small_room {
+                if self.main.len() > self.capacity - self.small_capacity {
                     return self.evict_from_main();
                 }
             } else {
@@ -110,8 +110,8 @@ impl Policy for S3Fifo {
             *count = (*count + 1).min(3);
             return true;
         }
-        while self.frequency.len() >= self.room {
-            if self.small.len() >= self.small_room { self.evict_from_small() } else { self.evict_from_main() }
+        while self.frequency.len() >= self.capacity {
+            if self.small.len() >= self.small_capacity { self.evict_from_small() } else { self.evict_from_main() }
         }
         self.frequency.insert(floor, 0);
         if self.ghost.pop(&floor).is_some() {
@@ -132,12 +132,12 @@ pub(crate) struct Sieve {
     visited: HashMap<usize, bool>,
     hand: u64,
     next_age: u64,
-    room: usize,
+    capacity: usize,
 }
 
 impl Sieve {
-    pub(crate) fn new(room: usize) -> Self {
-        Self { queue: BTreeMap::new(), visited: HashMap::new(), hand: 0, next_age: 0, room }
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { queue: BTreeMap::new(), visited: HashMap::new(), hand: 0, next_age: 0, capacity }
     }
 
     fn evict(&mut self) {
@@ -162,7 +162,7 @@ impl Policy for Sieve {
             *visited = true;
             return true;
         }
-        if self.visited.len() == self.room {
+        if self.visited.len() == self.capacity {
             self.evict();
         }
         self.visited.insert(floor, false);

@@ -12,7 +12,7 @@ use shuttle::{
     sync::atomic::{AtomicU32, Ordering::SeqCst},
 };
 
-use super::{Flights, Found, Landing, Lead, Seat};
+use super::{FlightResult, Flights, Found, Leader, Role};
 use crate::{
     hash::Hashed,
     key::{Class, Key},
@@ -33,7 +33,7 @@ impl<T> Mutex<T> {
 const SCHEDULES: usize = 3000;
 
 /// A chain of one key, as far as flights see it.
-struct House {
+struct Fixture {
     flights: Flights,
     memory: Mutex<Option<Found>>,
     made: AtomicU32,
@@ -48,7 +48,7 @@ fn value(number: u32) -> Found {
     Found { value: Bytes::from(vec![number as u8]), by: "generated", steps: Arc::new([]) }
 }
 
-impl House {
+impl Fixture {
     fn new() -> Arc<Self> {
         Arc::new(Self { flights: Flights::new(), memory: Mutex::default(), made: AtomicU32::new(0) })
     }
@@ -57,24 +57,24 @@ impl House {
         self.memory.lock().clone()
     }
 
-    async fn get(self: Arc<Self>, priority: Priority) -> Landing {
+    async fn get(self: Arc<Self>, priority: Priority) -> FlightResult {
         if let Some(found) = self.peek() {
             return Ok(found);
         }
-        let aboard = self.flights.board(key(), priority, |_| self.peek());
-        if let Some(lead) = aboard.lead {
-            drop(future::spawn(self.make(lead)));
+        let join = self.flights.join(key(), priority, |_| self.peek());
+        if let Some(leader) = join.leader {
+            drop(future::spawn(self.make(leader)));
         }
-        aboard.waiter.landing().await
+        join.waiter.outcome().await
     }
 
-    async fn make(self: Arc<Self>, mut lead: Lead) {
+    async fn make(self: Arc<Self>, mut leader: Leader) {
         future::yield_now().await;
         let found = value(self.made.fetch_add(1, SeqCst));
-        lead.deliver(found.clone(), |_, _| *self.memory.lock() = Some(found));
+        leader.store_and_complete(found.clone(), |_, _| *self.memory.lock() = Some(found));
     }
 
-    fn aloft(&self) -> usize {
+    fn in_flight(&self) -> usize {
         self.flights.0.iter().map(|table| table.lock().len()).sum()
     }
 }
@@ -83,14 +83,14 @@ impl House {
 fn however_many_ask_one_value_is_made() {
     let explore = || {
         future::block_on(async {
-            let house = House::new();
-            let callers: Vec<_> = (0..4).map(|_| future::spawn(house.clone().get(Priority::Foreground))).collect();
+            let fixture = Fixture::new();
+            let callers: Vec<_> = (0..4).map(|_| future::spawn(fixture.clone().get(Priority::Foreground))).collect();
             for caller in callers {
-                let landing = caller.await.expect("a caller ends");
-                assert_eq!(landing.expect("it is made").value, value(0).value);
+                let outcome = caller.await.expect("a caller ends");
+                assert_eq!(outcome.expect("it is made").value, value(0).value);
             }
-            assert_eq!(house.made.load(SeqCst), 1);
-            assert_eq!(house.aloft(), 0);
+            assert_eq!(fixture.made.load(SeqCst), 1);
+            assert_eq!(fixture.in_flight(), 0);
         });
     };
     check_random(explore, SCHEDULES);
@@ -100,23 +100,23 @@ fn however_many_ask_one_value_is_made() {
 fn who_goes_away_takes_nothing_with_him() {
     let explore = || {
         future::block_on(async {
-            let house = House::new();
-            let fickle: Vec<_> = (0..2).map(|_| future::spawn(house.clone().get(Priority::Foreground))).collect();
-            let patient: Vec<_> = (0..2).map(|_| future::spawn(house.clone().get(Priority::Foreground))).collect();
-            fickle.iter().for_each(future::JoinHandle::abort);
-            for caller in patient {
+            let fixture = Fixture::new();
+            let cancelled: Vec<_> = (0..2).map(|_| future::spawn(fixture.clone().get(Priority::Foreground))).collect();
+            let remaining: Vec<_> = (0..2).map(|_| future::spawn(fixture.clone().get(Priority::Foreground))).collect();
+            cancelled.iter().for_each(future::JoinHandle::abort);
+            for caller in remaining {
                 caller.await.expect("a caller ends").expect("it is made");
             }
-            for caller in fickle {
+            for caller in cancelled {
                 // Cut off, or done before that.
                 drop(caller.await);
             }
             // Who is cut off between two awaits goes on to the next, perhaps with a flight that finds the value in memory. One
             // that never lands has shuttle give up here.
-            while house.aloft() > 0 {
+            while fixture.in_flight() > 0 {
                 future::yield_now().await;
             }
-            assert_eq!(house.made.load(SeqCst), 1);
+            assert_eq!(fixture.made.load(SeqCst), 1);
         });
     };
     check_random(explore, SCHEDULES);
@@ -126,16 +126,16 @@ fn who_goes_away_takes_nothing_with_him() {
 fn work_that_is_cut_off_leaves_nobody_waiting_and_the_next_caller_starts_anew() {
     let explore = || {
         future::block_on(async {
-            let house = House::new();
+            let fixture = Fixture::new();
             // Its task is dropped before it has said a word.
-            let Seat::Lead(lead) = house.flights.join(key(), Priority::Foreground) else {
+            let Role::Leader(leader) = fixture.flights.assign_role(key(), Priority::Foreground) else {
                 panic!("nobody else is there yet")
             };
             let cut_off = future::spawn(async move {
                 future::yield_now().await;
-                drop(lead);
+                drop(leader);
             });
-            let callers: Vec<_> = (0..3).map(|_| future::spawn(house.clone().get(Priority::Foreground))).collect();
+            let callers: Vec<_> = (0..3).map(|_| future::spawn(fixture.clone().get(Priority::Foreground))).collect();
             for caller in callers {
                 // Each ends: with the value of a later flight, or told that the work was abandoned.
                 match caller.await.expect("a caller ends") {
@@ -144,9 +144,9 @@ fn work_that_is_cut_off_leaves_nobody_waiting_and_the_next_caller_starts_anew() 
                 }
             }
             cut_off.await.expect("it ends");
-            assert_eq!(house.aloft(), 0);
-            house.clone().get(Priority::Foreground).await.expect("it is made");
-            assert_eq!(house.made.load(SeqCst), 1);
+            assert_eq!(fixture.in_flight(), 0);
+            fixture.clone().get(Priority::Foreground).await.expect("it is made");
+            assert_eq!(fixture.made.load(SeqCst), 1);
         });
     };
     check_random(explore, SCHEDULES);
@@ -156,15 +156,15 @@ fn work_that_is_cut_off_leaves_nobody_waiting_and_the_next_caller_starts_anew() 
 fn a_caller_overtakes_what_nobody_waits_for_and_neither_takes_the_others_flight_away() {
     let explore = || {
         future::block_on(async {
-            let house = House::new();
+            let fixture = Fixture::new();
             let asks = [Priority::Background, Priority::Foreground, Priority::Background, Priority::Foreground];
-            let asks: Vec<_> = asks.into_iter().map(|priority| future::spawn(house.clone().get(priority))).collect();
+            let asks: Vec<_> = asks.into_iter().map(|priority| future::spawn(fixture.clone().get(priority))).collect();
             for ask in asks {
                 ask.await.expect("it ends").expect("it is made");
             }
-            let made = house.made.load(SeqCst);
+            let made = fixture.made.load(SeqCst);
             assert!((1..=2).contains(&made), "one for those who wait, one for nobody: {made}");
-            assert_eq!(house.aloft(), 0);
+            assert_eq!(fixture.in_flight(), 0);
         });
     };
     check_random(explore, SCHEDULES);
@@ -175,20 +175,20 @@ fn who_comes_after_a_flight_was_left_behind_is_not_given_what_it_found() {
     let explore = || {
         future::block_on(async {
             let flights = Flights::new();
-            let lead = || match flights.join(key(), Priority::Foreground) {
-                Seat::Lead(lead) => lead,
-                Seat::Wait(_) => panic!("the flight was left behind, or none began"),
+            let leader = || match flights.assign_role(key(), Priority::Foreground) {
+                Role::Leader(leader) => leader,
+                Role::Waiter(_) => panic!("the flight was left behind, or none began"),
             };
-            let mut old = lead();
-            flights.leave_behind(&key());
-            let landing = future::spawn(async move { old.land(Ok(value(0))) });
-            let mut new = lead();
-            let Seat::Wait(late) = flights.join(key(), Priority::Foreground) else {
+            let mut old = leader();
+            flights.forget(&key());
+            let outcome = future::spawn(async move { old.complete(Ok(value(0))) });
+            let mut new = leader();
+            let Role::Waiter(late) = flights.assign_role(key(), Priority::Foreground) else {
                 panic!("the old flight took the new one off the table")
             };
-            new.land(Ok(value(1)));
-            assert_eq!(late.landing().await.expect("it landed").value, value(1).value);
-            landing.await.expect("it ends");
+            new.complete(Ok(value(1)));
+            assert_eq!(late.outcome().await.expect("it landed").value, value(1).value);
+            outcome.await.expect("it ends");
         });
     };
     check_random(explore, SCHEDULES);

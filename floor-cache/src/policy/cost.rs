@@ -8,7 +8,7 @@ use crate::ewma::Ewma;
 /// across a network is taken to answer any question in the same time, and one in this process in time proportional to
 /// the keys.
 #[derive(Debug)]
-pub(super) struct QuestionCost {
+pub(super) struct QueryCost {
     is_remote: bool,
     /// Seconds of a question for one key.
     single: Ewma,
@@ -20,7 +20,7 @@ pub(super) struct QuestionCost {
 /// One slow answer in a fast tier is an accident: it counts as no more than so many times the estimate.
 const OUTLIER: f64 = 8.0;
 
-impl QuestionCost {
+impl QueryCost {
     pub(super) fn new(is_remote: bool) -> Self {
         Self { is_remote, single: Ewma::new(), several: Ewma::new(), keys: Ewma::new() }
     }
@@ -71,20 +71,20 @@ mod tests {
         1e-6 * keys as f64
     }
 
-    fn learnt(is_remote: bool, sizes: impl IntoIterator<Item = usize>, seconds: fn(usize) -> f64) -> QuestionCost {
-        let mut cost = QuestionCost::new(is_remote);
+    fn learnt(is_remote: bool, sizes: impl IntoIterator<Item = usize>, seconds: fn(usize) -> f64) -> QueryCost {
+        let mut cost = QueryCost::new(is_remote);
         sizes.into_iter().for_each(|keys| cost.learn(keys, seconds(keys), WEIGHT));
         cost
     }
 
-    fn assert_near(cost: &QuestionCost, keys: usize, truth: f64) {
+    fn assert_near(cost: &QueryCost, keys: usize, truth: f64) {
         let estimate = cost.seconds(keys).expect("questions were answered");
         assert!((estimate / truth - 1.0).abs() < 0.01, "{keys} keys: {estimate} against {truth}");
     }
 
     #[test]
     fn nothing_is_known_before_the_first_answer() {
-        assert_eq!(QuestionCost::new(true).seconds(1), None);
+        assert_eq!(QueryCost::new(true).seconds(1), None);
     }
 
     #[test]

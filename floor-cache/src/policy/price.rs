@@ -36,8 +36,8 @@ const MIN_STEP: f64 = 0.01;
 const MAX_STEP: f64 = 1.0;
 
 /// A step changes by these factors when the direction stays and when it turns.
-const STAY: f64 = 1.4;
-const TURN: f64 = 0.25;
+const GROW: f64 = 1.4;
+const SHRINK: f64 = 0.25;
 
 /// The full price as a multiple of the shadow price.
 ///
@@ -61,7 +61,7 @@ impl PriceLevel {
         } else {
             return;
         };
-        let factor = if rising == self.rising { STAY } else { TURN };
+        let factor = if rising == self.rising { GROW } else { SHRINK };
         self.step = (self.step * factor).clamp(MIN_STEP, MAX_STEP);
         self.rising = rising;
         let change = if rising { self.step } else { -self.step };

@@ -27,7 +27,7 @@ struct Scenario {
     cores: f64,
     workers: usize,
     /// Processes of others that always run.
-    strangers: usize,
+    other_processes: usize,
     callers: usize,
     /// Keys in a call.
     keys: usize,
@@ -36,7 +36,7 @@ struct Scenario {
     /// CPU of the client for a call, of the server for a call, of the server for a question.
     client: f64,
     call: f64,
-    question: f64,
+    query: f64,
     /// CPU of the tier on this machine for a question, and the time that passes on the way to it and back.
     store: f64,
     delay: f64,
@@ -53,13 +53,13 @@ const LOCAL: Scenario = Scenario {
     name: "local redis, 40 callers",
     cores: 2.0,
     workers: 2,
-    strangers: 0,
+    other_processes: 0,
     callers: 40,
     keys: 1,
     pause: 0.0,
     client: 12e-6,
     call: 8e-6,
-    question: 14e-6,
+    query: 14e-6,
     store: 9e-6,
     delay: 40e-6,
     generation: 90e-6,
@@ -100,7 +100,7 @@ enum Step {
     Take,
     Write,
     Pause,
-    Stranger,
+    OtherProcess,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,7 +163,7 @@ fn run(scenario: Scenario, mode: Bypass, warm_up: f64, seconds: f64) -> Outcome 
 
 impl<'a> Simulation<'a> {
     fn new(scenario: Scenario, policy: &'a Policy, cost: &'a GenerationCost) -> Self {
-        let threads = [2, scenario.cores as usize, 1, scenario.workers, 1, scenario.strangers];
+        let threads = [2, scenario.cores as usize, 1, scenario.workers, 1, scenario.other_processes];
         let station = |threads| Station { threads, running: Vec::new(), waiting: VecDeque::new() };
         Self {
             scenario,
@@ -187,8 +187,8 @@ impl<'a> Simulation<'a> {
     }
 
     fn run(mut self, warm_up: f64, seconds: f64) -> Outcome {
-        for caller in 0..self.scenario.strangers {
-            self.enter(5, Job { step: Step::Stranger, caller }, f64::INFINITY);
+        for caller in 0..self.scenario.other_processes {
+            self.enter(5, Job { step: Step::OtherProcess, caller }, f64::INFINITY);
         }
         for caller in 0..self.scenario.callers {
             let call = self.call(false);
@@ -308,7 +308,7 @@ impl<'a> Simulation<'a> {
             }
             Step::Send if scenario.store > 0.0 => self.enter(2, next(Step::Store), scenario.store * keys.sqrt()),
             Step::Send | Step::Store => self.after(scenario.delay, next(Step::Network)),
-            Step::Network => self.enter(1, next(Step::Receive), scenario.question / 2.0),
+            Step::Network => self.enter(1, next(Step::Receive), scenario.query / 2.0),
             Step::Receive => {
                 let asked = self.calls[caller].left;
                 let hits = (0..asked).filter(|_| self.random() < scenario.hits).count();
@@ -322,7 +322,7 @@ impl<'a> Simulation<'a> {
                 self.calls[caller].left = asked - hits;
                 if asked == hits { self.found(caller) } else { self.generate(caller) }
             }
-            Step::Generate => self.enter(1, next(Step::Take), scenario.question / 2.0),
+            Step::Generate => self.enter(1, next(Step::Take), scenario.query / 2.0),
             Step::Take => {
                 self.totals.operations += 1;
                 let (_, run, in_progress) = self.calls[caller].generating.remove(0);
@@ -336,7 +336,7 @@ impl<'a> Simulation<'a> {
                     self.found(caller);
                 }
             }
-            Step::Write | Step::Stranger => {}
+            Step::Write | Step::OtherProcess => {}
         }
     }
 
@@ -349,9 +349,9 @@ impl<'a> Simulation<'a> {
         }
         let keys = self.calls[caller].left;
         let works = (0..keys).map(|_| Work { class: CLASS, size: 1 });
-        let verdict = self.policy.standing().verdict;
+        let verdict = self.policy.status().verdict;
         let decision = self.policy.decide(now, keys, self.cost.forecast(works), self.load.cpu_cost());
-        let after = self.policy.standing().verdict;
+        let after = self.policy.status().verdict;
         if after != verdict {
             self.verdicts.push((self.now, after));
         }
@@ -360,13 +360,13 @@ impl<'a> Simulation<'a> {
         match decision {
             Decision::Ask => {
                 self.asks += 1;
-                self.enter(1, Job { step: Step::Send, caller }, self.scenario.question / 2.0);
+                self.enter(1, Job { step: Step::Send, caller }, self.scenario.query / 2.0);
             }
             Decision::Bypass => self.generate(caller),
             Decision::BypassAndSample => {
                 let sample = self.call(true);
                 self.calls[sample].left = keys;
-                self.enter(1, Job { step: Step::Send, caller: sample }, self.scenario.question / 2.0);
+                self.enter(1, Job { step: Step::Send, caller: sample }, self.scenario.query / 2.0);
                 self.generate(caller);
             }
         }
@@ -421,13 +421,7 @@ fn grid() -> Vec<Scenario> {
         Scenario { name: "6 ms, 40 callers", delay: 6e-3, ..REMOTE },
         Scenario { name: "6 ms, 100 callers", delay: 6e-3, callers: 100, ..REMOTE },
         Scenario { name: "6 ms, 400 callers", delay: 6e-3, callers: 400, ..REMOTE },
-        Scenario {
-            name: "large floors, local, 40 callers",
-            generation: 2.5e-3,
-            question: 40e-6,
-            store: 60e-6,
-            ..LOCAL
-        },
+        Scenario { name: "large floors, local, 40 callers", generation: 2.5e-3, query: 40e-6, store: 60e-6, ..LOCAL },
         Scenario { name: "large floors, 6 ms, one caller", generation: 2.5e-3, delay: 6e-3, callers: 1, ..REMOTE },
         Scenario { name: "large floors, 6 ms, 40 callers", generation: 2.5e-3, delay: 6e-3, ..REMOTE },
         Scenario { name: "small floors, local, 40 callers", generation: 12e-6, ..LOCAL },
@@ -441,10 +435,10 @@ fn grid() -> Vec<Scenario> {
         Scenario { name: "batches of 16, 6 ms, 40 callers", keys: 16, delay: 6e-3, ..REMOTE },
         Scenario { name: "one worker, local, 40 callers", workers: 1, ..LOCAL },
         Scenario { name: "one worker, 1 ms, 40 callers", workers: 1, delay: 1e-3, ..REMOTE },
-        Scenario { name: "strangers, local, 40 callers", strangers: 2, ..LOCAL },
-        Scenario { name: "strangers, local, one caller", strangers: 2, callers: 1, ..LOCAL },
-        Scenario { name: "strangers, 6 ms, one caller", strangers: 2, delay: 6e-3, callers: 1, ..REMOTE },
-        Scenario { name: "strangers, 1 ms, 40 callers", strangers: 2, delay: 1e-3, ..REMOTE },
+        Scenario { name: "strangers, local, 40 callers", other_processes: 2, ..LOCAL },
+        Scenario { name: "strangers, local, one caller", other_processes: 2, callers: 1, ..LOCAL },
+        Scenario { name: "strangers, 6 ms, one caller", other_processes: 2, delay: 6e-3, callers: 1, ..REMOTE },
+        Scenario { name: "strangers, 1 ms, 40 callers", other_processes: 2, delay: 1e-3, ..REMOTE },
         Scenario { name: "16 cores, local, 40 callers", cores: 16.0, workers: 16, ..LOCAL },
         Scenario { name: "16 cores, 1 ms, 400 callers", cores: 16.0, workers: 16, callers: 400, delay: 1e-3, ..REMOTE },
         Scenario { name: "16 cores, 6 ms, 400 callers", cores: 16.0, workers: 16, callers: 400, delay: 6e-3, ..REMOTE },

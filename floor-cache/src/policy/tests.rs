@@ -61,11 +61,11 @@ impl Setup {
     }
 
     fn verdict(&self) -> Verdict {
-        self.policy.standing().verdict
+        self.policy.status().verdict
     }
 
     fn reason(&self) -> Reason {
-        self.policy.standing().reason
+        self.policy.status().reason
     }
 }
 
@@ -76,7 +76,7 @@ const SLOW: Tier = Tier { micros: 6190, hits: 10 };
 #[test]
 fn a_tier_slower_than_generating_is_bypassed_even_if_it_always_hits() {
     let mut setup = Setup::new(Bypass::Auto);
-    assert_eq!(setup.look_up(550.0, 1000, SLOW), FIRST_QUESTIONS);
+    assert_eq!(setup.look_up(550.0, 1000, SLOW), MIN_QUERIES);
     assert_eq!((setup.verdict(), setup.reason()), (Verdict::Bypassed, Reason::Slower));
 }
 
@@ -133,7 +133,7 @@ fn a_batch_pays_where_a_single_question_does_not() {
         assert_eq!(setup.look_up(200.0, 10, tier), 0);
     }
     assert_eq!(setup.verdict(), Verdict::InPart);
-    let share = setup.policy.standing().asked_ratio;
+    let share = setup.policy.status().asked_ratio;
     assert!((0.3..0.7).contains(&share), "{share}");
 }
 
@@ -215,8 +215,8 @@ fn a_tier_that_is_forbidden_is_neither_asked_nor_sampled_however_well_it_did() {
             assert_eq!(setup.policy.decide(setup.now, 1, generation, NO_PRICE), Decision::Bypass);
         }
     }
-    let standing = setup.policy.standing();
-    assert_eq!((standing.verdict, standing.reason, standing.asked_ratio), (Verdict::Forced, Reason::Configured, 0.0));
+    let status = setup.policy.status();
+    assert_eq!((status.verdict, status.reason, status.asked_ratio), (Verdict::Forced, Reason::Configured, 0.0));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn what_is_shown_of_generation_follows_what_was_decided_on() {
     let mut setup = Setup::new(Bypass::Off);
     for micros in [500.0, 900.0] {
         setup.look_up(micros, 2000, FAST);
-        let shown = setup.policy.standing().generation;
+        let shown = setup.policy.status().generation;
         assert!((shown / (micros * 1e-6) - 1.0).abs() < 0.01, "{shown}");
     }
 }
@@ -242,7 +242,7 @@ fn a_batch_moves_the_hit_ratio_as_its_keys_would_one_by_one() {
     let (one, many) = (Setup::new(Bypass::Auto), Setup::new(Bypass::Auto));
     (0..64).for_each(|_| one.policy.learn(one.now, Asked::ForCaller, 1, 0, Duration::from_micros(100)));
     many.policy.learn(many.now, Asked::ForCaller, 64, 0, Duration::from_micros(6400));
-    let [one, many] = [one, many].map(|setup| setup.policy.standing().hit_ratio);
+    let [one, many] = [one, many].map(|setup| setup.policy.status().hit_ratio);
     assert!((one - many).abs() < 1e-9, "{one} against {many}");
 }
 

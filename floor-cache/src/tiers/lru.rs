@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::doorkeeper::Doorkeeper;
 use crate::{
     config::LruConfig,
-    hash::{Hashed, Ready},
+    hash::{Hashed, IdentityHasher},
     key::Key,
     metered::{Counts, Mean},
     report::{TierReport, micros},
@@ -42,7 +42,7 @@ pub struct LruTier {
 struct Aligned(Mutex<Shard>);
 
 struct Shard {
-    entries: LruCache<Hashed, Entry, Ready>,
+    entries: LruCache<Hashed, Entry, IdentityHasher>,
     /// `None` to take every value at the warm end, as a plain LRU does.
     doorkeeper: Option<Doorkeeper>,
     bytes: usize,
@@ -61,7 +61,7 @@ struct Entry {
 const OVERHEAD: usize = size_of::<(Hashed, Entry)>() + 2 * size_of::<usize>() + 28 + 24 + 3 * 16;
 
 /// The doorkeeper remembers a key for so many bytes of its shard: about as many as there is room for small floors.
-const BYTES_A_KEY: usize = 1024;
+const BYTES_PER_KEY: usize = 1024;
 
 /// Entries live up to one part in this shorter than the TTL, by their key, so that what was put together does not expire
 /// together.
@@ -119,7 +119,7 @@ impl LruTier {
     }
 
     /// Takes in what a lookup took.
-    pub(crate) fn timed(&self, hit: bool, took: Duration) {
+    pub(crate) fn record_time(&self, hit: bool, took: Duration) {
         if hit { self.hit_cost.add(took) } else { self.miss_cost.add(took) }
     }
 
@@ -234,11 +234,11 @@ fn jitter(ttl: Duration, key: &Hashed) -> Duration {
 
 impl Shard {
     fn new(capacity: usize, selective: bool) -> Self {
-        let window = capacity / BYTES_A_KEY;
+        let window = capacity / BYTES_PER_KEY;
         let doorkeeper = selective.then(|| Doorkeeper::new(window));
         let own = if selective { Doorkeeper::footprint(window) } else { 0 };
         Self {
-            entries: LruCache::unbounded_with_hasher(Ready::default()),
+            entries: LruCache::unbounded_with_hasher(IdentityHasher::default()),
             doorkeeper,
             bytes: 0,
             capacity: capacity.saturating_sub(own),
@@ -255,11 +255,11 @@ impl Shard {
         if let Some(held) = self.entries.get_mut(&key) {
             self.bytes = self.bytes - size_of_entry(held) + size;
             *held = entry;
-            self.make_room(0);
+            self.evict_to_fit(0);
             return;
         }
         let seen = self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.has_seen(key.hash()));
-        let was_full = self.make_room(size);
+        let was_full = self.evict_to_fit(size);
         self.bytes += size;
         self.entries.put(key, entry);
         if was_full && !seen {
@@ -268,7 +268,7 @@ impl Shard {
     }
 
     /// Lets the coldest go until `size` more bytes fit; whether any had to.
-    fn make_room(&mut self, size: usize) -> bool {
+    fn evict_to_fit(&mut self, size: usize) -> bool {
         let was_full = self.bytes + size > self.capacity;
         while self.bytes + size > self.capacity {
             let Some((_, coldest)) = self.entries.pop_lru() else { break };

@@ -1,9 +1,9 @@
 //! The places that keep values.
 
-mod condemned;
 mod doorkeeper;
 mod lmdb;
 mod lru;
+mod pending_deletes;
 mod quarantine;
 pub(crate) mod redis;
 mod sieve;

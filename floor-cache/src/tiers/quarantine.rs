@@ -14,12 +14,12 @@ use crate::open_error::OpenError;
 ///
 /// Only damage is put aside. A directory that cannot be written, a store in use, and one of another version (which
 /// another server may be about to use) are errors for the operator.
-pub(super) fn open_or_put_aside<T>(path: &Path, open: impl Fn() -> Result<T, OpenError>) -> Result<T, OpenError> {
+pub(super) fn open_or_quarantine<T>(path: &Path, open: impl Fn() -> Result<T, OpenError>) -> Result<T, OpenError> {
     let damage = match open() {
         Err(OpenError::Store { tier, path, reason }) => OpenError::Store { tier, path, reason },
         other => return other,
     };
-    let Ok(aside) = put_aside(path) else { return Err(damage) };
+    let Ok(aside) = quarantine(path) else { return Err(damage) };
     error!(
         path = %path.display(),
         aside = %aside.display(),
@@ -30,7 +30,7 @@ pub(super) fn open_or_put_aside<T>(path: &Path, open: impl Fn() -> Result<T, Ope
 }
 
 /// Renames the directory `path` to `NAME.damaged-DATE` beside it.
-fn put_aside(path: &Path) -> io::Result<PathBuf> {
+fn quarantine(path: &Path) -> io::Result<PathBuf> {
     let path = fs::canonicalize(path)?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     // Without colons, which some file systems do not take.

@@ -24,16 +24,16 @@ pub(super) struct Sieve {
 
 /// Bits for each 4 KiB of the store: a floor of 100x100 cells takes two pages, so that it has 128. With a quarter of them, entries
 /// that share bits cost a hundredth of hits.
-const BITS_A_PAGE: u64 = 64;
+const BITS_PER_PAGE: u64 = 64;
 const PAGE: u64 = 4096;
 
 /// Bytes of bits at the most. A store beyond 16 GiB has fewer bits a page.
 const MAX_BYTES: u64 = 32 << 20;
 
-/// A sweep passes at the most so many entries that were read, and [`MORE_PASSED`] for each that it evicts: about as much work as
+/// A sweep passes at the most so many entries that were read, and [`PASSED_PER_EVICTION`] for each that it evicts: about as much work as
 /// the commit of its transaction. Then it evicts what comes next.
 const MAX_PASSED: u64 = 1024;
-const MORE_PASSED: u64 = 16;
+const PASSED_PER_EVICTION: u64 = 16;
 
 /// The hand begins again when fewer entries than one part in this are newer. A tenth gains about a hundredth of hits under a
 /// steady load and loses up to five under one that moves on (docs/decisions/0203-eviction-in-lmdb.md).
@@ -46,7 +46,7 @@ const MAX_EVICTED: u64 = 6;
 impl Sieve {
     /// For a store of `bytes`, with the hand at the age `hand`. It takes 1/512 of `bytes` in memory, at the most 32 MiB.
     pub(super) fn new(bytes: u64, hand: u64) -> Self {
-        let words = (bytes / PAGE * BITS_A_PAGE / 8).clamp(8, MAX_BYTES) / 8;
+        let words = (bytes / PAGE * BITS_PER_PAGE / 8).clamp(8, MAX_BYTES) / 8;
         Self {
             visited: (0..words).map(|_| AtomicU64::new(0)).collect(),
             hand: AtomicU64::new(hand),
@@ -62,7 +62,7 @@ impl Sieve {
     /// Notes that the entry under `stored` was read.
     #[inline]
     pub(super) fn visit(&self, stored: &[u8]) {
-        let (word, bit) = self.place(stored);
+        let (word, bit) = self.slot(stored);
         // Most entries that are read were read before: a load leaves the line shared between processors.
         if word.load(Relaxed) & bit == 0 {
             word.fetch_or(bit, Relaxed);
@@ -86,12 +86,12 @@ impl Sieve {
     }
 
     /// Whether the entry under `stored` was read since this was last asked.
-    fn take(&self, stored: &[u8]) -> bool {
-        let (word, bit) = self.place(stored);
+    fn take_visited(&self, stored: &[u8]) -> bool {
+        let (word, bit) = self.slot(stored);
         word.fetch_and(!bit, Relaxed) & bit != 0
     }
 
-    fn place(&self, stored: &[u8]) -> (&AtomicU64, u64) {
+    fn slot(&self, stored: &[u8]) -> (&AtomicU64, u64) {
         let hash = xxh3_64(stored);
         let word = (u128::from(hash) * self.visited.len() as u128) >> 64;
         (&self.visited[word as usize], 1 << (hash & 63))
@@ -114,11 +114,11 @@ impl Sweep<'_> {
     /// [`start`](Sweep::start) to the newest, then from the oldest. The hand follows.
     pub(super) fn evicts(&mut self, age: u64, stored: &[u8]) -> bool {
         self.sieve.hand.store(age.saturating_add(1), Relaxed);
-        if self.sieve.take(stored) && self.may_pass > 0 {
+        if self.sieve.take_visited(stored) && self.may_pass > 0 {
             self.may_pass -= 1;
             return false;
         }
-        self.may_pass += MORE_PASSED;
+        self.may_pass += PASSED_PER_EVICTION;
         self.sieve.evicted.fetch_add(1, Relaxed);
         true
     }
@@ -167,18 +167,18 @@ mod tests {
     /// What was popular stays for a pass, and what is new stays long enough to be read.
     #[test]
     fn new_entries_stay_while_others_are_written() {
-        const ROOM: u64 = 1000;
-        let (sieve, mut ages) = (Sieve::new(16 << 20, 0), (0..ROOM).collect::<Vec<_>>());
-        for age in (0..ROOM).filter(|age| age % 10 != 0) {
+        const CAPACITY: u64 = 1000;
+        let (sieve, mut ages) = (Sieve::new(16 << 20, 0), (0..CAPACITY).collect::<Vec<_>>());
+        for age in (0..CAPACITY).filter(|age| age % 10 != 0) {
             sieve.visit(&age.to_be_bytes());
         }
-        for age in ROOM..20 * ROOM {
+        for age in CAPACITY..20 * CAPACITY {
             evict(&sieve, &mut ages, 1);
             ages.push(age);
-            let newest = age - ROOM / NEW_PART / 2..=age;
+            let newest = age - CAPACITY / NEW_PART / 2..=age;
             assert!(newest.clone().all(|age| ages.contains(&age)), "{newest:?}");
         }
-        assert!(ages[0] >= ROOM, "nobody has read the first since: {:?}", &ages[..10]);
+        assert!(ages[0] >= CAPACITY, "nobody has read the first since: {:?}", &ages[..10]);
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         let (sieve, mut ages) = (Sieve::new(32 << 30, 0), (0..10_000_u64).collect::<Vec<_>>());
         ages.iter().for_each(|age| sieve.visit(&age.to_be_bytes()));
         assert_eq!(evict(&sieve, &mut ages, 1) as u64, MAX_PASSED + 1);
-        assert_eq!(evict(&sieve, &mut ages, 10) as u64, MAX_PASSED + 9 * MORE_PASSED + 10);
+        assert_eq!(evict(&sieve, &mut ages, 10) as u64, MAX_PASSED + 9 * PASSED_PER_EVICTION + 10);
         let mut few = vec![7, 8, 9];
         let sieve = Sieve::new(1 << 20, 0);
         few.iter().for_each(|age: &u64| sieve.visit(&age.to_be_bytes()));
@@ -200,7 +200,7 @@ mod tests {
         const ENTRIES: u64 = 100_000;
         let sieve = Sieve::new(ENTRIES * 2 * PAGE, 0);
         (0..ENTRIES / 2).for_each(|number| sieve.visit(&number.to_be_bytes()));
-        let mistaken = (ENTRIES / 2..ENTRIES).filter(|number| sieve.take(&number.to_be_bytes())).count();
+        let mistaken = (ENTRIES / 2..ENTRIES).filter(|number| sieve.take_visited(&number.to_be_bytes())).count();
         assert!(mistaken < 1000, "{mistaken} of {}", ENTRIES / 2);
     }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use sled::{Db, IVec, Tree};
 use tracing::debug;
 
-use super::{quarantine::open_or_put_aside, sieve::Sieve};
+use super::{quarantine::open_or_quarantine, sieve::Sieve};
 use crate::{
     config::SledConfig,
     envelope::{Defect, Envelope},
@@ -30,7 +30,7 @@ pub struct SledTier {
     /// Bytes of values beyond which entries are evicted.
     capacity: u64,
     /// One write at a time; it holds the age of the next value.
-    writing: Mutex<u64>,
+    next_age: Mutex<u64>,
     entries: AtomicU64,
     bytes: AtomicU64,
     corrupt: AtomicU64,
@@ -70,10 +70,10 @@ impl SledTier {
     /// When the directory cannot be written, is in use, or what lies there is a store of another version.
     #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &SledConfig, envelope: Envelope) -> Result<Self, OpenError> {
-        open_or_put_aside(&config.path, || Self::open_as_it_is(config, &envelope))
+        open_or_quarantine(&config.path, || Self::open_existing(config, &envelope))
     }
 
-    fn open_as_it_is(config: &SledConfig, envelope: &Envelope) -> Result<Self, OpenError> {
+    fn open_existing(config: &SledConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         fs::create_dir_all(path).map_err(|error| OpenError::directory("sled", path, &error))?;
         let broken = |error: sled::Error| match &error {
@@ -113,7 +113,7 @@ impl SledTier {
             envelope: envelope.clone(),
             sieve,
             capacity: if config.capacity == 0 { u64::MAX } else { config.capacity },
-            writing: Mutex::new(youngest.map_or(0, |(age, _)| age_from(&age).saturating_add(1))),
+            next_age: Mutex::new(youngest.map_or(0, |(age, _)| age_from(&age).saturating_add(1))),
             entries: AtomicU64::new(entries),
             bytes: AtomicU64::new(bytes),
             corrupt: AtomicU64::new(0),
@@ -147,7 +147,7 @@ impl SledTier {
     /// page to become durable, which waits for the batch, under a lock on every sled of the process (sled 0.34:
     /// `pagecache/logger.rs`, `read`). And a batch keeps readers out.
     fn write(&self, entries: &[(Key, Bytes)]) -> Result<(), sled::Error> {
-        let mut next_age = self.writing.lock();
+        let mut next_age = self.next_age.lock();
         for (key, value) in entries {
             let stored = self.envelope.stored(key);
             let mut record = Vec::new();
@@ -166,13 +166,13 @@ impl SledTier {
                 }
             }
         }
-        self.make_room(*next_age)?;
-        self.note_counts()
+        self.evict_to_capacity(*next_age)?;
+        self.store_counts()
     }
 
     /// Evicts until no more is stored than the capacity: the entries that the sieve chooses, and after all that have an age those
     /// that have none.
-    fn make_room(&self, next_age: u64) -> Result<(), sled::Error> {
+    fn evict_to_capacity(&self, next_age: u64) -> Result<(), sled::Error> {
         let is_full = || self.bytes.load(Relaxed) > self.capacity;
         if !is_full() {
             return Ok(());
@@ -216,11 +216,11 @@ impl SledTier {
     }
 
     fn remove(&self, keys: &[Key]) -> Result<(), sled::Error> {
-        let _one_at_a_time = self.writing.lock();
+        let _write_lock = self.next_age.lock();
         for key in keys {
             self.remove_stored(self.envelope.stored(key).as_bytes())?;
         }
-        self.note_counts()
+        self.store_counts()
     }
 
     fn remove_stored(&self, stored: &[u8]) -> Result<(), sled::Error> {
@@ -231,7 +231,7 @@ impl SledTier {
         Ok(())
     }
 
-    fn note_counts(&self) -> Result<(), sled::Error> {
+    fn store_counts(&self) -> Result<(), sled::Error> {
         self.store.values.insert(COUNTS_KEY, &self.counts()).map(|_before| ())
     }
 

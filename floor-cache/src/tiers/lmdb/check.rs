@@ -23,7 +23,7 @@ use super::layout::{
 
 /// What the check found in a file that is not damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CheckOutcome {
     /// LMDB can use it.
     Whole,
     /// It was not checked: it is of another version of LMDB or holds the databases of another program. Opening it decides.
@@ -34,11 +34,11 @@ pub(super) enum Verdict {
 const WINDOW: u64 = 256 << 10;
 
 /// How often the check logs how far it is.
-const REPORT: Duration = Duration::from_secs(10);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Checks the LMDB file at `path`. Nothing may write to it meanwhile. `databases` are those that it should hold, with the
 /// length of their keys where that is fixed.
-pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<Verdict, Damage> {
+pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<CheckOutcome, Damage> {
     let file = File::open(path).or(damage(0, "the file cannot be opened"))?;
     let length = file.metadata().map_or(0, |file| file.len());
     let mut head = vec![0; PAGE_HEADER + META_LEN];
@@ -49,7 +49,7 @@ pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<
     let first = read_meta(0, 0)?;
     let second = read_meta(1, u64::from(first.page_size))?;
     if first.version != VERSION && second.version == first.version {
-        return Ok(Verdict::Unknown);
+        return Ok(CheckOutcome::Unknown);
     }
     let newest = if second.txn > first.txn { &second } else { &first };
     for meta in [&first, &second] {
@@ -73,12 +73,12 @@ pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<
     for meta in 0..METAS {
         checker.claim(meta)?;
     }
-    checker.main(at, &newest.main, databases).and_then(|verdict| match verdict {
-        Verdict::Unknown => Ok(verdict),
-        Verdict::Whole => {
+    checker.main(at, &newest.main, databases).and_then(|outcome| match outcome {
+        CheckOutcome::Unknown => Ok(outcome),
+        CheckOutcome::Whole => {
             checker.free_pages(at, &newest.free)?;
             checker.long_values()?;
-            Ok(verdict)
+            Ok(outcome)
         }
     })
 }
@@ -126,7 +126,7 @@ struct Tree<'v> {
     order: Order,
     depth: u16,
     /// The fewest children of a branch.
-    least: usize,
+    min: usize,
     counts: Counts,
     visit: &'v mut Visit<'v>,
 }
@@ -135,7 +135,7 @@ struct Tree<'v> {
 struct Run {
     first: u64,
     /// The fewest pages that hold the value.
-    least: u32,
+    min: u32,
     /// Whose it is: an index into [`Checker::long`].
     tree: u32,
 }
@@ -174,8 +174,8 @@ impl Checker {
         Ok(())
     }
 
-    /// The database of databases. [`Verdict::Unknown`] if it has databases and none of `expected`.
-    fn main(&mut self, at: u64, main: &Record, expected: &[(&str, Option<usize>)]) -> Result<Verdict, Damage> {
+    /// The database of databases. [`CheckOutcome::Unknown`] if it has databases and none of `expected`.
+    fn main(&mut self, at: u64, main: &Record, expected: &[(&str, Option<usize>)]) -> Result<CheckOutcome, Damage> {
         let mut found = Vec::new();
         self.tree(at, main, Order::Bytes, &mut |_, page, name, item| match item {
             Item::Database(record) => {
@@ -186,7 +186,7 @@ impl Checker {
         })?;
         let known = |name: &[u8]| expected.iter().find(|(known, _)| known.as_bytes() == name);
         if !found.is_empty() && !found.iter().any(|(_, name, _)| known(name).is_some()) {
-            return Ok(Verdict::Unknown);
+            return Ok(CheckOutcome::Unknown);
         }
         for (page, name, record) in found {
             let Some((_, key_len)) = known(&name) else {
@@ -205,7 +205,7 @@ impl Checker {
                 Ok(())
             })?;
         }
-        Ok(Verdict::Whole)
+        Ok(CheckOutcome::Whole)
     }
 
     /// The list of free pages: of each transaction, how many pages it freed, then their numbers from the highest down.
@@ -255,8 +255,8 @@ impl Checker {
             return damage(at, "a tree has a depth that none has");
         }
         // LMDB tolerates a branch with one child in the list of free pages, and in no other tree.
-        let least = if matches!(order, Order::Numbers) { 1 } else { 2 };
-        let mut tree = Tree { order, depth: record.depth, least, counts: Counts::default(), visit };
+        let min = if matches!(order, Order::Numbers) { 1 } else { 2 };
+        let mut tree = Tree { order, depth: record.depth, min, counts: Counts::default(), visit };
         self.subtree(&mut tree, record.root, 1, None, None, long as u32)?;
         let counts = Counts { overflow: record.counts.overflow, ..tree.counts };
         if counts == record.counts { Ok(()) } else { damage(at, "a tree does not have as much as it is said to have") }
@@ -294,7 +294,7 @@ impl Checker {
             tree.counts.entries += nodes.len() as u64;
             return nodes.iter().try_for_each(|node| self.entry(tree, page, node, long));
         }
-        if nodes.len() < tree.least {
+        if nodes.len() < tree.min {
             return damage(page, "it is a branch with too few children");
         }
         tree.counts.branches += 1;
@@ -311,7 +311,7 @@ impl Checker {
             0 => Item::Value(node.data),
             BIG => {
                 let first = u64_at(node.data, 0);
-                self.runs.push(Run { first, least: pages_of(self.page_size, node.low), tree: long });
+                self.runs.push(Run { first, min: pages_of(self.page_size, node.low), tree: long });
                 Item::Long { page: first, len: node.low }
             }
             DATABASE if node.data.len() == RECORD => Item::Database(Record::parse(node.data)),
@@ -356,14 +356,14 @@ impl Checker {
                 begin = at;
                 window.resize(WINDOW.min(self.pages * self.page_size as u64 - at) as usize, 0);
                 self.read(page, 0, &mut window)?;
-                if reported.elapsed() > REPORT {
+                if reported.elapsed() > PROGRESS_INTERVAL {
                     reported = Instant::now();
                     info!(tier = "lmdb", percent = 100 * page / self.pages, "the check goes on");
                 }
             }
             let header = &window[(at - begin) as usize..][..PAGE_HEADER];
             let count = u32_at(header, 12);
-            if u64_at(header, 0) != page || u16_at(header, 10) != OVERFLOW || count < run.least {
+            if u64_at(header, 0) != page || u16_at(header, 10) != OVERFLOW || count < run.min {
                 return damage(page, "it does not begin the value that it should");
             }
             if page + u64::from(count) > self.pages {

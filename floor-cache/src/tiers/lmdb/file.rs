@@ -16,12 +16,12 @@ use crate::open_error::OpenError;
 pub(super) const DATA: &str = "data.mdb";
 
 /// A map is a multiple of the page size, and no system has larger pages than this.
-pub(super) const MAP_STEP: u64 = 64 << 10;
+pub(super) const MAP_GRANULARITY: u64 = 64 << 10;
 
 /// Stands beside it once damage was found in it.
 pub(super) const DAMAGED: &str = "damaged";
 
-/// Opens the environment in `path`, which has been [checked](super::opening), and its file. It is marked by `layout`.
+/// Opens the environment in `path`, which has been [checked](super::open_guard), and its file. It is marked by `layout`.
 ///
 /// The file is looked at by its handle from then on: another server may put the store aside and begin another in its place.
 #[expect(unsafe_code, reason = "heed opens a map of a file, which others may change, in no other way")]
@@ -54,11 +54,11 @@ pub(super) fn open(
     Ok((env, data))
 }
 
-/// Has the map reach `room` bytes beyond the last page, as that of a store that was made for a larger map may not. Only while
+/// Has the map reach `space` bytes beyond the last page, as that of a store that was made for a larger map may not. Only while
 /// nobody else uses `env`.
 #[expect(unsafe_code, reason = "heed does not look whether a transaction is open")]
-pub(super) fn widen(env: &Env<WithTls>, room: u64) -> Result<(), heed::Error> {
-    let size = (bytes_of_pages(env) + room).next_multiple_of(MAP_STEP);
+pub(super) fn extend_map(env: &Env<WithTls>, space: u64) -> Result<(), heed::Error> {
+    let size = (bytes_of_pages(env) + space).next_multiple_of(MAP_GRANULARITY);
     // SAFETY: no transaction is open: the caller has just opened the store and has not handed it on.
     unsafe { env.resize(usize::try_from(size).unwrap_or(usize::MAX)) }
 }
@@ -72,16 +72,16 @@ fn bytes_of_pages(env: &Env<WithTls>) -> u64 {
     (env.info().last_page_number as u64 + 1) * u64::from(env.stat().page_size)
 }
 
-/// Begins a transaction that may take up to `room` more bytes, and has the file reach as far before it takes any.
+/// Begins a transaction that may take up to `space` more bytes, and has the file reach as far before it takes any.
 ///
 /// LMDB does not write a page that a transaction took and gave back, and that may be the last. Nobody reads it; but to who
 /// opens the store, the file would look cut off. The file grows without taking room on the disk.
-pub(super) fn write_txn<'e>(env: &'e Env<WithTls>, data: &File, room: u64) -> Result<RwTxn<'e>, heed::Error> {
+pub(super) fn write_txn<'e>(env: &'e Env<WithTls>, data: &File, space: u64) -> Result<RwTxn<'e>, heed::Error> {
     let txn = env.write_txn()?;
     let map = env.info().map_size as u64;
-    if length(data) < (bytes_of_pages(env) + room).min(map)
+    if length(data) < (bytes_of_pages(env) + space).min(map)
         // Only for who writes: it would cut off what another server writes behind.
-        && let Err(error) = data.set_len((bytes_of_pages(env) + 2 * room).min(map))
+        && let Err(error) = data.set_len((bytes_of_pages(env) + 2 * space).min(map))
     {
         // It is seen to again when the transaction is done.
         debug!(tier = "lmdb", %error, "the file could not be made longer");
@@ -103,13 +103,13 @@ fn length(data: &File) -> u64 {
 }
 
 /// After a commit: has the file reach to the end of the last page, should the transaction have taken more than was thought.
-pub(super) fn complete(env: &Env<WithTls>, data: &File) {
+pub(super) fn extend_to_last_page(env: &Env<WithTls>, data: &File) {
     if is_whole(env, data) {
         return;
     }
     let extend = || {
         // Meanwhile no other server writes to the end, which this would cut off.
-        let _turn = env.write_txn().map_err(io::Error::other)?;
+        let _txn = env.write_txn().map_err(io::Error::other)?;
         if is_whole(env, data) {
             return Ok(());
         }
@@ -127,7 +127,7 @@ pub(super) const fn shows_damage(error: &heed::Error) -> bool {
 
 /// Leaves word of damage, which `error` shows, for who opens the store next, if the store is still where it was.
 pub(super) fn note_damage(env: &Env<WithTls>, data: &File, error: &heed::Error) {
-    if !lies_in(env.path(), data) {
+    if !is_data_file_of(env.path(), data) {
         return;
     }
     let mark = env.path().join(DAMAGED);
@@ -141,9 +141,9 @@ pub(super) fn note_damage(env: &Env<WithTls>, data: &File, error: &heed::Error) 
 
 /// Makes the store durable and marks its end as clean, if it is still where it was. No other server writes meanwhile.
 pub(super) fn mark_clean(env: &Env<WithTls>, data: &File) -> Result<(), heed::Error> {
-    let _turn = env.write_txn()?;
+    let _txn = env.write_txn()?;
     env.force_sync()?;
-    if lies_in(env.path(), data) {
+    if is_data_file_of(env.path(), data) {
         clean::mark(env.path(), data)?;
     }
     Ok(())
@@ -151,7 +151,7 @@ pub(super) fn mark_clean(env: &Env<WithTls>, data: &File) -> Result<(), heed::Er
 
 /// Whether `data` is the file of the store in `path`, and not of one that lay there before.
 #[cfg(unix)]
-fn lies_in(path: &Path, data: &File) -> bool {
+fn is_data_file_of(path: &Path, data: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
     let identity = |file: fs::Metadata| (file.dev(), file.ino());
     let (there, ours) = (fs::metadata(path.join(DATA)).map(identity), data.metadata().map(identity));
@@ -160,7 +160,7 @@ fn lies_in(path: &Path, data: &File) -> bool {
 
 /// Where no directory can be renamed while a file in it is open, what lies there is what was opened.
 #[cfg(not(unix))]
-fn lies_in(_path: &Path, _data: &File) -> bool {
+fn is_data_file_of(_path: &Path, _data: &File) -> bool {
     true
 }
 
@@ -172,15 +172,15 @@ mod tests {
     fn a_store_that_another_took_the_place_of_is_told_from_it() {
         let home = tempfile::tempdir().expect("a directory");
         let path = home.path().join("lmdb");
-        let begin = || {
+        let create = || {
             fs::create_dir(&path).expect("it is not there");
             File::create(path.join(DATA)).expect("a file")
         };
-        let first = begin();
-        assert!(lies_in(&path, &first));
+        let first = create();
+        assert!(is_data_file_of(&path, &first));
         fs::rename(&path, home.path().join("aside")).expect("it can be put aside");
-        assert!(!lies_in(&path, &first));
-        let second = begin();
-        assert!(lies_in(&path, &second) && !lies_in(&path, &first));
+        assert!(!is_data_file_of(&path, &first));
+        let second = create();
+        assert!(is_data_file_of(&path, &second) && !is_data_file_of(&path, &first));
     }
 }

@@ -4,7 +4,7 @@ mod check;
 mod clean;
 mod file;
 mod layout;
-mod opening;
+mod open_guard;
 mod tier;
 
 pub use tier::LmdbTier;

@@ -15,7 +15,7 @@ use heed::{
 };
 use tracing::{debug, warn};
 
-use super::{clean, file, opening::Opening};
+use super::{clean, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
@@ -23,8 +23,8 @@ use crate::{
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
     tiers::{
-        condemned::{Condemned, Taken},
-        quarantine::open_or_put_aside,
+        pending_deletes::{PendingDeletes, Taken},
+        quarantine::open_or_quarantine,
         sieve::Sieve,
     },
 };
@@ -51,7 +51,7 @@ pub struct LmdbTier {
     /// Bytes of the map that one transaction may take.
     transaction_limit: u64,
     corrupt: AtomicU64,
-    condemned: Condemned,
+    pending_deletes: PendingDeletes,
     /// Whether LMDB has found damage. It is not asked again: it might write outside its memory next.
     is_damaged: AtomicBool,
     /// Whether a value was found damaged. Then the pages may be too, and the next start checks them.
@@ -97,23 +97,23 @@ impl LmdbTier {
     /// When the directory cannot be written, or what lies there is a store of another version.
     #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &LmdbConfig, envelope: Envelope) -> Result<Self, OpenError> {
-        open_or_put_aside(&config.path, || Self::open_as_it_is(config, &envelope))
+        open_or_quarantine(&config.path, || Self::open_existing(config, &envelope))
     }
 
-    fn open_as_it_is(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
+    fn open_existing(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         fs::create_dir_all(path).map_err(|error| OpenError::directory("lmdb", path, &error))?;
-        let opening = Opening::begin(path, MAX_READERS)?;
+        let guard = OpenGuard::acquire(path, MAX_READERS)?;
         let opened = Self::open_checked(config, envelope);
         if matches!(opened, Err(OpenError::NoSpace { .. })) {
-            opening.undo();
+            guard.remove_new_files();
         }
         opened
     }
 
     fn open_checked(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
-        let map_size = config.map_size.max(MIN_MAP) / file::MAP_STEP * file::MAP_STEP;
+        let map_size = config.map_size.max(MIN_MAP) / file::MAP_GRANULARITY * file::MAP_GRANULARITY;
         let mut options = EnvOpenOptions::new();
         options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
         let (env, data) = file::open(&options, path, LAYOUT)?;
@@ -147,7 +147,7 @@ impl LmdbTier {
             high_water: map_size / 100 * HIGH_WATER_PERCENT,
             transaction_limit: map_size / TRANSACTIONS,
             corrupt: AtomicU64::new(0),
-            condemned: Condemned::default(),
+            pending_deletes: PendingDeletes::default(),
             is_damaged: AtomicBool::new(false),
             is_suspect: AtomicBool::new(false),
             is_marked: AtomicBool::new(false),
@@ -161,7 +161,7 @@ impl LmdbTier {
                 "more is stored than the map is to hold; the oldest goes"
             );
             // Room to write what is removed.
-            file::widen(&tier.env, map_size - tier.high_water).map_err(broken)?;
+            file::extend_map(&tier.env, map_size - tier.high_water).map_err(broken)?;
         }
         Ok(tier)
     }
@@ -179,7 +179,7 @@ impl LmdbTier {
             Err(defect) => {
                 debug!(tier = "lmdb", %key, %defect, "a stored value is wrong; it will be removed");
                 self.corrupt.fetch_add(1, Relaxed);
-                self.condemned.add(stored);
+                self.pending_deletes.add(stored);
                 if defect.is_damage() && !self.is_suspect.swap(true, Relaxed) {
                     self.unmark();
                 }
@@ -190,12 +190,12 @@ impl LmdbTier {
 
     /// A transaction that reads, unless LMDB has found damage.
     fn read_txn(&self) -> Result<RoTxn<'_, WithTls>, heed::Error> {
-        self.ask()?;
+        self.check_usable()?;
         self.env.read_txn()
     }
 
     /// An error if LMDB has found damage and must not be asked again.
-    fn ask(&self) -> Result<(), heed::Error> {
+    fn check_usable(&self) -> Result<(), heed::Error> {
         if self.is_damaged.load(Relaxed) { Err(heed::Error::Mdb(MdbError::Corrupted)) } else { Ok(()) }
     }
 
@@ -225,13 +225,13 @@ impl LmdbTier {
         while !rest.is_empty() {
             let mut bytes = 0;
             let fits = |(_, value): &&(Key, Bytes)| {
-                bytes += footprint(value.len() + BESIDE) + TOUCHED;
+                bytes += footprint(value.len() + RECORD_OVERHEAD) + LEAF_BYTES;
                 bytes <= self.transaction_limit
             };
             let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
             match self.write_transaction(now) {
                 Err(heed::Error::Mdb(MdbError::MapFull)) => {
-                    self.make_room();
+                    self.free_space();
                     self.write_transaction(now)?;
                 }
                 other => other?,
@@ -243,8 +243,8 @@ impl LmdbTier {
 
     fn write_transaction(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
         let mut txn = self.begin()?;
-        let condemned = self.remove_condemned(&mut txn)?;
-        let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len() + BESIDE)).sum();
+        let pending = self.remove_pending(&mut txn)?;
+        let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len() + RECORD_OVERHEAD)).sum();
         // What is over the high water already (the map was larger once, or values took more than was thought) goes by and by.
         let over = (self.used(&txn)? + incoming).saturating_sub(self.high_water);
         if over > 0 {
@@ -269,25 +269,25 @@ impl LmdbTier {
                 next_age += 1;
             }
         }
-        self.commit(txn, condemned)
+        self.commit(txn, pending)
     }
 
     /// A transaction that takes as much as it may, and makes room for that much.
     fn begin(&self) -> Result<RwTxn<'_>, heed::Error> {
-        self.ask()?;
+        self.check_usable()?;
         self.unmark();
         file::write_txn(&self.env, &self.data, 2 * self.transaction_limit + MIN_MAP)
     }
 
-    fn commit(&self, txn: RwTxn<'_>, condemned: Taken<'_>) -> Result<(), heed::Error> {
+    fn commit(&self, txn: RwTxn<'_>, pending: Taken<'_>) -> Result<(), heed::Error> {
         txn.commit()?;
-        condemned.removed();
-        file::complete(&self.env, &self.data);
+        pending.removed();
+        file::extend_to_last_page(&self.env, &self.data);
         Ok(())
     }
 
     /// Makes room in a map that is full all the same: its free pages are in pieces too small, or a reader holds them.
-    fn make_room(&self) {
+    fn free_space(&self) {
         // A little at a time, since a transaction that removes takes pages too.
         let evict = || {
             // A server that was killed while it read holds pages for as long as it stands among the readers.
@@ -297,7 +297,7 @@ impl LmdbTier {
                 self.evict(&mut txn, self.transaction_limit / 16)?;
                 txn.commit()?;
             }
-            file::complete(&self.env, &self.data);
+            file::extend_to_last_page(&self.env, &self.data);
             Ok::<_, heed::Error>(())
         };
         if let Err(error) = evict() {
@@ -318,7 +318,7 @@ impl LmdbTier {
                 break;
             }
             for victim in victims {
-                found(self.ages.delete(txn, &victim.age)?)?;
+                require_found(self.ages.delete(txn, &victim.age)?)?;
                 if self.values.delete(txn, &victim.stored)? {
                     freed += victim.bytes;
                 }
@@ -329,7 +329,7 @@ impl LmdbTier {
             let Some((stored, record)) = self.values.first(txn)? else { break };
             freed += footprint(record.len());
             let stored = stored.to_vec();
-            found(self.values.delete(txn, &stored)?)?;
+            require_found(self.values.delete(txn, &stored)?)?;
             evicted += 1;
         }
         if evicted > 0 {
@@ -382,17 +382,17 @@ impl LmdbTier {
 
     fn remove(&self, keys: &[Key]) -> Result<(), heed::Error> {
         let mut txn = self.begin()?;
-        let condemned = self.remove_condemned(&mut txn)?;
+        let pending = self.remove_pending(&mut txn)?;
         for key in keys {
             self.remove_stored(&mut txn, self.envelope.stored(key).as_bytes())?;
         }
-        self.commit(txn, condemned)
+        self.commit(txn, pending)
     }
 
-    fn remove_condemned(&self, txn: &mut RwTxn<'_>) -> Result<Taken<'_>, heed::Error> {
-        let condemned = self.condemned.take();
-        condemned.keys().try_for_each(|stored| self.remove_stored(txn, stored))?;
-        Ok(condemned)
+    fn remove_pending(&self, txn: &mut RwTxn<'_>) -> Result<Taken<'_>, heed::Error> {
+        let pending = self.pending_deletes.take();
+        pending.keys().try_for_each(|stored| self.remove_stored(txn, stored))?;
+        Ok(pending)
     }
 
     fn remove_stored(&self, txn: &mut RwTxn<'_>, stored: &[u8]) -> Result<(), heed::Error> {
@@ -403,7 +403,7 @@ impl LmdbTier {
     }
 
     /// Notes damage that `error` shows, once.
-    fn note(&self, error: &heed::Error) {
+    fn note_damage(&self, error: &heed::Error) {
         if file::shows_damage(error) && !self.is_damaged.swap(true, Relaxed) {
             file::note_damage(&self.env, &self.data, error);
             self.unmark();
@@ -412,7 +412,7 @@ impl LmdbTier {
 
     fn failed(&self, action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
         move |error| {
-            self.note(&error);
+            self.note_damage(&error);
             let kind = match &error {
                 heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => {
                     TierErrorKind::Refused
@@ -440,16 +440,16 @@ struct Victim {
 }
 
 /// What was read in a tree is to be `found` by its key, else the tree is damaged.
-fn found(found: bool) -> Result<(), heed::Error> {
+fn require_found(found: bool) -> Result<(), heed::Error> {
     if found { Ok(()) } else { Err(heed::Error::Mdb(MdbError::Corrupted)) }
 }
 
 /// What is stored beside a value at the most: its age and its envelope.
-const BESIDE: usize = size_of::<Age>() + MAX_ENVELOPE - MAX_VALUE;
+const RECORD_OVERHEAD: usize = size_of::<Age>() + MAX_ENVELOPE - MAX_VALUE;
 
 /// Bytes of the leaves that a transaction writes anew for each of its entries at the most, whatever their length: the one that
 /// takes it, and those from which the oldest goes for it, or two.
-const TOUCHED: u64 = 3 * PAGE;
+const LEAF_BYTES: u64 = 3 * PAGE;
 
 /// Bytes of a page, but on few systems.
 const PAGE: u64 = 4096;
@@ -511,7 +511,7 @@ impl Tier for LmdbTier {
             Ok::<_, heed::Error>((self.values.len(&txn)?, self.used(&txn)?))
         };
         let (entries, bytes) = read().unwrap_or_else(|error| {
-            self.note(&error);
+            self.note_damage(&error);
             warn!(tier = "lmdb", %error, "cannot be counted");
             (0, 0)
         });
@@ -526,10 +526,10 @@ impl Tier for LmdbTier {
 
     fn flush(&self) -> Answer<'_, ()> {
         let flush = || {
-            if !self.condemned.is_empty() {
+            if !self.pending_deletes.is_empty() {
                 self.remove(&[])?;
             }
-            self.ask()?;
+            self.check_usable()?;
             self.env.force_sync()?;
             self.mark_clean();
             Ok(())

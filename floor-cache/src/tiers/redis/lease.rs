@@ -14,7 +14,7 @@ use bytes::Bytes;
 use redis::{Cmd, Value};
 use tracing::debug;
 
-use super::{line::Line, tier::failed};
+use super::{connection::Connection, tier::failed};
 use crate::{
     envelope::{Defect, Envelope, StoredKey},
     key::Key,
@@ -33,7 +33,7 @@ pub(super) fn is_lease(stored: &[u8]) -> bool {
 }
 
 /// Bytes that tell a lease from a value.
-pub(super) const TELLING: usize = MAGIC.len();
+pub(super) const MAGIC_LEN: usize = MAGIC.len();
 
 /// Whose a lease is: one server's, one of the leases that it took. No two are alike, and each server's rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +43,11 @@ pub(crate) struct Token([u8; RECORD]);
 #[derive(Debug)]
 pub(crate) enum Claim {
     /// The lease is ours.
-    Ours,
+    Acquired,
     /// Another makes it.
-    Theirs(Token),
+    HeldByOther(Token),
     /// It has been made.
-    Made(Bytes),
+    Value(Bytes),
     /// There is a value that cannot be used here: it is wrong, or sealed with a key that is not known here. The value that
     /// is made takes its place.
     Unusable,
@@ -56,7 +56,7 @@ pub(crate) enum Claim {
 /// The leases in a Redis server, or in a cluster of them.
 #[derive(Debug)]
 pub(crate) struct RedisLeases {
-    line: Line,
+    connection: Connection,
     envelope: Envelope,
     timeout: Duration,
     owner: u64,
@@ -70,9 +70,9 @@ const RENEW: &str =
     "if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('PEXPIRE',KEYS[1],ARGV[2]) end return 0";
 
 impl RedisLeases {
-    pub(super) fn new(line: Line, envelope: Envelope, timeout: Duration) -> Self {
+    pub(super) fn new(connection: Connection, envelope: Envelope, timeout: Duration) -> Self {
         // The standard library's hashers are seeded by the system, which makes an owner that no other server has.
-        Self { line, envelope, timeout, owner: RandomState::new().hash_one(()), taken: AtomicU64::new(0) }
+        Self { connection, envelope, timeout, owner: RandomState::new().hash_one(()), taken: AtomicU64::new(0) }
     }
 
     /// A token that no lease had.
@@ -91,7 +91,7 @@ impl RedisLeases {
         let mut command = redis::cmd("SET");
         command.arg(stored.as_bytes()).arg(&token.0).arg("NX").arg("GET").arg("PX").arg(millis(expiry));
         let wrong = |what| TierError::new(TierErrorKind::Internal, ACTION, what);
-        claimed(&self.envelope, &stored, token, self.send(ACTION, &command).await?).map_err(wrong)
+        claim_from_reply(&self.envelope, &stored, token, self.send(ACTION, &command).await?).map_err(wrong)
     }
 
     /// Has the lease last `expiry` from now; `false` when it is not `token`'s any more.
@@ -113,23 +113,23 @@ impl RedisLeases {
     }
 
     async fn send(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
-        let work = async { self.line.send(command).await.map_err(|error| failed(action, &error)) };
+        let work = async { self.connection.send(command).await.map_err(|error| failed(action, &error)) };
         within(self.timeout, action, work).await
     }
 }
 
 /// What `found`, which lay under `key` when `token` was to be put there, makes of a claim.
-fn claimed(envelope: &Envelope, key: &StoredKey, token: Token, found: Value) -> Result<Claim, String> {
+fn claim_from_reply(envelope: &Envelope, key: &StoredKey, token: Token, found: Value) -> Result<Claim, String> {
     match found {
-        Value::Nil => Ok(Claim::Ours),
+        Value::Nil => Ok(Claim::Acquired),
         // Sent twice, since the connection broke before the first answer.
-        Value::BulkString(found) if found == token.0 => Ok(Claim::Ours),
+        Value::BulkString(found) if found == token.0 => Ok(Claim::Acquired),
         Value::BulkString(found) if is_lease(&found) => match found.try_into() {
-            Ok(record) => Ok(Claim::Theirs(Token(record))),
+            Ok(record) => Ok(Claim::HeldByOther(Token(record))),
             Err(found) => Err(format!("a lease has {} bytes", found.len())),
         },
         Value::BulkString(stored) => match envelope.open_owned(key, stored) {
-            Ok(value) => Ok(Claim::Made(value)),
+            Ok(value) => Ok(Claim::Value(value)),
             Err(Defect::UnknownKey) => Ok(Claim::Unusable),
             // Redis works, so this is no error of it. The lookup counted the defect, and the value that we make replaces it.
             Err(defect) => {
@@ -162,16 +162,18 @@ mod tests {
         let (ours, theirs) = (plain.clone().sealing(&keys), plain.sealing(&others));
         let key = ours.stored(&Key::new([7; Key::LEN - 1], Class::new(1)));
         let token = |number| Token([MAGIC.as_slice(), &[number; 16]].concat().try_into().unwrap());
-        let claim = |found| claimed(&ours, &key, token(1), found);
+        let claim = |found| claim_from_reply(&ours, &key, token(1), found);
         let sealed = |envelope: &Envelope| {
             let mut record = Vec::new();
             envelope.seal(&key, b"floor", &mut record).unwrap();
             Value::BulkString(record)
         };
-        assert!(matches!(claim(Value::Nil), Ok(Claim::Ours)));
-        assert!(matches!(claim(Value::BulkString(token(1).0.to_vec())), Ok(Claim::Ours)), "taken by a first try");
-        assert!(matches!(claim(Value::BulkString(token(2).0.to_vec())), Ok(Claim::Theirs(found)) if found == token(2)));
-        assert!(matches!(claim(sealed(&ours)), Ok(Claim::Made(value)) if value == b"floor"[..]));
+        assert!(matches!(claim(Value::Nil), Ok(Claim::Acquired)));
+        assert!(matches!(claim(Value::BulkString(token(1).0.to_vec())), Ok(Claim::Acquired)), "taken by a first try");
+        assert!(
+            matches!(claim(Value::BulkString(token(2).0.to_vec())), Ok(Claim::HeldByOther(found)) if found == token(2))
+        );
+        assert!(matches!(claim(sealed(&ours)), Ok(Claim::Value(value)) if value == b"floor"[..]));
         assert!(matches!(claim(sealed(&theirs)), Ok(Claim::Unusable)));
         assert!(matches!(claim(Value::BulkString(b"noise".to_vec())), Ok(Claim::Unusable)), "no error of Redis");
         claim(Value::BulkString(b"FLL\x01short".to_vec())).unwrap_err();

@@ -12,10 +12,10 @@ use tokio::runtime::Handle;
 use tracing::debug;
 
 use super::{
-    dialer,
-    holdings::Holdings,
+    connection::Connection,
+    connector,
     lease::{self, RedisLeases},
-    line::Line,
+    server_stats::ServerStats,
 };
 use crate::{
     config::RedisConfig,
@@ -23,8 +23,8 @@ use crate::{
     key::Key,
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
-    tiers::condemned::Condemned,
-    timeout::WRITE_PATIENCE,
+    tiers::pending_deletes::PendingDeletes,
+    timeout::WRITE_TIMEOUT_FACTOR,
 };
 
 /// Keeps values in a Redis server, or in a cluster of them.
@@ -33,20 +33,20 @@ use crate::{
 /// reader waits behind a large write, nor loses his connection with one that takes too long. A read is one `MGET`, a write
 /// of many one pipeline of `SET`s.
 pub struct RedisTier {
-    reads: Line,
-    writes: Line,
+    reads: Connection,
+    writes: Connection,
     url: String,
     envelope: Envelope,
     corrupt: AtomicU64,
-    condemned: Condemned,
-    holdings: Holdings,
+    pending_deletes: PendingDeletes,
+    server_stats: ServerStats,
 }
 
 /// Bytes of values in one pipeline: a tenth of a second of a slow network, and less than that of the server's time.
 const PIPELINE: usize = 1 << 20;
 
 /// How long connecting may take: longer than a caller waits, since a new connection serves every later call.
-const DIAL_TIMEOUT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl RedisTier {
     /// A tier at `config.url`, not yet connected.
@@ -54,15 +54,25 @@ impl RedisTier {
     /// # Errors
     /// When the URL is none, or what is set for TLS does not go with it.
     pub fn open(config: &RedisConfig, envelope: Envelope, runtime: &Handle) -> Result<Self, OpenError> {
-        dialer::check(config)?;
+        connector::check(config)?;
         let url = config.redacted_url();
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
         // The tier's own deadlines are those that callers see. These end what no caller waits for any more.
-        let line = |reply| Line::new(config, DIAL_TIMEOUT.max(config.timeout), reply, runtime.clone());
-        let reads = line(config.timeout).map_err(unusable)?;
-        let writes = line(WRITE_PATIENCE * config.timeout).map_err(unusable)?;
-        let holdings = Holdings::new(reads.clone(), runtime.clone());
-        Ok(Self { reads, writes, url, envelope, corrupt: AtomicU64::new(0), condemned: Condemned::default(), holdings })
+        let connection = |reply_timeout| {
+            Connection::new(config, CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
+        };
+        let reads = connection(config.timeout).map_err(unusable)?;
+        let writes = connection(WRITE_TIMEOUT_FACTOR * config.timeout).map_err(unusable)?;
+        let server_stats = ServerStats::new(reads.clone(), runtime.clone());
+        Ok(Self {
+            reads,
+            writes,
+            url,
+            envelope,
+            corrupt: AtomicU64::new(0),
+            pending_deletes: PendingDeletes::default(),
+            server_stats,
+        })
     }
 
     /// The leases of what is kept there, over the readers' connection.
@@ -70,7 +80,7 @@ impl RedisTier {
         RedisLeases::new(self.reads.clone(), self.envelope.clone(), timeout)
     }
 
-    async fn ask(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
+    async fn query(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
         self.reads.send(command).await.map_err(|error| failed(action, &error))
     }
 
@@ -84,7 +94,7 @@ impl RedisTier {
         for key in keys {
             command.arg(self.envelope.stored(key).as_bytes());
         }
-        match self.ask(ACTION, &command).await? {
+        match self.query(ACTION, &command).await? {
             Value::Array(replies) if replies.len() == keys.len() => {
                 Ok(keys.iter().zip(replies).map(|(key, reply)| self.opened(key, reply)).collect())
             }
@@ -108,7 +118,7 @@ impl RedisTier {
         };
         debug!(tier = "redis", %key, %defect, "a stored value is wrong; it will be removed");
         self.corrupt.fetch_add(1, Relaxed);
-        self.condemned.add(stored);
+        self.pending_deletes.add(stored);
         None
     }
 
@@ -131,21 +141,21 @@ impl RedisTier {
 
     async fn write(&self, pipeline: Pipeline) -> Result<(), TierError> {
         const ACTION: &str = "write to redis";
-        self.remove_condemned().await?;
+        self.remove_pending().await?;
         if !pipeline.is_empty() {
             let replies = self.writes.send_all(&pipeline).await.map_err(|error| failed(ACTION, &error))?;
             // A refusal of one command is a reply like any other.
             let refused = replies.into_iter().find_map(|reply| reply.extract_error().err());
             refused.map_or(Ok(()), |error| Err(failed(ACTION, &error)))?;
         }
-        self.holdings.refresh().await;
+        self.server_stats.refresh().await;
         Ok(())
     }
 
-    async fn remove_condemned(&self) -> Result<(), TierError> {
-        let condemned = self.condemned.take();
-        self.unlink(condemned.keys()).await?;
-        condemned.removed();
+    async fn remove_pending(&self) -> Result<(), TierError> {
+        let pending = self.pending_deletes.take();
+        self.unlink(pending.keys()).await?;
+        pending.removed();
         Ok(())
     }
 
@@ -223,7 +233,7 @@ impl Tier for RedisTier {
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
         Answer::later(async move {
             let stored: Vec<StoredKey> = keys.iter().map(|key| self.envelope.stored(key)).collect();
-            self.remove_condemned().await?;
+            self.remove_pending().await?;
             self.unlink(stored.iter().map(StoredKey::as_bytes)).await
         })
     }
@@ -232,19 +242,19 @@ impl Tier for RedisTier {
         Answer::later(async move {
             // Enough to tell a value from a lease, and from nothing.
             let mut command = redis::cmd("GETRANGE");
-            command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::TELLING - 1);
-            let start = self.ask("look in redis", &command).await?;
+            command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::MAGIC_LEN - 1);
+            let start = self.query("look in redis", &command).await?;
             Ok(matches!(start, Value::BulkString(start) if !start.is_empty() && !lease::is_lease(&start)))
         })
     }
 
     fn stats(&self) -> TierStats {
-        let (entries, bytes) = self.holdings.look();
+        let (entries, bytes) = self.server_stats.last_known();
         TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed), ..TierStats::default() }
     }
 
     fn flush(&self) -> Answer<'_, ()> {
-        Answer::later(self.remove_condemned())
+        Answer::later(self.remove_pending())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     hedge::Hedging,
     key::Key,
     metered::Meter,
-    policy::{Asked, Policy, Standing},
+    policy::{Asked, Policy, PolicyStatus},
     report::{Holdings, TierReport, micros},
     tier::{Tier, TierError, TierErrorKind},
     write_behind::WriteBehind,
@@ -24,7 +24,7 @@ pub(crate) type Values = Vec<Option<Bytes>>;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct LowerTier {
     pub(crate) tier: Arc<dyn Tier>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) circuit: Arc<Circuit>,
@@ -36,7 +36,7 @@ pub(crate) struct Link {
     pub(crate) mismatches: AtomicU32,
 }
 
-impl Link {
+impl LowerTier {
     pub(crate) fn name(&self) -> &'static str {
         self.tier.name()
     }
@@ -75,17 +75,17 @@ impl Link {
     }
 
     /// Since when the chain has made of it what it does: of its policy and its breaker, the one that decides.
-    pub(crate) fn verdict_since(&self, standing: &Standing) -> Instant {
+    pub(crate) fn verdict_since(&self, status: &PolicyStatus) -> Instant {
         match self.circuit.state() {
-            CircuitState::Closed => standing.since.max(self.circuit.since()),
+            CircuitState::Closed => status.since.max(self.circuit.since()),
             CircuitState::HalfOpen | CircuitState::Open => self.circuit.since(),
         }
     }
 
     /// Why the tier is asked or bypassed, in words.
-    pub(crate) fn reason(&self, standing: &Standing) -> &'static str {
+    pub(crate) fn reason(&self, status: &PolicyStatus) -> &'static str {
         match self.circuit.state() {
-            CircuitState::Closed => standing.reason.as_str(),
+            CircuitState::Closed => status.reason.as_str(),
             CircuitState::HalfOpen | CircuitState::Open => "breaker",
         }
     }
@@ -95,7 +95,7 @@ impl Link {
     }
 
     pub(crate) fn report(&self) -> TierReport {
-        let (counts, stats, standing) = (self.meter.counts(), self.tier.stats(), self.policy.standing());
+        let (counts, stats, status) = (self.meter.counts(), self.tier.stats(), self.policy.status());
         TierReport {
             name: self.name(),
             hits: counts.hits,
@@ -106,16 +106,16 @@ impl Link {
             bytes: stats.bytes,
             hit_cost_us: micros(self.meter.hit_cost()),
             miss_cost_us: micros(self.meter.miss_cost()),
-            hit_ratio: standing.hit_ratio,
-            probe_cost_us: standing.cost * 1e6,
-            generation_cost_us: standing.generation * 1e6,
-            asked_ratio: standing.asked_ratio,
-            reason: self.reason(&standing),
+            hit_ratio: status.hit_ratio,
+            probe_cost_us: status.cost * 1e6,
+            generation_cost_us: status.generation * 1e6,
+            asked_ratio: status.asked_ratio,
+            reason: self.reason(&status),
             verdict: match self.circuit.state() {
-                CircuitState::Closed => standing.verdict.as_str(),
+                CircuitState::Closed => status.verdict.as_str(),
                 other => other.as_str(),
             },
-            since: self.verdict_since(&standing).elapsed(),
+            since: self.verdict_since(&status).elapsed(),
         }
     }
 }

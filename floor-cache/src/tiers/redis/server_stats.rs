@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 use redis::{Pipeline, Value};
 use tokio::runtime::Handle;
 
-use super::line::Line;
+use super::connection::Connection;
 
 /// How old an answer may be before the server is asked again: a dashboard looks every 15 s or so.
 const AGE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
-pub(super) struct Holdings {
-    line: Line,
+pub(super) struct ServerStats {
+    connection: Connection,
     runtime: Handle,
     last: Arc<Mutex<Last>>,
 }
@@ -28,17 +28,17 @@ struct Last {
     asked: Option<Instant>,
 }
 
-impl Holdings {
-    pub(super) fn new(line: Line, runtime: Handle) -> Self {
-        Self { line, runtime, last: Arc::default() }
+impl ServerStats {
+    pub(super) fn new(connection: Connection, runtime: Handle) -> Self {
+        Self { connection, runtime, last: Arc::default() }
     }
 
     /// Values and bytes, as of the last answer. Has the server asked, beside the caller, if that is some time ago: then who
     /// looks next sees it.
-    pub(super) fn look(&self) -> (u64, u64) {
+    pub(super) fn last_known(&self) -> (u64, u64) {
         if self.is_due() {
-            let holdings = self.clone();
-            self.runtime.spawn(async move { holdings.ask().await });
+            let stats = self.clone();
+            self.runtime.spawn(async move { stats.query().await });
         }
         let last = self.last.lock();
         (last.entries, last.bytes)
@@ -47,7 +47,7 @@ impl Holdings {
     /// Asks the server, if that is some time ago. Says nothing when it fails: nobody's call is about this.
     pub(super) async fn refresh(&self) {
         if self.is_due() {
-            self.ask().await;
+            self.query().await;
         }
     }
 
@@ -61,10 +61,10 @@ impl Holdings {
         due
     }
 
-    async fn ask(&self) {
+    async fn query(&self) {
         let mut pipeline = Pipeline::with_capacity(2);
         pipeline.cmd("DBSIZE").cmd("INFO").arg("memory");
-        let Ok(replies) = self.line.send_all(&pipeline).await else { return };
+        let Ok(replies) = self.connection.send_all(&pipeline).await else { return };
         if let [Value::Int(entries), memory] = replies.as_slice() {
             let mut last = self.last.lock();
             last.entries = u64::try_from(*entries).unwrap_or(0);

@@ -13,9 +13,9 @@ use crate::{
 /// A tier that fails where another would panic: a fault in a store or its library costs the chain that tier, not the
 /// call. What a panic leaves behind is the tier's own; nothing here is shared with it.
 #[derive(Debug)]
-pub struct Shield<T>(T);
+pub struct CatchPanic<T>(T);
 
-impl<T> Shield<T> {
+impl<T> CatchPanic<T> {
     /// Catches the panics of `inner`.
     pub const fn new(inner: T) -> Self {
         Self(inner)
@@ -27,7 +27,7 @@ fn panicked(action: &'static str) -> TierError {
 }
 
 /// Asks, catching a panic while asking and, if the answer comes later, while it is awaited.
-fn shielded<'a, A: Send + 'a>(action: &'static str, ask: impl FnOnce() -> Answer<'a, A>) -> Answer<'a, A> {
+fn catching<'a, A: Send + 'a>(action: &'static str, ask: impl FnOnce() -> Answer<'a, A>) -> Answer<'a, A> {
     match catch_unwind(AssertUnwindSafe(ask)) {
         Ok(Answer::Now(result)) => Answer::Now(result),
         Ok(Answer::Later(work)) => Answer::later(async move {
@@ -37,7 +37,7 @@ fn shielded<'a, A: Send + 'a>(action: &'static str, ask: impl FnOnce() -> Answer
     }
 }
 
-impl<T: Tier> Tier for Shield<T> {
+impl<T: Tier> Tier for CatchPanic<T> {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -47,15 +47,15 @@ impl<T: Tier> Tier for Shield<T> {
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
-        shielded("get", || self.0.get(key))
+        catching("get", || self.0.get(key))
     }
 
     fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
-        shielded("get many", || self.0.get_many(keys))
+        catching("get many", || self.0.get_many(keys))
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        shielded("put many", || self.0.put_many(entries))
+        catching("put many", || self.0.put_many(entries))
     }
 
     fn batch_bytes(&self) -> usize {
@@ -63,11 +63,11 @@ impl<T: Tier> Tier for Shield<T> {
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        shielded("remove many", || self.0.remove_many(keys))
+        catching("remove many", || self.0.remove_many(keys))
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
-        shielded("contains", || self.0.contains(key))
+        catching("contains", || self.0.contains(key))
     }
 
     fn stats(&self) -> TierStats {
@@ -75,10 +75,10 @@ impl<T: Tier> Tier for Shield<T> {
     }
 
     fn flush(&self) -> Answer<'_, ()> {
-        shielded("flush", || self.0.flush())
+        catching("flush", || self.0.flush())
     }
 
     fn compact(&self) -> Answer<'_, ()> {
-        shielded("compact", || self.0.compact())
+        catching("compact", || self.0.compact())
     }
 }

@@ -18,8 +18,8 @@ use crate::{
     hash::Hashed,
     key::Key,
     lease::Leases,
-    link::Link,
     load_monitor::LoadMonitor,
+    lower_tier::LowerTier,
     policy::load::CpuCost,
     purge::Purges,
     sampler::{Draw, Sampler},
@@ -30,11 +30,11 @@ use crate::{
 };
 
 /// What a chain is made of.
-pub(crate) struct Links {
+pub(crate) struct ChainInner {
     /// The tiers in front that are in this process's memory and need no waiting. Often one, perhaps none.
     pub(crate) memory: Box<[Arc<LruTier>]>,
     /// The others, in probing order.
-    pub(crate) lower: Box<[Link]>,
+    pub(crate) lower: Box<[LowerTier]>,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) made: Generations,
     pub(crate) load: LoadMonitor,
@@ -42,7 +42,7 @@ pub(crate) struct Links {
     pub(crate) coalesced: IntCounter,
     pub(crate) audits: Audits,
     /// The lookups in memory that are timed or audited.
-    pub(crate) watched: Sampler,
+    pub(crate) sampled: Sampler,
     pub(crate) hedge: bool,
     pub(crate) flights: Flights,
     pub(crate) purges: Purges,
@@ -52,12 +52,12 @@ pub(crate) struct Links {
 /// One lookup in memory in this many is timed: two readings of the clock cost as much as the lookup between them.
 pub(crate) const TIMED: Sampler = Sampler::one_in(1024);
 
-impl Links {
+impl ChainInner {
     /// The value if a tier in memory has it, and which; the tiers above have it too, then.
     #[inline(always)]
     pub(crate) fn find(self: &Arc<Self>, key: &Hashed) -> Option<Served> {
         let draw = Draw::next();
-        if self.watched.picks(draw) { self.find_watched(key, draw, |_| {}) } else { self.find_from(0, key) }
+        if self.sampled.picks(draw) { self.find_sampled(key, draw, |_| {}) } else { self.find_from(0, key) }
     }
 
     /// The same from the tier at `first` downwards.
@@ -84,20 +84,20 @@ impl Links {
     pub(crate) fn leading_hits(self: &Arc<Self>, keys: &[Key]) -> Vec<Served> {
         let mut served = Vec::with_capacity(keys.len());
         let Some(first) = self.memory.first() else { return served };
-        let (shards, by, watched) = (first.shards(), first.name(), self.watched);
+        let (shards, by, sampled) = (first.shards(), first.name(), self.sampled);
         let mut next = keys.first().map(Hashed::new);
         let mut rest = keys.iter().skip(1);
         while let Some(key) = next {
             next = rest.next().map(Hashed::new);
             let draw = Draw::next();
-            let is_watched = watched.picks(draw);
+            let is_sampled = sampled.picks(draw);
             let take = |value: &Bytes| {
                 served.push(Served { value: value.clone(), by, coalesced: false, trace: None });
             };
-            if !is_watched && shards.lookup_with(&key, take).is_some() {
+            if !is_sampled && shards.lookup_with(&key, take).is_some() {
                 continue;
             }
-            let hit = if is_watched { self.find_watched(&key, draw, |_| {}) } else { self.find_below(&key) };
+            let hit = if is_sampled { self.find_sampled(&key, draw, |_| {}) } else { self.find_below(&key) };
             match hit {
                 Some(hit) => served.push(hit),
                 None => return served,
@@ -115,14 +115,14 @@ impl Links {
     /// As [`find`](Self::find), with a reading of the clock around each tier, which costs as much as the lookup, and perhaps
     /// an audit.
     #[cold]
-    fn find_watched(self: &Arc<Self>, key: &Hashed, draw: Draw, mut note: impl FnMut(Step)) -> Option<Served> {
+    fn find_sampled(self: &Arc<Self>, key: &Hashed, draw: Draw, mut record: impl FnMut(Step)) -> Option<Served> {
         for (depth, tier) in self.memory.iter().enumerate() {
             let started = Instant::now();
             let value = tier.lookup(key);
             let took = started.elapsed();
-            tier.timed(value.is_some(), took);
+            tier.record_time(value.is_some(), took);
             let outcome = if value.is_some() { Outcome::Hit } else { Outcome::Miss };
-            note(Step { tier: tier.name(), outcome, took });
+            record(Step { tier: tier.name(), outcome, took });
             if let Some(value) = value {
                 self.fill_above(depth, key, &value);
                 if self.audits.sampler.picks(draw) {
@@ -135,12 +135,12 @@ impl Links {
     }
 
     /// As a call with `options` is to see it.
-    pub(crate) fn in_memory(self: &Arc<Self>, key: &Hashed, options: Options) -> Option<Served> {
+    pub(crate) fn find_traced(self: &Arc<Self>, key: &Hashed, options: Options) -> Option<Served> {
         if !options.trace {
             return self.find(key);
         }
         let mut steps = Vec::with_capacity(self.memory.len());
-        let hit = self.find_watched(key, Draw::next(), |step| steps.push(step))?;
+        let hit = self.find_sampled(key, Draw::next(), |step| steps.push(step))?;
         Some(Served { trace: Some(steps.into()), ..hit })
     }
 
@@ -156,7 +156,7 @@ impl Links {
     }
 
     /// Removes the value of `key` from the tiers in memory, from below upwards.
-    pub(crate) fn forget(&self, key: &Hashed) {
+    pub(crate) fn remove_from_memory(&self, key: &Hashed) {
         self.memory.iter().rev().for_each(|tier| tier.remove(key));
     }
 
@@ -170,7 +170,7 @@ impl Links {
     }
 
     /// What a miss in memory looks like in a trace.
-    pub(crate) fn memory_misses(&self) -> Vec<Step> {
+    pub(crate) fn memory_miss_steps(&self) -> Vec<Step> {
         let miss = |tier: &Arc<LruTier>| Step { tier: tier.name(), outcome: Outcome::Miss, took: tier.miss_cost() };
         self.memory.iter().map(miss).collect()
     }
@@ -178,7 +178,7 @@ impl Links {
     /// Has the tiers in memory take `value`, which was fetched ahead of its caller and has just been kept, for one that comes
     /// again. A full tier keeps a value that it sees for the first time where the next one pushes it out, which would be
     /// before the caller comes.
-    pub(crate) fn expect_soon(&self, key: &Hashed, value: &Bytes) {
+    pub(crate) fn insert_again(&self, key: &Hashed, value: &Bytes) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));
     }
 
@@ -196,7 +196,7 @@ impl Links {
     pub(crate) fn cpu_cost(&self, now: Instant) -> CpuCost {
         self.load.cpu_cost(now, || {
             let memory = self.memory.first().map(|tier| tier.counts()).unwrap_or_default();
-            let lower = self.lower.iter().map(|link| link.meter.counts());
+            let lower = self.lower.iter().map(|lower| lower.meter.counts());
             let looked_up: u64 = lower.chain([memory]).map(|counts| counts.hits + counts.misses).sum();
             (looked_up + self.made.made(), self.made.cpu_seconds())
         })
@@ -205,11 +205,11 @@ impl Links {
     /// Gives `value` to the tiers in memory, and to the first `below` of the lower ones.
     pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));
-        self.lower[..below].iter().for_each(|link| link.keep(*key.key(), value));
+        self.lower[..below].iter().for_each(|lower| lower.keep(*key.key(), value));
     }
 }
 
-impl fmt::Debug for Links {
+impl fmt::Debug for ChainInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Chain")
             .field("memory", &self.memory)

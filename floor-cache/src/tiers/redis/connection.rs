@@ -16,7 +16,7 @@ use redis::{
 };
 use tokio::runtime::Handle;
 
-use super::dialer;
+use super::connector;
 use crate::config::RedisConfig;
 
 /// Begins the URL of a cluster: `redis+cluster://[user:password@]host:port,host:port`.
@@ -27,23 +27,23 @@ const CLUSTER: &str = "redis+cluster://";
 /// Dialling goes on in a task of its own: a caller whose deadline ends meanwhile does not undo what it has come to, so
 /// that a server which takes longer to reach than a caller may wait is reached all the same.
 #[derive(Clone)]
-pub(super) struct Line(Arc<Inner>);
+pub(super) struct Connection(Arc<Inner>);
 
 struct Inner {
-    number: Number,
+    endpoint: Endpoint,
     runtime: Handle,
     current: Mutex<Current>,
 }
 
 /// Where the line leads.
-enum Number {
+enum Endpoint {
     Server(Client, AsyncConnectionConfig),
     Cluster(ClusterClient),
 }
 
 /// What a dialled line is.
 #[derive(Clone)]
-enum Connection {
+enum Transport {
     Server(MultiplexedConnection),
     Cluster(ClusterConnection),
 }
@@ -52,83 +52,85 @@ enum Connection {
 #[derive(Default)]
 struct Current {
     generation: u64,
-    dialled: Option<Dialled>,
+    connecting: Option<Connecting>,
 }
 
-type Dialled = Shared<BoxFuture<'static, Result<Connection, RedisError>>>;
+type Connecting = Shared<BoxFuture<'static, Result<Transport, RedisError>>>;
 
-impl Line {
-    /// A line to `config.url`, not dialled yet. Dialling may take `dial`, and a reply `reply`.
+impl Connection {
+    /// A line to `config.url`, not dialled yet. Dialling may take `connect`, and a reply `reply`.
     pub(super) fn new(
         config: &RedisConfig,
-        dial: Duration,
-        reply: Duration,
+        connect_timeout: Duration,
+        reply_timeout: Duration,
         runtime: Handle,
     ) -> Result<Self, RedisError> {
-        let number = match config.url.strip_prefix(CLUSTER) {
+        let endpoint = match config.url.strip_prefix(CLUSTER) {
             None => {
-                let limits =
-                    AsyncConnectionConfig::new().set_connection_timeout(Some(dial)).set_response_timeout(Some(reply));
-                Number::Server(dialer::client(&config.url, &config.tls)?, limits)
+                let limits = AsyncConnectionConfig::new()
+                    .set_connection_timeout(Some(connect_timeout))
+                    .set_response_timeout(Some(reply_timeout));
+                Endpoint::Server(connector::client(&config.url, &config.tls)?, limits)
             }
             Some(nodes) => {
                 // One retry, to follow a slot that has moved to another node. More would outlast the caller.
                 let cluster = ClusterClient::builder(node_urls(nodes))
-                    .connection_timeout(dial)
-                    .response_timeout(reply)
+                    .connection_timeout(connect_timeout)
+                    .response_timeout(reply_timeout)
                     .retries(1);
-                Number::Cluster(cluster.build()?)
+                Endpoint::Cluster(cluster.build()?)
             }
         };
-        Ok(Self(Arc::new(Inner { number, runtime, current: Mutex::default() })))
+        Ok(Self(Arc::new(Inner { endpoint, runtime, current: Mutex::default() })))
     }
 
     /// One command and its reply.
     pub(super) async fn send(&self, command: &Cmd) -> Result<Value, RedisError> {
-        let (mut connection, call) = self.connection().await?;
-        call.ended(connection.send(command).await)
+        let (mut transport, call) = self.transport().await?;
+        call.ended(transport.send(command).await)
     }
 
     /// Many commands at once and their replies: on one connection in one round trip, in a cluster each to the node that
     /// has its slot.
     pub(super) async fn send_all(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
-        let (connection, call) = self.connection().await?;
-        call.ended(match connection {
-            Connection::Server(mut server) => server.send_packed_commands(pipeline, 0, pipeline.len()).await,
-            Connection::Cluster(cluster) => {
-                let send = async |command| Connection::Cluster(cluster.clone()).send(command).await;
+        let (transport, call) = self.transport().await?;
+        call.ended(match transport {
+            Transport::Server(mut server) => server.send_packed_commands(pipeline, 0, pipeline.len()).await,
+            Transport::Cluster(cluster) => {
+                let send = async |command| Transport::Cluster(cluster.clone()).send(command).await;
                 try_join_all(pipeline.cmd_iter().map(send)).await
             }
         })
     }
 
-    async fn connection(&self) -> Result<(Connection, Call<'_>), RedisError> {
-        let (dialled, generation) = {
+    async fn transport(&self) -> Result<(Transport, Call<'_>), RedisError> {
+        let (connecting, generation) = {
             let mut current = self.0.current.lock();
             let generation = current.generation;
-            (current.dialled.get_or_insert_with(|| self.dial(generation)).clone(), generation)
+            (current.connecting.get_or_insert_with(|| self.connect(generation)).clone(), generation)
         };
-        let connection = dialled.await?;
-        Ok((connection, Call { line: self, generation, replied: false }))
+        let transport = connecting.await?;
+        Ok((transport, Call { connection: self, generation, replied: false }))
     }
 
     /// A dialling that fails is forgotten when it fails, whether or not somebody still waits for it: the next call is not told
     /// of it, but dials.
-    fn dial(&self, generation: u64) -> Dialled {
-        let line = self.clone();
-        let dialling =
-            self.0.runtime.spawn(async move { line.0.number.dial().await.inspect_err(|_| line.hang_up(generation)) });
-        let dialled = async move {
-            dialling.await.unwrap_or_else(|_| Err((redis::ErrorKind::Io, "the runtime is shutting down").into()))
+    fn connect(&self, generation: u64) -> Connecting {
+        let connection = self.clone();
+        let task = self.0.runtime.spawn(async move {
+            connection.0.endpoint.connect().await.inspect_err(|_| connection.invalidate(generation))
+        });
+        let connecting = async move {
+            task.await.unwrap_or_else(|_| Err((redis::ErrorKind::Io, "the runtime is shutting down").into()))
         };
-        dialled.boxed().shared()
+        connecting.boxed().shared()
     }
 
     /// Has the next call dial anew, if nobody did since `generation`.
-    fn hang_up(&self, generation: u64) {
+    fn invalidate(&self, generation: u64) {
         let mut current = self.0.current.lock();
         if current.generation == generation {
-            *current = Current { generation: generation + 1, dialled: None };
+            *current = Current { generation: generation + 1, connecting: None };
         }
     }
 }
@@ -136,7 +138,7 @@ impl Line {
 /// One call on a connection. One that its caller gives up, its deadline over, hangs up: the other end may be gone without
 /// a word, and a cluster may have made another node the master. Other calls go on; the next one dials.
 struct Call<'a> {
-    line: &'a Line,
+    connection: &'a Connection,
     generation: u64,
     replied: bool,
 }
@@ -144,7 +146,7 @@ struct Call<'a> {
 impl Call<'_> {
     /// What came of it. A connection that broke, and a cluster that could not be asked, are dialled anew.
     fn ended<T>(mut self, reply: Result<T, RedisError>) -> Result<T, RedisError> {
-        let is_cluster = matches!(self.line.0.number, Number::Cluster(_));
+        let is_cluster = matches!(self.connection.0.endpoint, Endpoint::Cluster(_));
         // A refusal has a code; whoever sends one is there.
         self.replied = match &reply {
             Ok(_) => true,
@@ -158,23 +160,23 @@ impl Call<'_> {
 impl Drop for Call<'_> {
     fn drop(&mut self) {
         if !self.replied {
-            self.line.hang_up(self.generation);
+            self.connection.invalidate(self.generation);
         }
     }
 }
 
-impl Number {
-    async fn dial(&self) -> Result<Connection, RedisError> {
+impl Endpoint {
+    async fn connect(&self) -> Result<Transport, RedisError> {
         match self {
             Self::Server(client, config) => {
-                client.get_multiplexed_async_connection_with_config(config).await.map(Connection::Server)
+                client.get_multiplexed_async_connection_with_config(config).await.map(Transport::Server)
             }
-            Self::Cluster(client) => client.get_async_connection().await.map(Connection::Cluster),
+            Self::Cluster(client) => client.get_async_connection().await.map(Transport::Cluster),
         }
     }
 }
 
-impl Connection {
+impl Transport {
     async fn send(&mut self, command: &Cmd) -> Result<Value, RedisError> {
         match self {
             Self::Server(server) => server.req_packed_command(command).await,
@@ -190,10 +192,10 @@ fn node_urls(nodes: &str) -> Vec<String> {
     hosts.split(',').map(|host| format!("redis://{login}{at}{}", host.trim())).collect()
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let current = self.0.current.lock();
-        f.debug_struct("Line").field("generation", &current.generation).finish_non_exhaustive()
+        f.debug_struct("Connection").field("generation", &current.generation).finish_non_exhaustive()
     }
 }
 

@@ -8,12 +8,12 @@ use crate::envelope::StoredKey;
 
 /// The keys of values that the next write is to remove.
 #[derive(Debug, Default)]
-pub(super) struct Condemned(Mutex<BTreeSet<StoredKey>>);
+pub(super) struct PendingDeletes(Mutex<BTreeSet<StoredKey>>);
 
 /// So many are remembered. Others are found wrong again when they are next read.
 const MOST: usize = 1024;
 
-impl Condemned {
+impl PendingDeletes {
     pub(super) fn add(&self, key: StoredKey) {
         let mut keys = self.0.lock();
         if keys.len() < MOST {
@@ -33,7 +33,7 @@ impl Condemned {
 
 /// Keys that are being removed.
 pub(super) struct Taken<'a> {
-    from: &'a Condemned,
+    from: &'a PendingDeletes,
     keys: BTreeSet<StoredKey>,
 }
 

@@ -11,7 +11,7 @@ use std::{
 use tracing::{debug, info, warn};
 
 use super::{
-    check::{self, Verdict},
+    check::{self, CheckOutcome},
     clean,
     file::{DAMAGED, DATA},
     layout,
@@ -26,25 +26,25 @@ const LOCK: &str = "lock.mdb";
 const LARGE: u64 = 64 << 20;
 
 /// The right to open the store in a directory, held until it is open.
-pub(super) struct Opening {
+pub(super) struct OpenGuard {
     path: PathBuf,
     /// Locked, so that no other server opens the store meanwhile.
-    _turn: Option<File>,
+    _lock: Option<File>,
     /// Whether there was no store.
     is_new: bool,
 }
 
-impl Opening {
+impl OpenGuard {
     /// Waits for other servers that are opening the store in `path`, then checks it if its last end was not clean, and
     /// reserves room for `readers` readers.
     ///
     /// # Errors
     /// [`OpenError::Store`] when it is damaged, [`OpenError::Locked`] when this process has it open, and
     /// [`OpenError::NoSpace`].
-    pub(super) fn begin(path: &Path, readers: u32) -> Result<Self, OpenError> {
+    pub(super) fn acquire(path: &Path, readers: u32) -> Result<Self, OpenError> {
         let unusable = |error: io::Error| OpenError::directory("lmdb", path, &error);
         let path = fs::canonicalize(path).map_err(unusable)?;
-        let turn = take_turn(&path).map_err(unusable)?;
+        let lock = lock_directory(&path).map_err(unusable)?;
         // Before the lock file is touched: to close any handle of it would end the locks of this process.
         if heed::env_closing_event(&path).is_some() {
             return Err(OpenError::Locked { tier: "lmdb", path });
@@ -56,18 +56,18 @@ impl Opening {
         let is_in_use = is_in_use(&path);
         // Who has it open has checked it and writes to it now.
         if !is_new && !is_in_use && !clean::is_clean(&path) {
-            trust(&path)?;
+            check_pages(&path)?;
         }
         clean::unmark(&path).map_err(unusable)?;
         if !is_in_use {
             reserve(&path, readers).map_err(|error| OpenError::directory("lmdb", &path, &error))?;
         }
-        Ok(Self { path, _turn: turn, is_new })
+        Ok(Self { path, _lock: lock, is_new })
     }
 
     /// Removes what a failed opening has left of a store that was not there before: for want of room it may be half a
     /// store, which the next start would take for a damaged one.
-    pub(super) fn undo(self) {
+    pub(super) fn remove_new_files(self) {
         if self.is_new {
             for file in [DATA, LOCK] {
                 if let Err(error) = fs::remove_file(self.path.join(file)) {
@@ -79,7 +79,7 @@ impl Opening {
 }
 
 /// Checks the store in `path`.
-fn trust(path: &Path) -> Result<(), OpenError> {
+fn check_pages(path: &Path) -> Result<(), OpenError> {
     if !layout::KNOWS_LAYOUT {
         return Ok(());
     }
@@ -88,14 +88,14 @@ fn trust(path: &Path) -> Result<(), OpenError> {
         info!(tier = "lmdb", path = %path.display(), bytes, "the store was not closed cleanly; its pages are checked");
     }
     let started = Instant::now();
-    let verdict = check::check(&path.join(DATA), &DATABASES);
+    let outcome = check::check(&path.join(DATA), &DATABASES);
     let took = started.elapsed();
-    match verdict {
-        Ok(Verdict::Whole) => {
+    match outcome {
+        Ok(CheckOutcome::Whole) => {
             info!(tier = "lmdb", bytes, ?took, "the store was not closed cleanly; its pages are whole");
             Ok(())
         }
-        Ok(Verdict::Unknown) => {
+        Ok(CheckOutcome::Unknown) => {
             debug!(tier = "lmdb", "the store was not checked: it is not of this version");
             Ok(())
         }
@@ -105,7 +105,7 @@ fn trust(path: &Path) -> Result<(), OpenError> {
 
 /// Locks `path` against other servers that open a store in it. Of several, one checks it and the others wait.
 #[cfg(unix)]
-fn take_turn(path: &Path) -> io::Result<Option<File>> {
+fn lock_directory(path: &Path) -> io::Result<Option<File>> {
     let directory = File::open(path)?;
     match directory.try_lock() {
         Ok(()) => return Ok(Some(directory)),
@@ -117,7 +117,7 @@ fn take_turn(path: &Path) -> io::Result<Option<File>> {
 
 /// A directory cannot be locked here.
 #[cfg(not(unix))]
-fn take_turn(_path: &Path) -> io::Result<Option<File>> {
+fn lock_directory(_path: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
