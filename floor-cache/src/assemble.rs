@@ -17,11 +17,11 @@ use crate::{
 
 /// Builds the chain that `config` describes, in front of `source`.
 ///
-/// Its metrics are registered in `registry`. What it spawns runs on `runtime`, from whose threads it need not be
-/// called. A Redis that is down is no error: it is connected to when it is first asked.
+/// Registers its metrics in `registry`. Spawns its tasks on `runtime`; the caller need not be on one of its threads. An
+/// unreachable Redis is no error: the tier connects at its first request.
 ///
 /// # Errors
-/// When the configuration contradicts itself, or a store cannot be opened.
+/// When the configuration is inconsistent or a store cannot be opened.
 pub fn assemble(
     config: &ChainConfig,
     source: Arc<dyn Source>,
@@ -31,7 +31,7 @@ pub fn assemble(
     assemble_tuned(config, &Tuning::default(), source, registry, runtime)
 }
 
-/// As [`assemble`], with settings that a configuration file has no words for.
+/// As [`assemble`], with settings that configuration files do not have.
 ///
 /// # Errors
 /// As [`assemble`].

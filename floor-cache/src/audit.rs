@@ -1,5 +1,5 @@
-//! Makes one hit in so many again, in the background, and compares: what the hash of a stored value cannot show is a value
-//! that was wrong when it was written.
+//! Audits: regenerates a sample of hits in the background and compares. The hash of a stored value cannot show that the
+//! value was already wrong when it was written.
 
 use std::{
     sync::{
@@ -20,22 +20,21 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{chain_inner::ChainInner, hash::Hashed, key::Key, miss_lookup, sampler::Sampler, source::Priority};
 
-/// So many wrong values from one tier, and its breaker is tripped, for so long: what is wrong with it is no accident of the
-/// network.
+/// Wrong values from one tier that trip its breaker, and for how long: they are no transient fault of the network.
 const TRIP: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// How long the right value may take to be written before that.
+/// How long the right value may take to be written before the breaker is tripped.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Which hits are audited, and what came of it: `floors_audits_total{outcome}`.
+/// The sampler of audits and their outcomes: `floors_audits_total{outcome}`.
 #[derive(Debug)]
 pub(crate) struct Audits {
     pub(crate) sampler: Sampler,
     matched: IntCounter,
     mismatched: IntCounter,
     skipped: IntCounter,
-    /// One at a time, with rests: audits are never worth a second core.
+    /// Whether an audit is running. One runs at a time, followed by a cooldown.
     busy: AtomicBool,
 }
 
@@ -52,17 +51,17 @@ impl Audits {
     }
 }
 
-/// How long nothing is audited after an audit that took `took`: audits take a tenth of a core at the most, and there are no
-/// more than a thousand a second. Who reads tens of millions of values a second out of memory would else keep a core busy,
-/// and wake it every few dozen microseconds, which made each hit a sixth slower.
+/// The pause after an audit that took `took`. Audits use at most a tenth of a core, and there are at most a thousand a
+/// second. Without a bound, audits of tens of millions of memory hits a second kept a core busy and made each hit a
+/// sixth slower.
 fn cooldown(took: Duration) -> Duration {
-    /// Rest for each part of work.
+    /// Pause for each unit of work.
     const FACTOR: u32 = 9;
-    // What took longer than the bound waited for its turn.
+    // A longer audit waited for a worker.
     (took * FACTOR).clamp(Duration::from_millis(1), Duration::from_secs(1))
 }
 
-/// Starts the audit of `value`, which the tier `by` gave for `key`.
+/// Starts an audit of `value`, which the tier `by` returned for `key`.
 #[cold]
 pub(crate) fn start(inner: &Arc<ChainInner>, key: Key, value: &Bytes, by: &'static str) {
     if inner.audits.busy.swap(true, AcqRel) {
@@ -79,7 +78,7 @@ pub(crate) fn start(inner: &Arc<ChainInner>, key: Key, value: &Bytes, by: &'stat
     });
 }
 
-/// Gives up the place when the audit is over, however it ends.
+/// Clears the busy flag when the audit ends, also by a panic.
 struct Running(Arc<ChainInner>);
 
 impl Drop for Running {
@@ -93,7 +92,7 @@ async fn audit(inner: &ChainInner, key: Key, value: &Bytes, by: &'static str) {
     let made = match miss_lookup::run_source(inner, key, Priority::Background).await {
         Ok(made) => made,
         Err(error) => {
-            debug!(%error, "a value could not be made again to compare it");
+            debug!(%error, "the audit could not regenerate a value");
             audits.skipped.inc();
             return;
         }
@@ -103,7 +102,7 @@ async fn audit(inner: &ChainInner, key: Key, value: &Bytes, by: &'static str) {
         return;
     }
     audits.mismatched.inc();
-    // Out of every tier, and the right value in: one that does not remove it may yet take another in its place.
+    // Remove the value from every tier and write the right one: a tier that fails to remove may still accept a write.
     let failures =
         inner.purge(&[key]).await.into_iter().filter_map(|removal| Some((removal.tier, removal.result.err()?)));
     let failures: Vec<String> = failures.map(|(tier, error)| format!("{tier}: {error}")).collect();
@@ -115,12 +114,12 @@ async fn audit(inner: &ChainInner, key: Key, value: &Bytes, by: &'static str) {
         found = format_args!("{:016x}", xxh3_64(value)),
         expected = format_args!("{:016x}", xxh3_64(&made.value)),
         removed,
-        "a tier gave a wrong value; the right one is written in its place"
+        "a tier returned a wrong value; the right one is written in its place"
     );
     let Some(lower) = inner.lower.iter().find(|lower| lower.name() == by) else { return };
     if lower.mismatches.fetch_add(1, Relaxed) + 1 >= TRIP {
         lower.mismatches.store(0, Relaxed);
-        // Once it has the right value, which it would not take any more.
+        // Flush first: an open breaker would reject the right value.
         lower.writes.flush(Instant::now() + FLUSH).await;
         lower.circuit.trip(PAUSE);
     }

@@ -1,4 +1,4 @@
-//! Stops asking a tier that keeps failing, and asks again later.
+//! A circuit breaker around a tier: it stops requests to a tier that keeps failing and probes it later.
 
 use std::{
     fmt,
@@ -23,7 +23,7 @@ use crate::{
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
 };
 
-/// A tier behind a circuit breaker: while that is open, every answer is [`TierErrorKind::Open`], at once.
+/// A tier behind a circuit breaker. While the breaker is open, every answer is [`TierErrorKind::Open`] at once.
 #[derive(Debug)]
 pub struct Breaker<T> {
     inner: T,
@@ -31,45 +31,46 @@ pub struct Breaker<T> {
 }
 
 impl<T> Breaker<T> {
-    /// Asks `inner` while `circuit` lets it.
+    /// Asks `inner` while `circuit` permits it.
     pub const fn new(inner: T, circuit: Arc<Circuit>) -> Self {
         Self { inner, circuit }
     }
 }
 
-/// Whether a tier may be asked.
+/// The state of a breaker, shared with metrics and reports.
 pub struct Circuit {
     name: &'static str,
     inner: Mutex<Inner>,
-    /// What the switch does, for those who only look. It changes under the switch's lock alone.
+    /// A copy of the state for readers without the lock. It changes only under the lock.
     state: Arc<AtomicU8>,
 }
 
-/// What changes together.
+/// The state under the lock.
 struct Inner {
     machine: StateMachine<Policy, StateMirror>,
-    /// When it last opened or closed; to be half-open is to be open still.
+    /// When the circuit last opened or closed. Half-open counts as open.
     since: Instant,
-    /// One call at a time finds out whether the tier is back; else a burst of callers would each wait for its timeout.
+    /// The call that probes a half-open circuit. One at a time: otherwise each of many callers would wait for the
+    /// timeout.
     probe: Option<Probe>,
     probes: u64,
-    /// It does not even try before then.
+    /// No probe is permitted before this time.
     held_until: Option<Instant>,
 }
 
-/// Tells the call that finds out from one of an earlier time that has not ended yet.
+/// Identifies a probe, since an earlier one may still be running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Probe(u64);
 
 type Policy = OrElse<ConsecutiveFailures<Backoff>, SuccessRateOverTimeWindow<Backoff>>;
 
-/// What a [`Circuit`] is doing.
+/// The state of a [`Circuit`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CircuitState {
     /// Every call goes through.
     Closed = 0,
-    /// One call at a time goes through, to see.
+    /// One call at a time goes through as a probe.
     HalfOpen = 1,
     /// No call goes through.
     Open = 2,
@@ -87,19 +88,19 @@ impl CircuitState {
     }
 }
 
-/// So many failures in a row open the circuit.
+/// Consecutive failures that open the circuit.
 const FAILURES: u32 = 5;
 
-/// So does a share of successes below this, over the window, once there were enough calls to say.
+/// The circuit also opens below this success rate over the window, once the window has enough calls.
 const SUCCESS_RATE: f64 = 0.5;
 const SUCCESS_CALLS: u32 = 20;
 const SUCCESS_WINDOW: Duration = Duration::from_secs(10);
 
-/// How long it stays open the first time; each further time in a row it stays open twice as long, up to a limit.
+/// How long the circuit stays open at first. The time doubles with each consecutive opening, up to the limit.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 
-/// The lengths of the pauses.
+/// The sequence of pauses, doubling up to [`LONGEST_PAUSE`].
 #[derive(Debug, Clone)]
 struct Backoff(Duration);
 
@@ -127,7 +128,7 @@ impl Circuit {
         Self { name, inner: Mutex::new(inner), state }
     }
 
-    /// What it is doing.
+    /// The current state.
     #[must_use]
     pub fn state(&self) -> CircuitState {
         match self.state.load(Relaxed) {
@@ -137,13 +138,13 @@ impl Circuit {
         }
     }
 
-    /// When it last opened after having been closed, or closed again.
+    /// When the circuit last opened or closed.
     #[must_use]
     pub fn since(&self) -> Instant {
         self.inner.lock().since
     }
 
-    /// Opens it, as if the tier had failed until it opened, and for `pause` at the least.
+    /// Opens the circuit for `pause` or longer.
     pub fn trip(&self, pause: Duration) {
         self.transition(|inner| {
             for _ in 0..FAILURES {
@@ -155,7 +156,7 @@ impl Circuit {
         });
     }
 
-    /// What `work` comes to, while it is let.
+    /// Runs `work` if the circuit permits it, and records the result.
     pub(crate) async fn guard<A>(&self, work: impl Future<Output = Result<A, TierError>>) -> Result<A, TierError> {
         let Some(permit) = self.permit() else { return Err(refused("guard")) };
         let result = work.await;
@@ -185,8 +186,8 @@ impl Circuit {
         Some(Permit { circuit: self, probe })
     }
 
-    /// Takes a step, and all that follows from it, before anyone else takes one: the machine tells of a change only after it
-    /// has let go of its own lock, when another call may have gone further already.
+    /// Runs `step` and updates everything that depends on the state under one lock. The state machine reports a change
+    /// only after it has released its own lock, when another call may have changed it again.
     fn transition<A>(&self, step: impl FnOnce(&mut Inner) -> A) -> A {
         let mut inner = self.inner.lock();
         let before = self.state();
@@ -210,7 +211,7 @@ impl Circuit {
     }
 }
 
-/// Leave for one call. A call that is dropped before it ended says nothing about the tier.
+/// Permission for one call. A call that is dropped before its end is not recorded.
 struct Permit<'a> {
     circuit: &'a Circuit,
     probe: Option<Probe>,
@@ -243,7 +244,7 @@ impl fmt::Debug for Circuit {
     }
 }
 
-/// Keeps the state where metrics and reports can read it without a lock.
+/// Copies the state of the machine to where it can be read without a lock.
 struct StateMirror(Arc<AtomicU8>);
 
 impl StateMirror {
@@ -269,7 +270,7 @@ impl Instrument for StateMirror {
 }
 
 fn refused(action: &'static str) -> TierError {
-    TierError::new(TierErrorKind::Open, action, "it failed too often of late")
+    TierError::new(TierErrorKind::Open, action, "its circuit breaker is open")
 }
 
 impl<T: Tier> Breaker<T> {
@@ -280,9 +281,9 @@ impl<T: Tier> Breaker<T> {
         }
     }
 
-    /// The same for what changes the tier. One that takes no changes (a full disk, a replica, a server out of memory) has
-    /// answered, and may still be read: its refusal says nothing for or against it. Nor does a change that takes too long, since
-    /// it may be large; nor, of a tier that has to be waited for, one that succeeds, since it had longer than a reader has.
+    /// As [`guarded`](Self::guarded), for writes and removals. A refusal (a full disk, a replica, a server out of
+    /// memory) is not recorded, because the tier may still be readable. A timeout is not recorded, because a change may
+    /// be large. A success of a tier that waits is not recorded, because changes have a longer timeout than reads.
     fn guarded_change<'a>(&'a self, change: impl FnOnce(&'a T) -> Answer<'a, ()>) -> Answer<'a, ()> {
         let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
         let waits = self.inner.waits();

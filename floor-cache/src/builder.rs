@@ -1,4 +1,4 @@
-//! Puts a chain together tier by tier.
+//! Builds a chain tier by tier. [`assemble`](crate::assemble()) and tests with their own tiers use it.
 
 use std::{
     fmt,
@@ -33,8 +33,8 @@ use crate::{
     write_behind::{WriteBehind, Writes},
 };
 
-/// A chain being put together, from the first tier that is asked to the last. [`assemble`](crate::assemble()) does it
-/// by configuration; this is for chains that no configuration describes.
+/// A builder that adds tiers in probing order. [`assemble`](crate::assemble()) builds from a configuration; use this
+/// for chains that a configuration cannot describe.
 pub struct ChainBuilder<'a> {
     config: &'a ChainConfig,
     tuning: &'a Tuning,
@@ -50,10 +50,11 @@ pub struct ChainBuilder<'a> {
 }
 
 impl<'a> ChainBuilder<'a> {
-    /// A chain without tiers yet. Of `config`, namespace, version and bypass count here; what tiers there are does not.
+    /// A builder without tiers. It reads the namespace, version and bypass mode of `config` and ignores its list of
+    /// tiers.
     ///
     /// # Errors
-    /// When the namespace is none, or `registry` has a chain already.
+    /// When the namespace is invalid, or `registry` already has the metrics of a chain.
     pub fn new(
         config: &'a ChainConfig,
         tuning: &'a Tuning,
@@ -63,15 +64,15 @@ impl<'a> ChainBuilder<'a> {
         let namespace =
             Namespace::new(&config.namespace).ok_or_else(|| OpenError::Namespace(config.namespace.clone()))?;
         let seconds = HistogramVec::new(
-            HistogramOpts::new("floors_tier_seconds", "How long a tier took.").buckets(tier_buckets()),
+            HistogramOpts::new("floors_tier_seconds", "Time that a tier took.").buckets(tier_buckets()),
             &["tier", "op"],
         )?;
         let writes = IntCounterVec::new(
-            Opts::new("floors_tier_writes_total", "Values written behind the response, by what became of them."),
+            Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome."),
             &["tier", "outcome"],
         )?;
         let hedges = IntCounterVec::new(
-            Opts::new("floors_hedges_total", "Floors made beside a tier that was slow, by who was first."),
+            Opts::new("floors_hedges_total", "Floors generated while a tier was slow, by which answer came first."),
             &["tier", "winner"],
         )?;
         registry.register(Box::new(seconds.clone()))?;
@@ -99,17 +100,17 @@ impl<'a> ChainBuilder<'a> {
         })
     }
 
-    /// What tiers outside this process are to seal their values in.
+    /// The envelope that tiers outside this process use for their values.
     #[must_use]
     pub fn envelope(&self) -> Envelope {
         self.envelope.clone()
     }
 
-    /// Adds a tier in this process's memory. Those that come before every other tier are asked on the caller's stack,
-    /// without a step that could wait or fail.
+    /// Adds a memory tier. Memory tiers before every other tier are asked on the caller's stack and neither wait nor
+    /// fail.
     ///
     /// # Errors
-    /// When it stands behind another tier and no thread can be started for it.
+    /// When the tier follows a lower tier and its writer thread cannot be started.
     pub fn memory(mut self, name: &'static str, config: &LruConfig) -> Result<Self, OpenError> {
         let tier = LruTier::named(name, config);
         if !self.lower.is_empty() {
@@ -119,11 +120,11 @@ impl<'a> ChainBuilder<'a> {
         Ok(self)
     }
 
-    /// Adds `tier` and puts around it what the chain needs: nothing that can fail without a breaker, nothing uncounted.
-    /// A remote tier brings its own [`Timeout`](crate::timeout::Timeout).
+    /// Adds `tier` behind a breaker, panic handling and metrics. A remote tier needs its own
+    /// [`Timeout`](crate::timeout::Timeout).
     ///
     /// # Errors
-    /// When no thread can be started to write to it.
+    /// When the writer thread cannot be started.
     pub fn tier(mut self, tier: impl Tier, admit: Admit) -> Result<Self, OpenError> {
         let name = tier.name();
         let op = |op| self.seconds.with_label_values(&[name, op]);
@@ -145,10 +146,10 @@ impl<'a> ChainBuilder<'a> {
         Ok(self)
     }
 
-    /// Has what the tier that was added last does not hold made under the leases in `store`.
+    /// Uses leases in `store` for values that the last added tier misses.
     pub(crate) fn leasing(mut self, store: RedisLeases, mode: Lease) -> Result<Self, OpenError> {
         let totals = IntCounterVec::new(
-            Opts::new("floors_leases_total", "Floors that a lease was wanted for, by what became of it."),
+            Opts::new("floors_leases_total", "Floors that a lease was requested for, by outcome."),
             &["outcome"],
         )?;
         self.registry.register(Box::new(totals.clone()))?;
@@ -156,25 +157,25 @@ impl<'a> ChainBuilder<'a> {
         Ok(self)
     }
 
-    /// The chain, in front of `source`.
+    /// Builds the chain in front of `source`.
     ///
     /// # Errors
-    /// When the registry has a chain already.
+    /// When the registry already has the metrics of a chain.
     pub fn build(self, source: Arc<dyn Source>) -> Result<Chain, OpenError> {
         let generations =
-            IntCounterVec::new(Opts::new("floors_generations_total", "Floors made, by kind."), &["kind"])?;
+            IntCounterVec::new(Opts::new("floors_generations_total", "Floors generated, by kind."), &["kind"])?;
         let seconds = HistogramVec::new(
-            HistogramOpts::new("floors_generation_seconds", "How long making a floor took, waiting not included.")
+            HistogramOpts::new("floors_generation_seconds", "Time to generate a floor, without queueing.")
                 .buckets(generation_buckets()),
             &["kind"],
         )?;
         let coalesced =
-            IntCounter::new("floors_coalesced_total", "Floors that a call got by waiting for another's work.")?;
+            IntCounter::new("floors_coalesced_total", "Floors that a call got from another call's lookup.")?;
         self.registry.register(Box::new(generations.clone()))?;
         self.registry.register(Box::new(seconds.clone()))?;
         self.registry.register(Box::new(coalesced.clone()))?;
         let audits = IntCounterVec::new(
-            Opts::new("floors_audits_total", "Hits that were made again and compared, by what came of it."),
+            Opts::new("floors_audits_total", "Hits that were generated again and compared, by outcome."),
             &["outcome"],
         )?;
         self.registry.register(Box::new(audits.clone()))?;

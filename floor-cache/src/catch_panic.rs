@@ -10,8 +10,8 @@ use crate::{
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
 };
 
-/// A tier that fails where another would panic: a fault in a store or its library costs the chain that tier, not the
-/// call. What a panic leaves behind is the tier's own; nothing here is shared with it.
+/// A tier whose panics become errors: a bug in a store or its library costs the chain that tier, not the call. A panic
+/// can leave only the tier's own state inconsistent, since nothing is shared with it.
 #[derive(Debug)]
 pub struct CatchPanic<T>(T);
 
@@ -26,7 +26,7 @@ fn panicked(action: &'static str) -> TierError {
     TierError::new(TierErrorKind::Internal, action, "the tier panicked")
 }
 
-/// Asks, catching a panic while asking and, if the answer comes later, while it is awaited.
+/// Calls `ask` and catches a panic in the call or, if the answer is a future, in its polls.
 fn catching<'a, A: Send + 'a>(action: &'static str, ask: impl FnOnce() -> Answer<'a, A>) -> Answer<'a, A> {
     match catch_unwind(AssertUnwindSafe(ask)) {
         Ok(Answer::Now(result)) => Answer::Now(result),

@@ -1,4 +1,4 @@
-//! The chain: what callers hold and ask.
+//! The public handle of a chain: lookups, writes, purges and reports.
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     tier::Tier,
 };
 
-/// A chain of tiers in front of a [`Source`](crate::Source). Cheap to clone; clones are the same chain.
+/// A chain of tiers in front of a [`Source`](crate::Source). Clones are cheap and share the chain.
 #[derive(Clone)]
 pub struct Chain(Arc<ChainInner>);
 
@@ -28,22 +28,22 @@ impl Chain {
         Self(inner)
     }
 
-    /// The value of `key` if a tier in memory has it. Does not wait and does not allocate.
+    /// The value of `key` if a memory tier has it. Neither waits nor allocates.
     ///
-    /// A `None` is no answer yet: ask [`get`](Self::get), which goes on to the other tiers and the source.
+    /// After `None`, call [`get`](Self::get): it asks the other tiers and the source.
     #[must_use]
     #[inline]
     pub fn get_now(&self, key: &Key) -> Option<Served> {
         self.0.find(&Hashed::new(key))
     }
 
-    /// The value of `key`, from the first tier that has it, else made.
+    /// The value of `key` from the first tier that has it, or generated.
     ///
-    /// A caller may go away at any time. Work that others wait for goes on, and work that nobody waits for any more is
-    /// finished too, so that the next caller finds it.
+    /// The future may be dropped at any time. The lookup continues in its own task and stores the value for the next
+    /// caller.
     ///
     /// # Errors
-    /// Those of the [`Source`](crate::Source); a failing tier is passed by.
+    /// The errors of the [`Source`](crate::Source). The chain skips a tier that fails.
     pub async fn get(&self, key: Key, options: Options) -> Result<Served, SourceError> {
         if !options.no_cache
             && !options.trace
@@ -51,11 +51,11 @@ impl Chain {
         {
             return Ok(hit);
         }
-        // Boxed, so that a hit carries none of it about.
+        // Boxed to keep the future of a hit small.
         Box::pin(self.fetch(key, options)).await
     }
 
-    /// The value of `key`, unless a lookup in memory without a trace is all that it takes, which has been done.
+    /// The rest of [`get`](Self::get) after an untraced lookup in memory.
     async fn fetch(&self, key: Key, options: Options) -> Result<Served, SourceError> {
         if options.no_cache {
             return self.refresh(key, options).await;
@@ -82,13 +82,13 @@ impl Chain {
         Ok(Served::found(found, coalesced, options, &memory))
     }
 
-    /// The values of `keys`, position by position, all or nothing. A key that stands twice is fetched once.
+    /// The values of `keys`, in the same order, or an error for the whole batch. A repeated key is fetched once.
     ///
-    /// One pass over memory, then one question to each lower tier for what is still missing, then the rest is made in
-    /// parallel; keys that another call is at work on are waited for.
+    /// The chain looks in memory, asks each lower tier once for the missing keys, and generates the rest in parallel. A
+    /// key that another call is fetching is awaited, not fetched again.
     ///
     /// # Errors
-    /// The first of the [`Source`](crate::Source)'s errors.
+    /// The first error of the [`Source`](crate::Source).
     pub async fn get_many(&self, keys: &[Key], options: Options) -> Result<Vec<Served>, SourceError> {
         if options.no_cache {
             return try_join_all(keys.iter().map(|key| self.refresh(*key, options))).await;
@@ -97,8 +97,7 @@ impl Chain {
         if served.len() == keys.len() { Ok(served) } else { self.get_rest(keys, served, options).await }
     }
 
-    /// The values of `keys`, of which memory had the first ones, `served`, and not the next, unless that was not asked
-    /// for yet, since a trace is wanted.
+    /// The values of `keys`. `served` holds the leading hits from memory. Without a trace, the next key missed there.
     async fn get_rest(&self, keys: &[Key], served: Vec<Served>, options: Options) -> Result<Vec<Served>, SourceError> {
         let mut served: Vec<Option<Served>> = served.into_iter().map(Some).collect();
         if !options.trace {
@@ -126,15 +125,15 @@ impl Chain {
                 served[position] = Some(Served::found(found.clone(), coalesced, options, &memory));
             }
         }
-        Ok(served.into_iter().map(|served| served.expect("what was missing has been fetched")).collect())
+        Ok(served.into_iter().map(|served| served.expect("every missing value was fetched")).collect())
     }
 
     fn join(&self, key: Hashed, priority: Priority) -> Join {
         self.0.flights.join(key, priority, |key| self.0.peek(key))
     }
 
-    /// Takes the flights of `leaders` as far as they go without waiting, and the rest in a task of its own, which no
-    /// caller's going away can stop.
+    /// Runs the flights of `leaders` without waiting as far as possible. A spawned task does the rest, so dropping a
+    /// caller does not stop it.
     fn start_lookup(&self, leaders: Vec<Leader>, priority: Priority) {
         let mut lookup = MissLookup::new(leaders, priority, self.0.purges.epoch());
         lookup.start(&self.0);
@@ -144,7 +143,7 @@ impl Chain {
         }
     }
 
-    /// Has the value made without asking any tier, and gives it to every tier.
+    /// Generates the value without asking any tier, and stores it in every tier.
     async fn refresh(&self, key: Key, options: Options) -> Result<Served, SourceError> {
         let inner = self.0.clone();
         let work = async move {
@@ -157,40 +156,40 @@ impl Chain {
         Ok(Served::found(found, false, options, &[]))
     }
 
-    /// Gives `value` to every tier: to those in memory now, to the others behind.
+    /// Stores `value` in the memory tiers at once and queues it for the lower tiers.
     pub fn put(&self, key: Key, value: &Bytes) {
         self.0.promote(&Hashed::new(&key), value, self.0.lower.len());
     }
 
-    /// Forgets `keys` in every tier, as [`purge`](Self::purge) does, and does not tell what became of it.
+    /// Removes `keys` from every tier as [`purge`](Self::purge) does, without a result.
     pub async fn remove_many(&self, keys: &[Key]) {
         if self.0.lower.is_empty() {
             return self.0.purge_memory(keys);
         }
-        // Boxed, so that a chain of memory alone carries none of it about.
+        // Boxed to keep the future small for a chain of memory tiers only.
         Box::pin(self.0.purge(keys)).await;
     }
 
-    /// Forgets `keys` in every tier. Returns when it is done, and what became of it in each tier below memory; memory never
-    /// fails.
+    /// Removes `keys` from every tier and returns the result of each lower tier. Memory never fails.
     ///
-    /// Of what was kept before, nothing comes back: not from a write that is queued, nor from a call that had found it. A
-    /// value that is made meanwhile is kept as ever. A tier that fails keeps what it has.
+    /// A removed value does not return from a queued write or from a call that had already found it. Values generated
+    /// meanwhile are stored as usual. A tier that fails keeps its values.
     ///
-    /// A tier that has not done it within five seconds is reported as [`Timeout`](crate::TierErrorKind::Timeout). It still
-    /// does it, in its turn, also when the caller goes away; until then no tier is filled with what is found in another.
+    /// A tier that takes longer than five seconds is reported as [`Timeout`](crate::TierErrorKind::Timeout). Its
+    /// removal still runs, even if the caller drops this future. Until it ends, no tier is filled with values found in
+    /// another.
     pub async fn purge(&self, keys: &[Key]) -> Vec<Removal> {
         self.0.purge(keys).await
     }
 
-    /// What each tier holds and has taken, in probing order.
+    /// Size and write counts of each tier, in probing order.
     #[must_use]
     pub fn holdings(&self) -> Vec<Holdings> {
         let memory = self.0.memory.iter().map(|tier| Holdings::new(tier.name(), tier.stats(), None));
         memory.chain(self.0.lower.iter().map(LowerTier::holdings)).collect()
     }
 
-    /// Has each tier below memory give back what room it can, one after the other, behind the writes that are queued.
+    /// Compacts each lower tier, one after the other, after the writes that are queued.
     pub async fn compact(&self) -> Vec<Compaction> {
         let mut done = Vec::with_capacity(self.0.lower.len());
         for lower in &self.0.lower {
@@ -201,19 +200,19 @@ impl Chain {
         done
     }
 
-    /// Whether a tier in memory has `key`. Not counted, and no use of it.
+    /// Whether a memory tier has `key`. Counts neither as a lookup nor as a use.
     #[must_use]
     pub fn contains_now(&self, key: &Key) -> bool {
         let key = Hashed::new(key);
         self.0.memory.iter().any(|tier| tier.holds(&key))
     }
 
-    /// Whether each tier has `key`, in probing order. A tier that fails has not.
+    /// Whether each tier has `key`, in probing order. `false` for a tier that fails.
     pub async fn contains(&self, key: &Key) -> Vec<(&'static str, bool)> {
         let hashed = Hashed::new(key);
         let memory = self.0.memory.iter().map(|tier| (tier.name(), tier.holds(&hashed)));
         let lower = self.0.lower.iter().map(|lower| {
-            // To its end, also when the caller goes away: a question that is given up half-way hangs up on a tier that is well.
+            // Spawned, because a request that is dropped before its reply closes the Redis connection.
             let (name, tier, key) = (lower.name(), lower.tier.clone(), *key);
             let asked = self.0.runtime.spawn(async move { tier.contains(&key).await });
             async move { (name, matches!(asked.await, Ok(Ok(true)))) }
@@ -221,7 +220,7 @@ impl Chain {
         memory.chain(join_all(lower).await).collect()
     }
 
-    /// Each tier's figures in probing order, the source last.
+    /// The report of each tier in probing order, then of the source.
     #[must_use]
     pub fn report(&self) -> Vec<TierReport> {
         let memory = self.0.memory.iter().map(|tier| tier.report());
@@ -229,8 +228,7 @@ impl Chain {
         memory.chain(lower).chain([self.0.made.report()]).collect()
     }
 
-    /// Writes what is queued and makes it durable; `false` when a tier failed to, or that took longer than `deadline`. The
-    /// chain can be used afterwards.
+    /// Writes the queues and flushes the tiers. `false` if a tier failed or `deadline` passed. The chain stays usable.
     pub async fn close(&self, deadline: Duration) -> bool {
         let deadline = tokio::time::Instant::now() + deadline;
         join_all(self.0.lower.iter().map(|lower| lower.writes.flush(deadline))).await.into_iter().all(|flushed| flushed)

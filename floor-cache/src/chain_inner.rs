@@ -1,4 +1,5 @@
-//! What a chain is made of, and the part of it that lies in memory.
+//! The shared state of a chain, and lookups in its memory tiers. [`Chain`](crate::Chain) and
+//! [`MissLookup`](crate::miss_lookup::MissLookup) use it.
 
 use std::{
     fmt,
@@ -29,11 +30,11 @@ use crate::{
     tiers::LruTier,
 };
 
-/// What a chain is made of.
+/// The shared state of all clones of a chain.
 pub(crate) struct ChainInner {
-    /// The tiers in front that are in this process's memory and need no waiting. Often one, perhaps none.
+    /// The leading tiers in this process's memory, which never wait. Often one, possibly none.
     pub(crate) memory: Box<[Arc<LruTier>]>,
-    /// The others, in probing order.
+    /// The other tiers, in probing order.
     pub(crate) lower: Box<[LowerTier]>,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) made: Generations,
@@ -41,7 +42,7 @@ pub(crate) struct ChainInner {
     pub(crate) leases: Option<Leases>,
     pub(crate) coalesced: IntCounter,
     pub(crate) audits: Audits,
-    /// The lookups in memory that are timed or audited.
+    /// Picks the lookups in memory that are timed or audited.
     pub(crate) sampled: Sampler,
     pub(crate) hedge: bool,
     pub(crate) flights: Flights,
@@ -49,18 +50,18 @@ pub(crate) struct ChainInner {
     pub(crate) runtime: Handle,
 }
 
-/// One lookup in memory in this many is timed: two readings of the clock cost as much as the lookup between them.
+/// One in 1,024 lookups in memory is timed, because two clock readings cost as much as the lookup.
 pub(crate) const TIMED: Sampler = Sampler::one_in(1024);
 
 impl ChainInner {
-    /// The value if a tier in memory has it, and which; the tiers above have it too, then.
+    /// The value of `key` if a memory tier has it. A hit fills the memory tiers above.
     #[inline(always)]
     pub(crate) fn find(self: &Arc<Self>, key: &Hashed) -> Option<Served> {
         let draw = Draw::next();
         if self.sampled.picks(draw) { self.find_sampled(key, draw, |_| {}) } else { self.find_from(0, key) }
     }
 
-    /// The same from the tier at `first` downwards.
+    /// As [`find`](Self::find), starting at the memory tier `first`.
     #[inline(always)]
     fn find_from(&self, first: usize, key: &Hashed) -> Option<Served> {
         for (depth, tier) in self.memory.iter().enumerate().skip(first) {
@@ -74,13 +75,12 @@ impl ChainInner {
         None
     }
 
-    /// The values of the first of `keys`, up to the first that no tier in memory has. Apart from the async function that it
-    /// serves, whose variables lie in memory.
+    /// The values of the leading `keys`, up to the first that no memory tier has. A separate function, because an async
+    /// function keeps its variables in memory instead of registers.
     ///
-    /// A lock lets no read begin before it is taken, so each key is hashed before the one in front of it is looked up. All is
-    /// read from variables at hand: a value is taken straight to its place among the others, where the first tier's shards
-    /// lie is read once, and what is rare is another function's. In a closure that was called from two places, each key
-    /// cost a tenth more.
+    /// Each key is hashed before the previous one is looked up, because no read may move ahead of taking a lock. The
+    /// value is pushed in place, the shards of the first tier are read once, and rare cases are in other functions. A
+    /// closure called from two places made each key a tenth slower.
     pub(crate) fn leading_hits(self: &Arc<Self>, keys: &[Key]) -> Vec<Served> {
         let mut served = Vec::with_capacity(keys.len());
         let Some(first) = self.memory.first() else { return served };
@@ -106,14 +106,14 @@ impl ChainInner {
         served
     }
 
-    /// The value if a tier in memory below the first has it. Apart, so that a hit of the first keeps its variables at hand.
+    /// The value of `key` if a memory tier below the first has it. Not inlined, so that a hit in the first keeps its
+    /// registers.
     #[inline(never)]
     fn find_below(&self, key: &Hashed) -> Option<Served> {
         self.find_from(1, key)
     }
 
-    /// As [`find`](Self::find), with a reading of the clock around each tier, which costs as much as the lookup, and perhaps
-    /// an audit.
+    /// As [`find`](Self::find), with two clock readings for each tier and possibly an audit.
     #[cold]
     fn find_sampled(self: &Arc<Self>, key: &Hashed, draw: Draw, mut record: impl FnMut(Step)) -> Option<Served> {
         for (depth, tier) in self.memory.iter().enumerate() {
@@ -134,7 +134,7 @@ impl ChainInner {
         None
     }
 
-    /// As a call with `options` is to see it.
+    /// The value of `key` if a memory tier has it, with a trace if `options` asks for one.
     pub(crate) fn find_traced(self: &Arc<Self>, key: &Hashed, options: Options) -> Option<Served> {
         if !options.trace {
             return self.find(key);
@@ -148,19 +148,19 @@ impl ChainInner {
     fn fill_above(&self, depth: usize, key: &Hashed, value: &Bytes) {
         let (above, from) = self.memory.split_at(depth);
         above.iter().for_each(|tier| tier.insert(key, value));
-        // Removed meanwhile, it must not come back. A removal goes from below upwards: either this sees that it came by, or
-        // it will come to the tiers just filled.
+        // A removal goes through the memory tiers from the last to the first. If it has passed the tier of the hit,
+        // undo the fill.
         if !above.is_empty() && !from[0].holds(key) {
             above.iter().for_each(|tier| tier.remove(key));
         }
     }
 
-    /// Removes the value of `key` from the tiers in memory, from below upwards.
+    /// Removes the value of `key` from the memory tiers, last to first.
     pub(crate) fn remove_from_memory(&self, key: &Hashed) {
         self.memory.iter().rev().for_each(|tier| tier.remove(key));
     }
 
-    /// The value if a tier in memory has it, not counted again.
+    /// The value of `key` if a memory tier has it, without counting the lookup.
     pub(crate) fn peek(&self, key: &Hashed) -> Option<Found> {
         self.memory.iter().find_map(|tier| {
             let value = tier.peek(key)?;
@@ -169,30 +169,29 @@ impl ChainInner {
         })
     }
 
-    /// What a miss in memory looks like in a trace.
+    /// The trace steps of a miss in every memory tier.
     pub(crate) fn memory_miss_steps(&self) -> Vec<Step> {
         let miss = |tier: &Arc<LruTier>| Step { tier: tier.name(), outcome: Outcome::Miss, took: tier.miss_cost() };
         self.memory.iter().map(miss).collect()
     }
 
-    /// Has the tiers in memory take `value`, which was fetched ahead of its caller and has just been kept, for one that comes
-    /// again. A full tier keeps a value that it sees for the first time where the next one pushes it out, which would be
-    /// before the caller comes.
+    /// Inserts a prefetched `value` into the memory tiers a second time. A full memory tier evicts a value inserted
+    /// once before its caller arrives; the second insert marks it as used again.
     pub(crate) fn insert_again(&self, key: &Hashed, value: &Bytes) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));
     }
 
-    /// What the values of `keys` would cost to generate now, all at once; `None` while that is not known.
+    /// Cost of generating the values of `keys` now, together. `None` while it is unknown.
     pub(crate) fn forecast<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> Option<Forecast> {
         self.made.cost.forecast(keys.map(|key| self.work(key)))
     }
 
-    /// The work that generating the value of `key` is.
+    /// Class and size of the value of `key`, on which its cost depends.
     pub(crate) fn work(&self, key: &Key) -> Work {
         Work { class: key.class(), size: self.source.size(key) }
     }
 
-    /// What CPU time costs now.
+    /// The current price of CPU time.
     pub(crate) fn cpu_cost(&self, now: Instant) -> CpuCost {
         self.load.cpu_cost(now, || {
             let memory = self.memory.first().map(|tier| tier.counts()).unwrap_or_default();
@@ -202,7 +201,7 @@ impl ChainInner {
         })
     }
 
-    /// Gives `value` to the tiers in memory, and to the first `below` of the lower ones.
+    /// Inserts `value` into the memory tiers and queues it for the first `below` lower tiers.
     pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));
         self.lower[..below].iter().for_each(|lower| lower.keep(*key.key(), value));

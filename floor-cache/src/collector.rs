@@ -1,4 +1,4 @@
-//! Shows the tiers' counts to Prometheus, read from where they are kept when they are asked for.
+//! Exports the counts of the tiers to Prometheus. It reads them at each scrape.
 
 use std::sync::Weak;
 
@@ -17,14 +17,14 @@ use crate::{
 
 /// `floors_tier_requests_total`, `floors_tier_bytes`, `floors_tier_entries` and `floors_breaker_state` of one chain.
 ///
-/// The hot path counts where counting is cheapest; this sums up when somebody looks.
+/// The hot path counts in cheap per-tier counters; a scrape sums them up.
 #[derive(Debug)]
 pub(crate) struct TierCollector {
     inner: Weak<ChainInner>,
     descriptions: Vec<Desc>,
 }
 
-/// Fresh, empty families: filled, shown and dropped on each collection.
+/// Metric families created for one scrape.
 struct Families {
     requests: IntCounterVec,
     bytes: IntGaugeVec,
@@ -44,7 +44,7 @@ impl Families {
     fn new() -> Result<Self, prometheus::Error> {
         Ok(Self {
             requests: IntCounterVec::new(
-                Opts::new("floors_tier_requests_total", "Keys that a tier was asked for, by what became of it."),
+                Opts::new("floors_tier_requests_total", "Keys that a tier was asked for, by outcome."),
                 &["tier", "outcome"],
             )?,
             bytes: IntGaugeVec::new(Opts::new("floors_tier_bytes", "Bytes that a tier holds."), &["tier"])?,
@@ -54,45 +54,42 @@ impl Families {
                 &["tier"],
             )?,
             hit_ratio: GaugeVec::new(
-                Opts::new("floors_tier_hit_ratio", "The share of questions to a tier that find a value, of late."),
+                Opts::new("floors_tier_hit_ratio", "Recent share of queries to a tier that find a value."),
                 &["tier"],
             )?,
             probe_cost: GaugeVec::new(
-                Opts::new(
-                    "floors_tier_probe_cost_seconds",
-                    "Response time of a question to a tier for one value, of late.",
-                ),
+                Opts::new("floors_tier_probe_cost_seconds", "Recent response time of a query to a tier for one value."),
                 &["tier"],
             )?,
             generation_cost: GaugeVec::new(
                 Opts::new(
                     "floors_tier_generation_cost_seconds",
-                    "Response time of generating one of the values that a tier may be asked for, of late, waiting included.",
+                    "Recent response time of generating one of the values that a tier may be asked for, with queueing.",
                 ),
                 &["tier"],
             )?,
             bypassed: GaugeVec::new(
                 Opts::new(
                     "floors_tier_bypassed",
-                    "The share of lookups that bypassed a tier, of late: 0 while it is always asked, 1 while it never is.",
+                    "Recent share of lookups that bypassed a tier: 0 if it is always asked, 1 if never.",
                 ),
                 &["tier"],
             )?,
             verdict_seconds: GaugeVec::new(
-                Opts::new("floors_tier_verdict_seconds", "For how long a tier's verdict has been what it is."),
+                Opts::new("floors_tier_verdict_seconds", "Time since a tier's verdict last changed."),
                 &["tier"],
             )?,
             reason: GaugeVec::new(
-                Opts::new("floors_tier_reason", "Why a tier is asked or bypassed: 1 for the reason that decided last."),
+                Opts::new("floors_tier_reason", "Why a tier is asked or bypassed: 1 for the current reason."),
                 &["tier", "reason"],
             )?,
             cpu_utilisation: Gauge::new(
                 "floors_cpu_utilisation",
-                "The share of the CPU in use, 0 to 1, when a lookup below memory last measured it.",
+                "CPU utilisation, 0 to 1, at the last measurement by a lookup below memory.",
             )?,
             cpu_price: Gauge::new(
                 "floors_cpu_price",
-                "Seconds of response time that one second of CPU costs the other calls in flight: 0 while cores are idle.",
+                "Seconds of response time that one second of CPU costs the other calls in flight: 0 if cores are idle.",
             )?,
         })
     }

@@ -1,7 +1,7 @@
-//! The exponentially weighted moving average: the one running mean of this crate.
+//! The exponentially weighted moving average used by the policy and the cost estimates.
 
-/// An exponentially weighted moving average. The first values count alike, so that the very first, which may have
-/// opened a connection, does not weigh for long.
+/// An exponentially weighted moving average. The first values have equal weight, so that the first, which may have
+/// opened a connection, does not dominate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ewma {
     value: f64,
@@ -13,7 +13,7 @@ impl Ewma {
         Self { value: 0.0, count: 0 }
     }
 
-    /// Takes in `sample` with `weight` (0 to 1) against all that was before.
+    /// Adds `sample` with `weight` (0 to 1) against all earlier values.
     pub(crate) fn add(&mut self, sample: f64, weight: f64) {
         self.count = self.count.saturating_add(1);
         self.value += weight.max(1.0 / f64::from(self.count)) * (sample - self.value);

@@ -1,4 +1,4 @@
-//! One piece of work for however many ask: the table of keys whose values are being fetched or made.
+//! Single flight: concurrent lookups of one key share one fetch. This module has the table of keys in flight.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
     source::{Priority, SourceError},
 };
 
-/// A value, who had it, and what was asked on the way.
+/// A value, the tier that had it, and the steps of the lookup.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) value: Bytes,
@@ -28,7 +28,7 @@ pub(crate) struct Found {
     pub(crate) steps: Arc<[Step]>,
 }
 
-/// What becomes of a flight.
+/// The outcome of a flight.
 pub(crate) type FlightResult = Result<Found, SourceError>;
 
 /// The keys in flight.
@@ -43,23 +43,23 @@ struct Flight {
     id: Arc<()>,
 }
 
-/// Calls on different keys seldom meet in one of so many tables.
+/// Sharded, so that calls for different keys rarely contend.
 const TABLES: usize = 16;
 
-/// A caller's part in a flight.
+/// The role of a caller in a flight.
 enum Role {
-    /// Nobody works on the key yet: do it and say what became of it.
+    /// No flight of the key existed. The caller must complete the new one.
     Leader(Leader),
-    /// Somebody does.
+    /// Another caller leads the flight.
     Waiter(Waiter),
 }
 
-/// What a caller has who is aboard a flight.
+/// The result of joining a flight.
 pub(crate) struct Join {
     pub(crate) waiter: Waiter,
-    /// The caller's duty, if the flight began with him and has not landed yet.
+    /// Set if the caller started the flight and must complete it.
     pub(crate) leader: Option<Leader>,
-    /// Whether it began with another.
+    /// Whether another caller started the flight.
     pub(crate) coalesced: bool,
 }
 
@@ -68,8 +68,8 @@ impl Flights {
         Self((0..TABLES).map(|_| Mutex::default()).collect())
     }
 
-    /// Joins the flight of `key`, or starts it, and then has a `peek` at memory once more: since the caller looked, a flight of
-    /// the same key may have landed and left its value there.
+    /// Joins the flight of `key` or starts one, then calls `peek` to look in memory again: an earlier flight may have
+    /// completed and stored the value since the caller looked.
     pub(crate) fn join(&self, key: Hashed, priority: Priority, peek: impl FnOnce(&Hashed) -> Option<Found>) -> Join {
         match self.assign_role(key, priority) {
             Role::Waiter(waiter) => Join { waiter, leader: None, coalesced: true },
@@ -87,10 +87,10 @@ impl Flights {
         }
     }
 
-    /// Joins the flight of `key`, or starts it.
+    /// Joins the flight of `key` or starts one.
     ///
-    /// A caller does not wait for work that nobody waited for: that may stand in a queue behind every caller, or be turned
-    /// away where a caller is not. It starts a flight of its own, which those who come after join.
+    /// A foreground caller does not join a background flight, which may wait behind every caller or be rejected. It
+    /// starts its own flight, and later callers join that one.
     fn assign_role(&self, key: Hashed, priority: Priority) -> Role {
         let mut table = self.table(&key).lock();
         if let Some(flight) = table.get(&key)
@@ -104,8 +104,8 @@ impl Flights {
         Role::Leader(Leader { flights: self.clone(), key, outcome, id, sender: Some(sender) })
     }
 
-    /// Takes the flight of `key` off the table, if there is one. It goes on for those who wait for it; who comes now starts
-    /// another.
+    /// Removes the flight of `key` from the table. Its waiters still get its outcome; the next caller starts a new
+    /// flight.
     pub(crate) fn forget(&self, key: &Hashed) {
         self.table(key).lock().remove(key);
     }
@@ -115,13 +115,13 @@ impl Flights {
     }
 }
 
-/// The duty to say what became of a flight. Dropped without a word (its task panicked or was cut off), it lands the
-/// flight as failed, so that nobody waits for ever and the next caller starts anew.
+/// A guard that completes a flight. If it is dropped before (its task panicked or was cancelled), the flight fails: its
+/// waiters get an error, and the next caller starts a new one.
 pub(crate) struct Leader {
     flights: Flights,
     key: Hashed,
     outcome: Shared<oneshot::Receiver<FlightResult>>,
-    /// Tells this lead from the one that may have overtaken it.
+    /// Identifies this flight, since another may have replaced it in the table.
     id: Arc<()>,
     sender: Option<oneshot::Sender<FlightResult>>,
 }
@@ -135,27 +135,28 @@ impl Leader {
         &self.key
     }
 
-    /// Waits for the flight like any other caller, so that the work may go on elsewhere.
+    /// A waiter for the leader's own caller.
     fn waiter(&self) -> Waiter {
         Waiter { key: *self.key.key(), outcome: self.outcome.clone() }
     }
 
-    /// Has `store` put what was found into memory, and then ends the flight: whoever comes after looks there first.
+    /// Calls `store` to put the value into memory, then completes the flight, so that later callers find the value
+    /// there.
     pub(crate) fn store_and_complete(&mut self, found: Found, store: impl FnOnce(&Hashed, &Bytes)) {
         store(&self.key, &found.value);
         self.complete(Ok(found));
     }
 
-    /// Ends the flight. Whoever comes now starts another, so memory must hold the value already.
+    /// Completes the flight. The next caller starts a new one, so memory must already hold the value.
     pub(crate) fn complete(&mut self, outcome: FlightResult) {
         self.remove_flight();
         if let Some(sender) = self.sender.take() {
-            // Fails when everyone has gone away, which is their right.
+            // Fails if no waiter is left, which is no error.
             let _ = sender.send(outcome);
         }
     }
 
-    /// Takes the flight off the table, if it has not landed and was not overtaken.
+    /// Removes the flight from the table, unless it was completed or replaced.
     fn remove_flight(&self) {
         let mut table = self.flights.table(&self.key).lock();
         if table.get(&self.key).is_some_and(|flight| Arc::ptr_eq(&flight.id, &self.id)) {
@@ -170,7 +171,7 @@ impl Drop for Leader {
     }
 }
 
-/// Waits for a flight. May be dropped at any time; the flight goes on.
+/// Waits for the outcome of a flight. Dropping it does not stop the flight.
 pub(crate) struct Waiter {
     key: Key,
     outcome: Shared<oneshot::Receiver<FlightResult>>,

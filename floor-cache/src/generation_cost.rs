@@ -1,4 +1,4 @@
-//! What generating a value costs now: CPU time, and response time with the wait for a worker.
+//! The cost of generating a value now: CPU time, and response time with queueing.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use parking_lot::Mutex;
 
 use crate::{ewma::Ewma, key::Class};
 
-/// Estimates the cost of generation from the values made of late and from those that wait.
+/// Estimates the cost of generation from recent values and the queue.
 ///
-/// The response time is predicted from the queue: with `b` seconds of work in front, `w` workers and `s` seconds for
-/// the value itself, a call waits `(b + s) / w`, and no less than `s`. Two corrections are measured: what handing the
-/// value to an idle worker and back adds, and the factor by which a wait behind others exceeds the prediction.
+/// The response time is predicted from the queue: with `b` seconds of work queued, `w` workers and `s` seconds for the
+/// value itself, a call waits `(b + s) / w`, and at least `s`. Two corrections are measured: the dispatch time to an
+/// idle worker and back, and the factor by which a queued call exceeds the prediction.
 #[derive(Debug)]
 pub(crate) struct GenerationCost {
     workers: f64,
@@ -19,45 +19,45 @@ pub(crate) struct GenerationCost {
 
 #[derive(Debug)]
 struct State {
-    /// Seconds for each unit of size from taking a value up to having it, by class; and the CPU seconds of it.
+    /// Seconds on a worker per unit of size, by class, and the CPU seconds of it.
     run: [Ewma; Class::COUNT],
     cpu: [Ewma; Class::COUNT],
-    /// Seconds that an idle worker's value takes beyond its making.
+    /// Seconds of dispatch to an idle worker and back.
     dispatch: Ewma,
-    /// Measured over predicted response time where a value had to wait.
+    /// Measured over predicted response time of queued values.
     stretch: Ewma,
-    /// Seconds of work for callers that is not done, and the values that it is for.
+    /// Seconds of unfinished work for callers, and the number of its values.
     backlog: f64,
     queued: usize,
-    /// Values in the making that no caller waits for.
+    /// Background values in progress.
     background: usize,
 }
 
-/// A value as the cost depends on it.
+/// The properties of a value that its cost depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Work {
     pub(crate) class: Class,
-    /// In the source's units: the cost of a class is proportional to it.
+    /// In the source's units. Within a class, the cost is proportional to it.
     pub(crate) size: u32,
 }
 
-/// What values would cost that were asked of the source now, all at once.
+/// The predicted cost of values generated now, together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Forecast {
-    /// Seconds until the last of them is there.
+    /// Seconds until the last value is ready.
     pub(crate) response: f64,
-    /// CPU seconds for all of them.
+    /// CPU seconds of all values.
     pub(crate) cpu: f64,
 }
 
-/// A value in the making. Dropped, it counts as given up.
+/// A generation in progress. If it is dropped, the generation was cancelled.
 #[derive(Debug)]
 pub(crate) struct InProgress<'a> {
     cost: &'a GenerationCost,
     work: Work,
-    /// Seconds that it was estimated to take.
+    /// Estimated seconds on a worker.
     run: f64,
-    /// Seconds until it is there, by the prediction without corrections.
+    /// Predicted seconds until the value is ready, without corrections.
     predicted: f64,
     is_background: bool,
     /// Whether a worker was free.
@@ -70,7 +70,7 @@ const WEIGHT: f64 = 1.0 / 16.0;
 const MIN_STRETCH: f64 = 0.25;
 const MAX_STRETCH: f64 = 8.0;
 
-/// A value that takes so many times the estimate counts as no more: its thread may have been suspended.
+/// A sample counts as at most this many times the estimate: its thread may have been suspended.
 const OUTLIER: f64 = 8.0;
 
 impl GenerationCost {
@@ -87,12 +87,12 @@ impl GenerationCost {
         Self { workers: workers.max(1) as f64, state: Mutex::new(state) }
     }
 
-    /// Whether a value of `class` was ever made.
+    /// Whether a value of `class` was ever generated.
     pub(crate) fn is_known(&self, class: Class) -> bool {
         self.state.lock().run[class.index()].get().is_some()
     }
 
-    /// What all of `works` would cost now; `None` while that is not known for each of their classes, or there are none.
+    /// The cost of `works` together now; `None` if the cost of a class is unknown or `works` is empty.
     pub(crate) fn forecast(&self, works: impl IntoIterator<Item = Work>) -> Option<Forecast> {
         let state = self.state.lock();
         let (mut run, mut longest, mut cpu) = (0.0, 0.0_f64, 0.0);
@@ -108,12 +108,12 @@ impl GenerationCost {
         (run > 0.0).then(|| Forecast { response: state.dispatch.get().unwrap_or_default() + stretch * predicted, cpu })
     }
 
-    /// Seconds until `work` seconds are done, of which the longest piece takes `longest`.
+    /// Seconds to finish `work` seconds of work, whose longest item takes `longest`.
     fn predicted(&self, work: f64, longest: f64) -> f64 {
         (work / self.workers).max(longest)
     }
 
-    /// Takes in that the source is asked for `work`.
+    /// Records the start of a generation of `work`.
     pub(crate) fn begin(&self, work: Work, is_background: bool) -> InProgress<'_> {
         let mut state = self.state.lock();
         let run = state.run[work.class.index()].get().unwrap_or_default() * f64::from(work.size);
@@ -125,14 +125,14 @@ impl GenerationCost {
             state.backlog += run;
             state.queued += 1;
         }
-        // Work that no caller waits for gives way to callers' work, so only an idle source tells how long it takes.
+        // Background work runs after callers' work, so only an idle source shows its duration.
         let was_idle = if is_background { in_front == 0 } else { in_front < self.workers as usize };
         InProgress { cost: self, work, run, predicted, is_background, was_idle }
     }
 }
 
 impl InProgress<'_> {
-    /// Takes in that the value is there, `elapsed` after it was asked for; making it took `took`, and `cpu` of CPU time.
+    /// Records that the value is ready `elapsed` after the start. Generating it took `took`, and `cpu` of CPU time.
     pub(crate) fn made(self, elapsed: Duration, took: Duration, cpu: Duration) {
         let mut state = self.cost.state.lock();
         let elapsed = elapsed.as_secs_f64();
@@ -155,7 +155,7 @@ impl Drop for InProgress<'_> {
             state.background -= 1;
         } else {
             state.queued -= 1;
-            // Rounding must not pile up.
+            // Discards accumulated rounding errors.
             state.backlog = if state.queued == 0 { 0.0 } else { (state.backlog - self.run).max(0.0) };
         }
     }
@@ -166,7 +166,7 @@ impl State {
         let (class, size) = (work.class.index(), f64::from(work.size.max(1)));
         for (estimate, sample) in [(&mut self.run[class], took / size), (&mut self.cpu[class], cpu / size)] {
             let most = estimate.get().map_or(f64::INFINITY, |usual| OUTLIER * usual);
-            // An estimate of nothing could never rise.
+            // An estimate of zero could never rise.
             estimate.add(sample.min(most).max(f64::MIN_POSITIVE), WEIGHT);
         }
     }
@@ -187,7 +187,7 @@ mod tests {
         Work { class, size }
     }
 
-    /// Two workers that have made many values of 100 us, each handed over in 20 us.
+    /// Two workers with many past values of 100 us and a dispatch time of 20 us.
     fn known() -> GenerationCost {
         let cost = GenerationCost::new(2);
         (0..200).for_each(|_| cost.begin(work(STANDARD, 10), false).made(micros(120), micros(100), micros(90)));
@@ -195,13 +195,13 @@ mod tests {
     }
 
     fn assert_near(forecast: Option<Forecast>, response: f64, cpu: f64) {
-        let Forecast { response: predicted, cpu: used } = forecast.expect("values of the class were made");
+        let Forecast { response: predicted, cpu: used } = forecast.expect("values of the class were generated");
         let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.01;
         assert!(near(predicted, response) && near(used, cpu), "{predicted} and {used}");
     }
 
     #[test]
-    fn a_class_is_unknown_until_a_value_of_it_was_made() {
+    fn a_class_is_unknown_until_a_value_of_it_was_generated() {
         let cost = known();
         assert!(cost.is_known(STANDARD) && !cost.is_known(BOSS));
         assert_eq!(cost.forecast([work(STANDARD, 10), work(BOSS, 10)]), None);
@@ -216,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_shared_by_the_workers() {
+    fn a_batch_is_distributed_over_the_workers() {
         assert_near(known().forecast([work(STANDARD, 10); 16]), 820e-6, 16.0 * 90e-6);
         assert_near(known().forecast([work(STANDARD, 100), work(STANDARD, 10)]), 1020e-6, 990e-6);
     }
 
     #[test]
-    fn what_waits_is_waited_for_and_what_is_over_or_given_up_is_not() {
+    fn the_forecast_includes_queued_work_and_excludes_cancelled_work() {
         let cost = known();
         let queued: Vec<InProgress<'_>> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
         let _ahead = cost.begin(work(STANDARD, 1000), true);
@@ -232,11 +232,11 @@ mod tests {
     }
 
     #[test]
-    fn waits_that_take_longer_than_predicted_stretch_the_prediction() {
+    fn waits_longer_than_predicted_raise_the_forecast() {
         let cost = known();
         let _queued: Vec<InProgress<'_>> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
         for _ in 0..200 {
-            // Predicted are 500 us and 20 us for handing it over.
+            // The prediction is 500 us and 20 us of dispatch.
             cost.begin(work(STANDARD, 10), false).made(micros(1520), micros(100), micros(90));
         }
         assert_near(cost.forecast([work(STANDARD, 10)]), 1520e-6, 90e-6);

@@ -1,5 +1,4 @@
-//! Counts what the source makes and what that costs: `floors_generations_total{kind}` and
-//! `floors_generation_seconds{kind}`.
+//! Counts generated values and their cost: `floors_generations_total{kind}` and `floors_generation_seconds{kind}`.
 
 use std::{
     sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed},
@@ -16,7 +15,7 @@ use crate::{
     source::Made,
 };
 
-/// The source's counts.
+/// The counts of the source.
 #[derive(Debug)]
 pub(crate) struct Generations {
     totals: IntCounterVec,
@@ -25,7 +24,7 @@ pub(crate) struct Generations {
     nanoseconds: AtomicU64,
     cpu_nanoseconds: AtomicU64,
     pub(crate) cost: GenerationCost,
-    /// The classes of which a value is being made to learn what that costs, a bit each.
+    /// A bit for each class whose cost is being sampled.
     sampling: AtomicU16,
     started: Instant,
 }
@@ -44,8 +43,8 @@ impl Generations {
         }
     }
 
-    /// Whether a value of `class` is to be made only to learn what that costs: it is not known, and nobody is at it. To ask
-    /// is to take it on; [`release_cost_sample`](Self::release_cost_sample) ends it.
+    /// Whether the caller should generate a value of `class` to sample its cost: the cost is unknown, and no other
+    /// sample is running. A caller that gets `true` must call [`release_cost_sample`](Self::release_cost_sample).
     pub(crate) fn claim_cost_sample(&self, class: Class) -> bool {
         let bit = 1 << class.index();
         !self.cost.is_known(class) && self.sampling.fetch_or(bit, Relaxed) & bit == 0
@@ -55,12 +54,12 @@ impl Generations {
         self.sampling.fetch_and(!(1 << class.index()), Relaxed);
     }
 
-    /// Counts CPU time that generation took, whoever the value is for.
+    /// Counts CPU time of a generation for any purpose.
     pub(crate) fn count_cpu(&self, cpu: Duration) {
         self.cpu_nanoseconds.fetch_add(nanoseconds(cpu), Relaxed);
     }
 
-    /// Counts a value of the class that is called `kind`.
+    /// Counts a value generated for a call. `kind` is the name of its class.
     pub(crate) fn count(&self, kind: &str, made: &Made) {
         self.totals.with_label_values(&[kind]).inc();
         self.seconds.with_label_values(&[kind]).observe(made.took.as_secs_f64());
@@ -68,12 +67,12 @@ impl Generations {
         self.nanoseconds.fetch_add(nanoseconds(made.took), Relaxed);
     }
 
-    /// Values generated so far.
+    /// Values generated for calls so far.
     pub(crate) fn made(&self) -> u64 {
         self.made.load(Relaxed)
     }
 
-    /// CPU seconds that generation has taken so far.
+    /// CPU seconds of all generations so far.
     pub(crate) fn cpu_seconds(&self) -> f64 {
         self.cpu_nanoseconds.load(Relaxed) as f64 * 1e-9
     }

@@ -1,5 +1,5 @@
-//! Hedging: when a question takes longer than the tier usually does, the values are generated beside it, and the first
-//! answer wins.
+//! Hedging: if a query takes longer than the tier usually does, the values are also generated, and the first answer
+//! wins. [`MissLookup`] uses it for each lower tier that waits.
 
 use std::{
     future::Future,
@@ -21,35 +21,35 @@ use crate::{
     served::{Outcome, Step},
 };
 
-/// When questions to one tier are hedged, and what came of it.
+/// The hedging budget of one tier, and the counts of which answer came first.
 #[derive(Debug)]
 pub(crate) struct Hedging {
     budget: Mutex<Budget>,
-    /// Which answer came first: `floors_hedges_total{tier,winner}`, by keys.
+    /// `floors_hedges_total{tier,winner}`: keys by which answer came first.
     tier: IntCounter,
     source: IntCounter,
 }
 
-/// How long a question may take, and how many values may be generated beside slow ones.
+/// The estimate of a slow query, and the allowance for hedged generations.
 #[derive(Debug, Default)]
 struct Budget {
-    /// What 95 of 100 questions do not exceed, in seconds.
+    /// The 95th percentile of the response time, in seconds.
     slow: f64,
-    /// Values that may be generated beside slow questions.
+    /// Values that may be generated for slow queries.
     allowance: f64,
     queries: u64,
 }
 
-/// How many questions must be answered before their percentile means anything.
+/// Answers needed before the percentile is meaningful.
 const MIN_QUERIES: u64 = 16;
 
-/// How fast the estimate of the 95th percentile moves: by a tenth at the most. Moving up by 95 parts and down by 5, it
-/// comes to rest where one answer in twenty lies above it (frugal streaming: Ma, Muthukrishnan and Sandler, 2013).
+/// Largest relative step of the percentile estimate. It rises by 95 parts of the step and falls by 5, so it settles
+/// where one answer in twenty is slower (frugal streaming: Ma, Muthukrishnan and Sandler, 2013).
 const SLOW_STEP: f64 = 0.1;
 const PERCENTILE: f64 = 0.95;
 
-/// The allowance that each key asked for adds. So many values may be saved up, or a whole batch: a batch waits for all its
-/// keys, so a part of them is of little use to it.
+/// Allowance added per key asked for. It is capped at 8 values or one batch: a batch waits for all its keys, so hedging
+/// a part of it gains little.
 const ALLOWANCE: f64 = 0.05;
 const MAX_ALLOWANCE: f64 = 8.0;
 
@@ -59,7 +59,7 @@ impl Hedging {
         Self { budget: Mutex::default(), tier: count("tier"), source: count("source") }
     }
 
-    /// Learns from a question for `keys` keys that took `took`.
+    /// Records a query for `keys` keys that took `took`.
     pub(crate) fn learn(&self, keys: usize, took: Duration) {
         let (keys, took) = (keys as f64, took.as_secs_f64());
         let mut budget = self.budget.lock();
@@ -76,13 +76,13 @@ impl Hedging {
         budget.queries += 1;
     }
 
-    /// How long a question may take before it is slow for this tier; `None` while that is not known.
+    /// How long a query may take before it counts as slow; `None` while that is unknown.
     fn slow_after(&self) -> Option<Duration> {
         let budget = self.budget.lock();
         (budget.queries >= MIN_QUERIES).then(|| Duration::from_secs_f64(budget.slow))
     }
 
-    /// How many of `keys` values may be generated beside a slow question. They are taken off the allowance.
+    /// Takes up to `keys` values from the allowance and returns how many may be generated.
     fn take_allowance(&self, keys: usize) -> usize {
         let mut budget = self.budget.lock();
         let taken = keys.min(budget.allowance as usize);
@@ -91,7 +91,7 @@ impl Hedging {
     }
 }
 
-/// A value in the making beside a question. It goes on for the rest of the way, so that none is made twice.
+/// A hedged generation. It outlives the query of its tier, so that no value is generated twice.
 pub(crate) struct Hedge {
     pub(crate) key: Key,
     work: BoxFuture<'static, GenerateResult>,
@@ -114,7 +114,7 @@ impl Future for Hedge {
 }
 
 impl MissLookup {
-    /// Asks `lower` for `asked` and lands what is found, by it or beside it.
+    /// Asks `lower` for `asked`, hedges if it is slow, and completes the flights of the values found.
     pub(crate) async fn probe(&mut self, inner: &Arc<ChainInner>, lower: &LowerTier, asked: &[Key]) {
         let started = Instant::now();
         let mut query = pin!(lower.ask(asked));
@@ -129,11 +129,11 @@ impl MissLookup {
         let mut hedged = Vec::new();
         let answer = loop {
             tokio::select! {
-                // An answer that is there is taken, however late it was looked for.
+                // An answer that is ready wins over the timer.
                 biased;
                 answer = &mut query => break answer,
                 Some((key, made)) = self.hedges.next(), if !self.hedges.is_empty() => {
-                    // A value that cannot be made is left to the question, and to the rest of the way.
+                    // If generation fails, the query and the following tiers may still find the value.
                     let Ok(made) = made else { continue };
                     let slow = Step { tier: lower.name(), outcome: Outcome::Slow, took: started.elapsed() };
                     let steps: Vec<Step> = self.steps().iter().copied().chain([slow]).collect();
@@ -144,7 +144,7 @@ impl MissLookup {
                 }
                 () = &mut slow, if may_hedge => {
                     may_hedge = false;
-                    // While the cores are saturated, generating beside the tier would slow down every other call.
+                    // While the cores are saturated, extra generations would slow down every other call.
                     if inner.load.is_saturated() {
                         continue;
                     }
@@ -155,13 +155,13 @@ impl MissLookup {
                 }
             }
         };
-        // By now perhaps nobody waits for it any more, but it tells what the tier costs. It ends with the tier's own deadline.
+        // The query may have no waiters left, but it measures the cost of the tier. The tier's own deadline ends it.
         let pending = self.count_pending(&hedged);
         self.handle_answer(inner, lower, asked, answer, started.elapsed());
         lower.hedging.tier.inc_by((pending - self.count_pending(&hedged)) as u64);
     }
 
-    /// Those of `asked` that are still wanted and not in the making.
+    /// The keys of `asked` that are pending and not hedged yet.
     fn not_started(&self, asked: &[Key]) -> Vec<Key> {
         let is_started = |key: &Key| self.hedges.iter().any(|hedge| hedge.key == *key);
         asked.iter().copied().filter(|key| self.count_pending(&[*key]) > 0 && !is_started(key)).collect()
@@ -184,17 +184,17 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_slow_after_what_95_in_100_do_not_exceed() {
+    fn a_query_is_slow_beyond_the_95th_percentile() {
         let hedging = hedging();
         assert_eq!(hedging.slow_after(), None);
-        // 1 to 100 microseconds, in an order without pattern.
+        // 1 to 100 microseconds in a scattered order.
         (0..20_000_u64).for_each(|number| hedging.learn(1, micros(1 + number * 61 % 100)));
-        let slow = hedging.slow_after().expect("many questions were answered");
+        let slow = hedging.slow_after().expect("many queries were answered");
         assert!((micros(85)..micros(106)).contains(&slow), "{slow:?}");
     }
 
     #[test]
-    fn no_more_than_a_twentieth_is_generated_beside_questions() {
+    fn at_most_a_twentieth_is_hedged() {
         let hedging = hedging();
         assert_eq!(hedging.take_allowance(1), 0);
         let mut hedged = 0;
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn of_batches_too_no_more_than_a_twentieth_is_generated_but_a_whole_one_at_times() {
+    fn at_most_a_twentieth_of_batches_is_hedged_and_a_whole_batch_may_be() {
         let hedging = hedging();
         let batch = || hedging.learn(256, micros(1000));
         let mut hedged = 0;

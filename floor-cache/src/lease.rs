@@ -1,7 +1,8 @@
-//! One server makes what several miss at once: the others wait for it a little, and no longer.
+//! Leases: of several servers that miss a value at once, one generates it and the others wait for a bounded time.
+//! [`MissLookup`](crate::miss_lookup::MissLookup) uses them for keys that the shared tier missed.
 //!
-//! A lease is advice. Values are immutable and follow from their keys, so whoever makes one without a lease, or writes one
-//! after its lease has gone to another, writes the same bytes: what is lost is work, never a value.
+//! A lease is advisory. Values are immutable and follow from their keys, so a server without a lease, or with an
+//! expired one, writes the same bytes. A lost lease costs work, never a value.
 
 use std::{
     convert::Infallible,
@@ -29,21 +30,21 @@ use crate::{
     tiers::redis::{Claim, RedisLeases, Token},
 };
 
-/// The leases of the values that the lower tier at `tier` shares with other servers.
+/// The leases of one chain. `tier` is the index of the lower tier that servers share.
 #[derive(Debug)]
 pub(crate) struct Leases {
     pub(crate) tier: usize,
     mode: Lease,
     store: Arc<RedisLeases>,
     circuit: Arc<Circuit>,
-    /// How long a value takes here from the wish to the value, waiting for a turn included, by class.
+    /// Time from the request to the value on this server, queueing included, by class.
     turnaround: [Mean; Class::COUNT],
-    /// The share of leases, of late, that were wanted for what another server was generating or had generated.
+    /// Recent share of leases whose value another server was generating or had generated.
     found_ratio: Mutex<f64>,
     counts: Counts,
 }
 
-/// What became of the keys that a lease was wanted for: `floors_leases_total{outcome}`.
+/// `floors_leases_total{outcome}`: keys by the outcome of their lease.
 #[derive(Debug)]
 struct Counts {
     taken: IntCounter,
@@ -52,41 +53,43 @@ struct Counts {
     failed: IntCounter,
 }
 
-/// The share of leases for what another server generates too is taken to be this before one was wanted. It is taken to be no less than the least: the first server to want a lease finds no other,
-/// and the others profit. So a lease that nobody else wants makes a miss a sixteenth slower at the most.
+/// Initial value of the found ratio, the weight of a new sample, and its lower bound. The bound keeps a benefit for
+/// other servers: the first server to take a lease finds no other. It makes a miss at most a sixteenth slower if no
+/// other server wants the value.
 const FIRST_FOUND_RATIO: f64 = 0.5;
 const FOUND_WEIGHT: f64 = 1.0 / 32.0;
 const LEAST_FOUND_RATIO: f64 = 1.0 / 16.0;
 
-/// Of the values that are not worth a lease, one in this many takes one, to learn whether that has changed.
+/// One in 64 values that are not worth a lease takes one, to measure the ratio.
 const SAMPLED: Sampler = Sampler::one_in(64);
 
-/// A lease lasts as long as making a value does, waiting for a turn included, within these bounds, and is renewed while the
-/// value is being made. So however many values wait here, each is renewed a few times. At the least: what a busy server may be late in renewing. At the most: how long a server that died is waited for.
+/// Bounds of the duration of a lease, which is the turnaround of a value. The lease is renewed while the value is
+/// generated. The lower bound allows for a busy server that renews late; the upper bound limits the wait for a server
+/// that died.
 const SHORTEST: Duration = Duration::from_millis(25);
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// A lease is renewed when a third of it is over, so that one renewal may be lost.
+/// A lease is renewed after a third of its duration, so that one renewal may be lost.
 const RENEWAL_DIVISOR: u32 = 3;
 
-/// Another's lease is waited for so many times as long as the value would take here.
+/// A server waits for another's lease at most this many times the lease duration.
 const MAX_WAIT_FACTOR: u32 = 2;
 
-/// Who has the key is asked again after an eighth of what the value costs, then half as often each time, but four times
-/// in the life of a lease.
+/// The first poll is after an eighth of the generation cost. The pause then doubles up to a quarter of the lease
+/// duration.
 const FIRST_PAUSE_DIVISOR: u32 = 8;
 const LAST_PAUSE_DIVISOR: u32 = 4;
 
-/// What the timer counts in.
+/// The resolution of tokio's timer.
 const TIMER_STEP: Duration = Duration::from_millis(1);
 
-/// Whose turn it is to make a value.
+/// The outcome of acquiring a lease.
 enum LeaseOutcome {
-    /// Ours.
+    /// This server holds the lease and generates the value.
     Acquired(LeaseGuard),
-    /// Nobody's any more.
+    /// Another server has generated the value.
     Found(Bytes),
-    /// Ours all the same: the other takes too long, or it cannot be found out.
+    /// This server generates without a lease: the holder takes too long, or the lease store failed.
     Unleased,
 }
 
@@ -109,8 +112,8 @@ impl Leases {
         }
     }
 
-    /// Whether the value of `key`, which is about to be generated, is worth a lease: taking one costs a question, and spares a
-    /// generation when another server has begun or finished it.
+    /// Whether `key` is worth a lease. A lease costs a query and saves a generation if another server has started or
+    /// finished it.
     pub(crate) fn is_worthwhile(&self, inner: &ChainInner, key: &Key) -> bool {
         match self.mode {
             Lease::On => return true,
@@ -131,8 +134,8 @@ impl Leases {
         *ratio += FOUND_WEIGHT * (f64::from(u8::from(found)) - *ratio);
     }
 
-    /// Has the value of `leader` made here or elsewhere, and lands it. One that was made elsewhere was found: it is not kept
-    /// when there was a purge since `epoch`.
+    /// Generates the value of `leader` under a lease, or waits for another server to do so, and completes the flight. A
+    /// value from another server is not stored if a purge ran since `epoch`.
     pub(crate) async fn generate_once(
         &self,
         inner: &ChainInner,
@@ -178,7 +181,7 @@ impl Leases {
         made
     }
 
-    /// Waits until it is our turn to make the value of `key`, or somebody has made it.
+    /// Acquires the lease of `key`, or waits until the value exists or the wait is too long.
     async fn acquire(&self, inner: &ChainInner, key: &Key) -> LeaseOutcome {
         let cost = Duration::from_secs_f64(inner.forecast([key].into_iter()).map_or(0.0, |forecast| forecast.response));
         let turnaround = self.turnaround[key.class().index()].get();
@@ -213,7 +216,7 @@ impl Leases {
                     return LeaseOutcome::Unleased;
                 }
                 Ok(Claim::HeldByOther(token)) => {
-                    // Another holder is another wait: the one before has died, or was too slow for its own lease.
+                    // A new holder restarts the wait: the previous one died or let its lease expire.
                     let since = match holder {
                         Some((known, since)) if known == token => since,
                         _ => Instant::now(),
@@ -226,7 +229,7 @@ impl Leases {
                     }
                 }
                 Err(error) => {
-                    tracing::debug!(%key, %error, "no lease could be taken; going on without");
+                    tracing::debug!(%key, %error, "no lease could be taken; generating without one");
                     self.counts.failed.inc();
                     return LeaseOutcome::Unleased;
                 }
@@ -237,8 +240,7 @@ impl Leases {
     }
 }
 
-/// A lease that is ours. Dropped while the value is not made, it is given up, so that the next server need not wait for its
-/// end.
+/// A lease held by this server. Dropping it releases the lease, unless it was disarmed.
 struct LeaseGuard {
     store: Arc<RedisLeases>,
     circuit: Arc<Circuit>,
@@ -250,10 +252,10 @@ struct LeaseGuard {
 }
 
 impl LeaseGuard {
-    /// Keeps the lease for as long as this is polled, or until it is found to be another's.
+    /// Renews the lease while this is polled, until another server holds it.
     ///
-    /// Each renewal is a task of its own, which comes to its end: one that was given up half-way would hang up the connection,
-    /// which readers share.
+    /// Each renewal is a spawned task, because a request that is dropped before its reply closes the connection, which
+    /// readers share.
     async fn renew(&self) -> Infallible {
         loop {
             tokio::time::sleep(self.expiry / RENEWAL_DIVISOR).await;
@@ -266,8 +268,8 @@ impl LeaseGuard {
         }
     }
 
-    /// Keeps the lease until the value, which is made, is `written` over it, which takes as long as the queue of writes. A
-    /// value that the tier does not take leaves the lease to be given up, one that was dropped leaves it to end.
+    /// Renews the lease in the background until the write of the value is done. If the tier stored the value, the value
+    /// has replaced the lease. Otherwise the lease is released.
     fn keep_until(self, written: impl Future<Output = bool> + Send + 'static) {
         self.runtime.clone().spawn(async move {
             let is_taken = tokio::select! {
@@ -280,7 +282,7 @@ impl LeaseGuard {
         });
     }
 
-    /// The value lies over the lease.
+    /// The stored value has replaced the lease, so there is nothing to release.
     fn disarm(mut self) {
         self.released = true;
     }
@@ -294,7 +296,7 @@ impl Drop for LeaseGuard {
         let (store, key, token) = (self.store.clone(), self.key, self.token);
         self.runtime.spawn(async move {
             if let Err(error) = store.release(&key, token).await {
-                tracing::debug!(%key, %error, "a lease was not released; it will end by itself");
+                tracing::debug!(%key, %error, "a lease could not be released; it will expire");
             }
         });
     }

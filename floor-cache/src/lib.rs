@@ -4,13 +4,14 @@
 //! Chain::get(Key) --> LRU --> [Redis | LMDB | sled] --> Source::generate
 //! ```
 //!
-//! A value is a function of its [`Key`], so nothing here ever goes stale: a tier may lose a value (it is made again),
-//! it must never give a wrong one.
+//! A value is a function of its [`Key`], so a stored value never becomes stale. A tier may lose a value, because the
+//! source can generate it again. A tier must never return a wrong value.
 //!
-//! - [`assemble()`] builds a [`Chain`] from a [`ChainConfig`]; [`Chain`] is what callers hold.
-//! - [`Tier`] is a place that keeps values; [`tiers`] has the four that there are, [`envelope`] what their values
-//!   travel in. [`timeout`], [`catch_panic`], [`breaker`] and [`metered`] each wrap any tier in one more property.
-//! - [`Source`] makes what no tier has.
+//! - [`assemble()`] builds a [`Chain`] from a [`ChainConfig`]. Callers use the [`Chain`].
+//! - [`Tier`] is the trait of a store for values. [`tiers`] has the four implementations. [`envelope`] is the format
+//!   of stored values. The wrappers [`timeout`], [`catch_panic`], [`breaker`] and [`metered`] each add one property to
+//!   any tier.
+//! - [`Source`] generates the values that no tier has.
 #![deny(unsafe_code)]
 
 pub mod assemble;

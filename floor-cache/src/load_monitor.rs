@@ -1,4 +1,4 @@
-//! Watches the load of the process and of its machine for the policy: calls in flight, CPU time, CPU utilisation.
+//! Measures the load of the process and its machine for the policy: calls in flight, CPU time and CPU utilisation.
 
 #[cfg(target_os = "linux")]
 use std::{fs::File, os::unix::fs::FileExt};
@@ -17,7 +17,7 @@ use crate::policy::load::{CpuCost, Load, Totals};
 
 /// The load of this process and its machine.
 ///
-/// It is measured when a lookup asks for it and the last measurement is old enough, so an idle server measures nothing.
+/// A lookup measures it if the last measurement is old enough, so an idle server measures nothing.
 #[derive(Debug)]
 pub(crate) struct LoadMonitor {
     load: Mutex<Load>,
@@ -25,25 +25,25 @@ pub(crate) struct LoadMonitor {
     clock: CpuClock,
 }
 
-/// A call that waits for a value that memory did not have.
+/// A guard that counts a call as waiting for a value.
 #[derive(Debug)]
 pub(crate) struct CallInFlight(Arc<AtomicUsize>);
 
 impl LoadMonitor {
-    /// Measures the machine, unless its `utilisation` is given.
+    /// A monitor that measures the machine, or assumes `utilisation` if given.
     pub(crate) fn new(utilisation: Option<f64>) -> Self {
         let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
         Self { load: Mutex::new(Load::new(cores, utilisation)), in_flight: Arc::default(), clock: CpuClock::new() }
     }
 
-    /// A call that begins to wait; it waits until the guard is dropped.
+    /// Counts a call as in flight until the guard is dropped.
     pub(crate) fn call(&self) -> CallInFlight {
         let in_flight = self.in_flight.fetch_add(1, Relaxed) + 1;
         self.load.lock().call(in_flight);
         CallInFlight(self.in_flight.clone())
     }
 
-    /// What CPU time costs now. `work` gives the keys handled so far, and the CPU seconds that generation has taken.
+    /// The current price of CPU time. `work` returns the keys handled so far and the CPU seconds of generation.
     pub(crate) fn cpu_cost(&self, now: Instant, work: impl FnOnce() -> (u64, f64)) -> CpuCost {
         let mut load = self.load.lock();
         if load.is_due(now) {
@@ -53,12 +53,12 @@ impl LoadMonitor {
         load.cpu_cost()
     }
 
-    /// Whether the cores are so busy that extra work would delay calls.
+    /// Whether the cores are too busy for extra work.
     pub(crate) fn is_saturated(&self) -> bool {
         self.load.lock().is_saturated()
     }
 
-    /// The share of the CPU in use when it was last measured, 0 to 1, and what CPU time cost then.
+    /// The last measured CPU utilisation, 0 to 1, and the price of CPU time then.
     pub(crate) fn last(&self) -> (f64, CpuCost) {
         let load = self.load.lock();
         (load.utilisation(), load.cpu_cost())
@@ -71,8 +71,8 @@ impl Drop for CallInFlight {
     }
 }
 
-/// Reads CPU times from the operating system. Where it does not tell what other processes use, the machine counts as idle
-/// but for this process.
+/// Reads CPU times from the operating system. Where it does not report other processes, only this process counts as
+/// load.
 #[derive(Debug)]
 struct CpuClock {
     #[cfg(target_os = "linux")]
@@ -92,10 +92,10 @@ impl CpuClock {
         Totals { busy, capacity, own: own_cpu_seconds(), ..Totals::default() }
     }
 
-    /// Busy time and all time of the machine's cores, in ticks: only their ratio counts.
+    /// Busy and total time of the machine's cores in ticks; only the ratio matters.
     #[cfg(target_os = "linux")]
     fn machine(&self) -> Option<(f64, f64)> {
-        // The first line, which sums up all cores, is shorter.
+        // Long enough for the first line, the sum of all cores.
         let mut text = [0; 256];
         let length = self.stat.as_ref()?.read_at(&mut text, 0).ok()?;
         machine_ticks(str::from_utf8(&text[..length]).ok()?)

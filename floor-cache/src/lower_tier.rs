@@ -1,4 +1,4 @@
-//! A lower tier in its place in the chain: the tier itself, what is written to it, and whether it is asked.
+//! A tier below memory with everything the chain attaches to it: meter, breaker state, write-behind queue and policy.
 
 use std::{
     sync::{Arc, atomic::AtomicU32},
@@ -19,10 +19,10 @@ use crate::{
     write_behind::WriteBehind,
 };
 
-/// What was found, position by position.
+/// The value of each key asked for, in the same order.
 pub(crate) type Values = Vec<Option<Bytes>>;
 
-/// See the module.
+/// A tier below memory.
 #[derive(Debug)]
 pub(crate) struct LowerTier {
     pub(crate) tier: Arc<dyn Tier>,
@@ -32,7 +32,7 @@ pub(crate) struct LowerTier {
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,
     pub(crate) hedging: Hedging,
-    /// Wrong values that audits found here since its breaker was last tripped for them.
+    /// Wrong values that audits found here since they last tripped the breaker.
     pub(crate) mismatches: AtomicU32,
 }
 
@@ -41,7 +41,7 @@ impl LowerTier {
         self.tier.name()
     }
 
-    /// Asks for `keys`: for one or for many, in the tier's own way.
+    /// Asks the tier for `keys`, by `get` for one key and by `get_many` for several.
     pub(crate) async fn ask(&self, keys: &[Key]) -> Result<Values, TierError> {
         match keys {
             [key] => self.tier.get(key).await.map(|value| vec![value]),
@@ -49,32 +49,32 @@ impl LowerTier {
         }
     }
 
-    /// Asks for `keys` only to learn what that costs now.
+    /// Asks the tier for `keys` to measure its current cost.
     pub(crate) async fn sample(&self, keys: &[Key]) {
         let started = Instant::now();
         let answer = self.ask(keys).await;
         self.learn(Asked::InBackground, keys.len(), &answer, started.elapsed());
     }
 
-    /// Learns from a question for `keys` keys and its answer.
+    /// Updates the hedging budget and the policy with a query for `keys` keys and its answer.
     pub(crate) fn learn(&self, asked: Asked, keys: usize, answer: &Result<Values, TierError>, took: Duration) {
         self.hedging.learn(keys, took);
         match answer {
             Ok(values) => self.policy.learn(Instant::now(), asked, keys, values.iter().flatten().count(), took),
-            // A breaker's refusal says nothing about the tier behind it.
+            // A refusal by the breaker is no measurement of the tier.
             Err(error) if error.kind() == TierErrorKind::Open => {}
             Err(_) => self.policy.learn(Instant::now(), asked, keys, 0, took),
         }
     }
 
-    /// Has `value` written, if its class is kept here.
+    /// Queues `value` to be written if this tier admits its class.
     pub(crate) fn keep(&self, key: Key, value: &Bytes) {
         if self.admit.admits(key.class()) {
             self.writes.put(key, value);
         }
     }
 
-    /// Since when the chain has made of it what it does: of its policy and its breaker, the one that decides.
+    /// When the current verdict began: the breaker's if it is not closed, else the policy's.
     pub(crate) fn verdict_since(&self, status: &PolicyStatus) -> Instant {
         match self.circuit.state() {
             CircuitState::Closed => status.since.max(self.circuit.since()),
@@ -82,7 +82,7 @@ impl LowerTier {
         }
     }
 
-    /// Why the tier is asked or bypassed, in words.
+    /// Why the tier is asked or bypassed, as reports and metrics name it.
     pub(crate) fn reason(&self, status: &PolicyStatus) -> &'static str {
         match self.circuit.state() {
             CircuitState::Closed => status.reason.as_str(),

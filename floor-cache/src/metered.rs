@@ -1,4 +1,4 @@
-//! Counts what a tier answers and what that costs.
+//! Counts and times the answers of a tier.
 
 use std::{
     sync::{
@@ -24,13 +24,13 @@ pub struct Metered<T> {
 }
 
 impl<T> Metered<T> {
-    /// Counts what `inner` answers in `meter`.
+    /// Counts the answers of `inner` in `meter`.
     pub const fn new(inner: T, meter: Arc<Meter>) -> Self {
         Self { inner, meter }
     }
 }
 
-/// What a tier was asked and how it answered, since the start. The metrics and the reports both read it.
+/// The counts and times of one tier since the start. Metrics and reports read it.
 #[derive(Debug)]
 pub struct Meter {
     hits: AtomicU64,
@@ -43,7 +43,7 @@ pub struct Meter {
     seconds: OpSeconds,
 }
 
-/// Where the time of each operation goes: `floors_tier_seconds{tier,op}`.
+/// The histograms of each operation: `floors_tier_seconds{tier,op}`.
 #[derive(Debug, Clone)]
 pub struct OpSeconds {
     /// One key.
@@ -56,23 +56,23 @@ pub struct OpSeconds {
     pub remove_many: Histogram,
 }
 
-/// A copy of a [`Meter`]'s counts. Counts are keys, not calls.
+/// The counts of a [`Meter`]. They count keys, not calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Values found.
     pub hits: u64,
     /// Values not found.
     pub misses: u64,
-    /// Answers that were errors, timeouts not among them.
+    /// Errors other than timeouts.
     pub errors: u64,
-    /// No answer in time.
+    /// Timeouts.
     pub timeouts: u64,
-    /// Not asked: it would not have paid, its breaker is open, or it does not keep such values.
+    /// Keys not asked for: bypassed by the policy, by an open breaker or by admission.
     pub bypasses: u64,
 }
 
 impl Meter {
-    /// Nothing counted yet.
+    /// A meter with all counts at zero.
     #[must_use]
     pub fn new(seconds: OpSeconds) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl Meter {
         }
     }
 
-    /// The counts as they stand.
+    /// The current counts.
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts {
@@ -99,19 +99,19 @@ impl Meter {
         }
     }
 
-    /// What a key costs when it is found. Zero until one was.
+    /// Mean time of a hit per key; zero before the first hit.
     #[must_use]
     pub fn hit_cost(&self) -> Duration {
         self.hit_cost.get()
     }
 
-    /// What a key costs when it is not found. Zero until one was not.
+    /// Mean time of a miss per key; zero before the first miss.
     #[must_use]
     pub fn miss_cost(&self) -> Duration {
         self.miss_cost.get()
     }
 
-    /// `keys` were not asked for.
+    /// Counts `keys` as bypassed.
     pub fn bypassed(&self, keys: usize) {
         self.bypasses.fetch_add(keys as u64, Relaxed);
     }
@@ -162,21 +162,19 @@ impl Meter {
     }
 }
 
-/// Notes how long an answer took. A breaker's refusal took no time and was no answer: noted, it would make a tier look fast
-/// while it is down.
+/// Records the time of an answer. A refusal by the breaker is not recorded: it would make a failing tier look fast.
 fn observe<A>(seconds: &Histogram, result: &Result<A, TierError>, took: Duration) {
     if !result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Open) {
         seconds.observe(took.as_secs_f64());
     }
 }
 
-/// A running mean that follows a change within some dozens of samples. Concurrent samples may be lost, which an
-/// estimate can bear.
+/// A running mean that follows a change within some dozens of samples. Concurrent samples may be lost.
 #[derive(Debug, Default)]
 pub(crate) struct Mean(AtomicU64);
 
 impl Mean {
-    /// The weight of a new sample is one part in this.
+    /// The inverse of the weight of a new sample.
     const WEIGHT: u64 = 16;
 
     pub(crate) fn add(&self, sample: Duration) {

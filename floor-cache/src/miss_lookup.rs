@@ -1,4 +1,5 @@
-//! The way of a miss: down the lower tiers, then to the source, for one key or for many at once.
+//! The lookup after a miss in memory: asks the lower tiers for one or many keys, then generates the rest.
+//! [`Chain`](crate::Chain) starts it.
 
 use std::{
     collections::HashMap,
@@ -27,18 +28,19 @@ use crate::{
     tier::TierError,
 };
 
-/// Keys on their way down. Each is a flight that this walk leads, and lands it as soon as its value is there.
+/// A lookup of keys that memory does not have. It leads a flight for each and completes it as soon as the value is
+/// found.
 pub(crate) struct MissLookup {
     pending: Vec<Leader>,
     /// The lower tier to ask next.
     next: usize,
     steps: Vec<Step>,
     priority: Priority,
-    /// What the tier that other servers share was asked for and has not.
+    /// Keys that the shared tier missed.
     shared_misses: Vec<Key>,
-    /// Before anything was asked.
+    /// Taken before the first tier was asked.
     epoch: PurgeEpoch,
-    /// What is being made beside questions that are or were slow.
+    /// Hedged generations that are running.
     pub(crate) hedges: FuturesUnordered<Hedge>,
 }
 
@@ -48,12 +50,12 @@ impl MissLookup {
         Self { pending, next: 0, steps, priority, shared_misses, epoch, hedges }
     }
 
-    /// Whether every key has landed.
+    /// Whether every flight is complete.
     pub(crate) fn is_done(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Goes as far as it can without waiting.
+    /// Asks the leading lower tiers that answer without waiting.
     pub(crate) fn start(&mut self, inner: &Arc<ChainInner>) {
         while let Some(lower) = inner.lower.get(self.next).filter(|lower| !lower.tier.waits()) {
             if self.is_done() {
@@ -69,9 +71,9 @@ impl MissLookup {
         }
     }
 
-    /// Goes the rest of the way.
+    /// Asks the remaining tiers and generates what none has.
     pub(crate) async fn finish(mut self, inner: &Arc<ChainInner>) {
-        // What no caller waits for yet delays none.
+        // Only foreground lookups count as calls in flight.
         let _in_flight = (self.priority == Priority::Foreground).then(|| inner.load.call());
         while let Some(lower) = inner.lower.get(self.next) {
             if self.is_done() {
@@ -86,7 +88,7 @@ impl MissLookup {
         self.generate_rest(inner).await;
     }
 
-    /// The keys that `lower` is asked for; the others are counted as bypassed.
+    /// The pending keys to ask `lower` for. Counts the others as bypassed.
     fn keys_to_ask(&mut self, inner: &Arc<ChainInner>, lower: &LowerTier) -> Vec<Key> {
         let pending = self.pending.iter().map(|leader| *leader.key());
         let mut asked: Vec<Key> = pending.filter(|key| lower.admit.admits(key.class())).collect();
@@ -109,8 +111,8 @@ impl MissLookup {
         asked
     }
 
-    /// Lands the keys that were found, after the tiers above have them; they are not given them when there was a purge
-    /// meanwhile.
+    /// Completes the flights of the keys that were found. Fills the tiers above first, unless a purge ran since the
+    /// lookup began.
     pub(crate) fn handle_answer(
         &mut self,
         inner: &Arc<ChainInner>,
@@ -124,7 +126,7 @@ impl MissLookup {
         let values = match answer {
             Ok(values) => values,
             Err(error) => {
-                tracing::debug!(tier = lower.name(), %error, "a tier failed; going on without it");
+                tracing::debug!(tier = lower.name(), %error, "a tier failed; the lookup continues without it");
                 self.steps.push(step(Outcome::from_error(error.kind())));
                 return;
             }
@@ -151,14 +153,14 @@ impl MissLookup {
         }
     }
 
-    /// Lands `key` with a value that was made, if it is still wanted.
+    /// Completes the flight of `key` with a generated value if it is still pending.
     pub(crate) fn complete(&mut self, inner: &ChainInner, key: &Key, found: Found) {
         let Some(position) = self.pending.iter().position(|leader| leader.key() == key) else { return };
         let mut leader = self.pending.swap_remove(position);
         leader.store_and_complete(found, |key, value| inner.promote(key, value, inner.lower.len()));
     }
 
-    /// How many of `keys` are still wanted.
+    /// How many of `keys` are still pending.
     pub(crate) fn count_pending(&self, keys: &[Key]) -> usize {
         self.pending.iter().filter(|leader| keys.contains(leader.key())).count()
     }
@@ -171,11 +173,11 @@ impl MissLookup {
         self.priority
     }
 
-    /// Makes what no tier had, all at once, and lands each value as it comes.
+    /// Generates the pending values concurrently and completes each flight when its value is ready.
     async fn generate_rest(self, inner: &ChainInner) {
         let Self { pending, steps, priority, shared_misses, epoch, hedges, .. } = self;
         let mut hedges: HashMap<Key, Hedge> = hedges.into_iter().map(|hedge| (hedge.key, hedge)).collect();
-        // Nobody elsewhere is to wait for what nobody waits for here.
+        // Background work takes no leases, so that no other server waits for it.
         let leases = inner.leases.as_ref().filter(|_| priority == Priority::Foreground);
         let (steps, shared_misses) = (steps.as_slice(), shared_misses.as_slice());
         let generations: FuturesUnordered<_> = pending
@@ -206,27 +208,27 @@ impl MissLookup {
 
 pub(crate) type GenerateResult = Result<Made, SourceError>;
 
-/// Asks the lower tier at `depth` for `keys` beside the call that it was passed by in.
+/// Asks the lower tier at `depth` for `keys` in the background, to measure its cost.
 fn sample(inner: &Arc<ChainInner>, depth: usize, keys: Vec<Key>) {
     let inner = inner.clone();
     inner.runtime.clone().spawn(async move { inner.lower[depth].sample(&keys).await });
 }
 
-/// Makes the value of `key` beside the call, if that is not done for another of its class already, to learn what that costs.
-/// A tier that has everything could not be judged else, however slow it is.
+/// Generates `key` in the background once per class, so that the policy has a generation cost to compare with. Without
+/// it, a tier that has every value would always be asked, however slow it is.
 fn learn_cost(inner: &Arc<ChainInner>, key: Key) {
     if inner.made.claim_cost_sample(key.class()) {
         let inner = inner.clone();
         inner.runtime.clone().spawn(async move {
             if let Err(error) = generate_counted(&inner, key, Priority::Background).await {
-                tracing::debug!(%error, "what making costs is still to be learnt");
+                tracing::debug!(%error, "the cost of generation could not be measured");
             }
             inner.made.release_cost_sample(key.class());
         });
     }
 }
 
-/// Has the source generate the value of `key`, and learns what that costs. A source that panics has failed on this key alone.
+/// Calls the source and records the cost of the generation. A panic of the source becomes an error of this key.
 pub(crate) async fn run_source(inner: &ChainInner, key: Key, priority: Priority) -> GenerateResult {
     let started = Instant::now();
     let in_progress = inner.made.cost.begin(inner.work(&key), priority == Priority::Background);
@@ -238,14 +240,14 @@ pub(crate) async fn run_source(inner: &ChainInner, key: Key, priority: Priority)
     Ok(made)
 }
 
-/// Generates the value of `key` for a call, and counts it. Stores nothing.
+/// Generates the value of `key` for a call and counts it. Does not store it.
 pub(crate) async fn generate_counted(inner: &ChainInner, key: Key, priority: Priority) -> GenerateResult {
     let made = run_source(inner, key, priority).await?;
     inner.made.count(inner.source.class_name(key.class()), &made);
     Ok(made)
 }
 
-/// Lands `leader` with what was made, after every tier was given it.
+/// Stores the generated value in every tier, then completes the flight. An error completes it at once.
 pub(crate) fn complete_with(inner: &ChainInner, leader: &mut Leader, made: GenerateResult, steps: &[Step]) {
     match made {
         Ok(made) => {
@@ -255,7 +257,7 @@ pub(crate) fn complete_with(inner: &ChainInner, leader: &mut Leader, made: Gener
     }
 }
 
-/// `made` as it is served, after `steps`.
+/// The result of a flight whose value was generated after `steps`.
 pub(crate) fn generated(made: Made, steps: &[Step]) -> Found {
     let step = Step { tier: GENERATED, outcome: Outcome::Hit, took: made.took };
     Found { value: made.value, by: GENERATED, steps: steps.iter().copied().chain([step]).collect() }

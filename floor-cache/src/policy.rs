@@ -1,8 +1,9 @@
-//! Whether a lower tier is asked: it is while asking costs less than generating, in response time and in CPU time.
+//! The bypass policy of a lower tier: a lookup asks the tier if that costs less than generating, in response time and
+//! CPU time.
 //!
-//! For a question of `n` keys, of which the share `h` is found, asking costs `T(n)` and spares the generation of `h n`
-//! values. Both sides are response time as callers see it, queueing included, plus CPU time at the price that
-//! [`load`] measures. docs/chain.md derives the formula and works examples.
+//! For a query of `n` keys, of which the share `h` is found, asking costs `T(n)` and saves the generation of `h n`
+//! values. Both sides are response time as callers see it, queueing included, plus CPU time at the price that [`load`]
+//! measures. docs/chain.md derives the formula and works examples.
 
 use std::time::{Duration, Instant};
 
@@ -21,33 +22,33 @@ mod tests;
 
 use load::CpuCost;
 
-/// One tier's estimates, and the decisions that follow from them.
+/// The estimates of one tier, and the decisions based on them.
 #[derive(Debug)]
 pub(crate) struct Policy {
     mode: Bypass,
-    /// Whether an answer is waited for; else the question is CPU time of this process.
+    /// Whether the tier is in another process. The time of a query to a local tier is CPU time of this process.
     is_remote: bool,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// `h`. A tier has the benefit of the doubt: it starts at 1 and sinks.
+    /// `h`. Starts at 1, so that a new tier is asked.
     hit_ratio: f64,
     /// `T(n)`.
     cost: QueryCost,
-    /// Questions learnt from.
+    /// Queries measured.
     queries: u64,
-    /// What one of the values decided on would cost to generate, in seconds of response time. For people.
+    /// Seconds of response time to generate one of the values decided on, for reports.
     generation: Ewma,
     /// Lookups that bypassed the tier since it was last asked in the background.
     bypassed: u32,
-    /// Questions of callers since the last one in the background.
+    /// Queries for callers since the last one in the background.
     asked: u32,
-    /// When the last answer was learnt from, and when the last decision was made.
+    /// When the last answer was measured, and when the last decision was made.
     learnt: Option<Instant>,
     decided: Instant,
-    /// The share of lookups that asked, of late.
+    /// Recent share of lookups that asked.
     asked_ratio: f64,
     /// The reason of the last decision.
     reason: Reason,
@@ -55,46 +56,46 @@ struct State {
     since: Instant,
 }
 
-/// What becomes of one lookup at one tier.
+/// The decision for one lookup at one tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Ask the tier and wait for its answer.
     Ask,
-    /// Go on without the tier.
+    /// Skip the tier.
     Bypass,
-    /// Go on without the tier, and ask it in the background to learn what that costs.
+    /// Skip the tier, and ask it in the background to measure its cost.
     BypassAndSample,
 }
 
-/// Who waits for an answer that a policy learns from.
+/// Who waits for a measured answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// A caller.
     ForCaller,
-    /// No caller: the question was asked to learn whether the tier has changed.
+    /// No caller: the query measures whether the tier has changed.
     InBackground,
 }
 
-/// Which part of the comparison decides.
+/// The reason of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// Too little is known to compare.
+    /// Asked: too few measurements to compare.
     Learning,
     /// Asked: its answer comes sooner than a generated value.
     AnswersSooner,
-    /// Asked: it takes longer, and spares CPU time that other calls need.
+    /// Asked: slower than generating, but it saves CPU time that other calls need.
     SavesCpu,
-    /// Bypassed: it takes longer than generating, even if it had everything.
+    /// Bypassed: slower than generating, even if every key were a hit.
     Slower,
-    /// Bypassed: it would pay if it had more of the keys.
+    /// Bypassed: its hit ratio is too low.
     FewHits,
-    /// Bypassed: it would pay if it took less CPU time.
+    /// Bypassed: it takes too much CPU time.
     CostsCpu,
     /// The configuration decides.
     Configured,
 }
 
-/// What a policy has come to, in one word.
+/// How lookups use the tier, as one of four states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Probed,
@@ -103,47 +104,47 @@ pub(crate) enum Verdict {
     Forced,
 }
 
-/// What a policy has come to, for people.
+/// The state of a policy, for reports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PolicyStatus {
     pub(crate) hit_ratio: f64,
-    /// Seconds of a question for one key, and of generating one value.
+    /// Seconds of a query for one key, and of generating one value.
     pub(crate) cost: f64,
     pub(crate) generation: f64,
-    /// The share of lookups that asked, of late.
+    /// Recent share of lookups that asked.
     pub(crate) asked_ratio: f64,
     pub(crate) reason: Reason,
     pub(crate) verdict: Verdict,
     pub(crate) since: Instant,
 }
 
-/// How many questions must be asked before the answers mean anything.
+/// Queries needed before the estimates are meaningful.
 const MIN_QUERIES: u64 = 16;
 
-/// A question that takes less, in seconds, pays for any value that is worth a tier: of floors, the smallest take some
-/// tens of microseconds to make.
+/// A query faster than this, in seconds, costs less than any value worth caching: the smallest floors take some tens of
+/// microseconds to generate.
 const EXPENSIVE: f64 = 50e-6;
 
-/// The least and the greatest weight of a new cost and of a new answer in the hit ratio. Ratios are noisier than costs, and
-/// a tier much faster than generating pays from a ratio of a hundredth, so their memory is longer.
+/// The weights of a new cost and of a new answer in the hit ratio. Ratios are noisier than costs, and a tier much
+/// faster than generating pays from a ratio of a hundredth, so ratios have a longer memory.
 const COST_WEIGHTS: Weights = Weights { least: 1.0 / 16.0, greatest: 1.0 / 3.0, memory: 0.25 };
 const RATIO_WEIGHTS: Weights = Weights { least: 1.0 / 128.0, greatest: 1.0 / 16.0, memory: 1.0 };
 
-/// Where the two costs are within this factor of each other, a part of the lookups asks. Estimates are noisy, and
-/// calls that all changed sides at once would change the costs by which they were decided.
+/// Within this factor between the two costs, a part of the lookups asks. Estimates are noisy, and if all calls switched
+/// at once, they would change the costs that they were decided by.
 const TIE: f64 = 1.35;
 
-/// Of the lookups that bypass a tier, one in this many has it asked in the background.
+/// One in this many bypassing lookups asks the tier in the background.
 const SAMPLE: u32 = 16;
 
-/// The share of lookups that asked is that of this many seconds, or of the last lookups where they are fewer.
+/// Memory of the share of lookups that asked, in seconds, and the largest weight of one lookup.
 const SHARE_MEMORY: f64 = 1.0;
 const MAX_SHARE_WEIGHT: f64 = 1.0 / 32.0;
 
-/// A tier is called probed or bypassed when this share of the lookups agree, and is called so until fewer than the
-/// second share do, so that the word does not flicker.
+/// A tier becomes probed or bypassed when this share of lookups agrees, and remains so until the share falls below the
+/// second value. The hysteresis prevents flicker.
 const ENTER: f64 = 0.95;
-const LEAVE: f64 = 0.7;
+const EXIT: f64 = 0.7;
 
 impl Policy {
     pub(crate) fn new(mode: Bypass, is_remote: bool) -> Self {
@@ -169,8 +170,8 @@ impl Policy {
         Self { mode, is_remote, state: Mutex::new(state) }
     }
 
-    /// Decides whether to ask for `keys` keys, whose values would cost `generation` (unknown: `None`), with CPU time at
-    /// the price of `cpu`.
+    /// Decides whether to ask for `keys` keys. `generation` is the cost of generating their values, if known; `cpu` is
+    /// the price of CPU time.
     pub(crate) fn decide(&self, now: Instant, keys: usize, generation: Option<Forecast>, cpu: CpuCost) -> Decision {
         let mut state = self.state.lock();
         if let Some(forecast) = generation {
@@ -205,13 +206,13 @@ impl Policy {
         Decision::BypassAndSample
     }
 
-    /// Learns from a question for `keys` keys, of which `hits` were found. A failure is a question that found nothing.
+    /// Records a query for `keys` keys with `hits` hits. A failure is a query without hits.
     pub(crate) fn learn(&self, now: Instant, asked: Asked, keys: usize, hits: usize, took: Duration) {
         if keys == 0 {
             return;
         }
         let mut state = self.state.lock();
-        // What callers ask is followed anyhow; a sample is one of many then.
+        // While callers ask, their queries are enough, and a sample has the least weight.
         let alone = asked == Asked::InBackground && state.asked < SAMPLE;
         let gap = state.learnt.map_or(0.0, |learnt| now.saturating_duration_since(learnt).as_secs_f64());
         state.learnt = Some(now);
@@ -219,13 +220,13 @@ impl Policy {
             [COST_WEIGHTS, RATIO_WEIGHTS].map(|weights| if alone { weights.after(gap) } else { weights.least });
         state.asked = if asked == Asked::InBackground { 0 } else { state.asked.saturating_add(1) };
         state.cost.learn(keys, took.as_secs_f64(), cost_weight);
-        // A batch of n keys moves the ratio as n questions would.
+        // A batch of n keys changes the ratio like n queries.
         let kept = (1.0 - ratio_weight).powf(keys as f64);
         state.hit_ratio = state.hit_ratio * kept + hits as f64 / keys as f64 * (1.0 - kept);
         state.queries += 1;
     }
 
-    /// Whether a question takes so long that it matters what generating costs.
+    /// Whether a query takes long enough for the generation cost to matter.
     pub(crate) fn is_expensive(&self) -> bool {
         let state = self.state.lock();
         self.mode == Bypass::Auto
@@ -233,7 +234,7 @@ impl Policy {
             && state.cost.seconds(1).is_some_and(|seconds| seconds > EXPENSIVE)
     }
 
-    /// Seconds that a question for one key takes; `None` until one was answered.
+    /// Seconds of a query for one key; `None` before the first answer.
     pub(crate) fn query_seconds(&self) -> Option<f64> {
         self.state.lock().cost.seconds(1)
     }
@@ -252,7 +253,7 @@ impl Policy {
     }
 }
 
-/// Bounds of the weight of a new value; between them, an estimate remembers the values of `memory` seconds.
+/// Bounds of the weight of a new value. Between them, an estimate has a memory of `memory` seconds.
 #[derive(Debug, Clone, Copy)]
 struct Weights {
     least: f64,
@@ -261,13 +262,13 @@ struct Weights {
 }
 
 impl Weights {
-    /// The weight of a value that is the first in `gap` seconds.
+    /// The weight of a value that follows a gap of `gap` seconds.
     fn after(self, gap: f64) -> f64 {
         (gap / self.memory).clamp(self.least, self.greatest)
     }
 }
 
-/// Both sides of a decision.
+/// The result of comparing both costs.
 struct Comparison {
     /// The share of such lookups that should ask.
     asked: f64,
@@ -301,8 +302,8 @@ impl State {
     fn update_verdict(&mut self, now: Instant) {
         let (asked, bypassed) = (self.asked_ratio, 1.0 - self.asked_ratio);
         let verdict = match self.verdict {
-            Verdict::Probed if asked >= LEAVE => Verdict::Probed,
-            Verdict::Bypassed if bypassed >= LEAVE => Verdict::Bypassed,
+            Verdict::Probed if asked >= EXIT => Verdict::Probed,
+            Verdict::Bypassed if bypassed >= EXIT => Verdict::Bypassed,
             _ if asked >= ENTER => Verdict::Probed,
             _ if bypassed >= ENTER => Verdict::Bypassed,
             _ => Verdict::InPart,

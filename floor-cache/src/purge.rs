@@ -1,4 +1,5 @@
-//! Removal that lasts: what is purged does not come back from a queue of writes, nor from a call that had just found it.
+//! Purges: removals that no queued write and no concurrent lookup undoes. The chain's `purge` and `remove_many` use
+//! them.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -15,22 +16,22 @@ use crate::{
     write_behind::Completion,
 };
 
-/// Which purges there are and were. What a walk finds while there is one, it does not fill the tiers with.
+/// The state of all purges of a chain. A lookup fills tiers only if no purge ran during it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Purges(Arc<RwLock<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     active: u32,
-    /// Begun and ended, together.
+    /// Starts and ends of purges, counted together.
     events: u64,
 }
 
-/// A moment in the log of the purges.
+/// The number of purge events at the start of a lookup.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PurgeEpoch(u64);
 
-/// Leave to fill tiers with what was found since a [`PurgeEpoch`]. No purge begins while it is held.
+/// Permission to fill tiers with values found since a [`PurgeEpoch`]. No purge starts while it is held.
 pub(crate) struct FillPermit<'a>(#[expect(dead_code, reason = "held, not read")] RwLockReadGuard<'a, State>);
 
 impl Purges {
@@ -38,8 +39,8 @@ impl Purges {
         PurgeEpoch(self.0.read().events)
     }
 
-    /// `None` when a purge has begun or ended since `epoch`, or is under way: of whichever keys, since purges are few and
-    /// a value that is not kept can be found again.
+    /// A permit, or `None` if a purge of any key is active or has started or ended since `epoch`. Purges are rare, and
+    /// a value that is not stored can be found again.
     pub(crate) fn fill_permit(&self, epoch: PurgeEpoch) -> Option<FillPermit<'_>> {
         let state = self.0.read();
         (state.active == 0 && state.events == epoch.0).then_some(FillPermit(state))
@@ -52,7 +53,7 @@ impl Purges {
         ActivePurge(self.clone())
     }
 
-    /// A purge that is over before anything else can begin.
+    /// Runs `remove` as a purge under the write lock.
     fn run_sync(&self, remove: impl FnOnce()) {
         let mut state = self.0.write();
         state.events += 1;
@@ -60,7 +61,7 @@ impl Purges {
     }
 }
 
-/// A purge, until it is dropped.
+/// An active purge; it ends when this is dropped.
 struct ActivePurge(Purges);
 
 impl Drop for ActivePurge {
@@ -71,24 +72,24 @@ impl Drop for ActivePurge {
     }
 }
 
-/// What became of a removal in one tier.
+/// The result of a removal in one tier.
 #[derive(Debug)]
 pub struct Removal {
     /// The tier.
     pub tier: &'static str,
-    /// Whether everything that was to go is gone.
+    /// `Ok` if the tier removed every key.
     pub result: Result<(), TierError>,
 }
 
-/// How long a caller waits for removals. They go on after.
+/// How long a caller waits for the removals. They continue after it.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 impl ChainInner {
-    /// Removes `keys` from every tier.
+    /// Removes `keys` from every tier and returns the result of each lower tier.
     ///
-    /// From its beginning to its end no walk fills a tier with what it found, and one that was on its way at either does not
-    /// do so after. So what a tier or its queue of writes holds is there before the removal, which stands behind it in the
-    /// queue, and nothing comes after. The end is that of the last removal, even when the caller has long had its answer.
+    /// While the purge is active, no lookup fills a tier with a value it found, and neither does one that was running
+    /// at its start or end. Everything in a tier or its queue is therefore older than the removal, which is queued
+    /// behind it. The purge ends with its last removal, even if the caller has had its answer.
     pub(crate) async fn purge(&self, keys: &[Key]) -> Vec<Removal> {
         if self.lower.is_empty() {
             self.purge_memory(keys);
@@ -111,7 +112,7 @@ impl ChainInner {
         purge.wait(Instant::now() + DEADLINE).await
     }
 
-    /// The same where memory is all there is: nothing is waited for, and nothing allocated.
+    /// The purge of a chain without lower tiers. Neither waits nor allocates.
     pub(crate) fn purge_memory(&self, keys: &[Key]) {
         self.purges.run_sync(|| {
             for key in keys {
@@ -127,7 +128,8 @@ impl ChainInner {
     }
 }
 
-/// A purge of which the tiers below memory have their orders. However its caller leaves, it ends when they were carried out.
+/// A purge whose removals are queued in the lower tiers. It ends when all of them are done, even if the caller drops
+/// it.
 struct Purge {
     removals: Vec<PendingRemoval>,
     keys: Vec<Key>,
@@ -143,7 +145,7 @@ struct PendingRemoval {
 }
 
 impl Purge {
-    /// What became of each removal until `deadline`.
+    /// The result of each removal, or a timeout after `deadline`.
     async fn wait(&mut self, deadline: Instant) -> Vec<Removal> {
         let mut removed = Vec::with_capacity(self.removals.len());
         for pending in &mut self.removals {
@@ -159,7 +161,7 @@ impl Purge {
 impl Drop for Purge {
     fn drop(&mut self) {
         let (keys, flights, active) = (mem::take(&mut self.keys), self.flights.clone(), self.active.take());
-        // A call that comes after is not to be given what one had found before.
+        // A later call must not get a value found before the purge.
         let end = move || {
             keys.iter().for_each(|key| flights.forget(&Hashed::new(key)));
             drop(active);
@@ -180,6 +182,6 @@ impl Drop for Purge {
 }
 
 fn timed_out() -> TierError {
-    let waited = format!("not done within {} s; it goes on behind the writes that wait", DEADLINE.as_secs());
+    let waited = format!("not done within {} s; it continues behind the queued writes", DEADLINE.as_secs());
     TierError::new(TierErrorKind::Timeout, "remove", waited)
 }

@@ -1,4 +1,4 @@
-//! Bounds how long a tier may take to answer.
+//! A deadline for every request to a tier.
 
 use std::{future::Future, time::Duration};
 
@@ -9,21 +9,21 @@ use crate::{
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
 };
 
-/// A tier that answers within a deadline, if only with [`TierErrorKind::Timeout`].
+/// A tier whose answers end within a deadline, with [`TierErrorKind::Timeout`] if necessary.
 ///
-/// An answer that comes at once is passed on as it is; there is nothing to bound. Writes, removals and flushes have eight
-/// times as long: they carry much, and no caller waits for them.
+/// An answer that is ready passes unchanged. Writes, removals and flushes have eight times the deadline: they carry
+/// more data, and no caller waits for them.
 #[derive(Debug)]
 pub struct Timeout<T> {
     inner: T,
     limit: Duration,
 }
 
-/// What changes a tier may take so many times as long as a question.
+/// The deadline of a change as a multiple of the deadline of a query.
 pub(crate) const WRITE_TIMEOUT_FACTOR: u32 = 8;
 
 impl<T> Timeout<T> {
-    /// Gives `inner` `limit` for each question, and eight times as long for what changes it.
+    /// Limits each query to `limit`, and each change to eight times `limit`.
     pub const fn new(inner: T, limit: Duration) -> Self {
         Self { inner, limit }
     }
@@ -44,7 +44,7 @@ fn bounded<'a, A: Send + 'a>(limit: Duration, action: &'static str, answer: Answ
     }
 }
 
-/// What `work` comes to within `limit`.
+/// Runs `work` with a deadline of `limit`.
 pub(crate) async fn within<A>(
     limit: Duration,
     action: &'static str,
@@ -99,7 +99,7 @@ impl<T: Tier> Tier for Timeout<T> {
         self.bound_write("flush", self.inner.flush())
     }
 
-    /// Unbounded: it takes as long as there is to do, and no caller waits for it.
+    /// Without a deadline: the duration depends on the amount of data, and no caller waits.
     fn compact(&self) -> Answer<'_, ()> {
         self.inner.compact()
     }

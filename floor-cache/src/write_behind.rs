@@ -1,4 +1,4 @@
-//! Writes to a lower tier, behind the response: bounded, batched, and from a thread of their own.
+//! The write-behind queue of a lower tier: bounded, and written in batches by its own thread.
 
 use std::{
     io,
@@ -24,22 +24,22 @@ use crate::{
     tier::{Tier, TierError, TierErrorKind},
 };
 
-/// Orders that may wait. Beyond it writes are dropped: every value can be made again. Other orders are always taken, since
-/// whoever gives one counts on it; they are few.
+/// Commands that may be queued. Writes beyond it are dropped, since every value can be generated again. Other commands
+/// are always queued: they are few, and their callers wait for them.
 const QUEUE: usize = 8192;
 
-/// Bytes of values that may wait: about a quarter of a second of a fast disk.
+/// Bytes of values that may be queued: about a quarter of a second of a fast disk.
 const QUEUE_BYTES: usize = 64 << 20;
 
-/// The most entries in one transaction or pipeline: enough to share the cost of a sync, few enough that a reader who
-/// shares the tier waits a few milliseconds at most.
+/// Most entries in one transaction or pipeline: enough to share the cost of a sync, few enough that a reader of the
+/// same tier waits a few milliseconds at most.
 const BATCH: usize = 256;
 
-/// How long a store in this process is not written to while more may come: a transaction costs about as much for fifty floors
-/// as for one. Nobody waits for it. A tier across a network is written to at once, since what it is sent waits there.
+/// How long the writer waits for more entries before it writes to a store in this process: a transaction costs about as
+/// much for fifty floors as for one. A remote tier is written to at once.
 const LINGER: Duration = Duration::from_millis(5);
 
-/// The queue in front of one tier. Orders are carried out in the order in which they came.
+/// The queue of one tier. Commands run in the order in which they were sent.
 #[derive(Debug)]
 pub(crate) struct WriteBehind {
     commands: Sender<Command>,
@@ -47,30 +47,30 @@ pub(crate) struct WriteBehind {
     writes: Writes,
 }
 
-/// What has been ordered and is not carried out yet.
+/// Commands that are queued.
 #[derive(Debug, Default)]
 struct Queued {
     commands: AtomicUsize,
-    /// Of values to be put.
+    /// Bytes of queued values.
     bytes: AtomicUsize,
 }
 
 enum Command {
     Put(Key, Bytes),
-    /// Tells when the write before it was carried out, and whether the tier took it.
+    /// Reports whether the tier stored the batch before it.
     Ack(oneshot::Sender<bool>),
     Remove(Vec<Key>, Done),
     Flush(Done),
     Compact(Done),
 }
 
-/// Where the end of an order is awaited.
+/// Where the result of a command is sent.
 type Done = oneshot::Sender<Result<(), TierError>>;
 
-/// The end of an order that was given; it comes whether this is awaited or not.
+/// The result of a command. The command runs whether or not this is awaited.
 pub(crate) type Completion = BoxFuture<'static, Result<(), TierError>>;
 
-/// What became of the writes: `floors_tier_writes_total{tier,outcome}`.
+/// `floors_tier_writes_total{tier,outcome}`: writes by outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct Writes {
     stored: prometheus::IntCounter,
@@ -86,7 +86,7 @@ impl Writes {
 }
 
 impl WriteBehind {
-    /// Starts the thread that writes to `tier`. It ends when this is dropped and the queue is empty.
+    /// Starts the writer thread of `tier`. It ends when this is dropped and the queue is empty.
     pub(crate) fn start(tier: Arc<dyn Tier>, runtime: &Handle, writes: Writes) -> io::Result<Self> {
         let (commands, queue) = mpsc::channel();
         let queued = Arc::<Queued>::default();
@@ -105,7 +105,7 @@ impl WriteBehind {
         Ok(Self { commands, queued, writes })
     }
 
-    /// Has `value` written, or dropped and counted when too much waits already. Never waits.
+    /// Queues `value`, or drops and counts it if the queue is full. Never waits.
     pub(crate) fn put(&self, key: Key, value: &Bytes) {
         if value.len() > MAX_VALUE {
             self.writes.failed.inc();
@@ -119,25 +119,25 @@ impl WriteBehind {
         }
     }
 
-    /// Whether the tier took what was put last before this, once it was given it.
+    /// Whether the tier stored the last value queued before this call, once it was written.
     pub(crate) fn written(&self) -> impl Future<Output = bool> + Send + use<> {
         let (ack, written) = oneshot::channel();
-        // Not sent, it is dropped, and whoever awaits it is told so.
+        // If the writer has ended, the sender is dropped and the future returns `false`.
         self.send(Command::Ack(ack));
         async { written.await.unwrap_or(false) }
     }
 
-    /// Removes `keys` after everything that is queued now, so that no queued write brings them back.
+    /// Removes `keys` after everything that is queued now, so that no queued write restores them.
     pub(crate) fn remove(&self, keys: Vec<Key>) -> Completion {
         self.request(|done| Command::Remove(keys, done))
     }
 
-    /// Has the tier give back what room it can, after everything that is queued now.
+    /// Compacts the tier after everything that is queued now.
     pub(crate) fn compact(&self) -> Completion {
         self.request(Command::Compact)
     }
 
-    /// What became of the writes so far, and how many wait.
+    /// The writes so far by outcome, and the queue length.
     pub(crate) fn counts(&self) -> WriteCounts {
         let Writes { stored, failed, dropped } = &self.writes;
         WriteCounts {
@@ -148,15 +148,14 @@ impl WriteBehind {
         }
     }
 
-    /// Carries out and makes durable what is queued now; `false` when any of it was not taken, or that took longer than
-    /// `deadline`.
+    /// Writes what is queued now and makes it durable. `false` if a write failed or `deadline` passed.
     pub(crate) async fn flush(&self, deadline: tokio::time::Instant) -> bool {
         let failed = self.writes.failed.get();
         let flushed = tokio::time::timeout_at(deadline, self.request(Command::Flush)).await;
         matches!(flushed, Ok(Ok(()))) && self.writes.failed.get() == failed
     }
 
-    /// Puts `command` in the queue, unless the writer has ended.
+    /// Queues `command`; `false` if the writer has ended.
     fn send(&self, command: Command) -> bool {
         self.queued.commands.fetch_add(1, Relaxed);
         let sent = self.commands.send(command).is_ok();
@@ -169,15 +168,14 @@ impl WriteBehind {
     fn request(&self, command: impl FnOnce(Done) -> Command) -> Completion {
         let (done, finished) = oneshot::channel();
         self.send(command(done));
-        // An error says that the writer ended, so nothing will be written that was not yet.
-        let ended = |_| {
-            TierError::new(TierErrorKind::Internal, "carry out an order to a tier", "the thread that writes has ended")
-        };
+        // The channel closes when the writer ends. It writes nothing after that.
+        let ended =
+            |_| TierError::new(TierErrorKind::Internal, "run a command on a tier", "the writer thread has ended");
         async move { finished.await.map_err(ended)? }.boxed()
     }
 }
 
-/// The thread's side.
+/// The state of the writer thread.
 struct Writer {
     tier: Arc<dyn Tier>,
     runtime: Handle,
@@ -186,9 +184,9 @@ struct Writer {
     writes: Writes,
     batch: Vec<(Key, Bytes)>,
     batch_bytes: usize,
-    /// Who is to be told what becomes of the batch.
+    /// Senders that wait for the outcome of the batch.
     acks: Vec<oneshot::Sender<bool>>,
-    /// Whether the tier took the last batch.
+    /// Whether the tier stored the last batch.
     stored_last: bool,
 }
 
@@ -212,7 +210,7 @@ impl Writer {
                         self.write();
                         let flushed = self.runtime.block_on(self.tier.flush());
                         if let Err(error) = &flushed {
-                            warn!(tier = self.tier.name(), %error, "what was written may not be durable");
+                            warn!(tier = self.tier.name(), %error, "a flush failed; recent writes may not be durable");
                         }
                         let _ = done.send(flushed);
                     }
@@ -232,7 +230,7 @@ impl Writer {
         }
     }
 
-    /// Adds to the batch, and writes it when it is full.
+    /// Adds an entry to the batch and writes the batch when it is full.
     fn add(&mut self, key: Key, value: Bytes) {
         if self.batch_bytes + value.len() > self.tier.batch_bytes() {
             self.write();
@@ -244,7 +242,7 @@ impl Writer {
         }
     }
 
-    /// Writes the batch, if there is one.
+    /// Writes the batch, if any, and sends its outcome.
     fn write(&mut self) {
         if !self.batch.is_empty() {
             let written = self.runtime.block_on(self.tier.put_many(&self.batch));
@@ -263,7 +261,7 @@ impl Writer {
 
     fn log(&self, what: &str, result: &Result<(), TierError>) {
         if let Err(error) = result {
-            debug!(tier = self.tier.name(), what, %error, "a tier took no write; going on without");
+            debug!(tier = self.tier.name(), what, %error, "a tier failed a command; the chain continues without it");
         }
     }
 }

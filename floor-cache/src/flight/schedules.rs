@@ -1,8 +1,8 @@
-//! Single flight under thousands of schedules: shuttle decides at each lock and each await who goes on.
+//! Tests of single flight under thousands of schedules: shuttle decides at each lock and await which task runs next.
 //!
-//! The table of flights is the real one, over a mutex that shuttle knows, and so are the steps that the chain takes by it: to
-//! board a flight, which looks in memory again, and to deliver, which puts the value into memory and lands. Around them
-//! stands what the chain does besides: look in memory first, and have the value made in a task of its own.
+//! The tests use the real table of flights over shuttle's mutex, and the chain's steps [`Flights::join`] and
+//! [`Leader::store_and_complete`]. The fixture adds the rest of the chain: a lookup in memory first, and a generation
+//! in its own task.
 
 use std::sync::Arc;
 
@@ -19,20 +19,20 @@ use crate::{
     source::{Priority, SourceError},
 };
 
-/// parking_lot's mutex as shuttle plays it.
+/// A mutex of shuttle with the interface of parking_lot's.
 #[derive(Default)]
 pub(super) struct Mutex<T>(shuttle::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
     pub(super) fn lock(&self) -> shuttle::sync::MutexGuard<'_, T> {
-        self.0.lock().expect("no panic goes on under a lock")
+        self.0.lock().expect("no thread panics while it holds the lock")
     }
 }
 
-/// Schedules of each test: a few seconds for all of them.
+/// Schedules per test. All tests together take a few seconds.
 const SCHEDULES: usize = 3000;
 
-/// A chain of one key, as far as flights see it.
+/// A chain of one key: memory, flights and a counting source.
 struct Fixture {
     flights: Flights,
     memory: Mutex<Option<Found>>,
@@ -43,7 +43,7 @@ fn key() -> Hashed {
     Hashed::new(&Key::new([7; Key::LEN - 1], Class::new(1)))
 }
 
-/// The `number`th value that was made.
+/// The `number`th generated value.
 fn value(number: u32) -> Found {
     Found { value: Bytes::from(vec![number as u8]), by: "generated", steps: Arc::new([]) }
 }
@@ -80,14 +80,14 @@ impl Fixture {
 }
 
 #[test]
-fn however_many_ask_one_value_is_made() {
+fn concurrent_callers_share_one_generation() {
     let explore = || {
         future::block_on(async {
             let fixture = Fixture::new();
             let callers: Vec<_> = (0..4).map(|_| future::spawn(fixture.clone().get(Priority::Foreground))).collect();
             for caller in callers {
                 let outcome = caller.await.expect("a caller ends");
-                assert_eq!(outcome.expect("it is made").value, value(0).value);
+                assert_eq!(outcome.expect("the value is generated").value, value(0).value);
             }
             assert_eq!(fixture.made.load(SeqCst), 1);
             assert_eq!(fixture.in_flight(), 0);
@@ -97,7 +97,7 @@ fn however_many_ask_one_value_is_made() {
 }
 
 #[test]
-fn who_goes_away_takes_nothing_with_him() {
+fn a_cancelled_caller_cancels_no_other() {
     let explore = || {
         future::block_on(async {
             let fixture = Fixture::new();
@@ -105,14 +105,14 @@ fn who_goes_away_takes_nothing_with_him() {
             let remaining: Vec<_> = (0..2).map(|_| future::spawn(fixture.clone().get(Priority::Foreground))).collect();
             cancelled.iter().for_each(future::JoinHandle::abort);
             for caller in remaining {
-                caller.await.expect("a caller ends").expect("it is made");
+                caller.await.expect("a caller ends").expect("the value is generated");
             }
             for caller in cancelled {
-                // Cut off, or done before that.
+                // Cancelled, or finished before.
                 drop(caller.await);
             }
-            // Who is cut off between two awaits goes on to the next, perhaps with a flight that finds the value in memory. One
-            // that never lands has shuttle give up here.
+            // A cancelled caller runs on to its next await, and may have started a flight that finds the value in
+            // memory. Shuttle stops the test here if a flight never completes.
             while fixture.in_flight() > 0 {
                 future::yield_now().await;
             }
@@ -123,13 +123,13 @@ fn who_goes_away_takes_nothing_with_him() {
 }
 
 #[test]
-fn work_that_is_cut_off_leaves_nobody_waiting_and_the_next_caller_starts_anew() {
+fn a_dropped_leader_fails_its_waiters_and_the_next_caller_starts_again() {
     let explore = || {
         future::block_on(async {
             let fixture = Fixture::new();
-            // Its task is dropped before it has said a word.
+            // The task of this leader is dropped before it completes the flight.
             let Role::Leader(leader) = fixture.flights.assign_role(key(), Priority::Foreground) else {
-                panic!("nobody else is there yet")
+                panic!("no other flight exists yet")
             };
             let cut_off = future::spawn(async move {
                 future::yield_now().await;
@@ -137,7 +137,7 @@ fn work_that_is_cut_off_leaves_nobody_waiting_and_the_next_caller_starts_anew() 
             });
             let callers: Vec<_> = (0..3).map(|_| future::spawn(fixture.clone().get(Priority::Foreground))).collect();
             for caller in callers {
-                // Each ends: with the value of a later flight, or told that the work was abandoned.
+                // Each call ends with the value of a later flight or with the error of the dropped one.
                 match caller.await.expect("a caller ends") {
                     Ok(found) => assert_eq!(found.value, value(0).value),
                     Err(error) => assert!(matches!(error, SourceError::Failed { .. }), "{error}"),
@@ -145,7 +145,7 @@ fn work_that_is_cut_off_leaves_nobody_waiting_and_the_next_caller_starts_anew() 
             }
             cut_off.await.expect("it ends");
             assert_eq!(fixture.in_flight(), 0);
-            fixture.clone().get(Priority::Foreground).await.expect("it is made");
+            fixture.clone().get(Priority::Foreground).await.expect("the value is generated");
             assert_eq!(fixture.made.load(SeqCst), 1);
         });
     };
@@ -153,17 +153,18 @@ fn work_that_is_cut_off_leaves_nobody_waiting_and_the_next_caller_starts_anew() 
 }
 
 #[test]
-fn a_caller_overtakes_what_nobody_waits_for_and_neither_takes_the_others_flight_away() {
+fn a_foreground_caller_replaces_a_background_flight_and_neither_removes_the_other() {
     let explore = || {
         future::block_on(async {
             let fixture = Fixture::new();
-            let asks = [Priority::Background, Priority::Foreground, Priority::Background, Priority::Foreground];
-            let asks: Vec<_> = asks.into_iter().map(|priority| future::spawn(fixture.clone().get(priority))).collect();
-            for ask in asks {
-                ask.await.expect("it ends").expect("it is made");
+            let priorities = [Priority::Background, Priority::Foreground, Priority::Background, Priority::Foreground];
+            let callers: Vec<_> =
+                priorities.into_iter().map(|priority| future::spawn(fixture.clone().get(priority))).collect();
+            for caller in callers {
+                caller.await.expect("it ends").expect("the value is generated");
             }
             let made = fixture.made.load(SeqCst);
-            assert!((1..=2).contains(&made), "one for those who wait, one for nobody: {made}");
+            assert!((1..=2).contains(&made), "one foreground and at most one background generation: {made}");
             assert_eq!(fixture.in_flight(), 0);
         });
     };
@@ -171,23 +172,23 @@ fn a_caller_overtakes_what_nobody_waits_for_and_neither_takes_the_others_flight_
 }
 
 #[test]
-fn who_comes_after_a_flight_was_left_behind_is_not_given_what_it_found() {
+fn a_caller_after_forget_does_not_get_the_value_of_the_forgotten_flight() {
     let explore = || {
         future::block_on(async {
             let flights = Flights::new();
             let leader = || match flights.assign_role(key(), Priority::Foreground) {
                 Role::Leader(leader) => leader,
-                Role::Waiter(_) => panic!("the flight was left behind, or none began"),
+                Role::Waiter(_) => panic!("the flight was forgotten, or none existed"),
             };
             let mut old = leader();
             flights.forget(&key());
             let outcome = future::spawn(async move { old.complete(Ok(value(0))) });
             let mut new = leader();
             let Role::Waiter(late) = flights.assign_role(key(), Priority::Foreground) else {
-                panic!("the old flight took the new one off the table")
+                panic!("the old flight removed the new one from the table")
             };
             new.complete(Ok(value(1)));
-            assert_eq!(late.outcome().await.expect("it landed").value, value(1).value);
+            assert_eq!(late.outcome().await.expect("it completed").value, value(1).value);
             outcome.await.expect("it ends");
         });
     };

@@ -1,7 +1,8 @@
-//! The policy in a simulated server, without a clock: a grid of costs and loads, each with the fixed choices beside it.
+//! A simulation of the policy in a server, without a clock: a grid of costs and loads, each compared with the fixed
+//! choices.
 //!
-//! The simulation is a closed queueing network. A number of callers ask, wait, and ask again. Client, server threads,
-//! Redis, workers and the writer are stations with their own first-come-first-served queues, whose running jobs share the
+//! The simulation is a closed queueing network. A number of callers call, wait, and call again. Client, server threads,
+//! Redis, workers and the writer are stations with first-come-first-served queues, whose running jobs share the
 //! machine's cores equally, as threads do. The policy, the generation cost and the load are the real ones.
 
 use std::{
@@ -26,18 +27,18 @@ struct Scenario {
     name: &'static str,
     cores: f64,
     workers: usize,
-    /// Processes of others that always run.
+    /// Other processes that always run.
     other_processes: usize,
     callers: usize,
     /// Keys in a call.
     keys: usize,
     /// How long a caller waits between an answer and its next call.
     pause: f64,
-    /// CPU of the client for a call, of the server for a call, of the server for a question.
+    /// CPU of the client per call, of the server per call, and of the server per query.
     client: f64,
     call: f64,
     query: f64,
-    /// CPU of the tier on this machine for a question, and the time that passes on the way to it and back.
+    /// CPU of the tier on this machine per query, and the network delay there and back.
     store: f64,
     delay: f64,
     /// CPU of generating one value, and of storing it.
@@ -48,7 +49,7 @@ struct Scenario {
     hits: f64,
 }
 
-/// Redis on the same machine, 100x100 floors, four connections with ten calls each: the case that began this.
+/// Redis on the same machine, 100x100 floors, four connections with ten calls each.
 const LOCAL: Scenario = Scenario {
     name: "local redis, 40 callers",
     cores: 2.0,
@@ -71,7 +72,7 @@ const LOCAL: Scenario = Scenario {
 const ONE_CALLER: Scenario = Scenario { name: "local redis, one caller", callers: 1, ..LOCAL };
 const REMOTE: Scenario = Scenario { store: 0.0, ..LOCAL };
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     /// Answers a second, and the mean response time in seconds.
@@ -79,7 +80,7 @@ struct Outcome {
     response: f64,
     /// The share of lookups that asked the tier.
     asked: f64,
-    /// Changes of the verdict in the measured time.
+    /// Changes of the verdict while measured.
     changes: usize,
     utilisation: f64,
 }
@@ -90,7 +91,7 @@ enum Step {
     Client,
     /// The server takes a call.
     Call,
-    /// A question is on its way.
+    /// The server sends a query.
     Send,
     Store,
     Network,
@@ -109,7 +110,7 @@ struct Job {
     caller: usize,
 }
 
-/// Stations: clients, server threads, the store, the workers, the writer, strangers.
+/// Stations: clients, server threads, the store, the workers, the writer, other processes.
 const STATIONS: usize = 6;
 
 struct Station {
@@ -119,7 +120,7 @@ struct Station {
     waiting: VecDeque<(Job, f64)>,
 }
 
-/// A caller's call, or a question in the background.
+/// A call, or a query in the background.
 struct Call<'a> {
     began: f64,
     asked: f64,
@@ -149,13 +150,13 @@ struct Simulation<'a> {
     verdicts: Vec<(f64, Verdict)>,
 }
 
-/// A class for all floors.
+/// The class of all floors.
 const CLASS: Class = Class::new(1);
 
 fn run(scenario: Scenario, mode: Bypass, warm_up: f64, seconds: f64) -> Outcome {
     let policy = Policy::new(mode, scenario.delay > 0.0 || scenario.store > 0.0);
     let cost = GenerationCost::new(scenario.workers);
-    // A value was generated once.
+    // The generation cost is known.
     let once = Duration::from_secs_f64(scenario.generation);
     cost.begin(Work { class: CLASS, size: 1 }, false).made(once + Duration::from_micros(30), once, once);
     Simulation::new(scenario, &policy, &cost).run(warm_up, seconds)
@@ -266,15 +267,15 @@ impl<'a> Simulation<'a> {
                 for (_, left) in &mut station.running {
                     *left -= passed * speed;
                 }
-                let mut place = 0;
-                while place < station.running.len() {
-                    if station.running[place].1 <= 1e-12 {
-                        done.push(station.running.swap_remove(place).0);
+                let mut index = 0;
+                while index < station.running.len() {
+                    if station.running[index].1 <= 1e-12 {
+                        done.push(station.running.swap_remove(index).0);
                         if let Some(waiting) = station.waiting.pop_front() {
                             station.running.push(waiting);
                         }
                     } else {
-                        place += 1;
+                        index += 1;
                     }
                 }
             }
@@ -375,7 +376,7 @@ impl<'a> Simulation<'a> {
     fn generate(&mut self, caller: usize) {
         self.calls[caller].started = self.now;
         for number in 0..self.calls[caller].left {
-            // Floors differ by half.
+            // Generation costs differ by half.
             let run = self.scenario.generation * (0.5 + self.random());
             let in_progress = self.cost.begin(Work { class: CLASS, size: 1 }, false);
             self.calls[caller].generating.push((number, run, in_progress));
@@ -393,7 +394,7 @@ impl<'a> Simulation<'a> {
         self.response += self.now - self.calls[caller].began;
         let again = Job { step: Step::Client, caller };
         if self.scenario.pause > 0.0 {
-            // Callers do not keep in step.
+            // Callers are not synchronised.
             let pause = self.scenario.pause * 2.0 * self.random();
             self.after(pause, Job { step: Step::Pause, caller });
         } else {
@@ -435,24 +436,24 @@ fn grid() -> Vec<Scenario> {
         Scenario { name: "batches of 16, 6 ms, 40 callers", keys: 16, delay: 6e-3, ..REMOTE },
         Scenario { name: "one worker, local, 40 callers", workers: 1, ..LOCAL },
         Scenario { name: "one worker, 1 ms, 40 callers", workers: 1, delay: 1e-3, ..REMOTE },
-        Scenario { name: "strangers, local, 40 callers", other_processes: 2, ..LOCAL },
-        Scenario { name: "strangers, local, one caller", other_processes: 2, callers: 1, ..LOCAL },
-        Scenario { name: "strangers, 6 ms, one caller", other_processes: 2, delay: 6e-3, callers: 1, ..REMOTE },
-        Scenario { name: "strangers, 1 ms, 40 callers", other_processes: 2, delay: 1e-3, ..REMOTE },
+        Scenario { name: "other processes, local, 40 callers", other_processes: 2, ..LOCAL },
+        Scenario { name: "other processes, local, one caller", other_processes: 2, callers: 1, ..LOCAL },
+        Scenario { name: "other processes, 6 ms, one caller", other_processes: 2, delay: 6e-3, callers: 1, ..REMOTE },
+        Scenario { name: "other processes, 1 ms, 40 callers", other_processes: 2, delay: 1e-3, ..REMOTE },
         Scenario { name: "16 cores, local, 40 callers", cores: 16.0, workers: 16, ..LOCAL },
         Scenario { name: "16 cores, 1 ms, 400 callers", cores: 16.0, workers: 16, callers: 400, delay: 1e-3, ..REMOTE },
         Scenario { name: "16 cores, 6 ms, 400 callers", cores: 16.0, workers: 16, callers: 400, delay: 6e-3, ..REMOTE },
     ]
 }
 
-/// Every scenario reaches the better fixed choice, and the verdict stays once it is found.
+/// In every scenario the policy matches the better fixed choice, and its verdict is stable.
 #[test]
 fn the_policy_is_as_good_as_the_better_fixed_choice() {
     let mut failed = Vec::new();
     for scenario in grid() {
         let [off, forced] = [Bypass::Off, Bypass::Forced].map(|mode| run(scenario, mode, 0.5, 1.0));
         let auto = run(scenario, Bypass::Auto, 5.0, 3.0);
-        // Answers a second where callers never pause, else what they wait.
+        // Compares the rate if callers never pause, else the response time.
         let ratio = if scenario.pause > 0.0 {
             off.response.min(forced.response) / auto.response
         } else {

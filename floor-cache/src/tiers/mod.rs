@@ -1,4 +1,4 @@
-//! The places that keep values.
+//! The four tiers and what they share.
 
 mod doorkeeper;
 mod lmdb;

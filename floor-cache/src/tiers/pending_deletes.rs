@@ -1,4 +1,4 @@
-//! Stored values that readers found wrong, until a write removes them.
+//! Invalid stored values that readers found. The next write of the tier removes them.
 
 use std::{collections::BTreeSet, mem};
 
@@ -6,11 +6,11 @@ use parking_lot::Mutex;
 
 use crate::envelope::StoredKey;
 
-/// The keys of values that the next write is to remove.
+/// The keys of values that the next write removes.
 #[derive(Debug, Default)]
 pub(super) struct PendingDeletes(Mutex<BTreeSet<StoredKey>>);
 
-/// So many are remembered. Others are found wrong again when they are next read.
+/// The most keys remembered. Others are found again at their next read.
 const MOST: usize = 1024;
 
 impl PendingDeletes {
@@ -25,13 +25,14 @@ impl PendingDeletes {
         self.0.lock().is_empty()
     }
 
-    /// Takes them all, to remove them. Those that were not [removed](Taken::removed) when this is dropped stay condemned.
+    /// Takes all keys for removal. If the result is dropped without [`removed`](Taken::removed), the keys are pending
+    /// again.
     pub(super) fn take(&self) -> Taken<'_> {
         Taken { from: self, keys: mem::take(&mut self.0.lock()) }
     }
 }
 
-/// Keys that are being removed.
+/// Keys whose removal is in progress.
 pub(super) struct Taken<'a> {
     from: &'a PendingDeletes,
     keys: BTreeSet<StoredKey>,
@@ -42,7 +43,7 @@ impl Taken<'_> {
         self.keys.iter().map(StoredKey::as_bytes)
     }
 
-    /// They are gone for good.
+    /// The removal succeeded.
     pub(super) fn removed(mut self) {
         self.keys.clear();
     }

@@ -1,10 +1,10 @@
-//! Checks LMDB's file before LMDB reads it. LMDB trusts its pages: a damaged one can make it write outside its memory and
-//! end the process.
+//! Checks LMDB's file before LMDB reads it. LMDB trusts its pages: a damaged page can make it write outside its memory
+//! and kill the process.
 //!
-//! The check reads the file as bytes and runs none of LMDB's code. It walks every tree from the newest meta page and
-//! proves what LMDB relies on: page numbers, flags, bounds and order of the nodes, counts, and that each page is used at
-//! most once, by a tree or by the list of free pages. It does not read the values: their envelopes are checked when they
-//! are read. docs/decisions/0202-checking-stores.md says why it is done this way.
+//! The check reads the file as bytes without LMDB's code. It traverses every tree from the newest meta page and
+//! verifies what LMDB relies on: page numbers, flags, bounds and order of the nodes, counts, and that each page is used
+//! at most once, by a tree or by the list of free pages. It does not read the values, whose envelopes are checked when
+//! they are read. docs/decisions/0202-checking-stores.md gives the reasons.
 
 use std::{
     cmp::Ordering,
@@ -21,23 +21,23 @@ use super::layout::{
     PAGE_HEADER, RECORD, Record, VERSION, damage, pages_of, u16_at, u32_at, u64_at,
 };
 
-/// What the check found in a file that is not damaged.
+/// The result of checking a file that is not damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckOutcome {
-    /// LMDB can use it.
+    /// LMDB can use the file.
     Whole,
-    /// It was not checked: it is of another version of LMDB or holds the databases of another program. Opening it decides.
+    /// Not checked: the file is of another LMDB version or has another program's databases. Opening it decides.
     Unknown,
 }
 
-/// The first pages of long values are read in steps of this many bytes.
+/// Bytes per read of the first pages of long values.
 const WINDOW: u64 = 256 << 10;
 
-/// How often the check logs how far it is.
+/// Interval of progress logs.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Checks the LMDB file at `path`. Nothing may write to it meanwhile. `databases` are those that it should hold, with the
-/// length of their keys where that is fixed.
+/// Checks the LMDB file at `path`. Nothing may write to it meanwhile. `databases` are the expected databases, with the
+/// length of their keys if it is fixed.
 pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<CheckOutcome, Damage> {
     let file = File::open(path).or(damage(0, "the file cannot be opened"))?;
     let length = file.metadata().map_or(0, |file| file.len());
@@ -83,7 +83,7 @@ pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<
     })
 }
 
-/// How the keys of a tree are ordered.
+/// The key order of a tree.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Bytes,
@@ -107,10 +107,10 @@ impl Order {
     }
 }
 
-/// What a leaf has under a key.
+/// The content of a leaf entry.
 enum Item<'a> {
     Value(&'a [u8]),
-    /// A value of `len` bytes in pages of its own, from `page` on.
+    /// A value of `len` bytes in overflow pages from `page` on.
     Long {
         page: u64,
         len: u32,
@@ -118,31 +118,31 @@ enum Item<'a> {
     Database(Record),
 }
 
-/// What is done with each entry: the page that it is on, its key, and what is there.
+/// A callback for each entry, with its page, key and content.
 type Visit<'v> = dyn FnMut(&mut Checker, u64, &[u8], Item<'_>) -> Result<(), Damage> + 'v;
 
-/// A tree that is being walked.
+/// The state of a traversal.
 struct Tree<'v> {
     order: Order,
     depth: u16,
-    /// The fewest children of a branch.
+    /// The least number of children of a branch.
     min: usize,
     counts: Counts,
     visit: &'v mut Visit<'v>,
 }
 
-/// The pages of one long value, which are looked at last, in their order in the file.
+/// The overflow pages of one long value. They are checked last, in file order.
 struct Run {
     first: u64,
-    /// The fewest pages that hold the value.
+    /// The least number of pages for the value.
     min: u32,
-    /// Whose it is: an index into [`Checker::long`].
+    /// The tree of the value: an index into [`Checker::long`].
     tree: u32,
 }
 
-/// Pages of long values of a tree.
+/// The overflow pages of a tree.
 struct LongPages {
-    /// Where its record is.
+    /// The page of its record.
     page: u64,
     recorded: u64,
     seen: u64,
@@ -151,17 +151,17 @@ struct LongPages {
 struct Checker {
     file: File,
     page_size: usize,
-    /// Pages that the store has, used or not.
+    /// Pages of the store, used or not.
     pages: u64,
     txn: u64,
-    /// A bit a page: a tree uses it, or it is listed as free.
+    /// A bit per page: used by a tree or listed as free.
     used: Vec<u64>,
     runs: Vec<Run>,
     long: Vec<LongPages>,
 }
 
 impl Checker {
-    /// Notes that `page` is used.
+    /// Marks `page` as used.
     fn claim(&mut self, page: u64) -> Result<(), Damage> {
         if page >= self.pages {
             return damage(page, "it is named and lies beyond the last page");
@@ -174,7 +174,7 @@ impl Checker {
         Ok(())
     }
 
-    /// The database of databases. [`CheckOutcome::Unknown`] if it has databases and none of `expected`.
+    /// Checks the database of databases. [`CheckOutcome::Unknown`] if it has databases but none of `expected`.
     fn main(&mut self, at: u64, main: &Record, expected: &[(&str, Option<usize>)]) -> Result<CheckOutcome, Damage> {
         let mut found = Vec::new();
         self.tree(at, main, Order::Bytes, &mut |_, page, name, item| match item {
@@ -208,7 +208,8 @@ impl Checker {
         Ok(CheckOutcome::Whole)
     }
 
-    /// The list of free pages: of each transaction, how many pages it freed, then their numbers from the highest down.
+    /// Checks the list of free pages: for each transaction, the number of pages it freed, then the page numbers in
+    /// descending order.
     fn free_pages(&mut self, at: u64, free: &Record) -> Result<(), Damage> {
         const WORD: usize = size_of::<u64>();
         self.tree(at, free, Order::Numbers, &mut |checker, page, key, item| {
@@ -243,7 +244,7 @@ impl Checker {
         })
     }
 
-    /// Walks the tree of `record`, which stands on page `at`.
+    /// Checks the tree of `record`, which is on page `at`.
     fn tree<'v>(&mut self, at: u64, record: &Record, order: Order, visit: &'v mut Visit<'v>) -> Result<(), Damage> {
         let long = self.long.len();
         self.long.push(LongPages { page: at, recorded: record.counts.overflow, seen: 0 });
@@ -262,7 +263,7 @@ impl Checker {
         if counts == record.counts { Ok(()) } else { damage(at, "a tree does not have as much as it is said to have") }
     }
 
-    /// Walks the part of `tree` below `page`, whose keys lie in `low..high`.
+    /// Checks the part of `tree` below `page`, whose keys must be in `low..high`.
     fn subtree(
         &mut self,
         tree: &mut Tree<'_>,
@@ -280,7 +281,7 @@ impl Checker {
             low.is_none_or(|low| tree.order.compare(key, low).is_ge())
                 && high.is_none_or(|high| tree.order.compare(key, high).is_lt())
         };
-        // The first key of a branch is not looked at.
+        // LMDB ignores the first key of a branch.
         let keyed = if is_leaf { &nodes[..] } else { &nodes[1..] };
         let follow = |pair: &[Node<'_>]| tree.order.compare(pair[0].key, pair[1].key).is_lt();
         if !keyed.iter().all(|node| tree.order.takes(node.key)) {
@@ -340,7 +341,7 @@ impl Checker {
         read_exact(&self.file, page * self.page_size as u64 + offset, bytes).or(damage(page, "it cannot be read"))
     }
 
-    /// The first pages of the long values, in their order in the file.
+    /// Checks the first pages of the long values, in file order.
     fn long_values(&mut self) -> Result<(), Damage> {
         let mut runs = std::mem::take(&mut self.runs);
         runs.sort_unstable_by_key(|run| run.first);
@@ -358,7 +359,7 @@ impl Checker {
                 self.read(page, 0, &mut window)?;
                 if reported.elapsed() > PROGRESS_INTERVAL {
                     reported = Instant::now();
-                    info!(tier = "lmdb", percent = 100 * page / self.pages, "the check goes on");
+                    info!(tier = "lmdb", percent = 100 * page / self.pages, "checking the store");
                 }
             }
             let header = &window[(at - begin) as usize..][..PAGE_HEADER];

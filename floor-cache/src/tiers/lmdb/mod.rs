@@ -1,4 +1,4 @@
-//! The tier in a memory-mapped file.
+//! The LMDB tier: a memory-mapped store on disk.
 
 mod check;
 mod clean;

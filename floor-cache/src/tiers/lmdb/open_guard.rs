@@ -1,5 +1,5 @@
-//! What must hold before LMDB opens a store: no other server is opening it, its pages can be trusted, and the disk has
-//! room for what LMDB writes through a map. LMDB checks neither pages nor room, and a process that it misleads is killed.
+//! Preparation before LMDB opens a store: no other server is opening it, its pages are checked, and the disk has space
+//! for what LMDB writes through a map. LMDB checks neither pages nor space, and either fault kills the process.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -19,33 +19,33 @@ use super::{
 };
 use crate::open_error::OpenError;
 
-/// LMDB's table of readers, which it writes through a map.
+/// LMDB's reader table, which LMDB writes through a map.
 const LOCK: &str = "lock.mdb";
 
-/// A check of a file that is larger than this is logged before it begins, since it takes a while.
+/// The check of a larger file is logged before it starts, because it takes a while.
 const LARGE: u64 = 64 << 20;
 
-/// The right to open the store in a directory, held until it is open.
+/// A guard that allows to open the store in a directory. Hold it until the store is open.
 pub(super) struct OpenGuard {
     path: PathBuf,
-    /// Locked, so that no other server opens the store meanwhile.
+    /// The locked directory: no other server opens the store.
     _lock: Option<File>,
-    /// Whether there was no store.
+    /// Whether the store did not exist.
     is_new: bool,
 }
 
 impl OpenGuard {
-    /// Waits for other servers that are opening the store in `path`, then checks it if its last end was not clean, and
-    /// reserves room for `readers` readers.
+    /// Waits for other servers that are opening the store in `path`. Then checks the store if it was not closed
+    /// cleanly, and reserves disk space for `readers` readers.
     ///
     /// # Errors
-    /// [`OpenError::Store`] when it is damaged, [`OpenError::Locked`] when this process has it open, and
+    /// [`OpenError::Store`] when the store is damaged, [`OpenError::Locked`] when this process has it open, and
     /// [`OpenError::NoSpace`].
     pub(super) fn acquire(path: &Path, readers: u32) -> Result<Self, OpenError> {
         let unusable = |error: io::Error| OpenError::directory("lmdb", path, &error);
         let path = fs::canonicalize(path).map_err(unusable)?;
         let lock = lock_directory(&path).map_err(unusable)?;
-        // Before the lock file is touched: to close any handle of it would end the locks of this process.
+        // Before the lock file is opened: closing any handle of it would release the locks of this process.
         if heed::env_closing_event(&path).is_some() {
             return Err(OpenError::Locked { tier: "lmdb", path });
         }
@@ -54,7 +54,7 @@ impl OpenGuard {
         }
         let is_new = fs::metadata(path.join(DATA)).map_or(true, |file| file.len() == 0);
         let is_in_use = is_in_use(&path);
-        // Who has it open has checked it and writes to it now.
+        // A server that has the store open has checked it and may be writing.
         if !is_new && !is_in_use && !clean::is_clean(&path) {
             check_pages(&path)?;
         }
@@ -65,20 +65,20 @@ impl OpenGuard {
         Ok(Self { path, _lock: lock, is_new })
     }
 
-    /// Removes what a failed opening has left of a store that was not there before: for want of room it may be half a
-    /// store, which the next start would take for a damaged one.
+    /// Removes the files of a new store after a failed open. On a full disk they may be incomplete, and the next start
+    /// would report a damaged store.
     pub(super) fn remove_new_files(self) {
         if self.is_new {
             for file in [DATA, LOCK] {
                 if let Err(error) = fs::remove_file(self.path.join(file)) {
-                    debug!(tier = "lmdb", file, %error, "the rest of a store could not be removed");
+                    debug!(tier = "lmdb", file, %error, "a file of an incomplete store could not be removed");
                 }
             }
         }
     }
 }
 
-/// Checks the store in `path`.
+/// Checks the pages of the store in `path`.
 fn check_pages(path: &Path) -> Result<(), OpenError> {
     if !layout::KNOWS_LAYOUT {
         return Ok(());
@@ -96,14 +96,14 @@ fn check_pages(path: &Path) -> Result<(), OpenError> {
             Ok(())
         }
         Ok(CheckOutcome::Unknown) => {
-            debug!(tier = "lmdb", "the store was not checked: it is not of this version");
+            debug!(tier = "lmdb", "the store was not checked: it has another version");
             Ok(())
         }
         Err(damage) => Err(OpenError::store("lmdb", path, &damage)),
     }
 }
 
-/// Locks `path` against other servers that open a store in it. Of several, one checks it and the others wait.
+/// Locks `path` against other servers that open the store. One of several servers checks it while the others wait.
 #[cfg(unix)]
 fn lock_directory(path: &Path) -> io::Result<Option<File>> {
     let directory = File::open(path)?;
@@ -115,13 +115,13 @@ fn lock_directory(path: &Path) -> io::Result<Option<File>> {
     directory.lock().map(|()| Some(directory))
 }
 
-/// A directory cannot be locked here.
+/// Directories cannot be locked on this system.
 #[cfg(not(unix))]
 fn lock_directory(_path: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Whether another process has the store in `path` open: LMDB holds a lock on the first byte of its lock file as long.
+/// Whether another process has the store in `path` open. LMDB then holds a lock on the first byte of its lock file.
 #[cfg(unix)]
 fn is_in_use(path: &Path) -> bool {
     use rustix::process::{Flock, FlockType, fcntl_getlk};
@@ -130,28 +130,28 @@ fn is_in_use(path: &Path) -> bool {
     match fcntl_getlk(&file, &first_byte) {
         Ok(holder) => holder.is_some(),
         Err(error) => {
-            warn!(tier = "lmdb", %error, "whether another server uses the store cannot be found out; taken for unused");
+            warn!(tier = "lmdb", %error, "cannot find out whether another server uses the store; assuming not");
             false
         }
     }
 }
 
-/// Here another process that has it open holds its files, so that they cannot be opened anew.
+/// On this system, the files of a store that another process has open cannot be opened.
 #[cfg(not(unix))]
 fn is_in_use(_path: &Path) -> bool {
     false
 }
 
-/// Takes room on the disk for the whole lock file. LMDB makes it as long without taking any, and writes to it through a map:
-/// where the disk has no room then, the system kills the process. Only while nobody uses it.
+/// Allocates disk space for the whole lock file. LMDB creates a sparse file and writes through a map, and on a full
+/// disk the system kills the process. Call it only while no process uses the store.
 fn reserve(path: &Path, readers: u32) -> io::Result<()> {
-    /// Of a reader, and more than what stands before the readers.
+    /// Bytes of a reader, and more than the bytes before the readers.
     const READER: u64 = 64;
     const HEADER: u64 = 4096;
     let length = u64::from(readers) * READER + HEADER;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    // As LMDB makes it.
+    // The mode that LMDB uses.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path.join(LOCK))?;
@@ -159,7 +159,7 @@ fn reserve(path: &Path, readers: u32) -> io::Result<()> {
     fill(&file, length)
 }
 
-/// Takes room on the disk for the first `length` bytes of `file`, whose content nobody needs.
+/// Allocates disk space for the first `length` bytes of `file`. May overwrite them.
 #[cfg(target_os = "linux")]
 fn fill(file: &File, length: u64) -> io::Result<()> {
     use rustix::{

@@ -1,5 +1,5 @@
-//! One connection to a server, or to a cluster of them: made when it is first needed, shared by many calls, made again
-//! after it broke.
+//! A connection to a Redis server or cluster, shared by many calls. It connects when it is first used and reconnects
+//! after a failure.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -19,13 +19,13 @@ use tokio::runtime::Handle;
 use super::connector;
 use crate::config::RedisConfig;
 
-/// Begins the URL of a cluster: `redis+cluster://[user:password@]host:port,host:port`.
+/// The scheme of cluster URLs: `redis+cluster://[user:password@]host:port,host:port`.
 const CLUSTER: &str = "redis+cluster://";
 
-/// A line to a server, perhaps not there yet.
+/// A connection that may not be established yet.
 ///
-/// Dialling goes on in a task of its own: a caller whose deadline ends meanwhile does not undo what it has come to, so
-/// that a server which takes longer to reach than a caller may wait is reached all the same.
+/// A spawned task connects, so a caller whose deadline ends does not cancel it. A server that takes longer to reach
+/// than a caller waits is still reached.
 #[derive(Clone)]
 pub(super) struct Connection(Arc<Inner>);
 
@@ -35,20 +35,20 @@ struct Inner {
     current: Mutex<Current>,
 }
 
-/// Where the line leads.
+/// The server or cluster to connect to.
 enum Endpoint {
     Server(Client, AsyncConnectionConfig),
     Cluster(ClusterClient),
 }
 
-/// What a dialled line is.
+/// An established connection.
 #[derive(Clone)]
 enum Transport {
     Server(MultiplexedConnection),
     Cluster(ClusterConnection),
 }
 
-/// The connection, and how many there were before it.
+/// The current connection, and how many preceded it.
 #[derive(Default)]
 struct Current {
     generation: u64,
@@ -58,7 +58,7 @@ struct Current {
 type Connecting = Shared<BoxFuture<'static, Result<Transport, RedisError>>>;
 
 impl Connection {
-    /// A line to `config.url`, not dialled yet. Dialling may take `connect`, and a reply `reply`.
+    /// A connection to `config.url`, not established yet, with timeouts for connecting and for a reply.
     pub(super) fn new(
         config: &RedisConfig,
         connect_timeout: Duration,
@@ -84,14 +84,14 @@ impl Connection {
         Ok(Self(Arc::new(Inner { endpoint, runtime, current: Mutex::default() })))
     }
 
-    /// One command and its reply.
+    /// Sends a command and returns the reply.
     pub(super) async fn send(&self, command: &Cmd) -> Result<Value, RedisError> {
         let (mut transport, call) = self.transport().await?;
         call.ended(transport.send(command).await)
     }
 
-    /// Many commands at once and their replies: on one connection in one round trip, in a cluster each to the node that
-    /// has its slot.
+    /// Sends many commands and returns their replies: in one round trip to a server, or each to the node of its slot in
+    /// a cluster.
     pub(super) async fn send_all(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
         let (transport, call) = self.transport().await?;
         call.ended(match transport {
@@ -113,8 +113,8 @@ impl Connection {
         Ok((transport, Call { connection: self, generation, replied: false }))
     }
 
-    /// A dialling that fails is forgotten when it fails, whether or not somebody still waits for it: the next call is not told
-    /// of it, but dials.
+    /// Starts to connect. A failed attempt is discarded at once, even if no caller waits for it, so that the next call
+    /// tries again.
     fn connect(&self, generation: u64) -> Connecting {
         let connection = self.clone();
         let task = self.0.runtime.spawn(async move {
@@ -126,7 +126,7 @@ impl Connection {
         connecting.boxed().shared()
     }
 
-    /// Has the next call dial anew, if nobody did since `generation`.
+    /// Makes the next call reconnect, unless that has happened since `generation`.
     fn invalidate(&self, generation: u64) {
         let mut current = self.0.current.lock();
         if current.generation == generation {
@@ -135,8 +135,8 @@ impl Connection {
     }
 }
 
-/// One call on a connection. One that its caller gives up, its deadline over, hangs up: the other end may be gone without
-/// a word, and a cluster may have made another node the master. Other calls go on; the next one dials.
+/// A call on a connection. If it is dropped before its reply, it invalidates the connection: the server may be gone
+/// without closing it, or a cluster may have another master. Other calls continue; the next one reconnects.
 struct Call<'a> {
     connection: &'a Connection,
     generation: u64,
@@ -144,10 +144,10 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// What came of it. A connection that broke, and a cluster that could not be asked, are dialled anew.
+    /// Records the reply. A broken connection and an unavailable cluster are invalidated.
     fn ended<T>(mut self, reply: Result<T, RedisError>) -> Result<T, RedisError> {
         let is_cluster = matches!(self.connection.0.endpoint, Endpoint::Cluster(_));
-        // A refusal has a code; whoever sends one is there.
+        // An error with a code came from a server that is available.
         self.replied = match &reply {
             Ok(_) => true,
             Err(error) if is_cluster => error.code().is_some_and(|code| code != "CLUSTERDOWN"),

@@ -1,22 +1,22 @@
-//! How one server is reached: in the clear, or by TLS.
+//! Clients for a Redis server without or with TLS.
 
 use redis::{Client, ClientTlsConfig, RedisError, TlsCertificates};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 
 use crate::{config::RedisConfig, open_error::OpenError, tls::Tls};
 
-/// Begins the URL of a server that speaks TLS.
+/// The scheme of TLS URLs.
 const TLS: &str = "rediss://";
 
-/// Ends a URL that asks the library not to look at the server's certificate, which then protects against nobody.
+/// The suffix of a URL that disables certificate checks in the library, which would make TLS useless.
 const UNCHECKED: &str = "#insecure";
 
-/// A client for the server that `config` names.
+/// A client for the server at `url`.
 pub(super) fn client(url: &str, tls: &Tls) -> Result<Client, RedisError> {
     if !url.starts_with(TLS) {
         return Client::open(url);
     }
-    // Some provider of cryptography must be the process's own; the first to be installed stays.
+    // rustls needs a process-wide provider; the first one installed stays.
     let _ = ring::default_provider().install_default();
     let identity = tls.cert.as_ref().zip(tls.key.as_ref());
     let client_tls = identity
@@ -25,7 +25,7 @@ pub(super) fn client(url: &str, tls: &Tls) -> Result<Client, RedisError> {
     Client::build_with_tls(url, TlsCertificates { client_tls, root_cert })
 }
 
-/// Finds at the start what the library would tell with the first connection, or never.
+/// Checks the TLS options at startup. The library reports errors at the first connection or never.
 pub(super) fn check(config: &RedisConfig) -> Result<(), OpenError> {
     let refuse = |reason: String| Err(OpenError::RedisTls(reason));
     let tls = &config.tls;
@@ -60,7 +60,7 @@ pub(super) fn check(config: &RedisConfig) -> Result<(), OpenError> {
     }
 }
 
-/// Both were parsed when they were read.
+/// Cannot happen: both were parsed when they were read.
 fn unlikely(error: rustls::pki_types::pem::Error) -> rustls::Error {
     rustls::Error::General(error.to_string())
 }

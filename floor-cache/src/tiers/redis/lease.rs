@@ -1,8 +1,8 @@
-//! Who makes a value that several servers miss at once: a record under the value's own key, until the value takes its place.
+//! Leases in Redis: a record under the value's own key until the value replaces it.
 //!
-//! One `SET key record NX GET PX expiry` answers everything a server wants to know: nothing lay there, and now the lease is
-//! its own; or the value, which is served; or another's lease. Writing the value ends the lease, since it overwrites it, and a
-//! cluster has both in one slot by nature.
+//! One `SET key record NX GET PX expiry` has three outcomes: the key was empty and the lease is acquired; the key had
+//! the value, which is returned; or it had another server's lease. Writing the value replaces the lease, and in a
+//! cluster both are in the same slot.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -22,38 +22,37 @@ use crate::{
     timeout::within,
 };
 
-/// What tells a lease from a value's envelope, which begins with `FLC`.
+/// The first bytes of a lease. A value's envelope starts with `FLC`.
 const MAGIC: [u8; 4] = *b"FLL\x01";
 
 const RECORD: usize = MAGIC.len() + 16;
 
-/// Whether `stored` begins as a lease does.
+/// Whether `stored` is a lease.
 pub(super) fn is_lease(stored: &[u8]) -> bool {
     stored.starts_with(&MAGIC)
 }
 
-/// Bytes that tell a lease from a value.
+/// Bytes needed to tell a lease from a value.
 pub(super) const MAGIC_LEN: usize = MAGIC.len();
 
-/// Whose a lease is: one server's, one of the leases that it took. No two are alike, and each server's rise.
+/// The identity of a lease: a random server id and a counter of the server's leases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token([u8; RECORD]);
 
-/// What became of the wish to make a value.
+/// The outcome of trying to acquire a lease.
 #[derive(Debug)]
 pub(crate) enum Claim {
-    /// The lease is ours.
+    /// This server has the lease.
     Acquired,
-    /// Another makes it.
+    /// Another server has the lease.
     HeldByOther(Token),
-    /// It has been made.
+    /// The value exists.
     Value(Bytes),
-    /// There is a value that cannot be used here: it is wrong, or sealed with a key that is not known here. The value that
-    /// is made takes its place.
+    /// The stored value is invalid or sealed with an unknown key. The generated value will replace it.
     Unusable,
 }
 
-/// The leases in a Redis server, or in a cluster of them.
+/// The leases in a Redis server or cluster.
 #[derive(Debug)]
 pub(crate) struct RedisLeases {
     connection: Connection,
@@ -63,19 +62,19 @@ pub(crate) struct RedisLeases {
     taken: AtomicU64,
 }
 
-/// Only the lease's owner gives it up or makes it longer. To anybody else it may have gone meanwhile, or the value may lie
-/// in its place, which neither is to touch.
+/// Only the owner may release or renew a lease. Otherwise another server may have the lease, or the value may have
+/// replaced it.
 const RELEASE: &str = "if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return 0";
 const RENEW: &str =
     "if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('PEXPIRE',KEYS[1],ARGV[2]) end return 0";
 
 impl RedisLeases {
     pub(super) fn new(connection: Connection, envelope: Envelope, timeout: Duration) -> Self {
-        // The standard library's hashers are seeded by the system, which makes an owner that no other server has.
+        // The standard library's hashers have random seeds, which give a unique owner.
         Self { connection, envelope, timeout, owner: RandomState::new().hash_one(()), taken: AtomicU64::new(0) }
     }
 
-    /// A token that no lease had.
+    /// A new token.
     pub(crate) fn token(&self) -> Token {
         let mut record = [0; RECORD];
         record[..4].copy_from_slice(&MAGIC);
@@ -84,7 +83,7 @@ impl RedisLeases {
         Token(record)
     }
 
-    /// Takes the lease of `key` for as long as `expiry`, if there is neither a lease nor a value.
+    /// Acquires the lease of `key` for `expiry` if the key has neither a lease nor a value.
     pub(crate) async fn claim(&self, key: &Key, token: Token, expiry: Duration) -> Result<Claim, TierError> {
         const ACTION: &str = "take a lease in redis";
         let stored = self.envelope.stored(key);
@@ -94,14 +93,14 @@ impl RedisLeases {
         claim_from_reply(&self.envelope, &stored, token, self.send(ACTION, &command).await?).map_err(wrong)
     }
 
-    /// Has the lease last `expiry` from now; `false` when it is not `token`'s any more.
+    /// Extends the lease to `expiry` from now; `false` if `token` no longer owns it.
     pub(crate) async fn renew(&self, key: &Key, token: Token, expiry: Duration) -> Result<bool, TierError> {
         let mut command = self.script(RENEW, key, token);
         command.arg(millis(expiry));
         Ok(self.send("renew a lease in redis", &command).await? == Value::Int(1))
     }
 
-    /// Gives the lease up, if it is still `token`'s.
+    /// Releases the lease if `token` still owns it.
     pub(crate) async fn release(&self, key: &Key, token: Token) -> Result<(), TierError> {
         self.send("release a lease in redis", &self.script(RELEASE, key, token)).await.map(|_count| ())
     }
@@ -118,11 +117,11 @@ impl RedisLeases {
     }
 }
 
-/// What `found`, which lay under `key` when `token` was to be put there, makes of a claim.
+/// The outcome of a claim by `token`, for which Redis found `found` under `key`.
 fn claim_from_reply(envelope: &Envelope, key: &StoredKey, token: Token, found: Value) -> Result<Claim, String> {
     match found {
         Value::Nil => Ok(Claim::Acquired),
-        // Sent twice, since the connection broke before the first answer.
+        // The command was sent twice, because the connection failed before the first reply.
         Value::BulkString(found) if found == token.0 => Ok(Claim::Acquired),
         Value::BulkString(found) if is_lease(&found) => match found.try_into() {
             Ok(record) => Ok(Claim::HeldByOther(Token(record))),
@@ -131,7 +130,7 @@ fn claim_from_reply(envelope: &Envelope, key: &StoredKey, token: Token, found: V
         Value::BulkString(stored) => match envelope.open_owned(key, stored) {
             Ok(value) => Ok(Claim::Value(value)),
             Err(Defect::UnknownKey) => Ok(Claim::Unusable),
-            // Redis works, so this is no error of it. The lookup counted the defect, and the value that we make replaces it.
+            // Not an error of Redis. The lookup counted the defect, and the generated value replaces this one.
             Err(defect) => {
                 debug!(tier = "redis", %defect, "a stored value is wrong; it will be replaced");
                 Ok(Claim::Unusable)
@@ -141,7 +140,7 @@ fn claim_from_reply(envelope: &Envelope, key: &StoredKey, token: Token, found: V
     }
 }
 
-/// Redis counts in whole milliseconds, of which a lease has at least one.
+/// Whole milliseconds for Redis, at least one.
 fn millis(expiry: Duration) -> u64 {
     u64::try_from(expiry.as_millis()).unwrap_or(u64::MAX).max(1)
 }
@@ -155,7 +154,7 @@ mod tests {
     };
 
     #[test]
-    fn what_lies_there_decides_a_claim() {
+    fn the_stored_bytes_decide_a_claim() {
         let plain = Envelope::new(Namespace::new("test").unwrap(), 1);
         let keys: MasterKeys = format!("1:{}", "ab".repeat(32)).parse().unwrap();
         let others: MasterKeys = format!("2:{}", "cd".repeat(32)).parse().unwrap();

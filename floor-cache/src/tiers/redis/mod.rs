@@ -1,4 +1,4 @@
-//! The tier in a Redis server, shared by the servers that know it.
+//! The tier in a Redis server or cluster, shared by several servers.
 
 mod connection;
 mod connector;

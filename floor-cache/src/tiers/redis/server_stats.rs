@@ -1,4 +1,4 @@
-//! What the server holds, as it said when it was last asked: for people and dashboards.
+//! The size of the Redis server, cached for reports and metrics.
 
 use std::{
     sync::Arc,
@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use super::connection::Connection;
 
-/// How old an answer may be before the server is asked again: a dashboard looks every 15 s or so.
+/// Age at which the cached size is refreshed; dashboards scrape about every 15 s.
 const AGE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
@@ -33,8 +33,7 @@ impl ServerStats {
         Self { connection, runtime, last: Arc::default() }
     }
 
-    /// Values and bytes, as of the last answer. Has the server asked, beside the caller, if that is some time ago: then who
-    /// looks next sees it.
+    /// The last known values and bytes. If they are old, starts a refresh in the background for the next caller.
     pub(super) fn last_known(&self) -> (u64, u64) {
         if self.is_due() {
             let stats = self.clone();
@@ -44,14 +43,14 @@ impl ServerStats {
         (last.entries, last.bytes)
     }
 
-    /// Asks the server, if that is some time ago. Says nothing when it fails: nobody's call is about this.
+    /// Queries the server if the cached size is old. Ignores errors, which concern no caller.
     pub(super) async fn refresh(&self) {
         if self.is_due() {
             self.query().await;
         }
     }
 
-    /// Whether to ask now. Of those who come together, one is told so.
+    /// Whether to refresh now. Only one of several concurrent callers gets `true`.
     fn is_due(&self) -> bool {
         let mut last = self.last.lock();
         let due = last.asked.is_none_or(|asked| asked.elapsed() >= AGE);
@@ -76,7 +75,7 @@ impl ServerStats {
 /// `used_memory:BYTES` in the answer to `INFO memory`.
 fn used_memory(info: &Value) -> Option<u64> {
     let text = match info {
-        // Of a cluster: the sum of its nodes.
+        // In a cluster, the sum over its nodes.
         Value::Map(nodes) => return nodes.iter().map(|(_, info)| used_memory(info)).sum(),
         Value::BulkString(text) => std::str::from_utf8(text).ok()?,
         Value::VerbatimString { text, .. } => text,

@@ -1,4 +1,4 @@
-//! What is asked of the server, and what is made of its replies.
+//! The commands of the Redis tier and the handling of their replies.
 
 use std::{
     fmt, slice,
@@ -27,11 +27,11 @@ use crate::{
     timeout::WRITE_TIMEOUT_FACTOR,
 };
 
-/// Keeps values in a Redis server, or in a cluster of them.
+/// A tier in a Redis server or cluster.
 ///
-/// All reads share one connection and all writes another, each made when it is first needed and again when it broke: so no
-/// reader waits behind a large write, nor loses his connection with one that takes too long. A read is one `MGET`, a write
-/// of many one pipeline of `SET`s.
+/// All reads share one connection and all writes another. Both connect when they are first used and reconnect after a
+/// failure. A reader therefore neither waits behind a large write nor loses its connection to a slow one. A read is one
+/// `MGET`, a write one pipeline of `SET`s.
 pub struct RedisTier {
     reads: Connection,
     writes: Connection,
@@ -42,22 +42,22 @@ pub struct RedisTier {
     server_stats: ServerStats,
 }
 
-/// Bytes of values in one pipeline: a tenth of a second of a slow network, and less than that of the server's time.
+/// Bytes of values in one pipeline: a tenth of a second of a slow network, and less time on the server.
 const PIPELINE: usize = 1 << 20;
 
-/// How long connecting may take: longer than a caller waits, since a new connection serves every later call.
+/// Deadline of connecting. Longer than a caller waits, because later calls use the new connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl RedisTier {
-    /// A tier at `config.url`, not yet connected.
+    /// A tier for `config.url`. It connects at its first request.
     ///
     /// # Errors
-    /// When the URL is none, or what is set for TLS does not go with it.
+    /// When the URL is invalid, or the TLS options do not fit it.
     pub fn open(config: &RedisConfig, envelope: Envelope, runtime: &Handle) -> Result<Self, OpenError> {
         connector::check(config)?;
         let url = config.redacted_url();
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
-        // The tier's own deadlines are those that callers see. These end what no caller waits for any more.
+        // Callers see the deadlines of the tier. These timeouts end requests that no caller waits for.
         let connection = |reply_timeout| {
             Connection::new(config, CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
         };
@@ -75,7 +75,7 @@ impl RedisTier {
         })
     }
 
-    /// The leases of what is kept there, over the readers' connection.
+    /// The leases of values in this store, over the readers' connection.
     pub(crate) fn leases(&self, timeout: Duration) -> RedisLeases {
         RedisLeases::new(self.reads.clone(), self.envelope.clone(), timeout)
     }
@@ -84,7 +84,7 @@ impl RedisTier {
         self.reads.send(command).await.map_err(|error| failed(action, &error))
     }
 
-    /// `MGET` for one key too: to a key that holds something other than a string it answers "not here", which is right.
+    /// Uses `MGET` also for one key: for a key with a value that is not a string it replies nil, which is a miss.
     async fn read(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, TierError> {
         const ACTION: &str = "read from redis";
         if keys.is_empty() {
@@ -107,7 +107,7 @@ impl RedisTier {
         let stored = self.envelope.stored(key);
         let defect = match reply {
             Value::Nil => return None,
-            // Somebody makes the value.
+            // Another server generates the value.
             Value::BulkString(stored) if lease::is_lease(&stored) => return None,
             Value::BulkString(envelope) => match self.envelope.open_owned(&stored, envelope) {
                 Ok(value) => return Some(value),
@@ -122,7 +122,7 @@ impl RedisTier {
         None
     }
 
-    /// What writes `entries`.
+    /// The pipeline that writes `entries`.
     fn sealed(&self, entries: &[(Key, Bytes)]) -> Pipeline {
         let mut pipeline = Pipeline::with_capacity(entries.len());
         let mut record = Vec::new();
@@ -133,7 +133,7 @@ impl RedisTier {
                 Ok(()) => {
                     pipeline.set(stored.as_bytes(), record.as_slice());
                 }
-                Err(defect) => debug!(tier = "redis", %key, %defect, "a value is not kept"),
+                Err(defect) => debug!(tier = "redis", %key, %defect, "a value cannot be stored"),
             }
         }
         pipeline
@@ -144,7 +144,7 @@ impl RedisTier {
         self.remove_pending().await?;
         if !pipeline.is_empty() {
             let replies = self.writes.send_all(&pipeline).await.map_err(|error| failed(ACTION, &error))?;
-            // A refusal of one command is a reply like any other.
+            // A pipeline returns errors of single commands as replies.
             let refused = replies.into_iter().find_map(|reply| reply.extract_error().err());
             refused.map_or(Ok(()), |error| Err(failed(ACTION, &error)))?;
         }
@@ -167,7 +167,7 @@ impl RedisTier {
         keys.for_each(|key| {
             command.arg(key);
         });
-        // A refusal is a reply like any other.
+        // Redis returns errors as replies.
         let removed = self.writes.send(&command).await.and_then(Value::extract_error);
         removed.map(|_count| ()).map_err(|error| failed("remove from redis", &error))
     }
@@ -186,7 +186,7 @@ pub(super) fn failed(action: &'static str, error: &RedisError) -> TierError {
     TierError::new(kind, action, reason(error))
 }
 
-/// What went wrong, without what the library may add of the connection's address and secrets.
+/// The message of `error` without the address and secrets that the library may add.
 fn reason(error: &RedisError) -> String {
     match (error.code(), error.detail()) {
         (Some(code), Some(detail)) => format!("{code} {detail}"),
@@ -222,7 +222,7 @@ impl Tier for RedisTier {
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        // Sealed before the time runs that a write has.
+        // Sealed before the deadline of the write starts.
         Answer::later(self.write(self.sealed(entries)))
     }
 
@@ -240,7 +240,7 @@ impl Tier for RedisTier {
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         Answer::later(async move {
-            // Enough to tell a value from a lease, and from nothing.
+            // Enough bytes to tell a value, a lease and a missing key apart.
             let mut command = redis::cmd("GETRANGE");
             command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::MAGIC_LEN - 1);
             let start = self.query("look in redis", &command).await?;
