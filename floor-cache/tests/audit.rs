@@ -1,4 +1,4 @@
-//! Values that are whole but wrong, as a faulty generator or a stolen key could write: an audit finds them.
+//! Tests of audits: they find values that are intact but wrong, as a faulty generator or a stolen key could write.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod fixture;
@@ -32,12 +32,12 @@ fn audits(fixture: &Fixture, outcome: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_value_is_found_and_the_right_one_put_in_its_place_in_every_tier() {
+async fn a_wrong_value_is_replaced_in_every_tier() {
     let fixture = Fixture::tuned(&[TierKind::Lru, TierKind::Lmdb], &audited(1), |_| {});
     fixture.chain.put(key(1, 1), &Bytes::from_static(b"wrong"));
     fixture.chain.close(LONG_TIMEOUT).await;
     let served = fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
-    assert_eq!(served.value, &b"wrong"[..], "nothing could tell yet");
+    assert_eq!(served.value, &b"wrong"[..], "no audit has run yet");
     wait_until("the audit has found it", || audits(&fixture, "mismatch") == 1.0).await;
     let right = |served: Served| served.value == value_of(&key(1, 1));
     wait_until("memory has the right one", || fixture.chain.get_now(&key(1, 1)).is_some_and(right)).await;
@@ -46,7 +46,7 @@ async fn a_wrong_value_is_found_and_the_right_one_put_in_its_place_in_every_tier
     assert_eq!((served.by, served.value), ("lmdb", value_of(&key(1, 1))));
 }
 
-/// A tier that was written to by hand, and takes values but removes none.
+/// A tier that stores values but fails to remove them. The test fills it directly.
 #[derive(Debug, Clone, Default)]
 struct NoRemoveTier(Arc<Mutex<HashMap<Key, Bytes>>>);
 
@@ -70,7 +70,7 @@ impl Tier for NoRemoveTier {
     }
 
     fn remove_many<'a>(&'a self, _keys: &'a [Key]) -> Answer<'a, ()> {
-        Answer::Now(Err(TierError::new(TierErrorKind::Internal, "remove", "it will not")))
+        Answer::Now(Err(TierError::new(TierErrorKind::Internal, "remove", "this tier does not remove")))
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
@@ -83,7 +83,7 @@ impl Tier for NoRemoveTier {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_does_not_remove_a_wrong_value_takes_the_right_one() {
+async fn a_tier_that_fails_to_remove_a_wrong_value_is_overwritten() {
     let (config, registry, tier) = (ChainConfig::default(), Registry::new(), NoRemoveTier::default());
     let chain = ChainBuilder::new(&config, &audited(1), &registry, &Handle::current())
         .and_then(|chain| chain.tier(tier.clone(), Admit::All))
@@ -91,16 +91,16 @@ async fn a_tier_that_does_not_remove_a_wrong_value_takes_the_right_one() {
         .unwrap();
     for key in keys(0..3) {
         tier.0.lock().insert(key, Bytes::from_static(b"wrong"));
-        // An audit is skipped while another is at work, so it may take more than one call.
+        // An audit is skipped while another runs, so more than one call may be needed.
         until_served(&chain, key).await;
     }
     let verdict = || chain.report()[0].verdict;
     wait_until("three wrong values have tripped it", || verdict() == "open").await;
     let served = chain.get(key(0, 1), Options::default()).await.unwrap();
-    assert_eq!((served.by, served.value), ("generated", value_of(&key(0, 1))), "it is not asked any more");
+    assert_eq!((served.by, served.value), ("generated", value_of(&key(0, 1))), "the tier is no longer asked");
 }
 
-/// Asks for `key` until the right value is served, which the first time it is not.
+/// Asks for `key` until the right value is served. The first call must get the wrong one.
 async fn until_served(chain: &Chain, key: Key) {
     let mut calls = 0;
     let started = Instant::now();
@@ -109,11 +109,11 @@ async fn until_served(chain: &Chain, key: Key) {
         assert!(started.elapsed() < LONG_TIMEOUT, "the wrong value stays");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(calls > 0, "nothing could tell yet");
+    assert!(calls > 0, "no audit has run yet");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_audit_on_which_the_source_breaks_is_counted_and_makes_way_for_the_next() {
+async fn an_audit_whose_generation_fails_is_counted_and_the_next_one_runs() {
     let fixture = Fixture::tuned(&[TierKind::Lru], &audited(1), |_| {});
     fixture.chain.put(key(1, 1), &value_of(&key(1, 1)));
     for (behavior, outcome) in
@@ -127,7 +127,7 @@ async fn an_audit_on_which_the_source_breaks_is_counted_and_makes_way_for_the_ne
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn between_audits_are_rests() {
+async fn audits_are_rate_limited() {
     let fixture = Fixture::tuned(&[TierKind::Lru], &audited(1), |_| {});
     fixture.chain.put(key(1, 1), &value_of(&key(1, 1)));
     let started = Instant::now();
@@ -140,7 +140,7 @@ async fn between_audits_are_rests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_wrong_values_trip_the_breaker_of_the_tier_that_gave_them() {
+async fn three_wrong_values_trip_the_breaker_of_their_tier() {
     let fixture = Fixture::tuned(&[TierKind::Lmdb, TierKind::Sled], &audited(1), |_| {});
     for key in keys(0..3) {
         fixture.chain.put(key, &Bytes::from_static(b"wrong"));
@@ -148,7 +148,7 @@ async fn three_wrong_values_trip_the_breaker_of_the_tier_that_gave_them() {
     fixture.chain.close(LONG_TIMEOUT).await;
     for number in 0..3_u32 {
         assert_eq!(fixture.tier("lmdb").verdict, "probed", "after {number}");
-        // An audit is skipped while another is at work, so it may take more than one hit.
+        // An audit is skipped while another runs, so more than one hit may be needed.
         let over = || audits(&fixture, "mismatch") + audits(&fixture, "skipped");
         while audits(&fixture, "mismatch") < f64::from(number + 1) {
             let before = over();
@@ -157,11 +157,11 @@ async fn three_wrong_values_trip_the_breaker_of_the_tier_that_gave_them() {
         }
     }
     wait_until("the breaker is open", || fixture.tier("lmdb").verdict == "open").await;
-    assert_eq!(fixture.tier("sled").verdict, "probed", "sled gave nobody anything");
+    assert_eq!(fixture.tier("sled").verdict, "probed", "sled was not asked");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn right_values_pass_and_only_the_share_asked_for_is_audited() {
+async fn right_values_match_and_only_the_configured_share_is_audited() {
     let fixture = Fixture::tuned(&[TierKind::Lru], &audited(100), |_| {});
     fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
     for _ in 0..1000 {
@@ -172,7 +172,7 @@ async fn right_values_pass_and_only_the_share_asked_for_is_audited() {
     wait_until("the audits are over", || all() >= 9.0).await;
     assert!(all() <= 11.0, "{}", all());
     assert_eq!(audits(&fixture, "mismatch"), 0.0);
-    assert_eq!(fixture.metric("floors_generations_total", &[]), 1.0, "an audit is no generation for anyone");
+    assert_eq!(fixture.metric("floors_generations_total", &[]), 1.0, "audits are not counted as generations");
 
     let fixture = Fixture::tuned(&[TierKind::Lru], &audited(0), |_| {});
     fixture.chain.get(key(1, 1), Options::default()).await.unwrap();

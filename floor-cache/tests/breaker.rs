@@ -1,4 +1,4 @@
-//! A breaker around a tier that fails as a test tells it to.
+//! Tests of the breaker around a tier that fails on request.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod fixture;
@@ -24,14 +24,14 @@ use floor_cache::{
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 
-/// A tier that holds nothing. It counts what comes through to it.
+/// An empty tier that counts its queries.
 #[derive(Debug, Clone)]
 struct FlakyTier(Arc<FlakyState>);
 
 #[derive(Debug)]
 struct FlakyState {
     fails: AtomicBool,
-    /// Questions wait at the gate.
+    /// Queries wait at the gate.
     slow: AtomicBool,
     gate: Semaphore,
     asked: AtomicU64,
@@ -56,7 +56,7 @@ impl FlakyTier {
 }
 
 fn refuse() -> Answer<'static, ()> {
-    Answer::Now(Err(TierError::new(TierErrorKind::Refused, "change", "it may be read only")))
+    Answer::Now(Err(TierError::new(TierErrorKind::Refused, "change", "the tier is read-only")))
 }
 
 impl Tier for FlakyTier {
@@ -99,10 +99,10 @@ impl Tier for FlakyTier {
     }
 }
 
-/// So many fail in a row, and it opens.
+/// Consecutive failures that open the breaker.
 const FAILURES: u64 = 5;
 
-/// The breaker, what it does, and the tier behind it.
+/// A breaker, its circuit, and the tier behind it.
 fn breaker() -> (Arc<Breaker<FlakyTier>>, Arc<Circuit>, FlakyTier) {
     let state = FlakyState {
         fails: AtomicBool::new(false),
@@ -124,11 +124,11 @@ async fn fail_until_open(breaker: &Breaker<FlakyTier>, circuit: &Circuit, tier: 
     tier.fails.store(false, SeqCst);
 }
 
-/// Callers enough to meet at the moment when the pause is over.
+/// Enough callers to be concurrent at the end of the pause.
 const CALLERS: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
-async fn when_the_pause_is_over_one_call_goes_through_and_then_all_do() {
+async fn after_the_pause_one_call_probes_and_then_all_go_through() {
     for _ in 0..6 {
         let (breaker, circuit, tier) = breaker();
         fail_until_open(&breaker, &circuit, &tier).await;
@@ -147,17 +147,17 @@ async fn when_the_pause_is_over_one_call_goes_through_and_then_all_do() {
                 })
             })
             .collect();
-        wait_until("one call is through", || tier.asked.load(SeqCst) > FAILURES).await;
+        wait_until("one call goes through", || tier.asked.load(SeqCst) > FAILURES).await;
         let before = refused.load(Relaxed);
         wait_until("the others were refused", || refused.load(Relaxed) > before + 10_000).await;
         assert_eq!(circuit.state(), CircuitState::HalfOpen);
-        assert_eq!(tier.asked.load(SeqCst), FAILURES + 1, "one at a time finds out");
+        assert_eq!(tier.asked.load(SeqCst), FAILURES + 1, "one call at a time probes");
         tier.slow.store(false, SeqCst);
         tier.gate.add_permits(CALLERS);
         for caller in callers {
             caller.await.unwrap();
         }
-        // Closed for all: each of many calls at once comes through.
+        // Closed: all concurrent calls go through.
         let before = tier.asked.load(SeqCst);
         let calls = (0..CALLERS).map(|_| {
             let breaker = breaker.clone();
@@ -172,7 +172,7 @@ async fn when_the_pause_is_over_one_call_goes_through_and_then_all_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_goes_away_while_it_finds_out_leaves_the_place_to_another() {
+async fn a_cancelled_probe_lets_another_call_probe() {
     let (breaker, circuit, tier) = breaker();
     fail_until_open(&breaker, &circuit, &tier).await;
     tier.slow.store(true, SeqCst);
@@ -185,7 +185,7 @@ async fn who_goes_away_while_it_finds_out_leaves_the_place_to_another() {
             }
         })
     };
-    wait_until("one call is through", || tier.asked.load(SeqCst) > FAILURES).await;
+    wait_until("one call goes through", || tier.asked.load(SeqCst) > FAILURES).await;
     assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Open);
     cancelled.abort();
     assert!(cancelled.await.unwrap_err().is_cancelled());
@@ -195,7 +195,7 @@ async fn who_goes_away_while_it_finds_out_leaves_the_place_to_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn it_trips_at_once_however_well_the_tier_does_meanwhile_and_stays_so() {
+async fn a_tripped_breaker_stays_open_although_the_tier_works() {
     let (breaker, circuit, _tier) = breaker();
     let over = Arc::new(AtomicBool::new(false));
     let callers: Vec<_> = (0..3)
@@ -215,8 +215,8 @@ async fn it_trips_at_once_however_well_the_tier_does_meanwhile_and_stays_so() {
     for caller in callers {
         caller.await.unwrap();
     }
-    assert_eq!(circuit.state(), CircuitState::Open, "nothing that was under way has closed it");
-    // Another that was tripped for no longer than failures would open it for.
+    assert_eq!(circuit.state(), CircuitState::Open, "no concurrent call has closed it");
+    // A breaker that was tripped without an extra pause reopens meanwhile.
     let (other, circuit_of_other, _tier) = self::breaker();
     circuit_of_other.trip(Duration::ZERO);
     wait_until("its pause is over", || other.get(&key(1, 1)).now_or_never().is_some_and(|answer| answer.is_ok())).await;
@@ -225,7 +225,7 @@ async fn it_trips_at_once_however_well_the_tier_does_meanwhile_and_stays_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_takes_no_changes_is_read_however_many_it_refuses() {
+async fn refused_changes_do_not_open_the_breaker() {
     let (breaker, circuit, _tier) = breaker();
     for _ in 0..10 {
         let (entries, keys) = ([(key(1, 1), Bytes::from_static(b"value"))], [key(1, 1)]);

@@ -1,5 +1,5 @@
-//! A tier that has become slower than generating is passed by, and asked again when it is faster: shown on a real Redis
-//! behind a road that can be held up.
+//! Tests of the bypass policy with a real Redis behind a proxy: a tier that becomes slower than generating is bypassed,
+//! and asked again when it is faster.
 
 mod fixture;
 
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use fixture::{Fixture, LONG_TIMEOUT, key, keys, redis_server::RedisServer, slow_proxy::SlowProxy, wait_until};
 use floor_cache::{Bypass, Options, Outcome, RedisConfig, Served, TierKind};
 
-/// The earlier game's ratio of 0.55 ms to 6.19 ms, ten times slower: far from what a busy machine adds to either.
+/// The ratio of an earlier game, 0.55 ms to 6.19 ms, ten times slower: far above the noise of a busy machine.
 const GENERATION: Duration = Duration::from_micros(5500);
 const SLOW: Duration = Duration::from_micros(61_900);
 
 const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_cache::Priority::Foreground };
 const CLOSE: Duration = Duration::from_secs(10);
 
-/// A chain of Redis alone, which holds the keys 0 to 99.
+/// A chain of Redis alone with the keys 0 to 99.
 async fn warm(server: &RedisServer, proxy: &SlowProxy, bypass: Bypass) -> Fixture {
     let fixture = Fixture::new(&[TierKind::Redis], |config| {
         config.redis = RedisConfig { url: proxy.url(), ..server.config() };
@@ -29,7 +29,7 @@ async fn warm(server: &RedisServer, proxy: &SlowProxy, bypass: Bypass) -> Fixtur
     fixture
 }
 
-/// Asks until the verdict on Redis is `verdict`, which follows what lookups of the last second or two did.
+/// Asks until the verdict on Redis is `verdict`. The verdict follows the lookups of the last second or two.
 async fn ask_until(fixture: &Fixture, verdict: &str) {
     let began = Instant::now();
     while began.elapsed() < LONG_TIMEOUT {
@@ -41,7 +41,7 @@ async fn ask_until(fixture: &Fixture, verdict: &str) {
     panic!("the verdict is not {verdict}: {:?}", fixture.tier("redis"));
 }
 
-/// Asks for `count` keys that Redis holds; how many of them Redis was asked for.
+/// Asks for `count` keys that Redis has. Returns for how many Redis was asked.
 async fn ask(fixture: &Fixture, count: u64) -> u64 {
     let mut asked = 0;
     for number in 0..count {
@@ -52,7 +52,7 @@ async fn ask(fixture: &Fixture, count: u64) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slowed_tier_is_passed_by_within_200_requests_and_asked_again_within_200_of_its_return() {
+async fn a_slow_tier_is_bypassed_within_200_requests_and_a_fast_one_asked_again_within_200() {
     let Some(server) = RedisServer::start() else { return };
     let proxy = SlowProxy::to(server.port()).await;
     let fixture = warm(&server, &proxy, Bypass::Auto).await;
@@ -64,7 +64,7 @@ async fn a_slowed_tier_is_passed_by_within_200_requests_and_asked_again_within_2
     assert_eq!(fixture.tier("redis").reason, "slower than generating");
     assert!(fixture.metric("floors_tier_bypassed", &[("tier", "redis")]) > 0.9);
     assert_eq!(fixture.metric("floors_tier_reason", &[("tier", "redis"), ("reason", "slower than generating")]), 1.0);
-    assert_eq!(ask(&fixture, 100).await, 0, "the tier is sampled beside the calls, never before their eyes");
+    assert_eq!(ask(&fixture, 100).await, 0, "the tier is only sampled in the background");
     assert!(fixture.tier("redis").bypasses >= 200);
 
     let returned = Instant::now();
@@ -82,14 +82,14 @@ async fn a_slowed_tier_is_passed_by_within_200_requests_and_asked_again_within_2
     assert!((1.0..3.0).contains(&(generation / GENERATION.as_secs_f64())), "{generation}");
 }
 
-/// The road makes a question for a batch cheap for each key, and the same question for one key dear: 4 ms for 64 keys of a
-/// millisecond each, or for one.
+/// Proxy delay that makes a batch cheap per key and a single query expensive: 4 ms for 64 keys that cost 1 ms each, or
+/// for one.
 const ROUND_TRIP: Duration = Duration::from_millis(4);
 const STALL: Duration = Duration::from_millis(400);
 const BATCH: u64 = 64;
 const WARM: u64 = 50;
 
-/// A chain of Redis alone, at the end of a road for batches, which holds the keys 0 to 99 and was asked for batches.
+/// A chain of Redis alone behind a delay of [`ROUND_TRIP`], with the keys 0 to 99 and past batches.
 async fn warm_for_batches(server: &RedisServer, proxy: &SlowProxy) -> Fixture {
     let fixture = Fixture::serial(&[TierKind::Redis], |config| {
         config.redis = RedisConfig { url: proxy.url(), timeout: CLOSE, ..server.config() };
@@ -102,59 +102,54 @@ async fn warm_for_batches(server: &RedisServer, proxy: &SlowProxy) -> Fixture {
     fixture
 }
 
-/// Asks for `count` batches of keys that Redis holds; for how many of them Redis was asked.
+/// Asks for `count` batches of keys that Redis has. Returns for how many Redis was asked.
 async fn ask_in_batches(fixture: &Fixture, count: u64) -> u64 {
     let mut asked = 0;
     for number in 0..count {
         let first = number * 7 % (100 - BATCH);
         let served = fixture.chain.get_many(&keys(first..first + BATCH), TRACED).await.expect("it serves");
-        let passed_by = |served: &Served| served.trace.as_ref().expect("a trace")[0].outcome == Outcome::Bypass;
-        asked += u64::from(!served.iter().any(passed_by));
+        let bypassed = |served: &Served| served.trace.as_ref().expect("a trace")[0].outcome == Outcome::Bypass;
+        asked += u64::from(!served.iter().any(bypassed));
     }
     asked
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_stalled_for_batches_is_asked_for_batches_again() {
+async fn batches_ask_a_tier_again_after_a_stall() {
     let Some(server) = RedisServer::start() else { return };
     let proxy = SlowProxy::to(server.port()).await;
     let fixture = warm_for_batches(&server, &proxy).await;
 
     proxy.set_delay(STALL);
-    // Few, since what is asked beside the calls stands in line on a road that is held up.
+    // Few batches, because background queries queue up behind the delay.
     let asked = ask_in_batches(&fixture, 60).await;
     assert!(asked < 30, "{asked} of 60 batches waited for a tier at 2 ms a key");
     assert_eq!(ask_in_batches(&fixture, 5).await, 0);
-    // One batch filled Redis, and of 16 that passed it by one had it asked beside: all have gone over the slow road.
-    let passed_by = fixture.tier("redis").bypasses / BATCH;
+    // One batch filled Redis, and one of 16 bypassing batches was sampled: all of these have passed the proxy.
+    let bypassed = fixture.tier("redis").bypasses / BATCH;
     let questions = || fixture.observations("floors_tier_seconds", &[("tier", "redis"), ("op", "get_many")]);
-    wait_until("all is answered", || questions() == 1 + WARM + asked + passed_by / 16).await;
+    wait_until("all is answered", || questions() == 1 + WARM + asked + bypassed / 16).await;
 
     proxy.set_delay(ROUND_TRIP);
     ask_in_batches(&fixture, 200).await;
-    assert_eq!(
-        ask_in_batches(&fixture, 20).await,
-        20,
-        "a single question would not have paid: {:?}",
-        fixture.tier("redis")
-    );
+    assert_eq!(ask_in_batches(&fixture, 20).await, 20, "a single query would bypass: {:?}", fixture.tier("redis"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn batches_that_pay_do_not_have_single_questions_asked_that_do_not() {
+async fn batches_ask_a_tier_that_single_queries_bypass() {
     let Some(server) = RedisServer::start() else { return };
     let proxy = SlowProxy::to(server.port()).await;
     let fixture = warm_for_batches(&server, &proxy).await;
     for _ in 0..20 {
-        assert_eq!(ask(&fixture, 10).await, 0, "4 ms for what takes 1 ms to make");
+        assert_eq!(ask(&fixture, 10).await, 0, "4 ms for a value that takes 1 ms to generate");
         assert_eq!(ask_in_batches(&fixture, 2).await, 2);
     }
     assert_eq!(fixture.tier("redis").verdict, "bypassed in part");
 }
 
-/// After a restart nothing is known of what generating costs, and a tier that has everything gives no occasion to find out.
+/// After a restart the generation cost is unknown, and a tier with every value causes no generation.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_tier_that_has_everything_is_passed_by_too() {
+async fn a_slow_tier_with_every_value_is_bypassed() {
     let Some(server) = RedisServer::start() else { return };
     let proxy = SlowProxy::to(server.port()).await;
     let fixture = warm(&server, &proxy, Bypass::Auto).await.reopened().await;
@@ -165,15 +160,15 @@ async fn a_slow_tier_that_has_everything_is_passed_by_too() {
     ask_until(&fixture, "bypassed").await;
 }
 
-/// Nothing is asked of it, not even beside a call; it is written to and removed from, so that it can be asked again.
+/// The tier is not asked, not even in the background. It still gets writes and removals.
 #[tokio::test(flavor = "multi_thread")]
-async fn with_bypass_forced_a_tier_is_written_to_and_never_asked() {
+async fn with_bypass_forced_a_tier_is_written_and_never_asked() {
     let mut fixture = Fixture::new(&[TierKind::Lmdb], |config| config.bypass = Bypass::Forced);
     fixture.source.set_cost(Duration::from_micros(300));
     for _ in 0..2 {
         assert_eq!(ask(&fixture, 100).await, 0);
     }
-    assert_eq!(fixture.source.generations(), 200, "each of 200 calls was made anew");
+    assert_eq!(fixture.source.generations(), 200, "each of 200 calls generated its value");
     assert!(fixture.chain.close(CLOSE).await);
     let lmdb = fixture.tier("lmdb");
     assert_eq!((lmdb.hits, lmdb.misses, lmdb.bypasses, lmdb.entries), (0, 0, 200, 100), "{lmdb:?}");

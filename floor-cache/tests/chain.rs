@@ -1,4 +1,4 @@
-//! The chain through its public door: order, promotion, single flight, batches, writes behind the response.
+//! Tests of the public chain: order, promotion, single flight, batches, write-behind.
 
 mod fixture;
 
@@ -23,7 +23,7 @@ const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_
 const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_is_made_once_and_then_served_from_memory() {
+async fn a_value_is_generated_once_and_then_served_from_memory() {
     let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
     let first = fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
     assert_eq!((first.by, first.coalesced, first.value), ("generated", false, value_of(&key(1, 1))));
@@ -37,7 +37,7 @@ async fn a_value_is_made_once_and_then_served_from_memory() {
     assert_eq!(fixture.metric("floors_tier_requests_total", &[("tier", "lru"), ("outcome", "hit")]), 2.0);
 }
 
-/// Every order of every subset serves a value made before from its first tier after a restart, if that keeps values.
+/// For every order of every subset of tiers, the first tier serves a generated value.
 #[tokio::test(flavor = "multi_thread")]
 async fn any_order_and_subset_of_tiers_is_a_chain() {
     let Some(redis) = RedisServer::start() else { return };
@@ -72,10 +72,10 @@ async fn any_order_and_subset_of_tiers_is_a_chain() {
     }
 }
 
-/// Memory that is full keeps what comes for the first time where the next value pushes it out. What was fetched ahead of its
-/// caller is kept until the caller comes.
+/// A full memory tier evicts a value inserted once before others. Prefetched values are kept until their caller
+/// arrives.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_fetched_ahead_outlasts_what_merely_passes() {
+async fn prefetched_values_survive_a_scan() {
     let fixture = Fixture::new(&[TierKind::Lru], |config| config.lru.capacity = 1 << 20);
     let get = async |key: Key, priority| {
         let options = Options { priority, ..Options::default() };
@@ -94,8 +94,8 @@ async fn what_is_fetched_ahead_outlasts_what_merely_passes() {
         get(key, Priority::Foreground).await;
     }
     let kept = |keys: &[Key]| keys.iter().filter(|key| fixture.chain.get_now(key).is_some()).count();
-    assert_eq!(kept(&ahead), 20, "callers were expected");
-    // Now and then a value finds room that a larger one has left.
+    assert_eq!(kept(&ahead), 20, "prefetched values are kept");
+    // A few values fit in the space of a larger one.
     assert!(kept(&foreground) < 10, "memory was full: {}", kept(&foreground));
 }
 
@@ -124,7 +124,8 @@ async fn ten_thousand_identical_misses_are_one_generation() {
             tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await })
         })
         .collect();
-    wait_until("all but one wait for the one", || fixture.metric("floors_coalesced_total", &[]) == 9_999.0).await;
+    wait_until("all other callers wait for one flight", || fixture.metric("floors_coalesced_total", &[]) == 9_999.0)
+        .await;
     fixture.source.open_gate();
     let mut coalesced = 0;
     for served in join_all(calls).await {
@@ -138,12 +139,12 @@ async fn ten_thousand_identical_misses_are_one_generation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_that_goes_away_harms_nobody() {
+async fn a_cancelled_caller_affects_no_other() {
     let fixture = Fixture::new(&[TierKind::Lru], |_| {});
     fixture.source.set(Behavior::Wait);
     let call = |chain: floor_cache::Chain| tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await });
     let leader = call(fixture.chain.clone());
-    wait_until("the first is at work", || fixture.source.generations() == 1).await;
+    wait_until("the first caller generates", || fixture.source.generations() == 1).await;
     let follower = call(fixture.chain.clone());
     wait_until("the second waits", || fixture.metric("floors_coalesced_total", &[]) == 1.0).await;
     leader.abort();
@@ -152,16 +153,16 @@ async fn a_caller_that_goes_away_harms_nobody() {
     assert_eq!(follower.await.unwrap().unwrap().value, value_of(&key(1, 1)));
     assert_eq!(fixture.source.generations(), 1);
 
-    // And work that nobody waits for any more is finished for the next.
+    // A lookup without callers also finishes, for the next caller.
     fixture.source.set(Behavior::Generate);
     let lonely = fixture.chain.clone();
     drop(tokio::spawn(async move { lonely.get(key(2, 1), Options::default()).await }));
     wait_until("it is in memory", || fixture.chain.get_now(&key(2, 1)).is_some()).await;
 }
 
-/// Work that was begun for nobody may be far back in a queue, and may be turned away: neither is a caller's affair.
+/// Background work may wait long or be rejected. Neither may affect a foreground caller.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_overtakes_work_that_nobody_waited_for() {
+async fn a_foreground_caller_overtakes_background_work() {
     let fixture = Fixture::new(&[TierKind::Lru], |_| {});
     fixture.source.set(Behavior::RejectBackground);
     let ahead = Options { priority: floor_cache::Priority::Background, ..Options::default() };
@@ -181,7 +182,7 @@ async fn a_caller_overtakes_work_that_nobody_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_error_reaches_everyone_and_is_not_kept() {
+async fn an_error_reaches_all_callers_and_is_not_cached() {
     let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
     fixture.source.set(Behavior::Fail);
     let error = fixture.chain.get(key(1, 1), Options::default()).await.unwrap_err();
@@ -209,7 +210,7 @@ async fn a_panic_in_the_source_is_an_error_for_its_key_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_keeps_its_order_and_makes_each_value_once() {
+async fn a_batch_keeps_its_order_and_generates_each_value_once() {
     let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
     fixture.chain.get_many(&keys(0..4), Options::default()).await.unwrap();
     let asked: Vec<Key> = [7, 2, 7, 9, 0, 2, 9, 7].into_iter().map(|number| key(number, 1)).collect();
@@ -218,14 +219,14 @@ async fn a_batch_keeps_its_order_and_makes_each_value_once() {
     assert_eq!(by, ["generated", "lru", "generated", "generated", "lru", "lru", "generated", "generated"]);
     for (key, served) in asked.iter().zip(&served) {
         assert_eq!(served.value, value_of(key));
-        assert!(!served.coalesced, "a double in one's own batch is not another's work");
+        assert!(!served.coalesced, "a repeated key of the same batch is not coalesced");
     }
     assert_eq!(fixture.source.generations(), 6, "0, 1, 2, 3, then 7 and 9");
     assert!(fixture.chain.get_many(&[], Options::default()).await.unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn concurrent_batches_make_what_they_share_once() {
+async fn concurrent_batches_generate_shared_keys_once() {
     let fixture = Fixture::new(&[TierKind::Lru], |_| {});
     fixture.source.set(Behavior::Wait);
     let batch = |range| {
@@ -233,7 +234,7 @@ async fn concurrent_batches_make_what_they_share_once() {
         tokio::spawn(async move { chain.get_many(&keys(range), Options::default()).await })
     };
     let (one, two) = (batch(0..20), batch(10..30));
-    wait_until("both are at work", || fixture.source.generations() == 30).await;
+    wait_until("both generate", || fixture.source.generations() == 30).await;
     fixture.source.open_gate();
     let one = one.await.unwrap().unwrap();
     let two = two.await.unwrap().unwrap();
@@ -244,7 +245,7 @@ async fn concurrent_batches_make_what_they_share_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_cache_asks_no_tier_and_refreshes_all() {
+async fn no_cache_asks_no_tier_and_refreshes_all_tiers() {
     let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
     fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
     let fresh = fixture.chain.get(key(1, 1), NO_CACHE).await.unwrap();
@@ -258,7 +259,7 @@ async fn no_cache_asks_no_tier_and_refreshes_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trace_tells_what_each_tier_answered() {
+async fn a_trace_has_the_answer_of_each_tier() {
     let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
     let steps = |served: floor_cache::Served| -> Vec<_> {
         served.trace.unwrap().iter().map(|step| (step.tier, step.outcome)).collect()
@@ -276,7 +277,7 @@ async fn a_trace_tells_what_each_tier_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_removed_is_gone_from_every_tier_even_if_it_was_still_to_be_written() {
+async fn removed_values_are_gone_from_every_tier_and_its_queue() {
     let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
     fixture.chain.get_many(&keys(0..200), Options::default()).await.unwrap();
     fixture.chain.remove_many(&keys(0..100)).await;
@@ -290,7 +291,7 @@ async fn what_is_removed_is_gone_from_every_tier_even_if_it_was_still_to_be_writ
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_keeps_only_the_classes_that_it_admits() {
+async fn redis_stores_only_admitted_classes() {
     let Some(redis) = RedisServer::start() else { return };
     let special: ClassSet = [Class::new(2)].into_iter().collect();
     let fixture = Fixture::new(&[TierKind::Redis], |config| {
@@ -307,7 +308,7 @@ async fn redis_keeps_only_the_classes_that_it_admits() {
 }
 
 #[tokio::test]
-async fn a_chain_that_contradicts_itself_says_so() {
+async fn an_inconsistent_configuration_is_an_error() {
     let refuse = |adjust: fn(&mut floor_cache::ChainConfig)| {
         let mut config = floor_cache::ChainConfig { chain: vec![TierKind::Lru], ..Default::default() };
         adjust(&mut config);

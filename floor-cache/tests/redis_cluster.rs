@@ -1,4 +1,5 @@
-//! The tier in a cluster of Redis servers: values lie on the node that has their slot, and a master that dies costs no call.
+//! Tests of the tier in a Redis cluster: values are on the node of their slot, and the failure of a master fails no
+//! call.
 
 mod fixture;
 
@@ -16,7 +17,7 @@ fn over(cluster: &RedisCluster) -> Fixture {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn values_are_spread_over_the_slots_and_found_again() {
+async fn values_are_distributed_over_the_slots_and_found() {
     let Some(cluster) = RedisCluster::start().await else { return };
     let fixture = over(&cluster);
     fixture.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
@@ -25,7 +26,7 @@ async fn values_are_spread_over_the_slots_and_found_again() {
     assert!(sizes.len() == 3 && sizes.iter().all(|size| *size > 50), "each master has its share: {sizes:?}");
     assert_eq!(sizes.iter().sum::<u64>(), 300);
 
-    // One question for keys of many slots, in order.
+    // One query for keys of many slots, in order.
     let served = fixture.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
     assert!(served.iter().zip(keys(0..300)).all(|(s, key)| s.by == "redis" && s.value == value_of(&key)));
     assert_eq!(fixture.chain.contains(&keys(7..8)[0]).await, [("redis", true)]);
@@ -35,7 +36,7 @@ async fn values_are_spread_over_the_slots_and_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_master_that_dies_costs_no_call_and_its_replica_takes_over() {
+async fn a_dead_master_fails_no_call_and_its_replica_takes_over() {
     let Some(mut cluster) = RedisCluster::start().await else { return };
     let fixture = over(&cluster);
     fixture.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
@@ -43,8 +44,7 @@ async fn a_master_that_dies_costs_no_call_and_its_replica_takes_over() {
     cluster.kill_a_master();
     let started = Instant::now();
     loop {
-        let served =
-            fixture.chain.get_many(&keys(0..300), Options::default()).await.expect("no fault reaches a caller");
+        let served = fixture.chain.get_many(&keys(0..300), Options::default()).await.expect("a fault fails no call");
         assert!(served.iter().zip(keys(0..300)).all(|(served, key)| served.value == value_of(&key)));
         if served.iter().all(|served| served.by == "redis") {
             return;

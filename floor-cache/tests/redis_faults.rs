@@ -1,4 +1,5 @@
-//! A Redis that is down, killed, paused, refusing or holding nonsense: no call fails for it, and none waits long.
+//! Tests of a Redis that is down, killed, paused, refusing writes or storing other data: no call fails, and none waits
+//! long.
 
 mod fixture;
 
@@ -13,7 +14,7 @@ use fixture::{
 };
 use floor_cache::{Bypass, ChainConfig, Options, RedisConfig, TierKind};
 
-// Every chain here asks Redis always, so that it is the faults that are seen and not their cost.
+// Bypass is off in every chain here, so that the tests see the faults and not the policy.
 
 /// The deadline of one call in these tests.
 const TIMEOUT: Duration = Duration::from_millis(50);
@@ -28,25 +29,25 @@ fn over_redis(server: &RedisServer) -> impl FnOnce(&mut ChainConfig) {
     }
 }
 
-/// Asks for values that are nowhere, and checks that each call is right and none hangs.
-async fn all_is_well(fixture: &Fixture, numbers: std::ops::Range<u64>) {
+/// Asks for new values, and checks that each call is right and none hangs.
+async fn assert_all_served(fixture: &Fixture, numbers: std::ops::Range<u64>) {
     for key in keys(numbers) {
         let call = fixture.chain.get(key, Options::default());
-        // A guard against hanging, many times what a call takes on a busy machine.
+        // A guard against hanging, much longer than a call takes on a busy machine.
         let served = tokio::time::timeout(LONG_TIMEOUT, call).await.expect("no call hangs");
-        assert_eq!(served.expect("no fault reaches a caller").value, value_of(&key));
+        assert_eq!(served.expect("a fault fails no call").value, value_of(&key));
     }
 }
 
-/// Asks for new values until Redis serves again what was written to it.
-async fn redis_is_back(fixture: &Fixture) {
+/// Writes new values until Redis serves them again.
+async fn wait_until_redis_is_back(fixture: &Fixture) {
     let started = Instant::now();
     let mut number = 1_000_000;
     loop {
         number += 1;
-        fixture.chain.get(key(number, 1), Options::default()).await.expect("no fault reaches a caller");
+        fixture.chain.get(key(number, 1), Options::default()).await.expect("a fault fails no call");
         fixture.chain.close(CLOSE).await;
-        let served = fixture.chain.get(key(number, 1), Options::default()).await.expect("no fault reaches a caller");
+        let served = fixture.chain.get(key(number, 1), Options::default()).await.expect("a fault fails no call");
         if served.by == "redis" {
             return;
         }
@@ -61,7 +62,7 @@ async fn down_at_the_start() {
         config.redis.url = format!("redis://:hunter2@127.0.0.1:{}", free_port());
         config.bypass = Bypass::Off;
     });
-    all_is_well(&fixture, 0..50).await;
+    assert_all_served(&fixture, 0..50).await;
     let redis = fixture.tier("redis");
     assert!(redis.errors > 0, "{redis:?}");
     assert_eq!(redis.verdict, "open");
@@ -74,12 +75,12 @@ async fn down_at_the_start() {
 async fn killed_and_back() {
     let Some(mut server) = RedisServer::start() else { return };
     let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
-    redis_is_back(&fixture).await;
+    wait_until_redis_is_back(&fixture).await;
     server.kill();
-    all_is_well(&fixture, 0..50).await;
+    assert_all_served(&fixture, 0..50).await;
     assert_eq!(fixture.tier("redis").verdict, "open");
     server.restart();
-    redis_is_back(&fixture).await;
+    wait_until_redis_is_back(&fixture).await;
     assert_eq!(fixture.tier("redis").verdict, "probed");
 }
 
@@ -87,14 +88,14 @@ async fn killed_and_back() {
 async fn paused_and_back() {
     let Some(server) = RedisServer::start() else { return };
     let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
-    redis_is_back(&fixture).await;
+    wait_until_redis_is_back(&fixture).await;
     server.pause();
-    all_is_well(&fixture, 0..200).await;
+    assert_all_served(&fixture, 0..200).await;
     let waited = fixture.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", "timeout")]);
-    // Five open the breaker, as many as may be hedged meet it meanwhile, and one after each pause finds out.
-    assert!((1.0..=40.0).contains(&waited), "the breaker spares most calls the wait: {waited} of 200 waited");
+    // Five failures open the breaker, hedged queries wait too, and one query probes after each pause.
+    assert!((1.0..=40.0).contains(&waited), "most calls do not wait: {waited} of 200 waited");
     server.resume();
-    redis_is_back(&fixture).await;
+    wait_until_redis_is_back(&fixture).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,9 +104,9 @@ async fn flapping() {
     let fixture = Fixture::new(&[TierKind::Lru, TierKind::Redis], over_redis(&server));
     for round in 0..5 {
         server.kill();
-        all_is_well(&fixture, 100 * round..100 * round + 30).await;
+        assert_all_served(&fixture, 100 * round..100 * round + 30).await;
         server.restart();
-        all_is_well(&fixture, 100 * round + 30..100 * round + 60).await;
+        assert_all_served(&fixture, 100 * round + 30..100 * round + 60).await;
     }
 }
 
@@ -113,7 +114,7 @@ async fn flapping() {
 async fn refusing_to_write() {
     let Some(server) = RedisServer::start_with(&["--maxmemory", "1mb"]) else { return };
     let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
-    all_is_well(&fixture, 0..1000).await;
+    assert_all_served(&fixture, 0..1000).await;
     wait_until("a write was refused", || {
         fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", "failed")]) > 0.0
     })
@@ -121,7 +122,7 @@ async fn refusing_to_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn holding_something_else_under_our_keys() {
+async fn other_data_under_our_keys() {
     let Some(server) = RedisServer::start() else { return };
     let fixture = Fixture::new(&[TierKind::Redis], |config| config.redis = server.config());
     let stored = |number| [b"floors:".as_slice(), key(number, 1).as_bytes()].concat();
@@ -133,7 +134,7 @@ async fn holding_something_else_under_our_keys() {
     assert!(fixture.chain.close(CLOSE).await);
     for key in keys(0..3) {
         let served = fixture.chain.get(key, Options::default()).await.unwrap();
-        assert_eq!((served.by, served.value), ("redis", value_of(&key)), "the right value has taken its place");
+        assert_eq!((served.by, served.value), ("redis", value_of(&key)), "the right value has replaced it");
     }
     let corrupt = [("tier", "redis"), ("outcome", "corrupt")];
     assert_eq!(fixture.metric("floors_tier_requests_total", &corrupt), 1.0);

@@ -1,5 +1,5 @@
-//! What may lie between a chain and its Redis, and what may have become of the Redis behind it: a road that breaks, delays or
-//! swallows, a replica, a server out of memory, another server. No call fails, no value is wrong, and the chain comes back.
+//! Tests of network faults and of changes of the Redis behind them: resets, delays, dropped replies, a replica, a
+//! server out of memory, a failover. No call fails, no value is wrong, and the chain recovers.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod fixture;
@@ -22,8 +22,8 @@ use fixture::{
 use floor_cache::{Bypass, Lease, Options, Outcome, RedisConfig, Removal, TierErrorKind, TierKind, Tuning};
 use futures_util::future::join_all;
 
-/// A chain of Redis alone at `url`, always asked, always leased and never overtaken by the source, so that every sort of
-/// question meets the fault, and what Redis has comes from there.
+/// A chain of Redis alone at `url`, without bypass and hedging and with leases, so that every kind of request meets the
+/// fault, and values in Redis come from there.
 fn over(url: String, timeout: Duration) -> Fixture {
     let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
     Fixture::tuned(&[TierKind::Redis], &tuning, |config| {
@@ -32,26 +32,26 @@ fn over(url: String, timeout: Duration) -> Fixture {
     })
 }
 
-/// Asks for `numbers` one by one; how many Redis had.
+/// Asks for `numbers` one by one. Returns how many Redis had.
 async fn ask(fixture: &Fixture, numbers: Range<u64>) -> usize {
     let mut found = 0;
     for key in keys(numbers) {
-        let served = fixture.chain.get(key, Options::default()).await.expect("no fault reaches a caller");
+        let served = fixture.chain.get(key, Options::default()).await.expect("a fault fails no call");
         assert_eq!(served.value, value_of(&key), "{key}");
         found += usize::from(served.by == "redis");
     }
     found
 }
 
-/// Has `numbers` in Redis.
+/// Stores `numbers` in Redis.
 async fn store(fixture: &Fixture, numbers: Range<u64>) {
     ask(fixture, numbers.clone()).await;
     assert!(fixture.chain.close(LONG_TIMEOUT).await);
     assert_eq!(ask(fixture, numbers.clone()).await, numbers.count());
 }
 
-/// Waits until Redis serves all of `numbers` again, and new ones as well.
-async fn is_back(fixture: &Fixture, numbers: Range<u64>) {
+/// Waits until Redis serves all of `numbers` and new values again.
+async fn wait_until_back(fixture: &Fixture, numbers: Range<u64>) {
     let started = Instant::now();
     for round in 0.. {
         let new = 1_000_000 + 10 * round..1_000_005 + 10 * round;
@@ -75,12 +75,12 @@ fn writes(fixture: &Fixture, outcome: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reset_in_the_middle_of_a_reply() {
+async fn connections_reset_during_a_reply() {
     let Some(server) = RedisServer::start() else { return };
     let proxy = FaultyProxy::to(server.port()).await;
     let fixture = over(proxy.url(), Duration::from_secs(2));
     store(&fixture, 0..30).await;
-    // Nothing of a reply, its first byte, some of its header, some of a value, and some whole values.
+    // Cuts a reply after nothing, its first byte, part of its header, part of a value, and some values.
     for bytes in [0, 1, 7, 1000, 20_000] {
         let before = outcome(&fixture, "error");
         proxy.set(Fault::ResetAfter(bytes));
@@ -88,13 +88,13 @@ async fn reset_in_the_middle_of_a_reply() {
         assert!(found < 60, "the connection was reset after {bytes} bytes");
         assert!(outcome(&fixture, "error") > before, "after {bytes} bytes");
         proxy.set(Fault::None);
-        is_back(&fixture, 0..30).await;
+        wait_until_back(&fixture, 0..30).await;
     }
-    assert_eq!(outcome(&fixture, "corrupt"), 0.0, "half a reply is no value");
+    assert_eq!(outcome(&fixture, "corrupt"), 0.0, "a partial reply is not a value");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn replies_that_come_too_late() {
+async fn replies_after_the_deadline() {
     const TIMEOUT: Duration = Duration::from_millis(100);
     let Some(server) = RedisServer::start() else { return };
     let proxy = SlowProxy::to(server.port()).await;
@@ -105,11 +105,11 @@ async fn replies_that_come_too_late() {
     assert!(outcome(&fixture, "timeout") > 0.0);
     assert_eq!(fixture.tier("redis").verdict, "open");
     proxy.set_delay(Duration::ZERO);
-    is_back(&fixture, 0..30).await;
+    wait_until_back(&fixture, 0..30).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_road_that_swallows_everything_costs_each_caller_one_deadline_at_the_most() {
+async fn dropped_replies_cost_each_caller_at_most_one_deadline() {
     const TIMEOUT: Duration = Duration::from_secs(1);
     let Some(server) = RedisServer::start() else { return };
     let proxy = FaultyProxy::to(server.port()).await;
@@ -121,26 +121,26 @@ async fn a_road_that_swallows_everything_costs_each_caller_one_deadline_at_the_m
         let call = fixture.chain.get(key, Options::default());
         // A guard against hanging, many times the deadline.
         let served = tokio::time::timeout(LONG_TIMEOUT, call).await.expect("no call hangs");
-        assert_eq!(served.expect("no fault reaches a caller").value, value_of(&key));
+        assert_eq!(served.expect("a fault fails no call").value, value_of(&key));
     });
     join_all(calls).await;
     assert_eq!(fixture.tier("redis").verdict, "open");
     let deadlines = outcome(&fixture, "timeout") - before;
     assert!((1.0..=40.0).contains(&deadlines), "{deadlines} deadlines for 40 callers");
-    assert_eq!(fixture.metric("floors_leases_total", &[("outcome", "failed")]), 0.0, "no lease is asked for in vain");
+    assert_eq!(fixture.metric("floors_leases_total", &[("outcome", "failed")]), 0.0, "no lease request fails");
 
-    // From now on nobody waits but the one call at a time that finds out.
+    // Now only the probe waits.
     let before = outcome(&fixture, "timeout");
     let started = Instant::now();
     ask(&fixture, 100..1100).await;
     let waited = outcome(&fixture, "timeout") - before;
     assert!(waited <= 2.0 + started.elapsed().as_secs_f64(), "{waited} of 1,000 callers waited");
     proxy.set(Fault::None);
-    is_back(&fixture, 0..30).await;
+    wait_until_back(&fixture, 0..30).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replica_is_read_and_refuses_what_is_written() {
+async fn a_replica_is_readable_and_refuses_writes() {
     let Some(primary) = RedisServer::start() else { return };
     let Some(replica) = RedisServer::start() else { return };
     store(&over(primary.url(), LONG_TIMEOUT), 0..30).await;
@@ -153,62 +153,62 @@ async fn a_replica_is_read_and_refuses_what_is_written() {
         let removals = fixture.chain.purge(&keys(round..round + 1)).await;
         let refused =
             |removal: &Removal| removal.result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Refused);
-        assert!(removals.iter().all(refused), "who asks is told: {removals:?}");
-        assert_eq!(ask(&fixture, 0..30).await, 30, "reading goes on");
+        assert!(removals.iter().all(refused), "the caller gets the error: {removals:?}");
+        assert_eq!(ask(&fixture, 0..30).await, 30, "reads continue");
     }
     assert_eq!((writes(&fixture, "failed"), writes(&fixture, "stored")), (100.0, 0.0));
     assert!(fixture.metric("floors_leases_total", &[("outcome", "failed")]) > 0.0);
     assert_eq!((outcome(&fixture, "error"), fixture.tier("redis").verdict), (0.0, "probed"));
     replica.follow(None).await;
-    is_back(&fixture, 0..30).await;
+    wait_until_back(&fixture, 0..30).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_out_of_memory_is_read_and_refuses_what_is_written() {
+async fn a_server_out_of_memory_is_readable_and_refuses_writes() {
     let Some(server) = RedisServer::start() else { return };
     let fixture = over(server.url(), LONG_TIMEOUT);
     store(&fixture, 0..30).await;
     assert_eq!(server.command(&[b"CONFIG", b"SET", b"maxmemory", b"1mb"]), b"+OK\r\n");
     assert_eq!(server.command(&[b"CONFIG", b"SET", b"maxmemory-policy", b"noeviction"]), b"+OK\r\n");
-    // More than the server has room for.
+    // More than fits the server.
     ask(&fixture, 1000..2000).await;
     fixture.chain.close(LONG_TIMEOUT).await;
     assert!(writes(&fixture, "failed") > 0.0);
-    assert_eq!(ask(&fixture, 0..30).await, 30, "reading goes on");
+    assert_eq!(ask(&fixture, 0..30).await, 30, "reads continue");
     assert_eq!((outcome(&fixture, "error"), fixture.tier("redis").verdict), (0.0, "probed"));
     assert_eq!(server.command(&[b"CONFIG", b"SET", b"maxmemory", b"0"]), b"+OK\r\n");
-    is_back(&fixture, 0..30).await;
+    wait_until_back(&fixture, 0..30).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_primary_that_dies_is_replaced_by_its_replica_at_the_same_address() {
+async fn a_failover_to_a_replica_at_the_same_address_is_followed() {
     let Some(mut primary) = RedisServer::start() else { return };
     let Some(replica) = RedisServer::start() else { return };
     let proxy = FaultyProxy::to(primary.port()).await;
     let fixture = over(proxy.url(), Duration::from_secs(2));
     replica.follow(Some(&primary)).await;
     store(&fixture, 0..30).await;
-    assert_eq!(primary.command(&[b"WAIT", b"1", b"5000"]), b":1\r\n", "the replica has it all");
+    assert_eq!(primary.command(&[b"WAIT", b"1", b"5000"]), b":1\r\n", "the replica has every value");
     primary.kill();
     ask(&fixture, 0..60).await;
     assert!(outcome(&fixture, "error") > 0.0);
     proxy.redirect_to(replica.port());
     replica.follow(None).await;
-    is_back(&fixture, 0..30).await;
+    wait_until_back(&fixture, 0..30).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_holds_is_told_when_it_is_looked_at() {
+async fn reading_the_stats_refreshes_them() {
     let Some(server) = RedisServer::start() else { return };
     let fixture = over(server.url(), LONG_TIMEOUT);
     server.command(&[b"SET", b"another's", b"value"]);
-    // Nothing was written by this chain, and nothing will be.
-    wait_until("a look has had the server asked", || fixture.tier("redis").entries == 1).await;
-    assert!(fixture.metric("floors_tier_bytes", &[("tier", "redis")]) > 100_000.0, "what an empty server takes");
+    // This chain writes nothing.
+    wait_until("reading the stats has refreshed them", || fixture.tier("redis").entries == 1).await;
+    assert!(fixture.metric("floors_tier_bytes", &[("tier", "redis")]) > 100_000.0, "the memory of an empty server");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refusals_of_the_breaker_are_not_timed() {
+async fn refusals_of_the_breaker_are_not_recorded() {
     let Some(mut server) = RedisServer::start() else { return };
     let fixture = over(server.url(), LONG_TIMEOUT);
     store(&fixture, 0..30).await;
@@ -220,9 +220,9 @@ async fn refusals_of_the_breaker_are_not_timed() {
     assert_eq!(timed, redis.hits + redis.misses + redis.errors);
 }
 
-/// Twenty of the largest floors over a road on which a mebibyte takes four times as long as a caller waits.
+/// Twenty of the largest floors over a connection on which a mebibyte takes four times the deadline of a query.
 #[tokio::test(flavor = "multi_thread")]
-async fn large_writes_over_a_narrow_road_arrive_and_are_in_no_readers_way() {
+async fn large_writes_on_a_slow_connection_succeed_and_delay_no_reader() {
     let Some(server) = RedisServer::start() else { return };
     let proxy = SlowProxy::to(server.port()).await;
     let timeout = Duration::from_millis(250);
@@ -235,7 +235,7 @@ async fn large_writes_over_a_narrow_road_arrive_and_are_in_no_readers_way() {
     }
     let mut rounds = 0;
     while fixture.chain.holdings()[0].writes.is_some_and(|writes| writes.stored + writes.failed < 30) {
-        assert_eq!(ask(&fixture, 0..10).await, 10, "readers find what they look for");
+        assert_eq!(ask(&fixture, 0..10).await, 10, "readers find their values");
         rounds += 1;
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -247,9 +247,9 @@ async fn large_writes_over_a_narrow_road_arrive_and_are_in_no_readers_way() {
     assert_eq!(outcome(&fixture, "timeout"), 0.0);
 }
 
-/// A dialling that failed long ago is not what the next caller is told.
+/// A failed attempt to connect is not the result of the next call.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dialling_that_failed_is_forgotten_when_it_fails() {
+async fn a_failed_connection_attempt_is_discarded() {
     let Some(server) = RedisServer::start() else { return };
     let proxy = FaultyProxy::to(server.port()).await;
     proxy.set(Fault::DropReplies);
@@ -262,7 +262,8 @@ async fn a_dialling_that_failed_is_forgotten_when_it_fails() {
     };
     assert_eq!(asked().await, Outcome::Timeout);
     let clients = || String::from_utf8(server.command(&[b"INFO", b"clients"])).unwrap();
-    wait_until("dialling is given up, and only the test asks", || clients().contains("connected_clients:1\r")).await;
+    wait_until("connecting has failed, and only the test is connected", || clients().contains("connected_clients:1\r"))
+        .await;
     proxy.set(Fault::None);
     assert_eq!(asked().await, Outcome::Miss);
 }

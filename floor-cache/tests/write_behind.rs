@@ -1,4 +1,4 @@
-//! Writes behind the response: never waited for, bounded, and none lost that was promised by a flush.
+//! Tests of the write-behind queue: callers never wait for it, it is bounded, and a flush loses nothing.
 
 mod fixture;
 
@@ -28,8 +28,7 @@ fn writes(fixture: &Fixture, outcome: &str) -> f64 {
     fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", outcome)])
 }
 
-/// A server that stands still takes no writes: what does not fit the queue is dropped and counted, and callers wait for
-/// none of it.
+/// A paused server accepts no writes: what does not fit the queue is dropped and counted, and callers do not wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_drops_and_counts() {
     let Some(server) = RedisServer::start() else { return };
@@ -39,10 +38,10 @@ async fn a_full_queue_drops_and_counts() {
     server.pause();
     let started = Instant::now();
     fixture.chain.get_many(&keys(0..12_000), NO_CACHE).await.unwrap();
-    assert!(started.elapsed() < Duration::from_secs(25), "nobody waits for a write");
+    assert!(started.elapsed() < Duration::from_secs(25), "no caller waits for a write");
     let dropped = writes(&fixture, "dropped");
     assert!(dropped > 0.0, "12,000 do not fit a queue of 8,192");
-    assert!(!fixture.chain.close(Duration::from_millis(100)).await, "a flush that cannot end says so");
+    assert!(!fixture.chain.close(Duration::from_millis(100)).await, "a flush that times out returns false");
 
     server.resume();
     assert!(fixture.chain.close(Duration::from_secs(20)).await);
@@ -51,9 +50,9 @@ async fn a_full_queue_drops_and_counts() {
     assert_eq!(fixture.chain.get(keys(0..1)[0], Options::default()).await.unwrap().by, "redis");
 }
 
-/// Disk and network take their writes side by side, each in its own time.
+/// The queues of disk and network tiers are independent.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_stands_still_holds_up_no_other() {
+async fn a_paused_tier_delays_no_other() {
     let Some(server) = RedisServer::start() else { return };
     let fixture = Fixture::new(&[TierKind::Redis, TierKind::Lmdb], |config| {
         config.redis = RedisConfig { timeout: Duration::from_secs(30), ..server.config() };
@@ -67,9 +66,9 @@ async fn a_tier_that_stands_still_holds_up_no_other() {
     assert_eq!(writes(&fixture, "stored"), 500.0);
 }
 
-/// A write takes its value's bytes and no more: what is read back is what was made.
+/// Values read back are the generated ones.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_flushed_is_there_after_a_restart() {
+async fn flushed_values_survive_a_restart() {
     let fixture = Fixture::new(&[TierKind::Lmdb, TierKind::Sled], |_| {});
     fixture.chain.get_many(&keys(0..2000), Options::default()).await.unwrap();
     let fixture = fixture.reopened().await;
@@ -78,7 +77,7 @@ async fn what_was_flushed_is_there_after_a_restart() {
     assert_eq!(fixture.tier("sled").entries, 2000);
 }
 
-/// A tier that has every value, and to which nothing can be written in time, nor, unless it `flushes`, made durable.
+/// A tier that has every value and whose writes fail with a timeout. Its flush fails unless `flushes`.
 #[derive(Debug)]
 struct FailingWrites {
     flushes: bool,
@@ -137,7 +136,7 @@ fn over_failing_writes(flushes: bool) -> Chain {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writes_that_come_too_late_close_no_tier_to_readers() {
+async fn failed_writes_do_not_open_the_breaker_for_readers() {
     let chain = over_failing_writes(false);
     keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
     chain.close(LONG_TIMEOUT).await;
@@ -148,22 +147,22 @@ async fn writes_that_come_too_late_close_no_tier_to_readers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flush_that_fails_is_no_flush() {
+async fn a_failed_flush_is_reported() {
     assert!(!over_failing_writes(false).close(LONG_TIMEOUT).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flush_of_what_the_tier_did_not_take_is_no_flush() {
+async fn a_flush_after_failed_writes_is_reported() {
     let chain = over_failing_writes(true);
     assert!(chain.close(LONG_TIMEOUT).await, "nothing was queued");
     keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
     assert!(!chain.close(LONG_TIMEOUT).await);
-    assert!(chain.close(LONG_TIMEOUT).await, "what was lost before is not lost again");
+    assert!(chain.close(LONG_TIMEOUT).await, "earlier losses are not reported again");
 }
 
-/// Longer than any value may be: no tier outside the process takes it, and none says that it did.
+/// A value longer than the limit is not stored outside the process, and counts as failed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_that_is_too_long_is_counted_as_refused() {
+async fn a_value_that_is_too_long_is_counted_as_failed() {
     let fixture = Fixture::new(&[TierKind::Lmdb], |_| {});
     fixture.chain.put(key(1, 1), &Bytes::from(vec![7; (8 << 20) + 1]));
     fixture.chain.put(key(2, 1), &value_of(&key(2, 1)));

@@ -1,11 +1,12 @@
-//! The hit ratio of the stores on disk under Zipf loads, beside simulated FIFO, LRU, S3-FIFO and SIEVE with room for as many floors.
+//! Measures the hit ratio of the stores on disk under Zipf loads, compared with simulated FIFO, LRU, S3-FIFO and SIEVE
+//! of the same capacity.
 //!
 //!     cargo run --release -p floor-cache --example eviction [hit-cost]
 //!
-//! LMDB and sled are the real tiers with room for a tenth of the floors. Every miss is followed by a write. In the chain a
-//! memory tier stands in front, so each load is also run behind an LRU: then the stores see its misses only. Each write is a
-//! transaction that ends in a sync of the file, so point `TMPDIR` at a directory in memory for a run of minutes. With
-//! `hit-cost` it only times hits.
+//! LMDB and sled are the real tiers with a capacity of a tenth of the floors. Every miss is followed by a write. In a
+//! chain, a memory tier is in front, so each load is also run behind an LRU: the stores then see only its misses. Each
+//! write is a transaction with a sync of the file, so set `TMPDIR` to a directory in memory for a run of minutes. With
+//! `hit-cost`, only hits are timed.
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 
 mod load;
@@ -30,21 +31,21 @@ use tempfile::TempDir;
 /// Zipf exponents. Web loads have 0.64 to 0.83 (Breslau et al., 1999).
 const EXPONENTS: [f64; 6] = [0.7, 0.8, 0.9, 1.0, 1.1, 1.2];
 
-/// Room of the LRU in front, as one part in so many of the store's.
+/// Inverse capacity of the LRU in front, relative to the store.
 const FRONTS: [Option<usize>; 3] = [None, Some(100), Some(10)];
 
-/// Floors asked for before and while hits are counted.
+/// Requests before and while hits are counted.
 const WARM_UP: usize = 150_000;
 const COUNTED: usize = 150_000;
 
-/// Floors that the store is asked for after a restart.
+/// Requests to the store after a restart.
 const AFTER_RESTART: usize = 3_000;
 
-/// Bytes of a floor, and of the map: room for about 2,300 floors.
+/// Bytes of a floor and of the map: about 2,300 floors.
 const FLOOR: usize = 3_000;
 const MAP: u64 = 12 << 20;
 
-/// The floors are ten times as many as the store has room for.
+/// Floors per floor that fits the store.
 const FLOORS_PER_CAPACITY: usize = 10;
 
 const HEAD: &str = "| exponent | FIFO | LRU | S3-FIFO | SIEVE | lmdb | sled |\n|---|---|---|---|---|---|---|";
@@ -56,11 +57,11 @@ fn main() {
         return;
     }
     let floors = capacity * FLOORS_PER_CAPACITY;
-    println!("room for {capacity} of {floors} floors; hit ratios of the tier alone, in hundredths");
+    println!("capacity of {capacity} of {floors} floors; hit ratios of the tier alone, in percent");
     for front in FRONTS {
         match front {
             None => println!("\nnothing in front"),
-            Some(part) => println!("\nan LRU of 1/{part} of the room in front"),
+            Some(part) => println!("\nan LRU of 1/{part} of the capacity in front"),
         }
         println!("{HEAD}");
         for exponent in EXPONENTS {
@@ -69,7 +70,7 @@ fn main() {
         }
     }
     for calls in [500, 50] {
-        println!("\nwhat is popular moves on by a floor every {calls} calls, an LRU of 1/10 of the room in front");
+        println!("\nthe popular floors shift by one every {calls} calls, an LRU of 1/10 of the capacity in front");
         println!("{HEAD}");
         for exponent in EXPONENTS {
             let load = Zipf::new(floors, exponent).enumerate();
@@ -77,9 +78,7 @@ fn main() {
             println!("| {exponent:.1} | {} |", row(&behind(Some(capacity / 10), moving), capacity));
         }
     }
-    println!(
-        "\nfloors that were not asked for before, round after round of 7/10 of the room, an LRU of 1/10 of the room in front"
-    );
+    println!("\nnew floors in repeated rounds of 7/10 of the capacity, an LRU of 1/10 of the capacity in front");
     println!("{HEAD}");
     for exponent in [0.8, 1.0, 1.2] {
         let round = capacity * 7 / 10;
@@ -87,7 +86,7 @@ fn main() {
         println!("| {exponent:.1} | {} |", row(&behind(Some(capacity / 10), load), capacity));
     }
     println!(
-        "\nthe {AFTER_RESTART} floors after a restart, an LRU of 1/10 of the room in front; \"lasting\" was not restarted"
+        "\nthe {AFTER_RESTART} floors after a restart, an LRU of 1/10 of the capacity in front; \"lasting\" was not restarted"
     );
     println!("| exponent | lmdb, lasting | lmdb, restarted | sled, lasting | sled, restarted |\n|---|---|---|---|---|");
     for exponent in [0.8, 1.0, 1.2] {
@@ -101,13 +100,13 @@ fn main() {
     hit_cost(capacity);
 }
 
-/// What a store is asked for: before hits are counted, and while.
+/// The requests to a store, before and while hits are counted.
 struct Seen {
     warm_up: Vec<usize>,
     counted: Vec<usize>,
 }
 
-/// What of `load` passes an LRU with room for `front` floors.
+/// The requests of `load` that miss an LRU of `front` floors.
 fn behind(front: Option<usize>, mut load: impl Iterator<Item = usize>) -> Seen {
     let mut lru = front.map(Lru::new);
     let mut pass = |count| {
@@ -117,7 +116,7 @@ fn behind(front: Option<usize>, mut load: impl Iterator<Item = usize>) -> Seen {
     Seen { warm_up: pass(WARM_UP), counted: pass(COUNTED) }
 }
 
-/// The hit ratios of every policy, as cells of a table.
+/// The hit ratios of every policy as table cells.
 fn row(seen: &Seen, capacity: usize) -> String {
     let ratios = [
         ratio(&mut Fifo::new(capacity), seen),
@@ -135,7 +134,7 @@ fn ratio(policy: &mut dyn Policy, seen: &Seen) -> f64 {
     hits(policy, &seen.counted)
 }
 
-/// Hits in hundredths.
+/// The hit ratio in percent.
 fn hits(policy: &mut dyn Policy, floors: &[usize]) -> f64 {
     let hits = floors.iter().filter(|floor| policy.ask(**floor)).count();
     hits as f64 * 100.0 / floors.len() as f64
@@ -148,14 +147,14 @@ fn after_restart(open: impl Fn(&TempDir) -> Store, seen: &Seen, restart: bool) -
     if restart {
         ready(store.tier.flush());
         drop(store);
-        // sled's own threads let go of its files a little later.
+        // sled's threads close its files a little later.
         std::thread::sleep(Duration::from_millis(200));
         store = open(&home);
     }
     hits(&mut store, &seen.counted[..AFTER_RESTART])
 }
 
-/// Floors that LMDB has room for.
+/// The number of floors that fit LMDB.
 fn capacity() -> usize {
     let home = tempfile::tempdir().unwrap();
     let mut store = Store::lmdb(&home);
@@ -163,7 +162,7 @@ fn capacity() -> usize {
     store.tier.stats().entries as usize
 }
 
-/// Bytes of sled that have room for as many floors.
+/// The capacity of sled in bytes for as many floors.
 fn sled_capacity(capacity: usize) -> u64 {
     let home = tempfile::tempdir().unwrap();
     let mut store = Store::sled(&home, 1 << 30);
@@ -171,7 +170,7 @@ fn sled_capacity(capacity: usize) -> u64 {
     store.tier.stats().bytes / 100 * capacity as u64
 }
 
-/// Prints what a hit in LMDB costs, and one in a batch of ten: medians over rounds.
+/// Prints the time of a hit in LMDB, single and in a batch of ten, as medians of rounds.
 fn hit_cost(capacity: usize) {
     const ROUNDS: usize = 41;
     let home = tempfile::tempdir().unwrap();
@@ -237,7 +236,7 @@ fn envelope() -> Envelope {
     Envelope::new(Namespace::new("floors").unwrap(), 1)
 }
 
-/// The key of a floor, spread over the tree as the floors of many towers are.
+/// The key of a floor, distributed over the tree like the floors of many towers.
 fn key(floor: usize) -> Key {
     let mut identity = [0; Key::LEN - 1];
     identity[..8].copy_from_slice(&(floor as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());

@@ -1,4 +1,4 @@
-//! Eviction policies to compare the stores with, simulated over floors of equal size.
+//! Simulated eviction policies, over floors of equal size, to compare with the stores.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -7,13 +7,13 @@ use std::{
 
 use lru::LruCache;
 
-/// Decides which floors are kept.
+/// An eviction policy.
 pub(crate) trait Policy {
-    /// Whether `floor` was there. It is put there if not.
+    /// Whether `floor` was cached. Inserts it if not.
     fn ask(&mut self, floor: usize) -> bool;
 }
 
-/// Evicts what came first.
+/// Evicts the floor inserted first.
 pub(crate) struct Fifo(LruCache<usize, ()>);
 
 impl Fifo {
@@ -32,7 +32,7 @@ impl Policy for Fifo {
     }
 }
 
-/// Evicts what was asked for the longest ago.
+/// Evicts the least recently used floor.
 pub(crate) struct Lru(LruCache<usize, ()>);
 
 impl Lru {
@@ -48,12 +48,12 @@ impl Policy for Lru {
 }
 
 /// Three queues: "FIFO queues are all you need for cache eviction" (Yang, Zhang, Qiu, Yue and Vigfusson, SOSP 2023),
-/// algorithm 1. The small queue has a tenth of the room, the ghost queue as many entries as the main queue.
+/// algorithm 1. The small queue has a tenth of the capacity, the ghost queue as many entries as the main queue.
 pub(crate) struct S3Fifo {
     small: VecDeque<usize>,
     main: VecDeque<usize>,
     ghost: LruCache<usize, ()>,
-    /// How often each floor in the small or the main queue was asked for, up to 3.
+    /// Requests for each floor in the small or main queue, up to 3.
     frequency: HashMap<usize, u8>,
     small_capacity: usize,
     capacity: usize,
@@ -123,12 +123,12 @@ impl Policy for S3Fifo {
     }
 }
 
-/// SIEVE as its paper has it (Zhang, Yang, Yue, Vigfusson and Rashmi, NSDI 2024): the hand goes to the newest entry before it
-/// begins again.
+/// SIEVE as in its paper (Zhang, Yang, Yue, Vigfusson and Rashmi, NSDI 2024): the hand passes the newest entry before
+/// it restarts.
 pub(crate) struct Sieve {
     /// Age -> floor.
     queue: BTreeMap<u64, usize>,
-    /// Floor -> whether it was asked for since the hand passed it.
+    /// Floor -> whether it was requested since the hand passed it.
     visited: HashMap<usize, bool>,
     hand: u64,
     next_age: u64,

@@ -41,7 +41,7 @@ pub enum MasterKeysError {
     #[error("key number {0} in the list is not ID:KEY with an id of 1 to 255 and 64 hexadecimal digits")]
     Malformed(usize),
     /// Two keys have the same id.
-    #[error("key id {0} stands twice in the list")]
+    #[error("key id {0} appears twice in the list")]
     Twice(NonZeroU8),
 }
 

@@ -164,7 +164,7 @@ impl Checker {
     /// Marks `page` as used.
     fn claim(&mut self, page: u64) -> Result<(), Damage> {
         if page >= self.pages {
-            return damage(page, "it is named and lies beyond the last page");
+            return damage(page, "it is referenced and beyond the last page");
         }
         let (word, bit) = (&mut self.used[(page / 64) as usize], 1 << (page % 64));
         if *word & bit != 0 {
@@ -182,7 +182,7 @@ impl Checker {
                 found.push((page, name.to_vec(), record));
                 Ok(())
             }
-            Item::Value(_) | Item::Long { .. } => damage(page, "a value stands where databases are listed"),
+            Item::Value(_) | Item::Long { .. } => damage(page, "a value is in the list of databases"),
         })?;
         let known = |name: &[u8]| expected.iter().find(|(known, _)| known.as_bytes() == name);
         if !found.is_empty() && !found.iter().any(|(_, name, _)| known(name).is_some()) {
@@ -190,17 +190,17 @@ impl Checker {
         }
         for (page, name, record) in found {
             let Some((_, key_len)) = known(&name) else {
-                return damage(page, "a database has a name that is not ours");
+                return damage(page, "a database has an unknown name");
             };
             if record.flags != 0 {
-                return damage(page, "a database has flags that we do not use");
+                return damage(page, "a database has unknown flags");
             }
             self.tree(page, &record, Order::Bytes, &mut |_, page, key, item| {
                 if matches!(item, Item::Database(_)) {
-                    return damage(page, "a database stands where values are");
+                    return damage(page, "a database is among values");
                 }
                 if key_len.is_some_and(|len| key.len() != len) {
-                    return damage(page, "a key has another length than all others");
+                    return damage(page, "a key has a wrong length");
                 }
                 Ok(())
             })?;
@@ -214,7 +214,7 @@ impl Checker {
         const WORD: usize = size_of::<u64>();
         self.tree(at, free, Order::Numbers, &mut |checker, page, key, item| {
             if !(1..=checker.txn).contains(&u64_at(key, 0)) {
-                return damage(page, "a transaction that was not yet has freed pages");
+                return damage(page, "a future transaction has freed pages");
             }
             let long;
             let list = match item {
@@ -223,14 +223,14 @@ impl Checker {
                     long = checker.long_value(page, len)?;
                     &long[..]
                 }
-                Item::Database(_) => return damage(page, "a database stands where free pages are listed"),
+                Item::Database(_) => return damage(page, "a database is in the list of free pages"),
             };
             if list.len() < WORD || !list.len().is_multiple_of(WORD) {
-                return damage(page, "its list of free pages is cut");
+                return damage(page, "its list of free pages is truncated");
             }
             let count = u64_at(list, 0);
             if count > (list.len() / WORD - 1) as u64 {
-                return damage(page, "its list of free pages is longer than its place");
+                return damage(page, "its list of free pages is longer than its record");
             }
             let mut above = u64::MAX;
             for number in list[WORD..].chunks_exact(WORD).take(count as usize).map(|word| u64_at(word, 0)) {
@@ -250,17 +250,17 @@ impl Checker {
         self.long.push(LongPages { page: at, recorded: record.counts.overflow, seen: 0 });
         if record.root == NO_PAGE {
             let is_empty = record.depth == 0 && record.counts == Counts::default();
-            return if is_empty { Ok(()) } else { damage(at, "a tree without pages is said to have some") };
+            return if is_empty { Ok(()) } else { damage(at, "an empty tree has counts") };
         }
         if !(1..=MAX_DEPTH).contains(&record.depth) {
-            return damage(at, "a tree has a depth that none has");
+            return damage(at, "the depth of a tree is invalid");
         }
         // LMDB tolerates a branch with one child in the list of free pages, and in no other tree.
         let min = if matches!(order, Order::Numbers) { 1 } else { 2 };
         let mut tree = Tree { order, depth: record.depth, min, counts: Counts::default(), visit };
         self.subtree(&mut tree, record.root, 1, None, None, long as u32)?;
         let counts = Counts { overflow: record.counts.overflow, ..tree.counts };
-        if counts == record.counts { Ok(()) } else { damage(at, "a tree does not have as much as it is said to have") }
+        if counts == record.counts { Ok(()) } else { damage(at, "the counts of a tree are wrong") }
     }
 
     /// Checks the part of `tree` below `page`, whose keys must be in `low..high`.
@@ -316,7 +316,7 @@ impl Checker {
                 Item::Long { page: first, len: node.low }
             }
             DATABASE if node.data.len() == RECORD => Item::Database(Record::parse(node.data)),
-            _ => return damage(page, "a node has flags that we do not use"),
+            _ => return damage(page, "a node has unknown flags"),
         };
         (tree.visit)(self, page, node.key, item)
     }
@@ -350,7 +350,7 @@ impl Checker {
         for run in runs {
             let page = run.first;
             if page >= self.pages {
-                return damage(page, "it is named and lies beyond the last page");
+                return damage(page, "it is referenced and beyond the last page");
             }
             let at = page * self.page_size as u64;
             if at < begin || at + PAGE_HEADER as u64 > begin + window.len() as u64 {
@@ -365,7 +365,7 @@ impl Checker {
             let header = &window[(at - begin) as usize..][..PAGE_HEADER];
             let count = u32_at(header, 12);
             if u64_at(header, 0) != page || u16_at(header, 10) != OVERFLOW || count < run.min {
-                return damage(page, "it does not begin the value that it should");
+                return damage(page, "it is not the first page of its value");
             }
             if page + u64::from(count) > self.pages {
                 return damage(page, "a value reaches beyond the last page");
@@ -376,7 +376,7 @@ impl Checker {
             self.long[run.tree as usize].seen += u64::from(count);
         }
         match self.long.iter().find(|tree| tree.seen != tree.recorded) {
-            Some(tree) => damage(tree.page, "the values of a tree have other pages than it is said to have"),
+            Some(tree) => damage(tree.page, "the count of overflow pages of a tree is wrong"),
             None => Ok(()),
         }
     }

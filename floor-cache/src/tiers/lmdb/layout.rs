@@ -72,7 +72,7 @@ impl Meta {
     pub(super) fn parse(page: u64, bytes: &[u8]) -> Result<Self, Damage> {
         let meta = &bytes[PAGE_HEADER..];
         if u16_at(bytes, 10) != META || u32_at(meta, 0) != MAGIC {
-            return damage(page, "it is no meta page of LMDB");
+            return damage(page, "it is not a meta page of LMDB");
         }
         if u64_at(bytes, 0) != page {
             return damage(page, "it has the number of another page");
@@ -94,17 +94,17 @@ impl Meta {
             return damage(self.page, "it is of another version than the other meta page");
         }
         if self.page_size != page_size || !page_size.is_power_of_two() || !(512..=32 << 10).contains(&page_size) {
-            return damage(self.page, "its page size is none");
+            return damage(self.page, "its page size is invalid");
         }
         // Transaction N writes page N % 2. Both pages of a new store have transaction 0.
         if self.txn & 1 != self.page && !(self.txn == 0 && newest <= 1) {
             return damage(self.page, "it has the number of another transaction");
         }
         if self.txn > newest || newest > u64::MAX >> 8 {
-            return damage(self.page, "no transaction has that number");
+            return damage(self.page, "its transaction number is invalid");
         }
         if self.free.flags & !NO_DIRECTORY != FREE_FLAGS || self.main.flags != 0 {
-            return damage(self.page, "its databases have other flags");
+            return damage(self.page, "its databases have wrong flags");
         }
         Ok(())
     }
@@ -165,23 +165,23 @@ pub(super) fn nodes(page_size: usize, page: u64, bytes: &[u8], is_leaf: bool) ->
         return damage(page, "it has the number of another page");
     }
     if u16_at(bytes, 10) != if is_leaf { LEAF } else { BRANCH } {
-        return damage(page, "it is of another kind than its place in the tree");
+        return damage(page, "its kind does not fit its level in the tree");
     }
     let (lower, upper) = (usize::from(u16_at(bytes, 12)), usize::from(u16_at(bytes, 14)));
     if lower <= PAGE_HEADER || !lower.is_multiple_of(2) || upper < lower || upper > page_size {
-        return damage(page, "its free space has no bounds");
+        return damage(page, "the bounds of its free space are invalid");
     }
     let offsets = bytes[PAGE_HEADER..lower].chunks_exact(2).map(|offset| usize::from(u16_at(offset, 0)));
-    let mut places = Vec::with_capacity((lower - PAGE_HEADER) / 2);
-    let mut nodes = Vec::with_capacity(places.capacity());
+    let mut ranges = Vec::with_capacity((lower - PAGE_HEADER) / 2);
+    let mut nodes = Vec::with_capacity(ranges.capacity());
     for offset in offsets {
-        let (node, len) =
-            node(page_size, bytes, offset, upper, is_leaf).ok_or(Damage { page, what: "a node has no bounds" })?;
+        let (node, len) = node(page_size, bytes, offset, upper, is_leaf)
+            .ok_or(Damage { page, what: "the bounds of a node are invalid" })?;
         nodes.push(node);
-        places.push((offset, len));
+        ranges.push((offset, len));
     }
-    places.sort_unstable();
-    let end = places.iter().try_fold(upper, |at, (offset, len)| (*offset == at).then_some(at + len));
+    ranges.sort_unstable();
+    let end = ranges.iter().try_fold(upper, |at, (offset, len)| (*offset == at).then_some(at + len));
     if end == Some(page_size) { Ok(nodes) } else { damage(page, "its nodes overlap or leave gaps") }
 }
 
