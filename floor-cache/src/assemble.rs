@@ -45,7 +45,7 @@ pub fn assemble_tuned(
     let mut chain = ChainBuilder::new(config, tuning, registry, runtime)?;
     for (position, kind) in config.chain.iter().enumerate() {
         if config.chain[..position].contains(kind) {
-            return Err(OpenError::Twice(*kind));
+            return Err(OpenError::DuplicateTier(*kind));
         }
         let envelope = chain.envelope();
         chain = match kind {

@@ -30,7 +30,7 @@ use crate::{
     source::Source,
     tier::Tier,
     tiers::{LruTier, redis::RedisLeases},
-    write_behind::{WriteBehind, Writes},
+    write_behind::{WriteBehind, WriteMetrics},
 };
 
 /// A builder that adds tiers in probing order. [`assemble`](crate::assemble()) builds from a configuration; use this
@@ -137,7 +137,7 @@ impl<'a> ChainBuilder<'a> {
         let circuit = Arc::new(Circuit::new(name));
         let tier: Arc<dyn Tier> =
             Arc::new(Metered::new(Breaker::new(CatchPanic::new(tier), circuit.clone()), meter.clone()));
-        let writes = WriteBehind::start(tier.clone(), self.runtime, Writes::new(name, &self.writes))
+        let writes = WriteBehind::start(tier.clone(), self.runtime, WriteMetrics::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass, tier.waits());
         let mismatches = AtomicU32::new(0);
@@ -183,7 +183,7 @@ impl<'a> ChainBuilder<'a> {
         let inner = Arc::new(ChainInner {
             memory: self.memory.into(),
             lower: self.lower.into(),
-            made: Generations::new(generations, seconds, source.workers()),
+            generations: Generations::new(generations, seconds, source.workers()),
             load: LoadMonitor::new(self.tuning.utilisation),
             source,
             leases: self.leases,

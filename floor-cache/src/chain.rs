@@ -225,7 +225,7 @@ impl Chain {
     pub fn report(&self) -> Vec<TierReport> {
         let memory = self.0.memory.iter().map(|tier| tier.report());
         let lower = self.0.lower.iter().map(LowerTier::report);
-        memory.chain(lower).chain([self.0.made.report()]).collect()
+        memory.chain(lower).chain([self.0.generations.report()]).collect()
     }
 
     /// Writes the queues and flushes the tiers. `false` if a tier failed or `deadline` passed. The chain stays usable.

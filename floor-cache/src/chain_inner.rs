@@ -37,7 +37,7 @@ pub(crate) struct ChainInner {
     /// The other tiers, in probing order.
     pub(crate) lower: Box<[LowerTier]>,
     pub(crate) source: Arc<dyn Source>,
-    pub(crate) made: Generations,
+    pub(crate) generations: Generations,
     pub(crate) load: LoadMonitor,
     pub(crate) leases: Option<Leases>,
     pub(crate) coalesced: IntCounter,
@@ -183,7 +183,7 @@ impl ChainInner {
 
     /// Cost of generating the values of `keys` now, together. `None` while it is unknown.
     pub(crate) fn forecast<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> Option<Forecast> {
-        self.made.cost.forecast(keys.map(|key| self.work(key)))
+        self.generations.cost.forecast(keys.map(|key| self.work(key)))
     }
 
     /// Class and size of the value of `key`, on which its cost depends.
@@ -197,14 +197,14 @@ impl ChainInner {
             let memory = self.memory.first().map(|tier| tier.counts()).unwrap_or_default();
             let lower = self.lower.iter().map(|lower| lower.meter.counts());
             let looked_up: u64 = lower.chain([memory]).map(|counts| counts.hits + counts.misses).sum();
-            (looked_up + self.made.made(), self.made.cpu_seconds())
+            (looked_up + self.generations.total(), self.generations.cpu_seconds())
         })
     }
 
     /// Inserts `value` into the memory tiers and queues it for the first `below` lower tiers.
     pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));
-        self.lower[..below].iter().for_each(|lower| lower.keep(*key.key(), value));
+        self.lower[..below].iter().for_each(|lower| lower.write(*key.key(), value));
     }
 }
 

@@ -161,7 +161,7 @@ impl Default for LruConfig {
 /// See [`LmdbTier`](crate::tiers::LmdbTier).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LmdbConfig {
-    /// A directory; made when it is missing.
+    /// The directory of the store; created if it is missing.
     pub path: PathBuf,
     /// The largest size of the map and the file in bytes. Entries are evicted before it is full.
     pub map_size: u64,
@@ -176,7 +176,7 @@ impl Default for LmdbConfig {
 /// See [`SledTier`](crate::tiers::SledTier).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SledConfig {
-    /// A directory; made when it is missing.
+    /// The directory of the store; created if it is missing.
     pub path: PathBuf,
     /// Bytes of stored values above which entries are evicted; 0 for no limit.
     pub capacity: u64,

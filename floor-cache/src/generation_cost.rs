@@ -133,7 +133,7 @@ impl GenerationCost {
 
 impl InProgress<'_> {
     /// Records that the value is ready `elapsed` after the start. Generating it took `took`, and `cpu` of CPU time.
-    pub(crate) fn made(self, elapsed: Duration, took: Duration, cpu: Duration) {
+    pub(crate) fn finish(self, elapsed: Duration, took: Duration, cpu: Duration) {
         let mut state = self.cost.state.lock();
         let elapsed = elapsed.as_secs_f64();
         if self.was_idle {
@@ -190,7 +190,7 @@ mod tests {
     /// Two workers with many past values of 100 us and a dispatch time of 20 us.
     fn known() -> GenerationCost {
         let cost = GenerationCost::new(2);
-        (0..200).for_each(|_| cost.begin(work(STANDARD, 10), false).made(micros(120), micros(100), micros(90)));
+        (0..200).for_each(|_| cost.begin(work(STANDARD, 10), false).finish(micros(120), micros(100), micros(90)));
         cost
     }
 
@@ -237,7 +237,7 @@ mod tests {
         let _queued: Vec<InProgress<'_>> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
         for _ in 0..200 {
             // The prediction is 500 us and 20 us of dispatch.
-            cost.begin(work(STANDARD, 10), false).made(micros(1520), micros(100), micros(90));
+            cost.begin(work(STANDARD, 10), false).finish(micros(1520), micros(100), micros(90));
         }
         assert_near(cost.forecast([work(STANDARD, 10)]), 1520e-6, 90e-6);
     }

@@ -68,7 +68,7 @@ impl Generations {
     }
 
     /// Values generated for calls so far.
-    pub(crate) fn made(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.made.load(Relaxed)
     }
 

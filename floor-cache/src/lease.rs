@@ -168,7 +168,7 @@ impl Leases {
         };
         miss_lookup::complete_with(inner, &mut leader, made, steps);
         if let Some(guard) = guard {
-            guard.keep_until(inner.lower[self.tier].writes.written());
+            guard.keep_until(inner.lower[self.tier].writes.last_stored());
         }
     }
 

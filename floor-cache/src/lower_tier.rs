@@ -68,7 +68,7 @@ impl LowerTier {
     }
 
     /// Queues `value` to be written if this tier admits its class.
-    pub(crate) fn keep(&self, key: Key, value: &Bytes) {
+    pub(crate) fn write(&self, key: Key, value: &Bytes) {
         if self.admit.admits(key.class()) {
             self.writes.put(key, value);
         }

@@ -112,11 +112,11 @@ impl Meter {
     }
 
     /// Counts `keys` as bypassed.
-    pub fn bypassed(&self, keys: usize) {
+    pub fn record_bypass(&self, keys: usize) {
         self.bypasses.fetch_add(keys as u64, Relaxed);
     }
 
-    fn failed(&self, kind: TierErrorKind, keys: usize) {
+    fn record_failure(&self, kind: TierErrorKind, keys: usize) {
         let count = match kind {
             TierErrorKind::Timeout => &self.timeouts,
             TierErrorKind::Open => &self.bypasses,
@@ -125,7 +125,7 @@ impl Meter {
         count.fetch_add(keys as u64, Relaxed);
     }
 
-    fn looked_up(&self, hits: usize, misses: usize, took: Duration) {
+    fn record_lookup(&self, hits: usize, misses: usize, took: Duration) {
         self.hits.fetch_add(hits as u64, Relaxed);
         self.misses.fetch_add(misses as u64, Relaxed);
         let each = took / u32::try_from((hits + misses).max(1)).unwrap_or(u32::MAX);
@@ -137,26 +137,26 @@ impl Meter {
         }
     }
 
-    fn got(&self, result: &Result<Option<Bytes>, TierError>, started: Instant) {
+    fn record_get(&self, result: &Result<Option<Bytes>, TierError>, started: Instant) {
         let took = started.elapsed();
         match result {
             Ok(value) => {
                 let hits = usize::from(value.is_some());
-                self.looked_up(hits, 1 - hits, took);
+                self.record_lookup(hits, 1 - hits, took);
             }
-            Err(error) => self.failed(error.kind(), 1),
+            Err(error) => self.record_failure(error.kind(), 1),
         }
         observe(&self.seconds.get, result, took);
     }
 
-    fn got_many(&self, result: &Result<Vec<Option<Bytes>>, TierError>, asked: usize, started: Instant) {
+    fn record_get_many(&self, result: &Result<Vec<Option<Bytes>>, TierError>, asked: usize, started: Instant) {
         let took = started.elapsed();
         match result {
             Ok(values) => {
                 let hits = values.iter().flatten().count();
-                self.looked_up(hits, values.len() - hits, took);
+                self.record_lookup(hits, values.len() - hits, took);
             }
-            Err(error) => self.failed(error.kind(), asked),
+            Err(error) => self.record_failure(error.kind(), asked),
         }
         observe(&self.seconds.get_many, result, took);
     }
@@ -200,12 +200,12 @@ impl<T: Tier> Tier for Metered<T> {
 
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
         let started = Instant::now();
-        self.inner.get(key).inspect(move |result| self.meter.got(result, started))
+        self.inner.get(key).inspect(move |result| self.meter.record_get(result, started))
     }
 
     fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
         let started = Instant::now();
-        self.inner.get_many(keys).inspect(move |result| self.meter.got_many(result, keys.len(), started))
+        self.inner.get_many(keys).inspect(move |result| self.meter.record_get_many(result, keys.len(), started))
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {

@@ -104,7 +104,7 @@ impl MissLookup {
                 Decision::BypassAndSample => sample(inner, self.next, mem::take(&mut asked)),
             }
         }
-        lower.meter.bypassed(self.pending.len() - asked.len());
+        lower.meter.record_bypass(self.pending.len() - asked.len());
         if asked.is_empty() {
             self.steps.push(Step { tier: lower.name(), outcome: Outcome::Bypass, took: Duration::ZERO });
         }
@@ -180,7 +180,7 @@ impl MissLookup {
         // Background work takes no leases, so that no other server waits for it.
         let leases = inner.leases.as_ref().filter(|_| priority == Priority::Foreground);
         let (steps, shared_misses) = (steps.as_slice(), shared_misses.as_slice());
-        let generations: FuturesUnordered<_> = pending
+        let tasks: FuturesUnordered<_> = pending
             .into_iter()
             .map(|leader| {
                 let hedge = hedges.remove(leader.key());
@@ -202,7 +202,7 @@ impl MissLookup {
                 }
             })
             .collect();
-        generations.collect::<()>().await;
+        tasks.collect::<()>().await;
     }
 }
 
@@ -217,13 +217,13 @@ fn sample(inner: &Arc<ChainInner>, depth: usize, keys: Vec<Key>) {
 /// Generates `key` in the background once per class, so that the policy has a generation cost to compare with. Without
 /// it, a tier that has every value would always be asked, however slow it is.
 fn learn_cost(inner: &Arc<ChainInner>, key: Key) {
-    if inner.made.claim_cost_sample(key.class()) {
+    if inner.generations.claim_cost_sample(key.class()) {
         let inner = inner.clone();
         inner.runtime.clone().spawn(async move {
             if let Err(error) = generate_counted(&inner, key, Priority::Background).await {
                 tracing::debug!(%error, "the cost of generation could not be measured");
             }
-            inner.made.release_cost_sample(key.class());
+            inner.generations.release_cost_sample(key.class());
         });
     }
 }
@@ -231,19 +231,19 @@ fn learn_cost(inner: &Arc<ChainInner>, key: Key) {
 /// Calls the source and records the cost of the generation. A panic of the source becomes an error of this key.
 pub(crate) async fn run_source(inner: &ChainInner, key: Key, priority: Priority) -> GenerateResult {
     let started = Instant::now();
-    let in_progress = inner.made.cost.begin(inner.work(&key), priority == Priority::Background);
+    let in_progress = inner.generations.cost.begin(inner.work(&key), priority == Priority::Background);
     let work = AssertUnwindSafe(async { inner.source.generate(key, priority).await });
     let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
     let made = work.catch_unwind().await.unwrap_or_else(panicked)?;
-    in_progress.made(started.elapsed(), made.took, made.cpu);
-    inner.made.count_cpu(made.cpu);
+    in_progress.finish(started.elapsed(), made.took, made.cpu);
+    inner.generations.count_cpu(made.cpu);
     Ok(made)
 }
 
 /// Generates the value of `key` for a call and counts it. Does not store it.
 pub(crate) async fn generate_counted(inner: &ChainInner, key: Key, priority: Priority) -> GenerateResult {
     let made = run_source(inner, key, priority).await?;
-    inner.made.count(inner.source.class_name(key.class()), &made);
+    inner.generations.count(inner.source.class_name(key.class()), &made);
     Ok(made)
 }
 

@@ -12,7 +12,7 @@ use crate::{config::TierKind, envelope::Namespace};
 pub enum OpenError {
     /// The configuration names a tier twice.
     #[error("cache.chain names {0} twice; name each tier once")]
-    Twice(TierKind),
+    DuplicateTier(TierKind),
     /// The namespace cannot be part of a key.
     #[error("cache.namespace {0:?} is not 1 to {max} printable ASCII characters without spaces and colons", max = Namespace::MAX)]
     Namespace(String),

@@ -44,7 +44,7 @@ const LINGER: Duration = Duration::from_millis(5);
 pub(crate) struct WriteBehind {
     commands: Sender<Command>,
     queued: Arc<Queued>,
-    writes: Writes,
+    writes: WriteMetrics,
 }
 
 /// Commands that are queued.
@@ -72,13 +72,13 @@ pub(crate) type Completion = BoxFuture<'static, Result<(), TierError>>;
 
 /// `floors_tier_writes_total{tier,outcome}`: writes by outcome.
 #[derive(Debug, Clone)]
-pub(crate) struct Writes {
+pub(crate) struct WriteMetrics {
     stored: prometheus::IntCounter,
     failed: prometheus::IntCounter,
     dropped: prometheus::IntCounter,
 }
 
-impl Writes {
+impl WriteMetrics {
     pub(crate) fn new(tier: &str, totals: &IntCounterVec) -> Self {
         let count = |outcome| totals.with_label_values(&[tier, outcome]);
         Self { stored: count("stored"), failed: count("failed"), dropped: count("dropped") }
@@ -87,7 +87,7 @@ impl Writes {
 
 impl WriteBehind {
     /// Starts the writer thread of `tier`. It ends when this is dropped and the queue is empty.
-    pub(crate) fn start(tier: Arc<dyn Tier>, runtime: &Handle, writes: Writes) -> io::Result<Self> {
+    pub(crate) fn start(tier: Arc<dyn Tier>, runtime: &Handle, writes: WriteMetrics) -> io::Result<Self> {
         let (commands, queue) = mpsc::channel();
         let queued = Arc::<Queued>::default();
         let writer = Writer {
@@ -120,7 +120,7 @@ impl WriteBehind {
     }
 
     /// Whether the tier stored the last value queued before this call, once it was written.
-    pub(crate) fn written(&self) -> impl Future<Output = bool> + Send + use<> {
+    pub(crate) fn last_stored(&self) -> impl Future<Output = bool> + Send + use<> {
         let (ack, written) = oneshot::channel();
         // If the writer has ended, the sender is dropped and the future returns `false`.
         self.send(Command::Ack(ack));
@@ -139,7 +139,7 @@ impl WriteBehind {
 
     /// The writes so far by outcome, and the queue length.
     pub(crate) fn counts(&self) -> WriteCounts {
-        let Writes { stored, failed, dropped } = &self.writes;
+        let WriteMetrics { stored, failed, dropped } = &self.writes;
         WriteCounts {
             stored: stored.get(),
             failed: failed.get(),
@@ -181,7 +181,7 @@ struct Writer {
     runtime: Handle,
     queue: Receiver<Command>,
     queued: Arc<Queued>,
-    writes: Writes,
+    writes: WriteMetrics,
     batch: Vec<(Key, Bytes)>,
     batch_bytes: usize,
     /// Senders that wait for the outcome of the batch.

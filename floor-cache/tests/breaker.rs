@@ -216,7 +216,7 @@ async fn a_tripped_breaker_stays_open_although_the_tier_works() {
         caller.await.unwrap();
     }
     assert_eq!(circuit.state(), CircuitState::Open, "no concurrent call has closed it");
-    // A breaker that was tripped without an extra pause reopens meanwhile.
+    // A breaker that was tripped without an extra pause is closed again first.
     let (other, circuit_of_other, _tier) = self::breaker();
     circuit_of_other.trip(Duration::ZERO);
     wait_until("its pause is over", || other.get(&key(1, 1)).now_or_never().is_some_and(|answer| answer.is_ok())).await;

@@ -127,8 +127,8 @@ async fn batches_ask_a_tier_again_after_a_stall() {
     assert_eq!(ask_in_batches(&fixture, 5).await, 0);
     // One batch filled Redis, and one of 16 bypassing batches was sampled: all of these have passed the proxy.
     let bypassed = fixture.tier("redis").bypasses / BATCH;
-    let questions = || fixture.observations("floors_tier_seconds", &[("tier", "redis"), ("op", "get_many")]);
-    wait_until("all is answered", || questions() == 1 + WARM + asked + bypassed / 16).await;
+    let queries = || fixture.observations("floors_tier_seconds", &[("tier", "redis"), ("op", "get_many")]);
+    wait_until("all is answered", || queries() == 1 + WARM + asked + bypassed / 16).await;
 
     proxy.set_delay(ROUND_TRIP);
     ask_in_batches(&fixture, 200).await;

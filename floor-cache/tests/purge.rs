@@ -184,7 +184,7 @@ async fn a_blocked_tier_with_a_full_queue_removes_in_order() {
     gate.add_permits(Semaphore::MAX_PERMITS / 2);
     assert!(chain.close(LONG_TIMEOUT).await);
     assert_eq!(held(&chain, &keys(0..220)).await, [], "queued values are removed too");
-    assert_eq!(chain.get(queued, Options::default()).await.expect("it is made").by, "generated");
+    assert_eq!(chain.get(queued, Options::default()).await.expect("the value is generated").by, "generated");
 }
 
 /// A purge whose caller is dropped still runs, and is active until its end.
@@ -218,7 +218,7 @@ async fn a_background_call_does_not_restore_a_value_in_memory() {
     fixture.source.open_gate();
     wait_until("the value is generated and stored", || fixture.chain.contains_now(&key(1, 1))).await;
     fixture.chain.remove_many(&keys(1..2)).await;
-    assert_eq!(ahead.await.expect("it was made").value, value_of(&key(1, 1)));
+    assert_eq!(ahead.await.expect("the value was generated").value, value_of(&key(1, 1)));
     assert!(!fixture.chain.contains_now(&key(1, 1)), "the removed value was restored");
 }
 
@@ -313,7 +313,7 @@ async fn a_concurrent_call_does_not_restore_a_purged_value() {
     assert_eq!(held(&chain, &keys(0..20)).await, [], "values found before the purge are not stored after it");
 
     gate.add_permits(Semaphore::MAX_PERMITS / 2);
-    assert_eq!(chain.get(key(0, 1), Options::default()).await.expect("it is made").by, "generated");
+    assert_eq!(chain.get(key(0, 1), Options::default()).await.expect("the value is generated").by, "generated");
     assert!(chain.close(CLOSE).await);
     assert_eq!(held(&chain, &keys(0..1)).await.len(), 3, "values generated after it are stored");
 }

@@ -42,7 +42,7 @@ pub enum MasterKeysError {
     Malformed(usize),
     /// Two keys have the same id.
     #[error("key id {0} appears twice in the list")]
-    Twice(NonZeroU8),
+    DuplicateId(NonZeroU8),
 }
 
 impl FromStr for MasterKeys {
@@ -54,7 +54,7 @@ impl FromStr for MasterKeys {
         for (position, word) in words.enumerate() {
             let (id, key) = parse(word).ok_or(MasterKeysError::Malformed(position + 1))?;
             if keys.iter().any(|(known, _)| *known == id) {
-                return Err(MasterKeysError::Twice(id));
+                return Err(MasterKeysError::DuplicateId(id));
             }
             keys.push((id, key));
         }
@@ -149,7 +149,7 @@ mod tests {
             (format!("1:{key} 256:{key}"), MasterKeysError::Malformed(2)),
             (format!("1:{}", &key[1..]), MasterKeysError::Malformed(1)),
             (format!("1:{}+f", &key[2..]), MasterKeysError::Malformed(1)),
-            (format!("7:{key},7:{key}"), MasterKeysError::Twice(NonZeroU8::new(7).unwrap())),
+            (format!("7:{key},7:{key}"), MasterKeysError::DuplicateId(NonZeroU8::new(7).unwrap())),
         ] {
             assert_eq!(list.parse::<MasterKeys>(), Err(error.clone()), "{list}");
             assert!(!error.to_string().contains(&key[..8]));

@@ -8,7 +8,7 @@
 //! | 4 | 1 | codec: 1 compressed by LZ4, 2 sealed by AES-256-GCM, 3 both, 0 neither |
 //! | 5 | 1 | id of the key that sealed it, 0 for none |
 //! | 6 | 2 | reserved, zero |
-//! | 8 | 4 | version of what made the value, little-endian |
+//! | 8 | 4 | version of the generator, little-endian |
 //! | 12 | 4 | length of the value, little-endian |
 //! | 16 | 8 | XXH3-64 of namespace, key, the 16 bytes above, the compressed form if there is one, and the value, little-endian |
 //! | 24 | | the value; compressed, if so; then sealed, if so: nonce (12), ciphertext, tag (16) |
@@ -75,7 +75,7 @@ pub enum Defect {
     #[error("its codec is unknown or not accepted")]
     Codec,
     /// From another version of the generator.
-    #[error("another version made it")]
+    #[error("another version generated it")]
     ValueVersion,
     /// Sealed with a key that this server does not have. Another server may have it, so a reader neither removes nor
     /// counts the value.

@@ -158,7 +158,7 @@ fn run(scenario: Scenario, mode: Bypass, warm_up: f64, seconds: f64) -> Outcome 
     let cost = GenerationCost::new(scenario.workers);
     // The generation cost is known.
     let once = Duration::from_secs_f64(scenario.generation);
-    cost.begin(Work { class: CLASS, size: 1 }, false).made(once + Duration::from_micros(30), once, once);
+    cost.begin(Work { class: CLASS, size: 1 }, false).finish(once + Duration::from_micros(30), once, once);
     Simulation::new(scenario, &policy, &cost).run(warm_up, seconds)
 }
 
@@ -329,7 +329,7 @@ impl<'a> Simulation<'a> {
                 let (_, run, in_progress) = self.calls[caller].generating.remove(0);
                 let cpu = Duration::from_secs_f64(run);
                 let elapsed = Duration::from_secs_f64(self.now - self.calls[caller].started);
-                in_progress.made(elapsed, cpu.min(elapsed), cpu);
+                in_progress.finish(elapsed, cpu.min(elapsed), cpu);
                 self.totals.generation += run;
                 self.enter(4, next(Step::Write), scenario.store_write);
                 self.calls[caller].left -= 1;

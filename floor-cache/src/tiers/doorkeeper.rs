@@ -38,7 +38,7 @@ impl Doorkeeper {
     }
 
     /// Whether the key of `hash` was seen recently. Marks it as seen.
-    pub(super) fn has_seen(&mut self, hash: u64) -> bool {
+    pub(super) fn mark_seen(&mut self, hash: u64) -> bool {
         // From the upper half of the hash, below the bits that a shard's map uses.
         let block = (hash >> 32) as usize & (self.present.len() - 1);
         let (present, last) = (&mut self.present[block], &self.last[block]);
@@ -85,16 +85,16 @@ mod tests {
     fn a_key_within_the_window_is_seen() {
         for count in (1..5000).step_by(7) {
             let mut doorkeeper = Doorkeeper::new(1000);
-            (0..count).for_each(|number| _ = doorkeeper.has_seen(hash(number)));
+            (0..count).for_each(|number| _ = doorkeeper.mark_seen(hash(number)));
             let oldest = count - count.min(1000);
-            assert!(doorkeeper.has_seen(hash(oldest)), "{oldest} of {count}");
+            assert!(doorkeeper.mark_seen(hash(oldest)), "{oldest} of {count}");
         }
     }
 
     #[test]
     fn false_positives_are_rare() {
         let mut doorkeeper = Doorkeeper::new(1000);
-        let mistaken = (0..100_000).filter(|number| doorkeeper.has_seen(hash(*number))).count();
+        let mistaken = (0..100_000).filter(|number| doorkeeper.mark_seen(hash(*number))).count();
         assert!(mistaken < 1000, "{mistaken} of 100,000");
     }
 }

@@ -258,7 +258,7 @@ impl Shard {
             self.evict_to_fit(0);
             return;
         }
-        let seen = self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.has_seen(key.hash()));
+        let seen = self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.mark_seen(key.hash()));
         let was_full = self.evict_to_fit(size);
         self.bytes += size;
         self.entries.put(key, entry);

@@ -113,7 +113,7 @@ impl Sweep<'_> {
 
     /// Whether to evict the entry under `stored`. The caller must pass the entries in order of age, from
     /// [`start`](Sweep::start) to the newest, then from the oldest. The hand follows.
-    pub(super) fn evicts(&mut self, age: u64, stored: &[u8]) -> bool {
+    pub(super) fn should_evict(&mut self, age: u64, stored: &[u8]) -> bool {
         self.sieve.hand.store(age.saturating_add(1), Relaxed);
         if self.sieve.take_visited(stored) && self.may_pass > 0 {
             self.may_pass -= 1;
@@ -140,7 +140,7 @@ mod tests {
                 break;
             }
             seen += 1;
-            if sweep.evicts(age, &age.to_be_bytes()) {
+            if sweep.should_evict(age, &age.to_be_bytes()) {
                 evicted.push(age);
             }
         }
@@ -192,7 +192,7 @@ mod tests {
         let sieve = Sieve::new(1 << 20, 0);
         few.iter().for_each(|age: &u64| sieve.visit(&age.to_be_bytes()));
         evict(&sieve, &mut few, 1);
-        assert_eq!(few.len(), 2, "even of a few entries that were all read one goes");
+        assert_eq!(few.len(), 2, "one of a few read entries is evicted");
     }
 
     /// A false read bit wastes space. With 128 bits per entry, they are rare.

@@ -203,7 +203,7 @@ impl SledTier {
         let mut evicted = false;
         for entry in newer.chain(older) {
             let (age, stored) = entry?;
-            if sweep.evicts(age_from(&age), &stored) {
+            if sweep.should_evict(age_from(&age), &stored) {
                 self.remove_stored(&stored)?;
                 self.store.ages.remove(age)?;
                 evicted = true;

@@ -99,7 +99,7 @@ impl Order {
         }
     }
 
-    const fn takes(self, key: &[u8]) -> bool {
+    const fn accepts(self, key: &[u8]) -> bool {
         match self {
             Self::Bytes => !key.is_empty() && key.len() <= MAX_KEY,
             Self::Numbers => key.len() == size_of::<u64>(),
@@ -284,7 +284,7 @@ impl Checker {
         // LMDB ignores the first key of a branch.
         let keyed = if is_leaf { &nodes[..] } else { &nodes[1..] };
         let follow = |pair: &[Node<'_>]| tree.order.compare(pair[0].key, pair[1].key).is_lt();
-        if !keyed.iter().all(|node| tree.order.takes(node.key)) {
+        if !keyed.iter().all(|node| tree.order.accepts(node.key)) {
             return damage(page, "a key is too short or too long");
         }
         if !keyed.windows(2).all(follow) || !keyed.iter().all(|node| in_bounds(node.key)) {

@@ -86,7 +86,7 @@ pub(super) fn write_txn<'e>(env: &'e Env<WithTls>, data: &File, space: u64) -> R
         && let Err(error) = data.set_len((bytes_of_pages(env) + 2 * space).min(map))
     {
         // `extend_to_last_page` tries again after the transaction.
-        debug!(tier = "lmdb", %error, "the file could not be made longer");
+        debug!(tier = "lmdb", %error, "the file could not be extended");
     }
     Ok(txn)
 }
@@ -118,7 +118,7 @@ pub(super) fn extend_to_last_page(env: &Env<WithTls>, data: &File) {
         data.set_len(bytes_of_pages(env))
     };
     if let Err(error) = extend() {
-        warn!(tier = "lmdb", %error, "the file could not be made as long as its pages");
+        warn!(tier = "lmdb", %error, "the file could not be extended to its pages");
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) const fn shows_damage(error: &heed::Error) -> bool {
 }
 
 /// Creates the marker file of damage for the next open, if the store is still in its directory.
-pub(super) fn note_damage(env: &Env<WithTls>, data: &File, error: &heed::Error) {
+pub(super) fn record_damage(env: &Env<WithTls>, data: &File, error: &heed::Error) {
     if !is_data_file_of(env.path(), data) {
         return;
     }

@@ -349,7 +349,7 @@ impl LmdbTier {
         while freed < wanted {
             let Some((age, stored)) = entries.next().transpose()? else { break };
             // An age of another length is damaged and cannot move the hand.
-            if age.try_into().is_ok_and(|age| !sweep.evicts(u64::from_be_bytes(age), stored)) {
+            if age.try_into().is_ok_and(|age| !sweep.should_evict(u64::from_be_bytes(age), stored)) {
                 continue;
             }
             let bytes = self.values.get(txn, stored)?.map_or(0, |record| footprint(record.len()));
@@ -404,16 +404,16 @@ impl LmdbTier {
     }
 
     /// Records damage that `error` shows, once.
-    fn note_damage(&self, error: &heed::Error) {
+    fn record_damage(&self, error: &heed::Error) {
         if file::shows_damage(error) && !self.is_damaged.swap(true, Relaxed) {
-            file::note_damage(&self.env, &self.data, error);
+            file::record_damage(&self.env, &self.data, error);
             self.unmark();
         }
     }
 
     fn failed(&self, action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
         move |error| {
-            self.note_damage(&error);
+            self.record_damage(&error);
             let kind = match &error {
                 heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => {
                     TierErrorKind::Refused
@@ -512,7 +512,7 @@ impl Tier for LmdbTier {
             Ok::<_, heed::Error>((self.values.len(&txn)?, self.used(&txn)?))
         };
         let (entries, bytes) = read().unwrap_or_else(|error| {
-            self.note_damage(&error);
+            self.record_damage(&error);
             warn!(tier = "lmdb", %error, "the entries could not be counted");
             (0, 0)
         });

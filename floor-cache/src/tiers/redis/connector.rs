@@ -42,7 +42,7 @@ pub(super) fn check(config: &RedisConfig) -> Result<(), OpenError> {
         (None, None) => Ok(()),
         (Some(cert), Some(key)) => {
             let fits = || {
-                let (chain, key) = (cert.chain().map_err(unlikely)?, key.der().map_err(unlikely)?);
+                let (chain, key) = (cert.chain().map_err(pem_error)?, key.der().map_err(pem_error)?);
                 let config = ClientConfig::builder_with_provider(ring::default_provider().into())
                     .with_safe_default_protocol_versions()?
                     .with_root_certificates(RootCertStore::empty());
@@ -61,6 +61,6 @@ pub(super) fn check(config: &RedisConfig) -> Result<(), OpenError> {
 }
 
 /// Cannot happen: both were parsed when they were read.
-fn unlikely(error: rustls::pki_types::pem::Error) -> rustls::Error {
+fn pem_error(error: rustls::pki_types::pem::Error) -> rustls::Error {
     rustls::Error::General(error.to_string())
 }
