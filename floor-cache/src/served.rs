@@ -1,10 +1,13 @@
 //! The options and the result of a lookup.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
-use crate::{flight::Found, source::Priority, tier::TierErrorKind};
+use crate::{
+    source::{Made, Priority},
+    tier::TierErrorKind,
+};
 
 /// The options of a lookup.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -100,3 +103,19 @@ impl Served {
 
 /// The name of the source in reports and traces.
 pub(crate) const GENERATED: &str = "generated";
+
+/// A value, the tier that had it, and the steps of the lookup.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) value: Bytes,
+    pub(crate) by: &'static str,
+    pub(crate) steps: Arc<[Step]>,
+}
+
+impl Found {
+    /// The result of a lookup whose value was generated after `steps`.
+    pub(crate) fn generated(made: Made, steps: &[Step]) -> Self {
+        let step = Step { tier: GENERATED, outcome: Outcome::Hit, took: made.took };
+        Self { value: made.value, by: GENERATED, steps: steps.iter().copied().chain([step]).collect() }
+    }
+}

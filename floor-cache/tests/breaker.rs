@@ -19,7 +19,7 @@ use bytes::Bytes;
 use fixture::{key, wait_until};
 use floor_cache::{
     Answer, Key, Tier, TierError, TierErrorKind, TierStats,
-    breaker::{Breaker, Circuit, CircuitState},
+    layers::{Breaker, Circuit, CircuitState},
 };
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;

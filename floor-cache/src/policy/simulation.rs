@@ -13,13 +13,10 @@ use std::{
 
 use super::{
     Asked, Decision, Policy, Verdict,
+    generation_cost::{GenerationCost, InProgress, Work},
     load::{Load, Totals},
 };
-use crate::{
-    config::Bypass,
-    generation_cost::{GenerationCost, InProgress, Work},
-    key::Class,
-};
+use crate::{config::Bypass, key::Class};
 
 /// A machine, a tier and a load. Times in seconds; CPU times are of one core.
 #[derive(Debug, Clone, Copy)]

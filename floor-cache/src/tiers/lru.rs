@@ -12,10 +12,14 @@ use parking_lot::Mutex;
 use super::doorkeeper::Doorkeeper;
 use crate::{
     config::LruConfig,
+    ewma::AtomicMean,
     hash::{Hashed, IdentityHasher},
     key::Key,
-    metered::{Counts, Mean},
+    layers::Counts,
+    memory_tier::{LeadingHits, MemoryTier},
     report::{TierReport, micros},
+    sampler::{Draw, Sampler},
+    served::Served,
     tier::{Answer, Tier, TierError, TierStats},
 };
 
@@ -31,8 +35,8 @@ pub struct LruTier {
     name: &'static str,
     shards: Box<[Aligned]>,
     ttl: Option<Duration>,
-    hit_cost: Mean,
-    miss_cost: Mean,
+    hit_cost: AtomicMean,
+    miss_cost: AtomicMean,
     started: Instant,
 }
 
@@ -98,89 +102,15 @@ impl LruTier {
             name,
             shards,
             ttl: config.ttl,
-            hit_cost: Mean::default(),
-            miss_cost: Mean::default(),
+            hit_cost: AtomicMean::default(),
+            miss_cost: AtomicMean::default(),
             started: Instant::now(),
         }
     }
 
-    /// Hits and misses since the start.
-    pub(crate) fn counts(&self) -> Counts {
-        self.shards.iter().map(|shard| shard.0.lock()).fold(Counts::default(), |sum, shard| Counts {
-            hits: sum.hits + shard.hits,
-            misses: sum.misses + shard.misses,
-            ..sum
-        })
-    }
-
-    /// Mean time of a miss, from samples.
-    pub(crate) fn miss_cost(&self) -> Duration {
-        self.miss_cost.get()
-    }
-
-    /// Records the time of a sampled lookup.
-    pub(crate) fn record_time(&self, hit: bool, took: Duration) {
-        if hit { self.hit_cost.add(took) } else { self.miss_cost.add(took) }
-    }
-
-    pub(crate) fn report(&self) -> TierReport {
-        let (counts, stats) = (self.counts(), self.stats());
-        let hit_ratio = counts.hits as f64 / (counts.hits + counts.misses).max(1) as f64;
-        let (hit_cost_us, miss_cost_us) = (micros(self.hit_cost.get()), micros(self.miss_cost.get()));
-        TierReport {
-            name: self.name,
-            hits: counts.hits,
-            misses: counts.misses,
-            errors: 0,
-            bypasses: 0,
-            entries: stats.entries,
-            bytes: stats.bytes,
-            hit_cost_us,
-            miss_cost_us,
-            hit_ratio,
-            probe_cost_us: hit_ratio * hit_cost_us + (1.0 - hit_ratio) * miss_cost_us,
-            // Not compared: leading memory tiers are always asked.
-            generation_cost_us: 0.0,
-            asked_ratio: 1.0,
-            reason: "configured",
-            verdict: "probed",
-            since: self.started.elapsed(),
-        }
-    }
-
-    /// The value, counted as a hit or a miss and as a use.
     #[inline(always)]
-    pub(crate) fn lookup(&self, key: &Hashed) -> Option<Bytes> {
-        self.shards().lookup(key)
-    }
-
-    /// The shards, for repeated lookups.
-    #[inline(always)]
-    pub(crate) fn shards(&self) -> Shards<'_> {
+    fn shards(&self) -> Shards<'_> {
         Shards(&self.shards)
-    }
-
-    /// The value, without counting the lookup or a use.
-    pub(crate) fn peek(&self, key: &Hashed) -> Option<Bytes> {
-        let shard = self.shard(key).lock();
-        let entry = shard.entries.peek(key)?;
-        entry.expires.is_none_or(|at| Instant::now() < at).then(|| entry.value.clone())
-    }
-
-    pub(crate) fn insert(&self, key: &Hashed, value: &Bytes) {
-        // The first clone of a `Bytes` from a vector allocates its reference count. Clone here, so that the first hit
-        // does not.
-        let value = value.clone();
-        let expires = self.ttl.map(|ttl| Instant::now() + ttl - jitter(ttl, key));
-        self.shard(key).lock().insert(*key, Entry { value, expires });
-    }
-
-    pub(crate) fn remove(&self, key: &Hashed) {
-        self.shard(key).lock().remove(key);
-    }
-
-    pub(crate) fn holds(&self, key: &Hashed) -> bool {
-        self.shard(key).lock().entries.peek(key).is_some_and(|entry| entry.expires.is_none_or(|at| Instant::now() < at))
     }
 
     #[inline]
@@ -191,7 +121,7 @@ impl LruTier {
 
 /// The shards of a tier.
 #[derive(Clone, Copy)]
-pub(crate) struct Shards<'a>(&'a [Aligned]);
+struct Shards<'a>(&'a [Aligned]);
 
 impl<'a> Shards<'a> {
     #[inline(always)]
@@ -201,13 +131,13 @@ impl<'a> Shards<'a> {
 
     /// The value, counted as a hit or a miss and as a use.
     #[inline(always)]
-    pub(crate) fn lookup(self, key: &Hashed) -> Option<Bytes> {
+    fn lookup(self, key: &Hashed) -> Option<Bytes> {
         self.lookup_with(key, Bytes::clone)
     }
 
     /// The result of `take` on the value, counted as a hit or a miss and as a use.
     #[inline(always)]
-    pub(crate) fn lookup_with<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
+    fn lookup_with<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
         let mut shard = self.of(key).lock();
         match shard.entries.get(key) {
             Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
@@ -286,6 +216,98 @@ impl Shard {
 
 fn size_of_entry(entry: &Entry) -> usize {
     entry.value.len() + OVERHEAD
+}
+
+impl MemoryTier for LruTier {
+    fn counts(&self) -> Counts {
+        self.shards.iter().map(|shard| shard.0.lock()).fold(Counts::default(), |sum, shard| Counts {
+            hits: sum.hits + shard.hits,
+            misses: sum.misses + shard.misses,
+            ..sum
+        })
+    }
+
+    fn miss_cost(&self) -> Duration {
+        self.miss_cost.get()
+    }
+
+    fn record_time(&self, hit: bool, took: Duration) {
+        if hit { self.hit_cost.add(took) } else { self.miss_cost.add(took) }
+    }
+
+    fn report(&self) -> TierReport {
+        let (counts, stats) = (self.counts(), self.stats());
+        let hit_ratio = counts.hits as f64 / (counts.hits + counts.misses).max(1) as f64;
+        let (hit_cost_us, miss_cost_us) = (micros(self.hit_cost.get()), micros(self.miss_cost.get()));
+        TierReport {
+            name: self.name,
+            hits: counts.hits,
+            misses: counts.misses,
+            errors: 0,
+            bypasses: 0,
+            entries: stats.entries,
+            bytes: stats.bytes,
+            hit_cost_us,
+            miss_cost_us,
+            hit_ratio,
+            probe_cost_us: hit_ratio * hit_cost_us + (1.0 - hit_ratio) * miss_cost_us,
+            // Not compared: leading memory tiers are always asked.
+            generation_cost_us: 0.0,
+            asked_ratio: 1.0,
+            reason: "configured",
+            verdict: "probed",
+            since: self.started.elapsed(),
+        }
+    }
+
+    #[inline]
+    fn lookup(&self, key: &Hashed) -> Option<Bytes> {
+        self.shards().lookup(key)
+    }
+
+    fn peek(&self, key: &Hashed) -> Option<Bytes> {
+        let shard = self.shard(key).lock();
+        let entry = shard.entries.peek(key)?;
+        entry.expires.is_none_or(|at| Instant::now() < at).then(|| entry.value.clone())
+    }
+
+    fn insert(&self, key: &Hashed, value: &Bytes) {
+        // The first clone of a `Bytes` from a vector allocates its reference count. Clone here, so that the first hit
+        // does not.
+        let value = value.clone();
+        let expires = self.ttl.map(|ttl| Instant::now() + ttl - jitter(ttl, key));
+        self.shard(key).lock().insert(*key, Entry { value, expires });
+    }
+
+    fn remove(&self, key: &Hashed) {
+        self.shard(key).lock().remove(key);
+    }
+
+    fn holds(&self, key: &Hashed) -> bool {
+        self.shard(key).lock().entries.peek(key).is_some_and(|entry| entry.expires.is_none_or(|at| Instant::now() < at))
+    }
+
+    /// Each key is hashed before the previous one is looked up, because no read may move ahead of taking a lock. The
+    /// values are pushed in place, and the slice of shards is read once.
+    fn leading_hits(&self, keys: &[Key], sampler: Sampler, served: &mut Vec<Served>) -> LeadingHits {
+        let (shards, by) = (self.shards(), self.name);
+        let mut next = keys.first().map(Hashed::new);
+        let mut rest = keys.iter().skip(1);
+        while let Some(key) = next {
+            next = rest.next().map(Hashed::new);
+            let draw = Draw::next();
+            if sampler.picks(draw) {
+                return LeadingHits::Sampled(draw);
+            }
+            let take = |value: &Bytes| {
+                served.push(Served { value: value.clone(), by, coalesced: false, trace: None });
+            };
+            if shards.lookup_with(&key, take).is_none() {
+                return LeadingHits::Missed;
+            }
+        }
+        LeadingHits::All
+    }
 }
 
 impl Tier for LruTier {

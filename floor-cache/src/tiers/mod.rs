@@ -5,7 +5,7 @@ mod lmdb;
 mod lru;
 mod pending_deletes;
 mod quarantine;
-pub(crate) mod redis;
+mod redis;
 mod sieve;
 mod sled;
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
 use redis::{Cmd, Value};
 use tracing::debug;
 
@@ -18,14 +18,13 @@ use super::{connection::Connection, tier::failed};
 use crate::{
     envelope::{Defect, Envelope, StoredKey},
     key::Key,
+    layers::within,
+    lease_store::{Claim, LeaseStore, Token},
     tier::{TierError, TierErrorKind},
-    timeout::within,
 };
 
 /// The first bytes of a lease. A value's envelope starts with `FLC`.
 const MAGIC: [u8; 4] = *b"FLL\x01";
-
-const RECORD: usize = MAGIC.len() + 16;
 
 /// Whether `stored` is a lease.
 pub(super) fn is_lease(stored: &[u8]) -> bool {
@@ -34,23 +33,6 @@ pub(super) fn is_lease(stored: &[u8]) -> bool {
 
 /// Bytes needed to tell a lease from a value.
 pub(super) const MAGIC_LEN: usize = MAGIC.len();
-
-/// The identity of a lease: a random server id and a counter of the server's leases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Token([u8; RECORD]);
-
-/// The outcome of trying to acquire a lease.
-#[derive(Debug)]
-pub(crate) enum Claim {
-    /// This server has the lease.
-    Acquired,
-    /// Another server has the lease.
-    HeldByOther(Token),
-    /// The value exists.
-    Value(Bytes),
-    /// The stored value is invalid or sealed with an unknown key. The generated value will replace it.
-    Unusable,
-}
 
 /// The leases in a Redis server or cluster.
 #[derive(Debug)]
@@ -74,40 +56,9 @@ impl RedisLeases {
         Self { connection, envelope, timeout, owner: RandomState::new().hash_one(()), taken: AtomicU64::new(0) }
     }
 
-    /// A new token.
-    pub(crate) fn token(&self) -> Token {
-        let mut record = [0; RECORD];
-        record[..4].copy_from_slice(&MAGIC);
-        record[4..12].copy_from_slice(&self.owner.to_le_bytes());
-        record[12..].copy_from_slice(&self.taken.fetch_add(1, Relaxed).to_le_bytes());
-        Token(record)
-    }
-
-    /// Acquires the lease of `key` for `expiry` if the key has neither a lease nor a value.
-    pub(crate) async fn claim(&self, key: &Key, token: Token, expiry: Duration) -> Result<Claim, TierError> {
-        const ACTION: &str = "take a lease in redis";
-        let stored = self.envelope.stored(key);
-        let mut command = redis::cmd("SET");
-        command.arg(stored.as_bytes()).arg(&token.0).arg("NX").arg("GET").arg("PX").arg(millis(expiry));
-        let wrong = |what| TierError::new(TierErrorKind::Internal, ACTION, what);
-        claim_from_reply(&self.envelope, &stored, token, self.send(ACTION, &command).await?).map_err(wrong)
-    }
-
-    /// Extends the lease to `expiry` from now; `false` if `token` no longer owns it.
-    pub(crate) async fn renew(&self, key: &Key, token: Token, expiry: Duration) -> Result<bool, TierError> {
-        let mut command = self.script(RENEW, key, token);
-        command.arg(millis(expiry));
-        Ok(self.send("renew a lease in redis", &command).await? == Value::Int(1))
-    }
-
-    /// Releases the lease if `token` still owns it.
-    pub(crate) async fn release(&self, key: &Key, token: Token) -> Result<(), TierError> {
-        self.send("release a lease in redis", &self.script(RELEASE, key, token)).await.map(|_count| ())
-    }
-
     fn script(&self, script: &str, key: &Key, token: Token) -> Cmd {
         let mut command = redis::cmd("EVAL");
-        command.arg(script).arg(1).arg(self.envelope.stored(key).as_bytes()).arg(&token.0);
+        command.arg(script).arg(1).arg(self.envelope.stored(key).as_bytes()).arg(record(token).as_slice());
         command
     }
 
@@ -117,15 +68,56 @@ impl RedisLeases {
     }
 }
 
+impl LeaseStore for RedisLeases {
+    fn token(&self) -> Token {
+        let mut token = [0; 16];
+        token[..8].copy_from_slice(&self.owner.to_le_bytes());
+        token[8..].copy_from_slice(&self.taken.fetch_add(1, Relaxed).to_le_bytes());
+        Token(token)
+    }
+
+    fn claim<'a>(&'a self, key: &'a Key, token: Token, expiry: Duration) -> BoxFuture<'a, Result<Claim, TierError>> {
+        const ACTION: &str = "take a lease in redis";
+        let stored = self.envelope.stored(key);
+        let mut command = redis::cmd("SET");
+        command.arg(stored.as_bytes()).arg(record(token).as_slice()).arg("NX").arg("GET").arg("PX").arg(millis(expiry));
+        async move {
+            let reply = self.send(ACTION, &command).await?;
+            let wrong = |what| TierError::new(TierErrorKind::Internal, ACTION, what);
+            claim_from_reply(&self.envelope, &stored, token, reply).map_err(wrong)
+        }
+        .boxed()
+    }
+
+    fn renew<'a>(&'a self, key: &'a Key, token: Token, expiry: Duration) -> BoxFuture<'a, Result<bool, TierError>> {
+        let mut command = self.script(RENEW, key, token);
+        command.arg(millis(expiry));
+        async move { Ok(self.send("renew a lease in redis", &command).await? == Value::Int(1)) }.boxed()
+    }
+
+    fn release<'a>(&'a self, key: &'a Key, token: Token) -> BoxFuture<'a, Result<(), TierError>> {
+        let command = self.script(RELEASE, key, token);
+        async move { self.send("release a lease in redis", &command).await.map(|_count| ()) }.boxed()
+    }
+}
+
+/// The stored bytes of the lease `token`.
+fn record(Token(token): Token) -> [u8; MAGIC.len() + 16] {
+    let mut record = [0; MAGIC.len() + 16];
+    record[..MAGIC.len()].copy_from_slice(&MAGIC);
+    record[MAGIC.len()..].copy_from_slice(&token);
+    record
+}
+
 /// The outcome of a claim by `token`, for which Redis found `found` under `key`.
 fn claim_from_reply(envelope: &Envelope, key: &StoredKey, token: Token, found: Value) -> Result<Claim, String> {
     match found {
         Value::Nil => Ok(Claim::Acquired),
         // The command was sent twice, because the connection failed before the first reply.
-        Value::BulkString(found) if found == token.0 => Ok(Claim::Acquired),
-        Value::BulkString(found) if is_lease(&found) => match found.try_into() {
-            Ok(record) => Ok(Claim::HeldByOther(Token(record))),
-            Err(found) => Err(format!("a lease has {} bytes", found.len())),
+        Value::BulkString(found) if found == record(token) => Ok(Claim::Acquired),
+        Value::BulkString(found) if is_lease(&found) => match found[MAGIC.len()..].try_into() {
+            Ok(token) => Ok(Claim::HeldByOther(Token(token))),
+            Err(_) => Err(format!("a lease has {} bytes", found.len())),
         },
         Value::BulkString(stored) => match envelope.open_owned(key, stored) {
             Ok(value) => Ok(Claim::Value(value)),
@@ -160,7 +152,7 @@ mod tests {
         let others: MasterKeys = format!("2:{}", "cd".repeat(32)).parse().unwrap();
         let (ours, theirs) = (plain.clone().sealing(&keys), plain.sealing(&others));
         let key = ours.stored(&Key::new([7; Key::LEN - 1], Class::new(1)));
-        let token = |number| Token([MAGIC.as_slice(), &[number; 16]].concat().try_into().unwrap());
+        let token = |number| Token([number; 16]);
         let claim = |found| claim_from_reply(&ours, &key, token(1), found);
         let sealed = |envelope: &Envelope| {
             let mut record = Vec::new();
@@ -168,9 +160,9 @@ mod tests {
             Value::BulkString(record)
         };
         assert!(matches!(claim(Value::Nil), Ok(Claim::Acquired)));
-        assert!(matches!(claim(Value::BulkString(token(1).0.to_vec())), Ok(Claim::Acquired)), "taken by a first try");
+        assert!(matches!(claim(Value::BulkString(record(token(1)).to_vec())), Ok(Claim::Acquired)), "taken by a first try");
         assert!(
-            matches!(claim(Value::BulkString(token(2).0.to_vec())), Ok(Claim::HeldByOther(found)) if found == token(2))
+            matches!(claim(Value::BulkString(record(token(2)).to_vec())), Ok(Claim::HeldByOther(found)) if found == token(2))
         );
         assert!(matches!(claim(sealed(&ours)), Ok(Claim::Value(value)) if value == b"floor"[..]));
         assert!(matches!(claim(sealed(&theirs)), Ok(Claim::Unusable)));

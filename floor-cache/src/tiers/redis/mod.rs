@@ -6,5 +6,4 @@ mod lease;
 mod server_stats;
 mod tier;
 
-pub(crate) use lease::{Claim, RedisLeases, Token};
 pub use tier::RedisTier;

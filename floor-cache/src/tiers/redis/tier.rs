@@ -21,10 +21,11 @@ use crate::{
     config::RedisConfig,
     envelope::{Defect, Envelope, StoredKey},
     key::Key,
+    layers::WRITE_TIMEOUT_FACTOR,
+    lease_store::LeaseStore,
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
     tiers::pending_deletes::PendingDeletes,
-    timeout::WRITE_TIMEOUT_FACTOR,
 };
 
 /// A tier in a Redis server or cluster.
@@ -76,7 +77,7 @@ impl RedisTier {
     }
 
     /// The leases of values in this store, over the readers' connection.
-    pub(crate) fn leases(&self, timeout: Duration) -> RedisLeases {
+    pub(crate) fn leases(&self, timeout: Duration) -> impl LeaseStore + use<> {
         RedisLeases::new(self.reads.clone(), self.envelope.clone(), timeout)
     }
 

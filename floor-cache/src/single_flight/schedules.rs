@@ -12,10 +12,11 @@ use shuttle::{
     sync::atomic::{AtomicU32, Ordering::SeqCst},
 };
 
-use super::{FlightResult, Flights, Found, Leader, Role};
+use super::{FlightResult, Flights, Leader, Role};
 use crate::{
     hash::Hashed,
     key::{Class, Key},
+    served::Found,
     source::{Priority, SourceError},
 };
 

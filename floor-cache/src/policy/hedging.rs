@@ -1,33 +1,17 @@
-//! Hedging: if a query takes longer than the tier usually does, the values are also generated, and the first answer
-//! wins. [`MissLookup`] uses it for each lower tier that waits.
+//! The hedging budget of a lower tier: when a query counts as slow, and how many values may be generated meanwhile.
 
-use std::{
-    future::Future,
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll},
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
-use futures_util::{FutureExt, StreamExt, future::BoxFuture};
 use parking_lot::Mutex;
 use prometheus::{IntCounter, IntCounterVec};
-
-use crate::{
-    chain_inner::ChainInner,
-    key::Key,
-    lower_tier::LowerTier,
-    miss_lookup::{GenerateResult, MissLookup, generate_counted, generated},
-    served::{Outcome, Step},
-};
 
 /// The hedging budget of one tier, and the counts of which answer came first.
 #[derive(Debug)]
 pub(crate) struct Hedging {
     budget: Mutex<Budget>,
     /// `floors_hedges_total{tier,winner}`: keys by which answer came first.
-    tier: IntCounter,
-    source: IntCounter,
+    pub(crate) tier: IntCounter,
+    pub(crate) source: IntCounter,
 }
 
 /// The estimate of a slow query, and the allowance for hedged generations.
@@ -77,94 +61,17 @@ impl Hedging {
     }
 
     /// How long a query may take before it counts as slow; `None` while that is unknown.
-    fn slow_after(&self) -> Option<Duration> {
+    pub(crate) fn slow_after(&self) -> Option<Duration> {
         let budget = self.budget.lock();
         (budget.queries >= MIN_QUERIES).then(|| Duration::from_secs_f64(budget.slow))
     }
 
     /// Takes up to `keys` values from the allowance and returns how many may be generated.
-    fn take_allowance(&self, keys: usize) -> usize {
+    pub(crate) fn take_allowance(&self, keys: usize) -> usize {
         let mut budget = self.budget.lock();
         let taken = keys.min(budget.allowance as usize);
         budget.allowance -= taken as f64;
         taken
-    }
-}
-
-/// A hedged generation. It outlives the query of its tier, so that no value is generated twice.
-pub(crate) struct Hedge {
-    pub(crate) key: Key,
-    work: BoxFuture<'static, GenerateResult>,
-}
-
-impl Hedge {
-    fn start(inner: &Arc<ChainInner>, key: Key, lookup: &MissLookup) -> Self {
-        let (inner, priority) = (inner.clone(), lookup.priority());
-        Self { key, work: async move { generate_counted(&inner, key, priority).await }.boxed() }
-    }
-}
-
-impl Future for Hedge {
-    type Output = (Key, GenerateResult);
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let key = self.key;
-        self.work.as_mut().poll(cx).map(|made| (key, made))
-    }
-}
-
-impl MissLookup {
-    /// Asks `lower` for `asked`, hedges if it is slow, and completes the flights of the values found.
-    pub(crate) async fn probe(&mut self, inner: &Arc<ChainInner>, lower: &LowerTier, asked: &[Key]) {
-        let started = Instant::now();
-        let mut query = pin!(lower.ask(asked));
-        let slow_after = lower.hedging.slow_after().filter(|_| inner.hedge);
-        let mut slow = pin!(async {
-            match slow_after {
-                Some(slow_after) => tokio::time::sleep(slow_after).await,
-                None => std::future::pending().await,
-            }
-        });
-        let mut may_hedge = true;
-        let mut hedged = Vec::new();
-        let answer = loop {
-            tokio::select! {
-                // An answer that is ready wins over the timer.
-                biased;
-                answer = &mut query => break answer,
-                Some((key, made)) = self.hedges.next(), if !self.hedges.is_empty() => {
-                    // If generation fails, the query and the following tiers may still find the value.
-                    let Ok(made) = made else { continue };
-                    let slow = Step { tier: lower.name(), outcome: Outcome::Slow, took: started.elapsed() };
-                    let steps: Vec<Step> = self.steps().iter().copied().chain([slow]).collect();
-                    if hedged.contains(&key) && self.count_pending(&[key]) > 0 {
-                        lower.hedging.source.inc();
-                    }
-                    self.complete(inner, &key, generated(made, &steps));
-                }
-                () = &mut slow, if may_hedge => {
-                    may_hedge = false;
-                    // While the cores are saturated, extra generations would slow down every other call.
-                    if inner.load.is_saturated() {
-                        continue;
-                    }
-                    hedged = self.not_started(asked);
-                    hedged.truncate(lower.hedging.take_allowance(hedged.len()));
-                    let hedges: Vec<Hedge> = hedged.iter().map(|key| Hedge::start(inner, *key, self)).collect();
-                    self.hedges.extend(hedges);
-                }
-            }
-        };
-        // The query may have no waiters left, but it measures the cost of the tier. The tier's own deadline ends it.
-        let pending = self.count_pending(&hedged);
-        self.handle_answer(inner, lower, asked, answer, started.elapsed());
-        lower.hedging.tier.inc_by((pending - self.count_pending(&hedged)) as u64);
-    }
-
-    /// The keys of `asked` that are pending and not hedged yet.
-    fn not_started(&self, asked: &[Key]) -> Vec<Key> {
-        let is_started = |key: &Key| self.hedges.iter().any(|hedge| hedge.key == *key);
-        asked.iter().copied().filter(|key| self.count_pending(&[*key]) > 0 && !is_started(key)).collect()
     }
 }
 

@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
 use prometheus::Histogram;
 
+use super::{Layer, Operation, Reply};
 use crate::{
-    key::Key,
-    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+    ewma::AtomicMean,
+    tier::{Answer, Tier, TierError, TierErrorKind},
 };
 
 /// A tier whose answers are counted in a [`Meter`].
@@ -38,8 +38,8 @@ pub struct Meter {
     errors: AtomicU64,
     timeouts: AtomicU64,
     bypasses: AtomicU64,
-    hit_cost: Mean,
-    miss_cost: Mean,
+    hit_cost: AtomicMean,
+    miss_cost: AtomicMean,
     seconds: OpSeconds,
 }
 
@@ -81,8 +81,8 @@ impl Meter {
             errors: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
             bypasses: AtomicU64::new(0),
-            hit_cost: Mean::default(),
-            miss_cost: Mean::default(),
+            hit_cost: AtomicMean::default(),
+            miss_cost: AtomicMean::default(),
             seconds,
         }
     }
@@ -125,40 +125,22 @@ impl Meter {
         count.fetch_add(keys as u64, Relaxed);
     }
 
-    fn record_lookup(&self, hits: usize, misses: usize, took: Duration) {
+    /// Counts a lookup of `keys` keys and the values that it found.
+    fn record_lookup(&self, keys: usize, hits: Result<usize, TierErrorKind>, took: Duration) {
+        let hits = match hits {
+            Ok(hits) => hits,
+            Err(kind) => return self.record_failure(kind, keys),
+        };
+        let misses = keys.saturating_sub(hits);
         self.hits.fetch_add(hits as u64, Relaxed);
         self.misses.fetch_add(misses as u64, Relaxed);
-        let each = took / u32::try_from((hits + misses).max(1)).unwrap_or(u32::MAX);
+        let each = took / u32::try_from(keys).unwrap_or(u32::MAX);
         if hits > 0 {
             self.hit_cost.add(each);
         }
         if misses > 0 {
             self.miss_cost.add(each);
         }
-    }
-
-    fn record_get(&self, result: &Result<Option<Bytes>, TierError>, started: Instant) {
-        let took = started.elapsed();
-        match result {
-            Ok(value) => {
-                let hits = usize::from(value.is_some());
-                self.record_lookup(hits, 1 - hits, took);
-            }
-            Err(error) => self.record_failure(error.kind(), 1),
-        }
-        observe(&self.seconds.get, result, took);
-    }
-
-    fn record_get_many(&self, result: &Result<Vec<Option<Bytes>>, TierError>, asked: usize, started: Instant) {
-        let took = started.elapsed();
-        match result {
-            Ok(values) => {
-                let hits = values.iter().flatten().count();
-                self.record_lookup(hits, values.len() - hits, took);
-            }
-            Err(error) => self.record_failure(error.kind(), asked),
-        }
-        observe(&self.seconds.get_many, result, took);
     }
 }
 
@@ -169,76 +151,28 @@ fn observe<A>(seconds: &Histogram, result: &Result<A, TierError>, took: Duration
     }
 }
 
-/// A running mean that follows a change within some dozens of samples. Concurrent samples may be lost.
-#[derive(Debug, Default)]
-pub(crate) struct Mean(AtomicU64);
+impl<T: Tier> Layer for Metered<T> {
+    type Inner = T;
 
-impl Mean {
-    /// The inverse of the weight of a new sample.
-    const WEIGHT: u64 = 16;
-
-    pub(crate) fn add(&self, sample: Duration) {
-        let sample = u64::try_from(sample.as_nanos()).unwrap_or(u64::MAX).max(1);
-        let mean = self.0.load(Relaxed);
-        let next = if mean == 0 { sample } else { mean - mean / Self::WEIGHT + sample / Self::WEIGHT };
-        self.0.store(next.max(1), Relaxed);
+    fn inner(&self) -> &T {
+        &self.inner
     }
 
-    pub(crate) fn get(&self) -> Duration {
-        Duration::from_nanos(self.0.load(Relaxed))
-    }
-}
-
-impl<T: Tier> Tier for Metered<T> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn waits(&self) -> bool {
-        self.inner.waits()
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+    fn run<'a, R: Reply>(&'a self, operation: Operation, call: impl FnOnce(&'a T) -> Answer<'a, R>) -> Answer<'a, R> {
+        let (seconds, lookups) = match operation {
+            Operation::Get => (&self.meter.seconds.get, 1),
+            Operation::GetMany(keys) => (&self.meter.seconds.get_many, keys),
+            Operation::PutMany => (&self.meter.seconds.put_many, 0),
+            Operation::RemoveMany => (&self.meter.seconds.remove_many, 0),
+            Operation::Contains | Operation::Flush | Operation::Compact => return call(&self.inner),
+        };
         let started = Instant::now();
-        self.inner.get(key).inspect(move |result| self.meter.record_get(result, started))
-    }
-
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
-        let started = Instant::now();
-        self.inner.get_many(keys).inspect(move |result| self.meter.record_get_many(result, keys.len(), started))
-    }
-
-    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        let started = Instant::now();
-        self.inner
-            .put_many(entries)
-            .inspect(move |result| observe(&self.meter.seconds.put_many, result, started.elapsed()))
-    }
-
-    fn batch_bytes(&self) -> usize {
-        self.inner.batch_bytes()
-    }
-
-    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        let started = Instant::now();
-        self.inner
-            .remove_many(keys)
-            .inspect(move |result| observe(&self.meter.seconds.remove_many, result, started.elapsed()))
-    }
-
-    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
-        self.inner.contains(key)
-    }
-
-    fn stats(&self) -> TierStats {
-        self.inner.stats()
-    }
-
-    fn flush(&self) -> Answer<'_, ()> {
-        self.inner.flush()
-    }
-
-    fn compact(&self) -> Answer<'_, ()> {
-        self.inner.compact()
+        call(&self.inner).inspect(move |result| {
+            let took = started.elapsed();
+            if lookups > 0 {
+                self.meter.record_lookup(lookups, result.as_ref().map(Reply::hits).map_err(TierError::kind), took);
+            }
+            observe(seconds, result, took);
+        })
     }
 }

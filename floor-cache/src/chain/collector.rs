@@ -1,6 +1,6 @@
 //! Exports the counts of the tiers to Prometheus. It reads them at each scrape.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use prometheus::{
     Gauge, GaugeVec, IntCounterVec, IntGaugeVec, Opts,
@@ -9,10 +9,10 @@ use prometheus::{
 };
 
 use crate::{
-    chain_inner::ChainInner,
-    lower_tier::LowerTier,
-    metered::Counts,
-    tier::{Tier, TierStats},
+    layers::Counts,
+    producer::Producer,
+    stack::{LowerTier, TierStack},
+    tier::TierStats,
 };
 
 /// `floors_tier_requests_total`, `floors_tier_bytes`, `floors_tier_entries` and `floors_breaker_state` of one chain.
@@ -20,7 +20,8 @@ use crate::{
 /// The hot path counts in cheap per-tier counters; a scrape sums them up.
 #[derive(Debug)]
 pub(crate) struct TierCollector {
-    inner: Weak<ChainInner>,
+    stack: Weak<TierStack>,
+    producer: Weak<Producer>,
     descriptions: Vec<Desc>,
 }
 
@@ -141,10 +142,10 @@ impl Families {
 }
 
 impl TierCollector {
-    pub(crate) fn new(inner: Weak<ChainInner>) -> Result<Self, prometheus::Error> {
+    pub(crate) fn new(stack: &Arc<TierStack>, producer: &Arc<Producer>) -> Result<Self, prometheus::Error> {
         let families = Families::new()?;
         let descriptions = families.collectors().into_iter().flat_map(Collector::desc).cloned().collect();
-        Ok(Self { inner, descriptions })
+        Ok(Self { stack: Arc::downgrade(stack), producer: Arc::downgrade(producer), descriptions })
     }
 }
 
@@ -154,15 +155,19 @@ impl Collector for TierCollector {
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        let (Some(inner), Ok(families)) = (self.inner.upgrade(), Families::new()) else { return Vec::new() };
-        for tier in &inner.memory {
+        let (Some(stack), Some(producer), Ok(families)) =
+            (self.stack.upgrade(), self.producer.upgrade(), Families::new())
+        else {
+            return Vec::new();
+        };
+        for tier in &stack.memory {
             families.tier(tier.name(), tier.counts(), tier.stats());
         }
-        for lower in &inner.lower {
+        for lower in &stack.lower {
             families.tier(lower.name(), lower.meter.counts(), lower.tier.stats());
             families.lower_tier(lower);
         }
-        let (utilisation, cpu) = inner.load.last();
+        let (utilisation, cpu) = producer.load.last();
         families.cpu_utilisation.set(utilisation);
         families.cpu_price.set(cpu.price);
         families.collectors().into_iter().flat_map(Collector::collect).collect()

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use prometheus::Registry;
 use tokio::runtime::Handle;
 
+use super::{builder::ChainBuilder, handle::Chain};
 use crate::{
-    builder::ChainBuilder,
-    chain::Chain,
     config::{Admit, ChainConfig, TierKind, Tuning},
+    layers::Timeout,
     open_error::OpenError,
     source::Source,
     tiers::{LmdbTier, RedisTier, SledTier},
-    timeout::Timeout,
 };
 
 /// Builds the chain that `config` describes, in front of `source`.
@@ -54,7 +53,7 @@ pub fn assemble_tuned(
             TierKind::Sled => chain.tier(SledTier::open(&config.sled, envelope)?, Admit::All)?,
             TierKind::Redis => {
                 let redis = RedisTier::open(&config.redis, envelope, runtime)?;
-                let leases = redis.leases(config.redis.timeout);
+                let leases = Arc::new(redis.leases(config.redis.timeout));
                 let chain = chain.tier(Timeout::new(redis, config.redis.timeout), config.redis.admit)?;
                 chain.leasing(leases, config.redis.lease)?
             }

@@ -9,7 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
 use failsafe::FailurePolicy as _;
 use failsafe::{
     Instrument, StateMachine,
@@ -18,10 +17,8 @@ use failsafe::{
 use parking_lot::Mutex;
 use tracing::{info, warn};
 
-use crate::{
-    key::Key,
-    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
-};
+use super::{Layer, Operation, Reply};
+use crate::tier::{Answer, Tier, TierError, TierErrorKind};
 
 /// A tier behind a circuit breaker. While the breaker is open, every answer is [`TierErrorKind::Open`] at once.
 #[derive(Debug)]
@@ -273,74 +270,35 @@ fn refused(action: &'static str) -> TierError {
     TierError::new(TierErrorKind::Open, action, "its circuit breaker is open")
 }
 
-impl<T: Tier> Breaker<T> {
-    fn guarded<'a, A: Send + 'a>(&'a self, ask: impl FnOnce(&'a T) -> Answer<'a, A>) -> Answer<'a, A> {
-        match self.circuit.permit() {
-            Some(permit) => ask(&self.inner).inspect(move |result| permit.report(result)),
-            None => Answer::Now(Err(refused(self.inner.name()))),
-        }
+impl<T: Tier> Layer for Breaker<T> {
+    type Inner = T;
+
+    fn inner(&self) -> &T {
+        &self.inner
     }
 
-    /// As [`guarded`](Self::guarded), for writes and removals. A refusal (a full disk, a replica, a server out of
-    /// memory) is not recorded, because the tier may still be readable. A timeout is not recorded, because a change may
-    /// be large. A success of a tier that waits is not recorded, because changes have a longer timeout than reads.
-    fn guarded_change<'a>(&'a self, change: impl FnOnce(&'a T) -> Answer<'a, ()>) -> Answer<'a, ()> {
+    /// Refuses reads and changes while the circuit is open.
+    ///
+    /// Of the results of a change, these are not recorded: a refusal (a full disk, a replica, a server out of memory),
+    /// because the tier may still be readable; a timeout, because a change may be large; a success of a tier that
+    /// waits, because changes have a longer timeout than reads.
+    fn run<'a, R: Reply>(&'a self, operation: Operation, call: impl FnOnce(&'a T) -> Answer<'a, R>) -> Answer<'a, R> {
+        let is_change = match operation {
+            Operation::Get | Operation::GetMany(_) | Operation::Contains => false,
+            Operation::PutMany | Operation::RemoveMany => true,
+            Operation::Flush | Operation::Compact => return call(&self.inner),
+        };
         let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
         let waits = self.inner.waits();
-        change(&self.inner).inspect(move |result| {
-            let is_neutral = match result {
-                Ok(()) => waits,
-                Err(error) => matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
-            };
+        call(&self.inner).inspect(move |result| {
+            let is_neutral = is_change
+                && match result {
+                    Ok(_) => waits,
+                    Err(error) => matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
+                };
             if !is_neutral {
                 permit.report(result);
             }
         })
-    }
-}
-
-impl<T: Tier> Tier for Breaker<T> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn waits(&self) -> bool {
-        self.inner.waits()
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
-        self.guarded(move |tier| tier.get(key))
-    }
-
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
-        self.guarded(move |tier| tier.get_many(keys))
-    }
-
-    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        self.guarded_change(move |tier| tier.put_many(entries))
-    }
-
-    fn batch_bytes(&self) -> usize {
-        self.inner.batch_bytes()
-    }
-
-    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        self.guarded_change(move |tier| tier.remove_many(keys))
-    }
-
-    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
-        self.guarded(move |tier| tier.contains(key))
-    }
-
-    fn stats(&self) -> TierStats {
-        self.inner.stats()
-    }
-
-    fn flush(&self) -> Answer<'_, ()> {
-        self.inner.flush()
-    }
-
-    fn compact(&self) -> Answer<'_, ()> {
-        self.inner.compact()
     }
 }

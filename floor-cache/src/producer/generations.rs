@@ -1,4 +1,4 @@
-//! Counts generated values and their cost: `floors_generations_total{kind}` and `floors_generation_seconds{kind}`.
+//! Counts generated values: `floors_generations_total{kind}` and `floors_generation_seconds{kind}`.
 
 use std::{
     sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed},
@@ -8,7 +8,6 @@ use std::{
 use prometheus::{HistogramVec, IntCounterVec};
 
 use crate::{
-    generation_cost::GenerationCost,
     key::Class,
     report::{TierReport, micros},
     served::GENERATED,
@@ -23,31 +22,29 @@ pub(crate) struct Generations {
     made: AtomicU64,
     nanoseconds: AtomicU64,
     cpu_nanoseconds: AtomicU64,
-    pub(crate) cost: GenerationCost,
     /// A bit for each class whose cost is being sampled.
     sampling: AtomicU16,
     started: Instant,
 }
 
 impl Generations {
-    pub(crate) fn new(totals: IntCounterVec, seconds: HistogramVec, workers: usize) -> Self {
+    pub(crate) fn new(totals: IntCounterVec, seconds: HistogramVec) -> Self {
         Self {
             totals,
             seconds,
             made: AtomicU64::new(0),
             nanoseconds: AtomicU64::new(0),
             cpu_nanoseconds: AtomicU64::new(0),
-            cost: GenerationCost::new(workers),
             sampling: AtomicU16::new(0),
             started: Instant::now(),
         }
     }
 
-    /// Whether the caller should generate a value of `class` to sample its cost: the cost is unknown, and no other
-    /// sample is running. A caller that gets `true` must call [`release_cost_sample`](Self::release_cost_sample).
+    /// Whether no other sample of the cost of `class` is running. A caller that gets `true` must call
+    /// [`release_cost_sample`](Self::release_cost_sample).
     pub(crate) fn claim_cost_sample(&self, class: Class) -> bool {
         let bit = 1 << class.index();
-        !self.cost.is_known(class) && self.sampling.fetch_or(bit, Relaxed) & bit == 0
+        self.sampling.fetch_or(bit, Relaxed) & bit == 0
     }
 
     pub(crate) fn release_cost_sample(&self, class: Class) {

@@ -1,5 +1,5 @@
 //! Leases: of several servers that miss a value at once, one generates it and the others wait for a bounded time.
-//! [`MissLookup`](crate::miss_lookup::MissLookup) uses them for keys that the shared tier missed.
+//! [`MissLookup`](super::miss_lookup::MissLookup) uses them for keys that the shared tier missed.
 //!
 //! A lease is advisory. Values are immutable and follow from their keys, so a server without a lease, or with an
 //! expired one, writes the same bytes. A lost lease costs work, never a value.
@@ -16,18 +16,15 @@ use prometheus::{IntCounter, IntCounterVec};
 use tokio::runtime::Handle;
 
 use crate::{
-    breaker::Circuit,
-    chain_inner::ChainInner,
     config::Lease,
-    flight::{Found, Leader},
+    ewma::AtomicMean,
     key::{Class, Key},
-    metered::Mean,
-    miss_lookup,
-    purge::PurgeEpoch,
+    layers::Circuit,
+    lease_store::{Claim, LeaseStore, Token},
+    policy::CpuCost,
+    producer::{GenerateResult, Producer},
     sampler::{Draw, Sampler},
-    served::{Outcome, Step},
     source::Priority,
-    tiers::redis::{Claim, RedisLeases, Token},
 };
 
 /// The leases of one chain. `tier` is the index of the lower tier that servers share.
@@ -35,10 +32,11 @@ use crate::{
 pub(crate) struct Leases {
     pub(crate) tier: usize,
     mode: Lease,
-    store: Arc<RedisLeases>,
+    store: Arc<dyn LeaseStore>,
     circuit: Arc<Circuit>,
+    runtime: Handle,
     /// Time from the request to the value on this server, queueing included, by class.
-    turnaround: [Mean; Class::COUNT],
+    turnaround: [AtomicMean; Class::COUNT],
     /// Recent share of leases whose value another server was generating or had generated.
     found_ratio: Mutex<f64>,
     counts: Counts,
@@ -93,14 +91,29 @@ enum LeaseOutcome {
     Unleased,
 }
 
+/// The outcome of [`Leases::generate_once`].
+pub(crate) enum Leased {
+    /// Another server generated the value.
+    Found(Bytes),
+    /// This server generated the value. A lease that it holds must be kept until the value is stored.
+    Generated(GenerateResult, Option<LeaseGuard>),
+}
+
 impl Leases {
-    pub(crate) fn new(tier: usize, mode: Lease, store: RedisLeases, totals: &IntCounterVec) -> Self {
+    pub(crate) fn new(
+        tier: usize,
+        mode: Lease,
+        store: Arc<dyn LeaseStore>,
+        runtime: Handle,
+        totals: &IntCounterVec,
+    ) -> Self {
         let count = |outcome| totals.with_label_values(&[outcome]);
         Self {
             tier,
             mode,
-            store: Arc::new(store),
+            store,
             circuit: Arc::new(Circuit::new("redis leases")),
+            runtime,
             turnaround: Default::default(),
             found_ratio: Mutex::new(FIRST_FOUND_RATIO),
             counts: Counts {
@@ -112,17 +125,15 @@ impl Leases {
         }
     }
 
-    /// Whether `key` is worth a lease. A lease costs a query and saves a generation if another server has started or
-    /// finished it.
-    pub(crate) fn is_worthwhile(&self, inner: &ChainInner, key: &Key) -> bool {
+    /// Whether `key` is worth a lease. A lease costs a query, which takes `query` seconds, and saves a generation if
+    /// another server has started or finished it.
+    pub(crate) fn is_worthwhile(&self, producer: &Producer, key: &Key, query: f64, cpu: CpuCost) -> bool {
         match self.mode {
             Lease::On => return true,
             Lease::Off => return false,
             Lease::Auto => {}
         }
-        let Some(generation) = inner.forecast([key].into_iter()) else { return false };
-        let query = inner.lower[self.tier].policy.query_seconds().unwrap_or_default();
-        let cpu = inner.cpu_cost(Instant::now());
+        let Some(generation) = producer.forecast([key]) else { return false };
         let cost = query + cpu.price * cpu.overhead;
         let found_ratio = self.found_ratio.lock().max(LEAST_FOUND_RATIO);
         let saved = found_ratio * (generation.response + cpu.price * (generation.cpu + cpu.overhead));
@@ -134,47 +145,25 @@ impl Leases {
         *ratio += FOUND_WEIGHT * (f64::from(u8::from(found)) - *ratio);
     }
 
-    /// Generates the value of `leader` under a lease, or waits for another server to do so, and completes the flight. A
-    /// value from another server is not stored if a purge ran since `epoch`.
-    pub(crate) async fn generate_once(
-        &self,
-        inner: &ChainInner,
-        mut leader: Leader,
-        steps: &[Step],
-        priority: Priority,
-        epoch: PurgeEpoch,
-    ) {
-        let key = *leader.key();
-        let started = Instant::now();
-        let (made, guard) = match self.acquire(inner, &key).await {
-            LeaseOutcome::Found(value) => {
-                if let Some(_permit) = inner.purges.fill_permit(epoch) {
-                    inner.promote(leader.hashed(), &value, self.tier);
-                }
-                let by = inner.lower[self.tier].name();
-                let step = Step { tier: by, outcome: Outcome::Hit, took: started.elapsed() };
-                let steps = steps.iter().copied().chain([step]).collect();
-                return leader.complete(Ok(Found { value, by, steps }));
-            }
-            LeaseOutcome::Unleased => (self.generate(inner, key, priority).await, None),
+    /// Generates the value of `key` under a lease, or waits for another server to do so.
+    pub(crate) async fn generate_once(&self, producer: &Producer, key: Key, priority: Priority) -> Leased {
+        match self.acquire(producer, &key).await {
+            LeaseOutcome::Found(value) => Leased::Found(value),
+            LeaseOutcome::Unleased => Leased::Generated(self.generate(producer, key, priority).await, None),
             LeaseOutcome::Acquired(guard) => {
                 let made = tokio::select! {
-                    made = self.generate(inner, key, priority) => made,
+                    made = self.generate(producer, key, priority) => made,
                     never = guard.renew() => match never {},
                 };
                 let guard = made.is_ok().then_some(guard);
-                (made, guard)
+                Leased::Generated(made, guard)
             }
-        };
-        miss_lookup::complete_with(inner, &mut leader, made, steps);
-        if let Some(guard) = guard {
-            guard.keep_until(inner.lower[self.tier].writes.last_stored());
         }
     }
 
-    async fn generate(&self, inner: &ChainInner, key: Key, priority: Priority) -> miss_lookup::GenerateResult {
+    async fn generate(&self, producer: &Producer, key: Key, priority: Priority) -> GenerateResult {
         let started = Instant::now();
-        let made = miss_lookup::generate_counted(inner, key, priority).await;
+        let made = producer.generate(key, priority).await;
         if made.is_ok() {
             self.turnaround[key.class().index()].add(started.elapsed());
         }
@@ -182,8 +171,8 @@ impl Leases {
     }
 
     /// Acquires the lease of `key`, or waits until the value exists or the wait is too long.
-    async fn acquire(&self, inner: &ChainInner, key: &Key) -> LeaseOutcome {
-        let cost = Duration::from_secs_f64(inner.forecast([key].into_iter()).map_or(0.0, |forecast| forecast.response));
+    async fn acquire(&self, producer: &Producer, key: &Key) -> LeaseOutcome {
+        let cost = Duration::from_secs_f64(producer.forecast([key]).map_or(0.0, |forecast| forecast.response));
         let turnaround = self.turnaround[key.class().index()].get();
         let expiry = turnaround.max(cost).clamp(SHORTEST, LONGEST);
         let token = self.store.token();
@@ -195,7 +184,7 @@ impl Leases {
                 Ok(Claim::Acquired) => {
                     self.learn(holder.is_some());
                     self.counts.taken.inc();
-                    let (store, circuit, runtime) = (self.store.clone(), self.circuit.clone(), inner.runtime.clone());
+                    let (store, circuit, runtime) = (self.store.clone(), self.circuit.clone(), self.runtime.clone());
                     return LeaseOutcome::Acquired(LeaseGuard {
                         store,
                         circuit,
@@ -241,8 +230,8 @@ impl Leases {
 }
 
 /// A lease held by this server. Dropping it releases the lease, unless it was disarmed.
-struct LeaseGuard {
-    store: Arc<RedisLeases>,
+pub(crate) struct LeaseGuard {
+    store: Arc<dyn LeaseStore>,
     circuit: Arc<Circuit>,
     runtime: Handle,
     key: Key,
@@ -270,7 +259,7 @@ impl LeaseGuard {
 
     /// Renews the lease in the background until the write of the value is done. If the tier stored the value, the value
     /// has replaced the lease. Otherwise the lease is released.
-    fn keep_until(self, written: impl Future<Output = bool> + Send + 'static) {
+    pub(crate) fn keep_until(self, written: impl Future<Output = bool> + Send + 'static) {
         self.runtime.clone().spawn(async move {
             let is_taken = tokio::select! {
                 is_taken = written => is_taken,

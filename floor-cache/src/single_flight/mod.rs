@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use bytes::Bytes;
 use futures_util::{FutureExt, future::Shared};
 #[cfg(not(test))]
 use parking_lot::Mutex;
@@ -16,17 +15,9 @@ use schedules::Mutex;
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
-    served::Step,
+    served::Found,
     source::{Priority, SourceError},
 };
-
-/// A value, the tier that had it, and the steps of the lookup.
-#[derive(Debug, Clone)]
-pub(crate) struct Found {
-    pub(crate) value: Bytes,
-    pub(crate) by: &'static str,
-    pub(crate) steps: Arc<[Step]>,
-}
 
 /// The outcome of a flight.
 pub(crate) type FlightResult = Result<Found, SourceError>;

@@ -13,7 +13,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use crate::policy::load::{CpuCost, Load, Totals};
+use super::load::{CpuCost, Load, Totals};
 
 /// The load of this process and its machine.
 ///

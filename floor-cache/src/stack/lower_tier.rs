@@ -7,16 +7,14 @@ use std::{
 
 use bytes::Bytes;
 
+use super::write_behind::WriteBehind;
 use crate::{
-    breaker::{Circuit, CircuitState},
     config::Admit,
-    hedge::Hedging,
     key::Key,
-    metered::Meter,
-    policy::{Asked, Policy, PolicyStatus},
+    layers::{Circuit, CircuitState, Meter},
+    policy::{Asked, Hedging, Policy, PolicyStatus},
     report::{Holdings, TierReport, micros},
     tier::{Tier, TierError, TierErrorKind},
-    write_behind::WriteBehind,
 };
 
 /// The value of each key asked for, in the same order.

@@ -10,17 +10,23 @@ use std::time::{Duration, Instant};
 use cost::QueryCost;
 use parking_lot::Mutex;
 
-use crate::{config::Bypass, ewma::Ewma, generation_cost::Forecast, sampler::Draw};
+use crate::{config::Bypass, ewma::Ewma, sampler::Draw};
 
 mod cost;
-pub(crate) mod load;
+mod generation_cost;
+mod hedging;
+mod load;
+mod load_monitor;
 mod price;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod tests;
 
-use load::CpuCost;
+pub(crate) use generation_cost::{Forecast, GenerationCost, Work};
+pub(crate) use hedging::Hedging;
+pub(crate) use load::CpuCost;
+pub(crate) use load_monitor::LoadMonitor;
 
 /// The estimates of one tier, and the decisions based on them.
 #[derive(Debug)]

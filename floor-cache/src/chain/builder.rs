@@ -8,29 +8,27 @@ use std::{
 use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
 use tokio::runtime::Handle;
 
-use crate::{
-    audit::Audits,
-    breaker::{Breaker, Circuit},
-    catch_panic::CatchPanic,
-    chain::Chain,
-    chain_inner::{ChainInner, TIMED},
+use super::{
+    audit::Auditor,
     collector::TierCollector,
+    handle::{Chain, TIMED},
+    inner::Inner,
+    lease::Leases,
+};
+use crate::{
     config::{Admit, ChainConfig, Lease, LruConfig, Tuning},
     envelope::{Envelope, Namespace},
-    flight::Flights,
-    generations::Generations,
-    hedge::Hedging,
-    lease::Leases,
-    load_monitor::LoadMonitor,
-    lower_tier::LowerTier,
-    metered::{Meter, Metered, OpSeconds},
+    layers::{Breaker, CatchPanic, Circuit, Meter, Metered, OpSeconds},
+    lease_store::LeaseStore,
+    memory_tier::MemoryTier,
     open_error::OpenError,
-    policy::Policy,
-    purge::Purges,
+    policy::{Hedging, LoadMonitor, Policy},
+    producer::{Generations, Producer},
+    single_flight::Flights,
     source::Source,
+    stack::{LowerTier, Purges, TierStack, WriteBehind, WriteMetrics},
     tier::Tier,
-    tiers::{LruTier, redis::RedisLeases},
-    write_behind::{WriteBehind, WriteMetrics},
+    tiers::LruTier,
 };
 
 /// A builder that adds tiers in probing order. [`assemble`](crate::assemble()) builds from a configuration; use this
@@ -44,7 +42,7 @@ pub struct ChainBuilder<'a> {
     seconds: HistogramVec,
     writes: IntCounterVec,
     hedges: IntCounterVec,
-    memory: Vec<Arc<LruTier>>,
+    memory: Vec<Arc<dyn MemoryTier>>,
     lower: Vec<LowerTier>,
     leases: Option<Leases>,
 }
@@ -121,7 +119,7 @@ impl<'a> ChainBuilder<'a> {
     }
 
     /// Adds `tier` behind a breaker, panic handling and metrics. A remote tier needs its own
-    /// [`Timeout`](crate::timeout::Timeout).
+    /// [`Timeout`](crate::layers::Timeout).
     ///
     /// # Errors
     /// When the writer thread cannot be started.
@@ -147,13 +145,13 @@ impl<'a> ChainBuilder<'a> {
     }
 
     /// Uses leases in `store` for values that the last added tier misses.
-    pub(crate) fn leasing(mut self, store: RedisLeases, mode: Lease) -> Result<Self, OpenError> {
+    pub(crate) fn leasing(mut self, store: Arc<dyn LeaseStore>, mode: Lease) -> Result<Self, OpenError> {
         let totals = IntCounterVec::new(
             Opts::new("floors_leases_total", "Floors that a lease was requested for, by outcome."),
             &["outcome"],
         )?;
         self.registry.register(Box::new(totals.clone()))?;
-        self.leases = Some(Leases::new(self.lower.len() - 1, mode, store, &totals));
+        self.leases = Some(Leases::new(self.lower.len() - 1, mode, store, self.runtime.clone(), &totals));
         Ok(self)
     }
 
@@ -179,24 +177,30 @@ impl<'a> ChainBuilder<'a> {
             &["outcome"],
         )?;
         self.registry.register(Box::new(audits.clone()))?;
-        let audits = Audits::new(self.tuning.audit, &audits);
-        let inner = Arc::new(ChainInner {
+        let stack = Arc::new(TierStack {
             memory: self.memory.into(),
             lower: self.lower.into(),
-            generations: Generations::new(generations, seconds, source.workers()),
-            load: LoadMonitor::new(self.tuning.utilisation),
-            source,
-            leases: self.leases,
-            coalesced,
-            hedge: self.tuning.hedge,
-            sampled: TIMED.or(audits.sampler),
-            audits,
             flights: Flights::new(),
             purges: Purges::default(),
             runtime: self.runtime.clone(),
         });
-        self.registry.register(Box::new(TierCollector::new(Arc::downgrade(&inner))?))?;
-        Ok(Chain::new(inner))
+        let producer = Arc::new(Producer::new(
+            source,
+            Generations::new(generations, seconds),
+            LoadMonitor::new(self.tuning.utilisation),
+            self.runtime.clone(),
+        ));
+        let auditor = Arc::new(Auditor::new(stack.clone(), producer.clone(), self.tuning.audit, &audits));
+        self.registry.register(Box::new(TierCollector::new(&stack, &producer)?))?;
+        Ok(Chain::new(Inner {
+            sampler: TIMED.or(auditor.sampler()),
+            stack,
+            producer,
+            auditor,
+            leases: self.leases,
+            coalesced,
+            hedge: self.tuning.hedge,
+        }))
     }
 }
 
