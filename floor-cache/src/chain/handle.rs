@@ -41,11 +41,7 @@ impl Chain {
     #[inline(always)]
     fn find(&self, key: &Hashed) -> Option<Served> {
         let draw = Draw::next();
-        if self.0.sampler.picks(draw) {
-            self.find_sampled(key, draw, |_| {})
-        } else {
-            self.0.stack.find_from(0, key)
-        }
+        if self.0.sampler.picks(draw) { self.find_sampled(key, draw, |_| {}) } else { self.0.stack.find_from(0, key) }
     }
 
     /// As [`find`](Self::find), with two clock readings for each tier and possibly an audit.
@@ -266,12 +262,18 @@ impl Chain {
     /// Writes the queues and flushes the tiers. `false` if a tier failed or `deadline` passed. The chain stays usable.
     pub async fn close(&self, deadline: Duration) -> bool {
         let deadline = tokio::time::Instant::now() + deadline;
-        join_all(self.0.stack.lower.iter().map(|lower| lower.writes.flush(deadline))).await.into_iter().all(|flushed| flushed)
+        join_all(self.0.stack.lower.iter().map(|lower| lower.writes.flush(deadline)))
+            .await
+            .into_iter()
+            .all(|flushed| flushed)
     }
 }
 
 impl fmt::Debug for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chain").field("stack", &self.0.stack).field("producer", &self.0.producer).finish_non_exhaustive()
+        f.debug_struct("Chain")
+            .field("stack", &self.0.stack)
+            .field("producer", &self.0.producer)
+            .finish_non_exhaustive()
     }
 }

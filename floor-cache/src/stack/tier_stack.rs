@@ -109,11 +109,8 @@ impl TierStack {
 
     /// The trace steps of a miss in every memory tier.
     pub(crate) fn memory_miss_steps(&self) -> Vec<Step> {
-        let miss = |tier: &Arc<dyn MemoryTier>| Step {
-            tier: tier.name(),
-            outcome: Outcome::Miss,
-            took: tier.miss_cost(),
-        };
+        let miss =
+            |tier: &Arc<dyn MemoryTier>| Step { tier: tier.name(), outcome: Outcome::Miss, took: tier.miss_cost() };
         self.memory.iter().map(miss).collect()
     }
 

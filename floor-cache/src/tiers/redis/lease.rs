@@ -160,7 +160,10 @@ mod tests {
             Value::BulkString(record)
         };
         assert!(matches!(claim(Value::Nil), Ok(Claim::Acquired)));
-        assert!(matches!(claim(Value::BulkString(record(token(1)).to_vec())), Ok(Claim::Acquired)), "taken by a first try");
+        assert!(
+            matches!(claim(Value::BulkString(record(token(1)).to_vec())), Ok(Claim::Acquired)),
+            "taken by a first try"
+        );
         assert!(
             matches!(claim(Value::BulkString(record(token(2)).to_vec())), Ok(Claim::HeldByOther(found)) if found == token(2))
         );
