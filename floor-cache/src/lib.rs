@@ -1,4 +1,4 @@
-//! A chain of cache tiers for immutable values: bytes in, bytes out.
+//! A chain of cache tiers for immutable byte strings.
 //!
 //! ```text
 //! Chain::get(Key) --> LRU --> [Redis | LMDB | sled] --> Source::generate

@@ -28,7 +28,7 @@ fn two_tiers(keys: &[Key]) -> Chain {
     chain
 }
 
-/// Hits and misses of the upper layer, then of the lower.
+/// Hits and misses of the upper tier, then of the lower.
 fn counts(chain: &Chain) -> [u64; 4] {
     let report = chain.report();
     [report[0].hits, report[0].misses, report[1].hits, report[1].misses]

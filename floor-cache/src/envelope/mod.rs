@@ -191,7 +191,7 @@ impl Envelope {
     /// in the header, the hash, and the [`ValueCheck`] if there is one.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// The first defect found.
     pub fn open(&self, key: &StoredKey, envelope: &[u8]) -> Result<Bytes, Defect> {
         self.accepted(key, self.open_unchecked(key, envelope)?)
     }
@@ -212,7 +212,7 @@ impl Envelope {
     /// As [`open`](Self::open), without a copy unless the value is compressed.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// The first defect found.
     pub fn open_owned(&self, key: &StoredKey, envelope: Vec<u8>) -> Result<Bytes, Defect> {
         self.accepted(key, self.open_owned_unchecked(key, envelope)?)
     }

@@ -1,6 +1,6 @@
 //! The price of CPU time: by how much one second of CPU delays the other calls in flight.
 //!
-//! While cores are idle a call that uses more CPU delays nobody, and the price is zero. When the cores are saturated,
+//! While cores are idle a call that uses more CPU delays no other, and the price is zero. When the cores are saturated,
 //! the calls in flight share them: with `N` calls, `s` seconds of CPU for each and `c` cores the mean response time is
 //! `N s / c` (the asymptotic bound of a closed queueing network: Denning and Buzen, "The Operational Analysis of
 //! Queueing Network Models", 1978). One call's second of CPU then costs the `N - 1` others `(N - 1) / c` seconds in

@@ -39,7 +39,7 @@ pub struct LmdbTier {
     data: File,
     /// The format and the hand of the store, under [`LAYOUT_KEY`] and [`HAND_KEY`].
     meta: Database<Str, Str>,
-    /// Stored key -> [`Record`].
+    /// Stored key -> age and envelope.
     values: Database<Raw, Raw>,
     /// Age -> stored key, in the order of the sieve. It may name a removed key, or a key twice if an age in `values`,
     /// which no hash covers, was damaged.
