@@ -1,10 +1,10 @@
-//! The failure that the chain was built to prevent, played again: a tier that takes 6.19 ms for a hit in front of generation
-//! that takes 0.55 ms. With the chain deciding, the median call costs what it costs without the tier.
+//! Reproduces the failure that the chain prevents: a tier with hits of 6.19 ms before generation of 0.55 ms. With the
+//! policy, the median call costs the same as without the tier.
 //!
 //!     cargo run --release -p floor-cache --example slow_tier
 //!
-//! The tier is a real LMDB whose answers are held up; generation keeps a core busy. Calls come one after the other, each for
-//! a floor that the tier holds, by turns to a chain without the tier and to one with it.
+//! The tier is a real LMDB with delayed answers; generation keeps a core busy. Calls are sequential, each for a floor
+//! that the tier has, alternating between a chain without the tier and one with it.
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 
 use std::{
@@ -31,18 +31,18 @@ const GENERATION: Duration = Duration::from_micros(550);
 const FLOORS: u64 = 2_000;
 const BYTES: usize = 4_900;
 
-/// Calls to one chain before it is the other's turn, and turns.
+/// Calls to one chain before the other, and rounds.
 const CALLS: u64 = 200;
-const TURNS: u64 = 10;
+const ROUNDS: u64 = 10;
 
 fn main() {
     let runtime = Runtime::new().unwrap();
     let (without, _none) = chain(false, Bypass::Auto, runtime.handle());
     let (with, _store) = chain(true, Bypass::Auto, runtime.handle());
     let (mut bare, mut chained) = (Vec::new(), Vec::new());
-    for turn in 0..TURNS {
-        runtime.block_on(calls(&without, turn * CALLS, CALLS, &mut bare));
-        runtime.block_on(calls(&with, turn * CALLS, CALLS, &mut chained));
+    for round in 0..ROUNDS {
+        runtime.block_on(calls(&without, round * CALLS, CALLS, &mut bare));
+        runtime.block_on(calls(&with, round * CALLS, CALLS, &mut chained));
     }
     let (always, _held) = chain(true, Bypass::Off, runtime.handle());
     let mut asked = Vec::new();
@@ -50,11 +50,11 @@ fn main() {
 
     let tier = with.report().into_iter().next().unwrap();
     println!(
-        "tier {}: {}, asked for {} of {} keys on a caller's way",
+        "tier {}: {}, {} of {} keys asked while a caller waited",
         tier.name,
         tier.verdict,
-        TURNS * CALLS - tier.bypasses,
-        TURNS * CALLS
+        ROUNDS * CALLS - tier.bypasses,
+        ROUNDS * CALLS
     );
     println!("                      p50        p90        p99");
     for (name, times) in [("no tier", &mut bare), ("the chain", &mut chained), ("always asked", &mut asked)] {
@@ -66,7 +66,7 @@ fn main() {
     println!("p50 with the chain over no tier: {:.4}", p50(&chained) / p50(&bare));
 }
 
-/// A chain without memory, so that every call goes down; with a slow tier that holds every floor, or without any.
+/// A chain without memory tiers, either with a slow tier that has every floor or without tiers.
 fn chain(slow: bool, bypass: Bypass, runtime: &Handle) -> (Chain, TempDir) {
     let home = tempfile::tempdir().unwrap();
     let (config, registry) = (ChainConfig { bypass, ..ChainConfig::default() }, Registry::new());
@@ -97,14 +97,14 @@ fn key(number: u64) -> Key {
     Key::new(identity, Class::new(1))
 }
 
-/// A store whose answers come after [`HIT`].
+/// A store whose answers take [`HIT`].
 #[derive(Debug)]
 struct Slowed(LmdbTier);
 
 impl Slowed {
     fn late<'a, T: Send + Unpin + 'a>(answer: Answer<'a, T>) -> Answer<'a, T> {
         Answer::later(async move {
-            // A thread sleeps to the microsecond, where tokio's clock has milliseconds.
+            // A thread sleeps with microseconds, tokio's timer with milliseconds.
             let _ = tokio::task::spawn_blocking(|| std::thread::sleep(HIT)).await;
             answer.await
         })
@@ -145,7 +145,7 @@ impl Tier for Slowed {
     }
 }
 
-/// A source that keeps a core busy as generating does.
+/// A source that keeps a core busy like generation.
 #[derive(Debug)]
 struct Busy;
 

@@ -1,11 +1,11 @@
-//! How long a chain takes to open over an LMDB that is full, and to serve its first floor: with a million floors, less than
-//! a second.
+//! Measures how long a chain takes to open a full LMDB and to serve its first floor: less than a second with a million
+//! floors.
 //!
 //!     cargo run --release -p floor-cache --example warm_start [FLOORS [BYTES]]
 //!
-//! Fills a store in a temporary directory first: 7 GB for the million floors of 4,900 bytes (the median 100x100 floor) that
-//! it takes by default. Then it times misses beside such a store with and without asking it, which is what a filter of
-//! absent keys could save at the most.
+//! Fills a store in a temporary directory first: 7 GB for the default of a million floors of 4,900 bytes (the median
+//! 100x100 floor). Then it times misses with and without asking the store. The difference is the most that a filter of
+//! absent keys could save.
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 
 use std::{
@@ -25,17 +25,17 @@ use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::Registry;
 use tokio::runtime::{Handle, Runtime};
 
-/// Entries in one call, as the chain's own writer gives them.
+/// Entries per call, as in the chain's writer.
 const BATCH: u64 = 256;
 
-/// Calls timed for each figure.
+/// Timed calls per figure.
 const CALLS: u64 = 20_000;
 
 fn main() {
     let number = |at, otherwise| env::args().nth(at).map_or(otherwise, |text| text.parse().expect("a whole number"));
     let (floors, bytes): (u64, u64) = (number(1, 1_000_000), number(2, 4_900));
     let home = tempfile::tempdir().unwrap();
-    // Whole pages for each value, a tree over them, and room above the high water.
+    // Whole pages for each value, the tree, and space above the high water.
     let config = LmdbConfig { path: home.path().join("lmdb"), map_size: floors * (bytes + 8_192) * 5 / 4 + (64 << 20) };
 
     let started = Instant::now();
@@ -59,15 +59,15 @@ fn main() {
         close(&runtime, chain);
     }
 
-    // As after an unclean end: the start checks the pages first.
-    std::fs::remove_file(config.path.join("clean")).expect("a clean end is marked");
+    // Without the mark, the start checks the pages.
+    std::fs::remove_file(config.path.join("clean")).expect("the clean mark exists");
     let started = Instant::now();
     let chain = open(&config, Bypass::Auto, runtime.handle());
-    println!("start without the mark of a clean end: open in {} ms", started.elapsed().as_millis());
-    assert_eq!(chain.report()[1].entries, floors, "it is whole");
+    println!("start without the clean mark: open in {} ms", started.elapsed().as_millis());
+    assert_eq!(chain.report()[1].entries, floors, "no floor is lost");
     close(&runtime, chain);
 
-    // Misses of a chain that asks the store, and of one that never does: a filter that is free and never wrong.
+    // Misses of a chain that asks the store and of one that never does, which is the cost with a perfect filter.
     let mut medians = [Vec::new(), Vec::new()];
     let mut miss_us = 0.0;
     for round in 0..5 {
@@ -86,9 +86,7 @@ fn main() {
     });
     println!("a miss, generation free: {asked:?} with the store asked, {never:?} with it never asked");
     let part = miss_us / 200.0 * 100.0;
-    println!(
-        "asking the store for what it has not costs {miss_us:.2} us: {part:.2} % of a floor that takes 200 us to make"
-    );
+    println!("a miss in the store costs {miss_us:.2} us: {part:.2} % of a floor that takes 200 us to generate");
 }
 
 fn fill(config: &LmdbConfig, floors: u64, bytes: u64) {
@@ -108,14 +106,14 @@ fn open(config: &LmdbConfig, bypass: Bypass, runtime: &Handle) -> Chain {
     assemble_tuned(&config, &tuning, Arc::new(Free), &Registry::new(), runtime).unwrap()
 }
 
-/// Flushes the chain and waits until its threads have let go of the store.
+/// Flushes the chain and waits until its threads have closed the store.
 fn close(runtime: &Runtime, chain: Chain) {
     assert!(runtime.block_on(chain.close(Duration::from_secs(60))));
     drop(chain);
     std::thread::sleep(Duration::from_millis(200));
 }
 
-/// The median time of a call for a key from `first` on, which no tier has.
+/// The median time of calls for the keys from `first` on, which no tier has.
 fn median_miss(runtime: &Runtime, chain: &Chain, first: u64) -> Duration {
     runtime.block_on(async {
         let mut times = Vec::with_capacity(CALLS as usize);
@@ -130,14 +128,14 @@ fn median_miss(runtime: &Runtime, chain: &Chain, first: u64) -> Duration {
     })
 }
 
-/// The `number`th key, spread over the tree as towers of many players are.
+/// The `number`th key, distributed over the tree like the towers of many players.
 fn key(number: u64) -> Key {
     let mut identity = [0; Key::LEN - 1];
     identity[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
     Key::new(identity, Class::new(1))
 }
 
-/// A source that costs nothing, so that the figures are the chain's own; it claims 200 microseconds.
+/// A source without cost, so that the figures show the chain alone. It reports 200 microseconds.
 #[derive(Debug)]
 struct Free;
 

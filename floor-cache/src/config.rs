@@ -1,4 +1,4 @@
-//! What a chain is made of, as an operator writes it.
+//! The configuration of a chain.
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
@@ -10,16 +10,16 @@ use crate::{
 
 const MIB: u64 = 1 << 20;
 
-/// A chain: which tiers in which order, and how each is set up. Generation always stands last and is not named.
+/// The tiers of a chain in order, and the options of each. Generation is always last and not listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainConfig {
     /// The tiers in probing order, each at most once.
     pub chain: Vec<TierKind>,
     /// Prefix of every stored key, so that several chains may share a store. 1 ..= 64 bytes.
     pub namespace: String,
-    /// Whether a tier that measures slower than generating is passed by.
+    /// Whether a tier that is slower than generating is bypassed.
     pub bypass: Bypass,
-    /// Version of what makes the values. A stored value of another version is never served.
+    /// The version of the generator. Stored values of another version are never served.
     pub value_version: u32,
     /// The tier in this process's memory.
     pub lru: LruConfig,
@@ -46,21 +46,21 @@ impl Default for ChainConfig {
     }
 }
 
-/// What a configuration file has no words for yet. The defaults are what [`assemble`](crate::assemble()) uses.
+/// Options that configuration files do not have yet. [`assemble`](crate::assemble()) uses the defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuning {
-    /// Seals what leaves this process by AES-256-GCM.
+    /// Master keys that seal values outside this process by AES-256-GCM.
     pub keys: Option<MasterKeys>,
-    /// Compresses by LZ4 what leaves this process, where that shrinks it by over a tenth.
+    /// Compresses values outside this process by LZ4 if that saves over a tenth.
     pub compress: bool,
-    /// One hit in this many, in a lower tier or in memory, is made again and compared; 0 for none.
+    /// One hit in this many is generated again and compared; 0 for none.
     pub audit: u32,
-    /// Whether generation starts beside a tier that takes longer than it usually does.
+    /// Whether values are also generated while a tier is slower than usual.
     pub hedge: bool,
-    /// The CPU utilisation, 0 to 1, to go by instead of the measured one: for tests and benches whose results must not depend on
-    /// what else the machine does.
+    /// A CPU utilisation, 0 to 1, instead of the measured one: for tests and benches that must not depend on other
+    /// processes.
     pub utilisation: Option<f64>,
-    /// The last check of a value that comes from outside this process. Without one, such a value is taken as it was sealed.
+    /// An additional check of values from tiers outside this process; `None` accepts every intact value.
     pub value_check: Option<ValueCheck>,
 }
 
@@ -70,7 +70,7 @@ impl Default for Tuning {
     }
 }
 
-/// A sort of tier.
+/// The kind of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TierKind {
     /// [`LruTier`](crate::tiers::LruTier)
@@ -118,37 +118,37 @@ impl FromStr for TierKind {
 #[error("there is no tier {0:?}; the tiers are lru, redis, lmdb, sled")]
 pub struct UnknownTier(String);
 
-/// Whether a tier is probed while it measures slower than generating.
+/// When a tier is bypassed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bypass {
-    /// A tier is probed while it pays.
+    /// A tier is asked if that costs less than generating.
     #[default]
     Auto,
-    /// Every tier is always probed.
+    /// Every tier is always asked.
     Off,
-    /// No tier below memory is ever probed, not even to learn what that would cost: what memory has not is made. They are
-    /// written to and removed from as ever, so they are warm when this is changed back.
+    /// No lower tier is asked, not even to measure its cost; a miss in memory is generated. Lower tiers still get
+    /// writes and removals, so they are warm when the mode changes back.
     Forced,
 }
 
-/// Whether a server takes a lease before it makes a value, so that others which miss it too wait for it.
+/// Whether a server takes a lease before it generates a value, so that other servers wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lease {
-    /// For what measures much costlier to make than a lease.
+    /// For values whose measured generation cost justifies a lease.
     #[default]
     Auto,
-    /// For every value that the tier was asked for.
+    /// For every value that the shared tier missed.
     On,
-    /// For none.
+    /// Never.
     Off,
 }
 
 /// See [`LruTier`](crate::tiers::LruTier).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LruConfig {
-    /// Bytes of memory it may take, its own bookkeeping included.
+    /// Limit of its memory in bytes, overhead included.
     pub capacity: u64,
-    /// How long an entry may be served; `None`: for ever, since values do not change.
+    /// How long an entry may be served; `None` for no limit, since values do not change.
     pub ttl: Option<Duration>,
 }
 
@@ -161,9 +161,9 @@ impl Default for LruConfig {
 /// See [`LmdbTier`](crate::tiers::LmdbTier).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LmdbConfig {
-    /// A directory; made when it is missing.
+    /// The directory of the store; created if it is missing.
     pub path: PathBuf,
-    /// Bytes that the map, and so the file, may grow to. Entries are evicted before it is full.
+    /// The largest size of the map and the file in bytes. Entries are evicted before it is full.
     pub map_size: u64,
 }
 
@@ -176,9 +176,9 @@ impl Default for LmdbConfig {
 /// See [`SledTier`](crate::tiers::SledTier).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SledConfig {
-    /// A directory; made when it is missing.
+    /// The directory of the store; created if it is missing.
     pub path: PathBuf,
-    /// Bytes of stored values beyond which entries are evicted; 0 for no limit.
+    /// Bytes of stored values above which entries are evicted; 0 for no limit.
     pub capacity: u64,
 }
 
@@ -191,16 +191,16 @@ impl Default for SledConfig {
 /// See [`RedisTier`](crate::tiers::RedisTier).
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisConfig {
-    /// `redis://[user:password@]host:port[/db]`, `rediss://` with the same for TLS, or
+    /// `redis://[user:password@]host:port[/db]`, `rediss://` for the same with TLS, or
     /// `redis+cluster://[user:password@]host:port,host:port` with some nodes of a cluster.
     pub url: String,
-    /// Which classes are kept there.
+    /// The classes of values that it stores.
     pub admit: Admit,
-    /// How long a caller waits for it.
+    /// The deadline of a query.
     pub timeout: Duration,
-    /// Whom to trust behind a `rediss://` URL.
+    /// The TLS options of a `rediss://` URL.
     pub tls: Tls,
-    /// Whether servers that share it agree on who makes what several of them miss.
+    /// Whether servers that share it use leases, so that one of them generates a value that several miss.
     pub lease: Lease,
 }
 
@@ -217,7 +217,7 @@ impl Default for RedisConfig {
 }
 
 impl RedisConfig {
-    /// The URL with what stands before the host blotted out, for logs and errors.
+    /// The URL for logs and errors, with the user and password redacted.
     #[must_use]
     pub fn redacted_url(&self) -> String {
         redact(&self.url)
@@ -236,8 +236,8 @@ impl fmt::Debug for RedisConfig {
     }
 }
 
-/// Blots out user and password, and the query, which may hold a password too. The last `@` ends them, since a password
-/// may hold one.
+/// Redacts the user and password, and drops the query, which may contain a password. Splits at the last `@`, since a
+/// password may contain one.
 fn redact(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let separator = if scheme.is_empty() { "" } else { "://" };
@@ -248,7 +248,7 @@ fn redact(url: &str) -> String {
     }
 }
 
-/// Which values a tier keeps.
+/// Which values a tier stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Admit {
     /// Every class.
@@ -259,7 +259,7 @@ pub enum Admit {
 }
 
 impl Admit {
-    /// Whether values of `class` are kept.
+    /// Whether values of `class` are stored.
     #[must_use]
     pub const fn admits(self, class: Class) -> bool {
         match self {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_redis_url_that_may_be_secret_is_shown() {
+    fn the_secrets_of_a_redis_url_are_redacted() {
         for (url, shown) in [
             ("redis://127.0.0.1:6379", "redis://127.0.0.1:6379"),
             ("redis://:hunter2@cache:6379/1", "redis://***@cache:6379/1"),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_set_holds_what_was_put_in() {
+    fn a_class_set_contains_the_inserted_classes() {
         let set: ClassSet = [Class::new(7), Class::new(15)].into_iter().collect();
         let held: Vec<usize> =
             (0..16).map(Class::new).filter(|class| Admit::Only(set).admits(*class)).map(Class::index).collect();

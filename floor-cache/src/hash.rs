@@ -1,4 +1,4 @@
-//! A key with its hash, taken once and used by every memory tier that the key passes.
+//! A key with its hash, computed once for all memory tiers.
 
 use std::{
     hash::{BuildHasher, Hash, Hasher},
@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 
 use crate::key::Key;
 
-/// Seeded at random once a process: callers choose the keys, so a fixed hash would let them choose the collisions.
+/// Seeded randomly once per process: callers choose the keys, and with a fixed hash they could choose collisions.
 static SEEDS: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// A [`Key`] and its hash.
@@ -35,8 +35,8 @@ impl Hashed {
         self.hash
     }
 
-    /// Which of `count` (a power of two) shards the key belongs to. Taken from the middle of the hash, since the maps
-    /// inside the shards use both of its ends.
+    /// The shard of the key among `count`, a power of two. From the middle of the hash, since the maps in the shards
+    /// use both ends.
     #[inline]
     pub(crate) const fn shard(&self, count: usize) -> usize {
         (self.hash >> 24) as usize & (count - 1)
@@ -59,11 +59,11 @@ impl Hash for Hashed {
     }
 }
 
-/// Takes the hash of a [`Hashed`] as it is.
+/// A hasher that returns the precomputed hash of a [`Hashed`].
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Ready(u64);
+pub(crate) struct IdentityHasher(u64);
 
-impl BuildHasher for Ready {
+impl BuildHasher for IdentityHasher {
     type Hasher = Self;
 
     #[inline]
@@ -72,13 +72,13 @@ impl BuildHasher for Ready {
     }
 }
 
-impl Hasher for Ready {
+impl Hasher for IdentityHasher {
     #[inline]
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;
     }
 
-    /// Only for what is not a [`Hashed`]; folds so that it stays a hash.
+    /// For other types: folds the bytes into a hash.
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -1,35 +1,35 @@
-//! What a value is stored under: a `Copy` value that holds everything the value's bytes depend on.
+//! The key of a value: a `Copy` type with everything that the value's bytes depend on.
 
 use std::{
     fmt,
     hash::{Hash, Hasher},
 };
 
-/// The sort of value, as far as the chain cares: costs are learnt for each class and admission may go by it.
-/// What the classes mean is the [`Source`](crate::Source)'s affair. Fewer than [`Class::COUNT`].
+/// A class of values. The chain learns costs for each class, and admission may depend on it. The
+/// [`Source`](crate::Source) defines the meaning of classes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Class(u8);
 
 impl Class {
-    /// How many classes there can be.
+    /// The number of classes.
     pub const COUNT: usize = 16;
 
-    /// Class `number`, which wraps at [`Class::COUNT`].
+    /// Class `number`, modulo [`Class::COUNT`].
     #[must_use]
     pub const fn new(number: u8) -> Self {
         Self(number % Self::COUNT as u8)
     }
 
-    /// Its number, less than [`Class::COUNT`].
+    /// The number of the class, less than [`Class::COUNT`].
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A storage key: 23 bytes of the caller's and a [`Class`]. 24 bytes, `Copy`, no allocation.
+/// A storage key: 23 bytes from the caller and a [`Class`]. It has 24 bytes and is `Copy`.
 ///
-/// Two keys are equal exactly when all 24 bytes are.
+/// Two keys are equal if all 24 bytes are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key([u8; Key::LEN]);
 
@@ -37,7 +37,7 @@ impl Key {
     /// Bytes in a key.
     pub const LEN: usize = 24;
 
-    /// A key for the value that `identity` names.
+    /// The key of the value that `identity` names.
     #[must_use]
     pub const fn new(identity: [u8; Self::LEN - 1], class: Class) -> Self {
         let mut bytes = [0; Self::LEN];
@@ -50,20 +50,20 @@ impl Key {
         Self(bytes)
     }
 
-    /// The sort of value.
+    /// The class of the value.
     #[must_use]
     pub const fn class(&self) -> Class {
         Class::new(self.0[Self::LEN - 1])
     }
 
-    /// The key as stored: the caller's identity, then the class.
+    /// The stored bytes: the identity, then the class.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0
     }
 }
 
-/// Three words instead of 24 bytes and a length: a third of the work for a hasher that takes words.
+/// Hashes three words instead of a length and 24 bytes, which takes a third of the time in a hasher for words.
 impl Hash for Key {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {

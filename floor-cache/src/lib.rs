@@ -1,63 +1,48 @@
-//! A chain of cache tiers for immutable values: bytes in, bytes out.
+//! A chain of cache tiers for immutable byte strings.
 //!
 //! ```text
 //! Chain::get(Key) --> LRU --> [Redis | LMDB | sled] --> Source::generate
 //! ```
 //!
-//! A value is a function of its [`Key`], so nothing here ever goes stale: a tier may lose a value (it is made again),
-//! it must never give a wrong one.
+//! A value is a function of its [`Key`], so a stored value never becomes stale. A tier may lose a value, because the
+//! source can generate it again. A tier must never return a wrong value.
 //!
-//! - [`assemble()`] builds a [`Chain`] from a [`ChainConfig`]; [`Chain`] is what callers hold.
-//! - [`Tier`] is a place that keeps values; [`tiers`] has the four that there are, [`envelope`] what their values
-//!   travel in. [`timeout`], [`shield`], [`breaker`] and [`metered`] each wrap any tier in one more property.
-//! - [`Source`] makes what no tier has.
+//! - [`assemble()`] builds a [`Chain`] from a [`ChainConfig`]. Callers use the [`Chain`].
+//! - [`Tier`] is the trait of a store for values. [`tiers`] has the four implementations. [`envelope`] is the format
+//!   of stored values. Each of the [`layers`] adds one property to any tier.
+//! - [`Source`] generates the values that no tier has.
 #![deny(unsafe_code)]
 
-pub mod assemble;
-mod audit;
-pub mod breaker;
-pub mod builder;
-pub mod chain;
-mod collector;
+mod chain;
 pub mod config;
 pub mod envelope;
 mod ewma;
-mod flight;
-mod generation_cost;
-mod generations;
 mod hash;
-mod hedge;
 pub mod key;
-mod lease;
-mod link;
-mod links;
-mod load_monitor;
-pub mod metered;
+pub mod layers;
+mod lease_store;
+mod memory_tier;
 mod open_error;
 mod policy;
-mod purge;
+mod producer;
 pub mod report;
 mod sampler;
 pub mod served;
-pub mod shield;
+mod single_flight;
 pub mod source;
+mod stack;
 pub mod tier;
 pub mod tiers;
-pub mod timeout;
 pub mod tls;
-mod walk;
-mod write_behind;
 
-pub use assemble::{assemble, assemble_tuned};
-pub use builder::ChainBuilder;
-pub use chain::Chain;
+pub use chain::{Chain, ChainBuilder, assemble, assemble_tuned};
 pub use config::{
     Admit, Bypass, ChainConfig, ClassSet, Lease, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
 };
 pub use key::{Class, Key};
 pub use open_error::OpenError;
-pub use purge::Removal;
 pub use report::{Compaction, Holdings, TierReport, WriteCounts};
 pub use served::{Options, Outcome, Served, Step};
 pub use source::{Made, Priority, Source, SourceError};
+pub use stack::Removal;
 pub use tier::{Answer, Tier, TierError, TierErrorKind, TierStats};

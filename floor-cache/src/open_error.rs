@@ -1,4 +1,4 @@
-//! Why a chain could not be built.
+//! The errors of building a chain.
 
 use std::{
     fmt, io,
@@ -7,82 +7,82 @@ use std::{
 
 use crate::{config::TierKind, envelope::Namespace};
 
-/// Why a chain could not be built: what, on which path, and what to do about it, in one sentence.
+/// Why a chain could not be built. Each message names the cause, the path, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A tier stands twice in the chain.
+    /// The configuration names a tier twice.
     #[error("cache.chain names {0} twice; name each tier once")]
-    Twice(TierKind),
+    DuplicateTier(TierKind),
     /// The namespace cannot be part of a key.
     #[error("cache.namespace {0:?} is not 1 to {max} printable ASCII characters without spaces and colons", max = Namespace::MAX)]
     Namespace(String),
     /// A directory cannot be used.
     #[error("the {tier} directory {} cannot be used ({reason}); make it writable for this user, or set cache.{tier}.path to one that is", path.display())]
     Directory {
-        /// Whose.
+        /// The name of the tier.
         tier: &'static str,
-        /// Which.
+        /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
-    /// The disk has no room for what a start writes. What is stored is not touched.
+    /// The disk has no space for the files written at startup. Stored values are not affected.
     #[error("no space left on the disk for the {tier} store in {} ({reason}); free 1 MiB or more there, or set cache.{tier}.path to a directory on another disk", path.display())]
     NoSpace {
-        /// Whose.
+        /// The name of the tier.
         tier: &'static str,
-        /// Which.
+        /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
-    /// The store is in use.
+    /// Another process or chain has the store open.
     #[error("the {tier} store in {} is in use by another process; stop that one, or set cache.{tier}.path to another directory", path.display())]
     Locked {
-        /// Whose.
+        /// The name of the tier.
         tier: &'static str,
-        /// Where.
+        /// The directory.
         path: PathBuf,
     },
-    /// The store is of another version.
+    /// The store has another format version.
     #[error("the {tier} store in {} was made by another version (found: {found}; this one reads: {expected}); move the directory away, or set cache.{tier}.path to another", path.display())]
     Version {
-        /// Whose.
+        /// The name of the tier.
         tier: &'static str,
-        /// Where.
+        /// The directory.
         path: PathBuf,
-        /// What it says it is.
+        /// The version of the store.
         found: String,
-        /// What was looked for.
+        /// The version that this build reads.
         expected: &'static str,
     },
-    /// The store is damaged, or no store at all.
+    /// The store is damaged or is not a store.
     #[error("the {tier} store in {} cannot be opened ({reason}); move the directory away, or set cache.{tier}.path to another", path.display())]
     Store {
-        /// Whose.
+        /// The name of the tier.
         tier: &'static str,
-        /// Where.
+        /// The directory.
         path: PathBuf,
-        /// What the library said.
+        /// The error of the library.
         reason: String,
     },
-    /// The URL of the Redis server is none.
+    /// The URL of the Redis server is invalid.
     #[error(
         "cache.redis.url {url:?} cannot be used ({reason}); write redis://host:port, rediss://host:port or redis+cluster://host:port,host:port"
     )]
     RedisUrl {
-        /// The URL, secrets blotted out.
+        /// The URL without its secrets.
         url: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// What is set for TLS contradicts itself or the URL.
+    /// The TLS options are inconsistent with each other or with the URL.
     #[error("cache.redis.ca, cert and key cannot be used: {0}")]
     RedisTls(String),
-    /// No thread could be started to write to a tier.
+    /// The writer thread of a tier could not be started.
     #[error("no thread could be started for the cache ({0}); raise the limit on threads of this user")]
     Thread(#[source] io::Error),
-    /// The metrics are registered already.
+    /// The registry already has these metrics.
     #[error("the chain's metrics cannot be registered ({0}); give each chain a registry of its own")]
     Metrics(#[from] prometheus::Error),
 }

@@ -1,57 +1,57 @@
-//! What the tiers have done and cost, for people.
+//! The reports of the tiers, for operators.
 
 use std::time::Duration;
 
 use crate::tier::{TierError, TierStats};
 
-/// One tier's figures since the start.
+/// Counts and costs of one tier since the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TierReport {
-    /// The tier; `generated` for the source, which stands last.
+    /// The tier; `generated` for the source, which is last.
     pub name: &'static str,
-    /// Values found; for the source, values made.
+    /// Values found; for the source, values generated.
     pub hits: u64,
     /// Values not found.
     pub misses: u64,
-    /// Failures, timeouts among them.
+    /// Failures, including timeouts.
     pub errors: u64,
-    /// Keys that it was not asked for.
+    /// Keys that bypassed it.
     pub bypasses: u64,
-    /// Values that it holds.
+    /// Values in the tier.
     pub entries: u64,
-    /// Bytes that it holds.
+    /// Bytes in the tier.
     pub bytes: u64,
-    /// What a hit costs, in microseconds; 0 while unknown.
+    /// Mean time of a hit in microseconds; 0 if unknown.
     pub hit_cost_us: f64,
-    /// What a miss costs, in microseconds; 0 while unknown.
+    /// Mean time of a miss in microseconds; 0 if unknown.
     pub miss_cost_us: f64,
-    /// The share of questions that find a value, of late; 1 while unknown.
+    /// Recent share of queries that find a value; 1 if unknown.
     pub hit_ratio: f64,
-    /// What a question for one value takes, hit or miss, of late, in microseconds of response time; 0 while unknown.
+    /// Recent response time of a query for one value, hit or miss, in microseconds; 0 if unknown.
     pub probe_cost_us: f64,
-    /// What generating one of the values takes that it may be asked for, of late, in microseconds of response time, the wait
-    /// for a worker included; 0 while unknown.
+    /// Recent response time of generating one of the values that the tier may be asked for, queueing included, in
+    /// microseconds; 0 if unknown.
     pub generation_cost_us: f64,
-    /// The share of lookups that asked it, of late, 0 to 1; 1 for memory and for the source.
+    /// Recent share of lookups that asked the tier, 0 to 1; 1 for memory and for the source.
     pub asked_ratio: f64,
     /// Why it is asked or bypassed: `learning`, `answers sooner`, `saves CPU`, `slower than generating`, `few hits`, `costs CPU`,
     /// `configured`, `breaker`.
     pub reason: &'static str,
-    /// What the chain makes of it: `probed`, `bypassed`, `bypassed in part`, `bypassed by configuration`; `open` or `half-open`
-    /// while its breaker is; `last` for the source.
+    /// How the chain uses the tier: `probed`, `bypassed`, `bypassed in part`, `bypassed by configuration`; `open` or
+    /// `half-open` by its breaker; `last` for the source.
     pub verdict: &'static str,
-    /// For how long that has been the verdict.
+    /// Time since the verdict changed.
     pub since: Duration,
 }
 
-/// What one tier holds, and what it has taken.
+/// Size and write counts of one tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holdings {
     /// The tier.
     pub name: &'static str,
-    /// What it holds.
+    /// Its size.
     pub stats: TierStats,
-    /// What became of the writes to it; `None` for memory in front, which takes them at once.
+    /// Its writes by outcome; `None` for a leading memory tier, which is written directly.
     pub writes: Option<WriteCounts>,
 }
 
@@ -61,33 +61,33 @@ impl Holdings {
     }
 }
 
-/// Values written to a tier behind the response, since the start.
+/// Writes through the write-behind queue of a tier since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WriteCounts {
-    /// Taken by the tier.
+    /// Stored by the tier.
     pub stored: u64,
-    /// Refused by the tier.
+    /// Failed in the tier.
     pub failed: u64,
-    /// Not given to the tier, since too many waited.
+    /// Dropped because the queue was full.
     pub dropped: u64,
-    /// Waiting now.
+    /// In the queue now.
     pub waiting: u64,
 }
 
-/// What became of a compaction in one tier.
+/// The result of a compaction of one tier.
 #[derive(Debug)]
 pub struct Compaction {
     /// The tier.
     pub tier: &'static str,
-    /// What it held before.
+    /// Its size before.
     pub before: TierStats,
-    /// What it holds now.
+    /// Its size after.
     pub after: TierStats,
-    /// Whether it was done.
+    /// `Ok` if the tier was compacted.
     pub result: Result<(), TierError>,
 }
 
-/// In microseconds.
+/// `duration` in microseconds.
 pub(crate) fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }

@@ -1,19 +1,22 @@
-//! What a call asks for, and what it gets.
+//! The options and the result of a lookup.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
-use crate::{flight::Found, source::Priority, tier::TierErrorKind};
+use crate::{
+    source::{Made, Priority},
+    tier::TierErrorKind,
+};
 
-/// How a call wants its answer.
+/// The options of a lookup.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Skip every lookup: have the value made, and refresh every tier with it.
+    /// Skip every tier: generate the value and store it in every tier.
     pub no_cache: bool,
-    /// Tell what each tier answered and cost.
+    /// Return the outcome and time of each tier.
     pub trace: bool,
-    /// Who waits.
+    /// Whether a caller waits for the value.
     pub priority: Priority,
 }
 
@@ -24,40 +27,40 @@ pub struct Served {
     pub value: Bytes,
     /// The tier that had it, or `generated`.
     pub by: &'static str,
-    /// Whether the call waited for the work of another.
+    /// Whether the value came from another call's lookup.
     pub coalesced: bool,
-    /// What was asked on the way, in order; only when [`Options::trace`] was set.
+    /// The steps of the lookup, in order; `None` unless [`Options::trace`] was set.
     pub trace: Option<Box<[Step]>>,
 }
 
-/// One tier's part in an answer.
+/// One tier's part in a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     /// The tier, or `generated`.
     pub tier: &'static str,
-    /// What it answered.
+    /// Its answer.
     pub outcome: Outcome,
-    /// How long that took, of a batch the whole.
+    /// How long it took; for a batch, the whole query.
     pub took: Duration,
 }
 
-/// What a tier answered.
+/// The answer of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// It had the value (or made it).
+    /// It had the value, or generated it.
     Hit,
-    /// It had not.
+    /// It did not have the value.
     Miss,
     /// It failed.
     Error,
-    /// It did not answer in time.
+    /// It did not answer within its deadline.
     Timeout,
-    /// It did not answer as soon as it usually does, and the value was made beside it.
+    /// It was slower than usual, and a hedged generation was faster.
     Slow,
-    /// It was not asked, since that would not pay.
+    /// It was not asked, because generating costs less.
     Bypass,
-    /// It was not asked, since its breaker is open.
+    /// It was not asked, because its breaker is open.
     Open,
 }
 
@@ -98,5 +101,21 @@ impl Served {
     }
 }
 
-/// The source's name among the tiers.
+/// The name of the source in reports and traces.
 pub(crate) const GENERATED: &str = "generated";
+
+/// A value, the tier that had it, and the steps of the lookup.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) value: Bytes,
+    pub(crate) by: &'static str,
+    pub(crate) steps: Arc<[Step]>,
+}
+
+impl Found {
+    /// The result of a lookup whose value was generated after `steps`.
+    pub(crate) fn generated(made: Made, steps: &[Step]) -> Self {
+        let step = Step { tier: GENERATED, outcome: Outcome::Hit, took: made.took };
+        Self { value: made.value, by: GENERATED, steps: steps.iter().copied().chain([step]).collect() }
+    }
+}

@@ -1,4 +1,4 @@
-//! The tier trait: what a place that keeps values must do to stand in a chain.
+//! The trait of a tier, its answers and its errors. Every store in [`tiers`](crate::tiers) implements it.
 
 use std::{
     fmt,
@@ -12,75 +12,75 @@ use futures_util::future::BoxFuture;
 
 use crate::key::Key;
 
-/// A place that keeps values.
+/// A store for values.
 ///
-/// Every implementation passes the same contract suite (`tests/contract.rs`). Values are immutable: putting the same
-/// key twice is putting the same value twice. All methods may be called from many threads at once.
+/// Every implementation passes the contract suite (`tests/contract.rs`). Values are immutable, so a key always has the
+/// same value. All methods may be called concurrently.
 pub trait Tier: fmt::Debug + Send + Sync + 'static {
-    /// Its name in configuration, metrics and responses: `lru`, `redis`, `lmdb`, `sled`.
+    /// The name in configuration, metrics and responses: `lru`, `redis`, `lmdb`, `sled`.
     fn name(&self) -> &'static str;
 
-    /// Whether its answers come [`Later`](Answer::Later): then it is asked from a task of the runtime, and what it is
-    /// asked is not tried on the caller's own stack first.
+    /// Whether answers are [`Later`](Answer::Later). The chain asks such a tier from a spawned task, not on the
+    /// caller's stack.
     fn waits(&self) -> bool {
         false
     }
 
-    /// The value of `key`, or `None` when it is not here. A stored value that fails its checks is not here: it is
-    /// counted in [`TierStats::corrupt`] and removed, at the latest with the tier's next write.
+    /// The value of `key`, or `None`. A stored value that fails its checks counts in [`TierStats::corrupt`], is treated
+    /// as missing, and is removed with the tier's next write at the latest.
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>>;
 
-    /// The values of `keys`, position by position, in one round trip or one transaction.
+    /// The values of `keys`, in the same order, in one round trip or transaction.
     fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>>;
 
-    /// Keeps every entry that it has room for, in one round trip or one transaction. Not all or nothing.
+    /// Stores every entry that fits, in one round trip or transaction. Not atomic.
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()>;
 
-    /// Bytes of values that [`put_many`](Self::put_many) takes in one round trip or one transaction. The chain gives it no
-    /// more at once, but for a value that is longer alone.
+    /// Bytes of values for one [`put_many`](Self::put_many). The chain does not send more, except for a single larger
+    /// value.
     fn batch_bytes(&self) -> usize {
         usize::MAX
     }
 
-    /// Forgets `keys`; those not here are no error.
+    /// Removes `keys`. A missing key is no error.
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()>;
 
-    /// Whether `key` is here, without reading or checking the value and without counting as a use of it.
+    /// Whether `key` is stored, without reading or checking the value. Does not count as a use.
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool>;
 
-    /// What it holds now. Cheap; never waits. A remote tier may answer what it last knew.
+    /// The current size. Cheap and never waits; a remote tier may return its last known size.
     fn stats(&self) -> TierStats;
 
-    /// Makes what was put durable, as far as the tier is durable at all.
+    /// Makes stored values durable, if the tier supports that.
     fn flush(&self) -> Answer<'_, ()> {
         Answer::Now(Ok(()))
     }
 
-    /// Gives back what room it can. May take long: called from a thread that may wait, and never beside a write of the
-    /// chain. By default there is nothing to do but to [`flush`](Self::flush).
+    /// Frees unused space. May take long: called from a thread that may block, and never concurrently with a write of
+    /// the chain. Calls [`flush`](Self::flush) by default.
     fn compact(&self) -> Answer<'_, ()> {
         self.flush()
     }
 }
 
-/// What a tier says: at once, or later.
+/// The answer of a tier: ready, or a future.
 ///
-/// A tier in this process answers [`Now`](Answer::Now), so a hit in memory costs no allocation and no await; a tier
-/// across a network answers [`Later`](Answer::Later). It is a future either way.
+/// A tier in this process answers [`Now`](Answer::Now), so a hit in memory costs no allocation and no await. A remote
+/// tier answers [`Later`](Answer::Later). Both implement [`Future`].
 pub enum Answer<'a, T> {
-    /// Answered.
+    /// The result.
     Now(Result<T, TierError>),
-    /// To be awaited.
+    /// A future of the result.
     Later(BoxFuture<'a, Result<T, TierError>>),
 }
 
 impl<'a, T> Answer<'a, T> {
-    /// An answer to be awaited.
+    /// An answer that is a future.
     pub fn later(work: impl Future<Output = Result<T, TierError>> + Send + 'a) -> Self {
         Self::Later(Box::pin(work))
     }
 
-    /// Shows the result to `look` once it is there.
+    /// Calls `look` with the result when it is ready.
     pub fn inspect(self, look: impl FnOnce(&Result<T, TierError>) + Send + 'a) -> Self
     where
         T: Send + 'a,
@@ -107,16 +107,16 @@ impl<T: Unpin> Future for Answer<'_, T> {
             Self::Later(work) => work.as_mut().poll(cx),
             Self::Now(result) => Poll::Ready(std::mem::replace(
                 result,
-                Err(TierError::new(TierErrorKind::Internal, "answer", GivenAlready)),
+                Err(TierError::new(TierErrorKind::Internal, "answer", AlreadyPolled)),
             )),
         }
     }
 }
 
-/// What is left in the place of an answer that was given. Of no size, so that boxing it allocates nothing.
+/// The error of polling a completed answer. Zero-sized, so that boxing it allocates nothing.
 #[derive(Debug, thiserror::Error)]
 #[error("polled after it was ready")]
-struct GivenAlready;
+struct AlreadyPolled;
 
 impl<T: fmt::Debug> fmt::Debug for Answer<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -127,22 +127,22 @@ impl<T: fmt::Debug> fmt::Debug for Answer<'_, T> {
     }
 }
 
-/// What a tier holds.
+/// The size of a tier.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TierStats {
     /// Values.
     pub entries: u64,
-    /// Bytes, as the tier counts them against its bound.
+    /// Bytes that count against the tier's limit.
     pub bytes: u64,
-    /// Stored values found wrong and removed, since the start.
+    /// Invalid values found since the start.
     pub corrupt: u64,
-    /// Bytes that it lets the oldest values go to stay under; 0 where it has no bound of its own.
+    /// The limit of `bytes`; 0 if there is none.
     pub limit: u64,
-    /// Bytes of its files, free room in them included; 0 where it has none here.
+    /// Bytes of its files, unused space included; 0 if it has no local files.
     pub disk: u64,
 }
 
-/// A tier failed to do what it was asked. Never reaches a client: the chain goes on without the tier.
+/// The failure of a tier. It never reaches a client: the chain continues without the tier.
 #[derive(Debug, thiserror::Error)]
 #[error("{action}: {source}")]
 pub struct TierError {
@@ -167,7 +167,7 @@ pub enum TierErrorKind {
 }
 
 impl TierError {
-    /// `action` says what was tried, and on what.
+    /// An error of `action`, which names the attempted operation and its target.
     pub fn new(
         kind: TierErrorKind,
         action: &'static str,

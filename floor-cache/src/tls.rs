@@ -1,4 +1,4 @@
-//! Certificates and keys for TLS, read from PEM files and checked before anything is opened.
+//! Certificates and keys for TLS. They are read from PEM files and checked before any tier opens.
 
 use std::{
     fmt, fs,
@@ -13,40 +13,40 @@ use rustls::{
     },
 };
 
-/// Whom a tier trusts across a network, and what it shows of itself.
+/// The trust roots and the client identity of a remote tier.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
-    /// The authorities that may vouch for a server; `None`: those that the system trusts.
+    /// The trusted certificate authorities; `None`: those of the system.
     pub ca: Option<Certificates>,
-    /// What this process shows to a server that asks who it is. Goes with [`key`](Self::key).
+    /// The client certificate. Requires [`key`](Self::key).
     pub cert: Option<Certificates>,
-    /// The key of [`cert`](Self::cert).
+    /// The private key of [`cert`](Self::cert).
     pub key: Option<PrivateKey>,
 }
 
 impl Tls {
-    /// Whether nothing is set.
+    /// Whether no option is set.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Certificates from a PEM file: at least one, each well-formed. Whether they are valid now is seen when they are used.
+/// Certificates from a PEM file: at least one, each well-formed. Their validity is checked when they are used.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificates {
     path: PathBuf,
     pem: Vec<u8>,
 }
 
-/// A private key from a PEM file. Not shown.
+/// A private key from a PEM file. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PrivateKey {
     path: PathBuf,
     pem: Vec<u8>,
 }
 
-/// Why a PEM file is of no use.
+/// Why a PEM file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{} {reason}", path.display())]
 pub struct PemError {
@@ -58,14 +58,14 @@ impl Certificates {
     /// Reads the certificates in the file at `path`.
     ///
     /// # Errors
-    /// When the file cannot be read, holds no certificate, or something that claims to be one and is not.
+    /// When the file cannot be read, has no certificate, or has an invalid one.
     pub fn read(path: &Path) -> Result<Self, PemError> {
         let pem = read(path)?;
         let wrong = |reason: String| PemError { path: path.to_owned(), reason };
         let mut store = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(&pem) {
             let certificate = certificate.map_err(|error| wrong(format!("is not PEM: {error}")))?;
-            store.add(certificate).map_err(|error| wrong(format!("holds a certificate that is none: {error}")))?;
+            store.add(certificate).map_err(|error| wrong(format!("holds an invalid certificate: {error}")))?;
         }
         if store.is_empty() {
             return Err(wrong("holds no certificate".to_owned()));
@@ -73,7 +73,7 @@ impl Certificates {
         Ok(Self { path: path.to_owned(), pem })
     }
 
-    /// Where they were read.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -101,7 +101,7 @@ impl PrivateKey {
         }
     }
 
-    /// Where it was read.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,7 +1,7 @@
-//! What the hot path allocates: nothing. Counted, on this thread, by an allocator that counts.
+//! Tests that the hot path does not allocate, with a counting allocator.
 #![allow(unsafe_code)]
 
-mod setting;
+mod fixture;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -10,12 +10,12 @@ use std::{
     slice,
 };
 
+use fixture::{
+    fake_source::{FakeSource, value_of},
+    keys,
+};
 use floor_cache::{Chain, ChainBuilder, ChainConfig, LruConfig, Options, Tier, Tuning, tiers::LruTier};
 use futures_util::FutureExt;
-use setting::{
-    keys,
-    mill::{Mill, value_of},
-};
 
 struct Counting;
 
@@ -23,7 +23,7 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: hands every call on to the system's allocator, unchanged.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Allocations that `work` makes on this thread.
+/// Allocations of `work` on this thread.
 fn allocations(work: impl FnOnce()) -> u64 {
     let before = ALLOCATIONS.with(Cell::get);
     work();
@@ -54,7 +54,7 @@ fn chain(runtime: &tokio::runtime::Runtime) -> Chain {
     let chain = ChainBuilder::new(&config, &tuning, &registry, runtime.handle())
         .and_then(|chain| chain.memory("lru", &LruConfig::default()))
         .and_then(|chain| chain.memory("second", &LruConfig::default()))
-        .and_then(|chain| chain.build(std::sync::Arc::new(Mill::default())))
+        .and_then(|chain| chain.build(std::sync::Arc::new(FakeSource::default())))
         .expect("it opens");
     keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
     chain
@@ -65,7 +65,7 @@ fn a_hit_in_memory_allocates_nothing() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let chain = chain(&runtime);
     let held = keys(0..100);
-    // One lookup in 1,024 is timed and may allocate for it; the rest may not.
+    // One lookup in 1,024 is timed and may allocate; the others may not.
     let timed = 5;
     let count = allocations(|| {
         for _ in 0..10 {
@@ -87,7 +87,7 @@ fn a_hit_in_memory_allocates_nothing() {
 }
 
 #[test]
-fn awaiting_an_answer_that_is_there_allocates_nothing() {
+fn awaiting_a_ready_answer_allocates_nothing() {
     let tier = LruTier::new(&LruConfig::default());
     let held = keys(0..100);
     held.iter().for_each(|key| drop(tier.put_many(&[(*key, value_of(key))])));
@@ -100,7 +100,7 @@ fn awaiting_an_answer_that_is_there_allocates_nothing() {
 }
 
 #[test]
-fn a_batch_of_hits_allocates_its_answer_and_nothing_else() {
+fn a_batch_of_hits_allocates_only_its_result() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let chain = chain(&runtime);
     let ten = keys(0..10);
@@ -114,7 +114,7 @@ fn a_batch_of_hits_allocates_its_answer_and_nothing_else() {
 }
 
 #[test]
-fn removing_and_looking_whether_it_is_there_allocate_nothing() {
+fn remove_and_contains_allocate_nothing() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let chain = chain(&runtime);
     let held = keys(0..100);

@@ -1,9 +1,9 @@
-//! Bits of an LMDB that flip while it is closed: no crash and no wrong value, whatever they hit.
+//! Tests that flipped bits in a closed LMDB cause neither a crash nor a wrong value.
 //!
-//! `FLOORS_TEST_FLIPS=200 cargo test -p floor-cache --test bit_flips` plays 200 rounds instead of a few.
+//! `FLOORS_TEST_FLIPS=200 cargo test -p floor-cache --test bit_flips` runs 200 rounds instead of a few.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod setting;
+mod fixture;
 
 use std::{
     env, fs,
@@ -14,11 +14,11 @@ use std::{
 };
 
 use bytes::Bytes;
+use fixture::{envelope, fake_source::value_of, keys};
 use floor_cache::{Key, LmdbConfig, Tier, tiers::LmdbTier};
-use setting::{envelope, keys, mill::value_of};
 use tempfile::TempDir;
 
-/// Set in the child process that opens a damaged store: where that is.
+/// Set in the child process that opens a damaged store: its directory.
 const OPEN: &str = "FLOORS_TEST_OPEN";
 
 /// Rounds without the variable.
@@ -33,14 +33,14 @@ fn config(home: &Path) -> LmdbConfig {
     LmdbConfig { path: home.join("lmdb"), map_size: 16 << 20 }
 }
 
-/// The right value of a key: some lie in a leaf, most in pages of their own.
+/// The right value of a key. Some values are in a leaf, most in overflow pages.
 fn value(key: &Key) -> Bytes {
     let short = value_of(key);
     let len = usize::from(key.as_bytes()[0]) * 24;
     Bytes::from(short.iter().copied().cycle().take(short.len().max(len)).collect::<Vec<_>>())
 }
 
-/// Fills a store with floors, removes some and writes others, so that it has free pages.
+/// Fills a store, then removes and writes some floors, so that it has free pages.
 async fn fill(home: &Path) {
     let tier = LmdbTier::open(&config(home), envelope()).unwrap();
     let entries = |numbers| -> Vec<_> { keys(numbers).into_iter().map(|key| (key, value(&key))).collect() };
@@ -66,21 +66,21 @@ impl Random {
     }
 }
 
-/// Whether a file beside the store in `home` is one that was put aside.
-fn is_put_aside(home: &Path) -> bool {
+/// Whether a store was quarantined in `home`.
+fn is_quarantined(home: &Path) -> bool {
     let names = fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name());
     names.into_iter().any(|name| name.to_string_lossy().starts_with("lmdb.damaged-"))
 }
 
-/// Not a test of its own: the process that must not crash. It reads, writes and removes everything, twice.
+/// The child process of the test below; it must not crash. It reads, writes and removes everything, twice.
 #[tokio::test]
 async fn the_process_that_opens_a_damaged_store() {
     let Some(home) = env::var_os(OPEN) else { return };
     let config = config(Path::new(&home));
     for _ in 0..2 {
-        let tier = LmdbTier::open(&config, envelope()).expect("a damaged store stops no start");
+        let tier = LmdbTier::open(&config, envelope()).expect("a damaged store does not prevent a start");
         for some in keys(0..FLOORS).chunks(100) {
-            // An error is a miss. So is none, and then everything that is served is right.
+            // Errors and misses are allowed, but every value must be right.
             let served = tier.get_many(some).await.unwrap_or_else(|_error| vec![None; some.len()]);
             for (served, key) in served.into_iter().zip(some) {
                 assert!(served.is_none_or(|served| served == value(key)), "a wrong value of {key}");
@@ -99,13 +99,13 @@ async fn the_process_that_opens_a_damaged_store() {
 }
 
 #[tokio::test]
-async fn flipped_bits_crash_nothing_and_make_no_wrong_value() {
+async fn flipped_bits_cause_no_crash_and_no_wrong_value() {
     let rounds = env::var("FLOORS_TEST_FLIPS").map_or(ROUNDS, |rounds| rounds.parse().expect("a number of rounds"));
     let original = TempDir::new().unwrap();
     fill(original.path()).await;
     let good = fs::read(config(original.path()).path.join("data.mdb")).unwrap();
-    let mut put_aside = 0;
-    // Each round twice: many bits anywhere in the file, then one of the first bits of a page, which steer LMDB.
+    let mut quarantined = 0;
+    // Each round twice: many bits anywhere in the file, then one in the header of a page, which LMDB trusts.
     for (round, is_anywhere) in (0..rounds).flat_map(|round| [(round, true), (round, false)]) {
         let home = TempDir::new().unwrap();
         let path = config(home.path()).path;
@@ -135,23 +135,23 @@ async fn flipped_bits_crash_nothing_and_make_no_wrong_value() {
             child.status,
             String::from_utf8_lossy(&child.stderr)
         );
-        put_aside += u64::from(is_put_aside(home.path()));
+        quarantined += u64::from(is_quarantined(home.path()));
     }
-    println!("{rounds} rounds of {FLIPS} bits and as many of one; {put_aside} stores were put aside");
-    assert!(put_aside >= rounds / 2, "most flips anywhere are found: {put_aside} in {rounds} rounds");
+    println!("{rounds} rounds of {FLIPS} bits and as many of one; {quarantined} stores were quarantined");
+    assert!(quarantined >= rounds / 2, "most flips are detected: {quarantined} in {rounds} rounds");
 }
 
-/// What LMDB itself has written is whole, whatever was done to the store.
+/// Stores that only LMDB has written pass the check.
 #[tokio::test]
-async fn no_whole_store_is_put_aside() {
+async fn no_undamaged_store_is_quarantined() {
     let home = TempDir::new().unwrap();
     let config = LmdbConfig { map_size: 4 << 20, ..config(home.path()) };
     let mut random = Random(7);
     for round in 0..60 {
-        // Without its mark the store is checked at each start.
+        // Without the clean mark, the store is checked at each start.
         let _ = fs::remove_file(config.path.join("clean"));
         let tier = LmdbTier::open(&config, envelope()).unwrap();
-        assert!(!is_put_aside(home.path()), "round {round}");
+        assert!(!is_quarantined(home.path()), "round {round}");
         for _ in 0..8 {
             let first = random.next() % 2000;
             let some = keys(first..first + random.next() % 200 + 1);
@@ -163,7 +163,7 @@ async fn no_whole_store_is_put_aside() {
             }
         }
     }
-    // And what its own tools make of it.
+    // Also copies by LMDB's tools.
     let _ = fs::remove_file(config.path.join("clean"));
     drop(LmdbTier::open(&config, envelope()).unwrap());
     for compaction in [heed::CompactionOption::Disabled, heed::CompactionOption::Enabled] {
@@ -172,7 +172,7 @@ async fn no_whole_store_is_put_aside() {
         fs::create_dir(&to.path).unwrap();
         copy_lmdb(&config.path, &to.path, compaction);
         let tier = LmdbTier::open(&to, envelope()).unwrap();
-        assert!(!is_put_aside(copy.path()), "a copy is whole");
+        assert!(!is_quarantined(copy.path()), "a copy is undamaged");
         assert!(tier.stats().entries > 0);
     }
 }
@@ -188,15 +188,15 @@ fn copy_lmdb(from: &Path, to: &Path, compaction: heed::CompactionOption) {
     env.prepare_for_closing().wait();
 }
 
-/// The mark of a clean end names the state of the file, so a change to it is seen.
+/// The clean mark contains the state of the file, so a change is detected.
 #[tokio::test]
-async fn a_store_that_changed_after_its_clean_end_is_checked() {
+async fn a_store_that_changed_after_a_clean_close_is_checked() {
     let home = TempDir::new().unwrap();
     fill(home.path()).await;
     let config = config(home.path());
     let data = config.path.join("data.mdb");
     let mark = config.path.join("clean");
-    let named = fs::read_to_string(&mark).expect("a clean end is marked");
+    let named = fs::read_to_string(&mark).expect("the clean mark exists");
     let break_root = || {
         use std::os::unix::fs::FileExt;
         let file = File::options().read(true).write(true).open(&data).unwrap();
@@ -206,25 +206,25 @@ async fn a_store_that_changed_after_its_clean_end_is_checked() {
         }
         file
     };
-    // With its time set back nothing shows the change.
+    // With the old modification time, the change is invisible.
     let before = fs::metadata(&data).unwrap().modified().unwrap();
     let copy = fs::read(&data).unwrap();
     break_root().set_modified(before).unwrap();
-    assert_eq!(fs::read_to_string(&mark).unwrap(), named, "the mark is as it was");
-    // As another inode it is checked, and so it is when its time is another.
+    assert_eq!(fs::read_to_string(&mark).unwrap(), named, "the mark is unchanged");
+    // With another inode or time, the file is checked.
     fs::write(&data, &copy).unwrap();
     drop(LmdbTier::open(&config, envelope()).unwrap());
-    assert!(!is_put_aside(home.path()), "whole, though written to");
-    assert!(mark.exists(), "a clean end");
+    assert!(!is_quarantined(home.path()), "undamaged, although it was rewritten");
+    assert!(mark.exists(), "a clean close");
     break_root().set_modified(SystemTime::now()).unwrap();
     let tier = LmdbTier::open(&config, envelope()).unwrap();
-    assert!(is_put_aside(home.path()));
+    assert!(is_quarantined(home.path()));
     assert_eq!(tier.stats().entries, 0);
 }
 
-/// The mark stands only while nothing was written.
+/// The clean mark exists only while nothing was written.
 #[tokio::test]
-async fn a_clean_end_is_marked_until_the_next_write() {
+async fn the_clean_mark_exists_until_the_next_write() {
     let home = TempDir::new().unwrap();
     let config = config(home.path());
     let mark = config.path.join("clean");
@@ -239,7 +239,7 @@ async fn a_clean_end_is_marked_until_the_next_write() {
     tier.remove_many(&keys(0..1)).await.unwrap();
     assert!(!mark.exists(), "something was written");
     drop(tier);
-    assert!(mark.exists(), "a clean end");
+    assert!(mark.exists(), "a clean close");
     drop(LmdbTier::open(&config, envelope()).unwrap());
-    assert!(mark.exists() && !is_put_aside(home.path()));
+    assert!(mark.exists() && !is_quarantined(home.path()));
 }

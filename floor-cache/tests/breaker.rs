@@ -1,7 +1,7 @@
-//! A breaker around a tier that fails as a test tells it to.
+//! Tests of the breaker around a tier that fails on request.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod setting;
+mod fixture;
 
 use std::{
     ops::Deref,
@@ -16,39 +16,39 @@ use std::{
 };
 
 use bytes::Bytes;
+use fixture::{key, wait_until};
 use floor_cache::{
     Answer, Key, Tier, TierError, TierErrorKind, TierStats,
-    breaker::{Breaker, Circuit, CircuitState},
+    layers::{Breaker, Circuit, CircuitState},
 };
 use futures_util::FutureExt;
-use setting::{key, until};
 use tokio::sync::Semaphore;
 
-/// A tier that holds nothing. It counts what comes through to it.
+/// An empty tier that counts its queries.
 #[derive(Debug, Clone)]
-struct Moody(Arc<Mood>);
+struct FlakyTier(Arc<FlakyState>);
 
 #[derive(Debug)]
-struct Mood {
+struct FlakyState {
     fails: AtomicBool,
-    /// Questions wait at the gate.
+    /// Queries wait at the gate.
     slow: AtomicBool,
     gate: Semaphore,
     asked: AtomicU64,
 }
 
-impl Deref for Moody {
-    type Target = Mood;
+impl Deref for FlakyTier {
+    type Target = FlakyState;
 
-    fn deref(&self) -> &Mood {
+    fn deref(&self) -> &FlakyState {
         &self.0
     }
 }
 
-impl Moody {
+impl FlakyTier {
     fn answer<A>(&self, good: A) -> Result<A, TierError> {
         if self.fails.load(SeqCst) {
-            Err(TierError::new(TierErrorKind::Unreachable, "ask", "it is in a mood"))
+            Err(TierError::new(TierErrorKind::Unreachable, "ask", "the tier fails on request"))
         } else {
             Ok(good)
         }
@@ -56,12 +56,12 @@ impl Moody {
 }
 
 fn refuse() -> Answer<'static, ()> {
-    Answer::Now(Err(TierError::new(TierErrorKind::Refused, "change", "it may be read only")))
+    Answer::Now(Err(TierError::new(TierErrorKind::Refused, "change", "the tier is read-only")))
 }
 
-impl Tier for Moody {
+impl Tier for FlakyTier {
     fn name(&self) -> &'static str {
-        "moody"
+        "flaky"
     }
 
     fn waits(&self) -> bool {
@@ -99,40 +99,40 @@ impl Tier for Moody {
     }
 }
 
-/// So many fail in a row, and it opens.
+/// Consecutive failures that open the breaker.
 const FAILURES: u64 = 5;
 
-/// The breaker, what it does, and the tier behind it.
-fn breaker() -> (Arc<Breaker<Moody>>, Arc<Circuit>, Moody) {
-    let mood = Mood {
+/// A breaker, its circuit, and the tier behind it.
+fn breaker() -> (Arc<Breaker<FlakyTier>>, Arc<Circuit>, FlakyTier) {
+    let state = FlakyState {
         fails: AtomicBool::new(false),
         slow: AtomicBool::new(false),
         gate: Semaphore::new(0),
         asked: AtomicU64::new(0),
     };
-    let (circuit, moody) = (Arc::new(Circuit::new("moody")), Moody(Arc::new(mood)));
-    (Arc::new(Breaker::new(moody.clone(), circuit.clone())), circuit, moody)
+    let (circuit, tier) = (Arc::new(Circuit::new("flaky")), FlakyTier(Arc::new(state)));
+    (Arc::new(Breaker::new(tier.clone(), circuit.clone())), circuit, tier)
 }
 
-async fn fail_until_open(breaker: &Breaker<Moody>, circuit: &Circuit, moody: &Moody) {
-    moody.fails.store(true, SeqCst);
+async fn fail_until_open(breaker: &Breaker<FlakyTier>, circuit: &Circuit, tier: &FlakyTier) {
+    tier.fails.store(true, SeqCst);
     for _ in 0..FAILURES {
         assert_eq!(circuit.state(), CircuitState::Closed);
         assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Unreachable);
     }
     assert_eq!(circuit.state(), CircuitState::Open);
-    moody.fails.store(false, SeqCst);
+    tier.fails.store(false, SeqCst);
 }
 
-/// Callers enough to meet at the moment when the pause is over.
+/// Enough callers to be concurrent at the end of the pause.
 const CALLERS: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
-async fn when_the_pause_is_over_one_call_goes_through_and_then_all_do() {
+async fn after_the_pause_one_call_probes_and_then_all_go_through() {
     for _ in 0..6 {
-        let (breaker, circuit, moody) = breaker();
-        fail_until_open(&breaker, &circuit, &moody).await;
-        moody.slow.store(true, SeqCst);
+        let (breaker, circuit, tier) = breaker();
+        fail_until_open(&breaker, &circuit, &tier).await;
+        tier.slow.store(true, SeqCst);
         let refused = Arc::new(AtomicU64::new(0));
         let callers: Vec<_> = (0..CALLERS)
             .map(|_| {
@@ -147,18 +147,18 @@ async fn when_the_pause_is_over_one_call_goes_through_and_then_all_do() {
                 })
             })
             .collect();
-        until("one call is through", || moody.asked.load(SeqCst) > FAILURES).await;
+        wait_until("one call goes through", || tier.asked.load(SeqCst) > FAILURES).await;
         let before = refused.load(Relaxed);
-        until("the others were refused", || refused.load(Relaxed) > before + 10_000).await;
+        wait_until("the others were refused", || refused.load(Relaxed) > before + 10_000).await;
         assert_eq!(circuit.state(), CircuitState::HalfOpen);
-        assert_eq!(moody.asked.load(SeqCst), FAILURES + 1, "one at a time finds out");
-        moody.slow.store(false, SeqCst);
-        moody.gate.add_permits(CALLERS);
+        assert_eq!(tier.asked.load(SeqCst), FAILURES + 1, "one call at a time probes");
+        tier.slow.store(false, SeqCst);
+        tier.gate.add_permits(CALLERS);
         for caller in callers {
             caller.await.unwrap();
         }
-        // Closed for all: each of many calls at once comes through.
-        let before = moody.asked.load(SeqCst);
+        // Closed: all concurrent calls go through.
+        let before = tier.asked.load(SeqCst);
         let calls = (0..CALLERS).map(|_| {
             let breaker = breaker.clone();
             tokio::spawn(async move { breaker.get(&key(1, 1)).await.is_ok() })
@@ -166,17 +166,17 @@ async fn when_the_pause_is_over_one_call_goes_through_and_then_all_do() {
         for call in calls.collect::<Vec<_>>() {
             assert!(call.await.unwrap());
         }
-        assert_eq!(moody.asked.load(SeqCst), before + CALLERS as u64);
+        assert_eq!(tier.asked.load(SeqCst), before + CALLERS as u64);
         assert_eq!(circuit.state(), CircuitState::Closed);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_goes_away_while_it_finds_out_leaves_the_place_to_another() {
-    let (breaker, circuit, moody) = breaker();
-    fail_until_open(&breaker, &circuit, &moody).await;
-    moody.slow.store(true, SeqCst);
-    let fickle = {
+async fn a_cancelled_probe_lets_another_call_probe() {
+    let (breaker, circuit, tier) = breaker();
+    fail_until_open(&breaker, &circuit, &tier).await;
+    tier.slow.store(true, SeqCst);
+    let cancelled = {
         let (breaker, circuit) = (breaker.clone(), circuit.clone());
         tokio::spawn(async move {
             while circuit.state() != CircuitState::Closed {
@@ -185,18 +185,18 @@ async fn who_goes_away_while_it_finds_out_leaves_the_place_to_another() {
             }
         })
     };
-    until("one call is through", || moody.asked.load(SeqCst) > FAILURES).await;
+    wait_until("one call goes through", || tier.asked.load(SeqCst) > FAILURES).await;
     assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Open);
-    fickle.abort();
-    assert!(fickle.await.unwrap_err().is_cancelled());
-    moody.slow.store(false, SeqCst);
+    cancelled.abort();
+    assert!(cancelled.await.unwrap_err().is_cancelled());
+    tier.slow.store(false, SeqCst);
     assert!(breaker.get(&key(1, 1)).await.is_ok());
     assert_eq!(circuit.state(), CircuitState::Closed);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn it_trips_at_once_however_well_the_tier_does_meanwhile_and_stays_so() {
-    let (breaker, circuit, _moody) = breaker();
+async fn a_tripped_breaker_stays_open_although_the_tier_works() {
+    let (breaker, circuit, _tier) = breaker();
     let over = Arc::new(AtomicBool::new(false));
     let callers: Vec<_> = (0..3)
         .map(|_| {
@@ -215,18 +215,18 @@ async fn it_trips_at_once_however_well_the_tier_does_meanwhile_and_stays_so() {
     for caller in callers {
         caller.await.unwrap();
     }
-    assert_eq!(circuit.state(), CircuitState::Open, "nothing that was under way has closed it");
-    // Another that was tripped for no longer than failures would open it for.
-    let (other, circuit_of_other, _moody) = self::breaker();
+    assert_eq!(circuit.state(), CircuitState::Open, "no concurrent call has closed it");
+    // A breaker that was tripped without an extra pause is closed again first.
+    let (other, circuit_of_other, _tier) = self::breaker();
     circuit_of_other.trip(Duration::ZERO);
-    until("its pause is over", || other.get(&key(1, 1)).now_or_never().is_some_and(|answer| answer.is_ok())).await;
+    wait_until("its pause is over", || other.get(&key(1, 1)).now_or_never().is_some_and(|answer| answer.is_ok())).await;
     assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Open);
     assert_eq!(circuit.state(), CircuitState::Open);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_takes_no_changes_is_read_however_many_it_refuses() {
-    let (breaker, circuit, _moody) = breaker();
+async fn refused_changes_do_not_open_the_breaker() {
+    let (breaker, circuit, _tier) = breaker();
     for _ in 0..10 {
         let (entries, keys) = ([(key(1, 1), Bytes::from_static(b"value"))], [key(1, 1)]);
         assert_eq!(breaker.put_many(&entries).await.unwrap_err().kind(), TierErrorKind::Refused);

@@ -1,199 +1,194 @@
-//! A tier that has become slower than generating is passed by, and asked again when it is faster: shown on a real Redis
-//! behind a road that can be held up.
+//! Tests of the bypass policy with a real Redis behind a proxy: a tier that becomes slower than generating is bypassed,
+//! and asked again when it is faster.
 
-mod setting;
+mod fixture;
 
 use std::time::{Duration, Instant};
 
+use fixture::{Fixture, LONG_TIMEOUT, key, keys, redis_server::RedisServer, slow_proxy::SlowProxy, wait_until};
 use floor_cache::{Bypass, Options, Outcome, RedisConfig, Served, TierKind};
-use setting::{PATIENCE, Setting, key, keys, redis_server::RedisServer, slow_road::SlowRoad, until};
 
-/// The earlier game's ratio of 0.55 ms to 6.19 ms, ten times slower: far from what a busy machine adds to either.
+/// The ratio of an earlier game, 0.55 ms to 6.19 ms, ten times slower: far above the noise of a busy machine.
 const GENERATION: Duration = Duration::from_micros(5500);
 const SLOW: Duration = Duration::from_micros(61_900);
 
 const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_cache::Priority::Foreground };
 const CLOSE: Duration = Duration::from_secs(10);
 
-/// A chain of Redis alone, which holds the keys 0 to 99.
-async fn warm(server: &RedisServer, road: &SlowRoad, bypass: Bypass) -> Setting {
-    let setting = Setting::new(&[TierKind::Redis], |config| {
-        config.redis = RedisConfig { url: road.url(), ..server.config() };
+/// A chain of Redis alone with the keys 0 to 99.
+async fn warm(server: &RedisServer, proxy: &SlowProxy, bypass: Bypass) -> Fixture {
+    let fixture = Fixture::new(&[TierKind::Redis], |config| {
+        config.redis = RedisConfig { url: proxy.url(), ..server.config() };
         config.bypass = bypass;
     });
-    setting.mill.set_cost(GENERATION);
-    setting.chain.get_many(&keys(0..100), Options::default()).await.expect("it serves");
-    assert!(setting.chain.close(CLOSE).await);
-    ask(&setting, 50).await;
-    assert_eq!(setting.tier("redis").verdict, "probed");
-    setting
+    fixture.source.set_cost(GENERATION);
+    fixture.chain.get_many(&keys(0..100), Options::default()).await.expect("it serves");
+    assert!(fixture.chain.close(CLOSE).await);
+    ask(&fixture, 50).await;
+    assert_eq!(fixture.tier("redis").verdict, "probed");
+    fixture
 }
 
-/// Asks until the verdict on Redis is `verdict`, which follows what lookups of the last second or two did.
-async fn ask_until(setting: &Setting, verdict: &str) {
+/// Asks until the verdict on Redis is `verdict`. The verdict follows the lookups of the last second or two.
+async fn ask_until(fixture: &Fixture, verdict: &str) {
     let began = Instant::now();
-    while began.elapsed() < PATIENCE {
-        if setting.tier("redis").verdict == verdict {
+    while began.elapsed() < LONG_TIMEOUT {
+        if fixture.tier("redis").verdict == verdict {
             return;
         }
-        ask(setting, 50).await;
+        ask(fixture, 50).await;
     }
-    panic!("the verdict is not {verdict}: {:?}", setting.tier("redis"));
+    panic!("the verdict is not {verdict}: {:?}", fixture.tier("redis"));
 }
 
-/// Asks for `count` keys that Redis holds; how many of them Redis was asked for.
-async fn ask(setting: &Setting, count: u64) -> u64 {
+/// Asks for `count` keys that Redis has. Returns for how many Redis was asked.
+async fn ask(fixture: &Fixture, count: u64) -> u64 {
     let mut asked = 0;
     for number in 0..count {
-        let served = setting.chain.get(key(number % 100, 1), TRACED).await.expect("it serves");
+        let served = fixture.chain.get(key(number % 100, 1), TRACED).await.expect("it serves");
         asked += u64::from(served.trace.expect("a trace was asked for")[0].outcome != Outcome::Bypass);
     }
     asked
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slowed_tier_is_passed_by_within_200_requests_and_asked_again_within_200_of_its_return() {
+async fn a_slow_tier_is_bypassed_within_200_requests_and_a_fast_one_asked_again_within_200() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm(&server, &road, Bypass::Auto).await;
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm(&server, &proxy, Bypass::Auto).await;
 
-    road.hold_up(SLOW);
-    let asked = ask(&setting, 200).await;
+    proxy.set_delay(SLOW);
+    let asked = ask(&fixture, 200).await;
     assert!(asked < 100, "{asked} of 200 callers waited for a tier 11 times slower than generating");
-    ask_until(&setting, "bypassed").await;
-    assert_eq!(setting.tier("redis").reason, "slower than generating");
-    assert!(setting.metric("floors_tier_bypassed", &[("tier", "redis")]) > 0.9);
-    assert_eq!(setting.metric("floors_tier_reason", &[("tier", "redis"), ("reason", "slower than generating")]), 1.0);
-    assert_eq!(ask(&setting, 100).await, 0, "the tier is sampled beside the calls, never before their eyes");
-    assert!(setting.tier("redis").bypasses >= 200);
+    ask_until(&fixture, "bypassed").await;
+    assert_eq!(fixture.tier("redis").reason, "slower than generating");
+    assert!(fixture.metric("floors_tier_bypassed", &[("tier", "redis")]) > 0.9);
+    assert_eq!(fixture.metric("floors_tier_reason", &[("tier", "redis"), ("reason", "slower than generating")]), 1.0);
+    assert_eq!(ask(&fixture, 100).await, 0, "the tier is only sampled in the background");
+    assert!(fixture.tier("redis").bypasses >= 200);
 
     let returned = Instant::now();
-    road.hold_up(Duration::ZERO);
-    ask(&setting, 200).await;
-    let asked = ask(&setting, 100).await;
+    proxy.set_delay(Duration::ZERO);
+    ask(&fixture, 200).await;
+    let asked = ask(&fixture, 100).await;
     assert!(asked > 90, "{asked} of 100");
-    ask_until(&setting, "probed").await;
-    let redis = setting.tier("redis");
+    ask_until(&fixture, "probed").await;
+    let redis = fixture.tier("redis");
     assert_eq!(redis.reason, "answers sooner");
     assert!(redis.since < returned.elapsed(), "{redis:?}");
-    let shown = setting.metric("floors_tier_verdict_seconds", &[("tier", "redis")]);
+    let shown = fixture.metric("floors_tier_verdict_seconds", &[("tier", "redis")]);
     assert!(shown > 0.0 && shown < returned.elapsed().as_secs_f64(), "{shown}");
-    let generation = setting.metric("floors_tier_generation_cost_seconds", &[("tier", "redis")]);
+    let generation = fixture.metric("floors_tier_generation_cost_seconds", &[("tier", "redis")]);
     assert!((1.0..3.0).contains(&(generation / GENERATION.as_secs_f64())), "{generation}");
 }
 
-/// The road makes a question for a batch cheap for each key, and the same question for one key dear: 4 ms for 64 keys of a
-/// millisecond each, or for one.
-const ROAD: Duration = Duration::from_millis(4);
+/// Proxy delay that makes a batch cheap per key and a single query expensive: 4 ms for 64 keys that cost 1 ms each, or
+/// for one.
+const ROUND_TRIP: Duration = Duration::from_millis(4);
 const STALL: Duration = Duration::from_millis(400);
 const BATCH: u64 = 64;
 const WARM: u64 = 50;
 
-/// A chain of Redis alone, at the end of a road for batches, which holds the keys 0 to 99 and was asked for batches.
-async fn warm_for_batches(server: &RedisServer, road: &SlowRoad) -> Setting {
-    let setting = Setting::serial(&[TierKind::Redis], |config| {
-        config.redis = RedisConfig { url: road.url(), timeout: CLOSE, ..server.config() };
+/// A chain of Redis alone behind a delay of [`ROUND_TRIP`], with the keys 0 to 99 and past batches.
+async fn warm_for_batches(server: &RedisServer, proxy: &SlowProxy) -> Fixture {
+    let fixture = Fixture::serial(&[TierKind::Redis], |config| {
+        config.redis = RedisConfig { url: proxy.url(), timeout: CLOSE, ..server.config() };
     });
-    setting.mill.set_cost(Duration::from_millis(1));
-    road.hold_up(ROAD);
-    setting.chain.get_many(&keys(0..100), Options::default()).await.expect("it serves");
-    assert!(setting.chain.close(CLOSE).await);
-    assert_eq!(ask_in_batches(&setting, WARM).await, WARM);
-    setting
+    fixture.source.set_cost(Duration::from_millis(1));
+    proxy.set_delay(ROUND_TRIP);
+    fixture.chain.get_many(&keys(0..100), Options::default()).await.expect("it serves");
+    assert!(fixture.chain.close(CLOSE).await);
+    assert_eq!(ask_in_batches(&fixture, WARM).await, WARM);
+    fixture
 }
 
-/// Asks for `count` batches of keys that Redis holds; for how many of them Redis was asked.
-async fn ask_in_batches(setting: &Setting, count: u64) -> u64 {
+/// Asks for `count` batches of keys that Redis has. Returns for how many Redis was asked.
+async fn ask_in_batches(fixture: &Fixture, count: u64) -> u64 {
     let mut asked = 0;
     for number in 0..count {
         let first = number * 7 % (100 - BATCH);
-        let served = setting.chain.get_many(&keys(first..first + BATCH), TRACED).await.expect("it serves");
-        let passed_by = |served: &Served| served.trace.as_ref().expect("a trace")[0].outcome == Outcome::Bypass;
-        asked += u64::from(!served.iter().any(passed_by));
+        let served = fixture.chain.get_many(&keys(first..first + BATCH), TRACED).await.expect("it serves");
+        let bypassed = |served: &Served| served.trace.as_ref().expect("a trace")[0].outcome == Outcome::Bypass;
+        asked += u64::from(!served.iter().any(bypassed));
     }
     asked
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_stalled_for_batches_is_asked_for_batches_again() {
+async fn batches_ask_a_tier_again_after_a_stall() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm_for_batches(&server, &road).await;
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm_for_batches(&server, &proxy).await;
 
-    road.hold_up(STALL);
-    // Few, since what is asked beside the calls stands in line on a road that is held up.
-    let asked = ask_in_batches(&setting, 60).await;
+    proxy.set_delay(STALL);
+    // Few batches, because background queries queue up behind the delay.
+    let asked = ask_in_batches(&fixture, 60).await;
     assert!(asked < 30, "{asked} of 60 batches waited for a tier at 2 ms a key");
-    assert_eq!(ask_in_batches(&setting, 5).await, 0);
-    // One batch filled Redis, and of 16 that passed it by one had it asked beside: all have gone over the slow road.
-    let passed_by = setting.tier("redis").bypasses / BATCH;
-    let questions = || setting.observations("floors_tier_seconds", &[("tier", "redis"), ("op", "get_many")]);
-    until("all is answered", || questions() == 1 + WARM + asked + passed_by / 16).await;
+    assert_eq!(ask_in_batches(&fixture, 5).await, 0);
+    // One batch filled Redis, and one of 16 bypassing batches was sampled: all of these have passed the proxy.
+    let bypassed = fixture.tier("redis").bypasses / BATCH;
+    let queries = || fixture.observations("floors_tier_seconds", &[("tier", "redis"), ("op", "get_many")]);
+    wait_until("all is answered", || queries() == 1 + WARM + asked + bypassed / 16).await;
 
-    road.hold_up(ROAD);
-    ask_in_batches(&setting, 200).await;
-    assert_eq!(
-        ask_in_batches(&setting, 20).await,
-        20,
-        "a single question would not have paid: {:?}",
-        setting.tier("redis")
-    );
+    proxy.set_delay(ROUND_TRIP);
+    ask_in_batches(&fixture, 200).await;
+    assert_eq!(ask_in_batches(&fixture, 20).await, 20, "a single query would bypass: {:?}", fixture.tier("redis"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn batches_that_pay_do_not_have_single_questions_asked_that_do_not() {
+async fn batches_ask_a_tier_that_single_queries_bypass() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm_for_batches(&server, &road).await;
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm_for_batches(&server, &proxy).await;
     for _ in 0..20 {
-        assert_eq!(ask(&setting, 10).await, 0, "4 ms for what takes 1 ms to make");
-        assert_eq!(ask_in_batches(&setting, 2).await, 2);
+        assert_eq!(ask(&fixture, 10).await, 0, "4 ms for a value that takes 1 ms to generate");
+        assert_eq!(ask_in_batches(&fixture, 2).await, 2);
     }
-    assert_eq!(setting.tier("redis").verdict, "bypassed in part");
+    assert_eq!(fixture.tier("redis").verdict, "bypassed in part");
 }
 
-/// After a restart nothing is known of what generating costs, and a tier that has everything gives no occasion to find out.
+/// After a restart the generation cost is unknown, and a tier with every value causes no generation.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_tier_that_has_everything_is_passed_by_too() {
+async fn a_slow_tier_with_every_value_is_bypassed() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm(&server, &road, Bypass::Auto).await.reopened().await;
-    setting.mill.set_cost(GENERATION);
-    road.hold_up(SLOW);
-    let asked = ask(&setting, 200).await;
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm(&server, &proxy, Bypass::Auto).await.reopened().await;
+    fixture.source.set_cost(GENERATION);
+    proxy.set_delay(SLOW);
+    let asked = ask(&fixture, 200).await;
     assert!(asked < 60, "{asked} of 200 callers waited");
-    ask_until(&setting, "bypassed").await;
+    ask_until(&fixture, "bypassed").await;
 }
 
-/// Nothing is asked of it, not even beside a call; it is written to and removed from, so that it can be asked again.
+/// The tier is not asked, not even in the background. It still gets writes and removals.
 #[tokio::test(flavor = "multi_thread")]
-async fn with_bypass_forced_a_tier_is_written_to_and_never_asked() {
-    let mut setting = Setting::new(&[TierKind::Lmdb], |config| config.bypass = Bypass::Forced);
-    setting.mill.set_cost(Duration::from_micros(300));
+async fn with_bypass_forced_a_tier_is_written_and_never_asked() {
+    let mut fixture = Fixture::new(&[TierKind::Lmdb], |config| config.bypass = Bypass::Forced);
+    fixture.source.set_cost(Duration::from_micros(300));
     for _ in 0..2 {
-        assert_eq!(ask(&setting, 100).await, 0);
+        assert_eq!(ask(&fixture, 100).await, 0);
     }
-    assert_eq!(setting.mill.ground(), 200, "each of 200 calls was made anew");
-    assert!(setting.chain.close(CLOSE).await);
-    let lmdb = setting.tier("lmdb");
+    assert_eq!(fixture.source.generations(), 200, "each of 200 calls generated its value");
+    assert!(fixture.chain.close(CLOSE).await);
+    let lmdb = fixture.tier("lmdb");
     assert_eq!((lmdb.hits, lmdb.misses, lmdb.bypasses, lmdb.entries), (0, 0, 200, 100), "{lmdb:?}");
     assert_eq!(lmdb.verdict, "bypassed by configuration");
     assert!(lmdb.generation_cost_us > 0.0, "{lmdb:?}");
-    assert_eq!(setting.metric("floors_tier_bypassed", &[("tier", "lmdb")]), 1.0);
-    setting.chain.remove_many(&[key(7, 1)]).await;
-    assert!(!setting.chain.contains(&key(7, 1)).await[0].1);
+    assert_eq!(fixture.metric("floors_tier_bypassed", &[("tier", "lmdb")]), 1.0);
+    fixture.chain.remove_many(&[key(7, 1)]).await;
+    assert!(!fixture.chain.contains(&key(7, 1)).await[0].1);
 
-    setting.config.bypass = Bypass::Auto;
-    let setting = setting.reopened().await;
-    assert_eq!(setting.chain.get(key(8, 1), Options::default()).await.expect("it serves").by, "lmdb");
+    fixture.config.bypass = Bypass::Auto;
+    let fixture = fixture.reopened().await;
+    assert_eq!(fixture.chain.get(key(8, 1), Options::default()).await.expect("it serves").by, "lmdb");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_bypass_off_a_tier_is_always_asked() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm(&server, &road, Bypass::Off).await;
-    road.hold_up(SLOW);
-    assert_eq!(ask(&setting, 40).await, 40);
-    assert_eq!(setting.tier("redis").verdict, "probed");
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm(&server, &proxy, Bypass::Off).await;
+    proxy.set_delay(SLOW);
+    assert_eq!(ask(&fixture, 40).await, 40);
+    assert_eq!(fixture.tier("redis").verdict, "probed");
 }

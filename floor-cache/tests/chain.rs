@@ -1,20 +1,21 @@
-//! The chain through its public door: order, promotion, single flight, batches, writes behind the response.
+//! Tests of the public chain: order, promotion, single flight, batches, write-behind.
 
-mod setting;
+mod fixture;
 
 use std::{collections::HashSet, time::Duration};
 
+use fixture::{
+    Fixture,
+    fake_source::{Behavior, FakeSource, value_of},
+    key, keys,
+    redis_server::RedisServer,
+    wait_until,
+};
 use floor_cache::{
     Admit, Class, ClassSet, Key, OpenError, Options, Outcome, Priority, RedisConfig, SourceError, TierKind, assemble,
 };
 use futures_util::future::join_all;
 use prometheus::Registry;
-use setting::{
-    Setting, key, keys,
-    mill::{Mill, Mood, value_of},
-    redis_server::RedisServer,
-    until,
-};
 use tokio::runtime::Handle;
 
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -22,21 +23,21 @@ const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_
 const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_is_made_once_and_then_served_from_memory() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
-    let first = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+async fn a_value_is_generated_once_and_then_served_from_memory() {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    let first = fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
     assert_eq!((first.by, first.coalesced, first.value), ("generated", false, value_of(&key(1, 1))));
-    let second = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+    let second = fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
     assert_eq!((second.by, second.value), ("lru", value_of(&key(1, 1))));
-    let now = setting.chain.get_now(&key(1, 1)).unwrap();
+    let now = fixture.chain.get_now(&key(1, 1)).unwrap();
     assert_eq!((now.by, now.value), ("lru", value_of(&key(1, 1))));
-    assert!(setting.chain.get_now(&key(2, 1)).is_none());
-    assert_eq!(setting.mill.ground(), 1);
-    assert_eq!(setting.metric("floors_generations_total", &[("kind", "standard")]), 1.0);
-    assert_eq!(setting.metric("floors_tier_requests_total", &[("tier", "lru"), ("outcome", "hit")]), 2.0);
+    assert!(fixture.chain.get_now(&key(2, 1)).is_none());
+    assert_eq!(fixture.source.generations(), 1);
+    assert_eq!(fixture.metric("floors_generations_total", &[("kind", "standard")]), 1.0);
+    assert_eq!(fixture.metric("floors_tier_requests_total", &[("tier", "lru"), ("outcome", "hit")]), 2.0);
 }
 
-/// Every order of every subset serves a value made before from its first tier after a restart, if that keeps values.
+/// For every order of every subset of tiers, the first tier serves a generated value.
 #[tokio::test(flavor = "multi_thread")]
 async fn any_order_and_subset_of_tiers_is_a_chain() {
     let Some(redis) = RedisServer::start() else { return };
@@ -55,76 +56,77 @@ async fn any_order_and_subset_of_tiers_is_a_chain() {
     assert_eq!(orders.len(), 65, "1 + 4 + 12 + 24 + 24");
     for order in orders {
         redis.command(&[b"FLUSHALL"]);
-        let setting = Setting::new(&order, |config| config.redis = redis.config());
-        let first = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+        let fixture = Fixture::new(&order, |config| config.redis = redis.config());
+        let first = fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
         assert_eq!((first.by, &first.value), ("generated", &value_of(&key(1, 1))), "{order:?}");
-        assert!(setting.chain.close(DEADLINE).await, "{order:?}");
+        assert!(fixture.chain.close(DEADLINE).await, "{order:?}");
 
         let expected = order.first().map_or("generated", |kind| kind.name());
-        let second = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+        let second = fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
         assert_eq!((second.by, &second.value), (expected, &value_of(&key(1, 1))), "{order:?}");
-        let names: Vec<_> = setting.chain.report().iter().map(|tier| tier.name).collect();
+        let names: Vec<_> = fixture.chain.report().iter().map(|tier| tier.name).collect();
         let expected: Vec<_> = order.iter().map(|kind| kind.name()).chain(["generated"]).collect();
         assert_eq!(names, expected);
-        let held = setting.chain.contains(&key(1, 1)).await;
+        let held = fixture.chain.contains(&key(1, 1)).await;
         assert!(held.iter().all(|(_, held)| *held) && held.len() == order.len(), "{order:?}: {held:?}");
     }
 }
 
-/// Memory that is full keeps what comes for the first time where the next value pushes it out. What was fetched ahead of its
-/// caller is kept until the caller comes.
+/// A full memory tier evicts a value inserted once before others. Prefetched values are kept until their caller
+/// arrives.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_fetched_ahead_outlasts_what_merely_passes() {
-    let setting = Setting::new(&[TierKind::Lru], |config| config.lru.capacity = 1 << 20);
+async fn prefetched_values_survive_a_scan() {
+    let fixture = Fixture::new(&[TierKind::Lru], |config| config.lru.capacity = 1 << 20);
     let get = async |key: Key, priority| {
         let options = Options { priority, ..Options::default() };
-        setting.chain.get(key, options).await.unwrap();
+        fixture.chain.get(key, options).await.unwrap();
     };
     let mut passing = (0..).map(|number| key(number, 1));
-    while setting.tier("lru").entries == setting.mill.ground() {
+    while fixture.tier("lru").entries == fixture.source.generations() {
         get(passing.next().unwrap(), Priority::Foreground).await;
     }
-    let (ahead, beside) = (keys(1_000_000..1_000_020), keys(2_000_000..2_000_020));
-    for (ahead, beside) in ahead.iter().zip(&beside) {
+    let (ahead, foreground) = (keys(1_000_000..1_000_020), keys(2_000_000..2_000_020));
+    for (ahead, foreground) in ahead.iter().zip(&foreground) {
         get(*ahead, Priority::Background).await;
-        get(*beside, Priority::Foreground).await;
+        get(*foreground, Priority::Foreground).await;
     }
     for key in passing.take(100) {
         get(key, Priority::Foreground).await;
     }
-    let kept = |keys: &[Key]| keys.iter().filter(|key| setting.chain.get_now(key).is_some()).count();
-    assert_eq!(kept(&ahead), 20, "callers were expected");
-    // Now and then a value finds room that a larger one has left.
-    assert!(kept(&beside) < 10, "memory was full: {}", kept(&beside));
+    let kept = |keys: &[Key]| keys.iter().filter(|key| fixture.chain.get_now(key).is_some()).count();
+    assert_eq!(kept(&ahead), 20, "prefetched values are kept");
+    // A few values fit in the space of a larger one.
+    assert!(kept(&foreground) < 10, "memory was full: {}", kept(&foreground));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hit_fills_the_tiers_above_it() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
-    setting.chain.get(key(1, 1), Options::default()).await.unwrap();
-    assert!(setting.chain.close(DEADLINE).await);
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
+    fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
+    assert!(fixture.chain.close(DEADLINE).await);
     let lmdb_only: HashSet<_> = [("lru", true), ("lmdb", true), ("sled", true)].into();
-    assert_eq!(HashSet::from_iter(setting.chain.contains(&key(1, 1)).await), lmdb_only);
+    assert_eq!(HashSet::from_iter(fixture.chain.contains(&key(1, 1)).await), lmdb_only);
 
-    let setting = setting.reopened().await;
-    assert_eq!(setting.chain.contains(&key(1, 1)).await, [("lru", false), ("lmdb", true), ("sled", true)]);
-    assert_eq!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().by, "lmdb");
-    assert_eq!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().by, "lru");
-    assert_eq!(setting.mill.ground(), 0);
+    let fixture = fixture.reopened().await;
+    assert_eq!(fixture.chain.contains(&key(1, 1)).await, [("lru", false), ("lmdb", true), ("sled", true)]);
+    assert_eq!(fixture.chain.get(key(1, 1), Options::default()).await.unwrap().by, "lmdb");
+    assert_eq!(fixture.chain.get(key(1, 1), Options::default()).await.unwrap().by, "lru");
+    assert_eq!(fixture.source.generations(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_identical_misses_are_one_generation() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
-    setting.mill.set(Mood::Wait);
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    fixture.source.set(Behavior::Wait);
     let calls: Vec<_> = (0..10_000)
         .map(|_| {
-            let chain = setting.chain.clone();
+            let chain = fixture.chain.clone();
             tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await })
         })
         .collect();
-    until("all but one wait for the one", || setting.metric("floors_coalesced_total", &[]) == 9_999.0).await;
-    setting.mill.open();
+    wait_until("all other callers wait for one flight", || fixture.metric("floors_coalesced_total", &[]) == 9_999.0)
+        .await;
+    fixture.source.open_gate();
     let mut coalesced = 0;
     for served in join_all(calls).await {
         let served = served.unwrap().unwrap();
@@ -132,185 +134,185 @@ async fn ten_thousand_identical_misses_are_one_generation() {
         coalesced += u32::from(served.coalesced);
     }
     assert_eq!(coalesced, 9_999);
-    assert_eq!(setting.metric("floors_generations_total", &[]), 1.0);
-    assert_eq!(setting.mill.ground(), 1);
+    assert_eq!(fixture.metric("floors_generations_total", &[]), 1.0);
+    assert_eq!(fixture.source.generations(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_that_goes_away_harms_nobody() {
-    let setting = Setting::new(&[TierKind::Lru], |_| {});
-    setting.mill.set(Mood::Wait);
+async fn a_cancelled_caller_affects_no_other() {
+    let fixture = Fixture::new(&[TierKind::Lru], |_| {});
+    fixture.source.set(Behavior::Wait);
     let call = |chain: floor_cache::Chain| tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await });
-    let leader = call(setting.chain.clone());
-    until("the first is at work", || setting.mill.ground() == 1).await;
-    let follower = call(setting.chain.clone());
-    until("the second waits", || setting.metric("floors_coalesced_total", &[]) == 1.0).await;
+    let leader = call(fixture.chain.clone());
+    wait_until("the first caller generates", || fixture.source.generations() == 1).await;
+    let follower = call(fixture.chain.clone());
+    wait_until("the second waits", || fixture.metric("floors_coalesced_total", &[]) == 1.0).await;
     leader.abort();
     assert!(leader.await.unwrap_err().is_cancelled());
-    setting.mill.open();
+    fixture.source.open_gate();
     assert_eq!(follower.await.unwrap().unwrap().value, value_of(&key(1, 1)));
-    assert_eq!(setting.mill.ground(), 1);
+    assert_eq!(fixture.source.generations(), 1);
 
-    // And work that nobody waits for any more is finished for the next.
-    setting.mill.set(Mood::Grind);
-    let lonely = setting.chain.clone();
+    // A lookup without callers also finishes, for the next caller.
+    fixture.source.set(Behavior::Generate);
+    let lonely = fixture.chain.clone();
     drop(tokio::spawn(async move { lonely.get(key(2, 1), Options::default()).await }));
-    until("it is in memory", || setting.chain.get_now(&key(2, 1)).is_some()).await;
+    wait_until("it is in memory", || fixture.chain.get_now(&key(2, 1)).is_some()).await;
 }
 
-/// Work that was begun for nobody may be far back in a queue, and may be turned away: neither is a caller's affair.
+/// Background work may wait long or be rejected. Neither may affect a foreground caller.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_overtakes_work_that_nobody_waited_for() {
-    let setting = Setting::new(&[TierKind::Lru], |_| {});
-    setting.mill.set(Mood::TurnBackgroundAway);
+async fn a_foreground_caller_overtakes_background_work() {
+    let fixture = Fixture::new(&[TierKind::Lru], |_| {});
+    fixture.source.set(Behavior::RejectBackground);
     let ahead = Options { priority: floor_cache::Priority::Background, ..Options::default() };
     let background = |chain: floor_cache::Chain| tokio::spawn(async move { chain.get(key(1, 1), ahead).await });
-    let (first, second) = (background(setting.chain.clone()), background(setting.chain.clone()));
-    until("the one waits for the other", || setting.metric("floors_coalesced_total", &[]) == 1.0).await;
-    assert_eq!(setting.mill.ground(), 1);
+    let (first, second) = (background(fixture.chain.clone()), background(fixture.chain.clone()));
+    wait_until("the one waits for the other", || fixture.metric("floors_coalesced_total", &[]) == 1.0).await;
+    assert_eq!(fixture.source.generations(), 1);
 
-    let served = setting.chain.get(key(1, 1), Options::default()).await.unwrap();
+    let served = fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
     assert_eq!((served.by, served.coalesced, served.value), ("generated", false, value_of(&key(1, 1))));
-    setting.mill.open();
+    fixture.source.open_gate();
     for background in [first, second] {
         assert!(matches!(background.await.unwrap(), Err(SourceError::Busy { .. })));
     }
-    assert_eq!(setting.mill.ground(), 2);
-    assert_eq!(setting.chain.get(key(1, 1), ahead).await.unwrap().by, "lru");
+    assert_eq!(fixture.source.generations(), 2);
+    assert_eq!(fixture.chain.get(key(1, 1), ahead).await.unwrap().by, "lru");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_error_reaches_everyone_and_is_not_kept() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
-    setting.mill.set(Mood::Fail);
-    let error = setting.chain.get(key(1, 1), Options::default()).await.unwrap_err();
+async fn an_error_reaches_all_callers_and_is_not_cached() {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    fixture.source.set(Behavior::Fail);
+    let error = fixture.chain.get(key(1, 1), Options::default()).await.unwrap_err();
     assert!(matches!(error, SourceError::Busy { queued: 1024, .. }), "{error:?}");
-    let error = setting.chain.get_many(&keys(0..3), Options::default()).await.unwrap_err();
+    let error = fixture.chain.get_many(&keys(0..3), Options::default()).await.unwrap_err();
     assert!(matches!(error, SourceError::Busy { .. }), "{error:?}");
-    setting.mill.set(Mood::Grind);
-    assert_eq!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().by, "generated");
+    fixture.source.set(Behavior::Generate);
+    assert_eq!(fixture.chain.get(key(1, 1), Options::default()).await.unwrap().by, "generated");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_in_the_source_is_an_error_for_its_key_alone() {
-    let setting = Setting::new(&[TierKind::Lru], |_| {});
-    setting.mill.set(Mood::PanicOn(key(1, 1)));
-    let chain = setting.chain.clone();
+    let fixture = Fixture::new(&[TierKind::Lru], |_| {});
+    fixture.source.set(Behavior::PanicOn(key(1, 1)));
+    let chain = fixture.chain.clone();
     let batch = tokio::spawn(async move { chain.get_many(&keys(0..3), Options::default()).await });
     let error = batch.await.unwrap().unwrap_err();
     assert!(matches!(&error, SourceError::Failed { key: bad, .. } if *bad == key(1, 1)), "{error:?}");
-    until("the others of the batch are kept", || {
-        setting.chain.get_now(&key(0, 1)).is_some() && setting.chain.get_now(&key(2, 1)).is_some()
+    wait_until("the others of the batch are kept", || {
+        fixture.chain.get_now(&key(0, 1)).is_some() && fixture.chain.get_now(&key(2, 1)).is_some()
     })
     .await;
-    setting.mill.set(Mood::Grind);
-    assert_eq!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().value, value_of(&key(1, 1)));
+    fixture.source.set(Behavior::Generate);
+    assert_eq!(fixture.chain.get(key(1, 1), Options::default()).await.unwrap().value, value_of(&key(1, 1)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_keeps_its_order_and_makes_each_value_once() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
-    setting.chain.get_many(&keys(0..4), Options::default()).await.unwrap();
+async fn a_batch_keeps_its_order_and_generates_each_value_once() {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    fixture.chain.get_many(&keys(0..4), Options::default()).await.unwrap();
     let asked: Vec<Key> = [7, 2, 7, 9, 0, 2, 9, 7].into_iter().map(|number| key(number, 1)).collect();
-    let served = setting.chain.get_many(&asked, Options::default()).await.unwrap();
+    let served = fixture.chain.get_many(&asked, Options::default()).await.unwrap();
     let by: Vec<_> = served.iter().map(|served| served.by).collect();
     assert_eq!(by, ["generated", "lru", "generated", "generated", "lru", "lru", "generated", "generated"]);
     for (key, served) in asked.iter().zip(&served) {
         assert_eq!(served.value, value_of(key));
-        assert!(!served.coalesced, "a double in one's own batch is not another's work");
+        assert!(!served.coalesced, "a repeated key of the same batch is not coalesced");
     }
-    assert_eq!(setting.mill.ground(), 6, "0, 1, 2, 3, then 7 and 9");
-    assert!(setting.chain.get_many(&[], Options::default()).await.unwrap().is_empty());
+    assert_eq!(fixture.source.generations(), 6, "0, 1, 2, 3, then 7 and 9");
+    assert!(fixture.chain.get_many(&[], Options::default()).await.unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn concurrent_batches_make_what_they_share_once() {
-    let setting = Setting::new(&[TierKind::Lru], |_| {});
-    setting.mill.set(Mood::Wait);
+async fn concurrent_batches_generate_shared_keys_once() {
+    let fixture = Fixture::new(&[TierKind::Lru], |_| {});
+    fixture.source.set(Behavior::Wait);
     let batch = |range| {
-        let chain = setting.chain.clone();
+        let chain = fixture.chain.clone();
         tokio::spawn(async move { chain.get_many(&keys(range), Options::default()).await })
     };
     let (one, two) = (batch(0..20), batch(10..30));
-    until("both are at work", || setting.mill.ground() == 30).await;
-    setting.mill.open();
+    wait_until("both generate", || fixture.source.generations() == 30).await;
+    fixture.source.open_gate();
     let one = one.await.unwrap().unwrap();
     let two = two.await.unwrap().unwrap();
     assert!(one.iter().map(|s| &s.value).eq(&keys(0..20).iter().map(value_of).collect::<Vec<_>>()));
     assert!(two.iter().map(|s| &s.value).eq(&keys(10..30).iter().map(value_of).collect::<Vec<_>>()));
     assert_eq!(one.iter().chain(&two).filter(|served| served.coalesced).count(), 10);
-    assert_eq!(setting.mill.ground(), 30);
+    assert_eq!(fixture.source.generations(), 30);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_cache_asks_no_tier_and_refreshes_all() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
-    setting.chain.get(key(1, 1), Options::default()).await.unwrap();
-    let fresh = setting.chain.get(key(1, 1), NO_CACHE).await.unwrap();
+async fn no_cache_asks_no_tier_and_refreshes_all_tiers() {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
+    let fresh = fixture.chain.get(key(1, 1), NO_CACHE).await.unwrap();
     assert_eq!((fresh.by, fresh.value), ("generated", value_of(&key(1, 1))));
-    let fresh = setting.chain.get_many(&[key(1, 1), key(2, 1)], NO_CACHE).await.unwrap();
+    let fresh = fixture.chain.get_many(&[key(1, 1), key(2, 1)], NO_CACHE).await.unwrap();
     assert!(fresh.iter().all(|served| served.by == "generated"));
-    assert_eq!(setting.mill.ground(), 4);
-    assert_eq!(setting.chain.get(key(2, 1), Options::default()).await.unwrap().by, "lru");
-    assert!(setting.chain.close(DEADLINE).await);
-    assert_eq!(setting.chain.contains(&key(2, 1)).await, [("lru", true), ("lmdb", true)]);
+    assert_eq!(fixture.source.generations(), 4);
+    assert_eq!(fixture.chain.get(key(2, 1), Options::default()).await.unwrap().by, "lru");
+    assert!(fixture.chain.close(DEADLINE).await);
+    assert_eq!(fixture.chain.contains(&key(2, 1)).await, [("lru", true), ("lmdb", true)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trace_tells_what_each_tier_answered() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+async fn a_trace_has_the_answer_of_each_tier() {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
     let steps = |served: floor_cache::Served| -> Vec<_> {
         served.trace.unwrap().iter().map(|step| (step.tier, step.outcome)).collect()
     };
-    let made = setting.chain.get(key(1, 1), TRACED).await.unwrap();
+    let made = fixture.chain.get(key(1, 1), TRACED).await.unwrap();
     let expected = [("lru", Outcome::Miss), ("lmdb", Outcome::Miss), ("generated", Outcome::Hit)];
     assert_eq!(steps(made), expected);
-    assert_eq!(steps(setting.chain.get(key(1, 1), TRACED).await.unwrap()), [("lru", Outcome::Hit)]);
-    assert!(setting.chain.get(key(1, 1), Options::default()).await.unwrap().trace.is_none());
-    let setting = setting.reopened().await;
-    let found = setting.chain.get_many(&[key(1, 1), key(2, 1)], TRACED).await.unwrap();
+    assert_eq!(steps(fixture.chain.get(key(1, 1), TRACED).await.unwrap()), [("lru", Outcome::Hit)]);
+    assert!(fixture.chain.get(key(1, 1), Options::default()).await.unwrap().trace.is_none());
+    let fixture = fixture.reopened().await;
+    let found = fixture.chain.get_many(&[key(1, 1), key(2, 1)], TRACED).await.unwrap();
     let mut found = found.into_iter().map(steps);
     assert_eq!(found.next().unwrap(), [("lru", Outcome::Miss), ("lmdb", Outcome::Hit)]);
     assert_eq!(found.next().unwrap(), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_removed_is_gone_from_every_tier_even_if_it_was_still_to_be_written() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
-    setting.chain.get_many(&keys(0..200), Options::default()).await.unwrap();
-    setting.chain.remove_many(&keys(0..100)).await;
+async fn removed_values_are_gone_from_every_tier_and_its_queue() {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
+    fixture.chain.get_many(&keys(0..200), Options::default()).await.unwrap();
+    fixture.chain.remove_many(&keys(0..100)).await;
     for key in keys(0..100) {
-        assert!(setting.chain.contains(&key).await.iter().all(|(_, held)| !held), "{key}");
+        assert!(fixture.chain.contains(&key).await.iter().all(|(_, held)| !held), "{key}");
     }
-    assert!(setting.chain.close(DEADLINE).await);
+    assert!(fixture.chain.close(DEADLINE).await);
     for key in keys(100..200) {
-        assert!(setting.chain.contains(&key).await.iter().all(|(_, held)| *held), "{key}");
+        assert!(fixture.chain.contains(&key).await.iter().all(|(_, held)| *held), "{key}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_keeps_only_the_classes_that_it_admits() {
+async fn redis_stores_only_admitted_classes() {
     let Some(redis) = RedisServer::start() else { return };
     let special: ClassSet = [Class::new(2)].into_iter().collect();
-    let setting = Setting::new(&[TierKind::Redis], |config| {
+    let fixture = Fixture::new(&[TierKind::Redis], |config| {
         config.redis = RedisConfig { admit: Admit::Only(special), ..redis.config() };
     });
     for _ in 0..2 {
-        setting.chain.get(key(1, 1), Options::default()).await.unwrap();
-        setting.chain.get(key(1, 2), Options::default()).await.unwrap();
-        assert!(setting.chain.close(DEADLINE).await);
+        fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
+        fixture.chain.get(key(1, 2), Options::default()).await.unwrap();
+        assert!(fixture.chain.close(DEADLINE).await);
     }
-    let redis = setting.tier("redis");
+    let redis = fixture.tier("redis");
     assert_eq!((redis.hits, redis.misses, redis.bypasses), (1, 1, 2));
-    assert_eq!(setting.mill.ground(), 3);
+    assert_eq!(fixture.source.generations(), 3);
 }
 
 #[tokio::test]
-async fn a_chain_that_contradicts_itself_says_so() {
+async fn an_inconsistent_configuration_is_an_error() {
     let refuse = |adjust: fn(&mut floor_cache::ChainConfig)| {
         let mut config = floor_cache::ChainConfig { chain: vec![TierKind::Lru], ..Default::default() };
         adjust(&mut config);
-        let source = std::sync::Arc::new(Mill::default());
+        let source = std::sync::Arc::new(FakeSource::default());
         assemble(&config, source, &Registry::new(), &Handle::current()).unwrap_err()
     };
     let twice = refuse(|config| config.chain = vec![TierKind::Lru, TierKind::Redis, TierKind::Lru]);

@@ -1,8 +1,7 @@
-//! A wall clock that jumps, by an operator's hand or a bad time server, changes nothing: whatever lasts or waits here goes by
-//! the monotonic clock.
+//! Tests that jumps of the wall clock change nothing: all durations use the monotonic clock.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod setting;
+mod fixture;
 
 use std::{
     env, fs,
@@ -11,11 +10,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use fixture::{Fixture, fake_source::value_of, key, keys, redis_server::free_port, wait_until};
 use floor_cache::{Bypass, Options, TierKind};
 use futures_util::FutureExt;
-use setting::{Setting, key, keys, mill::value_of, redis_server::free_port, until};
 
-/// The one file that asks for the date, since it names a directory after it.
+/// The only file that reads the date, to name a directory.
 const NAMES_A_DATE: &str = "tiers/quarantine.rs";
 
 #[test]
@@ -45,7 +44,7 @@ fn rust_files(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The library that shows a process another date, where Debian and Fedora put it.
+/// The library that fakes the date, where Debian and Fedora install it.
 const LIBRARIES: [&str; 4] = [
     "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
     "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
@@ -53,10 +52,10 @@ const LIBRARIES: [&str; 4] = [
     "/usr/lib/faketime/libfaketimeMT.so.1",
 ];
 
-/// Names the file that holds the date, in the process whose clock jumps.
+/// Set in the child process: the file with the faked date.
 const DATE_FILE: &str = "FLOORS_TEST_DATE_FILE";
 
-/// Runs the test below in a process whose clock it may set.
+/// Runs the test below in a process with a fake clock.
 #[test]
 fn the_date_may_jump_both_ways() {
     let Some(library) = LIBRARIES.iter().find(|library| Path::new(library).exists()) else {
@@ -71,7 +70,7 @@ fn the_date_may_jump_both_ways() {
         .env("LD_PRELOAD", library)
         .env("FAKETIME_TIMESTAMP_FILE", &date)
         .env("FAKETIME_NO_CACHE", "1")
-        // As when an operator sets the date: the monotonic clock goes on as it did.
+        // The monotonic clock is not faked.
         .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
         .env("DONT_FAKE_MONOTONIC", "1")
         .env(DATE_FILE, &date)
@@ -82,7 +81,7 @@ fn the_date_may_jump_both_ways() {
     assert!(run.status.success() && said.contains("1 passed"), "{}: {said}{errors}", run.status);
 }
 
-/// Sets the date at once: the library reads the file at any time, and never finds it half-written.
+/// Replaces the file atomically, because the library may read it at any time.
 fn set(date: &Path, jump: &str) {
     let next = date.with_extension("next");
     fs::write(&next, jump).unwrap();
@@ -95,46 +94,46 @@ const TTL: Duration = Duration::from_secs(60);
 #[ignore = "run by the_date_may_jump_both_ways, in a process whose clock it may set"]
 async fn jumping() {
     let Some(date) = env::var_os(DATE_FILE) else { return };
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Redis], |config| {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Redis], |config| {
         config.lru.ttl = Some(TTL);
         config.redis.url = format!("redis://127.0.0.1:{}", free_port());
         config.bypass = Bypass::Off;
     });
-    ask(&setting, "generated").await;
-    assert_eq!(setting.tier("redis").verdict, "open", "there is no Redis, and its breaker pauses");
+    ask(&fixture, "generated").await;
+    assert_eq!(fixture.tier("redis").verdict, "open", "Redis is unreachable, so its breaker is open");
     let mut before = SystemTime::now();
     for (round, jump) in (1..).zip(["+3650d", "-3650d", "+0"]) {
-        let redis = setting.tier("redis");
+        let redis = fixture.tier("redis");
         set(Path::new(&date), jump);
         let now = SystemTime::now();
         let far = now.duration_since(before).unwrap_or_else(|error| error.duration());
         assert!(far > Duration::from_secs(365 * 24 * 60 * 60), "the date has jumped by {jump}, not {far:?}");
         before = now;
-        ask(&setting, "lru").await;
+        ask(&fixture, "lru").await;
         for number in 0..5 {
-            setting.chain.get(key(1000 * round + number, 1), Options::default()).await.unwrap();
+            fixture.chain.get(key(1000 * round + number, 1), Options::default()).await.unwrap();
         }
-        assert!(setting.tier("redis").bypasses > redis.bypasses, "the breaker's pause is not over by the jump {jump}");
-        // The open breaker refuses the writes that are still queued, and the first close may say so; then none is left.
-        setting.chain.close(Duration::from_secs(10)).await;
-        assert!(setting.chain.close(Duration::from_secs(10)).await, "a deadline is a deadline");
-        assert!(setting.tier("redis").since < Duration::from_secs(3600), "{redis:?}");
-        let attempts = || setting.observations("floors_tier_seconds", &[("tier", "redis")]);
+        assert!(fixture.tier("redis").bypasses > redis.bypasses, "the jump {jump} does not end the breaker's pause");
+        // The open breaker refuses queued writes, so the first close may fail. Then the queue is empty.
+        fixture.chain.close(Duration::from_secs(10)).await;
+        assert!(fixture.chain.close(Duration::from_secs(10)).await, "the jump does not end a deadline");
+        assert!(fixture.tier("redis").since < Duration::from_secs(3600), "{redis:?}");
+        let attempts = || fixture.observations("floors_tier_seconds", &[("tier", "redis")]);
         let before_it = attempts();
         let mut number = 1000 * round + 100;
-        until("nor is it endless", || {
+        wait_until("the jump does not extend the pause", || {
             number += 1;
-            let _ = setting.chain.get(key(number, 1), Options::default()).now_or_never();
+            let _ = fixture.chain.get(key(number, 1), Options::default()).now_or_never();
             attempts() > before_it
         })
         .await;
     }
 }
 
-/// Asks for 20 values, all of which `by` has.
-async fn ask(setting: &Setting, by: &str) {
+/// Asks for 20 values and asserts that `by` serves them.
+async fn ask(fixture: &Fixture, by: &str) {
     for key in keys(0..20) {
-        let served = setting.chain.get(key, Options::default()).await.unwrap();
+        let served = fixture.chain.get(key, Options::default()).await.unwrap();
         assert_eq!((served.by, served.value), (by, value_of(&key)));
     }
 }

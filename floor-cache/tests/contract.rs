@@ -1,17 +1,17 @@
-//! What every tier promises, checked against the real thing: one suite that all four run.
+//! The contract suite: every tier passes it with its real store.
 
-mod setting;
+mod fixture;
 
 use bytes::Bytes;
+use fixture::{envelope, fake_source::value_of, key, keys, redis_server::RedisServer};
 use floor_cache::{
     Key, LmdbConfig, LruConfig, SledConfig, Tier,
     tiers::{LmdbTier, LruTier, RedisTier, SledTier},
 };
-use setting::{envelope, key, keys, mill::value_of, redis_server::RedisServer};
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 
-/// A tier, and what it lives in.
+/// A tier and its store.
 struct Subject<T, H> {
     tier: T,
     _home: H,
@@ -39,23 +39,23 @@ fn redis() -> Option<Subject<RedisTier, RedisServer>> {
     Some(Subject { tier, _home: home })
 }
 
-/// The suite, for the tier of that name.
+/// Instantiates the suite for each tier.
 macro_rules! contract {
     ($($tier:ident)*) => {$(
         mod $tier {
             contract!(@clauses $tier
-                nothing_is_there_at_first
-                what_was_put_is_got
-                many_are_got_position_by_position
-                no_keys_are_no_work
-                what_was_removed_is_gone
-                contains_tells_without_reading
+                a_new_tier_is_empty
+                put_values_are_returned
+                get_many_keeps_the_order_of_keys
+                empty_batches_succeed
+                removed_values_are_gone
+                contains_reports_stored_keys
                 putting_again_changes_nothing
                 an_empty_value_is_a_value
-                a_large_value_is_kept_whole
-                keys_that_differ_in_one_bit_are_two
-                many_threads_may_use_it_at_once
-                stats_count_what_is_there
+                a_large_value_is_stored
+                keys_that_differ_in_one_bit_are_distinct
+                concurrent_use_is_safe
+                stats_count_entries_and_bytes
             );
         }
     )*};
@@ -80,50 +80,50 @@ async fn put(tier: &dyn Tier, keys: &[Key]) {
     tier.put_many(&entries).await.expect("it takes the values");
 }
 
-async fn got(tier: &dyn Tier, key: Key) -> Option<Bytes> {
+async fn get(tier: &dyn Tier, key: Key) -> Option<Bytes> {
     tier.get(&key).await.expect("it answers")
 }
 
-async fn nothing_is_there_at_first(tier: &dyn Tier) {
-    assert_eq!(got(tier, key(1, 1)).await, None);
+async fn a_new_tier_is_empty(tier: &dyn Tier) {
+    assert_eq!(get(tier, key(1, 1)).await, None);
     assert_eq!(tier.get_many(&keys(1..3)).await.expect("it answers"), [None, None]);
     assert!(!tier.contains(&key(1, 1)).await.expect("it answers"));
     assert_eq!(tier.stats().entries, 0);
 }
 
-async fn what_was_put_is_got(tier: &dyn Tier) {
+async fn put_values_are_returned(tier: &dyn Tier) {
     put(tier, &keys(0..100)).await;
     for key in keys(0..100) {
-        assert_eq!(got(tier, key).await, Some(value_of(&key)), "{key}");
+        assert_eq!(get(tier, key).await, Some(value_of(&key)), "{key}");
     }
     tier.flush().await.expect("it flushes");
-    assert_eq!(got(tier, key(50, 1)).await, Some(value_of(&key(50, 1))));
+    assert_eq!(get(tier, key(50, 1)).await, Some(value_of(&key(50, 1))));
 }
 
-async fn many_are_got_position_by_position(tier: &dyn Tier) {
+async fn get_many_keeps_the_order_of_keys(tier: &dyn Tier) {
     put(tier, &[key(1, 1), key(3, 1)]).await;
     let asked = [key(3, 1), key(2, 1), key(1, 1), key(3, 1)];
     let expected = [Some(value_of(&asked[0])), None, Some(value_of(&asked[2])), Some(value_of(&asked[3]))];
     assert_eq!(tier.get_many(&asked).await.expect("it answers"), expected);
 }
 
-async fn no_keys_are_no_work(tier: &dyn Tier) {
+async fn empty_batches_succeed(tier: &dyn Tier) {
     assert_eq!(tier.get_many(&[]).await.expect("it answers"), Vec::<Option<Bytes>>::new());
     tier.put_many(&[]).await.expect("it answers");
     tier.remove_many(&[]).await.expect("it answers");
 }
 
-async fn what_was_removed_is_gone(tier: &dyn Tier) {
+async fn removed_values_are_gone(tier: &dyn Tier) {
     put(tier, &keys(0..10)).await;
     let gone = [key(2, 1), key(7, 1), key(99, 1)];
-    tier.remove_many(&gone).await.expect("keys that are not there are no error");
+    tier.remove_many(&gone).await.expect("missing keys are no error");
     for number in 0..10 {
-        let is_there = got(tier, key(number, 1)).await.is_some();
+        let is_there = get(tier, key(number, 1)).await.is_some();
         assert_eq!(is_there, number != 2 && number != 7, "key {number}");
     }
 }
 
-async fn contains_tells_without_reading(tier: &dyn Tier) {
+async fn contains_reports_stored_keys(tier: &dyn Tier) {
     put(tier, &[key(1, 1)]).await;
     assert!(tier.contains(&key(1, 1)).await.expect("it answers"));
     assert!(!tier.contains(&key(2, 1)).await.expect("it answers"));
@@ -132,56 +132,56 @@ async fn contains_tells_without_reading(tier: &dyn Tier) {
 async fn putting_again_changes_nothing(tier: &dyn Tier) {
     put(tier, &[key(1, 1), key(2, 1)]).await;
     put(tier, &[key(2, 1), key(1, 1)]).await;
-    assert_eq!(got(tier, key(1, 1)).await, Some(value_of(&key(1, 1))));
-    assert_eq!(got(tier, key(2, 1)).await, Some(value_of(&key(2, 1))));
+    assert_eq!(get(tier, key(1, 1)).await, Some(value_of(&key(1, 1))));
+    assert_eq!(get(tier, key(2, 1)).await, Some(value_of(&key(2, 1))));
     tier.remove_many(&[key(1, 1), key(2, 1)]).await.expect("it answers");
-    assert_eq!(got(tier, key(1, 1)).await, None);
+    assert_eq!(get(tier, key(1, 1)).await, None);
 }
 
 async fn an_empty_value_is_a_value(tier: &dyn Tier) {
     tier.put_many(&[(key(1, 1), Bytes::new())]).await.expect("it takes the value");
-    assert_eq!(got(tier, key(1, 1)).await, Some(Bytes::new()));
+    assert_eq!(get(tier, key(1, 1)).await, Some(Bytes::new()));
 }
 
-async fn a_large_value_is_kept_whole(tier: &dyn Tier) {
+async fn a_large_value_is_stored(tier: &dyn Tier) {
     let large: Bytes = (0..1 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     tier.put_many(&[(key(1, 1), large.clone())]).await.expect("it takes the value");
-    assert!(got(tier, key(1, 1)).await == Some(large));
+    assert!(get(tier, key(1, 1)).await == Some(large));
 }
 
-async fn keys_that_differ_in_one_bit_are_two(tier: &dyn Tier) {
+async fn keys_that_differ_in_one_bit_are_distinct(tier: &dyn Tier) {
     put(tier, &[key(1, 1)]).await;
     let bytes = *key(1, 1).as_bytes();
     for bit in 0..8 * (Key::LEN - 1) {
         let mut other = [0; Key::LEN - 1];
         other.copy_from_slice(&bytes[..Key::LEN - 1]);
         other[bit / 8] ^= 1 << (bit % 8);
-        assert_eq!(got(tier, Key::new(other, key(1, 1).class())).await, None, "bit {bit}");
+        assert_eq!(get(tier, Key::new(other, key(1, 1).class())).await, None, "bit {bit}");
     }
-    assert_eq!(got(tier, key(1, 2)).await, None, "another class");
+    assert_eq!(get(tier, key(1, 2)).await, None, "another class");
 }
 
-async fn many_threads_may_use_it_at_once(tier: &dyn Tier) {
-    let worker = async |lane: u64| {
+async fn concurrent_use_is_safe(tier: &dyn Tier) {
+    let worker = async |thread: u64| {
         for round in 0..20 {
-            let mine: Vec<Key> = (0..5).map(|i| key(lane * 1000 + round * 5 + i, 1)).collect();
+            let mine: Vec<Key> = (0..5).map(|i| key(thread * 1000 + round * 5 + i, 1)).collect();
             put(tier, &mine).await;
             let expected: Vec<_> = mine.iter().map(|key| Some(value_of(key))).collect();
             assert_eq!(tier.get_many(&mine).await.expect("it answers"), expected);
             tier.remove_many(&mine[..1]).await.expect("it answers");
-            assert_eq!(got(tier, mine[0]).await, None);
+            assert_eq!(get(tier, mine[0]).await, None);
         }
     };
     let handle = Handle::current();
     std::thread::scope(|scope| {
-        for lane in 0..4 {
+        for thread in 0..4 {
             let (handle, worker) = (handle.clone(), &worker);
-            scope.spawn(move || handle.block_on(worker(lane)));
+            scope.spawn(move || handle.block_on(worker(thread)));
         }
     });
 }
 
-async fn stats_count_what_is_there(tier: &dyn Tier) {
+async fn stats_count_entries_and_bytes(tier: &dyn Tier) {
     put(tier, &keys(0..10)).await;
     tier.flush().await.expect("it flushes");
     let stats = tier.stats();

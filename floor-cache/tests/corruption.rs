@@ -1,20 +1,20 @@
-//! Stored values gone wrong in every way: each is a miss that is counted and removed, never a wrong value.
+//! Tests that every kind of invalid stored value is a counted miss that is removed, and never a wrong value.
 
-mod setting;
+mod fixture;
 
 use std::path::Path;
 
+use fixture::{envelope, fake_source::value_of, key, redis_server::RedisServer, when_free};
 use floor_cache::{
     Key, LmdbConfig, SledConfig, Tier,
     envelope::{Envelope, Namespace},
     tiers::{LmdbTier, RedisTier, SledTier},
 };
 use heed::{EnvOpenOptions, types::Bytes as Raw};
-use setting::{envelope, key, mill::value_of, redis_server::RedisServer, when_free};
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 
-/// A store that can be opened as a tier, and whose records can be changed behind the tier's back while it is closed.
+/// A store that can be opened as a tier and changed directly while it is closed.
 trait Store {
     fn open(&self, envelope: Envelope) -> Box<dyn Tier>;
     /// The envelope under `key`.
@@ -28,7 +28,7 @@ fn stored(key: &Key) -> Vec<u8> {
 
 struct Lmdb(TempDir);
 
-/// Bytes in front of the envelope in an LMDB record: its age.
+/// Bytes of an LMDB record before the envelope: the age.
 const AGE: usize = 8;
 
 impl Lmdb {
@@ -111,7 +111,7 @@ impl Store for Redis {
     }
 }
 
-/// What a fault makes of an envelope; `other` is that of another key.
+/// Changes an envelope; `other` is the envelope of another key.
 type Fault = fn(good: &[u8], other: &[u8]) -> Vec<u8>;
 
 const FAULTS: [(&str, Fault); 14] = [
@@ -135,7 +135,7 @@ const FAULTS: [(&str, Fault); 14] = [
     ("the value of another key", |_, other| other.to_vec()),
 ];
 
-async fn every_fault_is_a_miss(store: &dyn Store) {
+async fn every_invalid_value_is_a_miss(store: &dyn Store) {
     let (good, other) = (key(1, 1), key(2, 1));
     for (name, fault) in FAULTS {
         let tier = store.open(envelope());
@@ -146,19 +146,19 @@ async fn every_fault_is_a_miss(store: &dyn Store) {
         store.write(&good, &bad);
 
         let tier = store.open(envelope());
-        assert_eq!(tier.get(&good).await.expect("a fault in a value is no error of the tier"), None, "{name}");
+        assert_eq!(tier.get(&good).await.expect("an invalid value is no error of the tier"), None, "{name}");
         assert_eq!(tier.stats().corrupt, 1, "{name}");
         tier.flush().await.expect("it flushes");
         assert!(!tier.contains(&good).await.expect("it answers"), "{name}: removed");
         assert_eq!(tier.get_many(&[good, other]).await.expect("it answers"), [None, Some(value_of(&other))], "{name}");
         assert_eq!(tier.stats().corrupt, 1, "{name}: counted once");
     }
-    a_foreign_version_is_a_miss(store).await;
-    a_value_under_an_unknown_key_is_anothers(store).await;
+    a_value_of_another_version_is_a_miss(store).await;
+    a_value_sealed_with_an_unknown_key_is_kept(store).await;
 }
 
-/// Of two servers that share a store, one has the next key already: what it seals is whole, and not the other's to remove.
-async fn a_value_under_an_unknown_key_is_anothers(store: &dyn Store) {
+/// Two servers share a store, and only one has the new key: the other must not remove values sealed with it.
+async fn a_value_sealed_with_an_unknown_key_is_kept(store: &dyn Store) {
     let (old, new) = (format!("1:{}", "ab".repeat(32)), format!("2:{}", "cd".repeat(32)));
     let sealing = |keys: &str| envelope().sealing(&keys.parse().expect("a list of keys"));
     let (ahead, behind) = (sealing(&format!("{new},{old}")), sealing(&old));
@@ -178,10 +178,10 @@ async fn a_value_under_an_unknown_key_is_anothers(store: &dyn Store) {
     let tier = store.open(ahead);
     let both = [key(4, 1), key(5, 1)];
     let found = tier.get_many(&both).await.expect("it answers");
-    assert_eq!(found, both.map(|key| Some(value_of(&key))), "who has both keys reads both");
+    assert_eq!(found, both.map(|key| Some(value_of(&key))), "a server with both keys reads both");
 }
 
-async fn a_foreign_version_is_a_miss(store: &dyn Store) {
+async fn a_value_of_another_version_is_a_miss(store: &dyn Store) {
     let tier = store.open(envelope());
     tier.put_many(&[(key(3, 1), value_of(&key(3, 1)))]).await.expect("it takes the value");
     tier.flush().await.expect("it flushes");
@@ -194,17 +194,17 @@ async fn a_foreign_version_is_a_miss(store: &dyn Store) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_lmdb() {
-    every_fault_is_a_miss(&Lmdb(tempfile::tempdir().expect("a directory"))).await;
+    every_invalid_value_is_a_miss(&Lmdb(tempfile::tempdir().expect("a directory"))).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_sled() {
-    every_fault_is_a_miss(&Sled(tempfile::tempdir().expect("a directory"))).await;
+    every_invalid_value_is_a_miss(&Sled(tempfile::tempdir().expect("a directory"))).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_redis() {
     if let Some(server) = RedisServer::start() {
-        every_fault_is_a_miss(&Redis(server)).await;
+        every_invalid_value_is_a_miss(&Redis(server)).await;
     }
 }

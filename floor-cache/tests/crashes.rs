@@ -1,6 +1,7 @@
-//! What a crash, a full disk and a panicking tier leave behind: no failed call, no wrong value, and a chain that came back.
+//! Tests that a crash, a full disk and a panicking tier cause no failed call and no wrong value, and that the chain
+//! recovers.
 
-mod setting;
+mod fixture;
 
 use std::{
     env, fs,
@@ -16,43 +17,44 @@ use std::{
 };
 
 use bytes::Bytes;
+use fixture::{
+    LONG_TIMEOUT, envelope,
+    fake_source::{FakeSource, value_of},
+    key, keys,
+    small_disk::SmallDisk,
+    wait_until,
+};
 use floor_cache::{
     Admit, Answer, Bypass, ChainBuilder, ChainConfig, Key, LmdbConfig, Options, SledConfig, Tier, TierError, TierKind,
     TierStats, Tuning, assemble, tiers::LmdbTier,
 };
 use prometheus::Registry;
-use setting::{
-    PATIENCE, envelope, key, keys,
-    mill::{Mill, value_of},
-    small_disk::SmallDisk,
-    until,
-};
 use tokio::runtime::Handle;
 
-/// Set in the child process of [`fifty_crashes_while_writing_lose_the_tail_at_most`]: where it is to write.
+/// Set in the child process of [`fifty_crashes_while_writing_lose_only_the_last_writes`]: its directory.
 const WRITE_TO: &str = "FLOORS_TEST_WRITE_TO";
 
 fn on_disk(directory: &Path) -> ChainConfig {
     ChainConfig {
         chain: vec![TierKind::Lmdb, TierKind::Sled],
         bypass: Bypass::Off,
-        // Room for all that is written here, so that nothing is let go for the rest.
+        // Large enough that nothing is evicted.
         lmdb: LmdbConfig { path: directory.join("lmdb"), map_size: 256 << 20 },
         sled: SledConfig { path: directory.join("sled"), ..SledConfig::default() },
         ..ChainConfig::default()
     }
 }
 
-/// What it says when the first of its values, the keys 0 to 63, are durable.
+/// Printed by the child process when the keys 0 to 63 are durable.
 const FLUSHED: &str = "flushed";
 
-/// Not a test of its own: the process that is killed while it writes.
+/// The child process, which is killed while it writes.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_process_that_is_killed() {
     let Some(directory) = env::var_os(WRITE_TO) else { return };
-    let source = Arc::new(Mill::default());
+    let source = Arc::new(FakeSource::default());
     let chain = assemble(&on_disk(Path::new(&directory)), source, &Registry::new(), &Handle::current());
-    let chain = chain.expect("what a crash leaves behind opens");
+    let chain = chain.expect("the stores open after a crash");
     for round in 0.. {
         let asked: Vec<Key> = (0..64).map(|i| key((round * 64 + i) % 20_000, 1)).collect();
         let served = chain.get_many(&asked, Options::default()).await.expect("no fault reaches a caller");
@@ -60,16 +62,16 @@ async fn the_process_that_is_killed() {
             assert!(served.value == value_of(key), "a wrong value by {}", served.by);
         }
         if round == 0 {
-            assert!(chain.close(PATIENCE).await);
+            assert!(chain.close(LONG_TIMEOUT).await);
             println!("{FLUSHED}");
         }
     }
 }
 
-/// kill -9, fifty times, at moments from before the stores are open to deep in their writing. One child in ten is let live until it
-/// has made something durable, however slow the machine is.
+/// Kills the child fifty times with SIGKILL, from before the stores are open until deep in their writing. One child in
+/// ten runs until it has flushed, on a slow machine too.
 #[tokio::test(flavor = "multi_thread")]
-async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
+async fn fifty_crashes_while_writing_lose_only_the_last_writes() {
     let directory = tempfile::tempdir().unwrap();
     let this = env::current_exe().unwrap();
     for crash in 0..50 {
@@ -82,29 +84,32 @@ async fn fifty_crashes_while_writing_lose_the_tail_at_most() {
             .unwrap();
         if crash % 10 == 9 {
             let said = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-            assert!(said.into_iter().any(|line| line.contains(FLUSHED)), "crash {crash}: it ended before");
+            assert!(
+                said.into_iter().any(|line| line.contains(FLUSHED)),
+                "crash {crash}: the child ended before it flushed"
+            );
         }
         tokio::time::sleep(Duration::from_millis(20 + crash * 7 % 180)).await;
         child.kill().unwrap();
         let status = child.wait().unwrap();
-        assert_eq!(status.signal(), Some(9), "crash {crash}: it was still at work: {status}");
+        assert_eq!(status.signal(), Some(9), "crash {crash}: the child ended by itself: {status}");
     }
-    let source = Arc::new(Mill::default());
+    let source = Arc::new(FakeSource::default());
     let chain = assemble(&on_disk(directory.path()), source.clone(), &Registry::new(), &Handle::current()).unwrap();
     let durable = chain.get_many(&keys(0..64), Options::default()).await.unwrap();
     let elsewhere: Vec<_> = durable.iter().map(|served| served.by).filter(|by| *by != "lmdb").collect();
-    assert!(elsewhere.is_empty(), "what was flushed before a crash is there: {elsewhere:?}, {:?}", chain.holdings());
+    assert!(elsewhere.is_empty(), "flushed values survive a crash: {elsewhere:?}, {:?}", chain.holdings());
     for some in keys(0..20_000).chunks(256) {
         let served = chain.get_many(some, Options::default()).await.unwrap();
         assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
     }
     let stores = names(directory.path());
     let inside: Vec<_> = stores.iter().map(|store| names(&directory.path().join(store))).collect();
-    assert_eq!(stores, ["lmdb", "sled"], "no store was put aside, a crash of the process damages none: {inside:?}");
-    assert!(chain.close(PATIENCE).await);
+    assert_eq!(stores, ["lmdb", "sled"], "a crash of the process damages no store: {inside:?}");
+    assert!(chain.close(LONG_TIMEOUT).await);
 }
 
-/// What lies in `directory`.
+/// The names in `directory`, sorted.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("it can be read").map(|entry| entry.expect("an entry").file_name());
     let mut names: Vec<_> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
@@ -112,7 +117,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The map may grow further than the disk. LMDB writes by system calls, so a full disk is an error and no signal.
+/// The map is larger than the disk. LMDB writes with system calls, so a full disk is an error and not a signal.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_fails_no_call() {
     let Some(disk) = SmallDisk::mount(3 << 20) else { return };
@@ -123,12 +128,12 @@ async fn a_full_disk_fails_no_call() {
         ..ChainConfig::default()
     };
     let registry = Registry::new();
-    let chain = assemble(&config, Arc::new(Mill::default()), &registry, &Handle::current()).unwrap();
+    let chain = assemble(&config, Arc::new(FakeSource::default()), &registry, &Handle::current()).unwrap();
     for some in keys(0..4000).chunks(64) {
         let served = chain.get_many(some, Options::default()).await.expect("a full disk reaches no caller");
         assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
     }
-    chain.close(PATIENCE).await;
+    chain.close(LONG_TIMEOUT).await;
     let failed = registry.gather().into_iter().filter(|family| family.name() == "floors_tier_writes_total");
     let failed: f64 = failed
         .flat_map(|family| family.get_metric().to_vec())
@@ -137,35 +142,35 @@ async fn a_full_disk_fails_no_call() {
         .sum();
     assert!(failed > 0.0, "the disk was full");
     drop(chain);
-    // The disk is found again as it was: whole, with what fitted.
+    // The store reopens undamaged with what fitted.
     let config = LmdbConfig { path: disk.path().join("lmdb"), map_size: 64 << 20 };
     let mut reopened = None;
-    until("the store is free", || {
+    wait_until("the store is free", || {
         reopened = LmdbTier::open(&config, envelope()).ok();
         reopened.is_some()
     })
     .await;
-    assert!(reopened.expect("just seen").stats().entries > 0);
+    assert!(reopened.expect("checked above").stats().entries > 0);
 }
 
-/// A store whose library panics, at every call, while it is told to.
+/// A tier that panics at every call until it is healthy.
 #[derive(Debug, Default)]
 struct Panicking {
-    calm: AtomicBool,
+    healthy: AtomicBool,
 }
 
 impl Panicking {
-    fn answer<T>(&self, calm: T) -> Answer<'_, T> {
-        assert!(self.calm.load(SeqCst), "the library has met a state that its author thought impossible");
-        Answer::Now(Ok(calm))
+    fn answer<T>(&self, answer: T) -> Answer<'_, T> {
+        assert!(self.healthy.load(SeqCst), "the tier is not healthy");
+        Answer::Now(Ok(answer))
     }
 }
 
-/// The tier is another's as well as the chain's, so that the test can calm it.
+/// Shared by the chain and the test.
 #[derive(Debug)]
-struct Borrowed(Arc<Panicking>);
+struct SharedTier(Arc<Panicking>);
 
-impl Tier for Borrowed {
+impl Tier for SharedTier {
     fn name(&self) -> &'static str {
         "panicking"
     }
@@ -200,12 +205,12 @@ fn io_error() -> TierError {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_panics_fails_no_call_and_may_come_back() {
+async fn a_panicking_tier_fails_no_call_and_is_used_again_when_healthy() {
     let (tier, registry, tuning) = (Arc::new(Panicking::default()), Registry::new(), Tuning::default());
     let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
     let chain = ChainBuilder::new(&config, &tuning, &registry, &Handle::current())
-        .and_then(|chain| chain.tier(Borrowed(tier.clone()), Admit::All))
-        .and_then(|chain| chain.build(Arc::new(Mill::default())))
+        .and_then(|chain| chain.tier(SharedTier(tier.clone()), Admit::All))
+        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
         .unwrap();
     for key in keys(0..50) {
         assert_eq!(chain.get(key, Options::default()).await.unwrap().value, value_of(&key));
@@ -214,8 +219,8 @@ async fn a_tier_that_panics_fails_no_call_and_may_come_back() {
     chain.remove_many(&keys(0..1)).await;
     assert_eq!(chain.contains(&key(1, 1)).await, [("panicking", false)]);
     assert_eq!(chain.report()[0].verdict, "open");
-    tier.calm.store(true, SeqCst);
-    until("it is asked again", || {
+    tier.healthy.store(true, SeqCst);
+    wait_until("it is asked again", || {
         let again = chain.get(key(7, 1), Options::default());
         futures_util::FutureExt::now_or_never(again);
         chain.report()[0].verdict == "probed"

@@ -1,31 +1,32 @@
-//! Stores on disk that are damaged, and those that only look so: what is put aside, what is left alone, and what goes on.
+//! Tests of damaged stores on disk, and of undamaged ones that could be mistaken for damaged: which are quarantined and
+//! which are left alone.
 
-mod setting;
+mod fixture;
 
 use std::{fs, path::Path};
 
 use bytes::Bytes;
+use fixture::{envelope, fake_source::value_of, key, keys, when_free, within_lmdb};
 use floor_cache::{
     LmdbConfig, OpenError, SledConfig, Tier,
     tiers::{LmdbTier, SledTier},
 };
 use futures_util::FutureExt;
 use heed::types::Bytes as Raw;
-use setting::{envelope, key, keys, mill::value_of, when_free, within_lmdb};
 use tempfile::TempDir;
 
 fn home() -> TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-/// The directories beside `path` that were put aside.
-fn put_aside(home: &TempDir, name: &str) -> usize {
+/// The number of quarantined directories of the store `name`.
+fn quarantined(home: &TempDir, name: &str) -> usize {
     let prefix = format!("{name}.damaged-20");
     let names = fs::read_dir(home.path()).expect("it can be read").map(|entry| entry.expect("an entry").file_name());
     names.filter(|name| name.to_string_lossy().starts_with(&prefix)).count()
 }
 
-/// Writes `bytes` to `data` so that its length and time do not show it, as where bits flip on the disk.
+/// Writes `bytes` to `data` without changing its length and time, like bits that flip on the disk.
 fn write_unseen(data: &Path, bytes: &[u8]) {
     let before = fs::metadata(data).and_then(|file| file.modified()).expect("it is there");
     fs::write(data, bytes).expect("it can be written");
@@ -34,7 +35,7 @@ fn write_unseen(data: &Path, bytes: &[u8]) {
 }
 
 #[tokio::test]
-async fn a_damaged_lmdb_is_put_aside_and_a_fresh_one_begun() {
+async fn a_damaged_lmdb_is_quarantined_and_a_new_one_created() {
     let home = home();
     let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
     let data = config.path.join("data.mdb");
@@ -59,15 +60,15 @@ async fn a_damaged_lmdb_is_put_aside_and_a_fresh_one_begun() {
         drop(tier);
         damage(&data);
         let tier = LmdbTier::open(&config, envelope()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(put_aside(&home, "lmdb"), count + 1, "{name}");
+        assert_eq!(quarantined(&home, "lmdb"), count + 1, "{name}");
         assert_eq!(tier.stats().entries, 0, "{name}");
     }
 }
 
-/// Noughts in the pages that hold the values, which opening does not look at after a clean end: each question fails, and the
-/// next start begins afresh.
+/// Zeroed pages of values, which are not checked after a clean close: queries fail, and the next start quarantines the
+/// store.
 #[tokio::test]
-async fn an_lmdb_that_is_found_damaged_in_use_is_put_aside_at_the_next_start() {
+async fn an_lmdb_found_damaged_in_use_is_quarantined_at_the_next_start() {
     const PAGE: usize = 4096;
     let home = home();
     let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
@@ -78,27 +79,27 @@ async fn an_lmdb_that_is_found_damaged_in_use_is_put_aside_at_the_next_start() {
     drop(tier);
     let data = config.path.join("data.mdb");
     let mut bytes = fs::read(&data).unwrap();
-    // A page begins with its number and its flags, of which 2 says that it is a leaf, and where its free space begins and ends,
-    // in which may stand what another page had.
+    // A page starts with its number and flags, of which 2 means leaf, and the bounds of its free space, which may
+    // contain stale data.
     let nodes = |page: &[u8]| usize::from(u16::from_le_bytes([page[14], page[15]])).min(PAGE);
     let holds_values = |page: &[u8]| page[10] & 2 != 0 && page[nodes(page)..].windows(4).any(|word| word == b"FLC\x01");
     bytes.chunks_exact_mut(PAGE).filter(|page| holds_values(page)).for_each(|page| page.fill(0));
     write_unseen(&data, &bytes);
 
-    let tier = LmdbTier::open(&config, envelope()).expect("so far it looks whole");
-    assert_eq!(put_aside(&home, "lmdb"), 0);
+    let tier = LmdbTier::open(&config, envelope()).expect("the damage is not detected at the start");
+    assert_eq!(quarantined(&home, "lmdb"), 0);
     tier.get(&key(1, 1)).await.expect_err("the page is gone");
-    tier.put_many(&entries).await.expect_err("LMDB is not asked again");
+    tier.put_many(&entries).await.expect_err("LMDB is not used again");
     drop(tier);
     let tier = LmdbTier::open(&config, envelope()).unwrap();
-    assert_eq!(put_aside(&home, "lmdb"), 1);
-    tier.put_many(&entries).await.expect("the fresh one takes values");
+    assert_eq!(quarantined(&home, "lmdb"), 1);
+    tier.put_many(&entries).await.expect("the new store takes values");
     assert_eq!(tier.get(&key(1, 1)).await.unwrap(), Some(value_of(&key(1, 1))));
 }
 
-/// An age, which no hash covers, that sorts otherwise than where it stands: letting the oldest go ends all the same.
+/// A damaged age, which no hash covers, breaks the order of a tree: eviction still ends.
 #[tokio::test]
-async fn an_lmdb_whose_ages_are_damaged_is_put_aside_at_the_next_start() {
+async fn an_lmdb_with_damaged_ages_is_quarantined_at_the_next_start() {
     let home = home();
     let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 1 << 20 };
     let value = Bytes::from(vec![7; 3000]);
@@ -114,7 +115,7 @@ async fn an_lmdb_whose_ages_are_damaged_is_put_aside_at_the_next_start() {
     places.iter().for_each(|at| bytes[*at] = 0xFF);
     write_unseen(&data, &bytes);
 
-    let tier = LmdbTier::open(&config, envelope()).expect("so far it looks whole");
+    let tier = LmdbTier::open(&config, envelope()).expect("the damage is not detected at the start");
     let mut failed = false;
     for number in 10..1000 {
         failed |= tier.put_many(&[(key(number, 1), value.clone())]).await.is_err();
@@ -122,13 +123,12 @@ async fn an_lmdb_whose_ages_are_damaged_is_put_aside_at_the_next_start() {
     assert!(failed, "the oldest cannot be found");
     drop(tier);
     LmdbTier::open(&config, envelope()).unwrap();
-    assert_eq!(put_aside(&home, "lmdb"), 1);
+    assert_eq!(quarantined(&home, "lmdb"), 1);
 }
 
-/// A transaction that takes pages at the end of the file and gives them back leaves the file shorter than the pages that it has
-/// had, as far as LMDB goes.
+/// A transaction that allocates and frees pages at the end of the file leaves the file shorter than LMDB's page count.
 #[tokio::test]
-async fn an_lmdb_from_which_much_was_removed_is_whole() {
+async fn an_lmdb_after_many_removals_is_not_quarantined() {
     let home = home();
     let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
     for kept in [1, 7, 40] {
@@ -138,13 +138,13 @@ async fn an_lmdb_from_which_much_was_removed_is_whole() {
         tier.remove_many(&keys(kept..2000)).await.unwrap();
         drop(tier);
         let tier = LmdbTier::open(&config, envelope()).unwrap();
-        assert_eq!((put_aside(&home, "lmdb"), tier.stats().entries), (0, kept), "it was put aside");
+        assert_eq!((quarantined(&home, "lmdb"), tier.stats().entries), (0, kept), "the store was quarantined");
         tier.remove_many(&keys(0..kept)).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn a_damaged_sled_is_put_aside_and_a_fresh_one_begun() {
+async fn a_damaged_sled_is_quarantined_and_a_new_one_created() {
     let home = home();
     let config = SledConfig { path: home.path().join("sled"), ..SledConfig::default() };
     let tier = SledTier::open(&config, envelope()).unwrap();
@@ -153,11 +153,11 @@ async fn a_damaged_sled_is_put_aside_and_a_fresh_one_begun() {
     drop(tier);
     fs::write(config.path.join("conf"), "this is no configuration of sled").unwrap();
     let tier = when_free(|| SledTier::open(&config, envelope()));
-    assert_eq!(put_aside(&home, "sled"), 1);
+    assert_eq!(quarantined(&home, "sled"), 1);
     assert_eq!(tier.get(&key(1, 1)).await.unwrap(), None);
 }
 
-/// sled tells another version of itself from damage less well than it could.
+/// sled reports some damage as another version.
 #[test]
 fn a_store_of_another_version_of_sled_is_left_alone() {
     let home = home();
@@ -174,14 +174,18 @@ fn a_store_of_another_version_of_sled_is_left_alone() {
     let error = when_free_of_lock(|| SledTier::open(&config, envelope()));
     assert!(matches!(error, OpenError::Version { tier: "sled", .. }), "{error:?}");
     assert!(error.to_string().contains("move the directory away"), "{error}");
-    assert_eq!((put_aside(&home, "sled"), fs::read(&conf).unwrap()), (0, other), "it is for the operator");
+    assert_eq!(
+        (quarantined(&home, "sled"), fs::read(&conf).unwrap()),
+        (0, other),
+        "the store is left for the operator"
+    );
 
     fs::write(&conf, vec![0xFF; 64]).unwrap();
     when_free(|| SledTier::open(&config, envelope()));
-    assert_eq!(put_aside(&home, "sled"), 1, "noise is damage");
+    assert_eq!(quarantined(&home, "sled"), 1, "noise is damage");
 }
 
-/// What opening fails with, once the store that was dropped just now is free.
+/// The error of opening, once the store that was just dropped is free.
 fn when_free_of_lock(open: impl Fn() -> Result<SledTier, OpenError>) -> OpenError {
     when_free(|| match open() {
         Err(locked @ OpenError::Locked { .. }) => Err(locked),
@@ -190,9 +194,9 @@ fn when_free_of_lock(open: impl Fn() -> Result<SledTier, OpenError>) -> OpenErro
     })
 }
 
-/// The age in front of a record is under no hash. A wrong one must not take another value's place in the order in which they go.
+/// No hash covers the age of a record. A wrong age must not replace that of another value in the eviction order.
 #[tokio::test]
-async fn a_damaged_age_in_lmdb_keeps_no_other_value_for_ever() {
+async fn a_damaged_age_in_lmdb_does_not_keep_another_value_forever() {
     const AGE: usize = 8;
     let home = home();
     let small = LmdbConfig { path: home.path().to_owned(), map_size: 4 << 20 };
@@ -203,7 +207,7 @@ async fn a_damaged_age_in_lmdb_keeps_no_other_value_for_ever() {
     };
     tier.put_many(&entries(0..3)).await.unwrap();
     drop(tier);
-    // The first has the age of the second. The third has none: it was lost to such damage before.
+    // The first record gets the age of the second. The age of the third is lost.
     within_lmdb(home.path(), |env, txn| {
         let open = |txn: &heed::RwTxn<'_>, name| {
             env.open_database::<Raw, Raw>(txn, Some(name)).expect("no error").expect("it is there")
@@ -222,17 +226,17 @@ async fn a_damaged_age_in_lmdb_keeps_no_other_value_for_ever() {
     let tier = LmdbTier::open(&small, envelope()).unwrap();
     tier.remove_many(&keys(0..1)).await.unwrap();
     for first in (1000..4000).step_by(100) {
-        tier.put_many(&entries(first..first + 100)).await.expect("there is room");
+        tier.put_many(&entries(first..first + 100)).await.expect("there is space");
     }
     assert!(
         !tier.contains(&key(1, 1)).now_or_never().expect("it answers at once").expect("it answers"),
-        "the second went in its turn"
+        "the second value was evicted in order"
     );
 }
 
-/// Values whose ages are lost go when there is nothing older.
+/// Values without an age are evicted after all others.
 #[tokio::test]
-async fn values_without_an_age_in_lmdb_make_room_too() {
+async fn values_without_an_age_in_lmdb_are_evicted() {
     let home = home();
     let config = LmdbConfig { path: home.path().to_owned(), map_size: 16 << 20 };
     let tier = LmdbTier::open(&config, envelope()).unwrap();
@@ -255,7 +259,7 @@ async fn values_without_an_age_in_lmdb_make_room_too() {
     });
     let tier = LmdbTier::open(&config, envelope()).unwrap();
     let batch: Vec<_> = keys(3000..3004).into_iter().map(|key| (key, value.clone())).collect();
-    tier.put_many(&batch).await.expect("there is room");
+    tier.put_many(&batch).await.expect("there is space");
     assert!(held(&tier) < before, "{before} before");
     assert!(
         batch.iter().all(|(key, _)| tier

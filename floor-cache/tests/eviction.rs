@@ -1,19 +1,20 @@
-//! What the stores on disk evict: entries that were not read, in bounded steps, without a write for a read.
+//! Tests of eviction in the stores on disk: unread entries are evicted first, in bounded steps, and a read writes
+//! nothing.
 
-mod setting;
+mod fixture;
 
 use std::{fs, ops::Range};
 
 use bytes::Bytes;
+use fixture::{envelope, key, when_free};
 use floor_cache::{
     LmdbConfig, SledConfig, Tier,
     tiers::{LmdbTier, SledTier},
 };
 use futures_util::FutureExt;
-use setting::{envelope, key, when_free};
 use tempfile::TempDir;
 
-/// A store that evicts, with room for about 800 values of [`VALUE`] bytes.
+/// A store with a capacity of about 800 values of [`VALUE`] bytes.
 #[derive(Debug, Clone, Copy)]
 enum Store {
     Lmdb,
@@ -52,33 +53,33 @@ fn put(tier: &dyn Tier, numbers: Range<u64>) {
     }
 }
 
-/// How many of `numbers` are there. Each that is there is read.
+/// Reads each of `numbers`. Returns how many are stored.
 fn read(tier: &dyn Tier, numbers: Range<u64>) -> usize {
     let found = |number: &u64| tier.get(&key(*number, 1)).now_or_never().expect("at once").expect("it reads").is_some();
     numbers.filter(found).count()
 }
 
-/// Asks for each of `numbers` as a chain does: what is not there is put there. How many were not.
+/// Asks for each of `numbers` as a chain does and inserts missing ones. Returns how many were missing.
 fn ask(tier: &dyn Tier, numbers: Range<u64>) -> usize {
     let missing: Vec<u64> = numbers.filter(|number| read(tier, *number..*number + 1) == 0).collect();
     missing.iter().for_each(|number| put(tier, *number..*number + 1));
     missing.len()
 }
 
-/// How many of `numbers` are there, without a read.
+/// Returns how many of `numbers` are stored, without reading them.
 fn held(tier: &dyn Tier, numbers: Range<u64>) -> usize {
     let holds = |number: &u64| tier.contains(&key(*number, 1)).now_or_never().expect("at once").expect("it looks");
     numbers.filter(holds).count()
 }
 
 #[test]
-fn an_entry_that_is_read_stays_where_one_that_is_not_goes() {
+fn read_entries_are_kept_and_unread_ones_evicted() {
     for store in Store::ALL {
         let home = home();
         let tier = store.open(&home);
         put(&*tier, 0..400);
-        // As many as there is room for five times over, while a hundred of the first are read now and then. A few of those are
-        // lost, since entries share bits.
+        // Five times the capacity, while a hundred of the first are read repeatedly. A few of those are lost, because
+        // entries share bits.
         let mut missed = 0;
         for first in (400..4400).step_by(200) {
             missed += ask(&*tier, 100..200);
@@ -87,14 +88,14 @@ fn an_entry_that_is_read_stays_where_one_that_is_not_goes() {
         assert!(missed < 100, "{store:?}: {missed} of 2000 reads");
         assert!(held(&*tier, 100..200) >= 90, "{store:?}");
         let unread = held(&*tier, 0..100) + held(&*tier, 200..2400);
-        assert!(unread < 30, "{store:?}: {unread} of 2300 that nobody read");
-        assert_eq!(held(&*tier, 4200..4400), 200, "{store:?}: what came last");
+        assert!(unread < 30, "{store:?}: {unread} of 2300 unread entries");
+        assert_eq!(held(&*tier, 4200..4400), 200, "{store:?}: the newest entries");
     }
 }
 
-/// What was read once and then no more does not stay for ever.
+/// An entry that is no longer read is evicted.
 #[test]
-fn an_entry_that_is_read_no_more_goes() {
+fn an_entry_that_is_no_longer_read_is_evicted() {
     for store in Store::ALL {
         let home = home();
         let tier = store.open(&home);
@@ -116,9 +117,9 @@ fn a_read_writes_nothing_to_lmdb() {
     assert!(data() == before, "the file has changed");
 }
 
-/// Everything was read, so the sieve finds nothing that it would choose: a write still evicts about what it needs, at once.
+/// Every entry was read, so the sieve prefers none. A write still evicts about what it needs.
 #[test]
-fn a_write_evicts_no_more_than_it_needs_when_everything_was_read() {
+fn a_write_evicts_only_what_it_needs_if_everything_was_read() {
     for store in Store::ALL {
         let home = home();
         let tier = store.open(&home);
@@ -130,15 +131,14 @@ fn a_write_evicts_no_more_than_it_needs_when_everything_was_read() {
             let stats = tier.stats();
             assert!(stats.bytes <= stats.limit + (4 << 20) / 16, "{store:?}: {stats:?}");
             assert!(stats.entries + BATCH >= before, "{store:?}: {before} entries became {}", stats.entries);
-            assert!(held(&*tier, first..first + BATCH) as u64 > BATCH / 2, "{store:?}: what was just written");
+            assert!(held(&*tier, first..first + BATCH) as u64 > BATCH / 2, "{store:?}: the entries just written");
         }
     }
 }
 
-/// The entries that were read are the oldest, and which they were is forgotten at a restart. The hand, which has passed them,
-/// goes on where it was.
+/// The read entries are the oldest, and a restart loses the read bits. The hand, which has passed them, is persisted.
 #[test]
-fn a_restart_does_not_evict_first_what_was_read() {
+fn a_restart_does_not_evict_read_entries_first() {
     for store in Store::ALL {
         let home = home();
         let tier = store.open(&home);

@@ -1,7 +1,8 @@
-//! Stores on a disk without room: a start says so and touches nothing, reads go on, and no signal ends the process.
+//! Tests of stores on a full disk: a start reports it and changes nothing, reads continue, and no signal kills the
+//! process.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod setting;
+mod fixture;
 
 use std::{
     env, fs,
@@ -10,19 +11,19 @@ use std::{
 };
 
 use bytes::Bytes;
+use fixture::{envelope, keys, small_disk::SmallDisk, when_free};
 use floor_cache::{
     Key, LmdbConfig, OpenError, SledConfig, Tier,
     tiers::{LmdbTier, SledTier},
 };
-use setting::{envelope, keys, small_disk::SmallDisk, when_free};
 
-/// Set in the child process that opens a store: which one.
+/// Set in the child process that opens a store: its path and kind.
 const OPEN: &str = "FLOORS_TEST_OPEN";
 const STORE: &str = "FLOORS_TEST_STORE";
 
 const DISK: u64 = 8 << 20;
 
-/// Floors in a store that was there before the disk was full.
+/// Floors stored before the disk is full.
 const FLOORS: u64 = 50;
 
 fn value(key: &Key) -> Bytes {
@@ -36,7 +37,7 @@ fn open(store: &str, path: PathBuf) -> Result<Box<dyn Tier>, OpenError> {
     }
 }
 
-/// Not a test of its own: the process that opens a store on a full disk and uses it, if it opens.
+/// The child process: it opens a store on a full disk and uses it, if it opens.
 #[tokio::test]
 async fn the_process_on_a_full_disk() {
     let (Some(path), Ok(store)) = (env::var_os(OPEN), env::var(STORE)) else { return };
@@ -47,7 +48,7 @@ async fn the_process_on_a_full_disk() {
             return;
         }
     };
-    // sled fails every question once a write has found the disk full. LMDB fails none.
+    // sled fails every query after a write to a full disk. LMDB fails none.
     let read = async |keys: &[Key]| {
         let read = tier.get_many(keys).await;
         if store == "lmdb" { read.unwrap() } else { read.unwrap_or_else(|_error| vec![None; keys.len()]) }
@@ -63,11 +64,11 @@ async fn the_process_on_a_full_disk() {
     }
     let _it_may_fail = tier.flush().await;
     let after = read(&keys(0..FLOORS)).await.into_iter().flatten().count();
-    assert!(held == after || store == "sled", "what was there is there: {after} of {held}");
+    assert!(held == after || store == "sled", "stored values are kept: {after} of {held}");
     println!("opened: held {held}; writes failed: {}", failed > 0);
 }
 
-/// What the child says of the store in `path`. It must end by itself.
+/// Runs the child for the store in `path` and returns its result line. The child must not be killed.
 fn ask(store: &str, path: &Path) -> String {
     let child = Command::new(env::current_exe().unwrap())
         .args(["--exact", "the_process_on_a_full_disk", "--nocapture"])
@@ -79,11 +80,11 @@ fn ask(store: &str, path: &Path) -> String {
     let said = String::from_utf8_lossy(&child.stdout).into_owned();
     assert!(child.status.success(), "{}: {said}{}", child.status, String::from_utf8_lossy(&child.stderr));
     let line = said.lines().find(|line| line.contains("refused: ") || line.contains("opened: "));
-    let line = line.unwrap_or_else(|| panic!("it says neither: {said}"));
+    let line = line.unwrap_or_else(|| panic!("no result line: {said}"));
     line[line.find("refused: ").or(line.find("opened: ")).expect("just seen")..].to_owned()
 }
 
-/// Names in `directory`.
+/// The names in `directory`, sorted.
 fn names(directory: &Path) -> Vec<String> {
     let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
     let mut names: Vec<_> = names.collect();
@@ -91,7 +92,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The disk is full but for these bytes.
+/// Free bytes on the disk.
 const FREE: [u64; 7] = [0, 4 << 10, 16 << 10, 32 << 10, 40 << 10, 64 << 10, 256 << 10];
 
 fn check_refusal(said: &str, path: &Path) {
@@ -106,7 +107,7 @@ fn a_new_store_on_a_full_disk_is_refused_or_opens() {
             let Some(disk) = SmallDisk::mount(DISK) else { return };
             let path = disk.path().join("store");
             disk.fill(free);
-            // Twice: what the first leaves behind does not look like a damaged store.
+            // Twice: the files of the first attempt must not look like a damaged store.
             for attempt in 1..=2 {
                 let said = ask(store, &path);
                 println!("{store}, {free} bytes free, attempt {attempt}: {said}");
@@ -127,7 +128,7 @@ fn a_new_store_on_a_full_disk_is_refused_or_opens() {
 }
 
 #[tokio::test]
-async fn a_store_is_read_on_a_full_disk_and_whole_afterwards() {
+async fn a_store_is_readable_on_a_full_disk_and_undamaged_afterwards() {
     for store in ["lmdb", "sled"] {
         for free in FREE {
             for has_lock_file in [true, false] {
@@ -138,7 +139,7 @@ async fn a_store_is_read_on_a_full_disk_and_whole_afterwards() {
                 tier.put_many(&entries).await.unwrap();
                 tier.flush().await.unwrap();
                 drop(tier);
-                // As `mdb_copy` leaves it.
+                // As after `mdb_copy`.
                 if !has_lock_file && store == "lmdb" {
                     fs::remove_file(path.join("lock.mdb")).unwrap();
                 }
@@ -158,7 +159,7 @@ async fn a_store_is_read_on_a_full_disk_and_whole_afterwards() {
                 disk.free().unwrap();
                 let tier = when_free(|| open(store, path.clone()));
                 let held = tier.get_many(&keys(0..FLOORS)).await.unwrap();
-                assert_eq!(held.into_iter().flatten().count() as u64, FLOORS, "{store}, {free}: all are there");
+                assert_eq!(held.into_iter().flatten().count() as u64, FLOORS, "{store}, {free}: all values are kept");
                 drop(tier);
                 assert_eq!(names(disk.path()), ["store"], "nothing is renamed");
             }

@@ -1,161 +1,162 @@
-//! A tier that is slow for once costs a caller little more than generating does.
+//! Tests of hedging: a query that is slow once costs a caller little more than generating.
 
-mod setting;
+mod fixture;
 
 use std::time::Duration;
 
-use floor_cache::{Bypass, Lease, Options, Outcome, RedisConfig, Served, TierKind};
-use setting::{
-    PATIENCE, Setting, key, keys,
-    mill::{Mood, value_of},
+use fixture::{
+    Fixture, LONG_TIMEOUT,
+    fake_source::{Behavior, value_of},
+    key, keys,
     redis_server::RedisServer,
-    slow_road::SlowRoad,
-    until,
+    slow_proxy::SlowProxy,
+    wait_until,
 };
+use floor_cache::{Bypass, Lease, Options, Outcome, RedisConfig, Served, TierKind};
 
 const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_cache::Priority::Foreground };
 
-/// Longer than anything here takes on a busy machine, and shorter than the tier's deadline.
+/// Longer than other steps on a busy machine, and shorter than the tier's deadline.
 const SLOW: Duration = Duration::from_millis(1000);
 
-/// Keys in the batches that a chain is warmed by. It may save up leave to make as many beside a slow question.
+/// Keys in the warm-up batches, which is also the largest allowance.
 const BATCH: u64 = 100;
 
-fn hedges(setting: &Setting, winner: &str) -> f64 {
-    setting.metric("floors_hedges_total", &[("tier", "redis"), ("winner", winner)])
+fn hedges(fixture: &Fixture, winner: &str) -> f64 {
+    fixture.metric("floors_hedges_total", &[("tier", "redis"), ("winner", winner)])
 }
 
-/// A chain of Redis alone that holds the keys 0 to 99 and knows what they cost, and in which all leave is saved up that can
-/// be: batches enough for that were asked for, of which none was slow.
-async fn warm(server: &RedisServer, road: &SlowRoad) -> Setting {
-    let setting = Setting::new(&[TierKind::Redis], |config| {
-        config.redis = RedisConfig { url: road.url(), timeout: PATIENCE, lease: Lease::Off, ..server.config() };
+/// A chain of Redis alone with the keys 0 to 99, a measured generation cost and a full allowance, from enough batches
+/// without a slow one.
+async fn warm(server: &RedisServer, proxy: &SlowProxy) -> Fixture {
+    let fixture = Fixture::new(&[TierKind::Redis], |config| {
+        config.redis = RedisConfig { url: proxy.url(), timeout: LONG_TIMEOUT, lease: Lease::Off, ..server.config() };
         config.bypass = Bypass::Off;
     });
-    setting.chain.get_many(&keys(0..BATCH), Options::default()).await.expect("it serves");
-    assert!(setting.chain.close(PATIENCE).await);
+    fixture.chain.get_many(&keys(0..BATCH), Options::default()).await.expect("it serves");
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     let mut made = 0;
-    while made != setting.mill.ground() {
-        made = setting.mill.ground();
+    while made != fixture.source.generations() {
+        made = fixture.source.generations();
         for _ in 0..25 {
-            setting.chain.get_many(&keys(0..BATCH), Options::default()).await.expect("it serves");
+            fixture.chain.get_many(&keys(0..BATCH), Options::default()).await.expect("it serves");
         }
     }
-    setting
+    fixture
 }
 
 fn steps(served: &Served) -> Vec<(&'static str, Outcome)> {
     served.trace.as_ref().expect("a trace").iter().map(|step| (step.tier, step.outcome)).collect()
 }
 
-const OVERTAKEN: [(&str, Outcome); 2] = [("redis", Outcome::Slow), ("generated", Outcome::Hit)];
+const HEDGED: [(&str, Outcome); 2] = [("redis", Outcome::Slow), ("generated", Outcome::Hit)];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_answer_is_overtaken() {
+async fn a_slow_answer_is_hedged() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm(&server, &road).await;
-    let before = hedges(&setting, "source");
-    road.hold_up(SLOW);
-    let served = setting.chain.get(key(7, 1), TRACED).await.unwrap();
-    assert_eq!(steps(&served), OVERTAKEN);
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm(&server, &proxy).await;
+    let before = hedges(&fixture, "source");
+    proxy.set_delay(SLOW);
+    let served = fixture.chain.get(key(7, 1), TRACED).await.unwrap();
+    assert_eq!(steps(&served), HEDGED);
     assert_eq!((served.by, served.value), ("generated", value_of(&key(7, 1))));
-    assert_eq!(hedges(&setting, "source"), before + 1.0);
+    assert_eq!(hedges(&fixture, "source"), before + 1.0);
 
-    let batch = setting.chain.get_many(&keys(10..13), TRACED).await.unwrap();
-    assert!(batch.iter().all(|served| steps(served) == OVERTAKEN), "{batch:?}");
+    let batch = fixture.chain.get_many(&keys(10..13), TRACED).await.unwrap();
+    assert!(batch.iter().all(|served| steps(served) == HEDGED), "{batch:?}");
     assert!(batch.iter().zip(keys(10..13)).all(|(served, key)| served.value == value_of(&key)));
-    assert_eq!(hedges(&setting, "source"), before + 4.0);
+    assert_eq!(hedges(&fixture, "source"), before + 4.0);
 }
 
-/// A batch waits for all its keys, so it is overtaken when all are.
+/// A batch waits for all its keys, so all are hedged.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_batch_is_overtaken_too() {
+async fn a_large_batch_is_hedged() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm(&server, &road).await;
-    road.hold_up(SLOW);
-    let batch = setting.chain.get_many(&keys(0..BATCH), TRACED).await.unwrap();
-    assert!(batch.iter().all(|served| steps(served) == OVERTAKEN), "{batch:?}");
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm(&server, &proxy).await;
+    proxy.set_delay(SLOW);
+    let batch = fixture.chain.get_many(&keys(0..BATCH), TRACED).await.unwrap();
+    assert!(batch.iter().all(|served| steps(served) == HEDGED), "{batch:?}");
     assert!(batch.iter().zip(keys(0..BATCH)).all(|(served, key)| served.value == value_of(&key)));
 }
 
-/// One value that cannot be made is left to the tier. The others land as they are made, and none is made again when the
-/// tier has answered that it has not got them.
+/// A value whose generation fails comes from the tier. The other flights complete when their values are generated, and
+/// none is generated again after the tier missed it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_that_cannot_be_made_takes_no_other_with_it() {
+async fn a_failed_generation_affects_no_other_key() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm(&server, &road).await;
-    let (before, source, tier) = (setting.mill.ground(), hedges(&setting, "source"), hedges(&setting, "tier"));
-    road.hold_up(SLOW);
-    setting.mill.set(Mood::WaitAndPanicOn(key(7, 1)));
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm(&server, &proxy).await;
+    let (before, source, tier) = (fixture.source.generations(), hedges(&fixture, "source"), hedges(&fixture, "tier"));
+    proxy.set_delay(SLOW);
+    fixture.source.set(Behavior::WaitAndPanicOn(key(7, 1)));
     let batch: Vec<_> = keys(1000..1007).into_iter().chain([key(7, 1)]).collect();
     let call = tokio::spawn({
-        let (chain, batch) = (setting.chain.clone(), batch.clone());
+        let (chain, batch) = (fixture.chain.clone(), batch.clone());
         async move { chain.get_many(&batch, TRACED).await }
     });
-    until("all are in the making", || setting.mill.ground() == before + 8).await;
-    setting.mill.open();
-    let served = call.await.unwrap().expect("what cannot be made is in Redis");
+    wait_until("all generations run", || fixture.source.generations() == before + 8).await;
+    fixture.source.open_gate();
+    let served = call.await.unwrap().expect("Redis has the value whose generation fails");
     assert!(served.iter().zip(&batch).all(|(served, key)| served.value == value_of(key)));
-    assert!(served[..7].iter().all(|served| steps(served) == OVERTAKEN), "{served:?}");
+    assert!(served[..7].iter().all(|served| steps(served) == HEDGED), "{served:?}");
     assert_eq!(served[7].by, "redis");
-    assert_eq!(setting.mill.ground(), before + 8, "each once");
-    assert_eq!(hedges(&setting, "source"), source + 7.0);
-    until("it is counted", || hedges(&setting, "tier") == tier + 1.0).await;
+    assert_eq!(fixture.source.generations(), before + 8, "each generated once");
+    assert_eq!(hedges(&fixture, "source"), source + 7.0);
+    wait_until("it is counted", || hedges(&fixture, "tier") == tier + 1.0).await;
 }
 
-/// The tier answers first, and has nothing: what is in the making is waited for and not begun again.
+/// The tier misses first: running generations are awaited and not started again.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_in_the_making_when_the_tier_has_answered_is_not_made_again() {
+async fn running_generations_are_not_repeated_after_the_tier_answers() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm(&server, &road).await;
-    let (before, misses) = (setting.mill.ground(), setting.tier("redis").misses);
-    road.hold_up(Duration::from_millis(100));
-    setting.mill.set(Mood::WaitAndPanicOn(key(1007, 1)));
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm(&server, &proxy).await;
+    let (before, misses) = (fixture.source.generations(), fixture.tier("redis").misses);
+    proxy.set_delay(Duration::from_millis(100));
+    fixture.source.set(Behavior::WaitAndPanicOn(key(1007, 1)));
     let call = tokio::spawn({
-        let chain = setting.chain.clone();
+        let chain = fixture.chain.clone();
         async move { chain.get_many(&keys(1000..1008), TRACED).await }
     });
-    until("the tier has answered", || setting.tier("redis").misses == misses + 8).await;
-    until("what could not be made is tried again", || setting.mill.ground() == before + 9).await;
-    setting.mill.open();
-    assert!(call.await.unwrap().is_err(), "all or nothing, and one cannot be made");
-    let stored = || setting.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", "stored")]);
-    until("the others have landed and are stored", || stored() >= (BATCH + 7) as f64).await;
-    assert_eq!(setting.mill.ground(), before + 9, "the others once");
+    wait_until("the tier has answered", || fixture.tier("redis").misses == misses + 8).await;
+    wait_until("the failed generation is repeated", || fixture.source.generations() == before + 9).await;
+    fixture.source.open_gate();
+    assert!(call.await.unwrap().is_err(), "a batch fails if one key fails");
+    let stored = || fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", "stored")]);
+    wait_until("the others are stored", || stored() >= (BATCH + 7) as f64).await;
+    assert_eq!(fixture.source.generations(), before + 9, "the others generated once");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_is_always_slow_is_not_hedged_for_ever() {
+async fn a_tier_that_is_always_slow_is_not_hedged_forever() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm(&server, &road).await;
-    road.hold_up(Duration::from_millis(10));
-    let before = setting.mill.ground();
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm(&server, &proxy).await;
+    proxy.set_delay(Duration::from_millis(10));
+    let before = fixture.source.generations();
     for number in 0..300 {
-        setting.chain.get(key(number % BATCH, 1), Options::default()).await.unwrap();
+        fixture.chain.get(key(number % BATCH, 1), Options::default()).await.unwrap();
     }
-    let made = setting.mill.ground() - before;
+    let made = fixture.source.generations() - before;
     assert!(made > 0);
     let most = BATCH + 300 / 20;
-    assert!(made <= most, "{made} made beside 300 questions: what was saved up, and a twentieth");
-    let (total, redis) = (setting.mill.ground() - BATCH, setting.tier("redis"));
-    assert!(total <= (redis.hits + redis.misses) / 20, "{total} made beside {redis:?}");
+    assert!(made <= most, "{made} hedged of 300 queries: the saved allowance and a twentieth");
+    let (total, redis) = (fixture.source.generations() - BATCH, fixture.tier("redis"));
+    assert!(total <= (redis.hits + redis.misses) / 20, "{total} hedged of {redis:?}");
 }
 
-/// The tier answers while the value is being made: its answer is taken.
+/// The tier answers during the generation: its answer wins.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_tier_may_still_be_first() {
+async fn the_tier_may_answer_first() {
     let Some(server) = RedisServer::start() else { return };
-    let road = SlowRoad::to(server.port()).await;
-    let setting = warm(&server, &road).await;
-    let before = hedges(&setting, "tier");
-    setting.mill.set(Mood::Wait);
-    road.hold_up(Duration::from_millis(50));
-    let served = setting.chain.get(key(7, 1), TRACED).await.unwrap();
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = warm(&server, &proxy).await;
+    let before = hedges(&fixture, "tier");
+    fixture.source.set(Behavior::Wait);
+    proxy.set_delay(Duration::from_millis(50));
+    let served = fixture.chain.get(key(7, 1), TRACED).await.unwrap();
     assert_eq!((served.by, served.value), ("redis", value_of(&key(7, 1))));
-    until("it is counted", || hedges(&setting, "tier") == before + 1.0).await;
+    wait_until("it is counted", || hedges(&fixture, "tier") == before + 1.0).await;
 }

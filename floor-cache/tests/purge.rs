@@ -1,6 +1,7 @@
-//! What is purged is gone from every tier and stays so: no queued write, no call in flight and no tier above brings it back.
+//! Tests of purges: a purged value is gone from every tier and is not restored by a queued write, a concurrent call or
+//! a tier above.
 
-mod setting;
+mod fixture;
 
 use std::{
     sync::{
@@ -14,6 +15,13 @@ use std::{
 };
 
 use bytes::Bytes;
+use fixture::{
+    Fixture, LONG_TIMEOUT, envelope,
+    fake_source::{Behavior, FakeSource, value_of},
+    key, keys,
+    redis_server::RedisServer,
+    wait_until,
+};
 use floor_cache::{
     Admit, Answer, Chain, ChainBuilder, ChainConfig, Key, LmdbConfig, LruConfig, Options, SledConfig, Tier, TierKind,
     TierStats, Tuning,
@@ -21,19 +29,13 @@ use floor_cache::{
 };
 use futures_util::FutureExt;
 use prometheus::Registry;
-use setting::{
-    PATIENCE, Setting, envelope, key, keys,
-    mill::{Mill, Mood, value_of},
-    redis_server::RedisServer,
-    until,
-};
 use tempfile::TempDir;
 use tokio::{runtime::Handle, sync::Semaphore};
 
 const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
 const CLOSE: Duration = Duration::from_secs(10);
 
-/// Which of `keys` any tier still has.
+/// The tiers that still have each of `keys`.
 async fn held(chain: &Chain, keys: &[Key]) -> Vec<(Key, &'static str)> {
     let mut held = Vec::new();
     for key in keys {
@@ -44,75 +46,75 @@ async fn held(chain: &Chain, keys: &[Key]) -> Vec<(Key, &'static str)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_goes_from_every_tier_and_nothing_else_does() {
+async fn a_purge_removes_the_keys_from_every_tier_and_no_others() {
     let server = RedisServer::start();
     let mut tiers = vec![TierKind::Lru, TierKind::Lmdb, TierKind::Sled];
     tiers.extend(server.as_ref().map(|_| TierKind::Redis));
-    let setting = Setting::new(&tiers, |config| {
+    let fixture = Fixture::new(&tiers, |config| {
         if let Some(server) = &server {
             config.redis = server.config();
         }
     });
-    setting.chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
-    assert!(setting.chain.close(CLOSE).await);
-    assert_eq!(held(&setting.chain, &keys(0..300)).await.len(), 300 * tiers.len());
-    let removals = setting.chain.purge(&keys(0..100)).await;
+    fixture.chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
+    assert!(fixture.chain.close(CLOSE).await);
+    assert_eq!(held(&fixture.chain, &keys(0..300)).await.len(), 300 * tiers.len());
+    let removals = fixture.chain.purge(&keys(0..100)).await;
     assert_eq!(removals.len(), tiers.len() - 1);
     assert!(removals.iter().all(|removal| removal.result.is_ok()), "{removals:?}");
-    assert_eq!(held(&setting.chain, &keys(0..100)).await, []);
-    assert_eq!(held(&setting.chain, &keys(100..300)).await.len(), 200 * tiers.len());
-    let ground = setting.mill.ground();
-    setting.chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
-    assert_eq!(setting.mill.ground() - ground, 100);
+    assert_eq!(held(&fixture.chain, &keys(0..100)).await, []);
+    assert_eq!(held(&fixture.chain, &keys(100..300)).await.len(), 200 * tiers.len());
+    let generations = fixture.source.generations();
+    fixture.chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
+    assert_eq!(fixture.source.generations() - generations, 100);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writes_that_are_still_queued_do_not_bring_it_back() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
+async fn queued_writes_do_not_restore_purged_values() {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
     for round in 0..5 {
         let batch = keys(round * 1000..(round + 1) * 1000);
-        setting.chain.get_many(&batch, NO_CACHE).await.expect("it serves");
-        setting.chain.purge(&batch).await;
-        assert!(setting.chain.close(CLOSE).await);
-        assert_eq!(held(&setting.chain, &batch).await, []);
+        fixture.chain.get_many(&batch, NO_CACHE).await.expect("it serves");
+        fixture.chain.purge(&batch).await;
+        assert!(fixture.chain.close(CLOSE).await);
+        assert_eq!(held(&fixture.chain, &batch).await, []);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_cannot_remove_is_named() {
+async fn a_tier_that_fails_to_remove_is_reported() {
     let Some(server) = RedisServer::start() else { return };
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Redis, TierKind::Lmdb], |config| {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Redis, TierKind::Lmdb], |config| {
         config.redis = server.config();
     });
-    setting.chain.get_many(&keys(0..10), Options::default()).await.expect("it serves");
-    assert!(setting.chain.close(CLOSE).await);
+    fixture.chain.get_many(&keys(0..10), Options::default()).await.expect("it serves");
+    assert!(fixture.chain.close(CLOSE).await);
     server.pause();
-    let removals = setting.chain.purge(&keys(0..10)).await;
+    let removals = fixture.chain.purge(&keys(0..10)).await;
     server.resume();
     let failed: Vec<_> = removals.iter().filter(|removal| removal.result.is_err()).map(|r| r.tier).collect();
     assert_eq!(failed, ["redis"], "{removals:?}");
-    assert!(!setting.chain.contains(&key(1, 1)).await[2].1, "lmdb has done its part");
+    assert!(!fixture.chain.contains(&key(1, 1)).await[2].1, "lmdb has removed it");
 }
 
-/// A tier that can be read while its writes stand still.
+/// A tier whose writes wait at a gate while reads continue.
 #[derive(Debug)]
-struct Stuck {
+struct BlockedWrites {
     store: LmdbTier,
     gate: Arc<Semaphore>,
     waiting: Arc<AtomicU64>,
 }
 
-impl Stuck {
+impl BlockedWrites {
     fn hold<'a>(&'a self, work: impl FnOnce() -> Answer<'a, ()> + Send + 'a) -> Answer<'a, ()> {
         Answer::later(async move {
             self.waiting.fetch_add(1, SeqCst);
-            let _through = self.gate.acquire().await.expect("the gate is never closed");
+            let _permit = self.gate.acquire().await.expect("the gate is never closed");
             work().await
         })
     }
 }
 
-impl Tier for Stuck {
+impl Tier for BlockedWrites {
     fn name(&self) -> &'static str {
         self.store.name()
     }
@@ -142,32 +144,32 @@ impl Tier for Stuck {
     }
 }
 
-/// A chain of memory and a stuck tier that holds the values of `keys`.
-fn over_stuck(home: &TempDir, held: &[Key]) -> (Chain, Arc<Semaphore>, Arc<AtomicU64>) {
+/// A chain of memory and a tier with blocked writes that has the values of `keys`.
+fn over_blocked_writes(home: &TempDir, held: &[Key]) -> (Chain, Arc<Semaphore>, Arc<AtomicU64>) {
     let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 64 << 20 };
     let store = LmdbTier::open(&config, envelope()).expect("it opens");
     let entries: Vec<_> = held.iter().map(|key| (*key, value_of(key))).collect();
     let Answer::Now(Ok(())) = store.put_many(&entries) else { panic!("it takes them") };
     let (gate, waiting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU64::new(0)));
-    let stuck = Stuck { store, gate: gate.clone(), waiting: waiting.clone() };
+    let blocked = BlockedWrites { store, gate: gate.clone(), waiting: waiting.clone() };
     let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
     let chain = ChainBuilder::new(&ChainConfig::default(), &tuning, &Registry::new(), &Handle::current())
         .and_then(|chain| chain.memory("lru", &LruConfig::default()))
-        .and_then(|chain| chain.tier(stuck, Admit::All))
-        .and_then(|chain| chain.build(Arc::new(Mill::default())))
+        .and_then(|chain| chain.tier(blocked, Admit::All))
+        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
         .expect("it opens");
     (chain, gate, waiting)
 }
 
-/// The clock is the test's until the purge has answered: it goes on when everything waits.
+/// The clock is paused until the purge returns: it advances when every task waits.
 #[tokio::test(start_paused = true)]
-async fn a_tier_that_stands_still_under_a_full_queue_removes_in_its_turn() {
+async fn a_blocked_tier_with_a_full_queue_removes_in_order() {
     let home = tempfile::tempdir().expect("a directory");
-    let (chain, gate, waiting) = over_stuck(&home, &keys(0..20));
+    let (chain, gate, waiting) = over_blocked_writes(&home, &keys(0..20));
     for key in &keys(20..10_000) {
         chain.put(*key, &value_of(key));
     }
-    until("a write waits at the gate", || waiting.load(SeqCst) == 1).await;
+    wait_until("a write waits at the gate", || waiting.load(SeqCst) == 1).await;
     let writes = chain.holdings()[1].writes.expect("it is written to");
     assert!(writes.dropped > 0, "the queue is full: {writes:?}");
 
@@ -176,70 +178,70 @@ async fn a_tier_that_stands_still_under_a_full_queue_removes_in_its_turn() {
     tokio::time::resume();
     assert!(removals.iter().all(|removal| removal.result.is_err()), "{removals:?}");
     let served = chain.get(held_before, Options::default()).await.expect("it is found");
-    assert_eq!(served.by, "lmdb", "it stands still, and can be read");
-    assert!(!chain.contains_now(&held_before), "memory is not filled from it meanwhile");
+    assert_eq!(served.by, "lmdb", "writes are blocked, reads are not");
+    assert!(!chain.contains_now(&held_before), "memory is not filled during the purge");
 
     gate.add_permits(Semaphore::MAX_PERMITS / 2);
-    assert!(chain.close(PATIENCE).await);
-    assert_eq!(held(&chain, &keys(0..220)).await, [], "what was in the queue is gone too");
-    assert_eq!(chain.get(queued, Options::default()).await.expect("it is made").by, "generated");
+    assert!(chain.close(LONG_TIMEOUT).await);
+    assert_eq!(held(&chain, &keys(0..220)).await, [], "queued values are removed too");
+    assert_eq!(chain.get(queued, Options::default()).await.expect("the value is generated").by, "generated");
 }
 
-/// A purge whose caller goes away is done all the same, and is under way until then.
+/// A purge whose caller is dropped still runs, and is active until its end.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_purge_that_is_given_up_is_carried_out() {
+async fn a_dropped_purge_still_runs() {
     let home = tempfile::tempdir().expect("a directory");
-    let (chain, gate, waiting) = over_stuck(&home, &keys(0..2));
+    let (chain, gate, waiting) = over_blocked_writes(&home, &keys(0..2));
     assert!(chain.purge(&keys(0..1)).now_or_never().is_none());
-    until("the removal waits at the gate", || waiting.load(SeqCst) == 1).await;
+    wait_until("the removal waits at the gate", || waiting.load(SeqCst) == 1).await;
     chain.get(key(0, 1), Options::default()).await.expect("it is found");
-    assert!(!chain.contains_now(&key(0, 1)), "the purge is not over");
+    assert!(!chain.contains_now(&key(0, 1)), "the purge is active");
     gate.add_permits(Semaphore::MAX_PERMITS / 2);
-    assert!(chain.close(PATIENCE).await);
+    assert!(chain.close(LONG_TIMEOUT).await);
     assert_eq!(held(&chain, &keys(0..1)).await, []);
     let began = Instant::now();
     while !chain.contains_now(&key(1, 1)) {
-        assert!(began.elapsed() < PATIENCE, "the purge does not end: memory is not filled");
+        assert!(began.elapsed() < LONG_TIMEOUT, "the purge does not end: memory is not filled");
         assert_eq!(chain.get(key(1, 1), Options::default()).await.expect("it is found").by, "lmdb");
     }
 }
 
-/// A call made ahead of its caller has a value that another call made and kept, and it is removed before the first can say that
-/// it will be wanted.
+/// A background call gets a value that another call generated and stored, and the value is removed before the
+/// background call inserts it again.
 #[tokio::test(flavor = "multi_thread")]
-async fn in_memory_alone_what_is_expected_does_not_come_back() {
-    let setting = Setting::new(&[TierKind::Lru], |_| {});
-    setting.mill.set(Mood::Wait);
+async fn a_background_call_does_not_restore_a_value_in_memory() {
+    let fixture = Fixture::new(&[TierKind::Lru], |_| {});
+    fixture.source.set(Behavior::Wait);
     let background = Options { priority: floor_cache::Priority::Background, ..Options::default() };
-    let mut ahead = Box::pin(setting.chain.get(key(1, 1), background));
+    let mut ahead = Box::pin(fixture.chain.get(key(1, 1), background));
     assert!(ahead.as_mut().now_or_never().is_none());
-    setting.mill.open();
-    until("it is made and kept", || setting.chain.contains_now(&key(1, 1))).await;
-    setting.chain.remove_many(&keys(1..2)).await;
-    assert_eq!(ahead.await.expect("it was made").value, value_of(&key(1, 1)));
-    assert!(!setting.chain.contains_now(&key(1, 1)), "what was removed came back");
+    fixture.source.open_gate();
+    wait_until("the value is generated and stored", || fixture.chain.contains_now(&key(1, 1))).await;
+    fixture.chain.remove_many(&keys(1..2)).await;
+    assert_eq!(ahead.await.expect("the value was generated").value, value_of(&key(1, 1)));
+    assert!(!fixture.chain.contains_now(&key(1, 1)), "the removed value was restored");
 }
 
-/// A real LMDB whose answers, found already, wait at a gate: a call that read a value just before it was purged.
+/// A real LMDB whose answers wait at a gate, like a call that read a value just before a purge.
 #[derive(Debug)]
-struct Gated {
+struct BlockedReads {
     store: LmdbTier,
     gate: Arc<Semaphore>,
     waiting: Arc<AtomicU64>,
 }
 
-impl Gated {
+impl BlockedReads {
     fn hold<'a, T: Send + Unpin + 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
         Answer::later(async move {
             let found = answer.await;
             self.waiting.fetch_add(1, SeqCst);
-            let _through = self.gate.acquire().await.expect("the gate is never closed");
+            let _permit = self.gate.acquire().await.expect("the gate is never closed");
             found
         })
     }
 }
 
-impl Tier for Gated {
+impl Tier for BlockedReads {
     fn name(&self) -> &'static str {
         self.store.name()
     }
@@ -274,25 +276,25 @@ impl Tier for Gated {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_had_found_it_does_not_bring_it_back() {
+async fn a_concurrent_call_does_not_restore_a_purged_value() {
     let home = tempfile::tempdir().expect("a directory");
     let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
     let store = LmdbTier::open(&config, envelope()).expect("it opens");
     let entries: Vec<_> = keys(0..20).into_iter().map(|key| (key, value_of(&key))).collect();
     store.put_many(&entries).await.expect("it takes them");
     let (gate, waiting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU64::new(0)));
-    let gated = Gated { store, gate: gate.clone(), waiting: waiting.clone() };
+    let blocked = BlockedReads { store, gate: gate.clone(), waiting: waiting.clone() };
     let sled = SledTier::open(&SledConfig { path: home.path().join("sled"), ..SledConfig::default() }, envelope());
-    let (config, registry, mill) = (ChainConfig::default(), Registry::new(), Arc::new(Mill::default()));
+    let (config, registry, source) = (ChainConfig::default(), Registry::new(), Arc::new(FakeSource::default()));
     let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
     let chain = ChainBuilder::new(&config, &tuning, &registry, &Handle::current())
         .and_then(|chain| chain.memory("lru", &LruConfig::default()))
         .and_then(|chain| chain.tier(sled.expect("it opens"), Admit::All))
-        .and_then(|chain| chain.tier(gated, Admit::All))
-        .and_then(|chain| chain.build(mill.clone()))
+        .and_then(|chain| chain.tier(blocked, Admit::All))
+        .and_then(|chain| chain.build(source.clone()))
         .expect("it opens");
 
-    // One call for a key alone, one for many: both have found their values and wait at the gate.
+    // One call for a single key and one for many: both have their values and wait at the gate.
     let one = tokio::spawn({
         let chain = chain.clone();
         async move { chain.get(key(0, 1), Options::default()).await }
@@ -301,34 +303,34 @@ async fn a_call_that_had_found_it_does_not_bring_it_back() {
         let chain = chain.clone();
         async move { chain.get_many(&keys(1..20), Options::default()).await }
     });
-    until("both have found their values", || waiting.load(SeqCst) == 2).await;
+    wait_until("both have found their values", || waiting.load(SeqCst) == 2).await;
     let removals = chain.purge(&keys(0..20)).await;
     assert!(removals.iter().all(|removal| removal.result.is_ok()), "{removals:?}");
     gate.add_permits(2);
     assert_eq!(one.await.expect("it ends").expect("it was found").value, value_of(&key(0, 1)));
     assert!(many.await.expect("it ends").expect("they were found").iter().all(|served| served.by == "lmdb"));
     assert!(chain.close(CLOSE).await);
-    assert_eq!(held(&chain, &keys(0..20)).await, [], "what was found before the purge was not kept after it");
+    assert_eq!(held(&chain, &keys(0..20)).await, [], "values found before the purge are not stored after it");
 
     gate.add_permits(Semaphore::MAX_PERMITS / 2);
-    assert_eq!(chain.get(key(0, 1), Options::default()).await.expect("it is made").by, "generated");
+    assert_eq!(chain.get(key(0, 1), Options::default()).await.expect("the value is generated").by, "generated");
     assert!(chain.close(CLOSE).await);
-    assert_eq!(held(&chain, &keys(0..1)).await.len(), 3, "and what was made after it is");
+    assert_eq!(held(&chain, &keys(0..1)).await.len(), 3, "values generated after it are stored");
 }
 
-/// Readers ask without a pause while keys are purged under them, and nothing can be made: once a purge has returned, no
-/// tier can have the value, so no call may get it.
+/// Readers call continuously while keys are purged, and generation fails: after a purge returns, no call may get a
+/// value.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn among_readers_nothing_comes_back() {
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
-    let (chain, stop) = (setting.chain.clone(), Arc::new(AtomicBool::new(false)));
+async fn concurrent_readers_restore_nothing() {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb, TierKind::Sled], |_| {});
+    let (chain, stop) = (fixture.chain.clone(), Arc::new(AtomicBool::new(false)));
     for round in 0..50_u64 {
-        setting.mill.set(Mood::Grind);
+        fixture.source.set(Behavior::Generate);
         let batch = keys(round * 20..(round + 1) * 20);
         chain.get_many(&batch, Options::default()).await.expect("it serves");
         assert!(chain.close(CLOSE).await);
-        // Only in the last tier: every hit fills those above.
-        setting.mill.set(Mood::Fail);
+        // Values that only the last tier has fill the tiers above at every hit.
+        fixture.source.set(Behavior::Fail);
         stop.store(false, Relaxed);
         let readers: Vec<_> = (0..3)
             .map(|_| {
@@ -345,7 +347,7 @@ async fn among_readers_nothing_comes_back() {
             .collect();
         chain.purge(&batch).await;
         for key in &batch {
-            assert!(chain.get(*key, Options::default()).await.is_err(), "round {round}: {key} came back");
+            assert!(chain.get(*key, Options::default()).await.is_err(), "round {round}: {key} was restored");
         }
         stop.store(true, Relaxed);
         for reader in readers {

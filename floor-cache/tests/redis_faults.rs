@@ -1,18 +1,20 @@
-//! A Redis that is down, killed, paused, refusing or holding nonsense: no call fails for it, and none waits long.
+//! Tests of a Redis that is down, killed, paused, refusing writes or storing other data: no call fails, and none waits
+//! long.
 
-mod setting;
+mod fixture;
 
 use std::time::{Duration, Instant};
 
-use floor_cache::{Bypass, ChainConfig, Options, RedisConfig, TierKind};
-use setting::{
-    PATIENCE, Setting, key, keys,
-    mill::value_of,
+use fixture::{
+    Fixture, LONG_TIMEOUT,
+    fake_source::value_of,
+    key, keys,
     redis_server::{RedisServer, free_port},
-    until,
+    wait_until,
 };
+use floor_cache::{Bypass, ChainConfig, Options, RedisConfig, TierKind};
 
-// Every chain here asks Redis always, so that it is the faults that are seen and not their cost.
+// Bypass is off in every chain here, so that the tests see the faults and not the policy.
 
 /// The deadline of one call in these tests.
 const TIMEOUT: Duration = Duration::from_millis(50);
@@ -27,25 +29,25 @@ fn over_redis(server: &RedisServer) -> impl FnOnce(&mut ChainConfig) {
     }
 }
 
-/// Asks for values that are nowhere, and checks that each call is right and none hangs.
-async fn all_is_well(setting: &Setting, numbers: std::ops::Range<u64>) {
+/// Asks for new values, and checks that each call is right and none hangs.
+async fn assert_all_served(fixture: &Fixture, numbers: std::ops::Range<u64>) {
     for key in keys(numbers) {
-        let call = setting.chain.get(key, Options::default());
-        // A guard against hanging, many times what a call takes on a busy machine.
-        let served = tokio::time::timeout(PATIENCE, call).await.expect("no call hangs");
-        assert_eq!(served.expect("no fault reaches a caller").value, value_of(&key));
+        let call = fixture.chain.get(key, Options::default());
+        // A guard against hanging, much longer than a call takes on a busy machine.
+        let served = tokio::time::timeout(LONG_TIMEOUT, call).await.expect("no call hangs");
+        assert_eq!(served.expect("a fault fails no call").value, value_of(&key));
     }
 }
 
-/// Asks for new values until Redis serves again what was written to it.
-async fn redis_is_back(setting: &Setting) {
+/// Writes new values until Redis serves them again.
+async fn wait_until_redis_is_back(fixture: &Fixture) {
     let started = Instant::now();
     let mut number = 1_000_000;
     loop {
         number += 1;
-        setting.chain.get(key(number, 1), Options::default()).await.expect("no fault reaches a caller");
-        setting.chain.close(CLOSE).await;
-        let served = setting.chain.get(key(number, 1), Options::default()).await.expect("no fault reaches a caller");
+        fixture.chain.get(key(number, 1), Options::default()).await.expect("a fault fails no call");
+        fixture.chain.close(CLOSE).await;
+        let served = fixture.chain.get(key(number, 1), Options::default()).await.expect("a fault fails no call");
         if served.by == "redis" {
             return;
         }
@@ -56,84 +58,84 @@ async fn redis_is_back(setting: &Setting) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn down_at_the_start() {
-    let setting = Setting::new(&[TierKind::Redis], |config| {
+    let fixture = Fixture::new(&[TierKind::Redis], |config| {
         config.redis.url = format!("redis://:hunter2@127.0.0.1:{}", free_port());
         config.bypass = Bypass::Off;
     });
-    all_is_well(&setting, 0..50).await;
-    let redis = setting.tier("redis");
+    assert_all_served(&fixture, 0..50).await;
+    let redis = fixture.tier("redis");
     assert!(redis.errors > 0, "{redis:?}");
     assert_eq!(redis.verdict, "open");
     assert!(redis.bypasses > 0, "{redis:?}");
-    assert_eq!(setting.metric("floors_breaker_state", &[("tier", "redis")]), 2.0);
-    assert!(!format!("{:?} {:?}", setting.chain, setting.config).contains("hunter2"));
+    assert_eq!(fixture.metric("floors_breaker_state", &[("tier", "redis")]), 2.0);
+    assert!(!format!("{:?} {:?}", fixture.chain, fixture.config).contains("hunter2"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_and_back() {
     let Some(mut server) = RedisServer::start() else { return };
-    let setting = Setting::new(&[TierKind::Redis], over_redis(&server));
-    redis_is_back(&setting).await;
+    let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
+    wait_until_redis_is_back(&fixture).await;
     server.kill();
-    all_is_well(&setting, 0..50).await;
-    assert_eq!(setting.tier("redis").verdict, "open");
+    assert_all_served(&fixture, 0..50).await;
+    assert_eq!(fixture.tier("redis").verdict, "open");
     server.restart();
-    redis_is_back(&setting).await;
-    assert_eq!(setting.tier("redis").verdict, "probed");
+    wait_until_redis_is_back(&fixture).await;
+    assert_eq!(fixture.tier("redis").verdict, "probed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn paused_and_back() {
     let Some(server) = RedisServer::start() else { return };
-    let setting = Setting::new(&[TierKind::Redis], over_redis(&server));
-    redis_is_back(&setting).await;
+    let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
+    wait_until_redis_is_back(&fixture).await;
     server.pause();
-    all_is_well(&setting, 0..200).await;
-    let waited = setting.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", "timeout")]);
-    // Five open the breaker, as many as may be hedged meet it meanwhile, and one after each pause finds out.
-    assert!((1.0..=40.0).contains(&waited), "the breaker spares most calls the wait: {waited} of 200 waited");
+    assert_all_served(&fixture, 0..200).await;
+    let waited = fixture.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", "timeout")]);
+    // Five failures open the breaker, hedged queries wait too, and one query probes after each pause.
+    assert!((1.0..=40.0).contains(&waited), "most calls do not wait: {waited} of 200 waited");
     server.resume();
-    redis_is_back(&setting).await;
+    wait_until_redis_is_back(&fixture).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn flapping() {
     let Some(mut server) = RedisServer::start() else { return };
-    let setting = Setting::new(&[TierKind::Lru, TierKind::Redis], over_redis(&server));
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Redis], over_redis(&server));
     for round in 0..5 {
         server.kill();
-        all_is_well(&setting, 100 * round..100 * round + 30).await;
+        assert_all_served(&fixture, 100 * round..100 * round + 30).await;
         server.restart();
-        all_is_well(&setting, 100 * round + 30..100 * round + 60).await;
+        assert_all_served(&fixture, 100 * round + 30..100 * round + 60).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusing_to_write() {
     let Some(server) = RedisServer::start_with(&["--maxmemory", "1mb"]) else { return };
-    let setting = Setting::new(&[TierKind::Redis], over_redis(&server));
-    all_is_well(&setting, 0..1000).await;
-    until("a write was refused", || {
-        setting.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", "failed")]) > 0.0
+    let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
+    assert_all_served(&fixture, 0..1000).await;
+    wait_until("a write was refused", || {
+        fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", "failed")]) > 0.0
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn holding_something_else_under_our_keys() {
+async fn other_data_under_our_keys() {
     let Some(server) = RedisServer::start() else { return };
-    let setting = Setting::new(&[TierKind::Redis], |config| config.redis = server.config());
+    let fixture = Fixture::new(&[TierKind::Redis], |config| config.redis = server.config());
     let stored = |number| [b"floors:".as_slice(), key(number, 1).as_bytes()].concat();
     server.command(&[b"RPUSH", &stored(0), b"a", b"list"]);
     server.command(&[b"SET", &stored(1), b"not an envelope"]);
     server.command(&[b"HSET", &stored(2), b"a", b"hash"]);
-    let served = setting.chain.get_many(&keys(0..3), Options::default()).await.unwrap();
+    let served = fixture.chain.get_many(&keys(0..3), Options::default()).await.unwrap();
     assert!(served.iter().all(|served| served.by == "generated"));
-    assert!(setting.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(CLOSE).await);
     for key in keys(0..3) {
-        let served = setting.chain.get(key, Options::default()).await.unwrap();
-        assert_eq!((served.by, served.value), ("redis", value_of(&key)), "the right value has taken its place");
+        let served = fixture.chain.get(key, Options::default()).await.unwrap();
+        assert_eq!((served.by, served.value), ("redis", value_of(&key)), "the right value has replaced it");
     }
     let corrupt = [("tier", "redis"), ("outcome", "corrupt")];
-    assert_eq!(setting.metric("floors_tier_requests_total", &corrupt), 1.0);
+    assert_eq!(fixture.metric("floors_tier_requests_total", &corrupt), 1.0);
 }

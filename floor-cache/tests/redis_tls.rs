@@ -1,33 +1,34 @@
-//! A Redis that speaks TLS: what it holds is found behind an authority that is trusted, and behind one that is not the chain
-//! goes on without it.
+//! Tests of Redis with TLS: values are found on a server with a trusted certificate; otherwise the chain continues
+//! without the tier.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod setting;
+mod fixture;
 
 use std::{fs, path::Path, sync::Arc};
 
+use fixture::{
+    Fixture, LONG_TIMEOUT,
+    authority::Authority,
+    fake_source::{FakeSource, value_of},
+    keys,
+    redis_server::{RedisServer, free_port},
+};
 use floor_cache::{
     Bypass, ChainConfig, OpenError, Options, RedisConfig, TierKind, assemble,
     tls::{Certificates, PrivateKey, Tls},
 };
 use prometheus::Registry;
-use setting::{
-    PATIENCE, Setting,
-    authority::Authority,
-    keys,
-    mill::{Mill, value_of},
-    redis_server::{RedisServer, free_port},
-};
 use tokio::runtime::Handle;
 
 const HOST: &str = "127.0.0.1";
 
-/// A server that speaks TLS on the port beside it, with a certificate of `authority`; whether it asks its clients for theirs.
+/// A server with TLS on the returned port, with a certificate of `authority`. `asks_clients`: whether it requires
+/// client certificates.
 fn server(authority: &Authority, asks_clients: bool) -> Option<(RedisServer, u16)> {
     let (cert, key) = authority.certify(HOST);
     let port = free_port();
     let (ca, cert, key) = (authority.ca(), cert, key);
-    let text = |path: &Path| path.to_str().expect("a path of text").to_owned();
+    let text = |path: &Path| path.to_str().expect("a UTF-8 path").to_owned();
     let options = [
         ("--tls-port", port.to_string()),
         ("--tls-cert-file", text(&cert)),
@@ -39,10 +40,10 @@ fn server(authority: &Authority, asks_clients: bool) -> Option<(RedisServer, u16
     Some((RedisServer::start_with(&options)?, port))
 }
 
-fn over(port: u16, tls: Tls) -> Setting {
-    Setting::new(&[TierKind::Redis], |config| {
+fn over(port: u16, tls: Tls) -> Fixture {
+    Fixture::new(&[TierKind::Redis], |config| {
         let url = format!("rediss://{HOST}:{port}");
-        config.redis = RedisConfig { url, timeout: PATIENCE, tls, ..RedisConfig::default() };
+        config.redis = RedisConfig { url, timeout: LONG_TIMEOUT, tls, ..RedisConfig::default() };
         config.bypass = Bypass::Off;
     })
 }
@@ -51,65 +52,65 @@ fn trusting(authority: &Authority) -> Tls {
     Tls { ca: Some(Certificates::read(&authority.ca()).unwrap()), ..Tls::default() }
 }
 
-async fn finds_what_it_stored(setting: &Setting) {
-    setting.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
-    assert!(setting.chain.close(PATIENCE).await);
-    let served = setting.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
+async fn assert_stored_values_are_found(fixture: &Fixture) {
+    fixture.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
+    let served = fixture.chain.get_many(&keys(0..20), Options::default()).await.unwrap();
     assert!(served.iter().zip(keys(0..20)).all(|(served, key)| served.value == value_of(&key)));
-    assert!(served.iter().all(|served| served.by == "redis"), "{:?}", setting.tier("redis"));
-    assert_eq!(setting.tier("redis").errors, 0);
+    assert!(served.iter().all(|served| served.by == "redis"), "{:?}", fixture.tier("redis"));
+    assert_eq!(fixture.tier("redis").errors, 0);
 }
 
-async fn goes_on_without_it(setting: &Setting) {
+async fn assert_served_without_the_tier(fixture: &Fixture) {
     for key in keys(0..20) {
-        let served = setting.chain.get(key, Options::default()).await.expect("no fault reaches a caller");
+        let served = fixture.chain.get(key, Options::default()).await.expect("a fault fails no call");
         assert_eq!((served.by, served.value), ("generated", value_of(&key)));
     }
-    let redis = setting.tier("redis");
+    let redis = fixture.tier("redis");
     assert!(redis.errors > 0, "{redis:?}");
     assert_eq!(redis.verdict, "open");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_of_a_trusted_authority_serves() {
+async fn a_server_with_a_trusted_certificate_is_used() {
     let authority = Authority::new();
     let Some((_server, port)) = server(&authority, false) else { return };
-    finds_what_it_stored(&over(port, trusting(&authority))).await;
+    assert_stored_values_are_found(&over(port, trusting(&authority))).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_of_another_authority_is_an_error_that_no_caller_sees() {
+async fn a_server_with_an_untrusted_certificate_fails_no_call() {
     let authority = Authority::new();
     let Some((_server, port)) = server(&authority, false) else { return };
-    goes_on_without_it(&over(port, trusting(&Authority::new()))).await;
-    // The system does not trust an authority that was made a moment ago either.
-    goes_on_without_it(&over(port, Tls::default())).await;
+    assert_served_without_the_tier(&over(port, trusting(&Authority::new()))).await;
+    // The system does not trust the new authority either.
+    assert_served_without_the_tier(&over(port, Tls::default())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_for_another_host_is_not_accepted() {
     let authority = Authority::new();
     let Some((_server, port)) = server(&authority, false) else { return };
-    let setting = Setting::new(&[TierKind::Redis], |config| {
+    let fixture = Fixture::new(&[TierKind::Redis], |config| {
         config.redis.url = format!("rediss://localhost:{port}");
         config.redis.tls = trusting(&authority);
         config.bypass = Bypass::Off;
     });
-    goes_on_without_it(&setting).await;
+    assert_served_without_the_tier(&fixture).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_asks_its_clients_who_they_are_is_shown() {
+async fn a_client_certificate_is_presented_on_request() {
     let authority = Authority::new();
     let Some((_server, port)) = server(&authority, true) else { return };
     let (cert, key) = authority.certify("floors.example");
     let (cert, key) = (Certificates::read(&cert).unwrap(), PrivateKey::read(&key).unwrap());
-    goes_on_without_it(&over(port, trusting(&authority))).await;
-    finds_what_it_stored(&over(port, Tls { cert: Some(cert), key: Some(key), ..trusting(&authority) })).await;
+    assert_served_without_the_tier(&over(port, trusting(&authority))).await;
+    assert_stored_values_are_found(&over(port, Tls { cert: Some(cert), key: Some(key), ..trusting(&authority) })).await;
 }
 
 #[test]
-fn a_file_that_is_no_use_is_named() {
+fn the_error_of_an_unusable_file_names_it() {
     let authority = Authority::new();
     let error = |path: &Path| Certificates::read(path).unwrap_err().to_string();
     let missing = authority.file("missing.pem");
@@ -124,7 +125,7 @@ fn a_file_that_is_no_use_is_named() {
 }
 
 #[tokio::test]
-async fn what_does_not_go_together_is_found_at_the_start() {
+async fn inconsistent_tls_options_are_found_at_startup() {
     let authority = Authority::new();
     let (cert, _) = authority.certify(HOST);
     let (_, another) = authority.certify("floors.example");
@@ -133,7 +134,7 @@ async fn what_does_not_go_together_is_found_at_the_start() {
     let refusal = |url: &str, tls: Tls| {
         let redis = RedisConfig { url: url.to_owned(), tls, ..RedisConfig::default() };
         let config = ChainConfig { chain: vec![TierKind::Redis], redis, ..ChainConfig::default() };
-        match assemble(&config, Arc::new(Mill::default()), &Registry::new(), &Handle::current()) {
+        match assemble(&config, Arc::new(FakeSource::default()), &Registry::new(), &Handle::current()) {
             Err(error @ OpenError::RedisTls(_)) => error.to_string(),
             other => panic!("{url} was not refused: {other:?}"),
         }

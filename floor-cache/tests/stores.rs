@@ -1,16 +1,16 @@
-//! The stores on disk: what stops them from opening, what they do when they are full, and what a restart finds.
+//! Tests of the stores on disk: errors of opening, eviction when full, and restarts.
 
-mod setting;
+mod fixture;
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
 use bytes::Bytes;
+use fixture::{Fixture, envelope, fake_source::value_of, key, keys, when_free, within_lmdb};
 use floor_cache::{
     LmdbConfig, OpenError, Options, SledConfig, Tier, TierKind,
     tiers::{LmdbTier, SledTier},
 };
 use heed::types::Str;
-use setting::{Setting, envelope, key, keys, mill::value_of, when_free, within_lmdb};
 use tempfile::TempDir;
 
 fn home() -> TempDir {
@@ -22,21 +22,21 @@ fn lmdb(home: &TempDir) -> LmdbConfig {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restart_finds_what_was_written() {
+async fn a_restart_finds_stored_values() {
     for kind in [TierKind::Lmdb, TierKind::Sled] {
-        let setting = Setting::new(&[TierKind::Lru, kind], |_| {});
-        setting.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
-        let setting = setting.reopened().await;
-        let served = setting.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
+        let fixture = Fixture::new(&[TierKind::Lru, kind], |_| {});
+        fixture.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
+        let fixture = fixture.reopened().await;
+        let served = fixture.chain.get_many(&keys(0..300), Options::default()).await.unwrap();
         assert!(served.iter().all(|served| served.by == kind.name()));
-        assert_eq!(setting.tier(kind.name()).entries, 300);
-        assert_eq!(setting.mill.ground(), 0);
+        assert_eq!(fixture.tier(kind.name()).entries, 300);
+        assert_eq!(fixture.source.generations(), 0);
     }
 }
 
-/// Root writes anywhere, so a file in the way stands for a directory that cannot be written.
+/// Root can write anywhere, so a file at the path replaces a directory without permission.
 #[test]
-fn a_directory_that_cannot_be_used_says_what_to_do() {
+fn the_error_of_an_unusable_directory_says_what_to_do() {
     let home = home();
     let path = home.path().join("file");
     fs::write(&path, "in the way").unwrap();
@@ -77,7 +77,7 @@ fn set_layout(home: &TempDir, layout: &str) {
 }
 
 #[test]
-fn sled_in_use_says_so() {
+fn sled_in_use_is_an_error() {
     let home = home();
     let config = SledConfig { path: home.path().to_owned(), ..SledConfig::default() };
     let _held = SledTier::open(&config, envelope()).unwrap();
@@ -87,16 +87,16 @@ fn sled_in_use_says_so() {
 }
 
 #[test]
-fn lmdb_open_twice_in_one_process_says_so_and_leaves_it_alone() {
+fn lmdb_open_twice_in_one_process_is_an_error() {
     let home = home();
     let _held = LmdbTier::open(&lmdb(&home), envelope()).unwrap();
     let error = LmdbTier::open(&lmdb(&home), envelope()).unwrap_err();
     assert!(matches!(error, OpenError::Locked { tier: "lmdb", .. }), "{error:?}");
 }
 
-/// Four times as much as the map holds: the newest stay, the oldest go, and nothing fails.
+/// Four times the size of the map: the newest entries are kept, the oldest evicted, and nothing fails.
 #[tokio::test]
-async fn lmdb_makes_room_by_letting_the_oldest_go() {
+async fn lmdb_evicts_the_oldest_entries() {
     let home = home();
     let tier = LmdbTier::open(&LmdbConfig { path: home.path().to_owned(), map_size: 4 << 20 }, envelope()).unwrap();
     let value = Bytes::from(vec![7; 3000]);
@@ -111,13 +111,13 @@ async fn lmdb_makes_room_by_letting_the_oldest_go() {
     let held: Vec<u64> = (0..count + 64).filter(|n| tier.contains(&key(*n, 1)).into_ready()).collect();
     assert_eq!(held.len() as u64, stats.entries);
     let newest_run = held.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    assert!(newest_run && held.contains(&(count - 1)), "the newest stay: {:?}..{:?}", held.first(), held.last());
+    assert!(newest_run && held.contains(&(count - 1)), "the newest are kept: {:?}..{:?}", held.first(), held.last());
     assert_eq!(tier.get(&key(count - 1, 1)).await.unwrap(), Some(value));
 }
 
-/// The bounds hold whatever the values' lengths make of pages, and wherever their keys lie in the tree.
+/// The limits hold for any length of values and any order of keys.
 #[tokio::test]
-async fn lmdb_stays_below_its_high_water_for_values_of_any_length() {
+async fn lmdb_stays_below_its_high_water_with_values_of_any_length() {
     const MAP: u64 = 8 << 20;
     let scattered = |number: u64| key(number.wrapping_mul(0x9E37_79B9_7F4A_7C15), 1);
     for length in [200, 1700, 3820, 4090] {
@@ -135,7 +135,7 @@ async fn lmdb_stays_below_its_high_water_for_values_of_any_length() {
     }
 }
 
-/// A map that is made smaller keeps what fits it, by and by.
+/// A smaller map keeps what fits; the rest is evicted gradually.
 #[tokio::test]
 async fn lmdb_shrinks_into_a_smaller_map() {
     let home = home();
@@ -157,20 +157,20 @@ async fn lmdb_shrinks_into_a_smaller_map() {
     assert!(stats.bytes <= stats.limit && stats.limit < 4 << 20, "{stats:?}");
 }
 
-/// Values that are larger than the room there is.
+/// A value larger than the map.
 #[tokio::test]
-async fn lmdb_bears_a_batch_that_cannot_fit() {
+async fn lmdb_survives_a_batch_that_cannot_fit() {
     let home = home();
     let tier = LmdbTier::open(&LmdbConfig { path: home.path().to_owned(), map_size: 1 << 20 }, envelope()).unwrap();
     tier.put_many(&[(key(1, 1), value_of(&key(1, 1)))]).await.unwrap();
     let large = Bytes::from(vec![7; 3 << 20]);
     let _refused_or_not = tier.put_many(&[(key(2, 1), large)]).await;
     assert_eq!(tier.get(&key(2, 1)).await.unwrap(), None);
-    tier.put_many(&[(key(3, 1), value_of(&key(3, 1)))]).await.expect("and goes on");
+    tier.put_many(&[(key(3, 1), value_of(&key(3, 1)))]).await.expect("the tier still works");
     assert_eq!(tier.get(&key(3, 1)).await.unwrap(), Some(value_of(&key(3, 1))));
 }
 
-/// Which of the keys below `count` it holds.
+/// The stored keys below `count`.
 fn held(tier: &SledTier, count: u64) -> Vec<u64> {
     (0..count).filter(|number| tier.contains(&key(*number, 1)).into_ready()).collect()
 }
@@ -183,9 +183,9 @@ async fn put(tier: &SledTier, numbers: std::ops::Range<u64>) {
     }
 }
 
-/// Four times as much as it may hold, with a restart on the way: the newest stay, the oldest go.
+/// Four times the capacity, with a restart between: the newest entries are kept, the oldest evicted.
 #[tokio::test]
-async fn sled_makes_room_by_letting_the_oldest_go() {
+async fn sled_evicts_the_oldest_entries() {
     let home = home();
     let config = SledConfig { path: home.path().to_owned(), capacity: 1 << 20 };
     let count = 4 * (1 << 20) / 3000;
@@ -203,34 +203,34 @@ async fn sled_makes_room_by_letting_the_oldest_go() {
 }
 
 #[tokio::test]
-async fn what_is_removed_or_put_again_makes_no_difference_to_sleds_counts() {
+async fn sleds_counts_follow_removals_and_repeated_writes() {
     let home = home();
     let config = SledConfig { path: home.path().to_owned(), capacity: 1 << 20 };
     let tier = SledTier::open(&config, envelope()).unwrap();
     put(&tier, 0..100).await;
     let before = tier.stats();
     put(&tier, 50..100).await;
-    assert_eq!(tier.stats().bytes, before.bytes, "the same again takes no more room");
+    assert_eq!(tier.stats().bytes, before.bytes, "a repeated write takes no more space");
     tier.remove_many(&keys(0..100)).await.unwrap();
     assert_eq!((tier.stats().entries, tier.stats().bytes), (0, 0));
     put(&tier, 0..1000).await;
     let held = held(&tier, 1000);
     assert_eq!(held.len() as u64, tier.stats().entries);
-    assert_eq!(held.last(), Some(&999), "ages of what was removed stand in nobody's way");
+    assert_eq!(held.last(), Some(&999), "ages of removed entries do not affect eviction");
     assert_eq!(tier.stats().bytes, before.bytes / 100 * held.len() as u64);
 }
 
 #[tokio::test]
-async fn with_no_limit_sled_keeps_everything() {
+async fn sled_without_a_limit_evicts_nothing() {
     let home = home();
     let tier = SledTier::open(&SledConfig { path: home.path().to_owned(), capacity: 0 }, envelope()).unwrap();
     put(&tier, 0..1000).await;
     assert_eq!((tier.stats().entries, tier.stats().limit), (1000, 0));
 }
 
-/// Many times what it may hold, as fast as it goes.
+/// Many times the capacity, without pauses.
 #[tokio::test]
-async fn sled_bears_far_more_than_it_keeps() {
+async fn sled_evicts_under_continuous_writes() {
     let home = home();
     let config = SledConfig { path: home.path().to_owned(), capacity: 1 << 20 };
     let tier = SledTier::open(&config, envelope()).unwrap();
@@ -242,9 +242,9 @@ async fn sled_bears_far_more_than_it_keeps() {
     assert_eq!(tier.get(&key(0, 1)).await.unwrap(), None);
 }
 
-/// One that kept no ages and no counts.
+/// An earlier release had no ages and no counts.
 #[tokio::test]
-async fn sled_bounds_a_store_of_an_earlier_release() {
+async fn sled_evicts_from_a_store_of_an_earlier_release() {
     let home = home();
     let unbounded = SledConfig { path: home.path().to_owned(), capacity: 0 };
     let tier = SledTier::open(&unbounded, envelope()).unwrap();
@@ -256,13 +256,13 @@ async fn sled_bounds_a_store_of_an_earlier_release() {
     drop(raw);
     let bounded = SledConfig { capacity: 1 << 20, ..unbounded };
     let tier = when_free(|| SledTier::open(&bounded, envelope()));
-    assert_eq!(tier.stats().entries, 1000, "counted anew");
+    assert_eq!(tier.stats().entries, 1000, "recounted");
     put(&tier, 1000..1001).await;
     let stats = tier.stats();
     assert!(stats.bytes <= 1 << 20 && stats.bytes > (1 << 20) * 9 / 10, "{stats:?}");
     let held = held(&tier, 1001);
     assert_eq!(held.len() as u64, stats.entries);
-    assert!(held.contains(&1000), "what came last stays");
+    assert!(held.contains(&1000), "the newest entry is kept");
 }
 
 trait Ready<T> {

@@ -1,6 +1,6 @@
-//! Writes behind the response: never waited for, bounded, and none lost that was promised by a flush.
+//! Tests of the write-behind queue: callers never wait for it, it is bounded, and a flush loses nothing.
 
-mod setting;
+mod fixture;
 
 use std::{
     sync::Arc,
@@ -8,90 +8,90 @@ use std::{
 };
 
 use bytes::Bytes;
+use fixture::{
+    Fixture, LONG_TIMEOUT,
+    fake_source::{FakeSource, value_of},
+    key, keys,
+    redis_server::RedisServer,
+    wait_until,
+};
 use floor_cache::{
     Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Key, Options, RedisConfig, Tier, TierError, TierErrorKind,
     TierKind, TierStats, Tuning,
 };
 use prometheus::Registry;
-use setting::{
-    PATIENCE, Setting, key, keys,
-    mill::{Mill, value_of},
-    redis_server::RedisServer,
-    until,
-};
 use tokio::runtime::Handle;
 
 const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
 
-fn writes(setting: &Setting, outcome: &str) -> f64 {
-    setting.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", outcome)])
+fn writes(fixture: &Fixture, outcome: &str) -> f64 {
+    fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", outcome)])
 }
 
-/// A server that stands still takes no writes: what does not fit the queue is dropped and counted, and callers wait for
-/// none of it.
+/// A paused server accepts no writes: what does not fit the queue is dropped and counted, and callers do not wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_drops_and_counts() {
     let Some(server) = RedisServer::start() else { return };
-    let setting = Setting::new(&[TierKind::Redis], |config| {
+    let fixture = Fixture::new(&[TierKind::Redis], |config| {
         config.redis = RedisConfig { timeout: Duration::from_secs(30), ..server.config() };
     });
     server.pause();
     let started = Instant::now();
-    setting.chain.get_many(&keys(0..12_000), NO_CACHE).await.unwrap();
-    assert!(started.elapsed() < Duration::from_secs(25), "nobody waits for a write");
-    let dropped = writes(&setting, "dropped");
+    fixture.chain.get_many(&keys(0..12_000), NO_CACHE).await.unwrap();
+    assert!(started.elapsed() < Duration::from_secs(25), "no caller waits for a write");
+    let dropped = writes(&fixture, "dropped");
     assert!(dropped > 0.0, "12,000 do not fit a queue of 8,192");
-    assert!(!setting.chain.close(Duration::from_millis(100)).await, "a flush that cannot end says so");
+    assert!(!fixture.chain.close(Duration::from_millis(100)).await, "a flush that times out returns false");
 
     server.resume();
-    assert!(setting.chain.close(Duration::from_secs(20)).await);
-    assert_eq!(writes(&setting, "stored") + writes(&setting, "dropped"), 12_000.0);
-    assert_eq!(writes(&setting, "dropped"), dropped);
-    assert_eq!(setting.chain.get(keys(0..1)[0], Options::default()).await.unwrap().by, "redis");
+    assert!(fixture.chain.close(Duration::from_secs(20)).await);
+    assert_eq!(writes(&fixture, "stored") + writes(&fixture, "dropped"), 12_000.0);
+    assert_eq!(writes(&fixture, "dropped"), dropped);
+    assert_eq!(fixture.chain.get(keys(0..1)[0], Options::default()).await.unwrap().by, "redis");
 }
 
-/// Disk and network take their writes side by side, each in its own time.
+/// The queues of disk and network tiers are independent.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tier_that_stands_still_holds_up_no_other() {
+async fn a_paused_tier_delays_no_other() {
     let Some(server) = RedisServer::start() else { return };
-    let setting = Setting::new(&[TierKind::Redis, TierKind::Lmdb], |config| {
+    let fixture = Fixture::new(&[TierKind::Redis, TierKind::Lmdb], |config| {
         config.redis = RedisConfig { timeout: Duration::from_secs(30), ..server.config() };
     });
     server.pause();
-    setting.chain.get_many(&keys(0..500), NO_CACHE).await.unwrap();
-    until("lmdb has them all", || setting.tier("lmdb").entries == 500).await;
-    assert_eq!(writes(&setting, "stored"), 0.0);
+    fixture.chain.get_many(&keys(0..500), NO_CACHE).await.unwrap();
+    wait_until("lmdb has them all", || fixture.tier("lmdb").entries == 500).await;
+    assert_eq!(writes(&fixture, "stored"), 0.0);
     server.resume();
-    assert!(setting.chain.close(Duration::from_secs(20)).await);
-    assert_eq!(writes(&setting, "stored"), 500.0);
+    assert!(fixture.chain.close(Duration::from_secs(20)).await);
+    assert_eq!(writes(&fixture, "stored"), 500.0);
 }
 
-/// A write takes its value's bytes and no more: what is read back is what was made.
+/// Values read back are the generated ones.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_flushed_is_there_after_a_restart() {
-    let setting = Setting::new(&[TierKind::Lmdb, TierKind::Sled], |_| {});
-    setting.chain.get_many(&keys(0..2000), Options::default()).await.unwrap();
-    let setting = setting.reopened().await;
-    let served = setting.chain.get_many(&keys(0..2000), Options::default()).await.unwrap();
+async fn flushed_values_survive_a_restart() {
+    let fixture = Fixture::new(&[TierKind::Lmdb, TierKind::Sled], |_| {});
+    fixture.chain.get_many(&keys(0..2000), Options::default()).await.unwrap();
+    let fixture = fixture.reopened().await;
+    let served = fixture.chain.get_many(&keys(0..2000), Options::default()).await.unwrap();
     assert!(served.iter().zip(keys(0..2000)).all(|(s, key)| s.by == "lmdb" && s.value == value_of(&key)));
-    assert_eq!(setting.tier("sled").entries, 2000);
+    assert_eq!(fixture.tier("sled").entries, 2000);
 }
 
-/// A tier that has every value, and to which nothing can be written in time, nor, unless it `flushes`, made durable.
+/// A tier that has every value and whose writes fail with a timeout. Its flush fails unless `flushes`.
 #[derive(Debug)]
-struct Late {
+struct FailingWrites {
     flushes: bool,
 }
 
-impl Late {
+impl FailingWrites {
     fn fails(kind: TierErrorKind) -> Answer<'static, ()> {
-        Answer::Now(Err(TierError::new(kind, "write", "it is late")))
+        Answer::Now(Err(TierError::new(kind, "write", "the write timed out")))
     }
 }
 
-impl Tier for Late {
+impl Tier for FailingWrites {
     fn name(&self) -> &'static str {
-        "late"
+        "failing"
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
@@ -127,46 +127,46 @@ impl Tier for Late {
     }
 }
 
-fn over_late(flushes: bool) -> Chain {
+fn over_failing_writes(flushes: bool) -> Chain {
     let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
     ChainBuilder::new(&config, &Tuning { audit: 0, ..Tuning::default() }, &Registry::new(), &Handle::current())
-        .and_then(|chain| chain.tier(Late { flushes }, Admit::All))
-        .and_then(|chain| chain.build(Arc::new(Mill::default())))
+        .and_then(|chain| chain.tier(FailingWrites { flushes }, Admit::All))
+        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
         .expect("it opens")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writes_that_come_too_late_close_no_tier_to_readers() {
-    let chain = over_late(false);
+async fn failed_writes_do_not_open_the_breaker_for_readers() {
+    let chain = over_failing_writes(false);
     keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
-    chain.close(PATIENCE).await;
+    chain.close(LONG_TIMEOUT).await;
     let writes = chain.holdings()[0].writes.unwrap();
     assert_eq!((writes.stored, writes.failed), (0, 100), "each was a batch of its own, and failed");
-    assert_eq!(chain.get(key(1, 1), Options::default()).await.unwrap().by, "late");
+    assert_eq!(chain.get(key(1, 1), Options::default()).await.unwrap().by, "failing");
     assert_eq!(chain.report()[0].verdict, "probed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flush_that_fails_is_no_flush() {
-    assert!(!over_late(false).close(PATIENCE).await);
+async fn a_failed_flush_is_reported() {
+    assert!(!over_failing_writes(false).close(LONG_TIMEOUT).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flush_of_what_the_tier_did_not_take_is_no_flush() {
-    let chain = over_late(true);
-    assert!(chain.close(PATIENCE).await, "nothing was queued");
+async fn a_flush_after_failed_writes_is_reported() {
+    let chain = over_failing_writes(true);
+    assert!(chain.close(LONG_TIMEOUT).await, "nothing was queued");
     keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
-    assert!(!chain.close(PATIENCE).await);
-    assert!(chain.close(PATIENCE).await, "what was lost before is not lost again");
+    assert!(!chain.close(LONG_TIMEOUT).await);
+    assert!(chain.close(LONG_TIMEOUT).await, "earlier losses are not reported again");
 }
 
-/// Longer than any value may be: no tier outside the process takes it, and none says that it did.
+/// A value longer than the limit is not stored outside the process, and counts as failed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_that_is_too_long_is_counted_as_refused() {
-    let setting = Setting::new(&[TierKind::Lmdb], |_| {});
-    setting.chain.put(key(1, 1), &Bytes::from(vec![7; (8 << 20) + 1]));
-    setting.chain.put(key(2, 1), &value_of(&key(2, 1)));
-    assert!(setting.chain.close(PATIENCE).await);
-    let writes = setting.chain.holdings()[0].writes.unwrap();
+async fn a_value_that_is_too_long_is_counted_as_failed() {
+    let fixture = Fixture::new(&[TierKind::Lmdb], |_| {});
+    fixture.chain.put(key(1, 1), &Bytes::from(vec![7; (8 << 20) + 1]));
+    fixture.chain.put(key(2, 1), &value_of(&key(2, 1)));
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
+    let writes = fixture.chain.holdings()[0].writes.unwrap();
     assert_eq!((writes.stored, writes.failed), (1, 1));
 }

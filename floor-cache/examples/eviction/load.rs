@@ -1,6 +1,6 @@
-//! A load in which floors are asked for by Zipf's law.
+//! A load with Zipf-distributed requests.
 
-/// Floors below a count, the nth in proportion to n to the power of minus the exponent.
+/// Requests for floors below a count; the nth has the weight n to the power of minus the exponent.
 #[derive(Clone)]
 pub(crate) struct Zipf {
     cumulative: Vec<f64>,
@@ -27,7 +27,7 @@ impl Zipf {
     }
 }
 
-/// Without end.
+/// Infinite.
 impl Iterator for Zipf {
     type Item = usize;
 

@@ -1,11 +1,12 @@
-//! The hit ratio of the stores on disk under Zipf loads, beside simulated FIFO, LRU, S3-FIFO and SIEVE with room for as many floors.
+//! Measures the hit ratio of the stores on disk under Zipf loads, compared with simulated FIFO, LRU, S3-FIFO and SIEVE
+//! of the same capacity.
 //!
 //!     cargo run --release -p floor-cache --example eviction [hit-cost]
 //!
-//! LMDB and sled are the real tiers with room for a tenth of the floors. Every miss is followed by a write. In the chain a
-//! memory tier stands in front, so each load is also run behind an LRU: then the stores see its misses only. Each write is a
-//! transaction that ends in a sync of the file, so point `TMPDIR` at a directory in memory for a run of minutes. With
-//! `hit-cost` it only times hits.
+//! LMDB and sled are the real tiers with a capacity of a tenth of the floors. Every miss is followed by a write. In a
+//! chain, a memory tier is in front, so each load is also run behind an LRU: the stores then see only its misses. Each
+//! write is a transaction with a sync of the file, so set `TMPDIR` to a directory in memory for a run of minutes. With
+//! `hit-cost`, only hits are timed.
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 
 mod load;
@@ -30,84 +31,82 @@ use tempfile::TempDir;
 /// Zipf exponents. Web loads have 0.64 to 0.83 (Breslau et al., 1999).
 const EXPONENTS: [f64; 6] = [0.7, 0.8, 0.9, 1.0, 1.1, 1.2];
 
-/// Room of the LRU in front, as one part in so many of the store's.
+/// Inverse capacity of the LRU in front, relative to the store.
 const FRONTS: [Option<usize>; 3] = [None, Some(100), Some(10)];
 
-/// Floors asked for before and while hits are counted.
+/// Requests before and while hits are counted.
 const WARM_UP: usize = 150_000;
 const COUNTED: usize = 150_000;
 
-/// Floors that the store is asked for after a restart.
+/// Requests to the store after a restart.
 const AFTER_RESTART: usize = 3_000;
 
-/// Bytes of a floor, and of the map: room for about 2,300 floors.
+/// Bytes of a floor and of the map: about 2,300 floors.
 const FLOOR: usize = 3_000;
 const MAP: u64 = 12 << 20;
 
-/// The floors are ten times as many as the store has room for.
-const FLOORS_TO_ROOM: usize = 10;
+/// Floors per floor that fits the store.
+const FLOORS_PER_CAPACITY: usize = 10;
 
 const HEAD: &str = "| exponent | FIFO | LRU | S3-FIFO | SIEVE | lmdb | sled |\n|---|---|---|---|---|---|---|";
 
 fn main() {
-    let room = room();
+    let capacity = capacity();
     if env::args().nth(1).as_deref() == Some("hit-cost") {
-        hit_cost(room);
+        hit_cost(capacity);
         return;
     }
-    let floors = room * FLOORS_TO_ROOM;
-    println!("room for {room} of {floors} floors; hit ratios of the tier alone, in hundredths");
+    let floors = capacity * FLOORS_PER_CAPACITY;
+    println!("capacity of {capacity} of {floors} floors; hit ratios of the tier alone, in percent");
     for front in FRONTS {
         match front {
             None => println!("\nnothing in front"),
-            Some(part) => println!("\nan LRU of 1/{part} of the room in front"),
+            Some(part) => println!("\nan LRU of 1/{part} of the capacity in front"),
         }
         println!("{HEAD}");
         for exponent in EXPONENTS {
-            let seen = behind(front.map(|part| room / part), Zipf::new(floors, exponent));
-            println!("| {exponent:.1} | {} |", row(&seen, room));
+            let seen = behind(front.map(|part| capacity / part), Zipf::new(floors, exponent));
+            println!("| {exponent:.1} | {} |", row(&seen, capacity));
         }
     }
     for calls in [500, 50] {
-        println!("\nwhat is popular moves on by a floor every {calls} calls, an LRU of 1/10 of the room in front");
+        println!("\nthe popular floors shift by one every {calls} calls, an LRU of 1/10 of the capacity in front");
         println!("{HEAD}");
         for exponent in EXPONENTS {
             let load = Zipf::new(floors, exponent).enumerate();
             let moving = load.map(move |(call, floor)| (floor + call / calls) % floors);
-            println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), moving), room));
+            println!("| {exponent:.1} | {} |", row(&behind(Some(capacity / 10), moving), capacity));
         }
     }
-    println!(
-        "\nfloors that were not asked for before, round after round of 7/10 of the room, an LRU of 1/10 of the room in front"
-    );
+    println!("\nnew floors in repeated rounds of 7/10 of the capacity, an LRU of 1/10 of the capacity in front");
     println!("{HEAD}");
     for exponent in [0.8, 1.0, 1.2] {
-        let round = room * 7 / 10;
+        let round = capacity * 7 / 10;
         let load = Zipf::new(floors, exponent).take(WARM_UP).chain((0..).map(|call| floors + call % round));
-        println!("| {exponent:.1} | {} |", row(&behind(Some(room / 10), load), room));
+        println!("| {exponent:.1} | {} |", row(&behind(Some(capacity / 10), load), capacity));
     }
     println!(
-        "\nthe {AFTER_RESTART} floors after a restart, an LRU of 1/10 of the room in front; \"lasting\" was not restarted"
+        "\nthe {AFTER_RESTART} floors after a restart, an LRU of 1/10 of the capacity in front; \"lasting\" was not restarted"
     );
     println!("| exponent | lmdb, lasting | lmdb, restarted | sled, lasting | sled, restarted |\n|---|---|---|---|---|");
     for exponent in [0.8, 1.0, 1.2] {
-        let seen = behind(Some(room / 10), Zipf::new(floors, exponent));
+        let seen = behind(Some(capacity / 10), Zipf::new(floors, exponent));
         let [a, b] = [false, true].map(|restart| after_restart(Store::lmdb, &seen, restart));
-        let capacity = sled_capacity(room);
+        let capacity = sled_capacity(capacity);
         let [c, d] = [false, true].map(|restart| after_restart(|home| Store::sled(home, capacity), &seen, restart));
         println!("| {exponent:.1} | {a:.1} | {b:.1} | {c:.1} | {d:.1} |");
     }
     println!();
-    hit_cost(room);
+    hit_cost(capacity);
 }
 
-/// What a store is asked for: before hits are counted, and while.
+/// The requests to a store, before and while hits are counted.
 struct Seen {
     warm_up: Vec<usize>,
     counted: Vec<usize>,
 }
 
-/// What of `load` passes an LRU with room for `front` floors.
+/// The requests of `load` that miss an LRU of `front` floors.
 fn behind(front: Option<usize>, mut load: impl Iterator<Item = usize>) -> Seen {
     let mut lru = front.map(Lru::new);
     let mut pass = |count| {
@@ -117,15 +116,15 @@ fn behind(front: Option<usize>, mut load: impl Iterator<Item = usize>) -> Seen {
     Seen { warm_up: pass(WARM_UP), counted: pass(COUNTED) }
 }
 
-/// The hit ratios of every policy, as cells of a table.
-fn row(seen: &Seen, room: usize) -> String {
+/// The hit ratios of every policy as table cells.
+fn row(seen: &Seen, capacity: usize) -> String {
     let ratios = [
-        ratio(&mut Fifo::new(room), seen),
-        ratio(&mut Lru::new(room), seen),
-        ratio(&mut S3Fifo::new(room), seen),
-        ratio(&mut Sieve::new(room), seen),
+        ratio(&mut Fifo::new(capacity), seen),
+        ratio(&mut Lru::new(capacity), seen),
+        ratio(&mut S3Fifo::new(capacity), seen),
+        ratio(&mut Sieve::new(capacity), seen),
         ratio(&mut Store::lmdb(&tempfile::tempdir().unwrap()), seen),
-        ratio(&mut Store::sled(&tempfile::tempdir().unwrap(), sled_capacity(room)), seen),
+        ratio(&mut Store::sled(&tempfile::tempdir().unwrap(), sled_capacity(capacity)), seen),
     ];
     ratios.map(|ratio| format!("{ratio:.1}")).join(" | ")
 }
@@ -135,7 +134,7 @@ fn ratio(policy: &mut dyn Policy, seen: &Seen) -> f64 {
     hits(policy, &seen.counted)
 }
 
-/// Hits in hundredths.
+/// The hit ratio in percent.
 fn hits(policy: &mut dyn Policy, floors: &[usize]) -> f64 {
     let hits = floors.iter().filter(|floor| policy.ask(**floor)).count();
     hits as f64 * 100.0 / floors.len() as f64
@@ -148,36 +147,36 @@ fn after_restart(open: impl Fn(&TempDir) -> Store, seen: &Seen, restart: bool) -
     if restart {
         ready(store.tier.flush());
         drop(store);
-        // sled's own threads let go of its files a little later.
+        // sled's threads close its files a little later.
         std::thread::sleep(Duration::from_millis(200));
         store = open(&home);
     }
     hits(&mut store, &seen.counted[..AFTER_RESTART])
 }
 
-/// Floors that LMDB has room for.
-fn room() -> usize {
+/// The number of floors that fit LMDB.
+fn capacity() -> usize {
     let home = tempfile::tempdir().unwrap();
     let mut store = Store::lmdb(&home);
     (0..10_000).for_each(|floor| _ = store.ask(floor));
     store.tier.stats().entries as usize
 }
 
-/// Bytes of sled that have room for as many floors.
-fn sled_capacity(room: usize) -> u64 {
+/// The capacity of sled in bytes for as many floors.
+fn sled_capacity(capacity: usize) -> u64 {
     let home = tempfile::tempdir().unwrap();
     let mut store = Store::sled(&home, 1 << 30);
     (0..100).for_each(|floor| _ = store.ask(floor));
-    store.tier.stats().bytes / 100 * room as u64
+    store.tier.stats().bytes / 100 * capacity as u64
 }
 
-/// Prints what a hit in LMDB costs, and one in a batch of ten: medians over rounds.
-fn hit_cost(room: usize) {
+/// Prints the time of a hit in LMDB, single and in a batch of ten, as medians of rounds.
+fn hit_cost(capacity: usize) {
     const ROUNDS: usize = 41;
     let home = tempfile::tempdir().unwrap();
     let mut store = Store::lmdb(&home);
-    (0..room / 2).for_each(|floor| _ = store.ask(floor));
-    let keys: Vec<Key> = (0..room / 2).map(key).collect();
+    (0..capacity / 2).for_each(|floor| _ = store.ask(floor));
+    let keys: Vec<Key> = (0..capacity / 2).map(key).collect();
     let median = |round: &dyn Fn()| {
         let mut times: Vec<f64> = (0..ROUNDS)
             .map(|_| {
@@ -237,7 +236,7 @@ fn envelope() -> Envelope {
     Envelope::new(Namespace::new("floors").unwrap(), 1)
 }
 
-/// The key of a floor, spread over the tree as the floors of many towers are.
+/// The key of a floor, distributed over the tree like the floors of many towers.
 fn key(floor: usize) -> Key {
     let mut identity = [0; Key::LEN - 1];
     identity[..8].copy_from_slice(&(floor as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());

@@ -1,4 +1,4 @@
-//! Eviction policies to compare the stores with, simulated over floors of equal size.
+//! Simulated eviction policies, over floors of equal size, to compare with the stores.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -7,18 +7,18 @@ use std::{
 
 use lru::LruCache;
 
-/// Decides which floors are kept.
+/// An eviction policy.
 pub(crate) trait Policy {
-    /// Whether `floor` was there. It is put there if not.
+    /// Whether `floor` was cached. Inserts it if not.
     fn ask(&mut self, floor: usize) -> bool;
 }
 
-/// Evicts what came first.
+/// Evicts the floor inserted first.
 pub(crate) struct Fifo(LruCache<usize, ()>);
 
 impl Fifo {
-    pub(crate) fn new(room: usize) -> Self {
-        Self(LruCache::new(NonZeroUsize::new(room).unwrap()))
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self(LruCache::new(NonZeroUsize::new(capacity).unwrap()))
     }
 }
 
@@ -32,12 +32,12 @@ impl Policy for Fifo {
     }
 }
 
-/// Evicts what was asked for the longest ago.
+/// Evicts the least recently used floor.
 pub(crate) struct Lru(LruCache<usize, ()>);
 
 impl Lru {
-    pub(crate) fn new(room: usize) -> Self {
-        Self(LruCache::new(NonZeroUsize::new(room).unwrap()))
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self(LruCache::new(NonZeroUsize::new(capacity).unwrap()))
     }
 }
 
@@ -48,27 +48,27 @@ impl Policy for Lru {
 }
 
 /// Three queues: "FIFO queues are all you need for cache eviction" (Yang, Zhang, Qiu, Yue and Vigfusson, SOSP 2023),
-/// algorithm 1. The small queue has a tenth of the room, the ghost queue as many entries as the main queue.
+/// algorithm 1. The small queue has a tenth of the capacity, the ghost queue as many entries as the main queue.
 pub(crate) struct S3Fifo {
     small: VecDeque<usize>,
     main: VecDeque<usize>,
     ghost: LruCache<usize, ()>,
-    /// How often each floor in the small or the main queue was asked for, up to 3.
+    /// Requests for each floor in the small or main queue, up to 3.
     frequency: HashMap<usize, u8>,
-    small_room: usize,
-    room: usize,
+    small_capacity: usize,
+    capacity: usize,
 }
 
 impl S3Fifo {
-    pub(crate) fn new(room: usize) -> Self {
-        let small_room = room / 10;
+    pub(crate) fn new(capacity: usize) -> Self {
+        let small_capacity = capacity / 10;
         Self {
             small: VecDeque::new(),
             main: VecDeque::new(),
-            ghost: LruCache::new(NonZeroUsize::new(room - small_room).unwrap()),
+            ghost: LruCache::new(NonZeroUsize::new(capacity - small_capacity).unwrap()),
             frequency: HashMap::new(),
-            small_room,
-            room,
+            small_capacity,
+            capacity,
         }
     }
 
@@ -77,7 +77,7 @@ impl S3Fifo {
             if self.frequency[&floor] > 1 {
                 self.frequency.insert(floor, 0);
                 self.main.push_back(floor);
-                if self.main.len() > self.room - self.small_room {
+                if self.main.len() > self.capacity - self.small_capacity {
                     return self.evict_from_main();
                 }
             } else {
@@ -110,8 +110,8 @@ impl Policy for S3Fifo {
             *count = (*count + 1).min(3);
             return true;
         }
-        while self.frequency.len() >= self.room {
-            if self.small.len() >= self.small_room { self.evict_from_small() } else { self.evict_from_main() }
+        while self.frequency.len() >= self.capacity {
+            if self.small.len() >= self.small_capacity { self.evict_from_small() } else { self.evict_from_main() }
         }
         self.frequency.insert(floor, 0);
         if self.ghost.pop(&floor).is_some() {
@@ -123,21 +123,21 @@ impl Policy for S3Fifo {
     }
 }
 
-/// SIEVE as its paper has it (Zhang, Yang, Yue, Vigfusson and Rashmi, NSDI 2024): the hand goes to the newest entry before it
-/// begins again.
+/// SIEVE as in its paper (Zhang, Yang, Yue, Vigfusson and Rashmi, NSDI 2024): the hand passes the newest entry before
+/// it restarts.
 pub(crate) struct Sieve {
     /// Age -> floor.
     queue: BTreeMap<u64, usize>,
-    /// Floor -> whether it was asked for since the hand passed it.
+    /// Floor -> whether it was requested since the hand passed it.
     visited: HashMap<usize, bool>,
     hand: u64,
     next_age: u64,
-    room: usize,
+    capacity: usize,
 }
 
 impl Sieve {
-    pub(crate) fn new(room: usize) -> Self {
-        Self { queue: BTreeMap::new(), visited: HashMap::new(), hand: 0, next_age: 0, room }
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { queue: BTreeMap::new(), visited: HashMap::new(), hand: 0, next_age: 0, capacity }
     }
 
     fn evict(&mut self) {
@@ -162,7 +162,7 @@ impl Policy for Sieve {
             *visited = true;
             return true;
         }
-        if self.visited.len() == self.room {
+        if self.visited.len() == self.capacity {
             self.evict();
         }
         self.visited.insert(floor, false);

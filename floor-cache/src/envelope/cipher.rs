@@ -1,5 +1,5 @@
-//! The keys that seal values against reading and forging: AES-256-GCM, a key for each namespace, derived from a master
-//! key by HKDF-SHA-256 (RFC 5869).
+//! Encryption and authentication of values: AES-256-GCM, with a key for each namespace, derived from a master key by
+//! HKDF-SHA-256 (RFC 5869).
 
 use std::{fmt, num::NonZeroU8, str::FromStr};
 
@@ -12,36 +12,37 @@ use sha2::Sha256;
 
 use super::Namespace;
 
-/// Bytes of a nonce: random, so one key is good for 2^32 values (NIST SP 800-38D, 8.3), four thousand million floors.
+/// Bytes of a nonce. It is random, so one key is safe for 2^32 values (NIST SP 800-38D, 8.3), about four thousand
+/// million floors.
 pub(super) const NONCE: usize = 12;
 
 /// Bytes of the tag that authenticates a value.
 pub(super) const TAG: usize = 16;
 
-/// Separates these keys from any others that may be derived from the same master key.
+/// Separates these keys from others derived from the same master key.
 const PURPOSE: &[u8] = b"floor-cache envelope aes-256-gcm 1";
 
-/// The master keys of a deployment: the first seals, all open. To rotate, add a new one at the end wherever the store is used,
-/// then put it in front, and drop the old one once its values have gone. So nobody meets a value whose key he has not; who
-/// does leaves it alone.
+/// The master keys of a deployment: the first seals, all open. To rotate, append a new key on every server that uses
+/// the store, then move it to the front, and remove the old key when its values have gone. A server without the key of
+/// a value leaves the value alone.
 ///
-/// Written as `ID:KEY` with an id of 1 to 255 and a key of 64 hexadecimal digits, several separated by commas or
-/// whitespace. Never shown.
+/// Written as `ID:KEY` with an id of 1 to 255 and a key of 64 hexadecimal digits, separated by commas or whitespace.
+/// `Debug` does not show the keys.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MasterKeys(Vec<(NonZeroU8, [u8; 32])>);
 
-/// Why a list of master keys cannot be used. Says nothing of the keys.
+/// Why a list of master keys cannot be used. The message does not contain keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MasterKeysError {
-    /// There is none.
+    /// The list is empty.
     #[error("there is no key; write ID:KEY with an id of 1 to 255 and 64 hexadecimal digits")]
     Empty,
-    /// One is not written as it must be.
+    /// A key is malformed.
     #[error("key number {0} in the list is not ID:KEY with an id of 1 to 255 and 64 hexadecimal digits")]
     Malformed(usize),
-    /// Two have one id.
-    #[error("key id {0} stands twice in the list")]
-    Twice(NonZeroU8),
+    /// Two keys have the same id.
+    #[error("key id {0} appears twice in the list")]
+    DuplicateId(NonZeroU8),
 }
 
 impl FromStr for MasterKeys {
@@ -53,7 +54,7 @@ impl FromStr for MasterKeys {
         for (position, word) in words.enumerate() {
             let (id, key) = parse(word).ok_or(MasterKeysError::Malformed(position + 1))?;
             if keys.iter().any(|(known, _)| *known == id) {
-                return Err(MasterKeysError::Twice(id));
+                return Err(MasterKeysError::DuplicateId(id));
             }
             keys.push((id, key));
         }
@@ -94,12 +95,12 @@ impl Ciphers {
         Self(master.0.iter().map(cipher).collect())
     }
 
-    /// The id of the key that seals.
+    /// The id of the sealing key.
     pub(super) fn current(&self) -> u8 {
         self.0[0].0.get()
     }
 
-    /// Seals `out[from..]`, whose first [`NONCE`] bytes are to become the nonce, and appends the tag.
+    /// Seals `out[from..]`, whose first [`NONCE`] bytes are reserved for the nonce, and appends the tag.
     pub(super) fn seal(&self, bound: &[u8], out: &mut Vec<u8>, from: usize) {
         let mut nonce = [0; NONCE];
         OsRng.fill_bytes(&mut nonce);
@@ -109,8 +110,8 @@ impl Ciphers {
         out.extend_from_slice(&tag);
     }
 
-    /// Opens `sealed` (nonce, value, tag) where it lies, with the key `id`. `None` when there is no such key; `Err` when it
-    /// was not sealed by that key for `bound`, in which case it is left as it was or worse.
+    /// Decrypts `sealed` (nonce, value, tag) in place with the key `id`. Returns `None` if that key is unknown, and
+    /// `Err` if authentication fails; `sealed` is undefined then.
     pub(super) fn open(&self, id: u8, bound: &[u8], sealed: &mut [u8]) -> Option<Result<(), ()>> {
         let (_, cipher) = self.0.iter().find(|(known, _)| known.get() == id)?;
         let Some((nonce, rest)) = sealed.split_first_chunk_mut::<NONCE>() else { return Some(Err(())) };
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_keys_is_read_and_never_shown() {
+    fn a_list_of_keys_is_parsed_and_not_shown() {
         let (one, two) = ("ab".repeat(32), "CD".repeat(32));
         let keys: MasterKeys = format!("2:{two}, 1:{one}\n").parse().unwrap();
         assert_eq!(format!("{keys:?}"), r#"{2: "***", 1: "***"}"#);
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_list_is_said_without_the_keys() {
+    fn the_errors_of_a_list_do_not_show_keys() {
         let key = "ab".repeat(32);
         for (list, error) in [
             (String::new(), MasterKeysError::Empty),
@@ -148,7 +149,7 @@ mod tests {
             (format!("1:{key} 256:{key}"), MasterKeysError::Malformed(2)),
             (format!("1:{}", &key[1..]), MasterKeysError::Malformed(1)),
             (format!("1:{}+f", &key[2..]), MasterKeysError::Malformed(1)),
-            (format!("7:{key},7:{key}"), MasterKeysError::Twice(NonZeroU8::new(7).unwrap())),
+            (format!("7:{key},7:{key}"), MasterKeysError::DuplicateId(NonZeroU8::new(7).unwrap())),
         ] {
             assert_eq!(list.parse::<MasterKeys>(), Err(error.clone()), "{list}");
             assert!(!error.to_string().contains(&key[..8]));

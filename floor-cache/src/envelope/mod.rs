@@ -1,5 +1,5 @@
-//! What a value travels in outside this process: enough around it to tell, on reading, that it is whole, ours, of this
-//! version, and stored under the key that it was written for.
+//! The format of a value outside this process. A reader can check that a value is intact, of the current version, and
+//! stored under its own key.
 //!
 //! | offset | bytes | what |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //! | 4 | 1 | codec: 1 compressed by LZ4, 2 sealed by AES-256-GCM, 3 both, 0 neither |
 //! | 5 | 1 | id of the key that sealed it, 0 for none |
 //! | 6 | 2 | reserved, zero |
-//! | 8 | 4 | version of what made the value, little-endian |
+//! | 8 | 4 | version of the generator, little-endian |
 //! | 12 | 4 | length of the value, little-endian |
 //! | 16 | 8 | XXH3-64 of namespace, key, the 16 bytes above, the compressed form if there is one, and the value, little-endian |
 //! | 24 | | the value; compressed, if so; then sealed, if so: nonce (12), ciphertext, tag (16) |
@@ -35,70 +35,69 @@ use crate::key::Key;
 const MAGIC: [u8; 3] = *b"FLC";
 const FORMAT: u8 = 1;
 
-/// Bytes in front of the value.
+/// Bytes before the value.
 pub const HEADER: usize = 24;
 
-/// Bytes in front of the hash, which covers them.
+/// Bytes before the hash, which covers them.
 const BOUND_HEADER: usize = 16;
 
-/// The longest value that is written or read: more than ten times the largest floor there is, and short enough that a
-/// stored length gone wrong cannot make a reader take much memory.
+/// The longest value that is written or read: more than ten times the largest floor, and short enough that a corrupt
+/// length cannot exhaust memory.
 pub const MAX_VALUE: usize = 8 << 20;
 
-/// The most bytes that an envelope may have. What does not shrink is not compressed.
+/// The longest envelope. A value that does not shrink is stored uncompressed.
 pub const MAX_ENVELOPE: usize = HEADER + NONCE + MAX_VALUE + TAG;
 
 /// Bits of the codec.
 const LZ4: u8 = 1;
 const AES_256_GCM: u8 = 2;
 
-/// A value is compressed if that saves more than one part in this: less is not worth the time of undoing it.
+/// A value is stored compressed if that saves more than one part in this; less is not worth the time to decompress.
 const WORTHWHILE: usize = 10;
 
-/// What is wrong with a stored value. Every one of them makes it a miss, and all but [`UnknownKey`](Self::UnknownKey) have it
-/// removed.
+/// A defect of a stored value. Each makes the lookup a miss, and all but [`UnknownKey`](Self::UnknownKey) have the
+/// value removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Defect {
-    /// Shorter than its header, or not as long as its header says.
+    /// Shorter than its header, or not of the length in its header.
     #[error("it is cut short or padded")]
     Length,
-    /// Longer than any value may be.
+    /// Longer than [`MAX_VALUE`].
     #[error("it is longer than any value")]
     TooLong,
-    /// It does not begin as an envelope.
+    /// The magic bytes are wrong.
     #[error("it is not an envelope")]
     Magic,
-    /// Written in a format that this build does not read.
+    /// Of a format version that this build does not read.
     #[error("its format is unknown")]
     Format,
-    /// Encoded in a way that this build does not read, or that this chain does not accept: one that seals its values
-    /// takes none that is not sealed.
+    /// A codec that this build does not read, or that this chain rejects: a chain with keys rejects unsealed values.
     #[error("its codec is unknown or not accepted")]
     Codec,
-    /// Made by another version of the generator.
-    #[error("another version made it")]
+    /// From another version of the generator.
+    #[error("another version generated it")]
     ValueVersion,
-    /// Sealed by a key that is not known here. It may be whole, and of use to a server that has the key: a reader leaves it
-    /// where it is, and does not count it.
+    /// Sealed with a key that this server does not have. Another server may have it, so a reader neither removes nor
+    /// counts the value.
     #[error("the key that sealed it is unknown")]
     UnknownKey,
-    /// Sealed by another key, for another place, or changed since.
+    /// Authentication failed: sealed with another key or for another storage key, or changed since.
     #[error("it is not authentic")]
     Forged,
-    /// Its compressed form is none.
+    /// The compressed data is invalid.
     #[error("it cannot be decompressed")]
     Compression,
-    /// The bytes are not those that were written, or were written under another key.
+    /// The bytes have changed, or were written under another storage key.
     #[error("its hash is wrong")]
     Hash,
-    /// It was sealed as it lies, but the [`ValueCheck`] rejected it for this reason: it cannot be the value of its key.
+    /// The value is intact, but the [`ValueCheck`] rejected it for this reason.
     #[error("it is not the value of its key: {0}")]
     Value(&'static str),
 }
 
 impl Defect {
-    /// Whether the bytes have changed since they were written. Other defects are differences of configuration, of
-    /// version or of intent.
+    /// Whether the bytes have changed since they were written. Other defects come from different configurations or
+    /// versions, or from forgery.
     #[must_use]
     pub const fn is_damage(self) -> bool {
         matches!(self, Self::Length | Self::TooLong | Self::Magic | Self::Format | Self::Compression | Self::Hash)
@@ -116,39 +115,39 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// For values under `namespace` made by `value_version`, which lie in it as they are.
+    /// An envelope for values of `value_version` under `namespace`, neither compressed nor sealed.
     #[must_use]
     pub const fn new(namespace: Namespace, value_version: u32) -> Self {
         Self { namespace, value_version, compress: false, ciphers: None, check: None }
     }
 
-    /// Compresses by LZ4 what shrinks by over a tenth.
+    /// Compresses values by LZ4 if that saves over a tenth.
     #[must_use]
     pub fn compressing(self, compress: bool) -> Self {
         Self { compress, ..self }
     }
 
-    /// Seals by AES-256-GCM under a key derived from the first of `keys`; opens what any of them sealed, and nothing that
-    /// is not sealed.
+    /// Seals values by AES-256-GCM with a key derived from the first of `keys`. Opens values sealed with any of them,
+    /// and no unsealed values.
     #[must_use]
     pub fn sealing(self, keys: &MasterKeys) -> Self {
         let ciphers = Some(Ciphers::derive(keys, &self.namespace));
         Self { ciphers, ..self }
     }
 
-    /// Opens only values that `check` accepts.
+    /// Rejects values that `check` does not accept.
     #[must_use]
     pub fn checking(self, check: ValueCheck) -> Self {
         Self { check: Some(check), ..self }
     }
 
-    /// What `key` is stored under.
+    /// The stored form of `key`.
     #[must_use]
     pub fn stored(&self, key: &Key) -> StoredKey {
         self.namespace.stored(key)
     }
 
-    /// Appends to `out` the envelope of `value`, which can be opened under `key` alone.
+    /// Appends the envelope of `value` to `out`. It opens only under `key`.
     ///
     /// # Errors
     /// [`Defect::TooLong`] for a value of more than [`MAX_VALUE`] bytes.
@@ -186,13 +185,13 @@ impl Envelope {
         Ok(())
     }
 
-    /// The value in `envelope`, copied once, if that is whole, of this version, and was sealed under `key`.
+    /// Opens `envelope` and returns a copy of its value if it is intact, of this version, and was sealed under `key`.
     ///
-    /// The order is: its length against the cap, what it claims to be, authentication, decompression into no more than it
-    /// claims, the hash, and the [`ValueCheck`] if there is one. Only then is it a value.
+    /// The checks are, in this order: the length limit, the header, authentication, decompression to at most the length
+    /// in the header, the hash, and the [`ValueCheck`] if there is one.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// The first defect found.
     pub fn open(&self, key: &StoredKey, envelope: &[u8]) -> Result<Bytes, Defect> {
         self.accepted(key, self.open_unchecked(key, envelope)?)
     }
@@ -200,7 +199,7 @@ impl Envelope {
     fn open_unchecked(&self, key: &StoredKey, envelope: &[u8]) -> Result<Bytes, Defect> {
         let (header, bound, hash, body) = self.read(key, envelope)?;
         if header.codec & AES_256_GCM != 0 {
-            // Deciphered in the copy.
+            // Decrypted in the copy.
             return self.unseal(&header, &bound, hash, body.to_vec(), 0);
         }
         if header.codec & LZ4 != 0 {
@@ -210,10 +209,10 @@ impl Envelope {
         Ok(Bytes::copy_from_slice(body))
     }
 
-    /// As [`open`](Self::open), without a copy: the value stays where it lies unless it is compressed.
+    /// As [`open`](Self::open), without a copy unless the value is compressed.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// The first defect found.
     pub fn open_owned(&self, key: &StoredKey, envelope: Vec<u8>) -> Result<Bytes, Defect> {
         self.accepted(key, self.open_owned_unchecked(key, envelope)?)
     }
@@ -238,7 +237,7 @@ impl Envelope {
         }
     }
 
-    /// The parts of `envelope`, if it claims to be one that this may open.
+    /// The header, bound data, hash and body of `envelope`, if its header is acceptable.
     fn read<'a>(&self, key: &StoredKey, envelope: &'a [u8]) -> Result<(Header, Bound, u64, &'a [u8]), Defect> {
         if envelope.len() > MAX_ENVELOPE {
             return Err(Defect::TooLong);
@@ -259,7 +258,7 @@ impl Envelope {
         Ok((header, bound, u64::from_le_bytes(*hash), body))
     }
 
-    /// The value sealed in `bytes[from..]`.
+    /// Decrypts `bytes[from..]` in place and returns the value.
     fn unseal(&self, header: &Header, bound: &Bound, hash: u64, bytes: Vec<u8>, from: usize) -> Result<Bytes, Defect> {
         let mut bytes = bytes;
         let opened =
@@ -311,7 +310,7 @@ impl Header {
     }
 }
 
-/// What a value is bound to: namespace, key and header.
+/// The data that a value is bound to: namespace, key and header.
 struct Bound {
     bytes: [u8; StoredKey::MAX + BOUND_HEADER],
     len: usize,
@@ -330,9 +329,9 @@ impl Bound {
         &self.bytes[..self.len]
     }
 
-    /// XXH3-64 of the value, seeded with that of its compressed form, seeded with that of this: two or three one-shot
-    /// hashes cost less than one stream. The compressed form counts since several may give the same value, and one that
-    /// is not the one that was written is a fault like any other.
+    /// XXH3-64 of the value, seeded with the hash of its compressed form, seeded with the hash of this: two or three
+    /// one-shot hashes cost less than one stream. The compressed form is hashed because several forms may decompress to
+    /// the same value, and any change of the stored bytes is a fault.
     fn hash(&self, compressed: Option<&[u8]>, value: &[u8]) -> u64 {
         let seed = xxh3_64(self.as_bytes());
         xxh3_64_with_seed(value, compressed.map_or(seed, |compressed| xxh3_64_with_seed(compressed, seed)))
@@ -346,14 +345,14 @@ fn check(header: &Header, bound: &Bound, hash: u64, value: &[u8]) -> Result<(), 
     if bound.hash(None, value) == hash { Ok(()) } else { Err(Defect::Hash) }
 }
 
-/// `value` compressed, if that is worthwhile.
+/// The compressed form of `value`, if it saves enough.
 fn compressed(value: &[u8]) -> Option<Vec<u8>> {
     let compressed = lz4_flex::block::compress(value);
     (compressed.len() < value.len() - value.len() / WORTHWHILE).then_some(compressed)
 }
 
-/// The value that `body` holds compressed, of exactly the length that `header` claims. LZ4 makes at most 255 bytes of one,
-/// so a claim that `body` cannot reach takes no memory.
+/// Decompresses `body` to exactly the length in `header`. LZ4 expands a byte to at most 255, so a length that `body`
+/// cannot reach is rejected before memory is allocated.
 fn decompressed(header: &Header, bound: &Bound, hash: u64, body: &[u8]) -> Result<Bytes, Defect> {
     const MOST: usize = 255;
     if header.len() > body.len().saturating_mul(MOST) {

@@ -1,8 +1,8 @@
-//! What values are stored under, in every store alike.
+//! The stored form of keys, the same in every store.
 
 use crate::key::{Class, Key};
 
-/// The name that a value is stored under: the namespace, a colon, the key. Lives on the stack.
+/// The stored key of a value: the namespace, a colon, the key. On the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoredKey {
     bytes: [u8; Self::MAX],
@@ -10,16 +10,16 @@ pub struct StoredKey {
 }
 
 impl StoredKey {
-    /// The most bytes it can have.
+    /// The largest length in bytes.
     pub const MAX: usize = Namespace::MAX + 1 + Key::LEN;
 
-    /// Its bytes.
+    /// The stored bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// The key behind the namespace.
+    /// The key without the namespace.
     pub(super) fn key(&self) -> Key {
         let (identity, class) = self.as_bytes().split_at(usize::from(self.len) - 1);
         let identity = identity.last_chunk().expect("a stored key ends in a whole key");
@@ -33,12 +33,12 @@ impl AsRef<[u8]> for StoredKey {
     }
 }
 
-/// What every stored key of a chain begins with.
+/// The prefix of every stored key of a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespace(Box<str>);
 
 impl Namespace {
-    /// The most bytes it can have.
+    /// The largest length in bytes.
     pub const MAX: usize = 64;
 
     /// `name`, if it is 1 ..= [`Namespace::MAX`] bytes of printable ASCII without a colon.
@@ -48,13 +48,13 @@ impl Namespace {
         (fits && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':')).then(|| Self(name.into()))
     }
 
-    /// As given.
+    /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What `key` is stored under.
+    /// The stored form of `key`.
     #[must_use]
     pub fn stored(&self, key: &Key) -> StoredKey {
         let mut bytes = [0; StoredKey::MAX];
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_namespace_cannot_run_into_the_key() {
+    fn a_namespace_has_no_separator_and_bounded_length() {
         for bad in ["", "a:b", "a b", "t\u{fc}rme", &"n".repeat(65)] {
             assert_eq!(Namespace::new(bad), None, "{bad:?}");
         }

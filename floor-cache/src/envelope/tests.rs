@@ -1,4 +1,4 @@
-//! What is sealed opens again under its key, in every codec; and nothing else does.
+//! Property tests: a sealed value opens under its key in every codec, and nothing else opens.
 
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn sealed(envelope: &Envelope, key: &StoredKey, value: &[u8]) -> Vec<u8> {
     out.split_off(6)
 }
 
-/// Both ways of opening, which must agree.
+/// Opens in both ways, which must agree.
 fn open(envelope: &Envelope, key: &StoredKey, bytes: &[u8]) -> Result<Bytes, Defect> {
     let opened = envelope.open(key, bytes);
     assert_eq!(envelope.open_owned(key, bytes.to_vec()), opened);
@@ -69,9 +69,9 @@ fn the_format_stays_as_it_is() {
     assert_eq!(both[..16], [b'F', b'L', b'C', 1, 3, 1, 0, 0, 1, 0, 0, 0, 0xE8, 3, 0, 0]);
 }
 
-/// 1,000 values in each codec, every bit of each.
+/// Every bit of 1,000 values in each codec.
 #[test]
-fn no_flipped_bit_goes_unseen() {
+fn every_flipped_bit_is_detected() {
     for envelope in envelopes(1) {
         for number in 0..1000_u64 {
             let key = envelope.stored(&numbered(number));
@@ -89,7 +89,7 @@ fn no_flipped_bit_goes_unseen() {
 
 proptest! {
     #[test]
-    fn what_is_sealed_opens_under_its_key(key in any_key(), value in any_value()) {
+    fn a_sealed_value_opens_under_its_key(key in any_key(), value in any_value()) {
         for envelope in envelopes(1) {
             let key = envelope.stored(&key);
             prop_assert_eq!(&open(&envelope, &key, &sealed(&envelope, &key, &value)).unwrap()[..], &value[..]);
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn under_another_key_it_does_not_open(key in any_key(), other in any_key(), value in any_value()) {
+    fn an_envelope_does_not_open_under_another_key(key in any_key(), other in any_key(), value in any_value()) {
         prop_assume!(key != other);
         for envelope in envelopes(1) {
             let bytes = sealed(&envelope, &envelope.stored(&key), &value);
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn in_another_namespace_it_does_not_open(key in any_key(), value in any_value()) {
+    fn an_envelope_does_not_open_in_another_namespace(key in any_key(), value in any_value()) {
         let other = Envelope::new(namespace("floor"), 1);
         for (envelope, other) in [(plain(1), other.clone()), (sealing(1), other.sealing(&keys(&[(1, "ab")])))] {
             let bytes = sealed(&envelope, &envelope.stored(&key), &value);
@@ -124,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn cut_anywhere_it_does_not_open(key in any_key(), value in any_value(), at: prop::sample::Index) {
+    fn a_truncated_envelope_does_not_open(key in any_key(), value in any_value(), at: prop::sample::Index) {
         for envelope in envelopes(1) {
             let key = envelope.stored(&key);
             let bytes = sealed(&envelope, &key, &value);
@@ -149,7 +149,7 @@ proptest! {
         for envelope in envelopes(1) {
             let key = envelope.stored(&key);
             prop_assert!(open(&envelope, &key, &noise).is_err());
-            // With a good header in front, so that every codec's own reading is reached.
+            // With a valid header, so that each codec reads the noise.
             for codec in 0..4 {
                 let header = Header { codec, key_id: 1, value_version: 1, len: noise.len() as u32 * 100 };
                 prop_assert!(open(&envelope, &key, &[&header.to_bytes()[..], &[0; 8], &noise].concat()).is_err());
@@ -170,9 +170,9 @@ fn a_value_too_long_is_neither_sealed_nor_opened() {
     }
 }
 
-/// Few bytes that claim to be many: refused before the memory is taken.
+/// A short envelope with a large length in its header is rejected before memory is allocated.
 #[test]
-fn a_bomb_does_not_go_off() {
+fn a_decompression_bomb_is_rejected() {
     let envelope = plain(1).compressing(true);
     let key = envelope.stored(&numbered(0));
     let mut bytes = sealed(&envelope, &key, &vec![0; MAX_VALUE]);
@@ -181,7 +181,7 @@ fn a_bomb_does_not_go_off() {
         bytes[12..16].copy_from_slice(&claim.to_le_bytes());
         assert_eq!(open(&envelope, &key, &bytes), Err(Defect::TooLong));
     }
-    // Claims less than it holds: it is not decompressed beyond the claim.
+    // With a length that is too small, decompression stops at that length.
     bytes[12..16].copy_from_slice(&1000_u32.to_le_bytes());
     assert_eq!(open(&envelope, &key, &bytes), Err(Defect::Compression));
     let header = Header { codec: LZ4, key_id: 0, value_version: 1, len: MAX_VALUE as u32 };
@@ -190,7 +190,7 @@ fn a_bomb_does_not_go_off() {
 }
 
 #[test]
-fn what_does_not_shrink_by_a_tenth_stays_as_it_is() {
+fn a_value_that_does_not_shrink_by_a_tenth_is_stored_uncompressed() {
     let envelope = plain(1).compressing(true);
     let key = envelope.stored(&numbered(0));
     let noise: Vec<u8> = (0..1000_u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
@@ -199,7 +199,7 @@ fn what_does_not_shrink_by_a_tenth_stays_as_it_is() {
 }
 
 #[test]
-fn an_owned_value_stays_where_it_lies() {
+fn an_owned_value_is_opened_in_place() {
     for (envelope, offset) in [(plain(1), HEADER), (sealing(1), HEADER + NONCE)] {
         let key = envelope.stored(&numbered(0));
         let bytes = sealed(&envelope, &key, b"floor");
@@ -224,14 +224,14 @@ fn keys_rotate() {
 }
 
 #[test]
-fn a_chain_that_seals_takes_nothing_that_is_not_sealed() {
+fn a_chain_with_keys_rejects_unsealed_values() {
     let key = plain(1).stored(&numbered(0));
     assert_eq!(open(&sealing(1), &key, &sealed(&plain(1), &key, b"floor")), Err(Defect::Codec));
     assert_eq!(open(&plain(1), &key, &sealed(&sealing(1), &key, b"floor")), Err(Defect::Codec));
 }
 
 #[test]
-fn no_two_sealings_are_alike() {
+fn sealing_twice_gives_different_bytes() {
     let key = plain(1).stored(&numbered(0));
     assert_ne!(sealed(&sealing(1), &key, b"floor"), sealed(&sealing(1), &key, b"floor"));
 }

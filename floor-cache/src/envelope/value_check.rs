@@ -1,5 +1,4 @@
-//! The last check of a stored value: whether it can be the value of its key. The caller of this crate supplies it, since
-//! the crate knows nothing of what values mean.
+//! A check of stored values by the caller of this crate, which knows what values mean.
 
 use std::{fmt, sync::Arc};
 
@@ -9,14 +8,13 @@ type Check = dyn Fn(&Key, &[u8]) -> Result<(), &'static str> + Send + Sync;
 
 /// Decides whether a stored value can be the value of its key.
 ///
-/// It runs at each hit in a tier outside this process, after every other check of the [`Envelope`](super::Envelope). So
-/// it must be cheap, and it must not panic whatever the bytes are. A value that it rejects is a counted miss and is
-/// removed.
+/// It runs at each hit in a tier outside this process, after all other checks of the [`Envelope`](super::Envelope). It
+/// must be cheap and must not panic on any bytes. A rejected value is a counted miss and is removed.
 #[derive(Clone)]
 pub struct ValueCheck(Arc<Check>);
 
 impl ValueCheck {
-    /// A check by `check`, which returns what is wrong with the value.
+    /// A check that calls `check`, which returns the reason of a rejection.
     pub fn new(check: impl Fn(&Key, &[u8]) -> Result<(), &'static str> + Send + Sync + 'static) -> Self {
         Self(Arc::new(check))
     }
@@ -26,7 +24,7 @@ impl ValueCheck {
     }
 }
 
-/// Two are equal when they are clones of one.
+/// Equal if both are clones of the same check.
 impl PartialEq for ValueCheck {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

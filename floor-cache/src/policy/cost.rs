@@ -1,31 +1,30 @@
-//! How long a question to a tier takes, by the number of its keys.
+//! The response time of a query to a tier, by the number of its keys.
 
 use crate::ewma::Ewma;
 
-/// A running estimate of `T(n)`, the response time of a question for `n` keys: `T(1)` and what each further key adds.
+/// A running estimate of `T(n)`, the response time of a query for `n` keys: `T(1)` and the time of each further key.
 ///
-/// Questions for one key teach `T(1)`, larger questions teach the slope. Where only one of the two was seen, a tier
-/// across a network is taken to answer any question in the same time, and one in this process in time proportional to
-/// the keys.
+/// Queries for one key give `T(1)`, larger queries the slope. If only one of the two was measured, a remote tier is
+/// assumed to answer any query in the same time, and a local tier in time proportional to the keys.
 #[derive(Debug)]
-pub(super) struct QuestionCost {
+pub(super) struct QueryCost {
     is_remote: bool,
-    /// Seconds of a question for one key.
+    /// Seconds of a query for one key.
     single: Ewma,
-    /// Seconds of a question for several keys, and how many keys these have on average.
+    /// Seconds of a query for several keys, and their average number.
     several: Ewma,
     keys: Ewma,
 }
 
-/// One slow answer in a fast tier is an accident: it counts as no more than so many times the estimate.
+/// A single slow answer counts as at most this many times the estimate.
 const OUTLIER: f64 = 8.0;
 
-impl QuestionCost {
+impl QueryCost {
     pub(super) fn new(is_remote: bool) -> Self {
         Self { is_remote, single: Ewma::new(), several: Ewma::new(), keys: Ewma::new() }
     }
 
-    /// Takes in that a question for `keys` keys took `seconds`, with `weight` against all that was before.
+    /// Records a query for `keys` keys that took `seconds`, with `weight` against all earlier ones.
     pub(super) fn learn(&mut self, keys: usize, seconds: f64, weight: f64) {
         let seconds = self.seconds(keys).map_or(seconds, |usual| seconds.min(OUTLIER * usual));
         if keys == 1 {
@@ -36,7 +35,7 @@ impl QuestionCost {
         }
     }
 
-    /// `T(n)` in seconds; `None` until a question was answered.
+    /// `T(n)` in seconds; `None` before the first answer.
     pub(super) fn seconds(&self, keys: usize) -> Option<f64> {
         let n = keys as f64;
         let slope_without_round_trip = |seconds: f64, keys: f64| if self.is_remote { 0.0 } else { seconds / keys };
@@ -46,7 +45,7 @@ impl QuestionCost {
                 Some((several + slope_without_round_trip(several, keys) * (n - keys)).max(0.0))
             }
             (Some(single), Some((several, keys))) => {
-                // No question is cheaper for having more keys.
+                // More keys never make a query cheaper.
                 let slope = ((several - single) / (keys - 1.0)).max(0.0);
                 Some(single + slope * (n - 1.0))
             }
@@ -71,49 +70,49 @@ mod tests {
         1e-6 * keys as f64
     }
 
-    fn learnt(is_remote: bool, sizes: impl IntoIterator<Item = usize>, seconds: fn(usize) -> f64) -> QuestionCost {
-        let mut cost = QuestionCost::new(is_remote);
+    fn measured(is_remote: bool, sizes: impl IntoIterator<Item = usize>, seconds: fn(usize) -> f64) -> QueryCost {
+        let mut cost = QueryCost::new(is_remote);
         sizes.into_iter().for_each(|keys| cost.learn(keys, seconds(keys), WEIGHT));
         cost
     }
 
-    fn assert_near(cost: &QuestionCost, keys: usize, truth: f64) {
-        let estimate = cost.seconds(keys).expect("questions were answered");
+    fn assert_near(cost: &QueryCost, keys: usize, truth: f64) {
+        let estimate = cost.seconds(keys).expect("queries were answered");
         assert!((estimate / truth - 1.0).abs() < 0.01, "{keys} keys: {estimate} against {truth}");
     }
 
     #[test]
     fn nothing_is_known_before_the_first_answer() {
-        assert_eq!(QuestionCost::new(true).seconds(1), None);
+        assert_eq!(QueryCost::new(true).seconds(1), None);
     }
 
     #[test]
-    fn single_questions_and_batches_teach_the_cost_of_every_size() {
+    fn single_queries_and_batches_give_the_cost_of_every_size() {
         for (is_remote, seconds) in [(true, network as fn(usize) -> f64), (false, store)] {
-            let cost = learnt(is_remote, [1, 64].into_iter().cycle().take(200), seconds);
+            let cost = measured(is_remote, [1, 64].into_iter().cycle().take(200), seconds);
             [1, 2, 16, 64, 256].into_iter().for_each(|keys| assert_near(&cost, keys, seconds(keys)));
         }
     }
 
     #[test]
     fn across_a_network_the_round_trip_is_taken_for_the_cost_of_every_size() {
-        let cost = learnt(true, [64; 100], network);
+        let cost = measured(true, [64; 100], network);
         [1, 64, 256].into_iter().for_each(|keys| assert_near(&cost, keys, network(64)));
-        let cost = learnt(true, [1; 100], network);
+        let cost = measured(true, [1; 100], network);
         [1, 64, 256].into_iter().for_each(|keys| assert_near(&cost, keys, network(1)));
     }
 
     #[test]
     fn in_this_process_the_cost_is_taken_to_be_proportional_to_the_keys() {
         for size in [1, 64] {
-            let cost = learnt(false, [size; 100], store);
+            let cost = measured(false, [size; 100], store);
             [1, 64, 256].into_iter().for_each(|keys| assert_near(&cost, keys, store(keys)));
         }
     }
 
     #[test]
     fn a_change_is_followed() {
-        let mut cost = learnt(true, [1, 64].into_iter().cycle().take(200), network);
+        let mut cost = measured(true, [1, 64].into_iter().cycle().take(200), network);
         (0..200).for_each(|_| cost.learn(1, 6e-3, WEIGHT));
         assert_near(&cost, 1, 6e-3);
         assert_near(&cost, 64, 6e-3);
@@ -121,7 +120,7 @@ mod tests {
 
     #[test]
     fn one_slow_answer_counts_as_no_more_than_eight_usual_ones() {
-        let mut cost = learnt(true, [1; 100], network);
+        let mut cost = measured(true, [1; 100], network);
         cost.learn(1, 1.0, WEIGHT);
         assert!(cost.seconds(1).is_some_and(|seconds| seconds < 1.5 * network(1)), "{cost:?}");
     }

@@ -1,54 +1,54 @@
-//! How busy the CPU is, and what follows for the cost of CPU time.
+//! CPU utilisation, and the price of CPU time derived from it.
 
 use std::time::{Duration, Instant};
 
 use super::price::PriceLevel;
 use crate::ewma::Ewma;
 
-/// Running totals, from which each measurement takes the difference to the one before.
+/// Running totals; a measurement is the difference of two.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Totals {
-    /// Seconds that the machine's cores were busy, with whatever process, over all cores; and that there were.
+    /// Busy seconds of the machine's cores, all processes and cores together, and the seconds available.
     pub(crate) busy: f64,
     pub(crate) capacity: f64,
     /// CPU seconds of this process.
     pub(crate) own: f64,
-    /// CPU seconds of this process that went into generation.
+    /// CPU seconds of this process in generation.
     pub(crate) generation: f64,
-    /// Keys looked up in memory, asked of lower tiers and generated, all together.
+    /// Keys looked up in memory, in lower tiers, and generated.
     pub(crate) operations: u64,
 }
 
-/// The load of this process and its machine, measured every [`INTERVAL`] while lower tiers are asked.
+/// The load of this process and its machine, measured every [`INTERVAL`] while lower tiers are used.
 #[derive(Debug)]
 pub(crate) struct Load {
     /// Cores that this process may use.
     cores: f64,
     level: PriceLevel,
     utilisation: f64,
-    /// The utilisation to go by instead of the measured one.
+    /// A fixed utilisation instead of the measured one.
     assumed: Option<f64>,
-    /// CPU seconds that this process gets per second while the cores are saturated.
+    /// CPU seconds per second of this process while the cores are saturated.
     own_rate: Ewma,
-    /// CPU seconds of this process for each operation, generation not included.
+    /// CPU seconds of this process per operation, without generation.
     overhead: Ewma,
-    /// Calls that wait for a value, as calls find them in this interval, and while the cores are saturated.
+    /// Calls in flight as new calls find them: in this interval, and while the cores are saturated.
     found: Ewma,
     in_flight: Ewma,
     measured: Option<(Instant, Totals)>,
 }
 
-/// How the load looks to a decision.
+/// The price of CPU time, as a decision uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct CpuCost {
-    /// Seconds of response time that a second of CPU costs the calls in flight.
+    /// Seconds of response time that one second of CPU costs the other calls in flight.
     pub(crate) price: f64,
-    /// CPU seconds of this process for handling one key in one place: a lookup, a question or a generated value.
+    /// CPU seconds of this process to handle one key at one step: a lookup, a query or a generated value.
     pub(crate) overhead: f64,
 }
 
-/// Time between two measurements. The kernel counts idle time in ticks of 1 to 10 ms, of which two cores have at least
-/// twenty in it.
+/// Time between two measurements. The kernel counts idle time in ticks of 1 to 10 ms, so two cores have at least twenty
+/// ticks in it.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Weights of a new measurement.
@@ -56,10 +56,10 @@ const RATE_WEIGHT: f64 = 0.25;
 const OVERHEAD_WEIGHT: f64 = 0.125;
 const FOUND_WEIGHT: f64 = 1.0 / 64.0;
 
-/// Operations in an interval from which the overhead is learnt: with fewer, what else the process does weighs too much.
+/// Least operations in an interval to measure the overhead: with fewer, other work of the process dominates.
 const MIN_OPERATIONS: u64 = 50;
 
-/// A process that gets less than this share of a core is taken to get this.
+/// Lower bound of the CPU seconds per second of this process.
 const MIN_CORES: f64 = 0.05;
 
 impl Load {
@@ -77,7 +77,7 @@ impl Load {
         }
     }
 
-    /// A call begins to wait for a value, with which `in_flight` calls wait.
+    /// Records a new call, which makes `in_flight` calls.
     pub(crate) fn call(&mut self, in_flight: usize) {
         self.found.add(in_flight as f64, FOUND_WEIGHT);
     }
@@ -87,18 +87,18 @@ impl Load {
         self.measured.is_none_or(|(at, _)| now.saturating_duration_since(at) >= INTERVAL)
     }
 
-    /// Takes in the totals as they stand.
+    /// Records the current totals.
     pub(crate) fn measure(&mut self, now: Instant, totals: Totals) {
         let Some((at, before)) = self.measured.replace((now, totals)) else { return };
         let seconds = now.saturating_duration_since(at).as_secs_f64();
         let capacity = totals.capacity - before.capacity;
         let own = totals.own - before.own;
         let machine = if capacity > 0.0 { (totals.busy - before.busy) / capacity } else { 0.0 };
-        // A container's limit may be reached while the machine has idle cores.
+        // A container may reach its limit while the machine has idle cores.
         let measured = machine.max(own / (seconds * self.cores)).clamp(0.0, 1.0);
         self.utilisation = self.assumed.unwrap_or(measured);
         self.level.update(self.utilisation);
-        // Calls that wait for a tier leave the cores idle and are many; taken for the price, they would raise it further.
+        // Calls that wait for a tier are many and leave the cores idle. They must not raise the price.
         if self.is_saturated() {
             self.own_rate.add(own / seconds, RATE_WEIGHT);
             self.in_flight.add(self.found.get().unwrap_or_default(), RATE_WEIGHT);
@@ -110,7 +110,7 @@ impl Load {
         }
     }
 
-    /// What CPU time costs now.
+    /// The current price of CPU time.
     pub(crate) fn cpu_cost(&self) -> CpuCost {
         let cores = self.own_rate.get().unwrap_or(self.cores).max(MIN_CORES);
         CpuCost {
@@ -119,12 +119,12 @@ impl Load {
         }
     }
 
-    /// The share of the CPU that is in use, 0 to 1.
+    /// The CPU utilisation, 0 to 1.
     pub(crate) const fn utilisation(&self) -> f64 {
         self.utilisation
     }
 
-    /// Whether the cores are so busy that extra work would delay calls.
+    /// Whether the cores are too busy for extra work.
     pub(crate) const fn is_saturated(&self) -> bool {
         self.utilisation >= super::price::SATURATED
     }

@@ -1,7 +1,8 @@
-//! The policy in a simulated server, without a clock: a grid of costs and loads, each with the fixed choices beside it.
+//! A simulation of the policy in a server, without a clock: a grid of costs and loads, each compared with the fixed
+//! choices.
 //!
-//! The simulation is a closed queueing network. A number of callers ask, wait, and ask again. Client, server threads,
-//! Redis, workers and the writer are stations with their own first-come-first-served queues, whose running jobs share the
+//! The simulation is a closed queueing network. A number of callers call, wait, and call again. Client, server threads,
+//! Redis, workers and the writer are stations with first-come-first-served queues, whose running jobs share the
 //! machine's cores equally, as threads do. The policy, the generation cost and the load are the real ones.
 
 use std::{
@@ -12,13 +13,10 @@ use std::{
 
 use super::{
     Asked, Decision, Policy, Verdict,
+    generation_cost::{GenerationCost, InProgress, Work},
     load::{Load, Totals},
 };
-use crate::{
-    config::Bypass,
-    generation_cost::{GenerationCost, InProgress, Work},
-    key::Class,
-};
+use crate::{config::Bypass, key::Class};
 
 /// A machine, a tier and a load. Times in seconds; CPU times are of one core.
 #[derive(Debug, Clone, Copy)]
@@ -26,18 +24,18 @@ struct Scenario {
     name: &'static str,
     cores: f64,
     workers: usize,
-    /// Processes of others that always run.
-    strangers: usize,
+    /// Other processes that always run.
+    other_processes: usize,
     callers: usize,
     /// Keys in a call.
     keys: usize,
     /// How long a caller waits between an answer and its next call.
     pause: f64,
-    /// CPU of the client for a call, of the server for a call, of the server for a question.
+    /// CPU of the client per call, of the server per call, and of the server per query.
     client: f64,
     call: f64,
-    question: f64,
-    /// CPU of the tier on this machine for a question, and the time that passes on the way to it and back.
+    query: f64,
+    /// CPU of the tier on this machine per query, and the network delay there and back.
     store: f64,
     delay: f64,
     /// CPU of generating one value, and of storing it.
@@ -48,18 +46,18 @@ struct Scenario {
     hits: f64,
 }
 
-/// Redis on the same machine, 100x100 floors, four connections with ten calls each: the case that began this.
+/// Redis on the same machine, 100x100 floors, four connections with ten calls each.
 const LOCAL: Scenario = Scenario {
     name: "local redis, 40 callers",
     cores: 2.0,
     workers: 2,
-    strangers: 0,
+    other_processes: 0,
     callers: 40,
     keys: 1,
     pause: 0.0,
     client: 12e-6,
     call: 8e-6,
-    question: 14e-6,
+    query: 14e-6,
     store: 9e-6,
     delay: 40e-6,
     generation: 90e-6,
@@ -71,7 +69,7 @@ const LOCAL: Scenario = Scenario {
 const ONE_CALLER: Scenario = Scenario { name: "local redis, one caller", callers: 1, ..LOCAL };
 const REMOTE: Scenario = Scenario { store: 0.0, ..LOCAL };
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     /// Answers a second, and the mean response time in seconds.
@@ -79,7 +77,7 @@ struct Outcome {
     response: f64,
     /// The share of lookups that asked the tier.
     asked: f64,
-    /// Changes of the verdict in the measured time.
+    /// Changes of the verdict while measured.
     changes: usize,
     utilisation: f64,
 }
@@ -90,7 +88,7 @@ enum Step {
     Client,
     /// The server takes a call.
     Call,
-    /// A question is on its way.
+    /// The server sends a query.
     Send,
     Store,
     Network,
@@ -100,7 +98,7 @@ enum Step {
     Take,
     Write,
     Pause,
-    Stranger,
+    OtherProcess,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,7 +107,7 @@ struct Job {
     caller: usize,
 }
 
-/// Stations: clients, server threads, the store, the workers, the writer, strangers.
+/// Stations: clients, server threads, the store, the workers, the writer, other processes.
 const STATIONS: usize = 6;
 
 struct Station {
@@ -119,7 +117,7 @@ struct Station {
     waiting: VecDeque<(Job, f64)>,
 }
 
-/// A caller's call, or a question in the background.
+/// A call, or a query in the background.
 struct Call<'a> {
     began: f64,
     asked: f64,
@@ -149,21 +147,21 @@ struct Simulation<'a> {
     verdicts: Vec<(f64, Verdict)>,
 }
 
-/// A class for all floors.
+/// The class of all floors.
 const CLASS: Class = Class::new(1);
 
 fn run(scenario: Scenario, mode: Bypass, warm_up: f64, seconds: f64) -> Outcome {
     let policy = Policy::new(mode, scenario.delay > 0.0 || scenario.store > 0.0);
     let cost = GenerationCost::new(scenario.workers);
-    // A value was generated once.
+    // The generation cost is known.
     let once = Duration::from_secs_f64(scenario.generation);
-    cost.begin(Work { class: CLASS, size: 1 }, false).made(once + Duration::from_micros(30), once, once);
+    cost.begin(Work { class: CLASS, size: 1 }, false).finish(once + Duration::from_micros(30), once, once);
     Simulation::new(scenario, &policy, &cost).run(warm_up, seconds)
 }
 
 impl<'a> Simulation<'a> {
     fn new(scenario: Scenario, policy: &'a Policy, cost: &'a GenerationCost) -> Self {
-        let threads = [2, scenario.cores as usize, 1, scenario.workers, 1, scenario.strangers];
+        let threads = [2, scenario.cores as usize, 1, scenario.workers, 1, scenario.other_processes];
         let station = |threads| Station { threads, running: Vec::new(), waiting: VecDeque::new() };
         Self {
             scenario,
@@ -187,8 +185,8 @@ impl<'a> Simulation<'a> {
     }
 
     fn run(mut self, warm_up: f64, seconds: f64) -> Outcome {
-        for caller in 0..self.scenario.strangers {
-            self.enter(5, Job { step: Step::Stranger, caller }, f64::INFINITY);
+        for caller in 0..self.scenario.other_processes {
+            self.enter(5, Job { step: Step::OtherProcess, caller }, f64::INFINITY);
         }
         for caller in 0..self.scenario.callers {
             let call = self.call(false);
@@ -266,15 +264,15 @@ impl<'a> Simulation<'a> {
                 for (_, left) in &mut station.running {
                     *left -= passed * speed;
                 }
-                let mut place = 0;
-                while place < station.running.len() {
-                    if station.running[place].1 <= 1e-12 {
-                        done.push(station.running.swap_remove(place).0);
+                let mut index = 0;
+                while index < station.running.len() {
+                    if station.running[index].1 <= 1e-12 {
+                        done.push(station.running.swap_remove(index).0);
                         if let Some(waiting) = station.waiting.pop_front() {
                             station.running.push(waiting);
                         }
                     } else {
-                        place += 1;
+                        index += 1;
                     }
                 }
             }
@@ -308,7 +306,7 @@ impl<'a> Simulation<'a> {
             }
             Step::Send if scenario.store > 0.0 => self.enter(2, next(Step::Store), scenario.store * keys.sqrt()),
             Step::Send | Step::Store => self.after(scenario.delay, next(Step::Network)),
-            Step::Network => self.enter(1, next(Step::Receive), scenario.question / 2.0),
+            Step::Network => self.enter(1, next(Step::Receive), scenario.query / 2.0),
             Step::Receive => {
                 let asked = self.calls[caller].left;
                 let hits = (0..asked).filter(|_| self.random() < scenario.hits).count();
@@ -322,13 +320,13 @@ impl<'a> Simulation<'a> {
                 self.calls[caller].left = asked - hits;
                 if asked == hits { self.found(caller) } else { self.generate(caller) }
             }
-            Step::Generate => self.enter(1, next(Step::Take), scenario.question / 2.0),
+            Step::Generate => self.enter(1, next(Step::Take), scenario.query / 2.0),
             Step::Take => {
                 self.totals.operations += 1;
                 let (_, run, in_progress) = self.calls[caller].generating.remove(0);
                 let cpu = Duration::from_secs_f64(run);
                 let elapsed = Duration::from_secs_f64(self.now - self.calls[caller].started);
-                in_progress.made(elapsed, cpu.min(elapsed), cpu);
+                in_progress.finish(elapsed, cpu.min(elapsed), cpu);
                 self.totals.generation += run;
                 self.enter(4, next(Step::Write), scenario.store_write);
                 self.calls[caller].left -= 1;
@@ -336,7 +334,7 @@ impl<'a> Simulation<'a> {
                     self.found(caller);
                 }
             }
-            Step::Write | Step::Stranger => {}
+            Step::Write | Step::OtherProcess => {}
         }
     }
 
@@ -349,9 +347,9 @@ impl<'a> Simulation<'a> {
         }
         let keys = self.calls[caller].left;
         let works = (0..keys).map(|_| Work { class: CLASS, size: 1 });
-        let verdict = self.policy.standing().verdict;
+        let verdict = self.policy.status().verdict;
         let decision = self.policy.decide(now, keys, self.cost.forecast(works), self.load.cpu_cost());
-        let after = self.policy.standing().verdict;
+        let after = self.policy.status().verdict;
         if after != verdict {
             self.verdicts.push((self.now, after));
         }
@@ -360,13 +358,13 @@ impl<'a> Simulation<'a> {
         match decision {
             Decision::Ask => {
                 self.asks += 1;
-                self.enter(1, Job { step: Step::Send, caller }, self.scenario.question / 2.0);
+                self.enter(1, Job { step: Step::Send, caller }, self.scenario.query / 2.0);
             }
             Decision::Bypass => self.generate(caller),
             Decision::BypassAndSample => {
                 let sample = self.call(true);
                 self.calls[sample].left = keys;
-                self.enter(1, Job { step: Step::Send, caller: sample }, self.scenario.question / 2.0);
+                self.enter(1, Job { step: Step::Send, caller: sample }, self.scenario.query / 2.0);
                 self.generate(caller);
             }
         }
@@ -375,7 +373,7 @@ impl<'a> Simulation<'a> {
     fn generate(&mut self, caller: usize) {
         self.calls[caller].started = self.now;
         for number in 0..self.calls[caller].left {
-            // Floors differ by half.
+            // Generation costs differ by half.
             let run = self.scenario.generation * (0.5 + self.random());
             let in_progress = self.cost.begin(Work { class: CLASS, size: 1 }, false);
             self.calls[caller].generating.push((number, run, in_progress));
@@ -393,7 +391,7 @@ impl<'a> Simulation<'a> {
         self.response += self.now - self.calls[caller].began;
         let again = Job { step: Step::Client, caller };
         if self.scenario.pause > 0.0 {
-            // Callers do not keep in step.
+            // Callers are not synchronised.
             let pause = self.scenario.pause * 2.0 * self.random();
             self.after(pause, Job { step: Step::Pause, caller });
         } else {
@@ -421,13 +419,7 @@ fn grid() -> Vec<Scenario> {
         Scenario { name: "6 ms, 40 callers", delay: 6e-3, ..REMOTE },
         Scenario { name: "6 ms, 100 callers", delay: 6e-3, callers: 100, ..REMOTE },
         Scenario { name: "6 ms, 400 callers", delay: 6e-3, callers: 400, ..REMOTE },
-        Scenario {
-            name: "large floors, local, 40 callers",
-            generation: 2.5e-3,
-            question: 40e-6,
-            store: 60e-6,
-            ..LOCAL
-        },
+        Scenario { name: "large floors, local, 40 callers", generation: 2.5e-3, query: 40e-6, store: 60e-6, ..LOCAL },
         Scenario { name: "large floors, 6 ms, one caller", generation: 2.5e-3, delay: 6e-3, callers: 1, ..REMOTE },
         Scenario { name: "large floors, 6 ms, 40 callers", generation: 2.5e-3, delay: 6e-3, ..REMOTE },
         Scenario { name: "small floors, local, 40 callers", generation: 12e-6, ..LOCAL },
@@ -441,24 +433,24 @@ fn grid() -> Vec<Scenario> {
         Scenario { name: "batches of 16, 6 ms, 40 callers", keys: 16, delay: 6e-3, ..REMOTE },
         Scenario { name: "one worker, local, 40 callers", workers: 1, ..LOCAL },
         Scenario { name: "one worker, 1 ms, 40 callers", workers: 1, delay: 1e-3, ..REMOTE },
-        Scenario { name: "strangers, local, 40 callers", strangers: 2, ..LOCAL },
-        Scenario { name: "strangers, local, one caller", strangers: 2, callers: 1, ..LOCAL },
-        Scenario { name: "strangers, 6 ms, one caller", strangers: 2, delay: 6e-3, callers: 1, ..REMOTE },
-        Scenario { name: "strangers, 1 ms, 40 callers", strangers: 2, delay: 1e-3, ..REMOTE },
+        Scenario { name: "other processes, local, 40 callers", other_processes: 2, ..LOCAL },
+        Scenario { name: "other processes, local, one caller", other_processes: 2, callers: 1, ..LOCAL },
+        Scenario { name: "other processes, 6 ms, one caller", other_processes: 2, delay: 6e-3, callers: 1, ..REMOTE },
+        Scenario { name: "other processes, 1 ms, 40 callers", other_processes: 2, delay: 1e-3, ..REMOTE },
         Scenario { name: "16 cores, local, 40 callers", cores: 16.0, workers: 16, ..LOCAL },
         Scenario { name: "16 cores, 1 ms, 400 callers", cores: 16.0, workers: 16, callers: 400, delay: 1e-3, ..REMOTE },
         Scenario { name: "16 cores, 6 ms, 400 callers", cores: 16.0, workers: 16, callers: 400, delay: 6e-3, ..REMOTE },
     ]
 }
 
-/// Every scenario reaches the better fixed choice, and the verdict stays once it is found.
+/// In every scenario the policy matches the better fixed choice, and its verdict is stable.
 #[test]
 fn the_policy_is_as_good_as_the_better_fixed_choice() {
     let mut failed = Vec::new();
     for scenario in grid() {
         let [off, forced] = [Bypass::Off, Bypass::Forced].map(|mode| run(scenario, mode, 0.5, 1.0));
         let auto = run(scenario, Bypass::Auto, 5.0, 3.0);
-        // Answers a second where callers never pause, else what they wait.
+        // Compares the rate if callers never pause, else the response time.
         let ratio = if scenario.pause > 0.0 {
             off.response.min(forced.response) / auto.response
         } else {

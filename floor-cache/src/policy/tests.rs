@@ -1,4 +1,4 @@
-//! The rule against made-up tiers, and the load that sets the price of CPU time.
+//! Tests of the policy against simulated tiers, and of the price of CPU time.
 
 use super::{
     load::{INTERVAL, Load, Totals},
@@ -13,14 +13,14 @@ const NO_PRICE: CpuCost = CpuCost { price: 0.0, overhead: 10e-6 };
 /// A second of CPU delays the other calls by 20 seconds.
 const SATURATED: CpuCost = CpuCost { price: 20.0, overhead: 10e-6 };
 
-/// A policy, and the time.
+/// A policy and a simulated clock.
 struct Setup {
     policy: Policy,
     now: Instant,
     cpu: CpuCost,
 }
 
-/// What a made-up tier answers: after so many microseconds, with so many hits in 10 questions.
+/// A simulated tier: its response time, and its hits in 10 queries.
 #[derive(Clone, Copy)]
 struct Tier {
     micros: u64,
@@ -37,7 +37,7 @@ impl Setup {
         Some(Forecast { response: seconds, cpu: seconds })
     }
 
-    /// Looks up `count` times `keys` keys that cost `generation` microseconds each; how many lookups asked `tier`.
+    /// Makes `count` lookups of `keys` keys that cost `generation` microseconds each. Returns how many asked `tier`.
     fn look_up_many(&mut self, keys: usize, generation: f64, count: u64, tier: Tier) -> u64 {
         let mut asked = 0;
         for number in 0..count {
@@ -61,27 +61,27 @@ impl Setup {
     }
 
     fn verdict(&self) -> Verdict {
-        self.policy.standing().verdict
+        self.policy.status().verdict
     }
 
     fn reason(&self) -> Reason {
-        self.policy.standing().reason
+        self.policy.status().reason
     }
 }
 
 const FAST: Tier = Tier { micros: 50, hits: 9 };
 const SLOW: Tier = Tier { micros: 6190, hits: 10 };
 
-/// The earlier game's figures: a fetch of 6.19 ms before a generation of 0.55 ms.
+/// The figures of an earlier game: a fetch of 6.19 ms before a generation of 0.55 ms.
 #[test]
 fn a_tier_slower_than_generating_is_bypassed_even_if_it_always_hits() {
     let mut setup = Setup::new(Bypass::Auto);
-    assert_eq!(setup.look_up(550.0, 1000, SLOW), FIRST_QUESTIONS);
+    assert_eq!(setup.look_up(550.0, 1000, SLOW), MIN_QUERIES);
     assert_eq!((setup.verdict(), setup.reason()), (Verdict::Bypassed, Reason::Slower));
 }
 
 #[test]
-fn it_is_noticed_within_200_lookups_that_a_tier_has_slowed_and_that_it_is_back() {
+fn a_change_of_speed_is_followed_within_200_lookups() {
     let mut setup = Setup::new(Bypass::Auto);
     assert_eq!(setup.look_up(550.0, 1000, FAST), 1000);
     assert_eq!((setup.verdict(), setup.reason()), (Verdict::Probed, Reason::AnswersSooner));
@@ -93,7 +93,7 @@ fn it_is_noticed_within_200_lookups_that_a_tier_has_slowed_and_that_it_is_back()
     assert!(asked > 900, "asked {asked} times after it had recovered");
 }
 
-/// With idle cores the shorter response time decides, whatever CPU it takes; at saturation the CPU time does.
+/// With idle cores the response time decides, at saturation the CPU time.
 #[test]
 fn the_price_of_cpu_time_decides_at_saturation() {
     let remote = Tier { micros: 900, hits: 10 };
@@ -108,12 +108,12 @@ fn the_price_of_cpu_time_decides_at_saturation() {
     assert_eq!(setup.reason(), Reason::Slower);
 }
 
-/// A tier in this process takes the CPU for as long as it answers.
+/// A query to a local tier is CPU time.
 #[test]
 fn a_slow_store_in_this_process_costs_cpu_time() {
     let setup = Setup { policy: Policy::new(Bypass::Auto, false), ..Setup::new(Bypass::Auto) };
     let store = Tier { micros: 200, hits: 10 };
-    // Many values wait for a worker, so generating takes long.
+    // Many values are queued, so generating takes long.
     let queued = Some(Forecast { response: 400e-6, cpu: 50e-6 });
     let decide = |cpu| setup.policy.decide(setup.now, 1, queued, cpu);
     (0..100).for_each(|_| setup.policy.learn(setup.now, Asked::ForCaller, 1, 1, Duration::from_micros(store.micros)));
@@ -122,9 +122,9 @@ fn a_slow_store_in_this_process_costs_cpu_time() {
     assert_eq!(setup.reason(), Reason::CostsCpu);
 }
 
-/// Each key of a batch of 64 costs 5 us, and the same key alone 300.
+/// A key costs 5 us in a batch of 64, and 300 us alone.
 #[test]
-fn a_batch_pays_where_a_single_question_does_not() {
+fn a_batch_asks_where_a_single_query_bypasses() {
     let tier = Tier { micros: 300, hits: 10 };
     let mut setup = Setup::new(Bypass::Auto);
     assert_eq!(setup.look_up_many(64, 200.0, 100, tier), 100);
@@ -133,12 +133,12 @@ fn a_batch_pays_where_a_single_question_does_not() {
         assert_eq!(setup.look_up(200.0, 10, tier), 0);
     }
     assert_eq!(setup.verdict(), Verdict::InPart);
-    let share = setup.policy.standing().asked_ratio;
+    let share = setup.policy.status().asked_ratio;
     assert!((0.3..0.7).contains(&share), "{share}");
 }
 
 #[test]
-fn batches_return_that_stalled() {
+fn batches_ask_again_after_a_stall() {
     let tier = Tier { micros: 300, hits: 9 };
     let mut setup = Setup::new(Bypass::Auto);
     assert_eq!(setup.look_up_many(64, 200.0, 100, tier), 100);
@@ -177,7 +177,7 @@ fn a_tier_that_finds_nothing_is_bypassed_until_it_does() {
     assert_eq!(setup.look_up(300.0, 100, Tier { micros: 2, hits: 10 }), 100);
 }
 
-/// Each value is judged by what it costs, whatever others cost.
+/// The decision uses the cost of the values asked for.
 #[test]
 fn expensive_values_are_asked_for_where_cheap_ones_are_not() {
     let tier = Tier { micros: 100, hits: 10 };
@@ -190,7 +190,7 @@ fn expensive_values_are_asked_for_where_cheap_ones_are_not() {
 }
 
 #[test]
-fn where_both_cost_the_same_a_part_of_the_lookups_asks() {
+fn at_equal_costs_half_of_the_lookups_ask() {
     let mut setup = Setup::new(Bypass::Auto);
     setup.look_up(300.0, 100, Tier { micros: 300, hits: 10 });
     let asked = setup.look_up(300.0, 1000, Tier { micros: 300, hits: 10 });
@@ -198,7 +198,7 @@ fn where_both_cost_the_same_a_part_of_the_lookups_asks() {
 }
 
 #[test]
-fn one_slow_answer_is_an_accident() {
+fn one_slow_answer_changes_nothing() {
     let mut setup = Setup::new(Bypass::Auto);
     setup.look_up(550.0, 100, FAST);
     setup.policy.learn(setup.now, Asked::ForCaller, 1, 1, Duration::from_secs(1));
@@ -206,7 +206,7 @@ fn one_slow_answer_is_an_accident() {
 }
 
 #[test]
-fn a_tier_that_is_forbidden_is_neither_asked_nor_sampled_however_well_it_did() {
+fn a_forced_bypass_neither_asks_nor_samples() {
     let mut setup = Setup::new(Bypass::Forced);
     (0..100).for_each(|_| setup.policy.learn(setup.now, Asked::ForCaller, 1, 1, Duration::from_micros(2)));
     for generation in [None, Setup::generation(1, 550.0)] {
@@ -215,12 +215,12 @@ fn a_tier_that_is_forbidden_is_neither_asked_nor_sampled_however_well_it_did() {
             assert_eq!(setup.policy.decide(setup.now, 1, generation, NO_PRICE), Decision::Bypass);
         }
     }
-    let standing = setup.policy.standing();
-    assert_eq!((standing.verdict, standing.reason, standing.asked_ratio), (Verdict::Forced, Reason::Configured, 0.0));
+    let status = setup.policy.status();
+    assert_eq!((status.verdict, status.reason, status.asked_ratio), (Verdict::Forced, Reason::Configured, 0.0));
 }
 
 #[test]
-fn off_means_always_asked_and_so_does_an_unknown_cost_of_generation() {
+fn bypass_off_and_an_unknown_generation_cost_always_ask() {
     assert_eq!(Setup::new(Bypass::Off).look_up(550.0, 1000, SLOW), 1000);
     let setup = Setup::new(Bypass::Auto);
     (0..1000).for_each(|_| setup.policy.learn(setup.now, Asked::ForCaller, 1, 0, Duration::from_micros(6190)));
@@ -228,11 +228,11 @@ fn off_means_always_asked_and_so_does_an_unknown_cost_of_generation() {
 }
 
 #[test]
-fn what_is_shown_of_generation_follows_what_was_decided_on() {
+fn the_reported_generation_cost_follows_the_decisions() {
     let mut setup = Setup::new(Bypass::Off);
     for micros in [500.0, 900.0] {
         setup.look_up(micros, 2000, FAST);
-        let shown = setup.policy.standing().generation;
+        let shown = setup.policy.status().generation;
         assert!((shown / (micros * 1e-6) - 1.0).abs() < 0.01, "{shown}");
     }
 }
@@ -242,7 +242,7 @@ fn a_batch_moves_the_hit_ratio_as_its_keys_would_one_by_one() {
     let (one, many) = (Setup::new(Bypass::Auto), Setup::new(Bypass::Auto));
     (0..64).for_each(|_| one.policy.learn(one.now, Asked::ForCaller, 1, 0, Duration::from_micros(100)));
     many.policy.learn(many.now, Asked::ForCaller, 64, 0, Duration::from_micros(6400));
-    let [one, many] = [one, many].map(|setup| setup.policy.standing().hit_ratio);
+    let [one, many] = [one, many].map(|setup| setup.policy.status().hit_ratio);
     assert!((one - many).abs() < 1e-9, "{one} against {many}");
 }
 
@@ -278,13 +278,13 @@ fn at_saturation_the_price_grows_with_the_calls_in_flight() {
 }
 
 #[test]
-fn a_process_that_uses_all_the_cores_that_it_may_is_saturated_on_an_idle_machine() {
+fn a_process_at_its_cpu_limit_is_saturated_on_an_idle_machine() {
     let load = loaded(40, 1.0, 0.1, 3);
     assert!(load.is_saturated() && load.cpu_cost().price > 0.0);
 }
 
 #[test]
-fn the_overhead_of_an_operation_is_what_the_process_uses_beside_generation() {
+fn the_overhead_of_an_operation_excludes_generation() {
     // In 100 ms two cores at a half give 100 ms of CPU, half of it for generation, for 1,000 operations.
     let overhead = loaded(40, 0.5, 1.0, 3).cpu_cost().overhead;
     assert!((overhead - 50e-6).abs() < 1e-9, "{overhead}");

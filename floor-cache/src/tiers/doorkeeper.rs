@@ -1,49 +1,50 @@
-//! Remembers which keys came by of late, in two bytes each, to tell those that come again from those that only pass.
+//! A filter of recently seen keys with two bytes per key. The memory tier uses it to tell repeated keys from keys of a
+//! scan.
 //!
-//! After the doorkeeper of `TinyLFU` (Einziger, Friedman and Manes, 2017): a Bloom filter for each of two generations. The
-//! bits of a key lie in one line of the processor's cache (Putze, Sanders and Singler, 2007), so that a key costs a line
-//! of each generation and not three; in a large filter each was a page that had not been touched yet.
+//! After the doorkeeper of `TinyLFU` (Einziger, Friedman and Manes, 2017): a Bloom filter for each of two generations.
+//! The bits of a key are in one cache line (Putze, Sanders and Singler, 2007), so a key costs one cache line per
+//! generation instead of three; in a large filter each was an untouched page.
 
-/// One key sets so many bits.
+/// Bits set per key.
 const PROBES: u32 = 3;
 
-/// Words in a block, which is a line of the processor's cache.
+/// Words in a block, which is a cache line.
 const BLOCK: usize = 8;
 
-/// Bits for each key of a generation. With three probes, one key in a hundred is taken for one that came before.
+/// Bits per key of a generation. With three probes, the false positive rate is one in a hundred.
 const BITS: usize = 16;
 
-/// Keys of the present and the last generation.
+/// The filters of the present and the last generation.
 #[derive(Debug)]
 pub(super) struct Doorkeeper {
     present: Box<[Block]>,
     last: Box<[Block]>,
     /// Keys in the present generation.
     keys: usize,
-    /// Keys in a full one.
+    /// Keys in a full generation.
     window: usize,
 }
 
 impl Doorkeeper {
-    /// Remembers the last `window` keys at least, and at the most twice as many.
+    /// A filter that remembers at least the last `window` keys and at most twice as many.
     pub(super) fn new(window: usize) -> Self {
         let generation = || vec![[0; BLOCK]; blocks(window)].into_boxed_slice();
         Self { present: generation(), last: generation(), keys: 0, window }
     }
 
-    /// Bytes that one with `window` takes.
+    /// Bytes of a filter with `window`.
     pub(super) const fn footprint(window: usize) -> usize {
         2 * blocks(window) * size_of::<Block>()
     }
 
-    /// Whether the key of that hash came by of late. It did now.
-    pub(super) fn has_seen(&mut self, hash: u64) -> bool {
-        // From the upper half of the hash, below what tells a shard's map its slots apart.
+    /// Whether the key of `hash` was seen recently. Marks it as seen.
+    pub(super) fn mark_seen(&mut self, hash: u64) -> bool {
+        // From the upper half of the hash, below the bits that a shard's map uses.
         let block = (hash >> 32) as usize & (self.present.len() - 1);
         let (present, last) = (&mut self.present[block], &self.last[block]);
         let mut seen = (true, true);
-        for place in places(hash) {
-            let (word, bit) = (place / 64, 1 << (place % 64));
+        for position in positions(hash) {
+            let (word, bit) = (position / 64, 1 << (position % 64));
             seen.0 &= present[word] & bit != 0;
             seen.1 &= last[word] & bit != 0;
             present[word] |= bit;
@@ -60,16 +61,16 @@ impl Doorkeeper {
 
 type Block = [u64; BLOCK];
 
-/// Blocks of a generation: a power of two, so that choosing one is a mask.
+/// Blocks of a generation: a power of two, so that a mask selects one.
 const fn blocks(window: usize) -> usize {
     (window * BITS / (64 * BLOCK)).next_power_of_two()
 }
 
-/// The bits of a hash within its block: nine bits each from the top of the mixed hash, which all bits below reach.
-fn places(hash: u64) -> impl Iterator<Item = usize> {
-    const PLACE_BITS: u32 = 9;
+/// The bit positions of a hash in its block: nine bits each from the top of the mixed hash.
+fn positions(hash: u64) -> impl Iterator<Item = usize> {
+    const POSITION_BITS: u32 = 9;
     let mixed = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (1..=PROBES).map(move |probe| (mixed >> (64 - PLACE_BITS * probe)) as usize & (64 * BLOCK - 1))
+    (1..=PROBES).map(move |probe| (mixed >> (64 - POSITION_BITS * probe)) as usize & (64 * BLOCK - 1))
 }
 
 #[cfg(test)]
@@ -81,19 +82,19 @@ mod tests {
     }
 
     #[test]
-    fn whoever_came_within_the_window_is_known() {
+    fn a_key_within_the_window_is_seen() {
         for count in (1..5000).step_by(7) {
             let mut doorkeeper = Doorkeeper::new(1000);
-            (0..count).for_each(|number| _ = doorkeeper.has_seen(hash(number)));
+            (0..count).for_each(|number| _ = doorkeeper.mark_seen(hash(number)));
             let oldest = count - count.min(1000);
-            assert!(doorkeeper.has_seen(hash(oldest)), "{oldest} of {count}");
+            assert!(doorkeeper.mark_seen(hash(oldest)), "{oldest} of {count}");
         }
     }
 
     #[test]
-    fn few_strangers_are_taken_for_guests() {
+    fn false_positives_are_rare() {
         let mut doorkeeper = Doorkeeper::new(1000);
-        let mistaken = (0..100_000).filter(|number| doorkeeper.has_seen(hash(*number))).count();
+        let mistaken = (0..100_000).filter(|number| doorkeeper.mark_seen(hash(*number))).count();
         assert!(mistaken < 1000, "{mistaken} of 100,000");
     }
 }

@@ -1,4 +1,4 @@
-//! The tier in this process's memory: least recently used out first, bounded by bytes, in shards.
+//! The memory tier: a sharded LRU, bounded by bytes, with protection against scans.
 
 use std::{
     fmt,
@@ -12,38 +12,42 @@ use parking_lot::Mutex;
 use super::doorkeeper::Doorkeeper;
 use crate::{
     config::LruConfig,
-    hash::{Hashed, Ready},
+    ewma::AtomicMean,
+    hash::{Hashed, IdentityHasher},
     key::Key,
-    metered::{Counts, Mean},
+    layers::Counts,
+    memory_tier::{LeadingHits, MemoryTier},
     report::{TierReport, micros},
+    sampler::{Draw, Sampler},
+    served::Served,
     tier::{Answer, Tier, TierError, TierStats},
 };
 
-/// Keeps values in memory, up to a bound in bytes that includes what keeping them costs.
+/// A cache in this process's memory. Its limit in bytes includes the overhead of each entry.
 ///
-/// A full shard takes a value that did not come by of late at its cold end, where the next such value takes its place: a
-/// scan of values asked for once passes through and leaves what is asked for often where it is. (Insertion at the cold
-/// end: Qureshi and others, 2007.) It costs a hit nothing.
+/// A full shard inserts a value that was not seen recently at the cold end, where the next such value replaces it. A
+/// scan of values used once therefore does not evict frequently used values. (Insertion at the cold end: Qureshi and
+/// others, 2007.) Hits have no extra cost.
 ///
-/// A hit clones a [`Bytes`], which counts a reference and neither copies nor allocates. Hits and misses are counted
-/// under the shard's lock, where counting costs next to nothing.
+/// A hit clones a [`Bytes`], which neither copies nor allocates. Hits and misses are counted under the shard's lock,
+/// where a count is almost free.
 pub struct LruTier {
     name: &'static str,
     shards: Box<[Aligned]>,
     ttl: Option<Duration>,
-    hit_cost: Mean,
-    miss_cost: Mean,
+    hit_cost: AtomicMean,
+    miss_cost: AtomicMean,
     started: Instant,
 }
 
-/// A shard on cache lines of its own (two, since processors fetch them in pairs), so that threads in different shards
-/// do not slow one another.
+/// A shard on its own cache lines (two, since processors fetch pairs), so that threads in different shards do not
+/// contend.
 #[repr(align(128))]
 struct Aligned(Mutex<Shard>);
 
 struct Shard {
-    entries: LruCache<Hashed, Entry, Ready>,
-    /// `None` to take every value at the warm end, as a plain LRU does.
+    entries: LruCache<Hashed, Entry, IdentityHasher>,
+    /// `None` inserts every value at the warm end, as a plain LRU does.
     doorkeeper: Option<Doorkeeper>,
     bytes: usize,
     capacity: usize,
@@ -56,21 +60,21 @@ struct Entry {
     expires: Option<Instant>,
 }
 
-/// What keeping a value takes beyond its bytes: the list node (key, entry, two links), the map's slot (pointers and
-/// control byte, over a load of between 7/16 and 7/8), the count that `Bytes` shares, and three allocations' headers.
+/// Overhead of an entry: the list node (key, entry, two links), the map's slot (pointers and control byte, at a load of
+/// 7/16 to 7/8), the reference count of `Bytes`, and the headers of three allocations.
 const OVERHEAD: usize = size_of::<(Hashed, Entry)>() + 2 * size_of::<usize>() + 28 + 24 + 3 * 16;
 
-/// The doorkeeper remembers a key for so many bytes of its shard: about as many as there is room for small floors.
-const BYTES_A_KEY: usize = 1024;
+/// Bytes of a shard per key in the doorkeeper: about the size of a small floor.
+const BYTES_PER_KEY: usize = 1024;
 
-/// Entries live up to one part in this shorter than the TTL, by their key, so that what was put together does not expire
-/// together.
+/// The TTL of an entry is shortened by up to one part in this, depending on its key, so that values inserted together
+/// do not expire together.
 const JITTER: u32 = 10;
 
-/// Fewer bytes than this a shard, and one large value would push out too many others.
+/// Least bytes of a shard: in a smaller one, a large value would evict too many others.
 const MIN_SHARD: u64 = 4 << 20;
 
-/// More shards than this gain nothing: threads seldom meet in one of 64.
+/// The most shards: threads rarely contend in one of 64.
 const MAX_SHARDS: u64 = 64;
 
 impl LruTier {
@@ -80,17 +84,17 @@ impl LruTier {
         Self::named("lru", config)
     }
 
-    /// An empty tier of that name, for chains with several in memory.
+    /// An empty tier named `name`, for chains with several memory tiers.
     #[must_use]
     pub fn named(name: &'static str, config: &LruConfig) -> Self {
         Self::with_admission(name, config, true)
     }
 
-    /// An empty tier of that name; `selective` for one that a scan does not flush, else a plain LRU.
+    /// An empty tier named `name`. With `selective`, a scan does not flush it; otherwise it is a plain LRU.
     #[must_use]
     pub fn with_admission(name: &'static str, config: &LruConfig, selective: bool) -> Self {
         let count = (config.capacity / MIN_SHARD).clamp(1, MAX_SHARDS);
-        // Rounded down to a power of two, so that choosing a shard is a mask.
+        // A power of two, so that a mask selects the shard.
         let count = 1 << count.ilog2();
         let capacity = usize::try_from(config.capacity).unwrap_or(usize::MAX) / count;
         let shards = (0..count).map(|_| Aligned(Mutex::new(Shard::new(capacity, selective)))).collect();
@@ -98,89 +102,15 @@ impl LruTier {
             name,
             shards,
             ttl: config.ttl,
-            hit_cost: Mean::default(),
-            miss_cost: Mean::default(),
+            hit_cost: AtomicMean::default(),
+            miss_cost: AtomicMean::default(),
             started: Instant::now(),
         }
     }
 
-    /// Keys found and not found since the start.
-    pub(crate) fn counts(&self) -> Counts {
-        self.shards.iter().map(|shard| shard.0.lock()).fold(Counts::default(), |sum, shard| Counts {
-            hits: sum.hits + shard.hits,
-            misses: sum.misses + shard.misses,
-            ..sum
-        })
-    }
-
-    /// What a lookup that found nothing costs, from samples.
-    pub(crate) fn miss_cost(&self) -> Duration {
-        self.miss_cost.get()
-    }
-
-    /// Takes in what a lookup took.
-    pub(crate) fn timed(&self, hit: bool, took: Duration) {
-        if hit { self.hit_cost.add(took) } else { self.miss_cost.add(took) }
-    }
-
-    pub(crate) fn report(&self) -> TierReport {
-        let (counts, stats) = (self.counts(), self.stats());
-        let hit_ratio = counts.hits as f64 / (counts.hits + counts.misses).max(1) as f64;
-        let (hit_cost_us, miss_cost_us) = (micros(self.hit_cost.get()), micros(self.miss_cost.get()));
-        TierReport {
-            name: self.name,
-            hits: counts.hits,
-            misses: counts.misses,
-            errors: 0,
-            bypasses: 0,
-            entries: stats.entries,
-            bytes: stats.bytes,
-            hit_cost_us,
-            miss_cost_us,
-            hit_ratio,
-            probe_cost_us: hit_ratio * hit_cost_us + (1.0 - hit_ratio) * miss_cost_us,
-            // Not weighed against it: memory in front is always asked.
-            generation_cost_us: 0.0,
-            asked_ratio: 1.0,
-            reason: "configured",
-            verdict: "probed",
-            since: self.started.elapsed(),
-        }
-    }
-
-    /// The value, counted as a hit or a miss and as a use.
     #[inline(always)]
-    pub(crate) fn lookup(&self, key: &Hashed) -> Option<Bytes> {
-        self.shards().lookup(key)
-    }
-
-    /// Where values are looked up, for who looks up many.
-    #[inline(always)]
-    pub(crate) fn shards(&self) -> Shards<'_> {
+    fn shards(&self) -> Shards<'_> {
         Shards(&self.shards)
-    }
-
-    /// The value, neither counted nor used.
-    pub(crate) fn peek(&self, key: &Hashed) -> Option<Bytes> {
-        let shard = self.shard(key).lock();
-        let entry = shard.entries.peek(key)?;
-        entry.expires.is_none_or(|at| Instant::now() < at).then(|| entry.value.clone())
-    }
-
-    pub(crate) fn insert(&self, key: &Hashed, value: &Bytes) {
-        // The first clone of a `Bytes` made from a vector allocates the count that later clones share. It is taken
-        // here, so that it is not taken by the first hit.
-        let value = value.clone();
-        let expires = self.ttl.map(|ttl| Instant::now() + ttl - jitter(ttl, key));
-        self.shard(key).lock().insert(*key, Entry { value, expires });
-    }
-
-    pub(crate) fn remove(&self, key: &Hashed) {
-        self.shard(key).lock().remove(key);
-    }
-
-    pub(crate) fn holds(&self, key: &Hashed) -> bool {
-        self.shard(key).lock().entries.peek(key).is_some_and(|entry| entry.expires.is_none_or(|at| Instant::now() < at))
     }
 
     #[inline]
@@ -191,7 +121,7 @@ impl LruTier {
 
 /// The shards of a tier.
 #[derive(Clone, Copy)]
-pub(crate) struct Shards<'a>(&'a [Aligned]);
+struct Shards<'a>(&'a [Aligned]);
 
 impl<'a> Shards<'a> {
     #[inline(always)]
@@ -201,13 +131,13 @@ impl<'a> Shards<'a> {
 
     /// The value, counted as a hit or a miss and as a use.
     #[inline(always)]
-    pub(crate) fn lookup(self, key: &Hashed) -> Option<Bytes> {
+    fn lookup(self, key: &Hashed) -> Option<Bytes> {
         self.lookup_with(key, Bytes::clone)
     }
 
-    /// What `take` makes of the value, counted as a hit or a miss and as a use.
+    /// The result of `take` on the value, counted as a hit or a miss and as a use.
     #[inline(always)]
-    pub(crate) fn lookup_with<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
+    fn lookup_with<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
         let mut shard = self.of(key).lock();
         match shard.entries.get(key) {
             Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
@@ -226,7 +156,7 @@ impl<'a> Shards<'a> {
     }
 }
 
-/// How much earlier than after `ttl` the entry of `key` expires.
+/// By how much the TTL of `key` is shortened.
 fn jitter(ttl: Duration, key: &Hashed) -> Duration {
     let part = (key.hash() >> 48) as u32;
     ttl / JITTER * part / (1 << 16)
@@ -234,11 +164,11 @@ fn jitter(ttl: Duration, key: &Hashed) -> Duration {
 
 impl Shard {
     fn new(capacity: usize, selective: bool) -> Self {
-        let window = capacity / BYTES_A_KEY;
+        let window = capacity / BYTES_PER_KEY;
         let doorkeeper = selective.then(|| Doorkeeper::new(window));
         let own = if selective { Doorkeeper::footprint(window) } else { 0 };
         Self {
-            entries: LruCache::unbounded_with_hasher(Ready::default()),
+            entries: LruCache::unbounded_with_hasher(IdentityHasher::default()),
             doorkeeper,
             bytes: 0,
             capacity: capacity.saturating_sub(own),
@@ -255,11 +185,11 @@ impl Shard {
         if let Some(held) = self.entries.get_mut(&key) {
             self.bytes = self.bytes - size_of_entry(held) + size;
             *held = entry;
-            self.make_room(0);
+            self.evict_to_fit(0);
             return;
         }
-        let seen = self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.has_seen(key.hash()));
-        let was_full = self.make_room(size);
+        let seen = self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.mark_seen(key.hash()));
+        let was_full = self.evict_to_fit(size);
         self.bytes += size;
         self.entries.put(key, entry);
         if was_full && !seen {
@@ -267,8 +197,8 @@ impl Shard {
         }
     }
 
-    /// Lets the coldest go until `size` more bytes fit; whether any had to.
-    fn make_room(&mut self, size: usize) -> bool {
+    /// Evicts the coldest entries until `size` more bytes fit. Returns whether the shard was full.
+    fn evict_to_fit(&mut self, size: usize) -> bool {
         let was_full = self.bytes + size > self.capacity;
         while self.bytes + size > self.capacity {
             let Some((_, coldest)) = self.entries.pop_lru() else { break };
@@ -286,6 +216,98 @@ impl Shard {
 
 fn size_of_entry(entry: &Entry) -> usize {
     entry.value.len() + OVERHEAD
+}
+
+impl MemoryTier for LruTier {
+    fn counts(&self) -> Counts {
+        self.shards.iter().map(|shard| shard.0.lock()).fold(Counts::default(), |sum, shard| Counts {
+            hits: sum.hits + shard.hits,
+            misses: sum.misses + shard.misses,
+            ..sum
+        })
+    }
+
+    fn miss_cost(&self) -> Duration {
+        self.miss_cost.get()
+    }
+
+    fn record_time(&self, hit: bool, took: Duration) {
+        if hit { self.hit_cost.add(took) } else { self.miss_cost.add(took) }
+    }
+
+    fn report(&self) -> TierReport {
+        let (counts, stats) = (self.counts(), self.stats());
+        let hit_ratio = counts.hits as f64 / (counts.hits + counts.misses).max(1) as f64;
+        let (hit_cost_us, miss_cost_us) = (micros(self.hit_cost.get()), micros(self.miss_cost.get()));
+        TierReport {
+            name: self.name,
+            hits: counts.hits,
+            misses: counts.misses,
+            errors: 0,
+            bypasses: 0,
+            entries: stats.entries,
+            bytes: stats.bytes,
+            hit_cost_us,
+            miss_cost_us,
+            hit_ratio,
+            probe_cost_us: hit_ratio * hit_cost_us + (1.0 - hit_ratio) * miss_cost_us,
+            // Not compared: leading memory tiers are always asked.
+            generation_cost_us: 0.0,
+            asked_ratio: 1.0,
+            reason: "configured",
+            verdict: "probed",
+            since: self.started.elapsed(),
+        }
+    }
+
+    #[inline]
+    fn lookup(&self, key: &Hashed) -> Option<Bytes> {
+        self.shards().lookup(key)
+    }
+
+    fn peek(&self, key: &Hashed) -> Option<Bytes> {
+        let shard = self.shard(key).lock();
+        let entry = shard.entries.peek(key)?;
+        entry.expires.is_none_or(|at| Instant::now() < at).then(|| entry.value.clone())
+    }
+
+    fn insert(&self, key: &Hashed, value: &Bytes) {
+        // The first clone of a `Bytes` from a vector allocates its reference count. Clone here, so that the first hit
+        // does not.
+        let value = value.clone();
+        let expires = self.ttl.map(|ttl| Instant::now() + ttl - jitter(ttl, key));
+        self.shard(key).lock().insert(*key, Entry { value, expires });
+    }
+
+    fn remove(&self, key: &Hashed) {
+        self.shard(key).lock().remove(key);
+    }
+
+    fn holds(&self, key: &Hashed) -> bool {
+        self.shard(key).lock().entries.peek(key).is_some_and(|entry| entry.expires.is_none_or(|at| Instant::now() < at))
+    }
+
+    /// Each key is hashed before the previous one is looked up, because no read may move ahead of taking a lock. The
+    /// values are pushed in place, and the slice of shards is read once.
+    fn leading_hits(&self, keys: &[Key], sampler: Sampler, served: &mut Vec<Served>) -> LeadingHits {
+        let (shards, by) = (self.shards(), self.name);
+        let mut next = keys.first().map(Hashed::new);
+        let mut rest = keys.iter().skip(1);
+        while let Some(key) = next {
+            next = rest.next().map(Hashed::new);
+            let draw = Draw::next();
+            if sampler.picks(draw) {
+                return LeadingHits::Sampled(draw);
+            }
+            let take = |value: &Bytes| {
+                served.push(Served { value: value.clone(), by, coalesced: false, trace: None });
+            };
+            if shards.lookup_with(&key, take).is_none() {
+                return LeadingHits::Missed;
+            }
+        }
+        LeadingHits::All
+    }
 }
 
 impl Tier for LruTier {
@@ -345,7 +367,7 @@ mod tests {
     use crate::key::Class;
 
     #[test]
-    fn what_was_put_together_does_not_expire_together() {
+    fn entries_inserted_together_do_not_expire_together() {
         let ttl = Duration::from_secs(100);
         let key = |number| Hashed::new(&Key::new([number; Key::LEN - 1], Class::new(0)));
         let mut early: Vec<Duration> = (0..200).map(|number| jitter(ttl, &key(number))).collect();

@@ -1,11 +1,11 @@
-//! The places that keep values.
+//! The four tiers and what they share.
 
-mod condemned;
 mod doorkeeper;
 mod lmdb;
 mod lru;
+mod pending_deletes;
 mod quarantine;
-pub(crate) mod redis;
+mod redis;
 mod sieve;
 mod sled;
 

@@ -1,52 +1,53 @@
-//! Chooses which entries of a store on disk are evicted: SIEVE, over the entries in the order of their ages.
+//! The eviction policy of the stores on disk: SIEVE, over the entries in order of age.
 //!
-//! After "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm for web caches" (Zhang, Yang, Yue, Vigfusson and
-//! Rashmi, NSDI 2024). A hand moves from the oldest entry towards the newest and begins again. It evicts an entry that was not
-//! read since the hand last passed it, and leaves one that was read where it is. So a read writes nothing to the store: it sets
-//! a bit in memory. Other than in the paper, the hand begins again before it has reached the newest entries: one that stays
-//! close behind them evicts each new entry before anybody can read it, while what was popular long ago fills the store. The bits are lost at a restart. The stores keep the hand, since the entries that it has passed are those that
-//! were read.
+//! After "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm for web caches" (Zhang, Yang, Yue,
+//! Vigfusson and Rashmi, NSDI 2024). A hand moves from the oldest entry to the newest and starts again. It evicts an
+//! entry that was not read since its last pass and skips one that was. A read sets a bit in memory and writes nothing
+//! to the store. Unlike in the paper, the hand restarts before the newest entries: a hand that stays close behind them
+//! evicts each new entry before it can be read, while formerly popular entries fill the store. A restart of the server
+//! loses the bits. The stores keep the hand, because the entries that it has passed are those that were read.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Which entries were read, and where the hand stands.
+/// The read bits of the entries, and the position of the hand.
 #[derive(Debug)]
 pub(super) struct Sieve {
-    /// A bit for each stored key, by its hash. Keys may share one: then an entry may stay that was not read.
+    /// A read bit per stored key, by its hash. Keys may share a bit, so an unread entry may be kept.
     visited: Box<[AtomicU64]>,
-    /// The age that the next sweep begins at.
+    /// The age at which the next sweep starts.
     hand: AtomicU64,
-    /// Entries evicted since the hand began at the oldest.
+    /// Entries evicted since the hand restarted.
     evicted: AtomicU64,
 }
 
-/// Bits for each 4 KiB of the store: a floor of 100x100 cells takes two pages, so that it has 128. With a quarter of them, entries
-/// that share bits cost a hundredth of hits.
-const BITS_A_PAGE: u64 = 64;
+/// Bits per 4 KiB of the store: a floor of 100x100 cells takes two pages and has 128 bits. With a quarter of them,
+/// shared bits cost a hundredth of the hits.
+const BITS_PER_PAGE: u64 = 64;
 const PAGE: u64 = 4096;
 
-/// Bytes of bits at the most. A store beyond 16 GiB has fewer bits a page.
+/// Limit of the memory for bits. A store beyond 16 GiB has fewer bits per page.
 const MAX_BYTES: u64 = 32 << 20;
 
-/// A sweep passes at the most so many entries that were read, and [`MORE_PASSED`] for each that it evicts: about as much work as
-/// the commit of its transaction. Then it evicts what comes next.
+/// A sweep skips at most this many read entries, and [`PASSED_PER_EVICTION`] more per eviction: about as much work as
+/// the commit of its transaction. Then it evicts the next entries.
 const MAX_PASSED: u64 = 1024;
-const MORE_PASSED: u64 = 16;
+const PASSED_PER_EVICTION: u64 = 16;
 
-/// The hand begins again when fewer entries than one part in this are newer. A tenth gains about a hundredth of hits under a
-/// steady load and loses up to five under one that moves on (docs/decisions/0203-eviction-in-lmdb.md).
+/// The hand restarts when fewer than one part in this of the entries are newer. A tenth gains about a hundredth of hits
+/// under a steady load and loses up to five under one that shifts (docs/decisions/0203-eviction-in-lmdb.md).
 const NEW_PART: u64 = 5;
 
-/// The hand begins again after so many evictions for each entry at the latest. While nothing is read that came after the hand
-/// began, each new entry is evicted in its turn and the hand comes no closer to the newest.
+/// The hand restarts after at most this many evictions per entry. If no entry newer than the restart is read, each new
+/// entry is evicted in order and the hand gets no closer to the newest.
 const MAX_EVICTED: u64 = 6;
 
 impl Sieve {
-    /// For a store of `bytes`, with the hand at the age `hand`. It takes 1/512 of `bytes` in memory, at the most 32 MiB.
+    /// A sieve for a store of `bytes`, with the hand at the age `hand`. It takes 1/512 of `bytes` in memory, at most 32
+    /// MiB.
     pub(super) fn new(bytes: u64, hand: u64) -> Self {
-        let words = (bytes / PAGE * BITS_A_PAGE / 8).clamp(8, MAX_BYTES) / 8;
+        let words = (bytes / PAGE * BITS_PER_PAGE / 8).clamp(8, MAX_BYTES) / 8;
         Self {
             visited: (0..words).map(|_| AtomicU64::new(0)).collect(),
             hand: AtomicU64::new(hand),
@@ -54,44 +55,44 @@ impl Sieve {
         }
     }
 
-    /// One that never evicts anything and takes no memory worth mentioning.
+    /// A sieve for a store without a limit; it takes almost no memory.
     pub(super) fn unbounded() -> Self {
         Self::new(0, 0)
     }
 
-    /// Notes that the entry under `stored` was read.
+    /// Marks the entry under `stored` as read.
     #[inline]
     pub(super) fn visit(&self, stored: &[u8]) {
-        let (word, bit) = self.place(stored);
-        // Most entries that are read were read before: a load leaves the line shared between processors.
+        let (word, bit) = self.slot(stored);
+        // Most entries that are read are marked already: a load keeps the cache line shared between processors.
         if word.load(Relaxed) & bit == 0 {
             word.fetch_or(bit, Relaxed);
         }
     }
 
-    /// Where the hand stands, for the store to keep.
+    /// The age at the hand, which the store persists.
     pub(super) fn hand(&self) -> u64 {
         self.hand.load(Relaxed)
     }
 
-    /// Begins a search for entries to evict in a store of `entries`, the next of which has the age `next_age`.
+    /// Starts a search for entries to evict in a store of `entries`. The next entry gets the age `next_age`.
     pub(super) fn sweep(&self, next_age: u64, entries: u64) -> Sweep<'_> {
         let is_near_newest = next_age.saturating_sub(self.hand()) <= entries / NEW_PART;
         if is_near_newest || self.evicted.load(Relaxed) > entries.saturating_mul(MAX_EVICTED) {
             self.hand.store(0, Relaxed);
             self.evicted.store(0, Relaxed);
         }
-        // Of a few entries not all, so that something is evicted.
+        // In a small store, skip only half, so that something is evicted.
         Sweep { sieve: self, may_pass: MAX_PASSED.min(entries / 2) }
     }
 
-    /// Whether the entry under `stored` was read since this was last asked.
-    fn take(&self, stored: &[u8]) -> bool {
-        let (word, bit) = self.place(stored);
+    /// Whether the entry under `stored` was read. Clears its bit.
+    fn take_visited(&self, stored: &[u8]) -> bool {
+        let (word, bit) = self.slot(stored);
         word.fetch_and(!bit, Relaxed) & bit != 0
     }
 
-    fn place(&self, stored: &[u8]) -> (&AtomicU64, u64) {
+    fn slot(&self, stored: &[u8]) -> (&AtomicU64, u64) {
         let hash = xxh3_64(stored);
         let word = (u128::from(hash) * self.visited.len() as u128) >> 64;
         (&self.visited[word as usize], 1 << (hash & 63))
@@ -105,20 +106,20 @@ pub(super) struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// The age that it begins at, as the stores write ages.
+    /// The age at which the search starts, as the stores encode ages.
     pub(super) fn start(&self) -> [u8; 8] {
         self.sieve.hand().to_be_bytes()
     }
 
-    /// Whether to evict the entry under `stored`. The caller asks for one entry after the other, from the one of the age
+    /// Whether to evict the entry under `stored`. The caller must pass the entries in order of age, from
     /// [`start`](Sweep::start) to the newest, then from the oldest. The hand follows.
-    pub(super) fn evicts(&mut self, age: u64, stored: &[u8]) -> bool {
+    pub(super) fn should_evict(&mut self, age: u64, stored: &[u8]) -> bool {
         self.sieve.hand.store(age.saturating_add(1), Relaxed);
-        if self.sieve.take(stored) && self.may_pass > 0 {
+        if self.sieve.take_visited(stored) && self.may_pass > 0 {
             self.may_pass -= 1;
             return false;
         }
-        self.may_pass += MORE_PASSED;
+        self.may_pass += PASSED_PER_EVICTION;
         self.sieve.evicted.fetch_add(1, Relaxed);
         true
     }
@@ -128,7 +129,7 @@ impl Sweep<'_> {
 mod tests {
     use super::*;
 
-    /// Evicts `count` of `ages`, as a store does. How many entries were looked at.
+    /// Evicts `count` of `ages` as a store does. Returns how many entries it examined.
     fn evict(sieve: &Sieve, ages: &mut Vec<u64>, count: usize) -> usize {
         let mut sweep = sieve.sweep(ages.last().map_or(0, |age| age + 1), ages.len() as u64);
         let at = ages.partition_point(|age| *age < sieve.hand());
@@ -139,7 +140,7 @@ mod tests {
                 break;
             }
             seen += 1;
-            if sweep.evicts(age, &age.to_be_bytes()) {
+            if sweep.should_evict(age, &age.to_be_bytes()) {
                 evicted.push(age);
             }
         }
@@ -164,21 +165,21 @@ mod tests {
         assert!(ages.is_empty(), "the hand begins again at the oldest");
     }
 
-    /// What was popular stays for a pass, and what is new stays long enough to be read.
+    /// Read entries stay for one pass, and new entries stay long enough to be read.
     #[test]
     fn new_entries_stay_while_others_are_written() {
-        const ROOM: u64 = 1000;
-        let (sieve, mut ages) = (Sieve::new(16 << 20, 0), (0..ROOM).collect::<Vec<_>>());
-        for age in (0..ROOM).filter(|age| age % 10 != 0) {
+        const CAPACITY: u64 = 1000;
+        let (sieve, mut ages) = (Sieve::new(16 << 20, 0), (0..CAPACITY).collect::<Vec<_>>());
+        for age in (0..CAPACITY).filter(|age| age % 10 != 0) {
             sieve.visit(&age.to_be_bytes());
         }
-        for age in ROOM..20 * ROOM {
+        for age in CAPACITY..20 * CAPACITY {
             evict(&sieve, &mut ages, 1);
             ages.push(age);
-            let newest = age - ROOM / NEW_PART / 2..=age;
+            let newest = age - CAPACITY / NEW_PART / 2..=age;
             assert!(newest.clone().all(|age| ages.contains(&age)), "{newest:?}");
         }
-        assert!(ages[0] >= ROOM, "nobody has read the first since: {:?}", &ages[..10]);
+        assert!(ages[0] >= CAPACITY, "the first entries were not read again: {:?}", &ages[..10]);
     }
 
     #[test]
@@ -186,21 +187,21 @@ mod tests {
         let (sieve, mut ages) = (Sieve::new(32 << 30, 0), (0..10_000_u64).collect::<Vec<_>>());
         ages.iter().for_each(|age| sieve.visit(&age.to_be_bytes()));
         assert_eq!(evict(&sieve, &mut ages, 1) as u64, MAX_PASSED + 1);
-        assert_eq!(evict(&sieve, &mut ages, 10) as u64, MAX_PASSED + 9 * MORE_PASSED + 10);
+        assert_eq!(evict(&sieve, &mut ages, 10) as u64, MAX_PASSED + 9 * PASSED_PER_EVICTION + 10);
         let mut few = vec![7, 8, 9];
         let sieve = Sieve::new(1 << 20, 0);
         few.iter().for_each(|age: &u64| sieve.visit(&age.to_be_bytes()));
         evict(&sieve, &mut few, 1);
-        assert_eq!(few.len(), 2, "even of a few entries that were all read one goes");
+        assert_eq!(few.len(), 2, "one of a few read entries is evicted");
     }
 
-    /// A false bit costs room: with 128 bits an entry they are few.
+    /// A false read bit wastes space. With 128 bits per entry, they are rare.
     #[test]
-    fn few_entries_are_taken_for_read_that_were_not() {
+    fn false_read_bits_are_rare() {
         const ENTRIES: u64 = 100_000;
         let sieve = Sieve::new(ENTRIES * 2 * PAGE, 0);
         (0..ENTRIES / 2).for_each(|number| sieve.visit(&number.to_be_bytes()));
-        let mistaken = (ENTRIES / 2..ENTRIES).filter(|number| sieve.take(&number.to_be_bytes())).count();
+        let mistaken = (ENTRIES / 2..ENTRIES).filter(|number| sieve.take_visited(&number.to_be_bytes())).count();
         assert!(mistaken < 1000, "{mistaken} of {}", ENTRIES / 2);
     }
 

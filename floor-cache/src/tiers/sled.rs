@@ -1,4 +1,4 @@
-//! The tier in a log-structured store on disk, evicted from beyond its capacity.
+//! The sled tier: a log-structured store on disk with eviction above its capacity.
 
 use std::{
     fmt, fs, io,
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use sled::{Db, IVec, Tree};
 use tracing::debug;
 
-use super::{quarantine::open_or_put_aside, sieve::Sieve};
+use super::{quarantine::open_or_quarantine, sieve::Sieve};
 use crate::{
     config::SledConfig,
     envelope::{Defect, Envelope},
@@ -20,17 +20,18 @@ use crate::{
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
 };
 
-/// Keeps values in sled.
+/// A tier in a sled store.
 ///
-/// Reads are lock-free and copy the value once. A write may block on the log, so the chain writes from a thread of its own.
+/// Reads are lock-free and copy the value once. A write may block on the log, so the chain writes from its writer
+/// thread.
 pub struct SledTier {
     store: Store,
     envelope: Envelope,
     sieve: Sieve,
-    /// Bytes of values beyond which entries are evicted.
+    /// Bytes of entries above which entries are evicted.
     capacity: u64,
-    /// One write at a time; it holds the age of the next value.
-    writing: Mutex<u64>,
+    /// The age of the next value. The lock serialises writes.
+    next_age: Mutex<u64>,
     entries: AtomicU64,
     bytes: AtomicU64,
     corrupt: AtomicU64,
@@ -39,41 +40,40 @@ pub struct SledTier {
 /// An open store.
 struct Store {
     db: Db,
-    /// Stored key -> envelope, and under [`COUNTS_KEY`] how much there is.
+    /// Stored key -> envelope, and the counts under [`COUNTS_KEY`].
     values: Tree,
-    /// Age -> stored key: the order in which the sieve looks at entries. It may name a key that has gone, and a key twice. A value is
-    /// without only if the server was killed between the two.
+    /// Age -> stored key, in the order of the sieve. It may name a removed key, or a key twice. A value has no age only
+    /// if the server was killed between the two writes.
     ages: Tree,
 }
 
-/// What the store says it is, in its default tree under [`LAYOUT_KEY`].
+/// The format of the store, in its default tree under [`LAYOUT_KEY`].
 const LAYOUT: &str = "floor-cache sled 1";
 const LAYOUT_KEY: &str = "layout";
 
-/// Where in the default tree the age stands that the [`Sieve`] goes on at, big-endian. It is missing in a store of an earlier
-/// release, and that release takes no notice of it.
+/// The key of the [`Sieve`]'s hand in the default tree, big-endian. It is missing in a store of an earlier release,
+/// which ignores it.
 const HAND_KEY: &str = "hand";
 
-/// How many values there are and how many bytes they take, so that opening a large store need not count them: two
-/// little-endian words, written after each of the chain's batches. After a crash they may be off by a part of one. No stored
-/// key begins so.
+/// The number of values and their bytes, so that opening need not count them: two little-endian words, written after
+/// each batch of the chain. After a crash they may be off by a part of a batch. No stored key starts like this.
 const COUNTS_KEY: &[u8] = b"\0counts";
 
-/// Bytes of sled's own page cache. Small, since the tier above keeps what is hot.
+/// Bytes of sled's page cache. Small, because the memory tier caches hot values.
 const PAGE_CACHE: u64 = 32 << 20;
 
 impl SledTier {
-    /// Opens the store in `config.path`, making directory and store if they are missing. A damaged store is put aside,
-    /// under a name with the date, and a fresh one begun.
+    /// Opens the store in `config.path`, or creates it. A damaged store is quarantined under a name with the date, and
+    /// a new one created.
     ///
     /// # Errors
-    /// When the directory cannot be written, is in use, or what lies there is a store of another version.
+    /// When the directory cannot be written, or the store is in use or of another version.
     #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &SledConfig, envelope: Envelope) -> Result<Self, OpenError> {
-        open_or_put_aside(&config.path, || Self::open_as_it_is(config, &envelope))
+        open_or_quarantine(&config.path, || Self::open_existing(config, &envelope))
     }
 
-    fn open_as_it_is(config: &SledConfig, envelope: &Envelope) -> Result<Self, OpenError> {
+    fn open_existing(config: &SledConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         fs::create_dir_all(path).map_err(|error| OpenError::directory("sled", path, &error))?;
         let broken = |error: sled::Error| match &error {
@@ -99,7 +99,7 @@ impl SledTier {
         }
         let (entries, bytes) = match store.values.get(COUNTS_KEY).map_err(broken)?.as_deref().and_then(counts_from) {
             Some(counts) => counts,
-            // Of an earlier release, or new.
+            // A new store, or one of an earlier release.
             None => store.count_and_age().map_err(broken)?,
         };
         let hand = store.db.get(HAND_KEY).map_err(broken)?.map_or(0, |hand| age_from(&hand));
@@ -113,7 +113,7 @@ impl SledTier {
             envelope: envelope.clone(),
             sieve,
             capacity: if config.capacity == 0 { u64::MAX } else { config.capacity },
-            writing: Mutex::new(youngest.map_or(0, |(age, _)| age_from(&age).saturating_add(1))),
+            next_age: Mutex::new(youngest.map_or(0, |(age, _)| age_from(&age).saturating_add(1))),
             entries: AtomicU64::new(entries),
             bytes: AtomicU64::new(bytes),
             corrupt: AtomicU64::new(0),
@@ -132,7 +132,7 @@ impl SledTier {
             Err(defect) => {
                 debug!(tier = "sled", %key, %defect, "a stored value is wrong; removed");
                 self.corrupt.fetch_add(1, Relaxed);
-                // Only if it is still the one that was read: a good value may have come meanwhile.
+                // Only if it is unchanged since the read: a valid value may have replaced it.
                 let size = size_of_entry(stored.as_bytes(), &record);
                 if self.store.values.compare_and_swap(stored.as_bytes(), Some(record), None::<IVec>)?.is_ok() {
                     change(&self.entries, 0, 1);
@@ -143,16 +143,16 @@ impl SledTier {
         }
     }
 
-    /// Writes one by one. Not as a batch: one that comes back to a page which fell out of sled's cache meanwhile waits for that
-    /// page to become durable, which waits for the batch, under a lock on every sled of the process (sled 0.34:
-    /// `pagecache/logger.rs`, `read`). And a batch keeps readers out.
+    /// Writes the entries one by one. A batch blocks readers. Also, a batch that rereads a page evicted from sled's
+    /// cache waits for the page to become durable, which waits for the batch, under a lock on every sled store of the
+    /// process (sled 0.34: `pagecache/logger.rs`, `read`).
     fn write(&self, entries: &[(Key, Bytes)]) -> Result<(), sled::Error> {
-        let mut next_age = self.writing.lock();
+        let mut next_age = self.next_age.lock();
         for (key, value) in entries {
             let stored = self.envelope.stored(key);
             let mut record = Vec::new();
             if let Err(defect) = self.envelope.seal(&stored, value, &mut record) {
-                debug!(tier = "sled", %key, %defect, "a value is not kept");
+                debug!(tier = "sled", %key, %defect, "a value cannot be stored");
                 continue;
             }
             let size = size_of_entry(stored.as_bytes(), &record);
@@ -166,13 +166,13 @@ impl SledTier {
                 }
             }
         }
-        self.make_room(*next_age)?;
-        self.note_counts()
+        self.evict_to_capacity(*next_age)?;
+        self.store_counts()
     }
 
-    /// Evicts until no more is stored than the capacity: the entries that the sieve chooses, and after all that have an age those
-    /// that have none.
-    fn make_room(&self, next_age: u64) -> Result<(), sled::Error> {
+    /// Evicts until the store is within its capacity: first the entries that the sieve chooses, then entries without an
+    /// age.
+    fn evict_to_capacity(&self, next_age: u64) -> Result<(), sled::Error> {
         let is_full = || self.bytes.load(Relaxed) > self.capacity;
         if !is_full() {
             return Ok(());
@@ -182,7 +182,7 @@ impl SledTier {
         if !is_full() {
             return Ok(());
         }
-        // What is left lost its age when a server was killed.
+        // The remaining values lost their ages when a server was killed.
         for key in self.store.values.iter().keys() {
             let key = key?;
             if key != COUNTS_KEY {
@@ -195,7 +195,7 @@ impl SledTier {
         Ok(())
     }
 
-    /// Evicts in one pass of the sieve while the store is full. Whether any entry went.
+    /// Evicts in one pass of the sieve while the store is full. Returns whether any entry was evicted.
     fn sweep(&self, next_age: u64, is_full: impl Fn() -> bool) -> Result<bool, sled::Error> {
         let mut sweep = self.sieve.sweep(next_age, self.entries.load(Relaxed));
         let start = sweep.start();
@@ -203,7 +203,7 @@ impl SledTier {
         let mut evicted = false;
         for entry in newer.chain(older) {
             let (age, stored) = entry?;
-            if sweep.evicts(age_from(&age), &stored) {
+            if sweep.should_evict(age_from(&age), &stored) {
                 self.remove_stored(&stored)?;
                 self.store.ages.remove(age)?;
                 evicted = true;
@@ -216,11 +216,11 @@ impl SledTier {
     }
 
     fn remove(&self, keys: &[Key]) -> Result<(), sled::Error> {
-        let _one_at_a_time = self.writing.lock();
+        let _write_lock = self.next_age.lock();
         for key in keys {
             self.remove_stored(self.envelope.stored(key).as_bytes())?;
         }
-        self.note_counts()
+        self.store_counts()
     }
 
     fn remove_stored(&self, stored: &[u8]) -> Result<(), sled::Error> {
@@ -231,7 +231,7 @@ impl SledTier {
         Ok(())
     }
 
-    fn note_counts(&self) -> Result<(), sled::Error> {
+    fn store_counts(&self) -> Result<(), sled::Error> {
         self.store.values.insert(COUNTS_KEY, &self.counts()).map(|_before| ())
     }
 
@@ -248,7 +248,7 @@ impl Store {
         Ok(Self { db, values, ages })
     }
 
-    /// Entries and bytes by looking at each. Gives each an age, in the order of the keys, if none has one.
+    /// Counts entries and bytes by iteration. If no entry has an age, assigns ages in key order.
     fn count_and_age(&self) -> Result<(u64, u64), sled::Error> {
         let unaged = self.ages.is_empty();
         self.values.iter().try_fold((0, 0), |(entries, bytes): (u64, u64), entry| {
@@ -261,7 +261,7 @@ impl Store {
     }
 }
 
-/// Whether sled's settings in `path` are lines of text and a checksum. If not they are damaged, which sled takes for a sign of a
+/// Whether sled's settings in `path` are text and a checksum. Otherwise they are damaged, which sled mistakes for a
 /// version before 0.29.
 fn has_settings(path: &Path) -> bool {
     const CHECKSUM: usize = 4;
@@ -270,24 +270,24 @@ fn has_settings(path: &Path) -> bool {
     lines.is_some_and(|lines| std::str::from_utf8(lines).is_ok())
 }
 
-/// Adds to a count and takes off it. A value found wrong while it is overwritten may be taken off twice: never below
-/// nothing.
+/// Adds `added` to a count and subtracts `removed`, saturating at zero: an invalid value may be subtracted twice if it
+/// is overwritten meanwhile.
 fn change(count: &AtomicU64, added: u64, removed: u64) {
     let _ = count.try_update(Relaxed, Relaxed, |count| Some((count + added).saturating_sub(removed)));
 }
 
-/// An age as it is stored. One of another length is taken for the oldest.
+/// Decodes a stored age. One of another length counts as the oldest.
 fn age_from(stored: &[u8]) -> u64 {
     stored.try_into().map_or(0, u64::from_be_bytes)
 }
 
-/// Entries and bytes as [`COUNTS_KEY`] has them.
+/// Decodes the entries and bytes under [`COUNTS_KEY`].
 fn counts_from(stored: &[u8]) -> Option<(u64, u64)> {
     let counts = u128::from_le_bytes(stored.try_into().ok()?);
     Some((counts as u64, (counts >> 64) as u64))
 }
 
-/// Bytes that an entry counts for: what is stored of it, its age included.
+/// Bytes of an entry with its age, which count against the capacity.
 const fn size_of_entry(key: &[u8], envelope: &[u8]) -> u64 {
     (2 * key.len() + envelope.len() + size_of::<u64>()) as u64
 }

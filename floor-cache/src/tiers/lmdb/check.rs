@@ -1,10 +1,10 @@
-//! Checks LMDB's file before LMDB reads it. LMDB trusts its pages: a damaged one can make it write outside its memory and
-//! end the process.
+//! Checks LMDB's file before LMDB reads it. LMDB trusts its pages: a damaged page can make it write outside its memory
+//! and kill the process.
 //!
-//! The check reads the file as bytes and runs none of LMDB's code. It walks every tree from the newest meta page and
-//! proves what LMDB relies on: page numbers, flags, bounds and order of the nodes, counts, and that each page is used at
-//! most once, by a tree or by the list of free pages. It does not read the values: their envelopes are checked when they
-//! are read. docs/decisions/0202-checking-stores.md says why it is done this way.
+//! The check reads the file as bytes without LMDB's code. It traverses every tree from the newest meta page and
+//! verifies what LMDB relies on: page numbers, flags, bounds and order of the nodes, counts, and that each page is used
+//! at most once, by a tree or by the list of free pages. It does not read the values, whose envelopes are checked when
+//! they are read. docs/decisions/0202-checking-stores.md gives the reasons.
 
 use std::{
     cmp::Ordering,
@@ -21,24 +21,24 @@ use super::layout::{
     PAGE_HEADER, RECORD, Record, VERSION, damage, pages_of, u16_at, u32_at, u64_at,
 };
 
-/// What the check found in a file that is not damaged.
+/// The result of checking a file that is not damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// LMDB can use it.
+pub(super) enum CheckOutcome {
+    /// LMDB can use the file.
     Whole,
-    /// It was not checked: it is of another version of LMDB or holds the databases of another program. Opening it decides.
+    /// Not checked: the file is of another LMDB version or has another program's databases. Opening it decides.
     Unknown,
 }
 
-/// The first pages of long values are read in steps of this many bytes.
+/// Bytes per read of the first pages of long values.
 const WINDOW: u64 = 256 << 10;
 
-/// How often the check logs how far it is.
-const REPORT: Duration = Duration::from_secs(10);
+/// Interval of progress logs.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Checks the LMDB file at `path`. Nothing may write to it meanwhile. `databases` are those that it should hold, with the
-/// length of their keys where that is fixed.
-pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<Verdict, Damage> {
+/// Checks the LMDB file at `path`. Nothing may write to it meanwhile. `databases` are the expected databases, with the
+/// length of their keys if it is fixed.
+pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<CheckOutcome, Damage> {
     let file = File::open(path).or(damage(0, "the file cannot be opened"))?;
     let length = file.metadata().map_or(0, |file| file.len());
     let mut head = vec![0; PAGE_HEADER + META_LEN];
@@ -49,7 +49,7 @@ pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<
     let first = read_meta(0, 0)?;
     let second = read_meta(1, u64::from(first.page_size))?;
     if first.version != VERSION && second.version == first.version {
-        return Ok(Verdict::Unknown);
+        return Ok(CheckOutcome::Unknown);
     }
     let newest = if second.txn > first.txn { &second } else { &first };
     for meta in [&first, &second] {
@@ -73,17 +73,17 @@ pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<
     for meta in 0..METAS {
         checker.claim(meta)?;
     }
-    checker.main(at, &newest.main, databases).and_then(|verdict| match verdict {
-        Verdict::Unknown => Ok(verdict),
-        Verdict::Whole => {
+    checker.main(at, &newest.main, databases).and_then(|outcome| match outcome {
+        CheckOutcome::Unknown => Ok(outcome),
+        CheckOutcome::Whole => {
             checker.free_pages(at, &newest.free)?;
             checker.long_values()?;
-            Ok(verdict)
+            Ok(outcome)
         }
     })
 }
 
-/// How the keys of a tree are ordered.
+/// The key order of a tree.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Bytes,
@@ -99,7 +99,7 @@ impl Order {
         }
     }
 
-    const fn takes(self, key: &[u8]) -> bool {
+    const fn accepts(self, key: &[u8]) -> bool {
         match self {
             Self::Bytes => !key.is_empty() && key.len() <= MAX_KEY,
             Self::Numbers => key.len() == size_of::<u64>(),
@@ -107,10 +107,10 @@ impl Order {
     }
 }
 
-/// What a leaf has under a key.
+/// The content of a leaf entry.
 enum Item<'a> {
     Value(&'a [u8]),
-    /// A value of `len` bytes in pages of its own, from `page` on.
+    /// A value of `len` bytes in overflow pages from `page` on.
     Long {
         page: u64,
         len: u32,
@@ -118,31 +118,31 @@ enum Item<'a> {
     Database(Record),
 }
 
-/// What is done with each entry: the page that it is on, its key, and what is there.
+/// A callback for each entry, with its page, key and content.
 type Visit<'v> = dyn FnMut(&mut Checker, u64, &[u8], Item<'_>) -> Result<(), Damage> + 'v;
 
-/// A tree that is being walked.
+/// The state of a traversal.
 struct Tree<'v> {
     order: Order,
     depth: u16,
-    /// The fewest children of a branch.
-    least: usize,
+    /// The least number of children of a branch.
+    min: usize,
     counts: Counts,
     visit: &'v mut Visit<'v>,
 }
 
-/// The pages of one long value, which are looked at last, in their order in the file.
+/// The overflow pages of one long value. They are checked last, in file order.
 struct Run {
     first: u64,
-    /// The fewest pages that hold the value.
-    least: u32,
-    /// Whose it is: an index into [`Checker::long`].
+    /// The least number of pages for the value.
+    min: u32,
+    /// The tree of the value: an index into [`Checker::long`].
     tree: u32,
 }
 
-/// Pages of long values of a tree.
+/// The overflow pages of a tree.
 struct LongPages {
-    /// Where its record is.
+    /// The page of its record.
     page: u64,
     recorded: u64,
     seen: u64,
@@ -151,20 +151,20 @@ struct LongPages {
 struct Checker {
     file: File,
     page_size: usize,
-    /// Pages that the store has, used or not.
+    /// Pages of the store, used or not.
     pages: u64,
     txn: u64,
-    /// A bit a page: a tree uses it, or it is listed as free.
+    /// A bit per page: used by a tree or listed as free.
     used: Vec<u64>,
     runs: Vec<Run>,
     long: Vec<LongPages>,
 }
 
 impl Checker {
-    /// Notes that `page` is used.
+    /// Marks `page` as used.
     fn claim(&mut self, page: u64) -> Result<(), Damage> {
         if page >= self.pages {
-            return damage(page, "it is named and lies beyond the last page");
+            return damage(page, "it is referenced and beyond the last page");
         }
         let (word, bit) = (&mut self.used[(page / 64) as usize], 1 << (page % 64));
         if *word & bit != 0 {
@@ -174,46 +174,47 @@ impl Checker {
         Ok(())
     }
 
-    /// The database of databases. [`Verdict::Unknown`] if it has databases and none of `expected`.
-    fn main(&mut self, at: u64, main: &Record, expected: &[(&str, Option<usize>)]) -> Result<Verdict, Damage> {
+    /// Checks the database of databases. [`CheckOutcome::Unknown`] if it has databases but none of `expected`.
+    fn main(&mut self, at: u64, main: &Record, expected: &[(&str, Option<usize>)]) -> Result<CheckOutcome, Damage> {
         let mut found = Vec::new();
         self.tree(at, main, Order::Bytes, &mut |_, page, name, item| match item {
             Item::Database(record) => {
                 found.push((page, name.to_vec(), record));
                 Ok(())
             }
-            Item::Value(_) | Item::Long { .. } => damage(page, "a value stands where databases are listed"),
+            Item::Value(_) | Item::Long { .. } => damage(page, "a value is in the list of databases"),
         })?;
         let known = |name: &[u8]| expected.iter().find(|(known, _)| known.as_bytes() == name);
         if !found.is_empty() && !found.iter().any(|(_, name, _)| known(name).is_some()) {
-            return Ok(Verdict::Unknown);
+            return Ok(CheckOutcome::Unknown);
         }
         for (page, name, record) in found {
             let Some((_, key_len)) = known(&name) else {
-                return damage(page, "a database has a name that is not ours");
+                return damage(page, "a database has an unknown name");
             };
             if record.flags != 0 {
-                return damage(page, "a database has flags that we do not use");
+                return damage(page, "a database has unknown flags");
             }
             self.tree(page, &record, Order::Bytes, &mut |_, page, key, item| {
                 if matches!(item, Item::Database(_)) {
-                    return damage(page, "a database stands where values are");
+                    return damage(page, "a database is among values");
                 }
                 if key_len.is_some_and(|len| key.len() != len) {
-                    return damage(page, "a key has another length than all others");
+                    return damage(page, "a key has a wrong length");
                 }
                 Ok(())
             })?;
         }
-        Ok(Verdict::Whole)
+        Ok(CheckOutcome::Whole)
     }
 
-    /// The list of free pages: of each transaction, how many pages it freed, then their numbers from the highest down.
+    /// Checks the list of free pages: for each transaction, the number of pages it freed, then the page numbers in
+    /// descending order.
     fn free_pages(&mut self, at: u64, free: &Record) -> Result<(), Damage> {
         const WORD: usize = size_of::<u64>();
         self.tree(at, free, Order::Numbers, &mut |checker, page, key, item| {
             if !(1..=checker.txn).contains(&u64_at(key, 0)) {
-                return damage(page, "a transaction that was not yet has freed pages");
+                return damage(page, "a future transaction has freed pages");
             }
             let long;
             let list = match item {
@@ -222,14 +223,14 @@ impl Checker {
                     long = checker.long_value(page, len)?;
                     &long[..]
                 }
-                Item::Database(_) => return damage(page, "a database stands where free pages are listed"),
+                Item::Database(_) => return damage(page, "a database is in the list of free pages"),
             };
             if list.len() < WORD || !list.len().is_multiple_of(WORD) {
-                return damage(page, "its list of free pages is cut");
+                return damage(page, "its list of free pages is truncated");
             }
             let count = u64_at(list, 0);
             if count > (list.len() / WORD - 1) as u64 {
-                return damage(page, "its list of free pages is longer than its place");
+                return damage(page, "its list of free pages is longer than its record");
             }
             let mut above = u64::MAX;
             for number in list[WORD..].chunks_exact(WORD).take(count as usize).map(|word| u64_at(word, 0)) {
@@ -243,26 +244,26 @@ impl Checker {
         })
     }
 
-    /// Walks the tree of `record`, which stands on page `at`.
+    /// Checks the tree of `record`, which is on page `at`.
     fn tree<'v>(&mut self, at: u64, record: &Record, order: Order, visit: &'v mut Visit<'v>) -> Result<(), Damage> {
         let long = self.long.len();
         self.long.push(LongPages { page: at, recorded: record.counts.overflow, seen: 0 });
         if record.root == NO_PAGE {
             let is_empty = record.depth == 0 && record.counts == Counts::default();
-            return if is_empty { Ok(()) } else { damage(at, "a tree without pages is said to have some") };
+            return if is_empty { Ok(()) } else { damage(at, "an empty tree has counts") };
         }
         if !(1..=MAX_DEPTH).contains(&record.depth) {
-            return damage(at, "a tree has a depth that none has");
+            return damage(at, "the depth of a tree is invalid");
         }
         // LMDB tolerates a branch with one child in the list of free pages, and in no other tree.
-        let least = if matches!(order, Order::Numbers) { 1 } else { 2 };
-        let mut tree = Tree { order, depth: record.depth, least, counts: Counts::default(), visit };
+        let min = if matches!(order, Order::Numbers) { 1 } else { 2 };
+        let mut tree = Tree { order, depth: record.depth, min, counts: Counts::default(), visit };
         self.subtree(&mut tree, record.root, 1, None, None, long as u32)?;
         let counts = Counts { overflow: record.counts.overflow, ..tree.counts };
-        if counts == record.counts { Ok(()) } else { damage(at, "a tree does not have as much as it is said to have") }
+        if counts == record.counts { Ok(()) } else { damage(at, "the counts of a tree are wrong") }
     }
 
-    /// Walks the part of `tree` below `page`, whose keys lie in `low..high`.
+    /// Checks the part of `tree` below `page`, whose keys must be in `low..high`.
     fn subtree(
         &mut self,
         tree: &mut Tree<'_>,
@@ -280,10 +281,10 @@ impl Checker {
             low.is_none_or(|low| tree.order.compare(key, low).is_ge())
                 && high.is_none_or(|high| tree.order.compare(key, high).is_lt())
         };
-        // The first key of a branch is not looked at.
+        // LMDB ignores the first key of a branch.
         let keyed = if is_leaf { &nodes[..] } else { &nodes[1..] };
         let follow = |pair: &[Node<'_>]| tree.order.compare(pair[0].key, pair[1].key).is_lt();
-        if !keyed.iter().all(|node| tree.order.takes(node.key)) {
+        if !keyed.iter().all(|node| tree.order.accepts(node.key)) {
             return damage(page, "a key is too short or too long");
         }
         if !keyed.windows(2).all(follow) || !keyed.iter().all(|node| in_bounds(node.key)) {
@@ -294,7 +295,7 @@ impl Checker {
             tree.counts.entries += nodes.len() as u64;
             return nodes.iter().try_for_each(|node| self.entry(tree, page, node, long));
         }
-        if nodes.len() < tree.least {
+        if nodes.len() < tree.min {
             return damage(page, "it is a branch with too few children");
         }
         tree.counts.branches += 1;
@@ -311,11 +312,11 @@ impl Checker {
             0 => Item::Value(node.data),
             BIG => {
                 let first = u64_at(node.data, 0);
-                self.runs.push(Run { first, least: pages_of(self.page_size, node.low), tree: long });
+                self.runs.push(Run { first, min: pages_of(self.page_size, node.low), tree: long });
                 Item::Long { page: first, len: node.low }
             }
             DATABASE if node.data.len() == RECORD => Item::Database(Record::parse(node.data)),
-            _ => return damage(page, "a node has flags that we do not use"),
+            _ => return damage(page, "a node has unknown flags"),
         };
         (tree.visit)(self, page, node.key, item)
     }
@@ -340,7 +341,7 @@ impl Checker {
         read_exact(&self.file, page * self.page_size as u64 + offset, bytes).or(damage(page, "it cannot be read"))
     }
 
-    /// The first pages of the long values, in their order in the file.
+    /// Checks the first pages of the long values, in file order.
     fn long_values(&mut self) -> Result<(), Damage> {
         let mut runs = std::mem::take(&mut self.runs);
         runs.sort_unstable_by_key(|run| run.first);
@@ -349,22 +350,22 @@ impl Checker {
         for run in runs {
             let page = run.first;
             if page >= self.pages {
-                return damage(page, "it is named and lies beyond the last page");
+                return damage(page, "it is referenced and beyond the last page");
             }
             let at = page * self.page_size as u64;
             if at < begin || at + PAGE_HEADER as u64 > begin + window.len() as u64 {
                 begin = at;
                 window.resize(WINDOW.min(self.pages * self.page_size as u64 - at) as usize, 0);
                 self.read(page, 0, &mut window)?;
-                if reported.elapsed() > REPORT {
+                if reported.elapsed() > PROGRESS_INTERVAL {
                     reported = Instant::now();
-                    info!(tier = "lmdb", percent = 100 * page / self.pages, "the check goes on");
+                    info!(tier = "lmdb", percent = 100 * page / self.pages, "checking the store");
                 }
             }
             let header = &window[(at - begin) as usize..][..PAGE_HEADER];
             let count = u32_at(header, 12);
-            if u64_at(header, 0) != page || u16_at(header, 10) != OVERFLOW || count < run.least {
-                return damage(page, "it does not begin the value that it should");
+            if u64_at(header, 0) != page || u16_at(header, 10) != OVERFLOW || count < run.min {
+                return damage(page, "it is not the first page of its value");
             }
             if page + u64::from(count) > self.pages {
                 return damage(page, "a value reaches beyond the last page");
@@ -375,7 +376,7 @@ impl Checker {
             self.long[run.tree as usize].seen += u64::from(count);
         }
         match self.long.iter().find(|tree| tree.seen != tree.recorded) {
-            Some(tree) => damage(tree.page, "the values of a tree have other pages than it is said to have"),
+            Some(tree) => damage(tree.page, "the count of overflow pages of a tree is wrong"),
             None => Ok(()),
         }
     }

@@ -1,10 +1,10 @@
-//! How LMDB lays out its file: meta pages, records of databases, pages of nodes. Reading any of them from bytes finds what
-//! is wrong in it by itself; [`check`](super::check) looks at what lies between pages.
+//! The layout of LMDB's file: meta pages, database records, pages of nodes. The parsers here detect damage within one
+//! page; [`check`](super::check) detects damage between pages.
 //!
 //! The layout is that of LMDB 0.9 on 64-bit little-endian machines (`mdb.c`: `MDB_page`, `MDB_node`, `MDB_db`,
 //! `MDB_meta`).
 
-/// What is wrong with a file.
+/// A defect of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("page {page}: {what}")]
 pub(super) struct Damage {
@@ -16,10 +16,10 @@ pub(super) const fn damage<T>(page: u64, what: &'static str) -> Result<T, Damage
     Err(Damage { page, what })
 }
 
-/// Whether the check knows the layout that LMDB uses on this machine.
+/// Whether the parsers know LMDB's layout on this machine.
 pub(super) const KNOWS_LAYOUT: bool = cfg!(all(target_endian = "little", target_pointer_width = "64"));
 
-/// Bytes in front of a page's nodes.
+/// Bytes of a page before its nodes.
 pub(super) const PAGE_HEADER: usize = 16;
 
 /// Flags of a page. LMDB stores no other combination.
@@ -28,17 +28,17 @@ pub(super) const LEAF: u16 = 2;
 pub(super) const OVERFLOW: u16 = 4;
 pub(super) const META: u16 = 8;
 
-/// Bytes in front of a node's key.
+/// Bytes of a node before its key.
 pub(super) const NODE_HEADER: usize = 8;
 
 /// Flags of a node in a leaf.
 pub(super) const BIG: u16 = 1;
 pub(super) const DATABASE: u16 = 2;
 
-/// LMDB takes no longer key.
+/// The longest key of LMDB.
 pub(super) const MAX_KEY: usize = 511;
 
-/// LMDB's cursors hold so many levels.
+/// The deepest tree that LMDB's cursors support.
 pub(super) const MAX_DEPTH: u16 = 32;
 
 /// The root of an empty tree.
@@ -52,11 +52,12 @@ pub(super) const VERSION: u32 = 1;
 pub(super) const META_LEN: usize = 136;
 pub(super) const METAS: u64 = 2;
 
-/// The list of free pages has integer keys. The copy of an environment without a directory may also say so (0x4000).
+/// The list of free pages has integer keys. A copy of an environment without a directory may have another flag
+/// (0x4000).
 pub(super) const FREE_FLAGS: u16 = 0x08;
 pub(super) const NO_DIRECTORY: u16 = 0x4000;
 
-/// A meta page: the root of everything.
+/// A meta page, which has the roots of the trees.
 pub(super) struct Meta {
     pub(super) page: u64,
     pub(super) version: u32,
@@ -71,7 +72,7 @@ impl Meta {
     pub(super) fn parse(page: u64, bytes: &[u8]) -> Result<Self, Damage> {
         let meta = &bytes[PAGE_HEADER..];
         if u16_at(bytes, 10) != META || u32_at(meta, 0) != MAGIC {
-            return damage(page, "it is no meta page of LMDB");
+            return damage(page, "it is not a meta page of LMDB");
         }
         if u64_at(bytes, 0) != page {
             return damage(page, "it has the number of another page");
@@ -93,23 +94,23 @@ impl Meta {
             return damage(self.page, "it is of another version than the other meta page");
         }
         if self.page_size != page_size || !page_size.is_power_of_two() || !(512..=32 << 10).contains(&page_size) {
-            return damage(self.page, "its page size is none");
+            return damage(self.page, "its page size is invalid");
         }
-        // Transaction N writes page N % 2. Both pages of a store that nobody has written to have number 0.
+        // Transaction N writes page N % 2. Both pages of a new store have transaction 0.
         if self.txn & 1 != self.page && !(self.txn == 0 && newest <= 1) {
             return damage(self.page, "it has the number of another transaction");
         }
         if self.txn > newest || newest > u64::MAX >> 8 {
-            return damage(self.page, "no transaction has that number");
+            return damage(self.page, "its transaction number is invalid");
         }
         if self.free.flags & !NO_DIRECTORY != FREE_FLAGS || self.main.flags != 0 {
-            return damage(self.page, "its databases have other flags");
+            return damage(self.page, "its databases have wrong flags");
         }
         Ok(())
     }
 }
 
-/// The record of a database: where its tree is, and how large.
+/// The record of a database: the root and size of its tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {
     pub(super) flags: u16,
@@ -118,7 +119,7 @@ pub(super) struct Record {
     pub(super) root: u64,
 }
 
-/// What is counted of a tree.
+/// The page and entry counts of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) branches: u64,
@@ -143,11 +144,11 @@ impl Record {
     }
 }
 
-/// A node: what stands between two keys.
+/// A node: a key and its child or data.
 pub(super) struct Node<'a> {
     pub(super) key: &'a [u8],
     pub(super) flags: u16,
-    /// In a branch, the child; in a leaf, what is there.
+    /// In a branch, the child; in a leaf, the length of the data.
     pub(super) low: u32,
     pub(super) data: &'a [u8],
 }
@@ -158,33 +159,33 @@ impl Node<'_> {
     }
 }
 
-/// The nodes of a page in the order of their keys. They fill the end of the page without a gap.
+/// The nodes of a page in key order. They must fill the end of the page without gaps.
 pub(super) fn nodes(page_size: usize, page: u64, bytes: &[u8], is_leaf: bool) -> Result<Vec<Node<'_>>, Damage> {
     if u64_at(bytes, 0) != page {
         return damage(page, "it has the number of another page");
     }
     if u16_at(bytes, 10) != if is_leaf { LEAF } else { BRANCH } {
-        return damage(page, "it is of another kind than its place in the tree");
+        return damage(page, "its kind does not fit its level in the tree");
     }
     let (lower, upper) = (usize::from(u16_at(bytes, 12)), usize::from(u16_at(bytes, 14)));
     if lower <= PAGE_HEADER || !lower.is_multiple_of(2) || upper < lower || upper > page_size {
-        return damage(page, "its free space has no bounds");
+        return damage(page, "the bounds of its free space are invalid");
     }
     let offsets = bytes[PAGE_HEADER..lower].chunks_exact(2).map(|offset| usize::from(u16_at(offset, 0)));
-    let mut places = Vec::with_capacity((lower - PAGE_HEADER) / 2);
-    let mut nodes = Vec::with_capacity(places.capacity());
+    let mut ranges = Vec::with_capacity((lower - PAGE_HEADER) / 2);
+    let mut nodes = Vec::with_capacity(ranges.capacity());
     for offset in offsets {
-        let (node, len) =
-            node(page_size, bytes, offset, upper, is_leaf).ok_or(Damage { page, what: "a node has no bounds" })?;
+        let (node, len) = node(page_size, bytes, offset, upper, is_leaf)
+            .ok_or(Damage { page, what: "the bounds of a node are invalid" })?;
         nodes.push(node);
-        places.push((offset, len));
+        ranges.push((offset, len));
     }
-    places.sort_unstable();
-    let end = places.iter().try_fold(upper, |at, (offset, len)| (*offset == at).then_some(at + len));
+    ranges.sort_unstable();
+    let end = ranges.iter().try_fold(upper, |at, (offset, len)| (*offset == at).then_some(at + len));
     if end == Some(page_size) { Ok(nodes) } else { damage(page, "its nodes overlap or leave gaps") }
 }
 
-/// The node at `offset` and the bytes that it takes, if it lies in `bytes[upper..]`.
+/// The node at `offset` and its length, if it is within `bytes[upper..]`.
 fn node(page_size: usize, bytes: &[u8], offset: usize, upper: usize, is_leaf: bool) -> Option<(Node<'_>, usize)> {
     if offset < upper {
         return None;
@@ -200,12 +201,12 @@ fn node(page_size: usize, bytes: &[u8], offset: usize, upper: usize, is_leaf: bo
     };
     let data = rest.get(..data_len)?;
     let len = NODE_HEADER + key.len() + data.len();
-    // What is longer stands in pages of its own.
+    // Longer data is in overflow pages.
     let most = (((page_size - PAGE_HEADER) / 2) & !1) - size_of::<u16>();
     (len <= most).then_some((Node { key, flags, low, data }, len.next_multiple_of(2)))
 }
 
-/// The fewest pages that hold a long value of `len` bytes.
+/// The least number of pages for a long value of `len` bytes.
 pub(super) const fn pages_of(page_size: usize, len: u32) -> u32 {
     ((PAGE_HEADER as u64 + len as u64).div_ceil(page_size as u64)) as u32
 }

@@ -1,10 +1,10 @@
-//! The tier in a memory-mapped file.
+//! The LMDB tier: a memory-mapped store on disk.
 
 mod check;
 mod clean;
 mod file;
 mod layout;
-mod opening;
+mod open_guard;
 mod tier;
 
 pub use tier::LmdbTier;

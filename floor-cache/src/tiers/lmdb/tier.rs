@@ -1,4 +1,4 @@
-//! The tier in a memory-mapped file: read where it lies, written in batches, evicted from before it is full.
+//! The LMDB tier: reads from the map, writes in batches, evicts before the map is full.
 
 use std::{
     fmt,
@@ -15,7 +15,7 @@ use heed::{
 };
 use tracing::{debug, warn};
 
-use super::{clean, file, opening::Opening};
+use super::{clean, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
@@ -23,97 +23,97 @@ use crate::{
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
     tiers::{
-        condemned::{Condemned, Taken},
-        quarantine::open_or_put_aside,
+        pending_deletes::{PendingDeletes, Taken},
+        quarantine::open_or_quarantine,
         sieve::Sieve,
     },
 };
 
-/// Keeps values in LMDB.
+/// A tier in an LMDB store.
 ///
-/// A read is a read transaction on the caller's stack and copies the value once, out of the map. A write is one
-/// transaction for all entries and ends in one sync of the file; it blocks, so the chain writes from a thread of its own.
+/// A read is a read transaction on the caller's thread and copies the value once, from the map. A write is one
+/// transaction for all entries and one sync of the file. It blocks, so the chain writes from its writer thread.
 pub struct LmdbTier {
     env: Env<WithTls>,
-    /// The file that the map is of.
+    /// The data file.
     data: File,
-    /// What the store says of itself, under [`LAYOUT_KEY`] and [`HAND_KEY`].
+    /// The format and the hand of the store, under [`LAYOUT_KEY`] and [`HAND_KEY`].
     meta: Database<Str, Str>,
-    /// Stored key -> [`Record`].
+    /// Stored key -> age and envelope.
     values: Database<Raw, Raw>,
-    /// Age -> stored key: the order in which the sieve looks at entries. It may name a key that has gone, and a key twice, when an age in
-    /// `values` was damaged, which no hash covers.
+    /// Age -> stored key, in the order of the sieve. It may name a removed key, or a key twice if an age in `values`,
+    /// which no hash covers, was damaged.
     ages: Database<Raw, Raw>,
     envelope: Envelope,
     sieve: Sieve,
-    /// Bytes of the map beyond which entries are evicted.
+    /// Bytes of the map above which entries are evicted.
     high_water: u64,
-    /// Bytes of the map that one transaction may take.
+    /// Bytes of the map that one transaction may use.
     transaction_limit: u64,
     corrupt: AtomicU64,
-    condemned: Condemned,
-    /// Whether LMDB has found damage. It is not asked again: it might write outside its memory next.
+    pending_deletes: PendingDeletes,
+    /// Whether LMDB has reported damage. It is not used again, because it might write outside its memory.
     is_damaged: AtomicBool,
-    /// Whether a value was found damaged. Then the pages may be too, and the next start checks them.
+    /// Whether a damaged value was found. The pages may be damaged too, and the next start checks them.
     is_suspect: AtomicBool,
-    /// Whether the end is marked as clean, since nothing was written after a flush.
+    /// Whether the store is marked as cleanly closed, because nothing was written after a flush.
     is_marked: AtomicBool,
 }
 
-/// The databases of a store, and the length of their keys where it is fixed.
+/// The databases of a store, and the length of their keys if it is fixed.
 pub(super) const DATABASES: [(&str, Option<usize>); 3] =
     [("meta", None), ("values", None), ("ages", Some(size_of::<Age>()))];
 
-/// What is stored in `values`: the age under which the entry stands in `ages` (8 bytes, big-endian so that ages sort),
-/// then the envelope.
+/// The prefix of a record in `values`: the age of the entry in `ages` (8 bytes, big-endian so that ages sort). The
+/// envelope follows.
 type Age = [u8; 8];
 
-/// What is stored in `meta` under [`LAYOUT_KEY`].
+/// The format of the store, in `meta` under [`LAYOUT_KEY`].
 const LAYOUT: &str = "floor-cache lmdb 1";
 const LAYOUT_KEY: &str = "layout";
 
-/// Where in `meta` the age stands that the [`Sieve`] goes on at, in decimal digits. It is missing in a store of an earlier
-/// release, and that release takes no notice of it.
+/// The key of the [`Sieve`]'s hand in `meta`, in decimal digits. It is missing in a store of an earlier release, which
+/// ignores it.
 const HAND_KEY: &str = "hand";
 
-/// The least map: below it, the tree's own pages leave too little for values.
+/// The smallest map: in a smaller one, the pages of the trees leave too little for values.
 const MIN_MAP: u64 = 1 << 20;
 
-/// Threads that may read at once, those of other servers on the same store among them.
+/// The most concurrent readers, including those of other servers on the same store.
 const MAX_READERS: u32 = 512;
 
-/// LMDB never writes over a page that a reader may see: what one transaction frees, the next but one may use. So a map
-/// is not filled beyond this,
+/// LMDB never overwrites a page that a reader may see: the pages that a transaction frees are reusable two transactions
+/// later. So a map is not filled above this,
 const HIGH_WATER_PERCENT: u64 = 85;
 
-/// and one transaction writes no more than one part in this of it: some four of them fit above the high water.
+/// and one transaction writes at most one part in this of the map: about four transactions fit above the high water.
 const TRANSACTIONS: u64 = 32;
 
 impl LmdbTier {
-    /// Opens the store in `config.path`, making directory and store if they are missing. A damaged store is put aside,
-    /// under a name with the date, and a fresh one begun.
+    /// Opens the store in `config.path`, or creates it. A damaged store is quarantined under a name with the date, and
+    /// a new one created.
     ///
     /// # Errors
-    /// When the directory cannot be written, or what lies there is a store of another version.
+    /// When the directory cannot be written, or the store is in use or of another version.
     #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &LmdbConfig, envelope: Envelope) -> Result<Self, OpenError> {
-        open_or_put_aside(&config.path, || Self::open_as_it_is(config, &envelope))
+        open_or_quarantine(&config.path, || Self::open_existing(config, &envelope))
     }
 
-    fn open_as_it_is(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
+    fn open_existing(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         fs::create_dir_all(path).map_err(|error| OpenError::directory("lmdb", path, &error))?;
-        let opening = Opening::begin(path, MAX_READERS)?;
+        let guard = OpenGuard::acquire(path, MAX_READERS)?;
         let opened = Self::open_checked(config, envelope);
         if matches!(opened, Err(OpenError::NoSpace { .. })) {
-            opening.undo();
+            guard.remove_new_files();
         }
         opened
     }
 
     fn open_checked(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
-        let map_size = config.map_size.max(MIN_MAP) / file::MAP_STEP * file::MAP_STEP;
+        let map_size = config.map_size.max(MIN_MAP) / file::MAP_GRANULARITY * file::MAP_GRANULARITY;
         let mut options = EnvOpenOptions::new();
         options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
         let (env, data) = file::open(&options, path, LAYOUT)?;
@@ -147,7 +147,7 @@ impl LmdbTier {
             high_water: map_size / 100 * HIGH_WATER_PERCENT,
             transaction_limit: map_size / TRANSACTIONS,
             corrupt: AtomicU64::new(0),
-            condemned: Condemned::default(),
+            pending_deletes: PendingDeletes::default(),
             is_damaged: AtomicBool::new(false),
             is_suspect: AtomicBool::new(false),
             is_marked: AtomicBool::new(false),
@@ -158,10 +158,10 @@ impl LmdbTier {
                 tier = "lmdb",
                 used,
                 limit = tier.high_water,
-                "more is stored than the map is to hold; the oldest goes"
+                "the store exceeds its map size; the oldest entries will be evicted"
             );
-            // Room to write what is removed.
-            file::widen(&tier.env, map_size - tier.high_water).map_err(broken)?;
+            // Space for the transactions that evict.
+            file::extend_map(&tier.env, map_size - tier.high_water).map_err(broken)?;
         }
         Ok(tier)
     }
@@ -179,7 +179,7 @@ impl LmdbTier {
             Err(defect) => {
                 debug!(tier = "lmdb", %key, %defect, "a stored value is wrong; it will be removed");
                 self.corrupt.fetch_add(1, Relaxed);
-                self.condemned.add(stored);
+                self.pending_deletes.add(stored);
                 if defect.is_damage() && !self.is_suspect.swap(true, Relaxed) {
                     self.unmark();
                 }
@@ -188,34 +188,36 @@ impl LmdbTier {
         }
     }
 
-    /// A transaction that reads, unless LMDB has found damage.
+    /// A read transaction, unless LMDB has reported damage.
     fn read_txn(&self) -> Result<RoTxn<'_, WithTls>, heed::Error> {
-        self.ask()?;
+        self.check_usable()?;
         self.env.read_txn()
     }
 
-    /// An error if LMDB has found damage and must not be asked again.
-    fn ask(&self) -> Result<(), heed::Error> {
+    /// An error if LMDB has reported damage.
+    fn check_usable(&self) -> Result<(), heed::Error> {
         if self.is_damaged.load(Relaxed) { Err(heed::Error::Mdb(MdbError::Corrupted)) } else { Ok(()) }
     }
 
-    /// Marks the end as clean, if it is.
+    /// Marks the store as cleanly closed, unless it may be damaged.
     fn mark_clean(&self) {
         if self.is_damaged.load(Relaxed) || self.is_suspect.load(Relaxed) || self.is_marked.load(Relaxed) {
             return;
         }
         match file::mark_clean(&self.env, &self.data) {
             Ok(()) => self.is_marked.store(true, Relaxed),
-            Err(error) => debug!(tier = "lmdb", %error, "no clean end is marked; the next start checks the store"),
+            Err(error) => {
+                debug!(tier = "lmdb", %error, "the clean mark could not be written; the next start will check the store")
+            }
         }
     }
 
-    /// Before the first write after a clean end was marked: removes the mark.
+    /// Removes the mark of a clean close before the first write after it.
     fn unmark(&self) {
         if self.is_marked.swap(false, Relaxed)
             && let Err(error) = clean::unmark(self.env.path())
         {
-            warn!(tier = "lmdb", %error, "the mark of a clean end cannot be removed");
+            warn!(tier = "lmdb", %error, "the clean mark could not be removed");
         }
     }
 
@@ -225,13 +227,13 @@ impl LmdbTier {
         while !rest.is_empty() {
             let mut bytes = 0;
             let fits = |(_, value): &&(Key, Bytes)| {
-                bytes += footprint(value.len() + BESIDE) + TOUCHED;
+                bytes += footprint(value.len() + RECORD_OVERHEAD) + LEAF_BYTES;
                 bytes <= self.transaction_limit
             };
             let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
             match self.write_transaction(now) {
                 Err(heed::Error::Mdb(MdbError::MapFull)) => {
-                    self.make_room();
+                    self.free_space();
                     self.write_transaction(now)?;
                 }
                 other => other?,
@@ -243,9 +245,9 @@ impl LmdbTier {
 
     fn write_transaction(&self, entries: &[(Key, Bytes)]) -> Result<(), heed::Error> {
         let mut txn = self.begin()?;
-        let condemned = self.remove_condemned(&mut txn)?;
-        let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len() + BESIDE)).sum();
-        // What is over the high water already (the map was larger once, or values took more than was thought) goes by and by.
+        let pending = self.remove_pending(&mut txn)?;
+        let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len() + RECORD_OVERHEAD)).sum();
+        // Bytes above the high water (after a smaller map or a wrong estimate) are evicted over several transactions.
         let over = (self.used(&txn)? + incoming).saturating_sub(self.high_water);
         if over > 0 {
             self.evict(&mut txn, over.min(incoming + incoming / 2))?;
@@ -260,7 +262,7 @@ impl LmdbTier {
             record.clear();
             record.extend_from_slice(&age);
             if let Err(defect) = self.envelope.seal(&stored, value, &mut record) {
-                debug!(tier = "lmdb", %key, %defect, "a value is not kept");
+                debug!(tier = "lmdb", %key, %defect, "a value cannot be stored");
                 continue;
             }
             self.values.put(&mut txn, stored.as_bytes(), &record)?;
@@ -269,47 +271,46 @@ impl LmdbTier {
                 next_age += 1;
             }
         }
-        self.commit(txn, condemned)
+        self.commit(txn, pending)
     }
 
-    /// A transaction that takes as much as it may, and makes room for that much.
+    /// A write transaction. Extends the file by the most space that it may use.
     fn begin(&self) -> Result<RwTxn<'_>, heed::Error> {
-        self.ask()?;
+        self.check_usable()?;
         self.unmark();
         file::write_txn(&self.env, &self.data, 2 * self.transaction_limit + MIN_MAP)
     }
 
-    fn commit(&self, txn: RwTxn<'_>, condemned: Taken<'_>) -> Result<(), heed::Error> {
+    fn commit(&self, txn: RwTxn<'_>, pending: Taken<'_>) -> Result<(), heed::Error> {
         txn.commit()?;
-        condemned.removed();
-        file::complete(&self.env, &self.data);
+        pending.removed();
+        file::extend_to_last_page(&self.env, &self.data);
         Ok(())
     }
 
-    /// Makes room in a map that is full all the same: its free pages are in pieces too small, or a reader holds them.
-    fn make_room(&self) {
-        // A little at a time, since a transaction that removes takes pages too.
+    /// Evicts entries from a full map, whose free pages are too fragmented or in use by a reader.
+    fn free_space(&self) {
+        // In small steps, because removing takes pages too.
         let evict = || {
-            // A server that was killed while it read holds pages for as long as it stands among the readers.
+            // A server that was killed while reading holds pages until it is removed from the reader table.
             self.env.clear_stale_readers()?;
             for _ in 0..16 {
                 let mut txn = self.begin()?;
                 self.evict(&mut txn, self.transaction_limit / 16)?;
                 txn.commit()?;
             }
-            file::complete(&self.env, &self.data);
+            file::extend_to_last_page(&self.env, &self.data);
             Ok::<_, heed::Error>(())
         };
         if let Err(error) = evict() {
-            warn!(tier = "lmdb", %error, "the map is full and no room can be made");
+            warn!(tier = "lmdb", %error, "the map is full and entries could not be evicted");
         }
     }
 
-    /// Removes the entries that the sieve chooses until `wanted` bytes are free, and after all that have an age those that have
-    /// none.
+    /// Evicts until `wanted` bytes are free: first the entries that the sieve chooses, then entries without an age.
     ///
     /// # Errors
-    /// Those of LMDB; [`MdbError::Corrupted`] when what was read in a tree is not found by its own key, as in a damaged tree.
+    /// Those of LMDB; [`MdbError::Corrupted`] when an entry is not found by its own key, as in a damaged tree.
     fn evict(&self, txn: &mut RwTxn<'_>, wanted: u64) -> Result<(), heed::Error> {
         let (mut freed, mut evicted) = (0, 0_u64);
         while freed < wanted {
@@ -318,7 +319,7 @@ impl LmdbTier {
                 break;
             }
             for victim in victims {
-                found(self.ages.delete(txn, &victim.age)?)?;
+                require_found(self.ages.delete(txn, &victim.age)?)?;
                 if self.values.delete(txn, &victim.stored)? {
                     freed += victim.bytes;
                 }
@@ -329,16 +330,16 @@ impl LmdbTier {
             let Some((stored, record)) = self.values.first(txn)? else { break };
             freed += footprint(record.len());
             let stored = stored.to_vec();
-            found(self.values.delete(txn, &stored)?)?;
+            require_found(self.values.delete(txn, &stored)?)?;
             evicted += 1;
         }
         if evicted > 0 {
-            debug!(tier = "lmdb", evicted, freed, "made room");
+            debug!(tier = "lmdb", evicted, freed, "evicted entries");
         }
         Ok(())
     }
 
-    /// Entries whose removal frees `wanted` bytes, or fewer when one pass of the sieve finds no more.
+    /// Entries whose removal frees `wanted` bytes, or less if one pass of the sieve finds no more.
     fn victims(&self, txn: &RoTxn<'_>, wanted: u64) -> Result<Vec<Victim>, heed::Error> {
         let mut sweep = self.sieve.sweep(self.next_age(txn)?, self.ages.len(txn)?);
         let start = sweep.start();
@@ -347,8 +348,8 @@ impl LmdbTier {
         let (mut victims, mut freed) = (Vec::new(), 0);
         while freed < wanted {
             let Some((age, stored)) = entries.next().transpose()? else { break };
-            // One of another length is damaged, and no age that the hand could go on at.
-            if age.try_into().is_ok_and(|age| !sweep.evicts(u64::from_be_bytes(age), stored)) {
+            // An age of another length is damaged and cannot move the hand.
+            if age.try_into().is_ok_and(|age| !sweep.should_evict(u64::from_be_bytes(age), stored)) {
                 continue;
             }
             let bytes = self.values.get(txn, stored)?.map_or(0, |record| footprint(record.len()));
@@ -358,7 +359,7 @@ impl LmdbTier {
         Ok(victims)
     }
 
-    /// Bytes of the pages in use.
+    /// Bytes of all used pages.
     fn used(&self, txn: &RoTxn<'_>) -> Result<u64, heed::Error> {
         let mut used = 0;
         for stat in [self.values.stat(txn)?, self.ages.stat(txn)?] {
@@ -373,7 +374,7 @@ impl LmdbTier {
         Ok(last.map_or(0, |age: Age| u64::from_be_bytes(age) + 1))
     }
 
-    /// The age of the entry under `stored`, if it is its own: one that was damaged may be another's.
+    /// The age of the entry under `stored`, if `ages` confirms it. A damaged age may belong to another entry.
     fn age(&self, txn: &RoTxn<'_>, stored: &[u8]) -> Result<Option<Age>, heed::Error> {
         let record = self.values.get(txn, stored)?;
         let Some(age) = record.and_then(|record| record.first_chunk::<{ size_of::<Age>() }>()) else { return Ok(None) };
@@ -382,17 +383,17 @@ impl LmdbTier {
 
     fn remove(&self, keys: &[Key]) -> Result<(), heed::Error> {
         let mut txn = self.begin()?;
-        let condemned = self.remove_condemned(&mut txn)?;
+        let pending = self.remove_pending(&mut txn)?;
         for key in keys {
             self.remove_stored(&mut txn, self.envelope.stored(key).as_bytes())?;
         }
-        self.commit(txn, condemned)
+        self.commit(txn, pending)
     }
 
-    fn remove_condemned(&self, txn: &mut RwTxn<'_>) -> Result<Taken<'_>, heed::Error> {
-        let condemned = self.condemned.take();
-        condemned.keys().try_for_each(|stored| self.remove_stored(txn, stored))?;
-        Ok(condemned)
+    fn remove_pending(&self, txn: &mut RwTxn<'_>) -> Result<Taken<'_>, heed::Error> {
+        let pending = self.pending_deletes.take();
+        pending.keys().try_for_each(|stored| self.remove_stored(txn, stored))?;
+        Ok(pending)
     }
 
     fn remove_stored(&self, txn: &mut RwTxn<'_>, stored: &[u8]) -> Result<(), heed::Error> {
@@ -402,17 +403,17 @@ impl LmdbTier {
         self.values.delete(txn, stored).map(|_| ())
     }
 
-    /// Notes damage that `error` shows, once.
-    fn note(&self, error: &heed::Error) {
+    /// Records damage that `error` shows, once.
+    fn record_damage(&self, error: &heed::Error) {
         if file::shows_damage(error) && !self.is_damaged.swap(true, Relaxed) {
-            file::note_damage(&self.env, &self.data, error);
+            file::record_damage(&self.env, &self.data, error);
             self.unmark();
         }
     }
 
     fn failed(&self, action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
         move |error| {
-            self.note(&error);
+            self.record_damage(&error);
             let kind = match &error {
                 heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => {
                     TierErrorKind::Refused
@@ -435,27 +436,27 @@ impl Drop for LmdbTier {
 struct Victim {
     age: Box<[u8]>,
     stored: Box<[u8]>,
-    /// Bytes of the map that it takes.
+    /// Bytes of the map that it uses.
     bytes: u64,
 }
 
-/// What was read in a tree is to be `found` by its key, else the tree is damaged.
-fn found(found: bool) -> Result<(), heed::Error> {
+/// An error if an entry of a tree was not `found` by its key: the tree is damaged.
+fn require_found(found: bool) -> Result<(), heed::Error> {
     if found { Ok(()) } else { Err(heed::Error::Mdb(MdbError::Corrupted)) }
 }
 
-/// What is stored beside a value at the most: its age and its envelope.
-const BESIDE: usize = size_of::<Age>() + MAX_ENVELOPE - MAX_VALUE;
+/// Largest overhead of a record: its age and its envelope.
+const RECORD_OVERHEAD: usize = size_of::<Age>() + MAX_ENVELOPE - MAX_VALUE;
 
-/// Bytes of the leaves that a transaction writes anew for each of its entries at the most, whatever their length: the one that
-/// takes it, and those from which the oldest goes for it, or two.
-const TOUCHED: u64 = 3 * PAGE;
+/// Bytes of the leaves that a transaction rewrites per entry, at most: the leaf of the new entry, and one or two of the
+/// evicted ones.
+const LEAF_BYTES: u64 = 3 * PAGE;
 
-/// Bytes of a page, but on few systems.
+/// The page size of most systems.
 const PAGE: u64 = 4096;
 
-/// Bytes of the map that a record of `len` bytes takes, with its key, age and share of the tree: whole pages once it is
-/// too long for a leaf.
+/// Bytes of the map for a record of `len` bytes, with its key, age and share of the tree. A record too long for a leaf
+/// takes whole pages.
 const fn footprint(len: usize) -> u64 {
     const KEYS: u64 = 256;
     let len = len as u64 + KEYS;
@@ -487,8 +488,8 @@ impl Tier for LmdbTier {
         Answer::Now(self.write(entries).map_err(self.failed("write to lmdb")))
     }
 
-    /// By half, since a value takes more of the map than its bytes. Small ones take more yet: a batch of those may still be
-    /// written in several transactions.
+    /// Half of the limit, because a value takes more of the map than its bytes. A batch of small values may still take
+    /// several transactions.
     fn batch_bytes(&self) -> usize {
         usize::try_from(self.transaction_limit / 2).unwrap_or(usize::MAX)
     }
@@ -511,8 +512,8 @@ impl Tier for LmdbTier {
             Ok::<_, heed::Error>((self.values.len(&txn)?, self.used(&txn)?))
         };
         let (entries, bytes) = read().unwrap_or_else(|error| {
-            self.note(&error);
-            warn!(tier = "lmdb", %error, "cannot be counted");
+            self.record_damage(&error);
+            warn!(tier = "lmdb", %error, "the entries could not be counted");
             (0, 0)
         });
         TierStats {
@@ -526,10 +527,10 @@ impl Tier for LmdbTier {
 
     fn flush(&self) -> Answer<'_, ()> {
         let flush = || {
-            if !self.condemned.is_empty() {
+            if !self.pending_deletes.is_empty() {
                 self.remove(&[])?;
             }
-            self.ask()?;
+            self.check_usable()?;
             self.env.force_sync()?;
             self.mark_clean();
             Ok(())

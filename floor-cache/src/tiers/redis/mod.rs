@@ -1,10 +1,9 @@
-//! The tier in a Redis server, shared by the servers that know it.
+//! The tier in a Redis server or cluster, shared by several servers.
 
-mod dialer;
-mod holdings;
+mod connection;
+mod connector;
 mod lease;
-mod line;
+mod server_stats;
 mod tier;
 
-pub(crate) use lease::{Claim, RedisLeases, Token};
 pub use tier::RedisTier;

@@ -1,4 +1,4 @@
-//! What is asked of the server, and what is made of its replies.
+//! The commands of the Redis tier and the handling of their replies.
 
 use std::{
     fmt, slice,
@@ -12,69 +12,80 @@ use tokio::runtime::Handle;
 use tracing::debug;
 
 use super::{
-    dialer,
-    holdings::Holdings,
+    connection::Connection,
+    connector,
     lease::{self, RedisLeases},
-    line::Line,
+    server_stats::ServerStats,
 };
 use crate::{
     config::RedisConfig,
     envelope::{Defect, Envelope, StoredKey},
     key::Key,
+    layers::WRITE_TIMEOUT_FACTOR,
+    lease_store::LeaseStore,
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
-    tiers::condemned::Condemned,
-    timeout::WRITE_PATIENCE,
+    tiers::pending_deletes::PendingDeletes,
 };
 
-/// Keeps values in a Redis server, or in a cluster of them.
+/// A tier in a Redis server or cluster.
 ///
-/// All reads share one connection and all writes another, each made when it is first needed and again when it broke: so no
-/// reader waits behind a large write, nor loses his connection with one that takes too long. A read is one `MGET`, a write
-/// of many one pipeline of `SET`s.
+/// All reads share one connection and all writes another. Both connect when they are first used and reconnect after a
+/// failure. A reader therefore neither waits behind a large write nor loses its connection to a slow one. A read is one
+/// `MGET`, a write one pipeline of `SET`s.
 pub struct RedisTier {
-    reads: Line,
-    writes: Line,
+    reads: Connection,
+    writes: Connection,
     url: String,
     envelope: Envelope,
     corrupt: AtomicU64,
-    condemned: Condemned,
-    holdings: Holdings,
+    pending_deletes: PendingDeletes,
+    server_stats: ServerStats,
 }
 
-/// Bytes of values in one pipeline: a tenth of a second of a slow network, and less than that of the server's time.
+/// Bytes of values in one pipeline: a tenth of a second of a slow network, and less time on the server.
 const PIPELINE: usize = 1 << 20;
 
-/// How long connecting may take: longer than a caller waits, since a new connection serves every later call.
-const DIAL_TIMEOUT: Duration = Duration::from_secs(2);
+/// Deadline of connecting. Longer than a caller waits, because later calls use the new connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl RedisTier {
-    /// A tier at `config.url`, not yet connected.
+    /// A tier for `config.url`. It connects at its first request.
     ///
     /// # Errors
-    /// When the URL is none, or what is set for TLS does not go with it.
+    /// When the URL is invalid, or the TLS options do not fit it.
     pub fn open(config: &RedisConfig, envelope: Envelope, runtime: &Handle) -> Result<Self, OpenError> {
-        dialer::check(config)?;
+        connector::check(config)?;
         let url = config.redacted_url();
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
-        // The tier's own deadlines are those that callers see. These end what no caller waits for any more.
-        let line = |reply| Line::new(config, DIAL_TIMEOUT.max(config.timeout), reply, runtime.clone());
-        let reads = line(config.timeout).map_err(unusable)?;
-        let writes = line(WRITE_PATIENCE * config.timeout).map_err(unusable)?;
-        let holdings = Holdings::new(reads.clone(), runtime.clone());
-        Ok(Self { reads, writes, url, envelope, corrupt: AtomicU64::new(0), condemned: Condemned::default(), holdings })
+        // Callers see the deadlines of the tier. These timeouts end requests that no caller waits for.
+        let connection = |reply_timeout| {
+            Connection::new(config, CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
+        };
+        let reads = connection(config.timeout).map_err(unusable)?;
+        let writes = connection(WRITE_TIMEOUT_FACTOR * config.timeout).map_err(unusable)?;
+        let server_stats = ServerStats::new(reads.clone(), runtime.clone());
+        Ok(Self {
+            reads,
+            writes,
+            url,
+            envelope,
+            corrupt: AtomicU64::new(0),
+            pending_deletes: PendingDeletes::default(),
+            server_stats,
+        })
     }
 
-    /// The leases of what is kept there, over the readers' connection.
-    pub(crate) fn leases(&self, timeout: Duration) -> RedisLeases {
+    /// The leases of values in this store, over the readers' connection.
+    pub(crate) fn leases(&self, timeout: Duration) -> impl LeaseStore + use<> {
         RedisLeases::new(self.reads.clone(), self.envelope.clone(), timeout)
     }
 
-    async fn ask(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
+    async fn query(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
         self.reads.send(command).await.map_err(|error| failed(action, &error))
     }
 
-    /// `MGET` for one key too: to a key that holds something other than a string it answers "not here", which is right.
+    /// Uses `MGET` also for one key: for a key with a value that is not a string it replies nil, which is a miss.
     async fn read(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, TierError> {
         const ACTION: &str = "read from redis";
         if keys.is_empty() {
@@ -84,7 +95,7 @@ impl RedisTier {
         for key in keys {
             command.arg(self.envelope.stored(key).as_bytes());
         }
-        match self.ask(ACTION, &command).await? {
+        match self.query(ACTION, &command).await? {
             Value::Array(replies) if replies.len() == keys.len() => {
                 Ok(keys.iter().zip(replies).map(|(key, reply)| self.opened(key, reply)).collect())
             }
@@ -97,7 +108,7 @@ impl RedisTier {
         let stored = self.envelope.stored(key);
         let defect = match reply {
             Value::Nil => return None,
-            // Somebody makes the value.
+            // Another server generates the value.
             Value::BulkString(stored) if lease::is_lease(&stored) => return None,
             Value::BulkString(envelope) => match self.envelope.open_owned(&stored, envelope) {
                 Ok(value) => return Some(value),
@@ -108,11 +119,11 @@ impl RedisTier {
         };
         debug!(tier = "redis", %key, %defect, "a stored value is wrong; it will be removed");
         self.corrupt.fetch_add(1, Relaxed);
-        self.condemned.add(stored);
+        self.pending_deletes.add(stored);
         None
     }
 
-    /// What writes `entries`.
+    /// The pipeline that writes `entries`.
     fn sealed(&self, entries: &[(Key, Bytes)]) -> Pipeline {
         let mut pipeline = Pipeline::with_capacity(entries.len());
         let mut record = Vec::new();
@@ -123,7 +134,7 @@ impl RedisTier {
                 Ok(()) => {
                     pipeline.set(stored.as_bytes(), record.as_slice());
                 }
-                Err(defect) => debug!(tier = "redis", %key, %defect, "a value is not kept"),
+                Err(defect) => debug!(tier = "redis", %key, %defect, "a value cannot be stored"),
             }
         }
         pipeline
@@ -131,21 +142,21 @@ impl RedisTier {
 
     async fn write(&self, pipeline: Pipeline) -> Result<(), TierError> {
         const ACTION: &str = "write to redis";
-        self.remove_condemned().await?;
+        self.remove_pending().await?;
         if !pipeline.is_empty() {
             let replies = self.writes.send_all(&pipeline).await.map_err(|error| failed(ACTION, &error))?;
-            // A refusal of one command is a reply like any other.
+            // A pipeline returns errors of single commands as replies.
             let refused = replies.into_iter().find_map(|reply| reply.extract_error().err());
             refused.map_or(Ok(()), |error| Err(failed(ACTION, &error)))?;
         }
-        self.holdings.refresh().await;
+        self.server_stats.refresh().await;
         Ok(())
     }
 
-    async fn remove_condemned(&self) -> Result<(), TierError> {
-        let condemned = self.condemned.take();
-        self.unlink(condemned.keys()).await?;
-        condemned.removed();
+    async fn remove_pending(&self) -> Result<(), TierError> {
+        let pending = self.pending_deletes.take();
+        self.unlink(pending.keys()).await?;
+        pending.removed();
         Ok(())
     }
 
@@ -157,7 +168,7 @@ impl RedisTier {
         keys.for_each(|key| {
             command.arg(key);
         });
-        // A refusal is a reply like any other.
+        // Redis returns errors as replies.
         let removed = self.writes.send(&command).await.and_then(Value::extract_error);
         removed.map(|_count| ()).map_err(|error| failed("remove from redis", &error))
     }
@@ -176,7 +187,7 @@ pub(super) fn failed(action: &'static str, error: &RedisError) -> TierError {
     TierError::new(kind, action, reason(error))
 }
 
-/// What went wrong, without what the library may add of the connection's address and secrets.
+/// The message of `error` without the address and secrets that the library may add.
 fn reason(error: &RedisError) -> String {
     match (error.code(), error.detail()) {
         (Some(code), Some(detail)) => format!("{code} {detail}"),
@@ -212,7 +223,7 @@ impl Tier for RedisTier {
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        // Sealed before the time runs that a write has.
+        // Sealed before the deadline of the write starts.
         Answer::later(self.write(self.sealed(entries)))
     }
 
@@ -223,28 +234,28 @@ impl Tier for RedisTier {
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
         Answer::later(async move {
             let stored: Vec<StoredKey> = keys.iter().map(|key| self.envelope.stored(key)).collect();
-            self.remove_condemned().await?;
+            self.remove_pending().await?;
             self.unlink(stored.iter().map(StoredKey::as_bytes)).await
         })
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         Answer::later(async move {
-            // Enough to tell a value from a lease, and from nothing.
+            // Enough bytes to tell a value, a lease and a missing key apart.
             let mut command = redis::cmd("GETRANGE");
-            command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::TELLING - 1);
-            let start = self.ask("look in redis", &command).await?;
+            command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::MAGIC_LEN - 1);
+            let start = self.query("look in redis", &command).await?;
             Ok(matches!(start, Value::BulkString(start) if !start.is_empty() && !lease::is_lease(&start)))
         })
     }
 
     fn stats(&self) -> TierStats {
-        let (entries, bytes) = self.holdings.look();
+        let (entries, bytes) = self.server_stats.last_known();
         TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed), ..TierStats::default() }
     }
 
     fn flush(&self) -> Answer<'_, ()> {
-        Answer::later(self.remove_condemned())
+        Answer::later(self.remove_pending())
     }
 }
 

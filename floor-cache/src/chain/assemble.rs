@@ -1,0 +1,63 @@
+//! Builds a chain from its configuration.
+
+use std::sync::Arc;
+
+use prometheus::Registry;
+use tokio::runtime::Handle;
+
+use super::{builder::ChainBuilder, handle::Chain};
+use crate::{
+    config::{Admit, ChainConfig, TierKind, Tuning},
+    layers::Timeout,
+    open_error::OpenError,
+    source::Source,
+    tiers::{LmdbTier, RedisTier, SledTier},
+};
+
+/// Builds the chain that `config` describes, in front of `source`.
+///
+/// Registers its metrics in `registry`. Spawns its tasks on `runtime`; the caller need not be on one of its threads. An
+/// unreachable Redis is no error: the tier connects at its first request.
+///
+/// # Errors
+/// When the configuration is inconsistent or a store cannot be opened.
+pub fn assemble(
+    config: &ChainConfig,
+    source: Arc<dyn Source>,
+    registry: &Registry,
+    runtime: &Handle,
+) -> Result<Chain, OpenError> {
+    assemble_tuned(config, &Tuning::default(), source, registry, runtime)
+}
+
+/// As [`assemble`], with settings that configuration files do not have.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_tuned(
+    config: &ChainConfig,
+    tuning: &Tuning,
+    source: Arc<dyn Source>,
+    registry: &Registry,
+    runtime: &Handle,
+) -> Result<Chain, OpenError> {
+    let mut chain = ChainBuilder::new(config, tuning, registry, runtime)?;
+    for (position, kind) in config.chain.iter().enumerate() {
+        if config.chain[..position].contains(kind) {
+            return Err(OpenError::DuplicateTier(*kind));
+        }
+        let envelope = chain.envelope();
+        chain = match kind {
+            TierKind::Lru => chain.memory("lru", &config.lru)?,
+            TierKind::Lmdb => chain.tier(LmdbTier::open(&config.lmdb, envelope)?, Admit::All)?,
+            TierKind::Sled => chain.tier(SledTier::open(&config.sled, envelope)?, Admit::All)?,
+            TierKind::Redis => {
+                let redis = RedisTier::open(&config.redis, envelope, runtime)?;
+                let leases = Arc::new(redis.leases(config.redis.timeout));
+                let chain = chain.tier(Timeout::new(redis, config.redis.timeout), config.redis.admit)?;
+                chain.leasing(leases, config.redis.lease)?
+            }
+        };
+    }
+    chain.build(source)
+}

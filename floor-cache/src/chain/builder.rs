@@ -1,0 +1,225 @@
+//! Builds a chain tier by tier. [`assemble`](crate::assemble()) and tests with their own tiers use it.
+
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicU32},
+};
+
+use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
+use tokio::runtime::Handle;
+
+use super::{
+    audit::Auditor,
+    collector::TierCollector,
+    handle::{Chain, TIMED},
+    inner::Inner,
+    lease::Leases,
+};
+use crate::{
+    config::{Admit, ChainConfig, Lease, LruConfig, Tuning},
+    envelope::{Envelope, Namespace},
+    layers::{Breaker, CatchPanic, Circuit, Meter, Metered, OpSeconds},
+    lease_store::LeaseStore,
+    memory_tier::MemoryTier,
+    open_error::OpenError,
+    policy::{Hedging, LoadMonitor, Policy},
+    producer::{Generations, Producer},
+    single_flight::Flights,
+    source::Source,
+    stack::{LowerTier, Purges, TierStack, WriteBehind, WriteMetrics},
+    tier::Tier,
+    tiers::LruTier,
+};
+
+/// A builder that adds tiers in probing order. [`assemble`](crate::assemble()) builds from a configuration; use this
+/// for chains that a configuration cannot describe.
+pub struct ChainBuilder<'a> {
+    config: &'a ChainConfig,
+    tuning: &'a Tuning,
+    envelope: Envelope,
+    registry: &'a Registry,
+    runtime: &'a Handle,
+    seconds: HistogramVec,
+    writes: IntCounterVec,
+    hedges: IntCounterVec,
+    memory: Vec<Arc<dyn MemoryTier>>,
+    lower: Vec<LowerTier>,
+    leases: Option<Leases>,
+}
+
+impl<'a> ChainBuilder<'a> {
+    /// A builder without tiers. It reads the namespace, version and bypass mode of `config` and ignores its list of
+    /// tiers.
+    ///
+    /// # Errors
+    /// When the namespace is invalid, or `registry` already has the metrics of a chain.
+    pub fn new(
+        config: &'a ChainConfig,
+        tuning: &'a Tuning,
+        registry: &'a Registry,
+        runtime: &'a Handle,
+    ) -> Result<Self, OpenError> {
+        let namespace =
+            Namespace::new(&config.namespace).ok_or_else(|| OpenError::Namespace(config.namespace.clone()))?;
+        let seconds = HistogramVec::new(
+            HistogramOpts::new("floors_tier_seconds", "Time that a tier took.").buckets(tier_buckets()),
+            &["tier", "op"],
+        )?;
+        let writes = IntCounterVec::new(
+            Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome."),
+            &["tier", "outcome"],
+        )?;
+        let hedges = IntCounterVec::new(
+            Opts::new("floors_hedges_total", "Floors generated while a tier was slow, by which answer came first."),
+            &["tier", "winner"],
+        )?;
+        registry.register(Box::new(seconds.clone()))?;
+        registry.register(Box::new(writes.clone()))?;
+        registry.register(Box::new(hedges.clone()))?;
+        let mut envelope = Envelope::new(namespace, config.value_version).compressing(tuning.compress);
+        if let Some(keys) = &tuning.keys {
+            envelope = envelope.sealing(keys);
+        }
+        if let Some(check) = &tuning.value_check {
+            envelope = envelope.checking(check.clone());
+        }
+        Ok(Self {
+            config,
+            tuning,
+            envelope,
+            registry,
+            runtime,
+            seconds,
+            writes,
+            hedges,
+            memory: Vec::new(),
+            lower: Vec::new(),
+            leases: None,
+        })
+    }
+
+    /// The envelope that tiers outside this process use for their values.
+    #[must_use]
+    pub fn envelope(&self) -> Envelope {
+        self.envelope.clone()
+    }
+
+    /// Adds a memory tier. Memory tiers before every other tier are asked on the caller's stack and neither wait nor
+    /// fail.
+    ///
+    /// # Errors
+    /// When the tier follows a lower tier and its writer thread cannot be started.
+    pub fn memory(mut self, name: &'static str, config: &LruConfig) -> Result<Self, OpenError> {
+        let tier = LruTier::named(name, config);
+        if !self.lower.is_empty() {
+            return self.tier(tier, Admit::All);
+        }
+        self.memory.push(Arc::new(tier));
+        Ok(self)
+    }
+
+    /// Adds `tier` behind a breaker, panic handling and metrics. A remote tier needs its own
+    /// [`Timeout`](crate::layers::Timeout).
+    ///
+    /// # Errors
+    /// When the writer thread cannot be started.
+    pub fn tier(mut self, tier: impl Tier, admit: Admit) -> Result<Self, OpenError> {
+        let name = tier.name();
+        let op = |op| self.seconds.with_label_values(&[name, op]);
+        let meter = Arc::new(Meter::new(OpSeconds {
+            get: op("get"),
+            get_many: op("get_many"),
+            put_many: op("put_many"),
+            remove_many: op("remove_many"),
+        }));
+        let circuit = Arc::new(Circuit::new(name));
+        let tier: Arc<dyn Tier> =
+            Arc::new(Metered::new(Breaker::new(CatchPanic::new(tier), circuit.clone()), meter.clone()));
+        let writes = WriteBehind::start(tier.clone(), self.runtime, WriteMetrics::new(name, &self.writes))
+            .map_err(OpenError::Thread)?;
+        let policy = Policy::new(self.config.bypass, tier.waits());
+        let mismatches = AtomicU32::new(0);
+        let hedging = Hedging::new(name, &self.hedges);
+        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, hedging, mismatches });
+        Ok(self)
+    }
+
+    /// Uses leases in `store` for values that the last added tier misses.
+    pub(crate) fn leasing(mut self, store: Arc<dyn LeaseStore>, mode: Lease) -> Result<Self, OpenError> {
+        let totals = IntCounterVec::new(
+            Opts::new("floors_leases_total", "Floors that a lease was requested for, by outcome."),
+            &["outcome"],
+        )?;
+        self.registry.register(Box::new(totals.clone()))?;
+        self.leases = Some(Leases::new(self.lower.len() - 1, mode, store, self.runtime.clone(), &totals));
+        Ok(self)
+    }
+
+    /// Builds the chain in front of `source`.
+    ///
+    /// # Errors
+    /// When the registry already has the metrics of a chain.
+    pub fn build(self, source: Arc<dyn Source>) -> Result<Chain, OpenError> {
+        let generations =
+            IntCounterVec::new(Opts::new("floors_generations_total", "Floors generated, by kind."), &["kind"])?;
+        let seconds = HistogramVec::new(
+            HistogramOpts::new("floors_generation_seconds", "Time to generate a floor, without queueing.")
+                .buckets(generation_buckets()),
+            &["kind"],
+        )?;
+        let coalesced =
+            IntCounter::new("floors_coalesced_total", "Floors that a call got from another call's lookup.")?;
+        self.registry.register(Box::new(generations.clone()))?;
+        self.registry.register(Box::new(seconds.clone()))?;
+        self.registry.register(Box::new(coalesced.clone()))?;
+        let audits = IntCounterVec::new(
+            Opts::new("floors_audits_total", "Hits that were generated again and compared, by outcome."),
+            &["outcome"],
+        )?;
+        self.registry.register(Box::new(audits.clone()))?;
+        let stack = Arc::new(TierStack {
+            memory: self.memory.into(),
+            lower: self.lower.into(),
+            flights: Flights::new(),
+            purges: Purges::default(),
+            runtime: self.runtime.clone(),
+        });
+        let producer = Arc::new(Producer::new(
+            source,
+            Generations::new(generations, seconds),
+            LoadMonitor::new(self.tuning.utilisation),
+            self.runtime.clone(),
+        ));
+        let auditor = Arc::new(Auditor::new(stack.clone(), producer.clone(), self.tuning.audit, &audits));
+        self.registry.register(Box::new(TierCollector::new(&stack, &producer)?))?;
+        Ok(Chain::new(Inner {
+            sampler: TIMED.or(auditor.sampler()),
+            stack,
+            producer,
+            auditor,
+            leases: self.leases,
+            coalesced,
+            hedge: self.tuning.hedge,
+        }))
+    }
+}
+
+/// Seconds: from half a microsecond (a map in memory) to a quarter of a second (a timeout), doubling.
+fn tier_buckets() -> Vec<f64> {
+    doubling(0.5e-6, 20)
+}
+
+/// Seconds: from 16 microseconds (the smallest floor) to half a second, doubling.
+fn generation_buckets() -> Vec<f64> {
+    doubling(16e-6, 16)
+}
+
+fn doubling(first: f64, count: u32) -> Vec<f64> {
+    (0..count).map(|power| first * f64::from(1 << power)).collect()
+}
+
+impl fmt::Debug for ChainBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChainBuilder").field("memory", &self.memory).field("lower", &self.lower).finish_non_exhaustive()
+    }
+}

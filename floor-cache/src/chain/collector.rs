@@ -1,0 +1,175 @@
+//! Exports the counts of the tiers to Prometheus. It reads them at each scrape.
+
+use std::sync::{Arc, Weak};
+
+use prometheus::{
+    Gauge, GaugeVec, IntCounterVec, IntGaugeVec, Opts,
+    core::{Collector, Desc},
+    proto::MetricFamily,
+};
+
+use crate::{
+    layers::Counts,
+    producer::Producer,
+    stack::{LowerTier, TierStack},
+    tier::TierStats,
+};
+
+/// `floors_tier_requests_total`, `floors_tier_bytes`, `floors_tier_entries` and `floors_breaker_state` of one chain.
+///
+/// The hot path counts in cheap per-tier counters; a scrape sums them up.
+#[derive(Debug)]
+pub(crate) struct TierCollector {
+    stack: Weak<TierStack>,
+    producer: Weak<Producer>,
+    descriptions: Vec<Desc>,
+}
+
+/// Metric families created for one scrape.
+struct Families {
+    requests: IntCounterVec,
+    bytes: IntGaugeVec,
+    entries: IntGaugeVec,
+    breaker: GaugeVec,
+    hit_ratio: GaugeVec,
+    probe_cost: GaugeVec,
+    generation_cost: GaugeVec,
+    bypassed: GaugeVec,
+    verdict_seconds: GaugeVec,
+    reason: GaugeVec,
+    cpu_utilisation: Gauge,
+    cpu_price: Gauge,
+}
+
+impl Families {
+    fn new() -> Result<Self, prometheus::Error> {
+        Ok(Self {
+            requests: IntCounterVec::new(
+                Opts::new("floors_tier_requests_total", "Keys that a tier was asked for, by outcome."),
+                &["tier", "outcome"],
+            )?,
+            bytes: IntGaugeVec::new(Opts::new("floors_tier_bytes", "Bytes that a tier holds."), &["tier"])?,
+            entries: IntGaugeVec::new(Opts::new("floors_tier_entries", "Values that a tier holds."), &["tier"])?,
+            breaker: GaugeVec::new(
+                Opts::new("floors_breaker_state", "A tier's circuit breaker: 0 closed, 1 half-open, 2 open."),
+                &["tier"],
+            )?,
+            hit_ratio: GaugeVec::new(
+                Opts::new("floors_tier_hit_ratio", "Recent share of queries to a tier that find a value."),
+                &["tier"],
+            )?,
+            probe_cost: GaugeVec::new(
+                Opts::new("floors_tier_probe_cost_seconds", "Recent response time of a query to a tier for one value."),
+                &["tier"],
+            )?,
+            generation_cost: GaugeVec::new(
+                Opts::new(
+                    "floors_tier_generation_cost_seconds",
+                    "Recent response time of generating one of the values that a tier may be asked for, with queueing.",
+                ),
+                &["tier"],
+            )?,
+            bypassed: GaugeVec::new(
+                Opts::new(
+                    "floors_tier_bypassed",
+                    "Recent share of lookups that bypassed a tier: 0 if it is always asked, 1 if never.",
+                ),
+                &["tier"],
+            )?,
+            verdict_seconds: GaugeVec::new(
+                Opts::new("floors_tier_verdict_seconds", "Time since a tier's verdict last changed."),
+                &["tier"],
+            )?,
+            reason: GaugeVec::new(
+                Opts::new("floors_tier_reason", "Why a tier is asked or bypassed: 1 for the current reason."),
+                &["tier", "reason"],
+            )?,
+            cpu_utilisation: Gauge::new(
+                "floors_cpu_utilisation",
+                "CPU utilisation, 0 to 1, at the last measurement by a lookup below memory.",
+            )?,
+            cpu_price: Gauge::new(
+                "floors_cpu_price",
+                "Seconds of response time that one second of CPU costs the other calls in flight: 0 if cores are idle.",
+            )?,
+        })
+    }
+
+    fn collectors(&self) -> [&dyn Collector; 12] {
+        [
+            &self.requests,
+            &self.bytes,
+            &self.entries,
+            &self.breaker,
+            &self.hit_ratio,
+            &self.probe_cost,
+            &self.generation_cost,
+            &self.bypassed,
+            &self.verdict_seconds,
+            &self.reason,
+            &self.cpu_utilisation,
+            &self.cpu_price,
+        ]
+    }
+
+    fn tier(&self, name: &str, counts: Counts, stats: TierStats) {
+        for (outcome, count) in [
+            ("hit", counts.hits),
+            ("miss", counts.misses),
+            ("error", counts.errors),
+            ("timeout", counts.timeouts),
+            ("bypass", counts.bypasses),
+            ("corrupt", stats.corrupt),
+        ] {
+            self.requests.with_label_values(&[name, outcome]).inc_by(count);
+        }
+        self.bytes.with_label_values(&[name]).set(i64::try_from(stats.bytes).unwrap_or(i64::MAX));
+        self.entries.with_label_values(&[name]).set(i64::try_from(stats.entries).unwrap_or(i64::MAX));
+    }
+}
+
+impl Families {
+    fn lower_tier(&self, lower: &LowerTier) {
+        let (labels, status) = (&[lower.name()], lower.policy.status());
+        self.breaker.with_label_values(labels).set(f64::from(lower.circuit.state() as u8));
+        self.hit_ratio.with_label_values(labels).set(status.hit_ratio);
+        self.probe_cost.with_label_values(labels).set(status.cost);
+        self.generation_cost.with_label_values(labels).set(status.generation);
+        self.bypassed.with_label_values(labels).set(1.0 - status.asked_ratio);
+        self.reason.with_label_values(&[lower.name(), lower.reason(&status)]).set(1.0);
+        self.verdict_seconds.with_label_values(labels).set(lower.verdict_since(&status).elapsed().as_secs_f64());
+    }
+}
+
+impl TierCollector {
+    pub(crate) fn new(stack: &Arc<TierStack>, producer: &Arc<Producer>) -> Result<Self, prometheus::Error> {
+        let families = Families::new()?;
+        let descriptions = families.collectors().into_iter().flat_map(Collector::desc).cloned().collect();
+        Ok(Self { stack: Arc::downgrade(stack), producer: Arc::downgrade(producer), descriptions })
+    }
+}
+
+impl Collector for TierCollector {
+    fn desc(&self) -> Vec<&Desc> {
+        self.descriptions.iter().collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let (Some(stack), Some(producer), Ok(families)) =
+            (self.stack.upgrade(), self.producer.upgrade(), Families::new())
+        else {
+            return Vec::new();
+        };
+        for tier in &stack.memory {
+            families.tier(tier.name(), tier.counts(), tier.stats());
+        }
+        for lower in &stack.lower {
+            families.tier(lower.name(), lower.meter.counts(), lower.tier.stats());
+            families.lower_tier(lower);
+        }
+        let (utilisation, cpu) = producer.load.last();
+        families.cpu_utilisation.set(utilisation);
+        families.cpu_price.set(cpu.price);
+        families.collectors().into_iter().flat_map(Collector::collect).collect()
+    }
+}

@@ -1,0 +1,309 @@
+//! The lookup after a miss in memory: asks the lower tiers for one or many keys, then generates the rest.
+//! [`Chain`](crate::Chain) starts it.
+
+use std::{
+    collections::HashMap,
+    mem,
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
+
+use super::{
+    hedge::Hedge,
+    inner::Inner,
+    lease::{Leased, Leases},
+};
+use crate::{
+    hash::{Hashed, IdentityHasher},
+    key::Key,
+    policy::{Asked, CpuCost, Decision},
+    producer::GenerateResult,
+    sampler::Draw,
+    served::{Found, Outcome, Step},
+    single_flight::Leader,
+    source::Priority,
+    stack::{LowerTier, PurgeEpoch, TierStack, Values},
+    tier::TierError,
+};
+
+/// A lookup of keys that memory does not have. It leads a flight for each and completes it as soon as the value is
+/// found.
+pub(crate) struct MissLookup {
+    pending: Vec<Leader>,
+    /// The lower tier to ask next.
+    next: usize,
+    steps: Vec<Step>,
+    priority: Priority,
+    /// Keys that the shared tier missed.
+    shared_misses: Vec<Key>,
+    /// Taken before the first tier was asked.
+    epoch: PurgeEpoch,
+    /// Hedged generations that are running.
+    hedges: FuturesUnordered<Hedge>,
+}
+
+impl MissLookup {
+    pub(crate) fn new(pending: Vec<Leader>, priority: Priority, epoch: PurgeEpoch) -> Self {
+        let (steps, shared_misses, hedges) = (Vec::new(), Vec::new(), FuturesUnordered::new());
+        Self { pending, next: 0, steps, priority, shared_misses, epoch, hedges }
+    }
+
+    /// Whether every flight is complete.
+    pub(crate) fn is_done(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Asks the leading lower tiers that answer without waiting.
+    pub(crate) fn start(&mut self, inner: &Inner) {
+        while let Some(lower) = inner.stack.lower.get(self.next).filter(|lower| !lower.tier.waits()) {
+            if self.is_done() {
+                return;
+            }
+            let asked = self.keys_to_ask(inner, lower);
+            if !asked.is_empty() {
+                let started = Instant::now();
+                let Some(answer) = lower.ask(&asked).now_or_never() else { return };
+                self.handle_answer(inner, lower, &asked, answer, started.elapsed());
+            }
+            self.next += 1;
+        }
+    }
+
+    /// Asks the remaining tiers and generates what none has.
+    pub(crate) async fn finish(mut self, inner: &Inner) {
+        // Only foreground lookups count as calls in flight.
+        let _in_flight = (self.priority == Priority::Foreground).then(|| inner.producer.load.call());
+        while let Some(lower) = inner.stack.lower.get(self.next) {
+            if self.is_done() {
+                return;
+            }
+            let asked = self.keys_to_ask(inner, lower);
+            if !asked.is_empty() {
+                self.probe(inner, lower, &asked).await;
+            }
+            self.next += 1;
+        }
+        self.generate_rest(inner).await;
+    }
+
+    /// The pending keys to ask `lower` for. Counts the others as bypassed.
+    fn keys_to_ask(&mut self, inner: &Inner, lower: &LowerTier) -> Vec<Key> {
+        let pending = self.pending.iter().map(|leader| *leader.key());
+        let mut asked: Vec<Key> = pending.filter(|key| lower.admit.admits(key.class())).collect();
+        if !asked.is_empty() {
+            if lower.policy.is_expensive() {
+                asked.iter().for_each(|key| inner.producer.sample_cost(*key));
+            }
+            let now = Instant::now();
+            let decision = lower.policy.decide(now, asked.len(), inner.producer.forecast(&asked), cpu_cost(inner, now));
+            match decision {
+                Decision::Ask => {}
+                Decision::Bypass => asked.clear(),
+                Decision::BypassAndSample => sample(&inner.stack, self.next, mem::take(&mut asked)),
+            }
+        }
+        lower.meter.record_bypass(self.pending.len() - asked.len());
+        if asked.is_empty() {
+            self.steps.push(Step { tier: lower.name(), outcome: Outcome::Bypass, took: Duration::ZERO });
+        }
+        asked
+    }
+
+    /// Completes the flights of the keys that were found. Fills the tiers above first, unless a purge ran since the
+    /// lookup began.
+    fn handle_answer(
+        &mut self,
+        inner: &Inner,
+        lower: &LowerTier,
+        asked: &[Key],
+        answer: Result<Values, TierError>,
+        took: Duration,
+    ) {
+        let step = |outcome| Step { tier: lower.name(), outcome, took };
+        lower.learn(Asked::ForCaller, asked.len(), &answer, took);
+        let values = match answer {
+            Ok(values) => values,
+            Err(error) => {
+                tracing::debug!(tier = lower.name(), %error, "a tier failed; the lookup continues without it");
+                self.steps.push(step(Outcome::from_error(error.kind())));
+                return;
+            }
+        };
+        let mut found: HashMap<Hashed, Bytes, IdentityHasher> =
+            asked.iter().zip(values).filter_map(|(key, value)| Some((Hashed::new(key), value?))).collect();
+        let steps: Arc<[Step]> = self.steps.iter().copied().chain([step(Outcome::Hit)]).collect();
+        let permit = inner.stack.purges.fill_permit(self.epoch);
+        self.pending.retain_mut(|leader| {
+            let Some(value) = found.remove(leader.hashed()) else { return true };
+            inner.auditor.sample(Draw::next(), *leader.key(), &value, lower.name());
+            leader.store_and_complete(Found { value, by: lower.name(), steps: steps.clone() }, |key, value| {
+                if permit.is_some() {
+                    inner.stack.promote(key, value, self.next);
+                }
+            });
+            false
+        });
+        self.steps.push(step(Outcome::Miss));
+        if inner.leases.as_ref().is_some_and(|leases| leases.tier == self.next) {
+            self.shared_misses.extend(asked);
+        }
+    }
+
+    /// Completes the flight of `key` with a generated value if it is still pending.
+    fn complete(&mut self, inner: &Inner, key: &Key, found: Found) {
+        let Some(position) = self.pending.iter().position(|leader| leader.key() == key) else { return };
+        let mut leader = self.pending.swap_remove(position);
+        leader.store_and_complete(found, |key, value| inner.stack.store(key, value));
+    }
+
+    /// How many of `keys` are still pending.
+    fn count_pending(&self, keys: &[Key]) -> usize {
+        self.pending.iter().filter(|leader| keys.contains(leader.key())).count()
+    }
+
+    /// Asks `lower` for `asked`, hedges if it is slow, and completes the flights of the values found.
+    async fn probe(&mut self, inner: &Inner, lower: &LowerTier, asked: &[Key]) {
+        let started = Instant::now();
+        let mut query = pin!(lower.ask(asked));
+        let slow_after = lower.hedging.slow_after().filter(|_| inner.hedge);
+        let mut slow = pin!(async {
+            match slow_after {
+                Some(slow_after) => tokio::time::sleep(slow_after).await,
+                None => std::future::pending().await,
+            }
+        });
+        let mut may_hedge = true;
+        let mut hedged = Vec::new();
+        let answer = loop {
+            tokio::select! {
+                // An answer that is ready wins over the timer.
+                biased;
+                answer = &mut query => break answer,
+                Some((key, made)) = self.hedges.next(), if !self.hedges.is_empty() => {
+                    // If generation fails, the query and the following tiers may still find the value.
+                    let Ok(made) = made else { continue };
+                    let slow = Step { tier: lower.name(), outcome: Outcome::Slow, took: started.elapsed() };
+                    let steps: Vec<Step> = self.steps.iter().copied().chain([slow]).collect();
+                    if hedged.contains(&key) && self.count_pending(&[key]) > 0 {
+                        lower.hedging.source.inc();
+                    }
+                    self.complete(inner, &key, Found::generated(made, &steps));
+                }
+                () = &mut slow, if may_hedge => {
+                    may_hedge = false;
+                    // While the cores are saturated, extra generations would slow down every other call.
+                    if inner.producer.load.is_saturated() {
+                        continue;
+                    }
+                    hedged = self.not_started(asked);
+                    hedged.truncate(lower.hedging.take_allowance(hedged.len()));
+                    let start = |key: &Key| Hedge::new(&inner.producer, *key, self.priority);
+                    self.hedges.extend(hedged.iter().map(start));
+                }
+            }
+        };
+        // The query may have no waiters left, but it measures the cost of the tier. The tier's own deadline ends it.
+        let pending = self.count_pending(&hedged);
+        self.handle_answer(inner, lower, asked, answer, started.elapsed());
+        lower.hedging.tier.inc_by((pending - self.count_pending(&hedged)) as u64);
+    }
+
+    /// The keys of `asked` that are pending and not hedged yet.
+    fn not_started(&self, asked: &[Key]) -> Vec<Key> {
+        let is_started = |key: &Key| self.hedges.iter().any(|hedge| hedge.key == *key);
+        asked.iter().copied().filter(|key| self.count_pending(&[*key]) > 0 && !is_started(key)).collect()
+    }
+
+    /// Generates the pending values concurrently and completes each flight when its value is ready.
+    async fn generate_rest(self, inner: &Inner) {
+        let Self { pending, steps, priority, shared_misses, epoch, hedges, .. } = self;
+        let mut hedges: HashMap<Key, Hedge> = hedges.into_iter().map(|hedge| (hedge.key, hedge)).collect();
+        // Background work takes no leases, so that no other server waits for it.
+        let leases = inner.leases.as_ref().filter(|_| priority == Priority::Foreground);
+        let (steps, shared_misses) = (steps.as_slice(), shared_misses.as_slice());
+        let tasks: FuturesUnordered<_> = pending
+            .into_iter()
+            .map(|leader| {
+                let hedge = hedges.remove(leader.key());
+                (leader, hedge)
+            })
+            .map(|(mut leader, hedge)| async move {
+                let key = *leader.key();
+                if let Some(hedge) = hedge
+                    && let (_, Ok(made)) = hedge.await
+                {
+                    return complete_with(inner, &mut leader, Ok(made), steps);
+                }
+                match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
+                    Some(leases) => complete_leased(inner, leases, &mut leader, priority, steps, epoch).await,
+                    None => {
+                        let made = inner.producer.generate(key, priority).await;
+                        complete_with(inner, &mut leader, made, steps);
+                    }
+                }
+            })
+            .collect();
+        tasks.collect::<()>().await;
+    }
+}
+
+/// The current price of CPU time.
+fn cpu_cost(inner: &Inner, now: Instant) -> CpuCost {
+    inner.producer.cpu_cost(now, || inner.stack.lookups())
+}
+
+/// Asks the lower tier at `depth` for `keys` in the background, to measure its cost.
+fn sample(stack: &Arc<TierStack>, depth: usize, keys: Vec<Key>) {
+    let asked = stack.clone();
+    stack.runtime.spawn(async move { asked.lower[depth].sample(&keys).await });
+}
+
+/// Stores the generated value in every tier, then completes the flight. An error completes it at once.
+fn complete_with(inner: &Inner, leader: &mut Leader, made: GenerateResult, steps: &[Step]) {
+    match made {
+        Ok(made) => {
+            leader.store_and_complete(Found::generated(made, steps), |key, value| inner.stack.store(key, value));
+        }
+        Err(error) => leader.complete(Err(error)),
+    }
+}
+
+/// Whether the value of `key`, which the shared tier missed, is worth a lease.
+fn is_worth_lease(inner: &Inner, leases: &Leases, key: &Key) -> bool {
+    let query = inner.stack.lower[leases.tier].policy.query_seconds().unwrap_or_default();
+    leases.is_worthwhile(&inner.producer, key, query, cpu_cost(inner, Instant::now()))
+}
+
+/// Generates the value of `leader` under a lease, or waits for another server to do so, and completes the flight. A
+/// value from another server is not stored if a purge ran since `epoch`.
+async fn complete_leased(
+    inner: &Inner,
+    leases: &Leases,
+    leader: &mut Leader,
+    priority: Priority,
+    steps: &[Step],
+    epoch: PurgeEpoch,
+) {
+    let shared = &inner.stack.lower[leases.tier];
+    let started = Instant::now();
+    match leases.generate_once(&inner.producer, *leader.key(), priority).await {
+        Leased::Found(value) => {
+            if let Some(_permit) = inner.stack.purges.fill_permit(epoch) {
+                inner.stack.promote(leader.hashed(), &value, leases.tier);
+            }
+            let step = Step { tier: shared.name(), outcome: Outcome::Hit, took: started.elapsed() };
+            let steps = steps.iter().copied().chain([step]).collect();
+            leader.complete(Ok(Found { value, by: shared.name(), steps }));
+        }
+        Leased::Generated(made, guard) => {
+            complete_with(inner, leader, made, steps);
+            if let Some(guard) = guard {
+                guard.keep_until(shared.writes.last_stored());
+            }
+        }
+    }
+}

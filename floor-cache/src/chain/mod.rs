@@ -1,0 +1,15 @@
+//! The chain: lookups over the tier stack and the producer, and everything that needs both.
+
+mod assemble;
+mod audit;
+mod builder;
+mod collector;
+mod handle;
+mod hedge;
+mod inner;
+mod lease;
+mod miss_lookup;
+
+pub use assemble::{assemble, assemble_tuned};
+pub use builder::ChainBuilder;
+pub use handle::Chain;

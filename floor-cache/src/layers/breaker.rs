@@ -1,0 +1,304 @@
+//! A circuit breaker around a tier: it stops requests to a tier that keeps failing and probes it later.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use failsafe::FailurePolicy as _;
+use failsafe::{
+    Instrument, StateMachine,
+    failure_policy::{self, ConsecutiveFailures, OrElse, SuccessRateOverTimeWindow},
+};
+use parking_lot::Mutex;
+use tracing::{info, warn};
+
+use super::{Layer, Operation, Reply};
+use crate::tier::{Answer, Tier, TierError, TierErrorKind};
+
+/// A tier behind a circuit breaker. While the breaker is open, every answer is [`TierErrorKind::Open`] at once.
+#[derive(Debug)]
+pub struct Breaker<T> {
+    inner: T,
+    circuit: Arc<Circuit>,
+}
+
+impl<T> Breaker<T> {
+    /// Asks `inner` while `circuit` permits it.
+    pub const fn new(inner: T, circuit: Arc<Circuit>) -> Self {
+        Self { inner, circuit }
+    }
+}
+
+/// The state of a breaker, shared with metrics and reports.
+pub struct Circuit {
+    name: &'static str,
+    inner: Mutex<Inner>,
+    /// A copy of the state for readers without the lock. It changes only under the lock.
+    state: Arc<AtomicU8>,
+}
+
+/// The state under the lock.
+struct Inner {
+    machine: StateMachine<Policy, StateMirror>,
+    /// When the circuit last opened or closed. Half-open counts as open.
+    since: Instant,
+    /// The call that probes a half-open circuit. One at a time: otherwise each of many callers would wait for the
+    /// timeout.
+    probe: Option<Probe>,
+    probes: u64,
+    /// No probe is permitted before this time.
+    held_until: Option<Instant>,
+}
+
+/// Identifies a probe, since an earlier one may still be running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Probe(u64);
+
+type Policy = OrElse<ConsecutiveFailures<Backoff>, SuccessRateOverTimeWindow<Backoff>>;
+
+/// The state of a [`Circuit`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CircuitState {
+    /// Every call goes through.
+    Closed = 0,
+    /// One call at a time goes through as a probe.
+    HalfOpen = 1,
+    /// No call goes through.
+    Open = 2,
+}
+
+impl CircuitState {
+    /// Its name in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::HalfOpen => "half-open",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// Consecutive failures that open the circuit.
+const FAILURES: u32 = 5;
+
+/// The circuit also opens below this success rate over the window, once the window has enough calls.
+const SUCCESS_RATE: f64 = 0.5;
+const SUCCESS_CALLS: u32 = 20;
+const SUCCESS_WINDOW: Duration = Duration::from_secs(10);
+
+/// How long the circuit stays open at first. The time doubles with each consecutive opening, up to the limit.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+
+/// The sequence of pauses, doubling up to [`LONGEST_PAUSE`].
+#[derive(Debug, Clone)]
+struct Backoff(Duration);
+
+impl Iterator for Backoff {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let pause = self.0;
+        self.0 = (2 * pause).min(LONGEST_PAUSE);
+        Some(pause)
+    }
+}
+
+impl Circuit {
+    /// A closed circuit for the tier `name`.
+    #[must_use]
+    pub fn new(name: &'static str) -> Self {
+        let pause = || Backoff(FIRST_PAUSE);
+        let policy = failure_policy::consecutive_failures(FAILURES, pause()).or_else(
+            failure_policy::success_rate_over_time_window(SUCCESS_RATE, SUCCESS_CALLS, SUCCESS_WINDOW, pause()),
+        );
+        let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
+        let machine = StateMachine::new(policy, StateMirror(state.clone()));
+        let inner = Inner { machine, since: Instant::now(), probe: None, probes: 0, held_until: None };
+        Self { name, inner: Mutex::new(inner), state }
+    }
+
+    /// The current state.
+    #[must_use]
+    pub fn state(&self) -> CircuitState {
+        match self.state.load(Relaxed) {
+            0 => CircuitState::Closed,
+            1 => CircuitState::HalfOpen,
+            _ => CircuitState::Open,
+        }
+    }
+
+    /// When the circuit last opened or closed.
+    #[must_use]
+    pub fn since(&self) -> Instant {
+        self.inner.lock().since
+    }
+
+    /// Opens the circuit for `pause` or longer.
+    pub fn trip(&self, pause: Duration) {
+        self.transition(|inner| {
+            for _ in 0..FAILURES {
+                if self.state() != CircuitState::Open {
+                    inner.machine.on_error();
+                }
+            }
+            inner.held_until = Some(Instant::now() + pause);
+        });
+    }
+
+    /// Runs `work` if the circuit permits it, and records the result.
+    pub(crate) async fn guard<A>(&self, work: impl Future<Output = Result<A, TierError>>) -> Result<A, TierError> {
+        let Some(permit) = self.permit() else { return Err(refused("guard")) };
+        let result = work.await;
+        permit.report(&result);
+        result
+    }
+
+    fn permit(&self) -> Option<Permit<'_>> {
+        let probe = self.transition(|inner| {
+            if inner.held_until.is_some_and(|until| Instant::now() < until) {
+                return None;
+            }
+            inner.held_until = None;
+            if !inner.machine.is_call_permitted() {
+                return None;
+            }
+            if self.state() != CircuitState::HalfOpen {
+                return Some(None);
+            }
+            if inner.probe.is_some() {
+                return None;
+            }
+            inner.probes += 1;
+            inner.probe = Some(Probe(inner.probes));
+            Some(inner.probe)
+        })?;
+        Some(Permit { circuit: self, probe })
+    }
+
+    /// Runs `step` and updates everything that depends on the state under one lock. The state machine reports a change
+    /// only after it has released its own lock, when another call may have changed it again.
+    fn transition<A>(&self, step: impl FnOnce(&mut Inner) -> A) -> A {
+        let mut inner = self.inner.lock();
+        let before = self.state();
+        let result = step(&mut inner);
+        let after = self.state();
+        if after != CircuitState::HalfOpen {
+            inner.probe = None;
+        }
+        if (before == CircuitState::Closed) != (after == CircuitState::Closed) {
+            inner.since = Instant::now();
+        }
+        drop(inner);
+        match after {
+            CircuitState::Open if before != after => {
+                warn!(tier = self.name, "the tier keeps failing; going on without it");
+            }
+            CircuitState::Closed if before != after => info!(tier = self.name, "the tier is back"),
+            _ => {}
+        }
+        result
+    }
+}
+
+/// Permission for one call. A call that is dropped before its end is not recorded.
+struct Permit<'a> {
+    circuit: &'a Circuit,
+    probe: Option<Probe>,
+}
+
+impl Permit<'_> {
+    fn report<A>(self, result: &Result<A, TierError>) {
+        self.circuit.transition(|inner| match result {
+            Ok(_) => inner.machine.on_success(),
+            Err(_) => inner.machine.on_error(),
+        });
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        if self.probe.is_some() {
+            self.circuit.transition(|inner| {
+                if inner.probe == self.probe {
+                    inner.probe = None;
+                }
+            });
+        }
+    }
+}
+
+impl fmt::Debug for Circuit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Circuit").field("state", &self.state()).finish_non_exhaustive()
+    }
+}
+
+/// Copies the state of the machine to where it can be read without a lock.
+struct StateMirror(Arc<AtomicU8>);
+
+impl StateMirror {
+    fn set(&self, state: CircuitState) {
+        self.0.store(state as u8, Relaxed);
+    }
+}
+
+impl Instrument for StateMirror {
+    fn on_call_rejected(&self) {}
+
+    fn on_open(&self) {
+        self.set(CircuitState::Open);
+    }
+
+    fn on_half_open(&self) {
+        self.set(CircuitState::HalfOpen);
+    }
+
+    fn on_closed(&self) {
+        self.set(CircuitState::Closed);
+    }
+}
+
+fn refused(action: &'static str) -> TierError {
+    TierError::new(TierErrorKind::Open, action, "its circuit breaker is open")
+}
+
+impl<T: Tier> Layer for Breaker<T> {
+    type Inner = T;
+
+    fn inner(&self) -> &T {
+        &self.inner
+    }
+
+    /// Refuses reads and changes while the circuit is open.
+    ///
+    /// Of the results of a change, these are not recorded: a refusal (a full disk, a replica, a server out of memory),
+    /// because the tier may still be readable; a timeout, because a change may be large; a success of a tier that
+    /// waits, because changes have a longer timeout than reads.
+    fn run<'a, R: Reply>(&'a self, operation: Operation, call: impl FnOnce(&'a T) -> Answer<'a, R>) -> Answer<'a, R> {
+        let is_change = match operation {
+            Operation::Get | Operation::GetMany(_) | Operation::Contains => false,
+            Operation::PutMany | Operation::RemoveMany => true,
+            Operation::Flush | Operation::Compact => return call(&self.inner),
+        };
+        let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
+        let waits = self.inner.waits();
+        call(&self.inner).inspect(move |result| {
+            let is_neutral = is_change
+                && match result {
+                    Ok(_) => waits,
+                    Err(error) => matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
+                };
+            if !is_neutral {
+                permit.report(result);
+            }
+        })
+    }
+}

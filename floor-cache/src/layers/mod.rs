@@ -1,0 +1,145 @@
+//! Layers around a tier: each adds one property to any tier. [`ChainBuilder`](crate::ChainBuilder) wraps every lower
+//! tier in them.
+//!
+//! A layer implements [`Layer`], a single method for all operations, and is then a [`Tier`] itself.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::{
+    key::Key,
+    tier::{Answer, Tier, TierStats},
+};
+
+mod breaker;
+mod catch_panic;
+mod metered;
+mod timeout;
+
+pub use breaker::{Breaker, Circuit, CircuitState};
+pub use catch_panic::CatchPanic;
+pub use metered::{Counts, Meter, Metered, OpSeconds};
+pub use timeout::Timeout;
+pub(crate) use timeout::{WRITE_TIMEOUT_FACTOR, within};
+
+/// A tier that wraps another one.
+pub trait Layer: fmt::Debug + Send + Sync + 'static {
+    /// The wrapped tier.
+    type Inner: Tier;
+
+    /// The wrapped tier.
+    fn inner(&self) -> &Self::Inner;
+
+    /// Runs `operation`, which `call` starts on the wrapped tier.
+    fn run<'a, R: Reply>(
+        &'a self,
+        operation: Operation,
+        call: impl FnOnce(&'a Self::Inner) -> Answer<'a, R>,
+    ) -> Answer<'a, R>;
+}
+
+/// An operation of a [`Tier`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// [`Tier::get`].
+    Get,
+    /// [`Tier::get_many`] for so many keys.
+    GetMany(usize),
+    /// [`Tier::put_many`].
+    PutMany,
+    /// [`Tier::remove_many`].
+    RemoveMany,
+    /// [`Tier::contains`].
+    Contains,
+    /// [`Tier::flush`].
+    Flush,
+    /// [`Tier::compact`].
+    Compact,
+}
+
+impl Operation {
+    /// The operation as errors name it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::GetMany(_) => "get many",
+            Self::PutMany => "put many",
+            Self::RemoveMany => "remove many",
+            Self::Contains => "contains",
+            Self::Flush => "flush",
+            Self::Compact => "compact",
+        }
+    }
+}
+
+/// The result of an [`Operation`].
+pub trait Reply: Send + 'static {
+    /// The number of values found.
+    fn hits(&self) -> usize {
+        0
+    }
+}
+
+impl Reply for () {}
+
+impl Reply for bool {}
+
+impl Reply for Option<Bytes> {
+    fn hits(&self) -> usize {
+        usize::from(self.is_some())
+    }
+}
+
+impl Reply for Vec<Option<Bytes>> {
+    fn hits(&self) -> usize {
+        self.iter().flatten().count()
+    }
+}
+
+impl<L: Layer> Tier for L {
+    fn name(&self) -> &'static str {
+        self.inner().name()
+    }
+
+    fn waits(&self) -> bool {
+        self.inner().waits()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
+        self.run(Operation::Get, move |tier| tier.get(key))
+    }
+
+    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
+        self.run(Operation::GetMany(keys.len()), move |tier| tier.get_many(keys))
+    }
+
+    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
+        self.run(Operation::PutMany, move |tier| tier.put_many(entries))
+    }
+
+    fn batch_bytes(&self) -> usize {
+        self.inner().batch_bytes()
+    }
+
+    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        self.run(Operation::RemoveMany, move |tier| tier.remove_many(keys))
+    }
+
+    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
+        self.run(Operation::Contains, move |tier| tier.contains(key))
+    }
+
+    fn stats(&self) -> TierStats {
+        self.inner().stats()
+    }
+
+    fn flush(&self) -> Answer<'_, ()> {
+        self.run(Operation::Flush, Tier::flush)
+    }
+
+    fn compact(&self) -> Answer<'_, ()> {
+        self.run(Operation::Compact, Tier::compact)
+    }
+}

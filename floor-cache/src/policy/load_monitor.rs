@@ -1,0 +1,173 @@
+//! Measures the load of the process and its machine for the policy: calls in flight, CPU time and CPU utilisation.
+
+#[cfg(target_os = "linux")]
+use std::{fs::File, os::unix::fs::FileExt};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::Instant,
+};
+
+use parking_lot::Mutex;
+
+use super::load::{CpuCost, Load, Totals};
+
+/// The load of this process and its machine.
+///
+/// A lookup measures it if the last measurement is old enough, so an idle server measures nothing.
+#[derive(Debug)]
+pub(crate) struct LoadMonitor {
+    load: Mutex<Load>,
+    in_flight: Arc<AtomicUsize>,
+    clock: CpuClock,
+}
+
+/// A guard that counts a call as waiting for a value.
+#[derive(Debug)]
+pub(crate) struct CallInFlight(Arc<AtomicUsize>);
+
+impl LoadMonitor {
+    /// A monitor that measures the machine, or assumes `utilisation` if given.
+    pub(crate) fn new(utilisation: Option<f64>) -> Self {
+        let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
+        Self { load: Mutex::new(Load::new(cores, utilisation)), in_flight: Arc::default(), clock: CpuClock::new() }
+    }
+
+    /// Counts a call as in flight until the guard is dropped.
+    pub(crate) fn call(&self) -> CallInFlight {
+        let in_flight = self.in_flight.fetch_add(1, Relaxed) + 1;
+        self.load.lock().call(in_flight);
+        CallInFlight(self.in_flight.clone())
+    }
+
+    /// The current price of CPU time. `work` returns the keys handled so far and the CPU seconds of generation.
+    pub(crate) fn cpu_cost(&self, now: Instant, work: impl FnOnce() -> (u64, f64)) -> CpuCost {
+        let mut load = self.load.lock();
+        if load.is_due(now) {
+            let (operations, generation) = work();
+            load.measure(now, Totals { operations, generation, ..self.clock.totals() });
+        }
+        load.cpu_cost()
+    }
+
+    /// Whether the cores are too busy for extra work.
+    pub(crate) fn is_saturated(&self) -> bool {
+        self.load.lock().is_saturated()
+    }
+
+    /// The last measured CPU utilisation, 0 to 1, and the price of CPU time then.
+    pub(crate) fn last(&self) -> (f64, CpuCost) {
+        let load = self.load.lock();
+        (load.utilisation(), load.cpu_cost())
+    }
+}
+
+impl Drop for CallInFlight {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Reads CPU times from the operating system. Where it does not report other processes, only this process counts as
+/// load.
+#[derive(Debug)]
+struct CpuClock {
+    #[cfg(target_os = "linux")]
+    stat: Option<File>,
+}
+
+impl CpuClock {
+    fn new() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            stat: File::open("/proc/stat").ok(),
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        let (busy, capacity) = self.machine().unwrap_or_default();
+        Totals { busy, capacity, own: own_cpu_seconds(), ..Totals::default() }
+    }
+
+    /// Busy and total time of the machine's cores in ticks; only the ratio matters.
+    #[cfg(target_os = "linux")]
+    fn machine(&self) -> Option<(f64, f64)> {
+        // Long enough for the first line, the sum of all cores.
+        let mut text = [0; 256];
+        let length = self.stat.as_ref()?.read_at(&mut text, 0).ok()?;
+        machine_ticks(str::from_utf8(&text[..length]).ok()?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn machine(&self) -> Option<(f64, f64)> {
+        None
+    }
+}
+
+/// Busy ticks and all ticks in the first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal ...`
+/// (proc_stat(5)). Guest time is part of user time already.
+#[cfg(any(target_os = "linux", test))]
+fn machine_ticks(stat: &str) -> Option<(f64, f64)> {
+    let mut fields = stat.lines().next()?.split_ascii_whitespace();
+    if fields.next()? != "cpu" {
+        return None;
+    }
+    let mut ticks = [0.0; 8];
+    for tick in &mut ticks {
+        *tick = fields.next()?.parse().ok()?;
+    }
+    let all: f64 = ticks.iter().sum();
+    let [_, _, _, idle, iowait, ..] = ticks;
+    Some((all - idle - iowait, all))
+}
+
+#[cfg(unix)]
+fn own_cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+#[cfg(not(unix))]
+fn own_cpu_seconds() -> f64 {
+    0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machines_ticks_are_read_from_the_first_line() {
+        let stat = "cpu  100 5 50 800 20 1 4 20 7 0\ncpu0 60 5 25 400 10 1 2 10 7 0\n";
+        assert_eq!(machine_ticks(stat), Some((180.0, 1000.0)));
+        for broken in ["", "cpu0 1 2 3 4 5 6 7 8\n", "cpu 1 2 three\n", "cpu 1 2 3 4\n"] {
+            assert_eq!(machine_ticks(broken), None, "{broken:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_clock_runs() {
+        let clock = CpuClock::new();
+        let before = clock.totals();
+        let started = Instant::now();
+        let mut sum = 0_u64;
+        while started.elapsed() < std::time::Duration::from_millis(50) {
+            sum = sum.wrapping_add(std::hint::black_box(1));
+        }
+        let after = clock.totals();
+        assert!(after.own > before.own && after.capacity > before.capacity && sum > 0, "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn calls_in_flight_are_counted_until_they_end() {
+        let monitor = LoadMonitor::new(None);
+        let calls: Vec<CallInFlight> = (0..3).map(|_| monitor.call()).collect();
+        assert_eq!(monitor.in_flight.load(Relaxed), 3);
+        drop(calls);
+        assert_eq!(monitor.in_flight.load(Relaxed), 0);
+    }
+}

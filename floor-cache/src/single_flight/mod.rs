@@ -1,0 +1,195 @@
+//! Single flight: concurrent lookups of one key share one fetch. This module has the table of keys in flight.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use futures_util::{FutureExt, future::Shared};
+#[cfg(not(test))]
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+#[cfg(test)]
+mod schedules;
+#[cfg(test)]
+use schedules::Mutex;
+
+use crate::{
+    hash::{Hashed, IdentityHasher},
+    key::Key,
+    served::Found,
+    source::{Priority, SourceError},
+};
+
+/// The outcome of a flight.
+pub(crate) type FlightResult = Result<Found, SourceError>;
+
+/// The keys in flight.
+#[derive(Clone)]
+pub(crate) struct Flights(Arc<[Mutex<Table>]>);
+
+type Table = HashMap<Hashed, Flight, IdentityHasher>;
+
+struct Flight {
+    outcome: Shared<oneshot::Receiver<FlightResult>>,
+    priority: Priority,
+    id: Arc<()>,
+}
+
+/// Sharded, so that calls for different keys rarely contend.
+const TABLES: usize = 16;
+
+/// The role of a caller in a flight.
+enum Role {
+    /// No flight of the key existed. The caller must complete the new one.
+    Leader(Leader),
+    /// Another caller leads the flight.
+    Waiter(Waiter),
+}
+
+/// The result of joining a flight.
+pub(crate) struct Join {
+    pub(crate) waiter: Waiter,
+    /// Set if the caller started the flight and must complete it.
+    pub(crate) leader: Option<Leader>,
+    /// Whether another caller started the flight.
+    pub(crate) coalesced: bool,
+}
+
+impl Flights {
+    pub(crate) fn new() -> Self {
+        Self((0..TABLES).map(|_| Mutex::default()).collect())
+    }
+
+    /// Joins the flight of `key` or starts one, then calls `peek` to look in memory again: an earlier flight may have
+    /// completed and stored the value since the caller looked.
+    pub(crate) fn join(&self, key: Hashed, priority: Priority, peek: impl FnOnce(&Hashed) -> Option<Found>) -> Join {
+        match self.assign_role(key, priority) {
+            Role::Waiter(waiter) => Join { waiter, leader: None, coalesced: true },
+            Role::Leader(mut leader) => {
+                let waiter = leader.waiter();
+                let leader = match peek(leader.hashed()) {
+                    Some(found) => {
+                        leader.complete(Ok(found));
+                        None
+                    }
+                    None => Some(leader),
+                };
+                Join { waiter, leader, coalesced: false }
+            }
+        }
+    }
+
+    /// Joins the flight of `key` or starts one.
+    ///
+    /// A foreground caller does not join a background flight, which may wait behind every caller or be rejected. It
+    /// starts its own flight, and later callers join that one.
+    fn assign_role(&self, key: Hashed, priority: Priority) -> Role {
+        let mut table = self.table(&key).lock();
+        if let Some(flight) = table.get(&key)
+            && (flight.priority == Priority::Foreground || priority == Priority::Background)
+        {
+            return Role::Waiter(Waiter { key: *key.key(), outcome: flight.outcome.clone() });
+        }
+        let (sender, receiver) = oneshot::channel();
+        let (outcome, id) = (receiver.shared(), Arc::new(()));
+        table.insert(key, Flight { outcome: outcome.clone(), priority, id: id.clone() });
+        Role::Leader(Leader { flights: self.clone(), key, outcome, id, sender: Some(sender) })
+    }
+
+    /// Removes the flight of `key` from the table. Its waiters still get its outcome; the next caller starts a new
+    /// flight.
+    pub(crate) fn forget(&self, key: &Hashed) {
+        self.table(key).lock().remove(key);
+    }
+
+    fn table(&self, key: &Hashed) -> &Mutex<Table> {
+        &self.0[key.shard(TABLES)]
+    }
+}
+
+/// A guard that completes a flight. If it is dropped before (its task panicked or was cancelled), the flight fails: its
+/// waiters get an error, and the next caller starts a new one.
+pub(crate) struct Leader {
+    flights: Flights,
+    key: Hashed,
+    outcome: Shared<oneshot::Receiver<FlightResult>>,
+    /// Identifies this flight, since another may have replaced it in the table.
+    id: Arc<()>,
+    sender: Option<oneshot::Sender<FlightResult>>,
+}
+
+impl Leader {
+    pub(crate) const fn key(&self) -> &Key {
+        self.key.key()
+    }
+
+    pub(crate) const fn hashed(&self) -> &Hashed {
+        &self.key
+    }
+
+    /// A waiter for the leader's own caller.
+    fn waiter(&self) -> Waiter {
+        Waiter { key: *self.key.key(), outcome: self.outcome.clone() }
+    }
+
+    /// Calls `store` to put the value into memory, then completes the flight, so that later callers find the value
+    /// there.
+    pub(crate) fn store_and_complete(&mut self, found: Found, store: impl FnOnce(&Hashed, &Bytes)) {
+        store(&self.key, &found.value);
+        self.complete(Ok(found));
+    }
+
+    /// Completes the flight. The next caller starts a new one, so memory must already hold the value.
+    pub(crate) fn complete(&mut self, outcome: FlightResult) {
+        self.remove_flight();
+        if let Some(sender) = self.sender.take() {
+            // Fails if no waiter is left, which is no error.
+            let _ = sender.send(outcome);
+        }
+    }
+
+    /// Removes the flight from the table, unless it was completed or replaced.
+    fn remove_flight(&self) {
+        let mut table = self.flights.table(&self.key).lock();
+        if table.get(&self.key).is_some_and(|flight| Arc::ptr_eq(&flight.id, &self.id)) {
+            table.remove(&self.key);
+        }
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        self.remove_flight();
+    }
+}
+
+/// Waits for the outcome of a flight. Dropping it does not stop the flight.
+pub(crate) struct Waiter {
+    key: Key,
+    outcome: Shared<oneshot::Receiver<FlightResult>>,
+}
+
+impl Waiter {
+    pub(crate) async fn outcome(self) -> FlightResult {
+        let abandoned = |_| SourceError::Failed { key: self.key, reason: "the work was abandoned".to_owned() };
+        self.outcome.await.map_err(abandoned)?
+    }
+}
+
+impl fmt::Debug for Flights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let in_flight: usize = self.0.iter().map(|table| table.lock().len()).sum();
+        f.debug_struct("Flights").field("in_flight", &in_flight).finish()
+    }
+}
+
+impl fmt::Debug for Leader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Leader").field(self.key()).finish()
+    }
+}
+
+impl fmt::Debug for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Waiter").field(&self.key).finish()
+    }
+}

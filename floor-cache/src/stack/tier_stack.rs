@@ -1,0 +1,145 @@
+//! The memory tiers and the lower tiers of a chain, and how values move between them.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use tokio::runtime::Handle;
+
+use super::{lower_tier::LowerTier, purge_epoch::Purges};
+use crate::{
+    hash::Hashed,
+    key::Key,
+    memory_tier::{LeadingHits, MemoryTier},
+    sampler::{Draw, Sampler},
+    served::{Found, Outcome, Served, Step},
+    single_flight::Flights,
+};
+
+/// The tiers of a chain, and the lookups in flight, which a purge must forget.
+#[derive(Debug)]
+pub(crate) struct TierStack {
+    /// The leading tiers in this process's memory, which never wait. Often one, possibly none.
+    pub(crate) memory: Box<[Arc<dyn MemoryTier>]>,
+    /// The other tiers, in probing order.
+    pub(crate) lower: Box<[LowerTier]>,
+    pub(crate) flights: Flights,
+    pub(crate) purges: Purges,
+    pub(crate) runtime: Handle,
+}
+
+impl TierStack {
+    /// The value of `key` if a memory tier from index `first` on has it. A hit fills the memory tiers above.
+    #[inline(always)]
+    pub(crate) fn find_from(&self, first: usize, key: &Hashed) -> Option<Served> {
+        for (depth, tier) in self.memory.iter().enumerate().skip(first) {
+            if let Some(value) = tier.lookup(key) {
+                if depth > 0 {
+                    self.fill_above(depth, key, &value);
+                }
+                return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
+            }
+        }
+        None
+    }
+
+    /// As [`find_from`](Self::find_from) the first tier, with two clock readings for each tier.
+    #[cold]
+    pub(crate) fn find_timed(&self, key: &Hashed, mut record: impl FnMut(Step)) -> Option<Served> {
+        for (depth, tier) in self.memory.iter().enumerate() {
+            let started = Instant::now();
+            let value = tier.lookup(key);
+            let took = started.elapsed();
+            tier.record_time(value.is_some(), took);
+            let outcome = if value.is_some() { Outcome::Hit } else { Outcome::Miss };
+            record(Step { tier: tier.name(), outcome, took });
+            if let Some(value) = value {
+                self.fill_above(depth, key, &value);
+                return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
+            }
+        }
+        None
+    }
+
+    /// The values of the leading `keys`, up to the first that no memory tier has. Calls `find_sampled` for the keys that
+    /// `sampler` picks.
+    pub(crate) fn leading_hits(
+        &self,
+        keys: &[Key],
+        sampler: Sampler,
+        find_sampled: impl Fn(&Hashed, Draw) -> Option<Served>,
+    ) -> Vec<Served> {
+        let mut served = Vec::with_capacity(keys.len());
+        let Some(first) = self.memory.first() else { return served };
+        loop {
+            let stopped = first.leading_hits(&keys[served.len()..], sampler, &mut served);
+            let hit = match (stopped, keys.get(served.len())) {
+                (LeadingHits::All, _) | (_, None) => return served,
+                (LeadingHits::Sampled(draw), Some(key)) => find_sampled(&Hashed::new(key), draw),
+                (LeadingHits::Missed, Some(key)) => self.find_from(1, &Hashed::new(key)),
+            };
+            match hit {
+                Some(hit) => served.push(hit),
+                None => return served,
+            }
+        }
+    }
+
+    #[cold]
+    fn fill_above(&self, depth: usize, key: &Hashed, value: &Bytes) {
+        let (above, from) = self.memory.split_at(depth);
+        above.iter().for_each(|tier| tier.insert(key, value));
+        // A removal goes through the memory tiers from the last to the first. If it has passed the tier of the hit,
+        // undo the fill.
+        if !above.is_empty() && !from[0].holds(key) {
+            above.iter().for_each(|tier| tier.remove(key));
+        }
+    }
+
+    /// The value of `key` if a memory tier has it, without counting the lookup.
+    pub(crate) fn peek(&self, key: &Hashed) -> Option<Found> {
+        self.memory.iter().find_map(|tier| {
+            let value = tier.peek(key)?;
+            let step = Step { tier: tier.name(), outcome: Outcome::Hit, took: Duration::ZERO };
+            Some(Found { value, by: tier.name(), steps: Arc::new([step]) })
+        })
+    }
+
+    /// The trace steps of a miss in every memory tier.
+    pub(crate) fn memory_miss_steps(&self) -> Vec<Step> {
+        let miss =
+            |tier: &Arc<dyn MemoryTier>| Step { tier: tier.name(), outcome: Outcome::Miss, took: tier.miss_cost() };
+        self.memory.iter().map(miss).collect()
+    }
+
+    /// Inserts a prefetched `value` into the memory tiers a second time. A full memory tier evicts a value inserted
+    /// once before its caller arrives; the second insert marks it as used again.
+    pub(crate) fn insert_again(&self, key: &Hashed, value: &Bytes) {
+        self.memory.iter().for_each(|tier| tier.insert(key, value));
+    }
+
+    /// Inserts `value` into the memory tiers and queues it for the first `below` lower tiers.
+    pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
+        self.memory.iter().for_each(|tier| tier.insert(key, value));
+        self.lower[..below].iter().for_each(|lower| lower.write(*key.key(), value));
+    }
+
+    /// Inserts `value` into the memory tiers and queues it for every lower tier.
+    pub(crate) fn store(&self, key: &Hashed, value: &Bytes) {
+        self.promote(key, value, self.lower.len());
+    }
+
+    /// Removes the value of `key` from the memory tiers, last to first.
+    pub(super) fn remove_from_memory(&self, key: &Hashed) {
+        self.memory.iter().rev().for_each(|tier| tier.remove(key));
+    }
+
+    /// Keys looked up in the tiers since the start.
+    pub(crate) fn lookups(&self) -> u64 {
+        let memory = self.memory.first().map(|tier| tier.counts()).unwrap_or_default();
+        let lower = self.lower.iter().map(|lower| lower.meter.counts());
+        lower.chain([memory]).map(|counts| counts.hits + counts.misses).sum()
+    }
+}

@@ -1,0 +1,267 @@
+//! The write-behind queue of a lower tier: bounded, and written in batches by its own thread.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc::{self, Receiver, Sender},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
+use prometheus::IntCounterVec;
+use tokio::{runtime::Handle, sync::oneshot};
+use tracing::{debug, warn};
+
+use crate::{
+    envelope::MAX_VALUE,
+    key::Key,
+    report::WriteCounts,
+    tier::{Tier, TierError, TierErrorKind},
+};
+
+/// Commands that may be queued. Writes beyond it are dropped, since every value can be generated again. Other commands
+/// are always queued: they are few, and their callers wait for them.
+const QUEUE: usize = 8192;
+
+/// Bytes of values that may be queued: about a quarter of a second of a fast disk.
+const QUEUE_BYTES: usize = 64 << 20;
+
+/// Most entries in one transaction or pipeline: enough to share the cost of a sync, few enough that a reader of the
+/// same tier waits a few milliseconds at most.
+const BATCH: usize = 256;
+
+/// How long the writer waits for more entries before it writes to a store in this process: a transaction costs about as
+/// much for fifty floors as for one. A remote tier is written to at once.
+const LINGER: Duration = Duration::from_millis(5);
+
+/// The queue of one tier. Commands run in the order in which they were sent.
+#[derive(Debug)]
+pub(crate) struct WriteBehind {
+    commands: Sender<Command>,
+    queued: Arc<Queued>,
+    writes: WriteMetrics,
+}
+
+/// Commands that are queued.
+#[derive(Debug, Default)]
+struct Queued {
+    commands: AtomicUsize,
+    /// Bytes of queued values.
+    bytes: AtomicUsize,
+}
+
+enum Command {
+    Put(Key, Bytes),
+    /// Reports whether the tier stored the batch before it.
+    Ack(oneshot::Sender<bool>),
+    Remove(Vec<Key>, Done),
+    Flush(Done),
+    Compact(Done),
+}
+
+/// Where the result of a command is sent.
+type Done = oneshot::Sender<Result<(), TierError>>;
+
+/// The result of a command. The command runs whether or not this is awaited.
+pub(crate) type Completion = BoxFuture<'static, Result<(), TierError>>;
+
+/// `floors_tier_writes_total{tier,outcome}`: writes by outcome.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteMetrics {
+    stored: prometheus::IntCounter,
+    failed: prometheus::IntCounter,
+    dropped: prometheus::IntCounter,
+}
+
+impl WriteMetrics {
+    pub(crate) fn new(tier: &str, totals: &IntCounterVec) -> Self {
+        let count = |outcome| totals.with_label_values(&[tier, outcome]);
+        Self { stored: count("stored"), failed: count("failed"), dropped: count("dropped") }
+    }
+}
+
+impl WriteBehind {
+    /// Starts the writer thread of `tier`. It ends when this is dropped and the queue is empty.
+    pub(crate) fn start(tier: Arc<dyn Tier>, runtime: &Handle, writes: WriteMetrics) -> io::Result<Self> {
+        let (commands, queue) = mpsc::channel();
+        let queued = Arc::<Queued>::default();
+        let writer = Writer {
+            tier,
+            runtime: runtime.clone(),
+            queue,
+            queued: queued.clone(),
+            writes: writes.clone(),
+            batch: Vec::with_capacity(BATCH),
+            batch_bytes: 0,
+            acks: Vec::new(),
+            stored_last: true,
+        };
+        thread::Builder::new().name(format!("write-{}", writer.tier.name())).spawn(move || writer.run())?;
+        Ok(Self { commands, queued, writes })
+    }
+
+    /// Queues `value`, or drops and counts it if the queue is full. Never waits.
+    pub(crate) fn put(&self, key: Key, value: &Bytes) {
+        if value.len() > MAX_VALUE {
+            self.writes.failed.inc();
+            return;
+        }
+        let bytes = self.queued.bytes.fetch_add(value.len(), Relaxed);
+        let fits = bytes < QUEUE_BYTES && self.queued.commands.load(Relaxed) < QUEUE;
+        if !fits || !self.send(Command::Put(key, value.clone())) {
+            self.queued.bytes.fetch_sub(value.len(), Relaxed);
+            self.writes.dropped.inc();
+        }
+    }
+
+    /// Whether the tier stored the last value queued before this call, once it was written.
+    pub(crate) fn last_stored(&self) -> impl Future<Output = bool> + Send + use<> {
+        let (ack, written) = oneshot::channel();
+        // If the writer has ended, the sender is dropped and the future returns `false`.
+        self.send(Command::Ack(ack));
+        async { written.await.unwrap_or(false) }
+    }
+
+    /// Removes `keys` after everything that is queued now, so that no queued write restores them.
+    pub(crate) fn remove(&self, keys: Vec<Key>) -> Completion {
+        self.request(|done| Command::Remove(keys, done))
+    }
+
+    /// Compacts the tier after everything that is queued now.
+    pub(crate) fn compact(&self) -> Completion {
+        self.request(Command::Compact)
+    }
+
+    /// The writes so far by outcome, and the queue length.
+    pub(crate) fn counts(&self) -> WriteCounts {
+        let WriteMetrics { stored, failed, dropped } = &self.writes;
+        WriteCounts {
+            stored: stored.get(),
+            failed: failed.get(),
+            dropped: dropped.get(),
+            waiting: self.queued.commands.load(Relaxed) as u64,
+        }
+    }
+
+    /// Writes what is queued now and makes it durable. `false` if a write failed or `deadline` passed.
+    pub(crate) async fn flush(&self, deadline: tokio::time::Instant) -> bool {
+        let failed = self.writes.failed.get();
+        let flushed = tokio::time::timeout_at(deadline, self.request(Command::Flush)).await;
+        matches!(flushed, Ok(Ok(()))) && self.writes.failed.get() == failed
+    }
+
+    /// Queues `command`; `false` if the writer has ended.
+    fn send(&self, command: Command) -> bool {
+        self.queued.commands.fetch_add(1, Relaxed);
+        let sent = self.commands.send(command).is_ok();
+        if !sent {
+            self.queued.commands.fetch_sub(1, Relaxed);
+        }
+        sent
+    }
+
+    fn request(&self, command: impl FnOnce(Done) -> Command) -> Completion {
+        let (done, finished) = oneshot::channel();
+        self.send(command(done));
+        // The channel closes when the writer ends. It writes nothing after that.
+        let ended =
+            |_| TierError::new(TierErrorKind::Internal, "run a command on a tier", "the writer thread has ended");
+        async move { finished.await.map_err(ended)? }.boxed()
+    }
+}
+
+/// The state of the writer thread.
+struct Writer {
+    tier: Arc<dyn Tier>,
+    runtime: Handle,
+    queue: Receiver<Command>,
+    queued: Arc<Queued>,
+    writes: WriteMetrics,
+    batch: Vec<(Key, Bytes)>,
+    batch_bytes: usize,
+    /// Senders that wait for the outcome of the batch.
+    acks: Vec<oneshot::Sender<bool>>,
+    /// Whether the tier stored the last batch.
+    stored_last: bool,
+}
+
+impl Writer {
+    fn run(mut self) {
+        while let Ok(command) = self.queue.recv() {
+            let until = Instant::now() + LINGER;
+            let mut next = Some(command);
+            while let Some(command) = next.take() {
+                self.queued.commands.fetch_sub(1, Relaxed);
+                match command {
+                    Command::Put(key, value) => self.add(key, value),
+                    Command::Ack(ack) => self.acks.push(ack),
+                    Command::Remove(keys, done) => {
+                        self.write();
+                        let removed = self.runtime.block_on(self.tier.remove_many(&keys));
+                        self.log("remove", &removed);
+                        let _ = done.send(removed);
+                    }
+                    Command::Flush(done) => {
+                        self.write();
+                        let flushed = self.runtime.block_on(self.tier.flush());
+                        if let Err(error) = &flushed {
+                            warn!(tier = self.tier.name(), %error, "a flush failed; recent writes may not be durable");
+                        }
+                        let _ = done.send(flushed);
+                    }
+                    Command::Compact(done) => {
+                        self.write();
+                        let compacted = self.runtime.block_on(self.tier.compact());
+                        self.log("compact", &compacted);
+                        let _ = done.send(compacted);
+                    }
+                }
+                next = self.queue.try_recv().ok();
+                if next.is_none() && !self.batch.is_empty() && !self.tier.waits() {
+                    next = self.queue.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
+                }
+            }
+            self.write();
+        }
+    }
+
+    /// Adds an entry to the batch and writes the batch when it is full.
+    fn add(&mut self, key: Key, value: Bytes) {
+        if self.batch_bytes + value.len() > self.tier.batch_bytes() {
+            self.write();
+        }
+        self.batch_bytes += value.len();
+        self.batch.push((key, value));
+        if self.batch.len() == BATCH {
+            self.write();
+        }
+    }
+
+    /// Writes the batch, if any, and sends its outcome.
+    fn write(&mut self) {
+        if !self.batch.is_empty() {
+            let written = self.runtime.block_on(self.tier.put_many(&self.batch));
+            self.stored_last = written.is_ok();
+            let count = if self.stored_last { &self.writes.stored } else { &self.writes.failed };
+            count.inc_by(self.batch.len() as u64);
+            self.queued.bytes.fetch_sub(self.batch_bytes, Relaxed);
+            self.batch.clear();
+            self.batch_bytes = 0;
+            self.log("write", &written);
+        }
+        for ack in self.acks.drain(..) {
+            let _ = ack.send(self.stored_last);
+        }
+    }
+
+    fn log(&self, what: &str, result: &Result<(), TierError>) {
+        if let Err(error) = result {
+            debug!(tier = self.tier.name(), what, %error, "a tier failed a command; the chain continues without it");
+        }
+    }
+}

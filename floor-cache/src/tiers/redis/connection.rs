@@ -1,0 +1,211 @@
+//! A connection to a Redis server or cluster, shared by many calls. It connects when it is first used and reconnects
+//! after a failure.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Shared, try_join_all},
+};
+use parking_lot::Mutex;
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, Value,
+    aio::{ConnectionLike, MultiplexedConnection},
+    cluster::ClusterClient,
+    cluster_async::ClusterConnection,
+};
+use tokio::runtime::Handle;
+
+use super::connector;
+use crate::config::RedisConfig;
+
+/// The scheme of cluster URLs: `redis+cluster://[user:password@]host:port,host:port`.
+const CLUSTER: &str = "redis+cluster://";
+
+/// A connection that may not be established yet.
+///
+/// A spawned task connects, so a caller whose deadline ends does not cancel it. A server that takes longer to reach
+/// than a caller waits is still reached.
+#[derive(Clone)]
+pub(super) struct Connection(Arc<Inner>);
+
+struct Inner {
+    endpoint: Endpoint,
+    runtime: Handle,
+    current: Mutex<Current>,
+}
+
+/// The server or cluster to connect to.
+enum Endpoint {
+    Server(Client, AsyncConnectionConfig),
+    Cluster(ClusterClient),
+}
+
+/// An established connection.
+#[derive(Clone)]
+enum Transport {
+    Server(MultiplexedConnection),
+    Cluster(ClusterConnection),
+}
+
+/// The current connection, and how many preceded it.
+#[derive(Default)]
+struct Current {
+    generation: u64,
+    connecting: Option<Connecting>,
+}
+
+type Connecting = Shared<BoxFuture<'static, Result<Transport, RedisError>>>;
+
+impl Connection {
+    /// A connection to `config.url`, not established yet, with timeouts for connecting and for a reply.
+    pub(super) fn new(
+        config: &RedisConfig,
+        connect_timeout: Duration,
+        reply_timeout: Duration,
+        runtime: Handle,
+    ) -> Result<Self, RedisError> {
+        let endpoint = match config.url.strip_prefix(CLUSTER) {
+            None => {
+                let limits = AsyncConnectionConfig::new()
+                    .set_connection_timeout(Some(connect_timeout))
+                    .set_response_timeout(Some(reply_timeout));
+                Endpoint::Server(connector::client(&config.url, &config.tls)?, limits)
+            }
+            Some(nodes) => {
+                // One retry, to follow a slot that has moved to another node. More would outlast the caller.
+                let cluster = ClusterClient::builder(node_urls(nodes))
+                    .connection_timeout(connect_timeout)
+                    .response_timeout(reply_timeout)
+                    .retries(1);
+                Endpoint::Cluster(cluster.build()?)
+            }
+        };
+        Ok(Self(Arc::new(Inner { endpoint, runtime, current: Mutex::default() })))
+    }
+
+    /// Sends a command and returns the reply.
+    pub(super) async fn send(&self, command: &Cmd) -> Result<Value, RedisError> {
+        let (mut transport, call) = self.transport().await?;
+        call.ended(transport.send(command).await)
+    }
+
+    /// Sends many commands and returns their replies: in one round trip to a server, or each to the node of its slot in
+    /// a cluster.
+    pub(super) async fn send_all(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
+        let (transport, call) = self.transport().await?;
+        call.ended(match transport {
+            Transport::Server(mut server) => server.send_packed_commands(pipeline, 0, pipeline.len()).await,
+            Transport::Cluster(cluster) => {
+                let send = async |command| Transport::Cluster(cluster.clone()).send(command).await;
+                try_join_all(pipeline.cmd_iter().map(send)).await
+            }
+        })
+    }
+
+    async fn transport(&self) -> Result<(Transport, Call<'_>), RedisError> {
+        let (connecting, generation) = {
+            let mut current = self.0.current.lock();
+            let generation = current.generation;
+            (current.connecting.get_or_insert_with(|| self.connect(generation)).clone(), generation)
+        };
+        let transport = connecting.await?;
+        Ok((transport, Call { connection: self, generation, replied: false }))
+    }
+
+    /// Starts to connect. A failed attempt is discarded at once, even if no caller waits for it, so that the next call
+    /// tries again.
+    fn connect(&self, generation: u64) -> Connecting {
+        let connection = self.clone();
+        let task = self.0.runtime.spawn(async move {
+            connection.0.endpoint.connect().await.inspect_err(|_| connection.invalidate(generation))
+        });
+        let connecting = async move {
+            task.await.unwrap_or_else(|_| Err((redis::ErrorKind::Io, "the runtime is shutting down").into()))
+        };
+        connecting.boxed().shared()
+    }
+
+    /// Makes the next call reconnect, unless that has happened since `generation`.
+    fn invalidate(&self, generation: u64) {
+        let mut current = self.0.current.lock();
+        if current.generation == generation {
+            *current = Current { generation: generation + 1, connecting: None };
+        }
+    }
+}
+
+/// A call on a connection. If it is dropped before its reply, it invalidates the connection: the server may be gone
+/// without closing it, or a cluster may have another master. Other calls continue; the next one reconnects.
+struct Call<'a> {
+    connection: &'a Connection,
+    generation: u64,
+    replied: bool,
+}
+
+impl Call<'_> {
+    /// Records the reply. A broken connection and an unavailable cluster are invalidated.
+    fn ended<T>(mut self, reply: Result<T, RedisError>) -> Result<T, RedisError> {
+        let is_cluster = matches!(self.connection.0.endpoint, Endpoint::Cluster(_));
+        // An error with a code came from a server that is available.
+        self.replied = match &reply {
+            Ok(_) => true,
+            Err(error) if is_cluster => error.code().is_some_and(|code| code != "CLUSTERDOWN"),
+            Err(error) => !error.is_unrecoverable_error() && !error.is_connection_dropped() && !error.is_timeout(),
+        };
+        reply
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if !self.replied {
+            self.connection.invalidate(self.generation);
+        }
+    }
+}
+
+impl Endpoint {
+    async fn connect(&self) -> Result<Transport, RedisError> {
+        match self {
+            Self::Server(client, config) => {
+                client.get_multiplexed_async_connection_with_config(config).await.map(Transport::Server)
+            }
+            Self::Cluster(client) => client.get_async_connection().await.map(Transport::Cluster),
+        }
+    }
+}
+
+impl Transport {
+    async fn send(&mut self, command: &Cmd) -> Result<Value, RedisError> {
+        match self {
+            Self::Server(server) => server.req_packed_command(command).await,
+            Self::Cluster(cluster) => cluster.req_packed_command(command).await,
+        }
+    }
+}
+
+/// The URL of each node in `[user:password@]host:port,host:port`.
+fn node_urls(nodes: &str) -> Vec<String> {
+    let (login, hosts) = nodes.rsplit_once('@').map_or(("", nodes), |(login, hosts)| (login, hosts));
+    let at = if login.is_empty() { "" } else { "@" };
+    hosts.split(',').map(|host| format!("redis://{login}{at}{}", host.trim())).collect()
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let current = self.0.current.lock();
+        f.debug_struct("Connection").field("generation", &current.generation).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_url_names_its_nodes() {
+        assert_eq!(node_urls("a:1,b:2"), ["redis://a:1", "redis://b:2"]);
+        assert_eq!(node_urls("me:p@ss@a:1, b:2"), ["redis://me:p@ss@a:1", "redis://me:p@ss@b:2"]);
+    }
+}

@@ -1,0 +1,269 @@
+//! Tests of network faults and of changes of the Redis behind them: resets, delays, dropped replies, a replica, a
+//! server out of memory, a failover. No call fails, no value is wrong, and the chain recovers.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod fixture;
+
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use fixture::{
+    Fixture, LONG_TIMEOUT,
+    fake_source::value_of,
+    faulty_proxy::{Fault, FaultyProxy},
+    key, keys,
+    redis_server::RedisServer,
+    slow_proxy::SlowProxy,
+    wait_until,
+};
+use floor_cache::{Bypass, Lease, Options, Outcome, RedisConfig, Removal, TierErrorKind, TierKind, Tuning};
+use futures_util::future::join_all;
+
+/// A chain of Redis alone at `url`, without bypass and hedging and with leases, so that every kind of request meets the
+/// fault, and values in Redis come from there.
+fn over(url: String, timeout: Duration) -> Fixture {
+    let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
+    Fixture::tuned(&[TierKind::Redis], &tuning, |config| {
+        config.redis = RedisConfig { url, timeout, lease: Lease::On, ..RedisConfig::default() };
+        config.bypass = Bypass::Off;
+    })
+}
+
+/// Asks for `numbers` one by one. Returns how many Redis had.
+async fn ask(fixture: &Fixture, numbers: Range<u64>) -> usize {
+    let mut found = 0;
+    for key in keys(numbers) {
+        let served = fixture.chain.get(key, Options::default()).await.expect("a fault fails no call");
+        assert_eq!(served.value, value_of(&key), "{key}");
+        found += usize::from(served.by == "redis");
+    }
+    found
+}
+
+/// Stores `numbers` in Redis.
+async fn store(fixture: &Fixture, numbers: Range<u64>) {
+    ask(fixture, numbers.clone()).await;
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
+    assert_eq!(ask(fixture, numbers.clone()).await, numbers.count());
+}
+
+/// Waits until Redis serves all of `numbers` and new values again.
+async fn wait_until_back(fixture: &Fixture, numbers: Range<u64>) {
+    let started = Instant::now();
+    for round in 0.. {
+        let new = 1_000_000 + 10 * round..1_000_005 + 10 * round;
+        ask(fixture, new.clone()).await;
+        fixture.chain.close(LONG_TIMEOUT).await;
+        if ask(fixture, new).await == 5 && ask(fixture, numbers.clone()).await == numbers.clone().count() {
+            break;
+        }
+        assert!(started.elapsed() < 2 * LONG_TIMEOUT, "the chain has not come back: {:?}", fixture.tier("redis"));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(fixture.tier("redis").verdict, "probed");
+}
+
+fn outcome(fixture: &Fixture, outcome: &str) -> f64 {
+    fixture.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", outcome)])
+}
+
+fn writes(fixture: &Fixture, outcome: &str) -> f64 {
+    fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", outcome)])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_reset_during_a_reply() {
+    let Some(server) = RedisServer::start() else { return };
+    let proxy = FaultyProxy::to(server.port()).await;
+    let fixture = over(proxy.url(), Duration::from_secs(2));
+    store(&fixture, 0..30).await;
+    // Cuts a reply after nothing, its first byte, part of its header, part of a value, and some values.
+    for bytes in [0, 1, 7, 1000, 20_000] {
+        let before = outcome(&fixture, "error");
+        proxy.set(Fault::ResetAfter(bytes));
+        let found = ask(&fixture, 0..60).await;
+        assert!(found < 60, "the connection was reset after {bytes} bytes");
+        assert!(outcome(&fixture, "error") > before, "after {bytes} bytes");
+        proxy.set(Fault::None);
+        wait_until_back(&fixture, 0..30).await;
+    }
+    assert_eq!(outcome(&fixture, "corrupt"), 0.0, "a partial reply is not a value");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_after_the_deadline() {
+    const TIMEOUT: Duration = Duration::from_millis(100);
+    let Some(server) = RedisServer::start() else { return };
+    let proxy = SlowProxy::to(server.port()).await;
+    let fixture = over(proxy.url(), TIMEOUT);
+    store(&fixture, 0..30).await;
+    proxy.set_delay(3 * TIMEOUT);
+    ask(&fixture, 0..60).await;
+    assert!(outcome(&fixture, "timeout") > 0.0);
+    assert_eq!(fixture.tier("redis").verdict, "open");
+    proxy.set_delay(Duration::ZERO);
+    wait_until_back(&fixture, 0..30).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropped_replies_cost_each_caller_at_most_one_deadline() {
+    const TIMEOUT: Duration = Duration::from_secs(1);
+    let Some(server) = RedisServer::start() else { return };
+    let proxy = FaultyProxy::to(server.port()).await;
+    let fixture = over(proxy.url(), TIMEOUT);
+    store(&fixture, 0..30).await;
+    proxy.set(Fault::DropReplies);
+    let before = outcome(&fixture, "timeout");
+    let calls = keys(0..40).into_iter().map(async |key| {
+        let call = fixture.chain.get(key, Options::default());
+        // A guard against hanging, many times the deadline.
+        let served = tokio::time::timeout(LONG_TIMEOUT, call).await.expect("no call hangs");
+        assert_eq!(served.expect("a fault fails no call").value, value_of(&key));
+    });
+    join_all(calls).await;
+    assert_eq!(fixture.tier("redis").verdict, "open");
+    let deadlines = outcome(&fixture, "timeout") - before;
+    assert!((1.0..=40.0).contains(&deadlines), "{deadlines} deadlines for 40 callers");
+    assert_eq!(fixture.metric("floors_leases_total", &[("outcome", "failed")]), 0.0, "no lease request fails");
+
+    // Now only the probe waits.
+    let before = outcome(&fixture, "timeout");
+    let started = Instant::now();
+    ask(&fixture, 100..1100).await;
+    let waited = outcome(&fixture, "timeout") - before;
+    assert!(waited <= 2.0 + started.elapsed().as_secs_f64(), "{waited} of 1,000 callers waited");
+    proxy.set(Fault::None);
+    wait_until_back(&fixture, 0..30).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_is_readable_and_refuses_writes() {
+    let Some(primary) = RedisServer::start() else { return };
+    let Some(replica) = RedisServer::start() else { return };
+    store(&over(primary.url(), LONG_TIMEOUT), 0..30).await;
+    replica.follow(Some(&primary)).await;
+    let fixture = over(replica.url(), LONG_TIMEOUT);
+    assert_eq!(ask(&fixture, 0..30).await, 30);
+    for round in 0..10 {
+        assert_eq!(ask(&fixture, 100 + 10 * round..110 + 10 * round).await, 0);
+        fixture.chain.close(LONG_TIMEOUT).await;
+        let removals = fixture.chain.purge(&keys(round..round + 1)).await;
+        let refused =
+            |removal: &Removal| removal.result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Refused);
+        assert!(removals.iter().all(refused), "the caller gets the error: {removals:?}");
+        assert_eq!(ask(&fixture, 0..30).await, 30, "reads continue");
+    }
+    assert_eq!((writes(&fixture, "failed"), writes(&fixture, "stored")), (100.0, 0.0));
+    assert!(fixture.metric("floors_leases_total", &[("outcome", "failed")]) > 0.0);
+    assert_eq!((outcome(&fixture, "error"), fixture.tier("redis").verdict), (0.0, "probed"));
+    replica.follow(None).await;
+    wait_until_back(&fixture, 0..30).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_out_of_memory_is_readable_and_refuses_writes() {
+    let Some(server) = RedisServer::start() else { return };
+    let fixture = over(server.url(), LONG_TIMEOUT);
+    store(&fixture, 0..30).await;
+    assert_eq!(server.command(&[b"CONFIG", b"SET", b"maxmemory", b"1mb"]), b"+OK\r\n");
+    assert_eq!(server.command(&[b"CONFIG", b"SET", b"maxmemory-policy", b"noeviction"]), b"+OK\r\n");
+    // More than fits the server.
+    ask(&fixture, 1000..2000).await;
+    fixture.chain.close(LONG_TIMEOUT).await;
+    assert!(writes(&fixture, "failed") > 0.0);
+    assert_eq!(ask(&fixture, 0..30).await, 30, "reads continue");
+    assert_eq!((outcome(&fixture, "error"), fixture.tier("redis").verdict), (0.0, "probed"));
+    assert_eq!(server.command(&[b"CONFIG", b"SET", b"maxmemory", b"0"]), b"+OK\r\n");
+    wait_until_back(&fixture, 0..30).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failover_to_a_replica_at_the_same_address_is_followed() {
+    let Some(mut primary) = RedisServer::start() else { return };
+    let Some(replica) = RedisServer::start() else { return };
+    let proxy = FaultyProxy::to(primary.port()).await;
+    let fixture = over(proxy.url(), Duration::from_secs(2));
+    replica.follow(Some(&primary)).await;
+    store(&fixture, 0..30).await;
+    assert_eq!(primary.command(&[b"WAIT", b"1", b"5000"]), b":1\r\n", "the replica has every value");
+    primary.kill();
+    ask(&fixture, 0..60).await;
+    assert!(outcome(&fixture, "error") > 0.0);
+    proxy.redirect_to(replica.port());
+    replica.follow(None).await;
+    wait_until_back(&fixture, 0..30).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_the_stats_refreshes_them() {
+    let Some(server) = RedisServer::start() else { return };
+    let fixture = over(server.url(), LONG_TIMEOUT);
+    server.command(&[b"SET", b"another's", b"value"]);
+    // This chain writes nothing.
+    wait_until("reading the stats has refreshed them", || fixture.tier("redis").entries == 1).await;
+    assert!(fixture.metric("floors_tier_bytes", &[("tier", "redis")]) > 100_000.0, "the memory of an empty server");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_of_the_breaker_are_not_recorded() {
+    let Some(mut server) = RedisServer::start() else { return };
+    let fixture = over(server.url(), LONG_TIMEOUT);
+    store(&fixture, 0..30).await;
+    server.kill();
+    ask(&fixture, 0..200).await;
+    let redis = fixture.tier("redis");
+    assert!(redis.bypasses > 100, "{redis:?}");
+    let timed = fixture.observations("floors_tier_seconds", &[("tier", "redis"), ("op", "get")]);
+    assert_eq!(timed, redis.hits + redis.misses + redis.errors);
+}
+
+/// Twenty of the largest floors over a connection on which a mebibyte takes four times the deadline of a query.
+#[tokio::test(flavor = "multi_thread")]
+async fn large_writes_on_a_slow_connection_succeed_and_delay_no_reader() {
+    let Some(server) = RedisServer::start() else { return };
+    let proxy = SlowProxy::to(server.port()).await;
+    let timeout = Duration::from_millis(250);
+    let fixture = over(proxy.url(), timeout);
+    store(&fixture, 0..10).await;
+    proxy.set_mebibyte_time(4 * timeout);
+    let large = Bytes::from(vec![7; 130 << 10]);
+    for number in 100..120 {
+        fixture.chain.put(key(number, 1), &large);
+    }
+    let mut rounds = 0;
+    while fixture.chain.holdings()[0].writes.is_some_and(|writes| writes.stored + writes.failed < 30) {
+        assert_eq!(ask(&fixture, 0..10).await, 10, "readers find their values");
+        rounds += 1;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(rounds > 0, "the writes took a while");
+    assert_eq!(writes(&fixture, "failed"), 0.0);
+    for number in 100..120 {
+        assert_eq!(fixture.chain.get(key(number, 1), Options::default()).await.unwrap().value, large);
+    }
+    assert_eq!(outcome(&fixture, "timeout"), 0.0);
+}
+
+/// A failed attempt to connect is not the result of the next call.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_connection_attempt_is_discarded() {
+    let Some(server) = RedisServer::start() else { return };
+    let proxy = FaultyProxy::to(server.port()).await;
+    proxy.set(Fault::DropReplies);
+    let fixture = over(proxy.url(), Duration::from_millis(200));
+    let mut key = keys(0..2).into_iter();
+    let mut asked = async || {
+        let options = Options { trace: true, ..Options::default() };
+        let served = fixture.chain.get(key.next().unwrap(), options).await.unwrap();
+        served.trace.unwrap()[0].outcome
+    };
+    assert_eq!(asked().await, Outcome::Timeout);
+    let clients = || String::from_utf8(server.command(&[b"INFO", b"clients"])).unwrap();
+    wait_until("connecting has failed, and only the test is connected", || clients().contains("connected_clients:1\r"))
+        .await;
+    proxy.set(Fault::None);
+    assert_eq!(asked().await, Outcome::Miss);
+}
