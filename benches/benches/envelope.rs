@@ -48,13 +48,13 @@ fn envelope(criterion: &mut Criterion) {
                 black_box(&out);
             });
         });
-        for (way, envelope) in envelopes() {
-            group.bench_function(BenchmarkId::new(format!("seal/{way}"), name), |bencher| {
+        for (label, envelope) in envelopes() {
+            group.bench_function(BenchmarkId::new(format!("seal/{label}"), name), |bencher| {
                 seal(bencher, &envelope, &entries);
             });
             let sealed =
                 LazyCell::new(|| entries.all().iter().map(|entry| sealed(&envelope, entry)).collect::<Vec<_>>());
-            group.bench_function(BenchmarkId::new(format!("open/{way}"), name), |bencher| {
+            group.bench_function(BenchmarkId::new(format!("open/{label}"), name), |bencher| {
                 open(bencher, &envelope, &entries, &sealed);
             });
         }
@@ -84,7 +84,7 @@ fn open(bencher: &mut Bencher<'_>, envelope: &Envelope, entries: &Entries, seale
     let mut step = 0;
     bencher.iter(|| {
         step += 1;
-        let place = floors::place(step, sealed.len());
+        let place = floors::index_at(step, sealed.len());
         envelope.open(&envelope.stored(&entries.all()[place].0), &sealed[place]).expect("it was sealed under this key")
     });
     for ((key, value), sealed) in entries.all().iter().zip(sealed) {

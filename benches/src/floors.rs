@@ -62,7 +62,7 @@ impl Entries {
 
     /// As many keys as there are here, none of which stands here.
     #[must_use]
-    pub fn strangers(&self) -> Vec<Key> {
+    pub fn absent_keys(&self) -> Vec<Key> {
         (0..self.0.len() as u32).map(|number| numbered_key(u64::MAX, number)).collect()
     }
 
@@ -76,7 +76,7 @@ impl Entries {
     #[must_use]
     #[inline]
     pub fn at(&self, step: u64) -> &(Key, Bytes) {
-        &self.0[place(step, self.0.len())]
+        &self.0[index_at(step, self.0.len())]
     }
 
     /// The bytes of the values visited at `steps`.
@@ -89,7 +89,7 @@ impl Entries {
 /// Which of `count` things is visited at `step`.
 #[must_use]
 #[inline]
-pub fn place(step: u64, count: usize) -> usize {
+pub fn index_at(step: u64, count: usize) -> usize {
     (step.wrapping_mul(STRIDE) % count as u64) as usize
 }
 

@@ -1,5 +1,5 @@
 //! Closed loops of gRPC calls that cost the machine little: requests framed beforehand, answers counted and not decoded.
-//! [`Load`] makes a number of calls to one server, by hyper, and costs about as much as a careful client does.
+//! [`HyperLoad`] makes a number of calls to one server, by hyper, and costs about as much as a careful client does.
 //! [`ClosedLoop`] loads one or several servers, for a number of calls or for a time, and costs a fifth of that.
 
 use std::{
@@ -23,7 +23,7 @@ use prost::Message;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::{net::TcpStream, task::JoinSet};
 
-use crate::frames::{Connection, Content, Name};
+use crate::http2_client::{Connection, Content, HeaderName};
 
 /// A unary method of the floor service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +46,9 @@ impl Method {
 }
 
 /// What is asked, and how much of it at once: the next call as soon as one is answered. For calls at a pace there is
-/// [`paced`](crate::paced).
+/// [`open_loop`](crate::open_loop).
 #[derive(Debug, Clone)]
-pub struct Load {
+pub struct HyperLoad {
     /// Whom.
     pub server: SocketAddr,
     /// Which method.
@@ -76,17 +76,17 @@ pub struct Tally {
 }
 
 /// Latencies are kept in nanoseconds up to a minute, to three digits.
-const LONGEST: u64 = 60_000_000_000;
-const DIGITS: u8 = 3;
+const MAX_LATENCY_NANOS: u64 = 60_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// An empty histogram of latencies in nanoseconds.
-pub(crate) fn latencies() -> Histogram<u64> {
-    Histogram::new_with_max(LONGEST, DIGITS).expect("a minute in nanoseconds, three digits")
+pub(crate) fn latency_histogram() -> Histogram<u64> {
+    Histogram::new_with_max(MAX_LATENCY_NANOS, SIGNIFICANT_DIGITS).expect("a minute in nanoseconds, three digits")
 }
 
 impl Tally {
     fn new() -> Self {
-        Self { took: Duration::ZERO, latency: latencies(), bytes: 0, served_by: BTreeMap::new() }
+        Self { took: Duration::ZERO, latency: latency_histogram(), bytes: 0, served_by: BTreeMap::new() }
     }
 
     fn add(&mut self, other: Self) {
@@ -110,26 +110,26 @@ impl Tally {
     }
 }
 
-impl Load {
+impl HyperLoad {
     /// Puts the load on the server: call `n` sends `request(n)`, a message with its frame prefix.
     ///
     /// # Errors
     /// When a connection cannot be made, or any answer is not an OK: a load that fails in part measures something else.
     pub async fn run(&self, request: impl Fn(u64) -> Bytes + Clone + Send + 'static) -> anyhow::Result<Tally> {
-        let lines = self.lines().await?;
-        self.run_on(lines, request).await
+        let connections = self.connect().await?;
+        self.run_on(connections, request).await
     }
 
     /// The connections of the load, made and idle.
     ///
     /// # Errors
     /// When one cannot be made.
-    pub async fn lines(&self) -> anyhow::Result<Vec<Line>> {
-        let mut lines = Vec::with_capacity(self.connections);
+    pub async fn connect(&self) -> anyhow::Result<Vec<HyperConnection>> {
+        let mut connections = Vec::with_capacity(self.connections);
         for _ in 0..self.connections {
-            lines.push(connect(self.server).await?);
+            connections.push(connect(self.server).await?);
         }
-        Ok(lines)
+        Ok(connections)
     }
 
     /// As [`run`](Self::run), on connections made before.
@@ -138,15 +138,16 @@ impl Load {
     /// When any answer is not an OK.
     pub async fn run_on(
         &self,
-        lines: Vec<Line>,
+        connections: Vec<HyperConnection>,
         request: impl Fn(u64) -> Bytes + Clone + Send + 'static,
     ) -> anyhow::Result<Tally> {
         let next = Arc::new(AtomicU64::new(0));
         let (mut tasks, started) = (JoinSet::new(), Instant::now());
-        for line in lines {
+        for connection in connections {
             for _ in 0..self.streams {
-                let (load, line, next, request) = (self.clone(), line.clone(), Arc::clone(&next), request.clone());
-                tasks.spawn(async move { load.stream(line, &next, request).await });
+                let (load, connection, next, request) =
+                    (self.clone(), connection.clone(), Arc::clone(&next), request.clone());
+                tasks.spawn(async move { load.stream(connection, &next, request).await });
             }
         }
         let mut tally = Tally::new();
@@ -158,7 +159,12 @@ impl Load {
         Ok(tally)
     }
 
-    async fn stream(&self, mut line: Line, next: &AtomicU64, request: impl Fn(u64) -> Bytes) -> anyhow::Result<Tally> {
+    async fn stream(
+        &self,
+        mut connection: HyperConnection,
+        next: &AtomicU64,
+        request: impl Fn(u64) -> Bytes,
+    ) -> anyhow::Result<Tally> {
         let mut tally = Tally::new();
         loop {
             let call = next.fetch_add(1, Relaxed);
@@ -166,8 +172,8 @@ impl Load {
                 return Ok(tally);
             }
             let asked = Instant::now();
-            let answer = line.call(self.method, request(call)).await?;
-            tally.latency.record(u64::try_from(asked.elapsed().as_nanos())?.min(LONGEST))?;
+            let answer = connection.call(self.method, request(call)).await?;
+            tally.latency.record(u64::try_from(asked.elapsed().as_nanos())?.min(MAX_LATENCY_NANOS))?;
             tally.bytes += answer.bytes;
             if let Some(tier) = answer.served_by {
                 *tally.served_by.entry(text(&tier)).or_default() += 1;
@@ -193,20 +199,20 @@ pub struct ClosedLoop {
     method: Method,
     connections: usize,
     /// While it runs, by connection of the load, then by server.
-    lines: Vec<OpenLine>,
+    open: Vec<OpenConnection>,
     streams: usize,
     messages: Arc<[Bytes]>,
     /// Messages sent.
     sent: usize,
-    served_by: Name,
-    grpc_status: Name,
+    served_by: HeaderName,
+    grpc_status: HeaderName,
 }
 
 /// A connection to one server, with its calls that are not answered yet.
 #[derive(Debug)]
-struct OpenLine {
+struct OpenConnection {
     connection: Connection,
-    open: Vec<OpenCall>,
+    open_calls: Vec<OpenCall>,
 }
 
 #[derive(Debug)]
@@ -231,7 +237,7 @@ pub struct Window {
 
 /// What came of a timed run.
 #[derive(Debug)]
-pub struct Timed<S> {
+pub struct TimedRun<S> {
     /// The answers that came in the measured time. `served_by` counts floors, those of a batch each by its own tier.
     pub tally: Tally,
     /// Answers in each slice of the measured time.
@@ -243,7 +249,7 @@ pub struct Timed<S> {
 }
 
 /// An answer may take so long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ClosedLoop {
     /// A load of `connections` connections to each of `servers`, with `streams` calls in flight for each of the
@@ -264,12 +270,12 @@ impl ClosedLoop {
             servers: servers.to_vec(),
             method,
             connections,
-            lines: Vec::new(),
+            open: Vec::new(),
             streams,
             messages,
             sent: 0,
-            served_by: Name::new("floor-served-by"),
-            grpc_status: Name::new("grpc-status"),
+            served_by: HeaderName::new("floor-served-by"),
+            grpc_status: HeaderName::new("grpc-status"),
         }
     }
 
@@ -295,7 +301,7 @@ impl ClosedLoop {
         &mut self,
         window: Window,
         mut sample: impl FnMut() -> anyhow::Result<S>,
-    ) -> anyhow::Result<Timed<S>> {
+    ) -> anyhow::Result<TimedRun<S>> {
         let settled = Instant::now() + window.settle;
         self.begin(usize::MAX)?;
         self.advance_until(settled, &mut Tally::new())?;
@@ -312,39 +318,42 @@ impl ClosedLoop {
         let after = sample()?;
         self.drain(&mut Tally::new(), 0)?;
         ensure!(!tally.latency.is_empty(), "no call was answered within {:?}", window.measured);
-        Ok(Timed { tally, slices, before, after })
+        Ok(TimedRun { tally, slices, before, after })
     }
 
     /// Opens the connections and makes the first call of each stream. A stream begins with the server of its number.
     fn begin(&mut self, end: usize) -> anyhow::Result<()> {
-        self.lines.clear();
+        self.open.clear();
         for _ in 0..self.connections {
             for server in &self.servers {
-                self.lines.push(OpenLine { connection: Connection::open(*server, self.method)?, open: Vec::new() });
+                self.open.push(OpenConnection {
+                    connection: Connection::open(*server, self.method)?,
+                    open_calls: Vec::new(),
+                });
             }
         }
         for stream in 0..self.streams {
             for connection in 0..self.connections {
-                self.ask(connection, stream + connection, end);
+                self.queue_call(connection, stream + connection, end);
             }
         }
         self.send()
     }
 
     /// Queues a call, unless `end` messages were sent.
-    fn ask(&mut self, connection: usize, server: usize, end: usize) {
+    fn queue_call(&mut self, connection: usize, server: usize, end: usize) {
         if self.sent >= end {
             return;
         }
-        let line = &mut self.lines[connection * self.servers.len() + server % self.servers.len()];
-        let number = line.connection.ask(&self.messages[self.sent % self.messages.len()]);
+        let open = &mut self.open[connection * self.servers.len() + server % self.servers.len()];
+        let number = open.connection.queue_call(&self.messages[self.sent % self.messages.len()]);
         self.sent += 1;
         let call = OpenCall { number, asked: Instant::now(), bytes: 0, served_by: String::new(), status: None };
-        line.open.push(call);
+        open.open_calls.push(call);
     }
 
     fn send(&mut self) -> anyhow::Result<()> {
-        self.lines.iter_mut().try_for_each(|line| line.connection.send())
+        self.open.iter_mut().try_for_each(|open| open.connection.send())
     }
 
     /// Goes on until `until`; each answer is followed by another call.
@@ -360,29 +369,29 @@ impl ClosedLoop {
 
     /// Goes on until every call is answered. An answer is followed by another call while fewer than `end` were sent.
     fn drain(&mut self, tally: &mut Tally, end: usize) -> anyhow::Result<()> {
-        while self.lines.iter().any(|line| !line.open.is_empty()) {
-            ensure!(self.advance(PATIENCE, end, tally)?, "no answer came within {PATIENCE:?}");
+        while self.open.iter().any(|open| !open.open_calls.is_empty()) {
+            ensure!(self.advance(ANSWER_TIMEOUT, end, tally)?, "no answer came within {ANSWER_TIMEOUT:?}");
         }
-        self.lines.clear();
+        self.open.clear();
         Ok(())
     }
 
     /// Waits for something to come, not longer than `timeout`, and takes it. Whether anything came.
     fn advance(&mut self, timeout: Duration, end: usize, tally: &mut Tally) -> anyhow::Result<bool> {
-        let mut polled: Vec<PollFd<'_>> = Vec::with_capacity(self.lines.len());
-        for line in &self.lines {
-            let queued = if line.connection.has_queued() { PollFlags::OUT } else { PollFlags::empty() };
-            polled.push(PollFd::new(&line.connection, PollFlags::IN | queued));
+        let mut polled: Vec<PollFd<'_>> = Vec::with_capacity(self.open.len());
+        for open in &self.open {
+            let queued = if open.connection.has_queued() { PollFlags::OUT } else { PollFlags::empty() };
+            polled.push(PollFd::new(&open.connection, PollFlags::IN | queued));
         }
         let timeout = Timespec::try_from(timeout).context("a timeout is short")?;
         if poll(&mut polled, Some(&timeout))? == 0 {
             return Ok(false);
         }
-        let ready: Vec<bool> = polled.iter().map(|line| !line.revents().is_empty()).collect();
-        for (line, _) in ready.iter().enumerate().filter(|(_, is_ready)| **is_ready) {
-            for _ in 0..self.receive(line, tally)? {
-                let (connection, server) = (line / self.servers.len(), line % self.servers.len());
-                self.ask(connection, server + 1, end);
+        let ready: Vec<bool> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
+        for (index, _) in ready.iter().enumerate().filter(|(_, is_ready)| **is_ready) {
+            for _ in 0..self.receive(index, tally)? {
+                let (connection, server) = (index / self.servers.len(), index % self.servers.len());
+                self.queue_call(connection, server + 1, end);
             }
         }
         self.send()?;
@@ -390,12 +399,12 @@ impl ClosedLoop {
     }
 
     /// Takes what has come on one connection. Returns how many answers are complete.
-    fn receive(&mut self, line: usize, tally: &mut Tally) -> anyhow::Result<usize> {
-        let OpenLine { connection, open } = &mut self.lines[line];
+    fn receive(&mut self, index: usize, tally: &mut Tally) -> anyhow::Result<usize> {
+        let OpenConnection { connection, open_calls } = &mut self.open[index];
         let (served_by, grpc_status, mut complete) = (&self.served_by, &self.grpc_status, 0);
         connection.receive(|part| {
-            let place = open.iter().position(|call| call.number == part.call).context("an answer to no call")?;
-            let call = &mut open[place];
+            let place = open_calls.iter().position(|call| call.number == part.call).context("an answer to no call")?;
+            let call = &mut open_calls[place];
             match part.content {
                 Content::Data(bytes) => call.bytes += u64::from(bytes),
                 Content::Headers(block) => {
@@ -408,7 +417,7 @@ impl ClosedLoop {
                 }
             }
             if part.is_last {
-                let call = open.swap_remove(place);
+                let call = open_calls.swap_remove(place);
                 let status = call.status.as_deref();
                 ensure!(status == Some("0") && call.bytes > 0, "a call is answered with status {status:?}");
                 tally.count(&call);
@@ -445,31 +454,31 @@ fn tiers(served_by: &str) -> impl Iterator<Item = (&str, u64)> {
 
 /// A connection. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct HyperConnection {
     sender: SendRequest<Full<Bytes>>,
     get_floor: Uri,
     batch_get_floors: Uri,
 }
 
-struct Answered {
+struct CallResult {
     bytes: u64,
     served_by: Option<HeaderValue>,
 }
 
-async fn connect(server: SocketAddr) -> anyhow::Result<Line> {
+async fn connect(server: SocketAddr) -> anyhow::Result<HyperConnection> {
     let stream = TcpStream::connect(server).await.with_context(|| format!("cannot connect to {server}"))?;
     stream.set_nodelay(true)?;
     let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
     tokio::spawn(connection);
     let uri = |method: Method| format!("http://{server}{}", method.path()).parse();
-    Ok(Line { sender, get_floor: uri(Method::GetFloor)?, batch_get_floors: uri(Method::BatchGetFloors)? })
+    Ok(HyperConnection { sender, get_floor: uri(Method::GetFloor)?, batch_get_floors: uri(Method::BatchGetFloors)? })
 }
 
-impl Line {
-    async fn call(&mut self, method: Method, message: Bytes) -> anyhow::Result<Answered> {
+impl HyperConnection {
+    async fn call(&mut self, method: Method, message: Bytes) -> anyhow::Result<CallResult> {
         let mut bytes = 0;
         let served_by = self.call_with(method, message, |data| bytes += data.len() as u64).await?;
-        Ok(Answered { bytes, served_by })
+        Ok(CallResult { bytes, served_by })
     }
 
     /// Gives every piece of the answer to `take`; who served it, if that is told.
@@ -522,7 +531,7 @@ pub fn framed(message: &impl Message) -> Bytes {
 ///
 /// # Errors
 /// When there is none, or its status is not OK.
-pub async fn ask(server: SocketAddr, method: Method, message: Bytes) -> anyhow::Result<Bytes> {
+pub async fn unary_call(server: SocketAddr, method: Method, message: Bytes) -> anyhow::Result<Bytes> {
     let mut answer = BytesMut::new();
     connect(server).await?.call_with(method, message, |data| answer.extend_from_slice(data)).await?;
     ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
@@ -532,7 +541,7 @@ pub async fn ask(server: SocketAddr, method: Method, message: Bytes) -> anyhow::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{peers::servers::Rival, server::free_address};
+    use crate::{peers::servers::PeerServer, server::free_address};
 
     #[test]
     fn the_tiers_of_an_answer_are_read() {
@@ -547,7 +556,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let servers = [free_address().unwrap(), free_address().unwrap()];
         for server in servers {
-            runtime.spawn(Rival::BareHyper.serve(server));
+            runtime.spawn(PeerServer::BareHyper.serve(server));
         }
         let messages: Arc<[Bytes]> = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
         let mut load = ClosedLoop::new(&servers, Method::GetFloor, 2, 3, messages);
@@ -571,6 +580,6 @@ mod tests {
         assert_eq!(timed.slices.len(), 3);
         assert_eq!(timed.slices.iter().sum::<u64>(), timed.tally.latency.len());
         assert!(timed.tally.took >= ms(50));
-        assert!(load.lines.is_empty(), "every call was answered");
+        assert!(load.open.is_empty(), "every call was answered");
     }
 }

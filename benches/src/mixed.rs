@@ -2,7 +2,7 @@
 
 /// One operation, and the step in visiting order whose floor it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mixed {
+pub enum Operation {
     /// Get a floor that is there.
     Get(u64),
     /// Put back the floor that was removed last.
@@ -15,28 +15,28 @@ pub enum Mixed {
 /// finds its floor, every removal too, and every put is of a floor that is not there, however long the run is and
 /// whatever the number of floors, as long as there are more than ten.
 #[must_use]
-pub const fn turn(step: u64) -> Mixed {
-    match step % TURNS {
-        0 => Mixed::Remove(step),
-        9 => Mixed::Put(last_removed(step)),
-        _ => Mixed::Get(step),
+pub const fn operation(step: u64) -> Operation {
+    match step % CYCLE {
+        0 => Operation::Remove(step),
+        9 => Operation::Put(last_removed(step)),
+        _ => Operation::Get(step),
     }
 }
 
 /// How many of the first `steps` are gets.
 #[must_use]
 pub const fn gets(steps: u64) -> u64 {
-    steps / TURNS * 8 + (steps % TURNS).saturating_sub(1)
+    steps / CYCLE * 8 + (steps % CYCLE).saturating_sub(1)
 }
 
 /// The step at which a floor was last removed, at `step` or before. After a run that ended between the two, that floor is
 /// still to be put back.
 #[must_use]
 pub const fn last_removed(step: u64) -> u64 {
-    step - step % TURNS
+    step - step % CYCLE
 }
 
-const TURNS: u64 = 10;
+const CYCLE: u64 = 10;
 
 #[cfg(test)]
 mod tests {
@@ -45,17 +45,17 @@ mod tests {
     #[test]
     fn every_get_and_removal_finds_its_floor_and_every_put_brings_one_back() {
         let mut there: Vec<bool> = vec![true; 16];
-        let place = |step: u64| (step % 16) as usize;
+        let index = |step: u64| (step % 16) as usize;
         let mut counted = 0;
         for step in 0..1000 {
             assert_eq!(gets(step), counted);
-            match turn(step) {
-                Mixed::Get(at) => {
-                    assert!(there[place(at)]);
+            match operation(step) {
+                Operation::Get(at) => {
+                    assert!(there[index(at)]);
                     counted += 1;
                 }
-                Mixed::Remove(at) => assert!(std::mem::replace(&mut there[place(at)], false)),
-                Mixed::Put(at) => assert!(!std::mem::replace(&mut there[place(at)], true)),
+                Operation::Remove(at) => assert!(std::mem::replace(&mut there[index(at)], false)),
+                Operation::Put(at) => assert!(!std::mem::replace(&mut there[index(at)], true)),
             }
         }
         assert_eq!(counted, 800);

@@ -46,12 +46,12 @@ pub fn resident_bytes(pid: u32) -> io::Result<u64> {
 /// Else the kernel now and then puts a thread of the server where the client spins, and one of the two waits for the
 /// other's time slice, which is milliseconds.
 #[derive(Debug)]
-pub struct Apart {
+pub struct CpuPartition {
     pid: u32,
     all: CpuSet,
 }
 
-impl Apart {
+impl CpuPartition {
     /// Parts them. On one processor nothing can be parted, and nothing is.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Apart {
     }
 }
 
-impl Drop for Apart {
+impl Drop for CpuPartition {
     fn drop(&mut self) {
         // A process that has ended meanwhile needs no processors.
         let _ = move_threads(self.pid, &self.all);

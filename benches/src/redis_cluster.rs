@@ -11,7 +11,7 @@ use anyhow::{Context, ensure};
 use crate::{redis_server::RedisServer, server::free_address};
 
 /// How long the nodes may take until each knows of every slot and every replica is in step.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Nodes, of which half are replicas.
@@ -45,9 +45,9 @@ impl RedisCluster {
             .context("redis-cli does not start; it comes with redis-server")?;
         ensure!(created.success(), "redis-cli did not create the cluster: {created}");
         let cluster = Self { nodes };
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + CLUSTER_TIMEOUT;
         while !cluster.nodes.iter().all(is_ready) {
-            ensure!(Instant::now() < until, "the Redis Cluster is not ready within {PATIENCE:?}");
+            ensure!(Instant::now() < until, "the Redis Cluster is not ready within {CLUSTER_TIMEOUT:?}");
             thread::sleep(POLL);
         }
         Ok(cluster)
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_cluster_starts_with_three_masters_and_no_key() {
-        if !RedisServer::is_here() {
+        if !RedisServer::is_available() {
             return;
         }
         let cluster = RedisCluster::start().unwrap();

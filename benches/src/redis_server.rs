@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use tempfile::TempDir;
 
 /// How long a server may take to come up.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REDIS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running server; killed when dropped.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl RedisServer {
     /// Whether there is a redis-server to start. Says so on standard error when there is none, so that a bench that is
     /// left out is left out visibly.
     #[must_use]
-    pub fn is_here() -> bool {
+    pub fn is_available() -> bool {
         let here = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_ok();
         if !here {
             eprintln!("skipped: everything that needs redis-server, which is not on the PATH");
@@ -93,10 +93,10 @@ impl RedisServer {
     }
 
     fn wait_until_ready(&self) -> anyhow::Result<()> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + REDIS_TIMEOUT;
         while !self.answers() {
             if Instant::now() > until {
-                bail!("redis-server on port {} does not answer within {PATIENCE:?}", self.port);
+                bail!("redis-server on port {} does not answer within {REDIS_TIMEOUT:?}", self.port);
             }
             thread::sleep(Duration::from_millis(5));
         }
@@ -113,7 +113,7 @@ impl RedisServer {
     /// When the server does not answer.
     pub fn command(&self, command: &str) -> std::io::Result<String> {
         let mut connection = TcpStream::connect(self.address())?;
-        connection.set_read_timeout(Some(PATIENCE))?;
+        connection.set_read_timeout(Some(REDIS_TIMEOUT))?;
         // QUIT has the server close the connection, which ends the reply. Its own reply is left out.
         connection.write_all(format!("{command}\r\nQUIT\r\n").as_bytes())?;
         let mut reply = String::new();

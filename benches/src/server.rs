@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use tempfile::TempDir;
 
 /// How long a server may take to start or to end.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How often a starting server is asked whether it is ready: what a start time is rounded to.
 const POLL: Duration = Duration::from_millis(1);
@@ -30,7 +30,7 @@ impl Setup {
     /// Whether there is a server to start. Says so on standard error when there is none, so that a bench that is left
     /// out is left out visibly.
     #[must_use]
-    pub fn is_here() -> bool {
+    pub fn is_available() -> bool {
         let binary = binary();
         if let Err(error) = &binary {
             eprintln!("skipped: everything that needs the server: {error}");
@@ -53,7 +53,7 @@ impl Setup {
 
     /// That binary, and not the one beside this.
     #[must_use]
-    pub fn of(binary: impl Into<PathBuf>) -> Self {
+    pub fn of_binary(binary: impl Into<PathBuf>) -> Self {
         Self { binary: Some(binary.into()), settings: Vec::new() }
     }
 
@@ -126,7 +126,7 @@ impl Server {
     /// When it does not answer with status 200.
     pub fn page(&self, path: &str) -> anyhow::Result<String> {
         let mut connection = TcpStream::connect(self.ops)?;
-        connection.set_read_timeout(Some(PATIENCE))?;
+        connection.set_read_timeout(Some(SERVER_TIMEOUT))?;
         connection.write_all(format!("GET {path} HTTP/1.1\r\nhost: ops\r\nconnection: close\r\n\r\n").as_bytes())?;
         let mut answer = String::new();
         connection.read_to_string(&mut answer)?;
@@ -174,14 +174,14 @@ impl Server {
     /// When it does not end with 0 in time.
     pub fn stop(mut self) -> anyhow::Result<()> {
         Command::new("kill").arg(self.pid().to_string()).status()?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + SERVER_TIMEOUT;
         while Instant::now() < until {
             if let Some(status) = self.process.try_wait()? {
                 return if status.success() { Ok(()) } else { bail!("the server ended with {status}") };
             }
             thread::sleep(POLL);
         }
-        bail!("the server does not end within {PATIENCE:?}")
+        bail!("the server does not end within {SERVER_TIMEOUT:?}")
     }
 
     fn wait_until_ready(&mut self, started: Instant) -> anyhow::Result<()> {
@@ -189,8 +189,8 @@ impl Server {
             if let Some(status) = self.process.try_wait()? {
                 bail!("the server ended with {status} before it was ready");
             }
-            if started.elapsed() > PATIENCE {
-                bail!("the server is not ready within {PATIENCE:?}");
+            if started.elapsed() > SERVER_TIMEOUT {
+                bail!("the server is not ready within {SERVER_TIMEOUT:?}");
             }
             thread::sleep(POLL);
         }

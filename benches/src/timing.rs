@@ -43,7 +43,7 @@ where
 ///
 /// # Panics
 /// When `work` does.
-pub fn timed_at_once<F>(
+pub fn timed_concurrently<F>(
     runtime: &Runtime,
     tasks: u64,
     steps: u64,
@@ -68,7 +68,7 @@ where
 
 /// Nanoseconds as a reader likes them.
 #[must_use]
-pub fn show(nanos: f64) -> String {
+pub fn format_nanos(nanos: f64) -> String {
     match nanos {
         n if n < 1e3 => format!("{n:.1} ns"),
         n if n < 1e6 => format!("{:.2} us", n / 1e3),
@@ -101,7 +101,7 @@ const T_95: [f64; 30] = [
 
 /// The mean of `samples` and half of its 95 % interval, which is endless for one sample.
 #[must_use]
-pub fn interval(samples: &[f64]) -> (f64, f64) {
+pub fn mean_and_interval(samples: &[f64]) -> (f64, f64) {
     let count = samples.len() as f64;
     let mean = samples.iter().sum::<f64>() / count;
     let Some(freedom) = samples.len().checked_sub(2) else { return (mean, f64::INFINITY) };
@@ -144,11 +144,11 @@ mod tests {
     /// 1 to 5: variance 2.5, so 2.776 * sqrt(0.5).
     #[test]
     fn an_interval_is_student_s() {
-        let (mean, half) = interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        let (mean, half) = mean_and_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
         assert!((mean - 3.0).abs() < 1e-9 && (half - 1.963).abs() < 1e-3, "{mean} {half}");
-        assert_eq!(interval(&[7.0]), (7.0, f64::INFINITY));
+        assert_eq!(mean_and_interval(&[7.0]), (7.0, f64::INFINITY));
         // Fifteen samples: 14 degrees of freedom, past where short tables end.
-        let (_, half) = interval(&(1..=15).map(f64::from).collect::<Vec<_>>());
+        let (_, half) = mean_and_interval(&(1..=15).map(f64::from).collect::<Vec<_>>());
         assert!((half - 2.145 * (20.0_f64 / 15.0).sqrt()).abs() < 1e-3, "{half}");
     }
 
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn every_share_is_worked_once() {
         let runtime = crate::stores::runtime();
-        let (_, shares) = timed_at_once(&runtime, 3, 10, |steps| async move { steps.count() as u64 });
+        let (_, shares) = timed_concurrently(&runtime, 3, 10, |steps| async move { steps.count() as u64 });
         assert_eq!(shares, [(0..4, 4), (4..8, 4), (8..12, 4)]);
     }
 }

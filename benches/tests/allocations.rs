@@ -6,7 +6,7 @@
 
 use std::{future::Future, slice, sync::Arc};
 
-use benches::{floors::Entries, load, shelf::Shelf, stores};
+use benches::{floors::Entries, load, pregenerated::PregeneratedSource, stores};
 use bevy_server::{
     grpc::{FloorService, Parts},
     lifecycle::Gate,
@@ -31,21 +31,22 @@ const COUNT: u32 = 64;
 /// only with a reason.
 const A_CALL: u64 = 8;
 
-struct Setting {
+struct Fixture {
     chain: Chain,
     entries: Entries,
     registry: Registry,
     _runtime: Runtime,
 }
 
-impl Setting {
+impl Fixture {
     /// Two layers in memory, warm; nothing is audited, since an audit makes the floor again.
     fn warm() -> Self {
         let (runtime, entries, registry) = (stores::runtime(), Entries::floors(COUNT), Registry::new());
         let (config, tuning) = (ChainConfig::default(), Tuning { audit: 0, ..Tuning::default() });
         let builder = ChainBuilder::new(&config, &tuning, &registry, runtime.handle()).unwrap();
         let builder = builder.memory("first", &LruConfig::default()).unwrap();
-        let chain = builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(Shelf::new(&entries)));
+        let chain =
+            builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(PregeneratedSource::new(&entries)));
         let chain = chain.unwrap();
         entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
         entries.all().iter().for_each(|(key, _)| assert!(chain.get_now(key).is_some()));
@@ -65,7 +66,7 @@ fn at_once<T>(work: impl Future<Output = T>) -> T {
 
 #[test]
 fn a_hit_in_memory_allocates_nothing() {
-    let Setting { chain, entries, .. } = &Setting::warm();
+    let Fixture { chain, entries, .. } = &Fixture::warm();
     assert_eq!(allocations(|step| assert!(chain.get_now(&entries.at(step).0).is_some())), 0, "get_now");
     let get = |step| at_once(chain.get(entries.at(step).0, Options::default())).unwrap();
     assert_eq!(allocations(|step| assert_eq!(get(step).by, "first")), 0, "get");
@@ -74,14 +75,14 @@ fn a_hit_in_memory_allocates_nothing() {
 
 #[test]
 fn removing_from_two_layers_allocates_nothing() {
-    let Setting { chain, entries, .. } = &Setting::warm();
+    let Fixture { chain, entries, .. } = &Fixture::warm();
     assert_eq!(allocations(|step| at_once(chain.remove_many(slice::from_ref(&entries.at(step).0)))), 0);
     assert!(!chain.contains_now(&entries.at(0).0));
 }
 
 #[test]
 fn an_answered_call_allocates_what_http_takes_and_no_floor() {
-    let Setting { chain, registry, .. } = &Setting::warm();
+    let Fixture { chain, registry, .. } = &Fixture::warm();
     let parts = Parts {
         chain: chain.clone(),
         metrics: RequestMetrics::register(registry).unwrap(),

@@ -32,37 +32,37 @@ const WARM: u32 = 1024;
 type Client = FloorServiceClient<Channel>;
 
 pub(crate) fn grpc(criterion: &mut Criterion) {
-    if !Setup::is_here() {
+    if !Setup::is_available() {
         return;
     }
-    let line = LazyCell::new(Line::open);
+    let fixture = LazyCell::new(Fixture::open);
     let mut group = criterion.benchmark_group("batching/grpc");
     for count in COUNTS {
         group.throughput(Throughput::Elements(count.into()));
         group.bench_function(BenchmarkId::new("calls-in-turn", count), |bencher| {
-            bencher.iter_custom(|steps| line.timed(steps, count, calls_in_turn));
+            bencher.iter_custom(|steps| fixture.timed(steps, count, calls_in_turn));
         });
         group.bench_function(BenchmarkId::new("calls-at-once", count), |bencher| {
-            bencher.iter_custom(|steps| line.timed(steps, count, calls_at_once));
+            bencher.iter_custom(|steps| fixture.timed(steps, count, calls_at_once));
         });
         group.bench_function(BenchmarkId::new("batch", count), |bencher| {
-            bencher.iter_custom(|steps| line.timed(steps, count, batch));
+            bencher.iter_custom(|steps| fixture.timed(steps, count, batch));
         });
         group.bench_function(BenchmarkId::new("stream", count), |bencher| {
-            bencher.iter_custom(|steps| line.timed(steps, count, stream));
+            bencher.iter_custom(|steps| fixture.timed(steps, count, stream));
         });
     }
 }
 
 /// A server, warm, and one connection to it.
-struct Line {
+struct Fixture {
     runtime: Runtime,
     client: Client,
     server: Server,
     _data: TempDir,
 }
 
-impl Line {
+impl Fixture {
     fn open() -> Self {
         let (runtime, data) = (stores::runtime(), tempfile::tempdir().expect("a directory"));
         // Floors in a row look like a climb, and what is fetched ahead would be counted too.
@@ -70,9 +70,9 @@ impl Line {
         let server = setup.start(&data).expect("the server starts");
         let address = format!("http://{}", server.grpc);
         let connected = runtime.block_on(FloorServiceClient::connect(address)).expect("it takes a connection");
-        let line = Self { runtime, client: connected, server, _data: data };
-        line.asked(1, WARM, stream);
-        line
+        let fixture = Self { runtime, client: connected, server, _data: data };
+        fixture.run(1, WARM, stream);
+        fixture
     }
 
     /// Times `ask` for `count` floors, `steps` times, and asserts that every floor came, in the order of their numbers, and
@@ -84,7 +84,7 @@ impl Line {
         ask: impl AsyncFn(&mut Client, u32, u32) -> Result<Vec<Floor>, Status>,
     ) -> Duration {
         let before = self.hits();
-        let took = self.asked(steps, count, ask);
+        let took = self.run(steps, count, ask);
         assert_eq!(self.hits() - before, steps * u64::from(count), "every floor came from memory");
         took
     }
@@ -94,7 +94,7 @@ impl Line {
         self.server.hits("lru").expect("the server tells") as u64
     }
 
-    fn asked(
+    fn run(
         &self,
         steps: u64,
         count: u32,
@@ -118,20 +118,20 @@ fn spec(number: u32) -> FloorSpec {
     FloorSpec { seed: TOWER, number, ..FloorSpec::default() }
 }
 
-async fn one(mut client: Client, number: u32) -> Result<Floor, Status> {
+async fn get_floor(mut client: Client, number: u32) -> Result<Floor, Status> {
     Ok(client.get_floor(GetFloorRequest { spec: Some(spec(number)) }).await?.into_inner())
 }
 
 async fn calls_in_turn(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {
     let mut floors = Vec::with_capacity(count as usize);
     for number in first..first + count {
-        floors.push(one(client.clone(), number).await?);
+        floors.push(get_floor(client.clone(), number).await?);
     }
     Ok(floors)
 }
 
 async fn calls_at_once(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {
-    try_join_all((first..first + count).map(|number| one(client.clone(), number))).await
+    try_join_all((first..first + count).map(|number| get_floor(client.clone(), number))).await
 }
 
 async fn batch(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {

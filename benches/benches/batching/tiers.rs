@@ -4,7 +4,7 @@ use std::{cell::LazyCell, hint::black_box, ops::Range, sync::Arc, time::Duration
 
 use benches::{
     floors::Entries,
-    stores::{Place, Store},
+    stores::{Backend, Store},
     timing::{answered, timed},
 };
 use bytes::Bytes;
@@ -19,9 +19,9 @@ const COUNT: u32 = 1024;
 
 pub(crate) fn tiers(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| Arc::new(Entries::floors(COUNT)));
-    for place in Place::here() {
-        let store = LazyCell::new(|| Store::filled(place, &[&**floors]));
-        let mut group = criterion.benchmark_group(format!("batching/{}", place.name()));
+    for backend in Backend::available() {
+        let store = LazyCell::new(|| Store::filled(backend, &[&**floors]));
+        let mut group = criterion.benchmark_group(format!("batching/{}", backend.name()));
         for batch in BATCHES {
             group.throughput(Throughput::Elements(batch as u64));
             let batches = LazyCell::new(|| Batches::of(&floors, batch));

@@ -4,10 +4,10 @@
 //! `cargo bench -- chain`. Behind the chain stands a shelf of floors made before, so that no figure holds generation.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
+mod fixture;
 mod many;
 mod memory;
 mod promotion;
-mod setting;
 mod stores;
 
 use std::time::Duration;

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use benches::{floors::Entries, shelf::Shelf, stores};
+use benches::{floors::Entries, pregenerated::PregeneratedSource, stores};
 use criterion::{BenchmarkId, Criterion};
 use floor_cache::{Bypass, Chain, ChainBuilder, ChainConfig, LruConfig, Options, TierKind, Tuning};
 use prometheus::Registry;
@@ -15,8 +15,8 @@ use tokio::runtime::Runtime;
 
 use super::{
     COUNT,
+    fixture::{Fixture, name},
     memory::LAYERS,
-    setting::{Setting, name},
 };
 
 /// What a tier above the last holds: a dozen of the floors, so that a floor is gone before it is visited again. Three such tiers
@@ -38,14 +38,14 @@ pub(crate) fn promotion(criterion: &mut Criterion) {
     }
     for last in [TierKind::Lmdb, TierKind::Sled] {
         let tiers = [TierKind::Lru, last];
-        let setting = LazyCell::new(|| {
+        let fixture = LazyCell::new(|| {
             let config =
                 ChainConfig { chain: tiers.to_vec(), lru: SMALL, bypass: Bypass::Off, ..ChainConfig::default() };
-            Setting::configured(config)
+            Fixture::with_config(config)
         });
         group.bench_function(name(&tiers), |bencher| {
             bencher
-                .iter_custom(|steps| promoted(&setting.chain, &setting.entries, &setting.runtime, last.name(), steps));
+                .iter_custom(|steps| promoted(&fixture.chain, &fixture.entries, &fixture.runtime, last.name(), steps));
         });
     }
 }
@@ -84,7 +84,7 @@ impl Layers {
             let room = if layer + 1 == depth { LruConfig::default() } else { SMALL };
             builder = builder.memory(name, &room).expect("a layer in memory");
         }
-        let chain = builder.build(Arc::new(Shelf::new(&entries))).expect("a registry of its own");
+        let chain = builder.build(Arc::new(PregeneratedSource::new(&entries))).expect("a registry of its own");
         entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
         Self { chain, entries, runtime }
     }

@@ -32,7 +32,7 @@ fn generation(criterion: &mut Criterion) {
                 let mut step = 0;
                 bencher.iter(|| {
                     step += 1;
-                    generator.generate(&specs[floors::place(step, specs.len())])
+                    generator.generate(&specs[floors::index_at(step, specs.len())])
                 });
             });
         }
@@ -43,7 +43,7 @@ fn generation(criterion: &mut Criterion) {
             let mut step = 0;
             bencher.iter(|| {
                 step += 1;
-                wire::framed(&generator.generate(&specs[floors::place(step, specs.len())]))
+                wire::framed(&generator.generate(&specs[floors::index_at(step, specs.len())]))
             });
         });
     }

@@ -111,7 +111,7 @@ impl Ours {
 
     fn make(&mut self) {
         self.step += 1;
-        black_box(self.generator.generate(&self.specs[floors::place(self.step, self.specs.len())]));
+        black_box(self.generator.generate(&self.specs[floors::index_at(self.step, self.specs.len())]));
     }
 }
 

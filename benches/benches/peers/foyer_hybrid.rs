@@ -7,7 +7,7 @@ use bytes::Bytes;
 use floor_cache::Key;
 use foyer::{BlockEngineConfig, DeviceBuilder, FsDeviceBuilder, HybridCache, HybridCacheBuilder, HybridCachePolicy};
 
-use crate::awaited::{Awaited, OVER_FILES};
+use crate::async_peers::{AsyncPeer, OVER_FILES};
 
 /// Room on the files: every floor many times over.
 const FILES: usize = 256 << 20;
@@ -15,7 +15,7 @@ const FILES: usize = 256 << 20;
 /// `foyer::HybridCache`.
 pub(crate) struct FoyerHybrid(HybridCache<Vec<u8>, Bytes>);
 
-impl Awaited for FoyerHybrid {
+impl AsyncPeer for FoyerHybrid {
     const NAME: &'static str = "foyer-hybrid";
 
     type Key = Vec<u8>;

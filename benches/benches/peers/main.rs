@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a bench that cannot be set up says where")]
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-mod awaited;
+mod async_peers;
 mod foyer_hybrid;
 mod lru_mutex;
 mod multi_tier_cache;
@@ -21,7 +21,7 @@ use std::{
 use benches::{
     floors::Entries,
     peers::{self, Dashmap, Foyer, MiniMoka, Moka, Peer, QuickCache},
-    shelf::Shelf,
+    pregenerated::PregeneratedSource,
     stores,
 };
 use bytes::Bytes;
@@ -174,7 +174,8 @@ impl WarmChain {
     fn of(entries: &Entries) -> Self {
         let runtime = stores::runtime();
         let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-        let chain = assemble(&config, Arc::new(Shelf::new(entries)), &Registry::new(), runtime.handle()).unwrap();
+        let chain =
+            assemble(&config, Arc::new(PregeneratedSource::new(entries)), &Registry::new(), runtime.handle()).unwrap();
         for (key, value) in entries.all() {
             let made = runtime.block_on(chain.get(*key, Options::default())).unwrap();
             assert_eq!(made.value, *value);
@@ -194,6 +195,6 @@ criterion_group! {
         .sample_size(50)
         .warm_up_time(Duration::from_secs(1))
         .measurement_time(Duration::from_secs(1));
-    targets = hits, writes, awaited::awaited
+    targets = hits, writes, async_peers::async_peers
 }
 criterion_main!(benches);

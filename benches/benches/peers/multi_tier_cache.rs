@@ -7,12 +7,12 @@ use bytes::Bytes;
 use floor_cache::Key;
 use multi_tier_cache::{CacheManager, CacheStrategy, CacheTier, MokaCache, MokaCacheConfig};
 
-use crate::awaited::Awaited;
+use crate::async_peers::AsyncPeer;
 
 /// `multi_tier_cache::CacheManager` over two layers that hold everything.
 pub(crate) struct MultiTier(CacheManager);
 
-impl Awaited for MultiTier {
+impl AsyncPeer for MultiTier {
     const NAME: &'static str = "multi-tier-cache";
 
     type Key = String;

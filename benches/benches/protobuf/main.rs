@@ -5,11 +5,11 @@
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 mod plain;
-mod yardsticks;
+mod serializers;
 
 use std::cell::LazyCell;
 
-use benches::{earlier_shape, floors};
+use benches::{floors, tile_floor};
 use bevy_server::wire;
 use bytes::Bytes;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
@@ -34,10 +34,10 @@ fn encode(criterion: &mut Criterion) {
     let messages = LazyCell::new(|| floors.iter().map(wire::message).collect::<Vec<_>>());
     group.bench_function("message-to-bytes", |bencher| each(bencher, &messages, Message::encode_to_vec));
     group.bench_function("tile-a-message/floor-to-bytes", |bencher| {
-        each(bencher, &floors, |floor| earlier_shape::message(floor).encode_to_vec());
-        let bytes = earlier_shape::message(&floors[0]).encode_to_vec();
+        each(bencher, &floors, |floor| tile_floor::message(floor).encode_to_vec());
+        let bytes = tile_floor::message(&floors[0]).encode_to_vec();
         assert_eq!(
-            earlier_shape::TileFloor::decode(&bytes[..]).as_ref().map(|floor| floor.tiles.len()),
+            tile_floor::TileFloor::decode(&bytes[..]).as_ref().map(|floor| floor.tiles.len()),
             Ok(floors[0].spec.cells()),
             "a message a tile"
         );
@@ -60,9 +60,9 @@ fn decode(criterion: &mut Criterion) {
         }
     });
     let tiles =
-        LazyCell::new(|| floors.iter().map(|floor| earlier_shape::message(floor).encode_to_vec()).collect::<Vec<_>>());
+        LazyCell::new(|| floors.iter().map(|floor| tile_floor::message(floor).encode_to_vec()).collect::<Vec<_>>());
     group.bench_function("tile-a-message/bytes-to-message", |bencher| {
-        each(bencher, &tiles, |bytes| earlier_shape::TileFloor::decode(&bytes[..]).expect("our own bytes"));
+        each(bencher, &tiles, |bytes| tile_floor::TileFloor::decode(&bytes[..]).expect("our own bytes"));
     });
 }
 
@@ -108,10 +108,10 @@ fn each<I, O>(bencher: &mut criterion::Bencher<'_>, inputs: &[I], work: impl Fn(
     let mut step = 0;
     let next = || {
         step += 1;
-        &inputs[floors::place(step, inputs.len())]
+        &inputs[floors::index_at(step, inputs.len())]
     };
     bencher.iter_batched(next, work, BatchSize::SmallInput);
 }
 
-criterion_group!(benches, encode, decode, grids, yardsticks::yardsticks);
+criterion_group!(benches, encode, decode, grids, serializers::serializers);
 criterion_main!(benches);

@@ -128,11 +128,11 @@ impl Floor {
             connections: message
                 .connections
                 .iter()
-                .map(|way| Connection {
-                    from_room: way.from_room,
-                    to_room: way.to_room,
-                    lock_id: way.lock_id,
-                    secret: way.secret,
+                .map(|connection| Connection {
+                    from_room: connection.from_room,
+                    to_room: connection.to_room,
+                    lock_id: connection.lock_id,
+                    secret: connection.secret,
                 })
                 .collect(),
             spawns: message.spawns.iter().map(|spawn| placed(spawn.at, &spawn.archetype, spawn.level)).collect(),

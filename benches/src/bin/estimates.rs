@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use benches::{machine::Machine, timing::show};
+use benches::{machine::Machine, timing::format_nanos};
 use clap::Parser;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ fn main() -> anyhow::Result<()> {
         .with_context(|| format!("cannot read {}; run `cargo bench` first, or say --from", args.from.display()))?;
     ensure!(!estimates.is_empty(), "nothing in {} is younger than {} hours", args.from.display(), args.hours);
     estimates.sort_by(|a, b| a.bench.cmp(&b.bench));
-    let (machine, date) = (Machine::here().to_string(), Machine::today());
+    let (machine, date) = (Machine::current().to_string(), Machine::today());
     let text =
         format!("{machine}\n\nCriterion's estimates of {date}, with their 95 % intervals.\n\n{}\n", table(&estimates));
     println!("{text}");
@@ -126,8 +126,8 @@ fn table(estimates: &[Estimate]) -> String {
         }
         table.add_row([
             estimate.bench.clone(),
-            show(estimate.nanos),
-            format!("{} .. {}", show(estimate.from), show(estimate.to)),
+            format_nanos(estimate.nanos),
+            format!("{} .. {}", format_nanos(estimate.from), format_nanos(estimate.to)),
             works_on,
         ]);
     }

@@ -18,7 +18,7 @@ use benches::{
     machine::Machine,
     process,
     server::{Server, Setup},
-    timing::{interval, median},
+    timing::{mean_and_interval, median},
 };
 use clap::Parser;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
@@ -104,7 +104,7 @@ fn main() -> anyhow::Result<()> {
     let mut floor = None;
     for build in args.builds.iter().chain([&again]) {
         let mut server = start(build).with_context(|| format!("{} ({})", build.name, build.binary.display()))?;
-        let answer = runtime.block_on(load::ask(server.server.grpc, Method::GetFloor, request.clone()))?;
+        let answer = runtime.block_on(load::unary_call(server.server.grpc, Method::GetFloor, request.clone()))?;
         ensure!(*floor.get_or_insert_with(|| answer.clone()) == answer, "{} sends another floor", build.name);
         // The first calls grow buffers and wake threads.
         server.measure(&body, &args, args.streams[0], answer.len())?;
@@ -116,7 +116,7 @@ fn main() -> anyhow::Result<()> {
     let mut text = format!(
         "{}, {}. h2load in one thread on the same cores, {} connections, {} calls a round, {} rounds by turns. Ratios are \
          {} to the build, above 1 in the build's favour: mean of the rounds' own with its 95 % interval (Student's t).\n",
-        Machine::here(),
+        Machine::current(),
         Machine::today(),
         args.connections,
         args.calls,
@@ -149,7 +149,7 @@ fn main() -> anyhow::Result<()> {
 fn start(build: &Build) -> anyhow::Result<Running> {
     let data = tempfile::tempdir()?;
     // The server's directory is another.
-    let mut setup = Setup::of(&path::absolute(&build.binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
+    let mut setup = Setup::of_binary(&path::absolute(&build.binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
     for (name, value) in &build.variables {
         setup = setup.with_variable(name, value);
     }
@@ -178,7 +178,7 @@ fn table(running: &[Running]) -> Table {
         let middle = |figure: fn(&Sample) -> f64| median(&mut build.samples.iter().map(figure).collect::<Vec<_>>());
         let ratio = |figure: fn(&Sample, &Sample) -> f64| {
             let (mean, half) =
-                interval(&base.iter().zip(&build.samples).map(|(a, b)| figure(a, b)).collect::<Vec<_>>());
+                mean_and_interval(&base.iter().zip(&build.samples).map(|(a, b)| figure(a, b)).collect::<Vec<_>>());
             format!("{mean:.2} ± {half:.2}")
         };
         table.add_row([

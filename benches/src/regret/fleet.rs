@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::{
     cell::{Cell, StoreKind},
-    sample::{Reading, Sample},
+    sample::{Sample, Snapshot},
 };
 use crate::{
     delay_proxy::DelayProxy,
@@ -62,7 +62,7 @@ pub struct Options {
 }
 
 /// Memory has room for one floor in so many.
-const LRU_PART: u64 = 10;
+const LRU_DIVISOR: u64 = 10;
 
 /// A queue of generation for every floor that can be asked for at once: a call that is refused ends the measurement.
 const QUEUE: &str = "16384";
@@ -78,7 +78,7 @@ impl Options {
     /// The server with these settings and else the defaults.
     #[must_use]
     pub fn plain_setup(&self) -> Setup {
-        self.add_to(self.binary.as_ref().map_or_else(Setup::new, Setup::of))
+        self.add_to(self.binary.as_ref().map_or_else(Setup::new, Setup::of_binary))
     }
 
     fn add_to(&self, setup: Setup) -> Setup {
@@ -87,7 +87,7 @@ impl Options {
 
     /// The server of a cell: nothing is fetched ahead, which would blur a scan.
     fn setup(&self, settings: &[(&str, &str)]) -> Setup {
-        let setup = self.binary.as_ref().map_or_else(Setup::new, Setup::of);
+        let setup = self.binary.as_ref().map_or_else(Setup::new, Setup::of_binary);
         let setup = self.add_to(setup.with("PREFETCH__AHEAD", "0").with("GENERATION__QUEUE", QUEUE));
         settings.iter().fold(setup, |setup, (key, value)| setup.with(key, *value))
     }
@@ -142,7 +142,7 @@ impl Fleet {
         // The servers of all variants share a Redis; it is filled once. A store on disk is each server's own.
         let mut lru_bytes = 0;
         if let Some(redis) = &fleet.redis {
-            lru_bytes = fleet.fill(options, &redis.tcp_url(), &tempfile::tempdir()?)? / LRU_PART;
+            lru_bytes = fleet.fill(options, &redis.tcp_url(), &tempfile::tempdir()?)? / LRU_DIVISOR;
         }
         let url = match (&fleet.proxy, &fleet.redis) {
             (Some(proxy), _) => format!("redis://{}", proxy.address()),
@@ -156,7 +156,7 @@ impl Fleet {
             for _ in 0..cell.servers {
                 let directory = tempfile::tempdir()?;
                 if fleet.redis.is_none() {
-                    lru_bytes = fleet.fill(options, "", &directory)? / LRU_PART;
+                    lru_bytes = fleet.fill(options, "", &directory)? / LRU_DIVISOR;
                 }
                 let chain = format!("[\"lru\",{:?}]", cell.store.tier());
                 let mut settings = vec![("CACHE__CHAIN", chain.as_str()), ("CACHE__BYPASS", bypass.name())];
@@ -218,7 +218,7 @@ impl Fleet {
     pub fn turn(&mut self, variant: usize, window: Window) -> anyhow::Result<Sample> {
         let (redis, cell) = (self.redis.as_ref(), self.cell);
         let Variant { bypass, servers, load, .. } = &mut self.variants[variant];
-        let timed = load.run_for(window, || Reading::of(servers, redis.map(RedisServer::pid)));
+        let timed = load.run_for(window, || Snapshot::of(servers, redis.map(RedisServer::pid)));
         let timed = timed.with_context(|| format!("{cell}, bypass = {bypass}"))?;
         Ok(Sample::of(*bypass, &timed))
     }
@@ -257,6 +257,6 @@ impl Fleet {
 /// Whether every process that `cell` needs can be started on this machine.
 #[must_use]
 pub fn can_run(cell: &Cell, options: &Options) -> bool {
-    (options.binary.is_some() || Setup::is_here())
-        && (!matches!(cell.store, StoreKind::Redis { .. }) || RedisServer::is_here())
+    (options.binary.is_some() || Setup::is_available())
+        && (!matches!(cell.store, StoreKind::Redis { .. }) || RedisServer::is_available())
 }

@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 
 use super::fleet::Bypass;
-use crate::{load::Timed, process::cpu_time, server::Server};
+use crate::{load::TimedRun, process::cpu_time, server::Server};
 
 /// Counts of the processes at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Reading {
+pub struct Snapshot {
     /// CPU time of the servers.
     pub server_cpu: Duration,
     /// CPU time of Redis.
@@ -20,22 +20,22 @@ pub struct Reading {
     pub generations: u64,
 }
 
-impl Reading {
+impl Snapshot {
     /// Of `servers`, the Redis with process `redis` if there is one, and this process.
     ///
     /// # Errors
     /// When a process has ended, or a server does not tell its counts.
     pub fn of(servers: &[Server], redis: Option<u32>) -> anyhow::Result<Self> {
-        let mut reading = Self::default();
+        let mut snapshot = Self::default();
         for server in servers {
-            reading.generations += server.generations()? as u64;
-            reading.server_cpu += cpu_time(server.pid())?;
+            snapshot.generations += server.generations()? as u64;
+            snapshot.server_cpu += cpu_time(server.pid())?;
         }
         if let Some(redis) = redis {
-            reading.redis_cpu = cpu_time(redis)?;
+            snapshot.redis_cpu = cpu_time(redis)?;
         }
-        reading.client_cpu = cpu_time(std::process::id())?;
-        Ok(reading)
+        snapshot.client_cpu = cpu_time(std::process::id())?;
+        Ok(snapshot)
     }
 }
 
@@ -69,21 +69,22 @@ pub struct Sample {
 impl Sample {
     /// The figures of a turn.
     #[must_use]
-    pub fn of(bypass: Bypass, timed: &Timed<Reading>) -> Self {
+    pub fn of(bypass: Bypass, timed: &TimedRun<Snapshot>) -> Self {
         let (tally, before, after) = (&timed.tally, &timed.before, &timed.after);
         let answers = tally.latency.len();
         // A thread that ended takes its time with it.
-        let us =
-            |cpu: fn(&Reading) -> Duration| cpu(after).saturating_sub(cpu(before)).as_secs_f64() * 1e6 / answers as f64;
+        let us = |cpu: fn(&Snapshot) -> Duration| {
+            cpu(after).saturating_sub(cpu(before)).as_secs_f64() * 1e6 / answers as f64
+        };
         Self {
             bypass,
             answers,
             rate: tally.rate(),
             p50_us: tally.micros(50.0),
             p99_us: tally.micros(99.0),
-            server_cpu_us: us(|reading| reading.server_cpu),
-            redis_cpu_us: us(|reading| reading.redis_cpu),
-            client_cpu_us: us(|reading| reading.client_cpu),
+            server_cpu_us: us(|snapshot| snapshot.server_cpu),
+            redis_cpu_us: us(|snapshot| snapshot.redis_cpu),
+            client_cpu_us: us(|snapshot| snapshot.client_cpu),
             generations: after.generations.saturating_sub(before.generations),
             served_by: tally.served_by.clone(),
             slices: timed.slices.clone(),

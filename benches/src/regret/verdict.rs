@@ -13,7 +13,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{cell::Cell, fleet::Bypass, sample::Sample};
-use crate::timing::{interval, median};
+use crate::timing::{mean_and_interval, median};
 
 /// A ratio with the ends of its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -31,7 +31,7 @@ impl Ratio {
     #[must_use]
     pub fn of(pairs: &[(f64, f64)]) -> Self {
         let logs: Vec<f64> = pairs.iter().map(|(one, other)| (one / other).ln()).collect();
-        let (mean, half) = interval(&logs);
+        let (mean, half) = mean_and_interval(&logs);
         Self { value: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
     }
 }

@@ -6,7 +6,7 @@
 
 mod candidate;
 mod report;
-mod track;
+mod workload;
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use benches::redis_server::RedisServer;
 use candidate::Candidate;
 use clap::Parser;
 use report::{Report, Sample};
-use track::Track;
+use workload::Workload;
 
 #[derive(Debug, Parser)]
 #[command(about = "Which chain to deploy: the same loads end to end through each")]
@@ -41,18 +41,30 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
-    let redis = RedisServer::is_here();
-    let tracks = chosen(&args.loads, Track::ALL, |track| track.name().to_owned())?;
+    let redis = RedisServer::is_available();
+    let workloads = select(&args.loads, Workload::ALL, |workload| workload.name().to_owned())?;
     let here = Candidate::ALL.into_iter().filter(|it| redis || !it.needs_redis());
-    let candidates = chosen(&args.chains, here, |candidate| candidate.name())?;
+    let candidates = select(&args.chains, here, |candidate| candidate.name())?;
     let runtime = tokio::runtime::Runtime::new()?;
     let mut report = Report::new(args.runs, args.calls);
     for run in 0..args.runs {
-        for track in in_turn(run, &tracks) {
-            for candidate in in_turn(run, &candidates).filter(|candidate| candidate.takes(track)) {
-                let (cold, warm) = runtime.block_on(candidate.run(track, args.calls))?;
-                report.add(Sample { chain: candidate.name(), track: track.name(), warm: false, run, figures: cold });
-                report.add(Sample { chain: candidate.name(), track: track.name(), warm: true, run, figures: warm });
+        for workload in in_alternating_order(run, &workloads) {
+            for candidate in in_alternating_order(run, &candidates).filter(|candidate| candidate.runs(workload)) {
+                let (cold, warm) = runtime.block_on(candidate.run(workload, args.calls))?;
+                report.add(Sample {
+                    chain: candidate.name(),
+                    workload: workload.name(),
+                    warm: false,
+                    run,
+                    figures: cold,
+                });
+                report.add(Sample {
+                    chain: candidate.name(),
+                    workload: workload.name(),
+                    warm: true,
+                    run,
+                    figures: warm,
+                });
             }
         }
         eprintln!("run {} of {} done", run + 1, args.runs);
@@ -66,13 +78,13 @@ fn main() -> anyhow::Result<()> {
 
 /// `all`, and in every other run the other way round: of two that are compared, neither always runs first. What runs second may
 /// find the machine warmer or busier.
-fn in_turn<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
+fn in_alternating_order<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
     let last = all.len().saturating_sub(1);
     (0..all.len()).map(move |at| all[if run.is_multiple_of(2) { at } else { last - at }])
 }
 
 /// Those of `all` that are named, or all of them when none is.
-fn chosen<T>(
+fn select<T>(
     names: &[String],
     all: impl IntoIterator<Item = T>,
     name: impl Fn(&T) -> String,

@@ -9,9 +9,9 @@ use std::{
 use anyhow::ensure;
 use benches::{
     floors::Entries,
-    shelf::Shelf,
-    stores::{self, Place, Store},
-    timing::{answered, median, show},
+    pregenerated::PregeneratedSource,
+    stores::{self, Backend, Store},
+    timing::{answered, format_nanos, median},
 };
 use floor_cache::{Chain, ChainConfig, Key, Options, TierKind, assemble};
 use prometheus::Registry;
@@ -34,7 +34,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
     let runtime = stores::runtime();
     let entries = Entries::floors(COUNT);
     let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-    let chain = assemble(&config, Arc::new(Shelf::new(&entries)), &Registry::new(), runtime.handle())?;
+    let chain = assemble(&config, Arc::new(PregeneratedSource::new(&entries)), &Registry::new(), runtime.handle())?;
     let keys: Vec<Key> = entries.all().iter().map(|(key, _)| *key).collect();
     runtime.block_on(chain.get_many(&keys, Options::default()))?;
     ensure!(runtime.block_on(chain.close(FLUSH)), "the chain is warm");
@@ -54,7 +54,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
     });
     ensure!(hits(&chain) >= 2 * RUNS as u64 * LOOKUPS, "every lookup was a hit");
 
-    let store = Store::filled(Place::Lmdb, &[&entries]);
+    let store = Store::filled(Backend::Lmdb, &[&entries]);
     let lmdb = store.runtime.block_on(async {
         let mut runs = Vec::with_capacity(RUNS);
         for _ in 0..RUNS {
@@ -68,9 +68,9 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
         median(&mut runs)
     });
     Ok(vec![
-        Figure::new("LRU hit through the chain (get_now), median", show(now), "<= 50 ns"),
-        Figure::new("LRU hit through the chain (get), median", show(get), "<= 200 ns"),
-        Figure::new("LMDB hit of a floor, checked, median", show(lmdb), "<= 3 us"),
+        Figure::new("LRU hit through the chain (get_now), median", format_nanos(now), "<= 50 ns"),
+        Figure::new("LRU hit through the chain (get), median", format_nanos(get), "<= 200 ns"),
+        Figure::new("LMDB hit of a floor, checked, median", format_nanos(lmdb), "<= 3 us"),
     ])
 }
 

@@ -3,8 +3,8 @@
 use std::{hint::black_box, time::Instant};
 
 use benches::{
-    earlier_shape, floors,
-    timing::{median, percentile, show},
+    floors, tile_floor,
+    timing::{format_nanos, median, percentile},
 };
 use bevy_server::wire;
 use floor_gen::{Generator, Kind};
@@ -34,14 +34,22 @@ pub(crate) fn measure() -> Vec<Figure> {
         (floor, grids)
     });
     let mut sizes: Vec<usize> = bytes.iter().map(bytes::Bytes::len).collect();
-    let mut tile_sizes: Vec<usize> = made.iter().map(|floor| earlier_shape::message(floor).encoded_len()).collect();
+    let mut tile_sizes: Vec<usize> = made.iter().map(|floor| tile_floor::message(floor).encoded_len()).collect();
     vec![
         Figure::new("STANDARD 100x100, encoded, median of 1,000", bytes_of(median(&mut sizes)), "<= 5 KB"),
         Figure::new("the same as a message a tile", bytes_of(median(&mut tile_sizes)), "(106 KB)"),
-        Figure::new("encode (floor to framed bytes, hash included), median", show(median(&mut encode)), "<= 25 us"),
-        Figure::new("decode (bytes to message and both grids' cells), median", show(median(&mut decode)), "<= 15 us"),
-        Figure::new("generate, median", show(median(&mut generate)), "<= 200 us"),
-        Figure::new("generate, p99", show(percentile(&mut generate, 99)), "<= 1 ms"),
+        Figure::new(
+            "encode (floor to framed bytes, hash included), median",
+            format_nanos(median(&mut encode)),
+            "<= 25 us",
+        ),
+        Figure::new(
+            "decode (bytes to message and both grids' cells), median",
+            format_nanos(median(&mut decode)),
+            "<= 15 us",
+        ),
+        Figure::new("generate, median", format_nanos(median(&mut generate)), "<= 200 us"),
+        Figure::new("generate, p99", format_nanos(percentile(&mut generate, 99)), "<= 1 ms"),
     ]
 }
 

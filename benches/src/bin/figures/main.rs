@@ -45,7 +45,7 @@ fn main() -> anyhow::Result<()> {
         table.add_row([figure.what.to_owned(), figure.measured, figure.aim.to_owned()]);
     }
     let date = Machine::today();
-    let text = format!("{}\n\n`cargo run --release -p benches --bin figures`, {date}\n\n{table}\n", Machine::here());
+    let text = format!("{}\n\n`cargo run --release -p benches --bin figures`, {date}\n\n{table}\n", Machine::current());
     println!("{text}");
     if let Some(directory) = &args.record {
         fs::write(directory.join(format!("{date}-figures.md")), format!("# Figures, {date}\n\n{text}"))?;

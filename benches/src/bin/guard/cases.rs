@@ -8,11 +8,11 @@ use std::{
 };
 
 use benches::{
-    earlier_shape,
     floors::{self, Entries},
     peers::{self, Dashmap, Moka, Peer, QuickCache},
-    shelf::Shelf,
-    stores::{self, Place, Store},
+    pregenerated::PregeneratedSource,
+    stores::{self, Backend, Store},
+    tile_floor,
     timing::answered,
 };
 use bevy_server::wire;
@@ -58,16 +58,16 @@ pub(crate) fn all() -> Vec<Case> {
         Box::new(move || {
             each(COUNT / 16, |n| {
                 let floor = &made[n as usize];
-                let bytes = earlier_shape::message(floor).encode_to_vec();
+                let bytes = tile_floor::message(floor).encode_to_vec();
                 assert!(bytes.len() > floor.spec.cells());
             })
         })
     });
     let tiles_in: Rc<Work> = Rc::new({
-        let bytes: Vec<_> = made.iter().take(16).map(|floor| earlier_shape::message(floor).encode_to_vec()).collect();
+        let bytes: Vec<_> = made.iter().take(16).map(|floor| tile_floor::message(floor).encode_to_vec()).collect();
         Box::new(move || {
             each(bytes.len() as u32, |n| {
-                let floor = earlier_shape::TileFloor::decode(&bytes[n as usize][..]).expect("our own bytes");
+                let floor = tile_floor::TileFloor::decode(&bytes[n as usize][..]).expect("our own bytes");
                 black_box(floor);
             })
         })
@@ -86,7 +86,7 @@ pub(crate) fn all() -> Vec<Case> {
 fn chain_hit(entries: &Arc<Entries>) -> Work {
     let (runtime, entries) = (stores::runtime(), Arc::clone(entries));
     let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-    let chain = assemble(&config, Arc::new(Shelf::new(&entries)), &Registry::new(), runtime.handle());
+    let chain = assemble(&config, Arc::new(PregeneratedSource::new(&entries)), &Registry::new(), runtime.handle());
     let chain = chain.expect("a chain in memory");
     for (key, value) in entries.all() {
         let served = runtime.block_on(chain.get(*key, Options::default())).expect("the shelf has it");
@@ -104,7 +104,7 @@ fn peer_hit<P: Peer>(entries: &Arc<Entries>) -> Work {
 }
 
 fn lmdb_hits(entries: &Arc<Entries>) -> Work {
-    let (store, entries) = (Store::filled(Place::Lmdb, &[entries]), Arc::clone(entries));
+    let (store, entries) = (Store::filled(Backend::Lmdb, &[entries]), Arc::clone(entries));
     Box::new(move || {
         store.runtime.block_on(async {
             let started = Instant::now();

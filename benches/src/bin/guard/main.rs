@@ -63,7 +63,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut ratios: BTreeMap<String, f64> = cases.into_iter().map(|case| (case.name.to_owned(), ratio(case))).collect();
     ratios.extend(regret::ratios()?);
     if args.update {
-        let record = Record { date: Machine::today(), machine: Machine::here().to_string(), ratios };
+        let record = Record { date: Machine::today(), machine: Machine::current().to_string(), ratios };
         fs::write(&args.record, serde_json::to_string_pretty(&record)? + "\n")?;
         println!("recorded in {}", args.record.display());
         return Ok(ExitCode::SUCCESS);

@@ -58,7 +58,7 @@ const STALLS: f64 = 0.01;
 const STALL: Duration = Duration::from_millis(20);
 
 /// A busy process ends by itself after so long.
-const LONGEST_BUSY: Duration = Duration::from_secs(1800);
+const MAX_BUSY_TIME: Duration = Duration::from_secs(1800);
 
 #[derive(Debug, Serialize)]
 struct Outcome {
@@ -78,22 +78,22 @@ struct Report {
 }
 
 /// How a condition is measured.
-type Measure = fn(&Bench) -> anyhow::Result<Outcome>;
+type Measure = fn(&Runner) -> anyhow::Result<Outcome>;
 
-struct Bench {
+struct Runner {
     options: Options,
     plan: Plan,
 }
 
 const CONDITIONS: [(&str, Measure); 8] = [
-    ("alternating Redis", Bench::alternating),
-    ("one thread, Redis", |bench| bench.one_thread(Cell::PLAIN)),
-    ("one thread, Redis 6 ms", |bench| bench.one_thread(slow(Shape::new(4, 10)))),
-    ("busy processes, Redis", |bench| bench.busy(Cell::PLAIN)),
-    ("busy processes, Redis 6 ms", |bench| bench.busy(slow(Shape::new(4, 10)))),
-    ("busy processes, LMDB", |bench| bench.busy(Cell { store: StoreKind::Lmdb, ..Cell::PLAIN })),
-    ("stalls, one call", |bench| bench.stalls(Shape::new(1, 1))),
-    ("stalls, forty calls", |bench| bench.stalls(Shape::new(4, 10))),
+    ("alternating Redis", Runner::alternating),
+    ("one thread, Redis", |runner| runner.one_thread(Cell::PLAIN)),
+    ("one thread, Redis 6 ms", |runner| runner.one_thread(slow(Shape::new(4, 10)))),
+    ("busy processes, Redis", |runner| runner.busy(Cell::PLAIN)),
+    ("busy processes, Redis 6 ms", |runner| runner.busy(slow(Shape::new(4, 10)))),
+    ("busy processes, LMDB", |runner| runner.busy(Cell { store: StoreKind::Lmdb, ..Cell::PLAIN })),
+    ("stalls, one call", |runner| runner.stalls(Shape::new(1, 1))),
+    ("stalls, forty calls", |runner| runner.stalls(Shape::new(4, 10))),
 ];
 
 const fn slow(shape: Shape) -> Cell {
@@ -101,21 +101,21 @@ const fn slow(shape: Shape) -> Cell {
 }
 
 pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Result<bool> {
-    ensure!(Setup::is_here() && RedisServer::is_here(), "this needs the server and redis-server");
-    let bench = Bench {
+    ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
+    let runner = Runner {
         options: common.options()?,
         plan: Plan { rounds: args.rounds, turns: 4, turn: Duration::from_millis(2500), warmup: Duration::from_secs(5) },
     };
     let mut report = Report {
         date: Machine::today(),
-        machine: Machine::here().to_string(),
+        machine: Machine::current().to_string(),
         command: crate::command(),
         outcomes: Vec::new(),
     };
     let filter = args.only.as_deref().unwrap_or_default();
     for (name, measure) in CONDITIONS.iter().filter(|(name, _)| name.contains(filter)) {
         eprintln!("{name}");
-        let mut outcome = measure(&bench).with_context(|| (*name).to_owned())?;
+        let mut outcome = measure(&runner).with_context(|| (*name).to_owned())?;
         outcome.name = (*name).to_owned();
         report.outcomes.push(outcome);
     }
@@ -137,7 +137,7 @@ impl Report {
     }
 }
 
-impl Bench {
+impl Runner {
     /// Redis is fast for two seconds, then slow for two, and so on. `auto` must be close to the better fixed choice over
     /// the minute, and over the phases of each speed.
     fn alternating(&self) -> anyhow::Result<Outcome> {
@@ -162,13 +162,13 @@ impl Bench {
         };
         let mut table = table(["part", "auto", "off", "forced", "auto / better", "worst phase / better"]);
         let mut passes = true;
-        type Chosen = fn(usize) -> bool;
-        let parts: [(&str, Chosen); 3] =
+        type PhaseFilter = fn(usize) -> bool;
+        let parts: [(&str, PhaseFilter); 3] =
             [("the minute", |_| true), ("fast phases", |n| n % 2 == 0), ("slow phases", |n| n % 2 == 1)];
-        for (name, is_chosen) in parts {
+        for (name, is_included) in parts {
             let of = |bypass| {
                 let phases = phases(bypass).into_iter().enumerate();
-                phases.filter(|(number, _)| is_chosen(*number)).map(|(_, rate)| rate).collect::<Vec<_>>()
+                phases.filter(|(number, _)| is_included(*number)).map(|(_, rate)| rate).collect::<Vec<_>>()
             };
             let rates = Bypass::ALL.map(|bypass| mean(&mut of(bypass).into_iter()));
             let better = rates[1].max(rates[2]);
@@ -194,16 +194,16 @@ impl Bench {
     fn one_thread(&self, cell: Cell) -> anyhow::Result<Outcome> {
         let mut options = self.options.clone();
         options.settings.push(("GENERATION__THREADS".to_owned(), "1".to_owned()));
-        self.judged(cell, &options, Verdict::TARGET)
+        self.compare(cell, &options, Verdict::TARGET)
     }
 
     fn busy(&self, cell: Cell) -> anyhow::Result<Outcome> {
-        let _busy = (0..BUSY_PROCESSES).map(|_| Busy::start()).collect::<anyhow::Result<Vec<_>>>()?;
-        self.judged(cell, &self.options, BUSY)
+        let _busy = (0..BUSY_PROCESSES).map(|_| BusyProcess::start()).collect::<anyhow::Result<Vec<_>>>()?;
+        self.compare(cell, &self.options, BUSY)
     }
 
     /// The variants as in the grid.
-    fn judged(&self, cell: Cell, options: &Options, target: f64) -> anyhow::Result<Outcome> {
+    fn compare(&self, cell: Cell, options: &Options, target: f64) -> anyhow::Result<Outcome> {
         let samples = self.plan.run(cell, options)?;
         let verdict = Verdict::of(cell, &samples);
         let mut table = table(["bypass", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
@@ -299,16 +299,16 @@ fn row(name: &str, samples: &[&Sample]) -> [String; 6] {
 }
 
 /// A process that keeps a processor busy; killed when dropped.
-struct Busy(Child);
+struct BusyProcess(Child);
 
-impl Busy {
+impl BusyProcess {
     fn start() -> anyhow::Result<Self> {
         let child = Command::new(std::env::current_exe()?).arg("busy").spawn();
         Ok(Self(child.context("a busy process does not start")?))
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -316,10 +316,10 @@ impl Drop for Busy {
 }
 
 /// What a busy process does, until its parent has ended or half an hour is over.
-pub(crate) fn be_busy() {
+pub(crate) fn keep_processor_busy() {
     let (parent, started) = (rustix::process::getppid(), Instant::now());
     let mut state = 1_u64;
-    while rustix::process::getppid() == parent && started.elapsed() < LONGEST_BUSY {
+    while rustix::process::getppid() == parent && started.elapsed() < MAX_BUSY_TIME {
         for _ in 0..10_000_000 {
             state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
         }

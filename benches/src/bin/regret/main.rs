@@ -29,7 +29,7 @@ use serde::Serialize;
 #[command(about = "Whether cache.bypass = \"auto\" is as good as the better of the fixed choices")]
 struct Args {
     #[command(subcommand)]
-    part: Option<Part>,
+    part: Option<Mode>,
     #[command(flatten)]
     common: Common,
     /// Only these cells: part of a name, or numbers and ranges of the list, as in 0,4,7-9
@@ -60,7 +60,7 @@ struct Args {
 
 /// What is measured instead of the grid.
 #[derive(Debug, Subcommand)]
-enum Part {
+enum Mode {
     /// Three servers on one Redis: what they generate, answer and cost, auto beside off
     Servers(servers::ServersArgs),
     /// A Redis that changes its speed or stalls, a busy machine, one thread for generation
@@ -102,17 +102,17 @@ fn main() -> anyhow::Result<ExitCode> {
     anyhow::ensure!(!cfg!(debug_assertions) || args.list, "figures of a debug build mean nothing; add --release");
     if let Some(part) = &args.part {
         return match part {
-            Part::Busy => {
-                conditions::be_busy();
+            Mode::Busy => {
+                conditions::keep_processor_busy();
                 Ok(ExitCode::SUCCESS)
             }
-            Part::Servers(part) => servers::run(part, &args.common).map(exit),
-            Part::Conditions(part) => conditions::run(part, &args.common).map(exit),
+            Mode::Servers(part) => servers::run(part, &args.common).map(exit),
+            Mode::Conditions(part) => conditions::run(part, &args.common).map(exit),
         };
     }
     let options = args.common.options()?;
     let all = if args.short { covering::short() } else { covering::grid() };
-    let cells = chosen(&all, args.cells.as_deref())?;
+    let cells = select(&all, args.cells.as_deref())?;
     if args.list {
         for (number, cell) in cells {
             println!("{number:2}  {cell}");
@@ -163,7 +163,7 @@ fn write_record(directory: &Path, name: &str, title: &str, report: &impl Seriali
 }
 
 /// The cells that `filter` names, with their numbers in the list.
-fn chosen(all: &[Cell], filter: Option<&str>) -> anyhow::Result<Vec<(usize, Cell)>> {
+fn select(all: &[Cell], filter: Option<&str>) -> anyhow::Result<Vec<(usize, Cell)>> {
     let numbered = all.iter().copied().enumerate();
     let Some(filter) = filter else { return Ok(numbered.collect()) };
     let chosen: Vec<(usize, Cell)> = match ranges(filter) {
@@ -193,9 +193,9 @@ mod tests {
     fn cells_are_chosen_by_number_range_or_name() {
         let all = covering::grid();
         let numbers =
-            |filter| chosen(&all, Some(filter)).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+            |filter| select(&all, Some(filter)).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!(numbers("0,2-3"), [0, 2, 3]);
         assert_eq!(numbers("redis 4x10 uniform 100 b1 s1"), [0]);
-        assert!(chosen(&all, Some("rocksdb")).unwrap_err().to_string().contains("rocksdb"));
+        assert!(select(&all, Some("rocksdb")).unwrap_err().to_string().contains("rocksdb"));
     }
 }

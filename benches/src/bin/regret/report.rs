@@ -14,13 +14,13 @@ use serde::Serialize;
 
 /// A cell with its turns.
 #[derive(Debug, Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredCell {
     number: usize,
     verdict: Verdict,
     samples: Vec<Sample>,
 }
 
-impl Measured {
+impl MeasuredCell {
     pub(crate) fn new(number: usize, cell: Cell, samples: Vec<Sample>) -> Self {
         Self { number, verdict: Verdict::of(cell, &samples), samples }
     }
@@ -55,14 +55,14 @@ pub(crate) struct Report {
     command: String,
     blocks: usize,
     turn_seconds: f64,
-    cells: Vec<Measured>,
+    cells: Vec<MeasuredCell>,
 }
 
 impl Report {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             date: Machine::today(),
-            machine: Machine::here().to_string(),
+            machine: Machine::current().to_string(),
             command: crate::command(),
             blocks: plan.blocks(),
             turn_seconds: plan.turn.as_secs_f64(),
@@ -70,7 +70,7 @@ impl Report {
         }
     }
 
-    pub(crate) fn add(&mut self, cell: Measured) {
+    pub(crate) fn add(&mut self, cell: MeasuredCell) {
         self.cells.push(cell);
         self.cells.sort_by(|one, other| one.verdict.primary.value.total_cmp(&other.verdict.primary.value));
     }
@@ -110,7 +110,7 @@ impl Report {
             "CPU",
             "",
         ]);
-        for Measured { number, verdict, .. } in &self.cells {
+        for MeasuredCell { number, verdict, .. } in &self.cells {
             table.add_row([
                 number.to_string(),
                 verdict.cell.to_string(),
@@ -140,7 +140,7 @@ impl Report {
             "generated/answer",
             "floors by tier, %",
         ]);
-        for Measured { verdict, samples, .. } in &self.cells {
+        for MeasuredCell { verdict, samples, .. } in &self.cells {
             for bypass in Bypass::ALL {
                 let summary = summary(samples, bypass);
                 let tiers: Vec<String> =

@@ -25,7 +25,7 @@ use benches::{
     redis_server::RedisServer,
     regret::{Bypass, Cell, Keys, Options, Ratio},
     server::{Server, Setup},
-    timing::interval,
+    timing::mean_and_interval,
 };
 use bytes::Bytes;
 use clap::Args;
@@ -56,15 +56,15 @@ const SMALL_CALLS: u64 = 150_000;
 const SMALL: &str = "4MiB";
 
 /// How long Redis may take until it holds what was written behind the answers.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Targets: floors generated for each distinct floor, answers a second and CPU of `auto` to those of `off`, and the share
 /// of floors that a joining server generates.
-const MOST_GENERATIONS: f64 = 1.1;
-const LEAST_RATE: f64 = 0.97;
-const MOST_CPU: f64 = 1.05;
-const MOST_JOINING: f64 = 0.03;
+const MAX_GENERATIONS: f64 = 1.1;
+const MIN_RATE: f64 = 0.97;
+const MAX_CPU: f64 = 1.05;
+const MAX_JOINING: f64 = 0.03;
 
 /// A run of calls over all servers.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -100,19 +100,19 @@ struct Report {
 }
 
 pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<bool> {
-    ensure!(Setup::is_here() && RedisServer::is_here(), "this needs the server and redis-server");
-    let bench = Bench {
+    ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
+    let runner = Runner {
         redis: if args.cluster { Redis::Cluster(RedisCluster::start()?) } else { Redis::One(RedisServer::start()?) },
         options: common.options()?,
         messages: Cell::PLAIN.messages(),
     };
     let distinct = |calls: u64| {
-        let asked = bench.messages.iter().cycle().take(calls as usize);
+        let asked = runner.messages.iter().cycle().take(calls as usize);
         asked.collect::<HashSet<_>>().len()
     };
     let mut report = Report {
         date: Machine::today(),
-        machine: Machine::here().to_string(),
+        machine: Machine::current().to_string(),
         command: crate::command(),
         cold_distinct: distinct(COLD_CALLS),
         small_distinct: distinct(SMALL_CALLS),
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
         }
         for bypass in order {
             let started = Instant::now();
-            report.rounds.push(bench.round(round, bypass, report.cold_distinct as u64)?);
+            report.rounds.push(runner.round(round, bypass, report.cold_distinct as u64)?);
             eprintln!("round {} of {}, {bypass}: {:.0?}", round + 1, args.rounds, started.elapsed());
         }
     }
@@ -172,13 +172,13 @@ impl Redis {
     }
 }
 
-struct Bench {
+struct Runner {
     redis: Redis,
     options: Options,
     messages: Arc<[Bytes]>,
 }
 
-impl Bench {
+impl Runner {
     fn round(&self, round: usize, bypass: Bypass, distinct: u64) -> anyhow::Result<Round> {
         self.redis.flush()?;
         let servers = self.start(SERVERS, bypass, &[])?;
@@ -192,7 +192,7 @@ impl Bench {
         Ok(Round { round, bypass, cold, small, asked, joining })
     }
 
-    fn start(&self, count: usize, bypass: Bypass, settings: &[(&str, &str)]) -> anyhow::Result<Vec<Started>> {
+    fn start(&self, count: usize, bypass: Bypass, settings: &[(&str, &str)]) -> anyhow::Result<Vec<RunningServer>> {
         let url = self.redis.url();
         let mut setup = self.options.plain_setup().with("CACHE__CHAIN", "[\"lru\",\"redis\"]");
         setup = setup.with("CACHE__REDIS__URL", url).with("CACHE__BYPASS", bypass.name());
@@ -201,12 +201,12 @@ impl Bench {
         }
         let start = || {
             let data = tempfile::tempdir()?;
-            Ok(Started { server: setup.start(&data)?, _data: data })
+            Ok(RunningServer { server: setup.start(&data)?, _data: data })
         };
         (0..count).map(|_| start()).collect()
     }
 
-    fn load(&self, servers: &[Started], calls: u64) -> anyhow::Result<Figures> {
+    fn load(&self, servers: &[RunningServer], calls: u64) -> anyhow::Result<Figures> {
         let generations = || -> anyhow::Result<f64> { servers.iter().map(|it| it.server.generations()).sum() };
         let cpu = || -> anyhow::Result<Duration> { servers.iter().map(|it| Ok(cpu_time(it.server.pid())?)).sum() };
         let addresses: Vec<_> = servers.iter().map(|it| it.server.grpc).collect();
@@ -230,7 +230,7 @@ impl Bench {
         let scan = Cell { keys: Keys::Scan, ..Cell::PLAIN }.messages();
         // In an order in which nobody climbs, so that nothing is fetched ahead.
         let messages: Arc<[Bytes]> =
-            (0..scan.len() as u64).map(|step| scan[floors::place(step, scan.len())].clone()).collect();
+            (0..scan.len() as u64).map(|step| scan[floors::index_at(step, scan.len())].clone()).collect();
         let asked = messages.len() as u64;
         let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, 4, 10, messages);
         let tally = load.run_calls(asked)?;
@@ -239,9 +239,13 @@ impl Bench {
 
     /// Writes go on behind the answers.
     fn wait_until_redis_has(&self, keys: u64) -> anyhow::Result<()> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + WRITE_TIMEOUT;
         while self.redis.keys()? < keys {
-            ensure!(Instant::now() < until, "Redis holds {} of {keys} floors after {PATIENCE:?}", self.redis.keys()?);
+            ensure!(
+                Instant::now() < until,
+                "Redis holds {} of {keys} floors after {WRITE_TIMEOUT:?}",
+                self.redis.keys()?
+            );
             thread::sleep(POLL);
         }
         Ok(())
@@ -249,7 +253,7 @@ impl Bench {
 }
 
 /// A running server with its directory.
-struct Started {
+struct RunningServer {
     server: Server,
     _data: tempfile::TempDir,
 }
@@ -268,24 +272,22 @@ impl Report {
 
     /// Each target with whether it is met.
     fn targets(&self) -> Vec<(String, bool)> {
-        let mean = |figure: &dyn Fn(&Round) -> f64| interval(&self.of(Bypass::Auto, figure));
+        let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(Bypass::Auto, figure));
         let mut targets = Vec::new();
         let mut most = |what: &str, (mean, half): (f64, f64), most: f64| {
             targets.push((format!("{what}: {mean:.3} ± {half:.3}, at the most {most}"), mean - half <= most));
         };
         let (cold, small) = (self.cold_distinct as f64, self.small_distinct as f64);
-        most("cold, generations a distinct floor", mean(&|it| it.cold.generations as f64 / cold), MOST_GENERATIONS);
-        most("small memory, the same", mean(&|it| it.small.generations as f64 / small), MOST_GENERATIONS);
-        most("joining, share generated", mean(&|it| it.joining as f64 / it.asked as f64), MOST_JOINING);
+        most("cold, generations a distinct floor", mean(&|it| it.cold.generations as f64 / cold), MAX_GENERATIONS);
+        most("small memory, the same", mean(&|it| it.small.generations as f64 / small), MAX_GENERATIONS);
+        most("joining, share generated", mean(&|it| it.joining as f64 / it.asked as f64), MAX_JOINING);
         for (what, rate, cpu) in [
             ("cold", self.ratio(|it| it.cold.rate), self.ratio(|it| it.cold.server_cpu_us)),
             ("small memory", self.ratio(|it| it.small.rate), self.ratio(|it| it.small.server_cpu_us)),
         ] {
-            targets.push((
-                format!("{what}, answers/s, auto to off: {rate}, at least {LEAST_RATE}"),
-                rate.high >= LEAST_RATE,
-            ));
-            targets.push((format!("{what}, CPU, auto to off: {cpu}, at the most {MOST_CPU}"), cpu.low <= MOST_CPU));
+            targets
+                .push((format!("{what}, answers/s, auto to off: {rate}, at least {MIN_RATE}"), rate.high >= MIN_RATE));
+            targets.push((format!("{what}, CPU, auto to off: {cpu}, at the most {MAX_CPU}"), cpu.low <= MAX_CPU));
         }
         targets
     }
@@ -307,9 +309,9 @@ impl Report {
             "Redis",
         ]);
         for bypass in [Bypass::Auto, Bypass::Off] {
-            let mean = |figure: &dyn Fn(&Round) -> f64| interval(&self.of(bypass, figure)).0;
-            type Part = fn(&Round) -> &Figures;
-            let parts: [(&str, Part, usize); 2] =
+            let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(bypass, figure)).0;
+            type Phase = fn(&Round) -> &Figures;
+            let parts: [(&str, Phase, usize); 2] =
                 [("cold", |it| &it.cold, self.cold_distinct), ("small memory", |it| &it.small, self.small_distinct)];
             for (name, part, distinct) in parts {
                 let generations = mean(&|it| part(it).generations as f64);

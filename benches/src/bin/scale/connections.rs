@@ -4,7 +4,7 @@ use std::{thread, time::Duration};
 
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, Load, Method},
+    load::{self, HyperLoad, Method},
     process::{cpu_time, resident_bytes},
     server::Setup,
 };
@@ -38,7 +38,7 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
         }
         let data = tempfile::tempdir()?;
         let server = Setup::new().start(&data)?;
-        let load = Load {
+        let load = HyperLoad {
             server: server.grpc,
             method: Method::GetFloor,
             connections,
@@ -46,7 +46,7 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
             calls: CALLS.max(2 * connections as u64),
         };
         let empty = resident_bytes(server.pid())?;
-        let lines = runtime.block_on(load.lines())?;
+        let open = runtime.block_on(load.connect())?;
         thread::sleep(SETTLE);
         let full = resident_bytes(server.pid())?;
         if connections >= 100 {
@@ -54,7 +54,7 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
         }
         let before = cpu_time(server.pid())?;
         let request = request.clone();
-        let tally = runtime.block_on(load.run_on(lines, move |_| request.clone()))?;
+        let tally = runtime.block_on(load.run_on(open, move |_| request.clone()))?;
         let cpu = cpu_time(server.pid())? - before;
         active.push((connections as f64, cpu.as_secs_f64() * 1e6 / tally.latency.len() as f64));
     }

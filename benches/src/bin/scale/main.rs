@@ -45,7 +45,7 @@ struct Curve {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     anyhow::ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
-    let machine = Machine::here();
+    let machine = Machine::current();
     let mut curves = floors::measure();
     curves.extend(entries::measure(args.entries));
     curves.extend(connections::measure(args.connections)?);

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::ensure;
 use benches::{
     floors::TOWER,
-    load::{self, Load, Method},
+    load::{self, HyperLoad, Method},
     process::cpu_time,
     redis_server::RedisServer,
     server::{Server, Setup},
@@ -30,10 +30,10 @@ const CONNECTIONS: usize = 2;
 const STREAMS: usize = 10;
 
 /// Settings: no floor is made that nobody asked for, or twice to check it, or beside a slow Redis.
-const QUIET: [(&str, &str); 3] = [("PREFETCH__AHEAD", "0"), ("CACHE__AUDIT", "0"), ("CACHE__HEDGE", "false")];
+const NO_EXTRA_WORK: [(&str, &str); 3] = [("PREFETCH__AHEAD", "0"), ("CACHE__AUDIT", "0"), ("CACHE__HEDGE", "false")];
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
-    if !RedisServer::is_here() {
+    if !RedisServer::is_available() {
         return Ok(Vec::new());
     }
     let runtime = Runtime::new()?;
@@ -73,7 +73,7 @@ impl<'r> Fleet<'r> {
             Setup::new().with("CACHE__CHAIN", "[\"lru\",\"redis\"]").with("CACHE__REDIS__URL", redis.tcp_url());
         // A floor is to come from Redis even where making it would be cheaper, and however busy the machine is.
         setup = setup.with("CACHE__BYPASS", "off").with("CACHE__REDIS__TIMEOUT", "5s");
-        for (key, value) in QUIET {
+        for (key, value) in NO_EXTRA_WORK {
             setup = setup.with(key, value);
         }
         let servers = data.iter().map(|data| setup.start(data)).collect::<Result<Vec<_>, _>>()?;
@@ -111,7 +111,7 @@ impl<'r> Fleet<'r> {
         let calls: usize = shares.iter().map(|share| share.len()).sum();
         let before = self.cpu()?;
         let loads = self.servers.iter().zip(shares).map(|(server, share)| {
-            let load = Load {
+            let load = HyperLoad {
                 server: server.grpc,
                 method: Method::GetFloor,
                 connections: CONNECTIONS,

@@ -11,12 +11,12 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use benches::{
-    earlier_shape::TileFloor,
     floors::{NUMBER, TOWER},
     load::{self, Method},
-    peers::servers::Rival,
+    peers::servers::PeerServer,
     process,
     server::{Server, Setup, free_address},
+    tile_floor::TileFloor,
 };
 use bytes::Bytes;
 use floor_proto::{FRAME_PREFIX_BYTES, hash, v1};
@@ -27,28 +27,28 @@ use tokio::runtime::Runtime;
 use crate::BATCH;
 
 /// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A server that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum ServerUnderTest {
     Ours,
     /// The same process, measured a second time: what differs is noise.
-    OursAgain,
-    Rival(Rival),
+    OursRepeated,
+    Peer(PeerServer),
 }
 
-impl Who {
+impl ServerUnderTest {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Ours => "ours",
-            Self::OursAgain => "ours-again",
-            Self::Rival(rival) => rival.name(),
+            Self::OursRepeated => "ours-again",
+            Self::Peer(peer) => peer.name(),
         }
     }
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for ServerUnderTest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -56,13 +56,13 @@ impl fmt::Display for Who {
 
 /// All of them, up.
 pub(crate) struct Fleet {
-    ours: Measured,
-    rivals: Vec<(Rival, Measured)>,
+    ours: MeasuredServer,
+    peers: Vec<(PeerServer, MeasuredServer)>,
     directory: TempDir,
 }
 
 /// A server that answered rightly once.
-pub(crate) struct Measured {
+pub(crate) struct MeasuredServer {
     pub(crate) address: SocketAddr,
     process: Process,
     floor: Bytes,
@@ -71,13 +71,13 @@ pub(crate) struct Measured {
 
 enum Process {
     Ours(Server),
-    Rival(Killed),
+    Peer(KillOnDrop),
 }
 
 /// A child that ends with its owner.
-struct Killed(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Killed {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -92,33 +92,37 @@ impl Fleet {
         }
         let server = Setup::new().start(&directory)?;
         let address = server.grpc;
-        let ours = Measured::asked(runtime, address, Process::Ours(server), true).context("our server")?;
-        let mut rivals = Vec::new();
-        for rival in Rival::ALL {
+        let ours = MeasuredServer::probe(runtime, address, Process::Ours(server), true).context("our server")?;
+        let mut peers = Vec::new();
+        for peer in PeerServer::ALL {
             let address = free_address()?;
-            let process = Killed(
-                Command::new(env::current_exe()?).arg("--serve").arg(rival.name()).arg(address.to_string()).spawn()?,
+            let process = KillOnDrop(
+                Command::new(env::current_exe()?).arg("--serve").arg(peer.name()).arg(address.to_string()).spawn()?,
             );
             wait_for(address)?;
-            let measured = Measured::asked(runtime, address, Process::Rival(process), rival.batches());
-            let measured = measured.with_context(|| rival.name())?;
-            measured.check(rival, &ours)?;
-            rivals.push((rival, measured));
+            let measured = MeasuredServer::probe(runtime, address, Process::Peer(process), peer.batches());
+            let measured = measured.with_context(|| peer.name())?;
+            measured.check(peer, &ours)?;
+            peers.push((peer, measured));
         }
-        Ok(Self { ours, rivals, directory })
+        Ok(Self { ours, peers, directory })
     }
 
     /// Who can answer `method`, in the order to be asked: ours first and last.
-    pub(crate) fn order(&self, method: Method) -> Vec<Who> {
-        let rivals = self.rivals.iter().filter(|(_, server)| method == Method::GetFloor || server.batch.is_some());
-        [Who::Ours].into_iter().chain(rivals.map(|(rival, _)| Who::Rival(*rival))).chain([Who::OursAgain]).collect()
+    pub(crate) fn order(&self, method: Method) -> Vec<ServerUnderTest> {
+        let peers = self.peers.iter().filter(|(_, server)| method == Method::GetFloor || server.batch.is_some());
+        [ServerUnderTest::Ours]
+            .into_iter()
+            .chain(peers.map(|(peer, _)| ServerUnderTest::Peer(*peer)))
+            .chain([ServerUnderTest::OursRepeated])
+            .collect()
     }
 
-    pub(crate) fn server(&self, who: Who) -> &Measured {
-        let rival = |rival| self.rivals.iter().find(|(other, _)| *other == rival).map(|(_, server)| server);
+    pub(crate) fn server(&self, who: ServerUnderTest) -> &MeasuredServer {
+        let peer = |peer| self.peers.iter().find(|(other, _)| *other == peer).map(|(_, server)| server);
         match who {
-            Who::Ours | Who::OursAgain => &self.ours,
-            Who::Rival(which) => rival(which).expect("every rival was started"),
+            ServerUnderTest::Ours | ServerUnderTest::OursRepeated => &self.ours,
+            ServerUnderTest::Peer(which) => peer(which).expect("every peer was started"),
         }
     }
 
@@ -128,32 +132,32 @@ impl Fleet {
     }
 }
 
-impl Measured {
-    fn asked(runtime: &Runtime, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<Self> {
-        let ask = |method| runtime.block_on(load::ask(address, method, request(method)));
+impl MeasuredServer {
+    fn probe(runtime: &Runtime, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<Self> {
+        let ask = |method| runtime.block_on(load::unary_call(address, method, request(method)));
         let floor = ask(Method::GetFloor)?;
         let batch = if batches { Some(ask(Method::BatchGetFloors)?) } else { None };
         Ok(Self { address, process, floor, batch })
     }
 
-    /// Every rival sends the floor that ours does: the same bytes, or the same cells in the earlier shape.
-    fn check(&self, rival: Rival, ours: &Self) -> anyhow::Result<()> {
+    /// Every peer sends the floor that ours does: the same bytes, or the same cells in the earlier shape.
+    fn check(&self, peer: PeerServer, ours: &Self) -> anyhow::Result<()> {
         let floor = hash::verify_encoded(&ours.floor)?;
-        if rival == Rival::TileMessages {
+        if peer == PeerServer::TileMessages {
             let tiles = TileFloor::decode(self.floor.clone())?;
             let spec = floor.spec.unwrap_or_default();
             ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not a tile a cell");
         } else {
-            ensure!(self.floor == ours.floor, "{} sends another floor than ours", rival.name());
+            ensure!(self.floor == ours.floor, "{} sends another floor than ours", peer.name());
         }
-        ensure!(self.batch.is_none() || self.batch == ours.batch, "{} sends another batch than ours", rival.name());
+        ensure!(self.batch.is_none() || self.batch == ours.batch, "{} sends another batch than ours", peer.name());
         Ok(())
     }
 
     pub(crate) fn pid(&self) -> u32 {
         match &self.process {
             Process::Ours(server) => server.pid(),
-            Process::Rival(child) => child.0.id(),
+            Process::Peer(child) => child.0.id(),
         }
     }
 
@@ -199,10 +203,10 @@ fn body(directory: &Path, method: Method) -> PathBuf {
 }
 
 fn wait_for(address: SocketAddr) -> anyhow::Result<()> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + START_TIMEOUT;
     while TcpStream::connect(address).is_err() {
         if Instant::now() > until {
-            bail!("nothing listens on {address} within {PATIENCE:?}");
+            bail!("nothing listens on {address} within {START_TIMEOUT:?}");
         }
         thread::sleep(Duration::from_millis(5));
     }

@@ -5,16 +5,16 @@
 //! gets, server CPU a request what an operator pays; the second is told by the kernel and bears a busy machine better.
 
 mod fleet;
+mod latency;
 mod report;
 mod syscalls;
-mod waiting;
 
 use std::{net::SocketAddr, path::PathBuf};
 
 use anyhow::ensure;
-use benches::{h2load, load::Method, peers::servers::Rival};
+use benches::{h2load, load::Method, peers::servers::PeerServer};
 use clap::Parser;
-use fleet::{Fleet, Who};
+use fleet::{Fleet, ServerUnderTest};
 use report::{Report, Round};
 
 #[derive(Debug, Parser)]
@@ -53,9 +53,9 @@ fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let runtime = tokio::runtime::Runtime::new()?;
     if let Some(serve) = &args.serve {
-        let (rival, address) = (Rival::named(&serve[0]), serve[1].parse::<SocketAddr>()?);
-        ensure!(rival.is_some(), "there is no server named {:?}", serve[0]);
-        return runtime.block_on(rival.expect("just asked").serve(address));
+        let (peer, address) = (PeerServer::from_name(&serve[0]), serve[1].parse::<SocketAddr>()?);
+        ensure!(peer.is_some(), "there is no server named {:?}", serve[0]);
+        return runtime.block_on(peer.expect("just asked").serve(address));
     }
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
     h2load::installed()?;
@@ -69,7 +69,7 @@ fn main() -> anyhow::Result<()> {
             measure(&fleet, &args, round, Method::GetFloor, *streams, &mut report)?;
         }
         measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
-        report.add_waits(waiting::measure(&fleet, args.connections, round)?);
+        report.add_latencies(latency::measure(&fleet, args.connections, round)?);
         eprintln!("round {} of {} done", round + 1, args.rounds);
     }
     println!("{}", report.markdown());
@@ -96,7 +96,7 @@ fn measure(
         let server = fleet.server(who);
         let calls = match (method, who) {
             (Method::BatchGetFloors, _) => args.calls / BATCH,
-            (_, Who::Rival(Rival::TileMessages)) => args.calls / TILE_DIVISOR,
+            (_, ServerUnderTest::Peer(PeerServer::TileMessages)) => args.calls / TILE_DIVISOR,
             _ => args.calls,
         };
         let body = fleet.body(method);

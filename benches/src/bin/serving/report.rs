@@ -6,7 +6,7 @@ use benches::{machine::Machine, timing::median};
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
-use crate::waiting::Wait;
+use crate::latency::LatencySample;
 
 /// One server under one load in one round.
 #[derive(Debug, Clone, Serialize)]
@@ -30,12 +30,13 @@ pub(crate) struct Report {
     rounds: usize,
     connections: usize,
     samples: Vec<Round>,
-    waits: Vec<Wait>,
+    #[serde(rename = "waits")]
+    latencies: Vec<LatencySample>,
 }
 
 impl Report {
     pub(crate) fn new(rounds: usize, connections: usize) -> Self {
-        let machine = Machine::here();
+        let machine = Machine::current();
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
         let command = format!("cargo run --release -p benches --bin serving -- {command}");
         Self {
@@ -45,7 +46,7 @@ impl Report {
             rounds,
             connections,
             samples: Vec::new(),
-            waits: Vec::new(),
+            latencies: Vec::new(),
         }
     }
 
@@ -53,8 +54,8 @@ impl Report {
         self.samples.push(round);
     }
 
-    pub(crate) fn add_waits(&mut self, waits: Vec<Wait>) {
-        self.waits.extend(waits);
+    pub(crate) fn add_latencies(&mut self, latencies: Vec<LatencySample>) {
+        self.latencies.extend(latencies);
     }
 
     /// A table a load: rate and CPU as medians over rounds, and what ours is to each as the median of the rounds' own
@@ -73,11 +74,15 @@ impl Report {
         for (method, streams) in loads {
             let _ = write!(text, "\n### {method}, {streams} streams a connection\n\n{}\n", self.table(method, streams));
         }
-        let _ = write!(text, "\n### How long a caller waits at half of what the server can do\n\n{}\n", self.waiting());
+        let _ = write!(
+            text,
+            "\n### How long a caller waits at half of what the server can do\n\n{}\n",
+            self.latency_table()
+        );
         text
     }
 
-    fn waiting(&self) -> Table {
+    fn latency_table(&self) -> Table {
         let mut table = Table::new();
         table.load_preset(ASCII_MARKDOWN).set_header([
             "server",
@@ -89,14 +94,14 @@ impl Report {
             "clock alone late, p99 us",
         ]);
         let mut servers: Vec<&str> = Vec::new();
-        for wait in &self.waits {
+        for wait in &self.latencies {
             if !servers.contains(&wait.who) {
                 servers.push(wait.who);
             }
         }
         for who in servers {
-            let middle = |figure: fn(&Wait) -> f64| {
-                median(&mut self.waits.iter().filter(|wait| wait.who == who).map(figure).collect::<Vec<_>>())
+            let middle = |figure: fn(&LatencySample) -> f64| {
+                median(&mut self.latencies.iter().filter(|wait| wait.who == who).map(figure).collect::<Vec<_>>())
             };
             table.add_row([
                 who.to_owned(),

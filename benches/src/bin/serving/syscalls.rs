@@ -12,11 +12,11 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use benches::{load::Method, machine::Machine, peers::servers::Rival};
+use benches::{load::Method, machine::Machine, peers::servers::PeerServer};
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 
 use crate::{
-    fleet::{Fleet, Who},
+    fleet::{Fleet, ServerUnderTest},
     h2load,
 };
 
@@ -24,15 +24,19 @@ use crate::{
 const CALLS: u64 = 20_000;
 
 /// How long strace may take to take hold of a server, or to let go.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STRACE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Who is counted: ours, and the two ways to serve the same bytes without it.
-const WHO: [Who; 3] = [Who::Ours, Who::Rival(Rival::BareHyper), Who::Rival(Rival::StaticTonic)];
+const SERVERS: [ServerUnderTest; 3] = [
+    ServerUnderTest::Ours,
+    ServerUnderTest::Peer(PeerServer::BareHyper),
+    ServerUnderTest::Peer(PeerServer::StaticTonic),
+];
 
 pub(crate) fn print(fleet: &Fleet, connections: usize, streams: &[usize]) -> anyhow::Result<()> {
     let mut table = Table::new();
     table.load_preset(ASCII_MARKDOWN).set_header(["server", "streams", "system calls an answer", "of which"]);
-    for who in WHO {
+    for who in SERVERS {
         for streams in streams {
             let counts = counted(fleet, who, connections, *streams)?;
             let an_answer = |count: u64| format!("{:.2}", count as f64 / CALLS as f64);
@@ -48,12 +52,21 @@ pub(crate) fn print(fleet: &Fleet, connections: usize, streams: &[usize]) -> any
             ]);
         }
     }
-    println!("{}, {}; {connections} connections, {CALLS} answers each\n\n{table}", Machine::here(), Machine::today());
+    println!(
+        "{}, {}; {connections} connections, {CALLS} answers each\n\n{table}",
+        Machine::current(),
+        Machine::today()
+    );
     Ok(())
 }
 
 /// System calls of a server while it answers [`CALLS`] calls, by name.
-fn counted(fleet: &Fleet, who: Who, connections: usize, streams: usize) -> anyhow::Result<BTreeMap<String, u64>> {
+fn counted(
+    fleet: &Fleet,
+    who: ServerUnderTest,
+    connections: usize,
+    streams: usize,
+) -> anyhow::Result<BTreeMap<String, u64>> {
     let (server, method) = (fleet.server(who), Method::GetFloor);
     let summary = tempfile::NamedTempFile::new()?;
     let mut strace = Command::new("strace")
@@ -62,10 +75,10 @@ fn counted(fleet: &Fleet, who: Who, connections: usize, streams: usize) -> anyho
         .stderr(Stdio::null())
         .spawn()
         .context("strace does not start; install it (Debian: apt install strace)")?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + STRACE_TIMEOUT;
     while !is_watched(server.pid())? {
         ensure!(strace.try_wait()?.is_none(), "strace may not watch another process here (ptrace is not permitted)");
-        ensure!(Instant::now() < until, "strace does not take hold of {who} within {PATIENCE:?}");
+        ensure!(Instant::now() < until, "strace does not take hold of {who} within {STRACE_TIMEOUT:?}");
         thread::sleep(Duration::from_millis(5));
     }
     let outcome = h2load::run(server.address, method, &fleet.body(method), connections, streams, CALLS);

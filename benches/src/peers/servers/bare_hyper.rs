@@ -21,7 +21,7 @@ pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
 /// Gives each connection to `begin`, with the floor that answers everything.
 pub(super) async fn accept(address: SocketAddr, begin: impl Fn(TcpStream, Bytes)) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await?;
-    let floor = wire::framed(&super::the_floor());
+    let floor = wire::framed(&super::static_floor());
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;

@@ -1,8 +1,8 @@
 //! Other ways to serve the same floors, each in a process of its own: what our server is held against.
 
 mod bare_hyper;
+mod coalescing_hyper;
 mod decoded;
-mod gathered_hyper;
 mod static_tonic;
 mod tile_messages;
 
@@ -14,11 +14,11 @@ use tonic::Status;
 
 /// A way to serve floors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rival {
+pub enum PeerServer {
     /// hyper alone: bytes framed beforehand, whatever is asked. What a server that does nothing costs.
     BareHyper,
     /// The same behind our server's own transport. What our service adds to it can be told from this.
-    GatheredHyper,
+    CoalescingHyper,
     /// tonic, the same bytes through its encoder, whatever is asked. What tonic costs.
     StaticTonic,
     /// tonic and moka, which holds the decoded message: cloned and encoded a call. What most would write.
@@ -29,11 +29,11 @@ pub enum Rival {
     TileMessages,
 }
 
-impl Rival {
+impl PeerServer {
     /// Every one.
     pub const ALL: [Self; 6] = [
         Self::BareHyper,
-        Self::GatheredHyper,
+        Self::CoalescingHyper,
         Self::StaticTonic,
         Self::CachedMessage,
         Self::CachedCells,
@@ -45,7 +45,7 @@ impl Rival {
     pub const fn name(self) -> &'static str {
         match self {
             Self::BareHyper => "bare-hyper",
-            Self::GatheredHyper => "gathered-hyper",
+            Self::CoalescingHyper => "gathered-hyper",
             Self::StaticTonic => "static-tonic",
             Self::CachedMessage => "tonic-moka-message",
             Self::CachedCells => "tonic-moka-cells",
@@ -55,8 +55,8 @@ impl Rival {
 
     /// The one of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rival| rival.name() == name)
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|peer| peer.name() == name)
     }
 
     /// Whether it can answer a batch.
@@ -72,7 +72,7 @@ impl Rival {
     pub async fn serve(self, address: SocketAddr) -> anyhow::Result<()> {
         match self {
             Self::BareHyper => bare_hyper::serve(address).await,
-            Self::GatheredHyper => gathered_hyper::serve(address).await,
+            Self::CoalescingHyper => coalescing_hyper::serve(address).await,
             Self::StaticTonic => static_tonic::serve(address).await,
             Self::CachedMessage => decoded::serve_messages(address).await,
             Self::CachedCells => decoded::serve_cells(address).await,
@@ -90,7 +90,7 @@ fn resolved(spec: Option<v1::FloorSpec>) -> Result<FloorSpec, Status> {
 }
 
 /// The floor that the static servers answer everything with.
-fn the_floor() -> floor_gen::Floor {
+fn static_floor() -> floor_gen::Floor {
     let spec = FloorSpec::resolve(crate::floors::TOWER, crate::floors::NUMBER, 0, 0, None);
     floor_gen::generate(&spec.expect("a floor of the tower"))
 }

@@ -19,7 +19,7 @@ use tonic::{
 };
 
 pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
-    let floor = wire::unframed(&wire::framed(&super::the_floor()));
+    let floor = wire::unframed(&wire::framed(&super::static_floor()));
     Ok(Server::builder().add_service(Static(floor)).serve(address).await?)
 }
 

@@ -22,7 +22,7 @@ use tonic::{
 use tonic_prost::ProstCodec;
 
 use super::resolved;
-use crate::earlier_shape::{TileFloor, message};
+use crate::tile_floor::{TileFloor, message};
 
 /// Floors that the cache may hold: some 300 MB of tiles.
 const FLOORS: u64 = 1024;

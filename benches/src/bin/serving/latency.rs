@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use benches::{
     load::{self, Method},
-    paced::Paced,
-    peers::servers::Rival,
-    process::Apart,
+    open_loop::OpenLoop,
+    peers::servers::PeerServer,
+    process::CpuPartition,
 };
 use serde::Serialize;
 
 use crate::{
-    fleet::{Fleet, Who},
+    fleet::{Fleet, ServerUnderTest},
     h2load,
 };
 
@@ -23,17 +23,17 @@ const STREAMS: usize = 10;
 const CALLS: u64 = 40_000;
 
 /// Those whose callers are timed: ours, what a server costs that does nothing, and what most would write.
-const WHO: [Who; 5] = [
-    Who::Ours,
-    Who::Rival(Rival::BareHyper),
-    Who::Rival(Rival::GatheredHyper),
-    Who::Rival(Rival::StaticTonic),
-    Who::Rival(Rival::CachedMessage),
+const SERVERS: [ServerUnderTest; 5] = [
+    ServerUnderTest::Ours,
+    ServerUnderTest::Peer(PeerServer::BareHyper),
+    ServerUnderTest::Peer(PeerServer::CoalescingHyper),
+    ServerUnderTest::Peer(PeerServer::StaticTonic),
+    ServerUnderTest::Peer(PeerServer::CachedMessage),
 ];
 
 /// One server at half of what it could do, in one round.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Wait {
+pub(crate) struct LatencySample {
     pub(crate) who: &'static str,
     pub(crate) round: usize,
     /// Calls a second.
@@ -46,33 +46,38 @@ pub(crate) struct Wait {
     pub(crate) clock_p99_us: f64,
 }
 
-pub(crate) fn measure(fleet: &Fleet, connections: usize, round: usize) -> anyhow::Result<Vec<Wait>> {
-    WHO.into_iter().map(|who| wait(fleet, connections, round, who)).collect()
+pub(crate) fn measure(fleet: &Fleet, connections: usize, round: usize) -> anyhow::Result<Vec<LatencySample>> {
+    SERVERS.into_iter().map(|who| measure_server(fleet, connections, round, who)).collect()
 }
 
-fn wait(fleet: &Fleet, connections: usize, round: usize, who: Who) -> anyhow::Result<Wait> {
+fn measure_server(
+    fleet: &Fleet,
+    connections: usize,
+    round: usize,
+    who: ServerUnderTest,
+) -> anyhow::Result<LatencySample> {
     let (server, method) = (fleet.server(who), Method::GetFloor);
-    let _apart = Apart::from(server.pid())?;
+    let _partition = CpuPartition::isolate(server.pid())?;
     let most = h2load::run(server.address, method, &fleet.body(method), connections, STREAMS, CALLS)?;
     let pace = CALLS as f64 / most.took.as_secs_f64() / 2.0;
-    let load = Paced {
+    let load = OpenLoop {
         server: server.address,
         method,
         messages: Arc::new([load::framed(&crate::fleet::one_floor())]),
         answer_bytes: Some(server.answer_bytes(method)?),
         connections,
         calls: CALLS,
-        pace,
+        calls_per_second: pace,
     };
-    let (waits, alone) = (load.run()?, load.clock_alone());
+    let (latencies, timer_lateness) = (load.run()?, load.timer_lateness());
     let micros = |nanos: u64| nanos as f64 / 1e3;
-    Ok(Wait {
+    Ok(LatencySample {
         who: who.name(),
         round,
         pace,
-        p50_us: micros(waits.latency.value_at_quantile(0.5)),
-        p99_us: micros(waits.latency.value_at_quantile(0.99)),
-        late_p99_us: micros(waits.lateness.value_at_quantile(0.99)),
-        clock_p99_us: micros(alone.value_at_quantile(0.99)),
+        p50_us: micros(latencies.latency.value_at_quantile(0.5)),
+        p99_us: micros(latencies.latency.value_at_quantile(0.99)),
+        late_p99_us: micros(latencies.lateness.value_at_quantile(0.99)),
+        clock_p99_us: micros(timer_lateness.value_at_quantile(0.99)),
     })
 }

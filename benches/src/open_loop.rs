@@ -14,19 +14,19 @@ use bytes::Bytes;
 use hdrhistogram::Histogram;
 
 use crate::{
-    frames::{Connection, Content},
-    load::{Method, latencies},
+    http2_client::{Connection, Content},
+    load::{Method, latency_histogram},
 };
 
 /// Calls that may be open on a connection: fewer than any server here allows. A call beyond waits, and is charged for it.
-const MOST_OPEN: usize = 100;
+const MAX_OPEN_CALLS: usize = 100;
 
 /// How long the last answers may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is asked, how often, and what must come back.
 #[derive(Debug, Clone)]
-pub struct Paced {
+pub struct OpenLoop {
     /// Whom.
     pub server: SocketAddr,
     /// Which method.
@@ -40,12 +40,12 @@ pub struct Paced {
     /// Calls in all.
     pub calls: u64,
     /// Calls a second, evenly spaced.
-    pub pace: f64,
+    pub calls_per_second: f64,
 }
 
 /// How long calls took, in nanoseconds.
 #[derive(Debug)]
-pub struct Waits {
+pub struct Latencies {
     /// From when a call was due to the last byte of its answer.
     pub latency: Histogram<u64>,
     /// From when a call was due until it was queued for sending. This side's fault, unless so many calls are open that it has
@@ -53,40 +53,46 @@ pub struct Waits {
     pub lateness: Histogram<u64>,
 }
 
-impl Paced {
+impl OpenLoop {
     /// Makes the calls.
     ///
     /// # Errors
     /// When a connection breaks, an answer has another length than it should or no message, or one does not come.
-    pub fn run(&self) -> anyhow::Result<Waits> {
-        let lines = (0..self.connections).map(|_| Line::open(self)).collect::<anyhow::Result<Vec<_>>>();
-        let mut lines = lines?;
-        let mut waits = Waits { latency: latencies(), lateness: latencies() };
+    pub fn run(&self) -> anyhow::Result<Latencies> {
+        let connections =
+            (0..self.connections).map(|_| TrackedConnection::open(self)).collect::<anyhow::Result<Vec<_>>>();
+        let mut connections = connections?;
+        let mut latencies = Latencies { latency: latency_histogram(), lateness: latency_histogram() };
         let (mut sent, started) = (0, Instant::now());
-        while waits.latency.len() < self.calls {
+        while latencies.latency.len() < self.calls {
             let now = started.elapsed();
             while sent < self.calls && self.due(sent) <= now {
-                let line = &mut lines[sent as usize % self.connections];
-                if line.open == MOST_OPEN {
+                let connection = &mut connections[sent as usize % self.connections];
+                if connection.open_calls == MAX_OPEN_CALLS {
                     break;
                 }
-                line.ask(self.due(sent), &self.messages[sent as usize % self.messages.len()]);
-                waits.lateness.saturating_record(nanos(started.elapsed().saturating_sub(self.due(sent))));
+                connection.start_call(self.due(sent), &self.messages[sent as usize % self.messages.len()]);
+                latencies.lateness.saturating_record(nanos(started.elapsed().saturating_sub(self.due(sent))));
                 sent += 1;
             }
-            for line in &mut lines {
-                line.advance(self.answer_bytes, started, &mut waits.latency)?;
+            for connection in &mut connections {
+                connection.advance(self.answer_bytes, started, &mut latencies.latency)?;
             }
-            ensure!(now < self.due(self.calls) + PATIENCE, "{} answers to {} calls", waits.latency.len(), self.calls);
+            ensure!(
+                now < self.due(self.calls) + ANSWER_TIMEOUT,
+                "{} answers to {} calls",
+                latencies.latency.len(),
+                self.calls
+            );
         }
-        Ok(waits)
+        Ok(latencies)
     }
 
     /// The same moments waited for in the same way, and nobody asked: how late a thread of this machine is that only
     /// looks at the clock. No wait of a caller can be told from it.
     #[must_use]
-    pub fn clock_alone(&self) -> Histogram<u64> {
-        let (mut lateness, started) = (latencies(), Instant::now());
+    pub fn timer_lateness(&self) -> Histogram<u64> {
+        let (mut lateness, started) = (latency_histogram(), Instant::now());
         for call in 0..self.calls {
             let due = self.due(call);
             let now = loop {
@@ -102,30 +108,30 @@ impl Paced {
     }
 
     fn due(&self, call: u64) -> Duration {
-        Duration::from_secs_f64(call as f64 / self.pace)
+        Duration::from_secs_f64(call as f64 / self.calls_per_second)
     }
 }
 
 /// A connection, and the calls that it has carried.
-struct Line {
+struct TrackedConnection {
     connection: Connection,
     /// When each call was due, and the bytes of its answer so far.
     calls: Vec<(Duration, u64)>,
-    open: usize,
+    open_calls: usize,
 }
 
-impl Line {
-    fn open(load: &Paced) -> anyhow::Result<Self> {
+impl TrackedConnection {
+    fn open(load: &OpenLoop) -> anyhow::Result<Self> {
         let connection = Connection::open(load.server, load.method)?;
         let calls = Vec::with_capacity(load.calls as usize / load.connections + 1);
-        Ok(Self { connection, calls, open: 0 })
+        Ok(Self { connection, calls, open_calls: 0 })
     }
 
     /// Queues a call.
-    fn ask(&mut self, due: Duration, message: &[u8]) {
-        self.connection.ask(message);
+    fn start_call(&mut self, due: Duration, message: &[u8]) {
+        self.connection.queue_call(message);
         self.calls.push((due, 0));
-        self.open += 1;
+        self.open_calls += 1;
     }
 
     /// Sends what is queued and reads what has come, as far as that goes without waiting.
@@ -136,7 +142,7 @@ impl Line {
         latency: &mut Histogram<u64>,
     ) -> anyhow::Result<()> {
         self.connection.send()?;
-        let (calls, open) = (&mut self.calls, &mut self.open);
+        let (calls, open_calls) = (&mut self.calls, &mut self.open_calls);
         self.connection.receive(|part| {
             let (due, bytes) = &mut calls[part.call];
             if let Content::Data(length) = part.content {
@@ -148,7 +154,7 @@ impl Line {
                 }
                 ensure!(*bytes > 0, "an answer without a message");
                 latency.saturating_record(nanos(started.elapsed() - *due));
-                *open -= 1;
+                *open_calls -= 1;
             }
             Ok(())
         })
@@ -162,33 +168,33 @@ fn nanos(took: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load, peers::servers::Rival, server::free_address};
+    use crate::{load, peers::servers::PeerServer, server::free_address};
 
     #[test]
     fn every_call_is_answered_and_its_bytes_are_counted() {
         let address = free_address().unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        runtime.spawn(Rival::BareHyper.serve(address));
+        runtime.spawn(PeerServer::BareHyper.serve(address));
         let message = load::framed(&floor_proto::v1::GetFloorRequest::default());
-        let asked = || runtime.block_on(load::ask(address, Method::GetFloor, message.clone()));
+        let asked = || runtime.block_on(load::unary_call(address, Method::GetFloor, message.clone()));
         let started = Instant::now();
         let answer = loop {
             match asked() {
                 Ok(answer) => break answer,
-                Err(error) => assert!(started.elapsed() < PATIENCE, "{error:#}"),
+                Err(error) => assert!(started.elapsed() < ANSWER_TIMEOUT, "{error:#}"),
             }
         };
-        let mut load = Paced {
+        let mut load = OpenLoop {
             server: address,
             method: Method::GetFloor,
             messages: Arc::new([message]),
             answer_bytes: Some((answer.len() + floor_proto::FRAME_PREFIX_BYTES) as u64),
             connections: 3,
             calls: 500,
-            pace: 2000.0,
+            calls_per_second: 2000.0,
         };
-        let waits = load.run().unwrap();
-        assert_eq!((waits.latency.len(), waits.lateness.len()), (500, 500));
+        let latencies = load.run().unwrap();
+        assert_eq!((latencies.latency.len(), latencies.lateness.len()), (500, 500));
         assert!(started.elapsed() >= Duration::from_millis(249), "the last call was due after 249.5 ms");
         load.answer_bytes = load.answer_bytes.map(|bytes| bytes + 1);
         assert!(load.run().unwrap_err().to_string().contains("instead of"));

@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, LazyCell};
 
-use benches::{earlier_shape, floors, timing::median};
+use benches::{floors, tile_floor, timing::median};
 use bevy_server::wire;
 use criterion::Criterion;
 use floor_proto::v1;
@@ -22,7 +22,7 @@ type Shape = fn(&v1::Floor) -> Floor;
 
 const SHAPES: [(&str, Shape); 2] = [("grids", Floor::of), ("cells", Floor::with_cells)];
 
-pub(crate) fn yardsticks(criterion: &mut Criterion) {
+pub(crate) fn serializers(criterion: &mut Criterion) {
     let ran = Cell::new(false);
     let messages = LazyCell::new(|| {
         ran.set(true);
@@ -87,6 +87,6 @@ fn print_sizes(messages: &[v1::Floor]) {
         print(&format!("rkyv/{name}"), &|message| rkyv_bytes(&shape(message)).len());
     }
     let floors = floors::standard(COUNT);
-    let mut tiles: Vec<usize> = floors.iter().map(|floor| earlier_shape::message(floor).encoded_len()).collect();
+    let mut tiles: Vec<usize> = floors.iter().map(|floor| tile_floor::message(floor).encoded_len()).collect();
     println!("protobuf/size/tile-a-message: {} bytes", median(&mut tiles));
 }

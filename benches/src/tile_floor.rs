@@ -43,9 +43,9 @@ pub struct Tile {
 pub fn message(floor: &Floor) -> TileFloor {
     let width = usize::from(floor.spec.width());
     let cells = floor.terrain.iter().zip(&floor.region).enumerate();
-    let tile = |(place, (terrain, region)): (usize, (&floor_gen::Terrain, &u8))| Tile {
-        x: (place % width) as u32,
-        y: (place / width) as u32,
+    let tile = |(index, (terrain, region)): (usize, (&floor_gen::Terrain, &u8))| Tile {
+        x: (index % width) as u32,
+        y: (index / width) as u32,
         terrain: *terrain as u32,
         walkable: terrain.passable(),
         region: u32::from(*region),

@@ -21,15 +21,15 @@ const EXPONENT: f64 = 1.0;
 /// Calls a second of the paced loads, and players who make them: each goes up a floor in eight milliseconds, faster than any
 /// player, and together they ask for a tenth of what generation alone can answer. So what is measured is how long a player
 /// waits and not how much a machine can do.
-const PACE: f64 = 500.0;
+const PACED_CALLS_PER_SECOND: f64 = 500.0;
 const PACED_CLIMBERS: u64 = 4;
 
 /// Of a paced load a part in so many is run, to take about as long as the others.
-const PACED_PART: u64 = 2;
+const PACED_DIVISOR: u64 = 2;
 
 /// An order of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Track {
+pub(crate) enum Workload {
     /// Floor n in proportion to 1/n.
     Zipf,
     /// The same, while the server looks out for climbers, whom there are none of.
@@ -47,10 +47,10 @@ pub(crate) enum Track {
     /// The same, while the server makes the floors ahead of each climber.
     PrefetchedClimb,
     /// The same once more, when memory has all of it: what hits cost at that pace.
-    ClimbAgain,
+    RepeatedClimb,
 }
 
-impl Track {
+impl Workload {
     pub(crate) const ALL: [Self; 9] = [
         Self::Zipf,
         Self::PrefetchedZipf,
@@ -60,7 +60,7 @@ impl Track {
         Self::Climb,
         Self::PacedClimb,
         Self::PrefetchedClimb,
-        Self::ClimbAgain,
+        Self::RepeatedClimb,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -73,23 +73,23 @@ impl Track {
             Self::Climb => "climb",
             Self::PacedClimb => "climb, paced",
             Self::PrefetchedClimb => "climb, paced, prefetched",
-            Self::ClimbAgain => "climb, paced, again",
+            Self::RepeatedClimb => "climb, paced, again",
         }
     }
 
     /// Calls a second, if that is given.
-    pub(crate) fn pace(self) -> Option<f64> {
-        matches!(self, Self::PacedClimb | Self::PrefetchedClimb | Self::ClimbAgain).then_some(PACE)
+    pub(crate) fn calls_per_second(self) -> Option<f64> {
+        matches!(self, Self::PacedClimb | Self::PrefetchedClimb | Self::RepeatedClimb).then_some(PACED_CALLS_PER_SECOND)
     }
 
     /// Whether it is run twice and the second time measured.
-    pub(crate) fn is_again(self) -> bool {
-        self == Self::ClimbAgain
+    pub(crate) fn is_repeated(self) -> bool {
+        self == Self::RepeatedClimb
     }
 
     /// Whether the chains are compared under it: as fast as the server answers, and nothing made ahead.
-    pub(crate) fn compares(self) -> bool {
-        self.pace().is_none() && self.ahead() == 0
+    pub(crate) fn is_compared(self) -> bool {
+        self.calls_per_second().is_none() && self.ahead() == 0
     }
 
     /// Floors that the server makes ahead of a climber.
@@ -109,7 +109,7 @@ impl Track {
             Self::Uniform | Self::PrefetchedUniform => (TOWER, rng.borrow_mut().random_range(1..=FLOORS)),
             Self::Scan => (TOWER, (call % u64::from(FLOORS)) as u32 + 1),
             Self::Climb => (TOWER + 1 + call % CLIMBERS, (call / CLIMBERS) as u32 + 1),
-            Self::PacedClimb | Self::PrefetchedClimb | Self::ClimbAgain => {
+            Self::PacedClimb | Self::PrefetchedClimb | Self::RepeatedClimb => {
                 (TOWER + 1 + call % PACED_CLIMBERS, (call / PACED_CLIMBERS) as u32 + 1)
             }
         };
@@ -117,7 +117,7 @@ impl Track {
             let spec = v1::FloorSpec { seed, number, ..v1::FloorSpec::default() };
             load::framed(&v1::GetFloorRequest { spec: Some(spec) })
         };
-        let calls = if self.pace().is_some() { calls / PACED_PART } else { calls };
+        let calls = if self.calls_per_second().is_some() { calls / PACED_DIVISOR } else { calls };
         (0..calls).map(spec).map(request).collect()
     }
 }

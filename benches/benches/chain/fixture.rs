@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use benches::{floors::Entries, redis_server::RedisServer, shelf::Shelf, stores};
+use benches::{floors::Entries, pregenerated::PregeneratedSource, redis_server::RedisServer, stores};
 use floor_cache::{Bypass, Chain, ChainConfig, Key, LmdbConfig, Options, RedisConfig, SledConfig, TierKind, assemble};
 use prometheus::Registry;
 use tempfile::TempDir;
@@ -24,12 +24,12 @@ const DEEPEST: [TierKind; 4] = [TierKind::Lru, TierKind::Lmdb, TierKind::Sled, T
 
 /// Chains of one tier to four.
 pub(super) fn chains() -> Vec<&'static [TierKind]> {
-    let deepest = if RedisServer::is_here() { DEEPEST.len() } else { DEEPEST.len() - 1 };
+    let deepest = if RedisServer::is_available() { DEEPEST.len() } else { DEEPEST.len() - 1 };
     (1..=deepest).map(|depth| &DEEPEST[..depth]).collect()
 }
 
 /// A chain with everything it needs, warm: every floor stands in every tier.
-pub(super) struct Setting {
+pub(super) struct Fixture {
     pub(super) chain: Chain,
     pub(super) runtime: Runtime,
     pub(super) entries: Entries,
@@ -37,13 +37,13 @@ pub(super) struct Setting {
     _data: TempDir,
 }
 
-impl Setting {
+impl Fixture {
     pub(super) fn open(tiers: &[TierKind], bypass: Bypass) -> Self {
-        Self::configured(ChainConfig { chain: tiers.to_vec(), bypass, ..ChainConfig::default() })
+        Self::with_config(ChainConfig { chain: tiers.to_vec(), bypass, ..ChainConfig::default() })
     }
 
     /// `config`, its files and its Redis, if it has one, where nothing else has any.
-    pub(super) fn configured(config: ChainConfig) -> Self {
+    pub(super) fn with_config(config: ChainConfig) -> Self {
         let (runtime, data, entries) =
             (stores::runtime(), tempfile::tempdir().expect("a directory"), Entries::floors(COUNT));
         let redis = config.chain.contains(&TierKind::Redis).then(|| RedisServer::start().expect("redis-server starts"));
@@ -58,7 +58,7 @@ impl Setting {
             ..config
         };
         let chain = runtime.block_on(async {
-            let source = Arc::new(Shelf::new(&entries));
+            let source = Arc::new(PregeneratedSource::new(&entries));
             let chain = assemble(&config, source, &Registry::new(), runtime.handle()).expect("empty directories");
             let keys: Vec<Key> = entries.all().iter().map(|(key, _)| *key).collect();
             chain.get_many(&keys, Options::default()).await.expect("the shelf has them");

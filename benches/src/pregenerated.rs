@@ -14,9 +14,9 @@ const CLAIMED: Duration = Duration::from_micros(200);
 
 /// Stands behind a chain whose own cost is to be timed.
 #[derive(Debug)]
-pub struct Shelf(HashMap<Key, Bytes>);
+pub struct PregeneratedSource(HashMap<Key, Bytes>);
 
-impl Shelf {
+impl PregeneratedSource {
     /// A shelf with `entries` on it.
     #[must_use]
     pub fn new(entries: &Entries) -> Self {
@@ -24,7 +24,7 @@ impl Shelf {
     }
 }
 
-impl Source for Shelf {
+impl Source for PregeneratedSource {
     fn generate(&self, key: Key, _: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
         let made = match self.0.get(&key) {
             Some(value) => Ok(Made { value: value.clone(), took: CLAIMED, cpu: CLAIMED }),
