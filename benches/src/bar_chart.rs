@@ -1,28 +1,28 @@
-//! Bars with their intervals, as SVG: the plots of the records.
+//! Horizontal bar charts with intervals, as SVG. The command `ablation` writes them beside its records.
 
 use std::fmt::Write as _;
 
 /// One bar.
 #[derive(Debug, Clone)]
 pub struct Bar {
-    /// What it stands for; bars of one label have one colour.
+    /// The label; bars with the same label have the same colour.
     pub label: String,
-    /// Its length.
+    /// The value that the bar's length shows.
     pub value: f64,
-    /// Half of the interval around its end.
+    /// Half of the interval around `value`.
     pub half_interval: f64,
 }
 
-/// Pixels from the left edge to the bars, of the longest bar, of a bar's height, and between groups.
+/// In pixels: from the left edge to the bars, the longest bar, the height of a bar's row, the gap between groups.
 const LEFT: f64 = 190.0;
 const LENGTH: f64 = 520.0;
 const ROW_HEIGHT: f64 = 18.0;
 const GAP: f64 = 34.0;
 
-/// Six colours that stay apart for the colour-blind (Okabe and Ito, "Color Universal Design", 2008).
+/// Six colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design", 2008).
 const COLOURS: [&str; 6] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"];
 
-/// A picture of groups of bars, all to one scale.
+/// The SVG text of a chart: named groups of bars, all to one scale.
 #[must_use]
 pub fn svg(title: &str, groups: &[(String, Vec<Bar>)]) -> String {
     let bars = groups.iter().flat_map(|(_, bars)| bars);

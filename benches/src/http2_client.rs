@@ -1,6 +1,6 @@
-//! A client's end of an HTTP/2 connection (RFC 9113) that knows just enough to send gRPC requests and to see what each
-//! answer holds. An HTTP library spends more on a call than the servers here do; with it, the client would be measured.
-//! The load generators [`open_loop`](crate::open_loop) and [`load`](crate::load) use it.
+//! The client side of HTTP/2 (RFC 9113), reduced to what unary gRPC calls need. The load generators
+//! [`open_loop`](crate::open_loop) and [`load`](crate::load) use it: an HTTP library spends more CPU on a call than the
+//! servers here do.
 
 use std::{
     io::{self, Read, Write},
@@ -12,22 +12,22 @@ use anyhow::{Context, bail, ensure};
 
 use crate::load::Method;
 
-/// A connection. Its calls are numbered from 0 in the order in which they were made.
+/// A connection. Its calls are numbered from 0.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
-    /// The headers of every request, compressed.
+    /// The header block that every request has.
     headers: Vec<u8>,
     calls: u32,
     out: Vec<u8>,
     input: Box<[u8]>,
-    /// Bytes of `input` that are the beginning of a frame.
+    /// Bytes of `input` that belong to an incomplete frame.
     buffered: usize,
-    /// Bytes received since the server was last told that it may send more.
+    /// Bytes received since the last WINDOW_UPDATE.
     unacknowledged: u32,
 }
 
-/// A part of an answer, as it comes.
+/// A part of an answer: one frame.
 #[derive(Debug)]
 pub(crate) struct AnswerPart<'a> {
     /// The number of the call.
@@ -44,7 +44,7 @@ pub(crate) enum Content<'a> {
     Data(u32),
 }
 
-/// Kinds of frame.
+/// Types of frames.
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
@@ -59,26 +59,26 @@ const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// Bytes in front of a frame: length, kind, flags, stream.
+/// Bytes of a frame's header: length, type, flags, stream.
 const FRAME_HEADER: usize = 9;
 
-/// The widest flow-control window, and the one that a connection has to begin with.
+/// The largest flow-control window, and the initial one.
 const MAX_WINDOW: u32 = (1 << 31) - 1;
 const DEFAULT_WINDOW: u32 = (1 << 16) - 1;
 
-/// So many bytes are received before the server gets credit for them: a small part of the window.
+/// Bytes received between two WINDOW_UPDATEs: a small part of the window.
 const WINDOW_UPDATE_THRESHOLD: u32 = 1 << 26;
 
-/// Bytes that are read at once: some fifty floors, and more than the 16 KiB that a frame may have.
+/// Bytes of the read buffer: about fifty floors, and more than the 16 KiB that a frame may have.
 const READ_BUFFER: usize = 256 << 10;
 
 impl Connection {
-    /// Connects to `server` for calls of `method`. No read or write of the socket blocks.
+    /// Connects to `server` for calls of `method`. Reads and writes of the socket do not block.
     pub(crate) fn open(server: SocketAddr, method: Method) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(server).with_context(|| format!("cannot connect to {server}"))?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        // SETTINGS_HEADER_TABLE_SIZE = 0, SETTINGS_ENABLE_PUSH = 0, SETTINGS_INITIAL_WINDOW_SIZE = the widest.
+        // SETTINGS_HEADER_TABLE_SIZE = 0, SETTINGS_ENABLE_PUSH = 0, SETTINGS_INITIAL_WINDOW_SIZE = MAX_WINDOW.
         let settings = [(1_u16, 0_u32), (2, 0), (4, MAX_WINDOW)]
             .map(|(name, value)| [&name.to_be_bytes()[..], &value.to_be_bytes()[..]].concat())
             .concat();
@@ -88,14 +88,14 @@ impl Connection {
         let headers = headers(method, &server.to_string());
         let input = vec![0; READ_BUFFER].into_boxed_slice();
         let mut connection = Self { stream, headers, calls: 0, out, input, buffered: 0, unacknowledged: 0 };
-        // The server closes a connection whose preface does not come in time; the first call may come later.
+        // Sent now: the server closes a connection whose preface does not come in time.
         connection.send()?;
         Ok(connection)
     }
 
-    /// Queues a call with `message`, which has its frame prefix. Returns the number of the call.
+    /// Queues a call with `message`, which includes its frame prefix. Returns the number of the call.
     pub(crate) fn queue_call(&mut self, message: &[u8]) -> usize {
-        // A client's streams are numbered 1, 3, 5 and so on.
+        // Streams of a client have odd numbers.
         let stream = self.calls * 2 + 1;
         put_frame(&mut self.out, HEADERS, END_HEADERS, stream, &self.headers);
         put_frame(&mut self.out, DATA, END_STREAM, stream, message);
@@ -103,12 +103,12 @@ impl Connection {
         self.calls as usize - 1
     }
 
-    /// Whether something is queued that was not sent.
+    /// Whether bytes are queued that were not sent.
     pub(crate) fn has_queued(&self) -> bool {
         !self.out.is_empty()
     }
 
-    /// Sends what is queued, as far as that goes without waiting.
+    /// Sends queued bytes, as many as the socket takes without blocking.
     pub(crate) fn send(&mut self) -> anyhow::Result<()> {
         if !self.out.is_empty()
             && let Some(sent) = unless_it_blocks(self.stream.write(&self.out))?
@@ -118,8 +118,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what has come and gives each part of an answer to `take`. Does not wait. Answers to the server's own frames are
-    /// queued.
+    /// Reads without blocking and passes each part of an answer to `take`. Queues acknowledgements of the server's SETTINGS
+    /// and PING frames.
     pub(crate) fn receive(&mut self, mut take: impl FnMut(AnswerPart<'_>) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let Some(read) = unless_it_blocks(self.stream.read(&mut self.input[self.buffered..]))? else { return Ok(()) };
         ensure!(read > 0, "the server closed the connection");
@@ -166,7 +166,7 @@ impl AsFd for Connection {
     }
 }
 
-/// A frame that has come whole.
+/// A complete frame.
 struct Frame<'a> {
     kind: u8,
     flags: u8,
@@ -182,7 +182,7 @@ impl<'a> Frame<'a> {
         Some(Self { kind: header[3], flags: header[4], stream, payload: rest.get(..length)? })
     }
 
-    /// Which of the connection's calls it belongs to.
+    /// The number of the call that it belongs to.
     fn call(&self) -> usize {
         (self.stream / 2) as usize
     }
@@ -195,12 +195,12 @@ fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]
     out.extend_from_slice(payload);
 }
 
-/// A request's headers in HPACK (RFC 7541): indexed where the static table has the whole line, else literal and not kept,
-/// so that every call's are the same bytes.
+/// A request's headers in HPACK (RFC 7541): indexed where the static table has name and value, else literal without
+/// indexing, so that every call has the same bytes.
 fn headers(method: Method, authority: &str) -> Vec<u8> {
-    // :method POST and :scheme http, of the static table.
+    // :method POST and :scheme http, from the static table.
     let mut out = vec![0x83, 0x86];
-    // Names of the static table: :path is 4, :authority 1, content-type 31, written as 15 and 16 more.
+    // Name indices of the static table: :path is 4, :authority 1, content-type 31, written as 15 and 16.
     for (name, value) in [(&[0x04][..], method.path()), (&[0x01], authority), (&[0x0f, 0x10], "application/grpc")] {
         out.extend_from_slice(name);
         put_string(&mut out, value);
@@ -211,18 +211,18 @@ fn headers(method: Method, authority: &str) -> Vec<u8> {
     out
 }
 
-/// Lengths below 127 take one byte, whose first bit says that the text is not compressed.
+/// Appends an HPACK string. A length below 127 is one byte, whose first bit says that the string is not Huffman-coded.
 fn put_string(out: &mut Vec<u8>, text: &str) {
     assert!(text.len() < 127, "{text:?} is too long for one byte of length");
     out.push(text.len() as u8);
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Compressed headers of an answer.
+/// The HPACK header block of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeaderBlock<'a>(&'a [u8]);
 
-/// A text of HPACK: its bytes, and whether they are Huffman-coded.
+/// A string of HPACK: its bytes, and whether they are Huffman-coded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct HpackString<'a> {
     bytes: &'a [u8],
@@ -230,12 +230,12 @@ pub(crate) struct HpackString<'a> {
 }
 
 impl<'a> HeaderBlock<'a> {
-    /// The value of the header `name`, if it is there as a literal: those of gRPC and of the floor server are.
+    /// The value of the header `name`, if it is a literal. The headers of gRPC and of the floor server are.
     pub(crate) fn get(self, name: &HeaderName) -> anyhow::Result<Option<HpackString<'a>>> {
         let mut rest = self.0;
         while let Some(&first) = rest.first() {
             let is_wanted = match first {
-                // Name and value of the static table; nothing is in the dynamic one, whose size is 0.
+                // Name and value from the static table. The dynamic table has size 0 and is empty.
                 0x80.. => {
                     ensure!(integer(&mut rest, 7)? <= 61, "the server refers to headers that it may not have kept");
                     continue;
@@ -245,7 +245,7 @@ impl<'a> HeaderBlock<'a> {
                     integer(&mut rest, 5)?;
                     continue;
                 }
-                // A literal value, to be kept or not; the name is literal too where its number is 0.
+                // A literal value, with or without indexing. The name is a literal where its index is 0.
                 _ => {
                     let number = integer(&mut rest, if first & 0x40 != 0 { 6 } else { 4 })?;
                     number == 0 && name.is(string(&mut rest)?)
@@ -290,8 +290,8 @@ fn string<'a>(rest: &mut &'a [u8]) -> anyhow::Result<HpackString<'a>> {
     Ok(HpackString { bytes, is_huffman })
 }
 
-/// The Huffman codes of HPACK (RFC 7541, appendix B) of the characters that occur in `floor-served-by` and `grpc-status`,
-/// with their lengths in bits.
+/// HPACK's Huffman codes (RFC 7541, appendix B) with their lengths in bits, for the characters of `floor-served-by` and
+/// `grpc-status`.
 #[rustfmt::skip]
 const HUFFMAN_CODES: [(u8, u32, u32); 39] = [
     (b'0', 0x0, 5), (b'1', 0x1, 5), (b'2', 0x2, 5), (b'a', 0x3, 5), (b'c', 0x4, 5), (b'e', 0x5, 5), (b'i', 0x6, 5),
@@ -304,7 +304,7 @@ const HUFFMAN_CODES: [(u8, u32, u32); 39] = [
 ];
 
 impl HpackString<'_> {
-    /// Its characters.
+    /// The decoded string.
     pub(crate) fn read(self) -> anyhow::Result<String> {
         if !self.is_huffman {
             return Ok(String::from_utf8_lossy(self.bytes).into_owned());
@@ -317,13 +317,13 @@ impl HpackString<'_> {
                 (code, length) = (0, 0);
             }
         }
-        // The end of the last byte is filled with ones.
+        // The last byte is padded with ones.
         ensure!(length < 8 && code == (1 << length) - 1, "a header has a character that is not expected in it");
         Ok(read)
     }
 }
 
-/// A header's name, in both forms in which a server may write it.
+/// A header's name, plain and Huffman-coded: a server may send either.
 #[derive(Debug, Clone)]
 pub(crate) struct HeaderName {
     plain: &'static str,
@@ -369,9 +369,9 @@ fn unless_it_blocks(done: io::Result<usize>) -> io::Result<Option<usize>> {
 mod tests {
     use super::*;
 
-    /// RFC 7541, C.4.1 and C.4.3: `www.example.com` has characters that are not expected; `custom-key`, `custom-value` do not.
+    /// RFC 7541, C.4.1 and C.4.3. `www.example.com` has characters that [`HUFFMAN_CODES`] lacks.
     #[test]
-    fn texts_are_read_as_the_standard_codes_them() {
+    fn strings_are_decoded_as_the_standard_codes_them() {
         let coded = |bytes| HpackString { bytes, is_huffman: true };
         let key = [0x25, 0xa8, 0x49, 0xe9, 0x5b, 0xa9, 0x7d, 0x7f];
         assert_eq!(coded(&key).read().unwrap(), "custom-key");

@@ -1,7 +1,8 @@
-//! Calls at a steady pace, each on time: one thread that never sleeps, and HTTP/2 frames laid out beforehand.
+//! An open loop: calls at a fixed rate, from one thread that spins over non-blocking sockets. The commands `serving` and
+//! `ablation` use it.
 //!
-//! How long a caller waits is the time from when its call was due to the last byte of its answer. A runtime's timer
-//! rounds to a millisecond and so sends in bursts, which would be measured. This spins over sockets that do not block.
+//! Latency is the time from when a call was due to the last byte of its answer. The thread does not sleep: a runtime's
+//! timer rounds to a millisecond, and the calls would be sent in bursts.
 
 use std::{
     net::SocketAddr,
@@ -18,38 +19,38 @@ use crate::{
     load::{Method, latency_histogram},
 };
 
-/// Calls that may be open on a connection: fewer than any server here allows. A call beyond waits, and is charged for it.
+/// Calls that may be open on a connection: fewer than any server here allows. A further call waits, and the wait counts
+/// as latency.
 const MAX_OPEN_CALLS: usize = 100;
 
-/// How long the last answers may take.
+/// How long the last answers may take, counted from when the last call was due.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What is asked, how often, and what must come back.
+/// A load at a fixed rate, and the answer that it expects.
 #[derive(Debug, Clone)]
 pub struct OpenLoop {
-    /// Whom.
+    /// The server's address.
     pub server: SocketAddr,
-    /// Which method.
+    /// The method to call.
     pub method: Method,
-    /// The requests' messages with their frame prefixes, taken in turn.
+    /// Request messages with their frame prefixes. Calls take them in rotation.
     pub messages: Arc<[Bytes]>,
-    /// Bytes of every answer's message, its frame prefix included; `None` where answers differ. An error has none.
+    /// Bytes of every answer's message with its frame prefix; `None` where answers differ. An error has no message.
     pub answer_bytes: Option<u64>,
-    /// TCP connections, taken in turn.
+    /// TCP connections. Calls take them in rotation.
     pub connections: usize,
-    /// Calls in all.
+    /// The number of calls.
     pub calls: u64,
-    /// Calls a second, evenly spaced.
+    /// The rate. Calls are evenly spaced.
     pub calls_per_second: f64,
 }
 
-/// How long calls took, in nanoseconds.
+/// The latencies of a run, in nanoseconds.
 #[derive(Debug)]
 pub struct Latencies {
     /// From when a call was due to the last byte of its answer.
     pub latency: Histogram<u64>,
-    /// From when a call was due until it was queued for sending. This side's fault, unless so many calls are open that it has
-    /// to wait for answers.
+    /// From when a call was due until it was queued for sending: the delay that the client adds.
     pub lateness: Histogram<u64>,
 }
 
@@ -57,7 +58,7 @@ impl OpenLoop {
     /// Makes the calls.
     ///
     /// # Errors
-    /// When a connection breaks, an answer has another length than it should or no message, or one does not come.
+    /// When a connection breaks, or an answer has an unexpected length or no message, or does not come in time.
     pub fn run(&self) -> anyhow::Result<Latencies> {
         let connections =
             (0..self.connections).map(|_| TrackedConnection::open(self)).collect::<anyhow::Result<Vec<_>>>();
@@ -88,8 +89,8 @@ impl OpenLoop {
         Ok(latencies)
     }
 
-    /// The same moments waited for in the same way, and nobody asked: how late a thread of this machine is that only
-    /// looks at the clock. No wait of a caller can be told from it.
+    /// How late this thread reaches the same points in time when it makes no calls, in nanoseconds. Latencies below this
+    /// cannot be told from it.
     #[must_use]
     pub fn timer_lateness(&self) -> Histogram<u64> {
         let (mut lateness, started) = (latency_histogram(), Instant::now());
@@ -112,7 +113,7 @@ impl OpenLoop {
     }
 }
 
-/// A connection, and the calls that it has carried.
+/// A connection with its calls.
 struct TrackedConnection {
     connection: Connection,
     /// When each call was due, and the bytes of its answer so far.
@@ -127,14 +128,14 @@ impl TrackedConnection {
         Ok(Self { connection, calls, open_calls: 0 })
     }
 
-    /// Queues a call.
+    /// Queues a call that is due at `due` after the start.
     fn start_call(&mut self, due: Duration, message: &[u8]) {
         self.connection.queue_call(message);
         self.calls.push((due, 0));
         self.open_calls += 1;
     }
 
-    /// Sends what is queued and reads what has come, as far as that goes without waiting.
+    /// Sends and receives as much as is possible without blocking.
     fn advance(
         &mut self,
         answer_bytes: Option<u64>,

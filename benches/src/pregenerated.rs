@@ -1,4 +1,4 @@
-//! A source that makes nothing: it hands out floors that were made before.
+//! A source that returns floors generated beforehand, so that the benches time a chain without generation.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -8,16 +8,16 @@ use futures_util::{FutureExt, future::BoxFuture};
 
 use crate::floors::Entries;
 
-/// What making a floor is said to have taken: the order of a 100x100 one, so that a chain weighs its tiers as it would
-/// in front of the generator.
-const CLAIMED: Duration = Duration::from_micros(200);
+/// The generation time that the source reports: about that of a 100x100 floor, so that the chain's policy decides as it
+/// does with the generator.
+const REPORTED_TIME: Duration = Duration::from_micros(200);
 
-/// Stands behind a chain whose own cost is to be timed.
+/// Returns the value of a key from a table; fails for other keys.
 #[derive(Debug)]
 pub struct PregeneratedSource(HashMap<Key, Bytes>);
 
 impl PregeneratedSource {
-    /// A shelf with `entries` on it.
+    /// A source of `entries`.
     #[must_use]
     pub fn new(entries: &Entries) -> Self {
         Self(entries.all().iter().cloned().collect())
@@ -27,8 +27,8 @@ impl PregeneratedSource {
 impl Source for PregeneratedSource {
     fn generate(&self, key: Key, _: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
         let made = match self.0.get(&key) {
-            Some(value) => Ok(Made { value: value.clone(), took: CLAIMED, cpu: CLAIMED }),
-            None => Err(SourceError::Failed { key, reason: "it is not on the shelf".to_owned() }),
+            Some(value) => Ok(Made { value: value.clone(), took: REPORTED_TIME, cpu: REPORTED_TIME }),
+            None => Err(SourceError::Failed { key, reason: "it was not generated beforehand".to_owned() }),
         };
         std::future::ready(made).boxed()
     }
