@@ -1,6 +1,9 @@
-//! Closed loops of gRPC calls that cost the machine little: requests framed beforehand, answers counted and not decoded.
-//! [`HyperLoad`] makes a number of calls to one server, by hyper, and costs about as much as a careful client does.
-//! [`ClosedLoop`] loads one or several servers, for a number of calls or for a time, and costs a fifth of that.
+//! Closed loops of gRPC calls: each stream makes its next call when the last one is answered. Requests are framed
+//! beforehand and answers are counted, not decoded, so that the client needs little CPU.
+//!
+//! [`HyperLoad`] makes a number of calls to one server through hyper. [`ClosedLoop`] calls one or several servers, for a
+//! number of calls or for a time, and needs a fifth of the CPU. For calls at a fixed rate there is
+//! [`open_loop`](crate::open_loop).
 
 use std::{
     collections::BTreeMap,
@@ -28,14 +31,14 @@ use crate::http2_client::{Connection, Content, HeaderName};
 /// A unary method of the floor service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// One floor.
+    /// Returns one floor.
     GetFloor,
-    /// Many.
+    /// Returns several floors.
     BatchGetFloors,
 }
 
 impl Method {
-    /// Its path.
+    /// The path of the HTTP request.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
@@ -45,37 +48,36 @@ impl Method {
     }
 }
 
-/// What is asked, and how much of it at once: the next call as soon as one is answered. For calls at a pace there is
-/// [`open_loop`](crate::open_loop).
+/// A closed loop of a number of calls to one server, through hyper.
 #[derive(Debug, Clone)]
 pub struct HyperLoad {
-    /// Whom.
+    /// The server's address.
     pub server: SocketAddr,
-    /// Which method.
+    /// The method to call.
     pub method: Method,
     /// TCP connections.
     pub connections: usize,
     /// Calls in flight on each.
     pub streams: usize,
-    /// Calls in all.
+    /// The number of calls.
     pub calls: u64,
 }
 
-/// What came of a load.
+/// The counts of a load.
 #[derive(Debug, Clone)]
 pub struct Tally {
     /// From the first call to the last answer.
     pub took: Duration,
-    /// Nanoseconds from a call to the last byte of its answer. A server that stalls keeps calls from being made, which this does
-    /// not show and `took` does.
+    /// Nanoseconds from a call to the last byte of its answer. While a server stalls, few calls are made: that shows in
+    /// `took` and not here.
     pub latency: Histogram<u64>,
-    /// Bytes of messages, their frame prefixes included.
+    /// Bytes of messages with their frame prefixes.
     pub bytes: u64,
-    /// Answers by what they said had served them.
+    /// Answers by the tier in their `floor-served-by`.
     pub served_by: BTreeMap<String, u64>,
 }
 
-/// Latencies are kept in nanoseconds up to a minute, to three digits.
+/// Latencies are recorded in nanoseconds up to a minute, to three significant digits.
 const MAX_LATENCY_NANOS: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
@@ -103,7 +105,7 @@ impl Tally {
         self.latency.len() as f64 / self.took.as_secs_f64()
     }
 
-    /// Microseconds that so many percent of the calls did not exceed.
+    /// The `percent`-th percentile of the latency, in microseconds.
     #[must_use]
     pub fn micros(&self, percent: f64) -> f64 {
         self.latency.value_at_percentile(percent) as f64 / 1e3
@@ -111,16 +113,16 @@ impl Tally {
 }
 
 impl HyperLoad {
-    /// Puts the load on the server: call `n` sends `request(n)`, a message with its frame prefix.
+    /// Makes the calls. Call `n` sends `request(n)`, a message with its frame prefix.
     ///
     /// # Errors
-    /// When a connection cannot be made, or any answer is not an OK: a load that fails in part measures something else.
+    /// When a connection cannot be made, or the status of any answer is not OK.
     pub async fn run(&self, request: impl Fn(u64) -> Bytes + Clone + Send + 'static) -> anyhow::Result<Tally> {
         let connections = self.connect().await?;
         self.run_on(connections, request).await
     }
 
-    /// The connections of the load, made and idle.
+    /// Opens the connections of the load, which stay idle.
     ///
     /// # Errors
     /// When one cannot be made.
@@ -132,10 +134,10 @@ impl HyperLoad {
         Ok(connections)
     }
 
-    /// As [`run`](Self::run), on connections made before.
+    /// As [`run`](Self::run), on connections opened before.
     ///
     /// # Errors
-    /// When any answer is not an OK.
+    /// When the status of any answer is not OK.
     pub async fn run_on(
         &self,
         connections: Vec<HyperConnection>,
@@ -186,19 +188,19 @@ fn text(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-/// A closed loop. Each stream sends the next message of a table as soon as its last call is answered. With several servers each stream asks them in turn, so that the load spreads evenly over them.
+/// A closed loop of calls to one or several servers. Each stream sends the next message of a table. With several servers
+/// each stream calls them in rotation, so that the load is even.
 ///
-/// The loop runs in the calling thread, which sleeps while no answer has come. It speaks HTTP/2 frames itself and costs a
-/// few microseconds a call, since it shares the processors with the servers that it measures.
+/// The loop runs in the calling thread, which sleeps until an answer arrives. It shares the processors with the servers
+/// that it measures, so it uses `http2_client`, which takes a few microseconds per call.
 ///
-/// Each run opens connections of its own, since a server closes those that are idle for long and leave its pings
-/// unanswered.
+/// Each run opens new connections: a server closes idle ones that do not answer its pings.
 #[derive(Debug)]
 pub struct ClosedLoop {
     servers: Vec<SocketAddr>,
     method: Method,
     connections: usize,
-    /// While it runs, by connection of the load, then by server.
+    /// The connections of a run, by connection of the load, then by server.
     open: Vec<OpenConnection>,
     streams: usize,
     messages: Arc<[Bytes]>,
@@ -208,7 +210,7 @@ pub struct ClosedLoop {
     grpc_status: HeaderName,
 }
 
-/// A connection to one server, with its calls that are not answered yet.
+/// A connection to one server, with its unanswered calls.
 #[derive(Debug)]
 struct OpenConnection {
     connection: Connection,
@@ -227,33 +229,33 @@ struct OpenCall {
 /// The parts of a timed run.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
-    /// From the first call until answers count.
+    /// Time from the first call until answers count.
     pub settle: Duration,
-    /// For how long answers count.
+    /// Time during which answers count.
     pub measured: Duration,
-    /// Answers are also counted for each so long part of it.
+    /// Answers are also counted for each slice of this length.
     pub slice: Duration,
 }
 
-/// What came of a timed run.
+/// The result of a timed run.
 #[derive(Debug)]
 pub struct TimedRun<S> {
-    /// The answers that came in the measured time. `served_by` counts floors, those of a batch each by its own tier.
+    /// The answers of the measured time. `served_by` counts floors, each floor of a batch by its own tier.
     pub tally: Tally,
     /// Answers in each slice of the measured time.
     pub slices: Vec<u64>,
-    /// What the caller sampled at the start of the measured time.
+    /// The caller's sample at the start of the measured time.
     pub before: S,
-    /// What the caller sampled at its end.
+    /// The caller's sample at its end.
     pub after: S,
 }
 
-/// An answer may take so long.
+/// How long an answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ClosedLoop {
-    /// A load of `connections` connections to each of `servers`, with `streams` calls in flight for each of the
-    /// `connections`. `messages` have their frame prefixes and are taken in turn; the first run begins with the first.
+    /// A loop of `connections` connections to each of `servers`, with `streams` calls in flight for each of the
+    /// `connections`. `messages` include their frame prefixes. Calls take them in rotation, across runs.
     ///
     /// # Panics
     /// When there is no server or no message.
@@ -282,7 +284,7 @@ impl ClosedLoop {
     /// Makes `calls` calls.
     ///
     /// # Errors
-    /// When a connection cannot be made, any answer is not an OK, or none comes for a minute.
+    /// When a connection cannot be made, the status of any answer is not OK, or no answer comes for a minute.
     pub fn run_calls(&mut self, calls: u64) -> anyhow::Result<Tally> {
         let (started, mut tally) = (Instant::now(), Tally::new());
         let end = self.sent + calls as usize;
@@ -296,7 +298,8 @@ impl ClosedLoop {
     /// Makes calls for the time of `window`. `sample` is called at the start and at the end of the measured time.
     ///
     /// # Errors
-    /// When a connection cannot be made, any answer is not an OK, none comes in the measured time, or `sample` fails.
+    /// When a connection cannot be made, the status of any answer is not OK, no answer comes in the measured time, or
+    /// `sample` fails.
     pub fn run_for<S>(
         &mut self,
         window: Window,
@@ -321,7 +324,7 @@ impl ClosedLoop {
         Ok(TimedRun { tally, slices, before, after })
     }
 
-    /// Opens the connections and makes the first call of each stream. A stream begins with the server of its number.
+    /// Opens the connections and makes the first call of each stream. Stream `n` begins with server `n`.
     fn begin(&mut self, end: usize) -> anyhow::Result<()> {
         self.open.clear();
         for _ in 0..self.connections {
@@ -340,7 +343,7 @@ impl ClosedLoop {
         self.send()
     }
 
-    /// Queues a call, unless `end` messages were sent.
+    /// Queues a call, unless `end` messages were sent already.
     fn queue_call(&mut self, connection: usize, server: usize, end: usize) {
         if self.sent >= end {
             return;
@@ -356,7 +359,7 @@ impl ClosedLoop {
         self.open.iter_mut().try_for_each(|open| open.connection.send())
     }
 
-    /// Goes on until `until`; each answer is followed by another call.
+    /// Runs until `until`. Each answer is followed by another call.
     fn advance_until(&mut self, until: Instant, tally: &mut Tally) -> anyhow::Result<()> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -367,7 +370,7 @@ impl ClosedLoop {
         }
     }
 
-    /// Goes on until every call is answered. An answer is followed by another call while fewer than `end` were sent.
+    /// Runs until every call is answered. An answer is followed by another call while fewer than `end` were sent.
     fn drain(&mut self, tally: &mut Tally, end: usize) -> anyhow::Result<()> {
         while self.open.iter().any(|open| !open.open_calls.is_empty()) {
             ensure!(self.advance(ANSWER_TIMEOUT, end, tally)?, "no answer came within {ANSWER_TIMEOUT:?}");
@@ -376,7 +379,7 @@ impl ClosedLoop {
         Ok(())
     }
 
-    /// Waits for something to come, not longer than `timeout`, and takes it. Whether anything came.
+    /// Waits up to `timeout` for data and handles it. Returns whether any arrived.
     fn advance(&mut self, timeout: Duration, end: usize, tally: &mut Tally) -> anyhow::Result<bool> {
         let mut polled: Vec<PollFd<'_>> = Vec::with_capacity(self.open.len());
         for open in &self.open {
@@ -398,7 +401,7 @@ impl ClosedLoop {
         Ok(true)
     }
 
-    /// Takes what has come on one connection. Returns how many answers are complete.
+    /// Reads one connection. Returns the number of answers that it completed.
     fn receive(&mut self, index: usize, tally: &mut Tally) -> anyhow::Result<usize> {
         let OpenConnection { connection, open_calls } = &mut self.open[index];
         let (served_by, grpc_status, mut complete) = (&self.served_by, &self.grpc_status, 0);
@@ -452,7 +455,7 @@ fn tiers(served_by: &str) -> impl Iterator<Item = (&str, u64)> {
     })
 }
 
-/// A connection. Clones share it.
+/// A connection through hyper. Clones share it.
 #[derive(Debug, Clone)]
 pub struct HyperConnection {
     sender: SendRequest<Full<Bytes>>,
@@ -481,7 +484,7 @@ impl HyperConnection {
         Ok(CallResult { bytes, served_by })
     }
 
-    /// Gives every piece of the answer to `take`; who served it, if that is told.
+    /// Passes every piece of the answer to `take`. Returns `floor-served-by`, if the answer has it.
     async fn call_with(
         &mut self,
         method: Method,
@@ -516,7 +519,7 @@ impl HyperConnection {
     }
 }
 
-/// `message` as it goes over the wire: five bytes of frame prefix, then itself.
+/// `message` with its frame prefix of five bytes, as gRPC sends it.
 #[must_use]
 pub fn framed(message: &impl Message) -> Bytes {
     let length = message.encoded_len();
@@ -527,10 +530,10 @@ pub fn framed(message: &impl Message) -> Bytes {
     bytes.freeze()
 }
 
-/// The one answer to one call: the message, without its frame prefix.
+/// Makes one call on a new connection. Returns the answer's message without its frame prefix.
 ///
 /// # Errors
-/// When there is none, or its status is not OK.
+/// When no message comes, or the status is not OK.
 pub async fn unary_call(server: SocketAddr, method: Method, message: Bytes) -> anyhow::Result<Bytes> {
     let mut answer = BytesMut::new();
     connect(server).await?.call_with(method, message, |data| answer.extend_from_slice(data)).await?;
