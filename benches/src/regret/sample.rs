@@ -1,4 +1,4 @@
-//! What one turn of one variant came to.
+//! The figures of one turn of one variant, from the counters before and after it.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::fleet::Bypass;
 use crate::{load::TimedRun, process::cpu_time, server::Server};
 
-/// Counts of the processes at one moment.
+/// The counters of the processes at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     /// CPU time of the servers.
@@ -21,10 +21,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Of `servers`, the Redis with process `redis` if there is one, and this process.
+    /// The counters of `servers`, of the Redis with process id `redis`, and of this process.
     ///
     /// # Errors
-    /// When a process has ended, or a server does not tell its counts.
+    /// When a process has ended, or the metrics of a server cannot be read.
     pub fn of(servers: &[Server], redis: Option<u32>) -> anyhow::Result<Self> {
         let mut snapshot = Self::default();
         for server in servers {
@@ -39,7 +39,7 @@ impl Snapshot {
     }
 }
 
-/// One turn.
+/// The figures of one turn.
 #[derive(Debug, Clone, Serialize)]
 pub struct Sample {
     /// The setting.
@@ -60,7 +60,7 @@ pub struct Sample {
     pub client_cpu_us: f64,
     /// Floors generated, whether or not a caller waited for them.
     pub generations: u64,
-    /// Floors by the tier that had them, as the answers say.
+    /// Floors by tier, from `floor-served-by`.
     pub served_by: BTreeMap<String, u64>,
     /// Answers in each slice of the measured time.
     pub slices: Vec<u64>,
@@ -72,7 +72,7 @@ impl Sample {
     pub fn of(bypass: Bypass, timed: &TimedRun<Snapshot>) -> Self {
         let (tally, before, after) = (&timed.tally, &timed.before, &timed.after);
         let answers = tally.latency.len();
-        // A thread that ended takes its time with it.
+        // CPU time can decrease: that of a thread that ended is lost.
         let us = |cpu: fn(&Snapshot) -> Duration| {
             cpu(after).saturating_sub(cpu(before)).as_secs_f64() * 1e6 / answers as f64
         };
