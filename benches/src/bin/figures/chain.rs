@@ -1,4 +1,4 @@
-//! Hits, one at a time, through the chain that the server runs.
+//! Hits in the chain, one at a time.
 
 use std::{
     hint::black_box,
@@ -21,13 +21,13 @@ use crate::Figure;
 /// Floors in the tiers.
 const COUNT: u32 = 1024;
 
-/// Runs whose median is taken,
+/// Runs; the result is their median.
 const RUNS: usize = 101;
 
-/// each of this many lookups.
+/// Lookups of a run.
 const LOOKUPS: u64 = 20_000;
 
-/// How long the chain may take to write what is queued.
+/// How long the chain may take to write its queue.
 const FLUSH: Duration = Duration::from_secs(30);
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
@@ -37,7 +37,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
     let chain = assemble(&config, Arc::new(PregeneratedSource::new(&entries)), &Registry::new(), runtime.handle())?;
     let keys: Vec<Key> = entries.all().iter().map(|(key, _)| *key).collect();
     runtime.block_on(chain.get_many(&keys, Options::default()))?;
-    ensure!(runtime.block_on(chain.close(FLUSH)), "the chain is warm");
+    ensure!(runtime.block_on(chain.close(FLUSH)), "the chain did not write its queue within {FLUSH:?}");
 
     let now = nanos_a_step(|step| chain.get_now(&entries.at(step).0).is_some());
     let get = runtime.block_on(async {

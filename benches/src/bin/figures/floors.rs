@@ -1,4 +1,4 @@
-//! Making, encoding and decoding a thousand floors.
+//! Generating, encoding and decoding a thousand floors.
 
 use std::{hint::black_box, time::Instant};
 
@@ -13,16 +13,16 @@ use prost::Message;
 
 use crate::Figure;
 
-/// Different floors.
+/// Distinct floors.
 const COUNT: u32 = 1000;
 
-/// How often each is worked on. Every time is a sample, so that a p99 has in it what a caller would meet.
+/// Runs of each floor. Every run is a sample, so that the p99 is that of single calls.
 const REPEATS: usize = 5;
 
 pub(crate) fn measure() -> Vec<Figure> {
     let specs = floors::specs(Kind::Standard, floors::SIDE, COUNT);
     let mut generator = Generator::new();
-    // Twice: the first round grows the generator's scratch memory.
+    // Also warms up: the first round grows the generator's scratch memory.
     let made: Vec<_> = specs.iter().map(|spec| generator.generate(spec)).collect();
     let mut generate = samples(&specs, |spec| generator.generate(spec));
     let mut encode = samples(&made, wire::framed);
@@ -53,7 +53,7 @@ pub(crate) fn measure() -> Vec<Figure> {
     ]
 }
 
-/// Every run of every input, in nanoseconds.
+/// The nanoseconds of every run of every input.
 fn samples<I, O>(inputs: &[I], mut work: impl FnMut(&I) -> O) -> Vec<f64> {
     let sample = |input| {
         let started = Instant::now();
