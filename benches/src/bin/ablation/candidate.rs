@@ -1,4 +1,4 @@
-//! The chains under comparison, and one run of one of them.
+//! The chains under comparison, and a cold and a warm run of one of them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,35 +16,34 @@ use tempfile::TempDir;
 
 use crate::workload::Workload;
 
-/// Memory for the tier in front: a quarter of the floors that are asked for, so that what stands behind it matters.
+/// Capacity of the tier `lru`: a quarter of the requested floors, so that the lower tiers matter.
 const LRU_CAPACITY: &str = "2MiB";
 
-/// Memory where a whole climb is to fit: all of it is asked for a second time, to see what hits cost at the same pace.
+/// Capacity of the tier `lru` for paced loads: a whole climb fits, so that repeating it shows the cost of hits.
 const FULL_CAPACITY: &str = "64MiB";
 
-/// Few connections with many calls each, as a gateway in front of players has it.
+/// Few connections with many calls each, as from a gateway.
 const CONNECTIONS: usize = 4;
 const STREAMS: usize = 10;
 
-/// A chain.
+/// A chain, as the names of its tiers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate(&'static [&'static str]);
 
-/// What a run came to.
+/// The figures of a run.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Figures {
     /// Answers a second.
     pub(crate) rate: f64,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
-    /// How late calls were sent, at the 99th percentile: what of the wait is the client's own. 0 where the next call is sent as
-    /// soon as one is answered.
+    /// 99th percentile of how late calls were sent: the part of the latency that the client adds. 0 in a closed loop.
     pub(crate) late_p99_us: f64,
-    /// Of the server, and of its Redis if it has one.
+    /// CPU time of the server, and of its Redis if it has one.
     pub(crate) cpu_seconds: f64,
-    /// Resident at the end, of both.
+    /// Resident memory of both at the end.
     pub(crate) memory_bytes: u64,
-    /// Answers by the tier that had them.
+    /// Answers by tier.
     pub(crate) served_by: BTreeMap<String, u64>,
 }
 
@@ -62,8 +61,8 @@ impl Candidate {
         if self.0.is_empty() { "generation only".to_owned() } else { self.0.join(" + ") }
     }
 
-    /// Whether it is put under `workload`. What prefetching does is seen with memory alone and with the chain that is the
-    /// default; a chain without memory has nothing to prefetch into.
+    /// Whether it runs under `workload`. Paced loads, which show the effect of prefetching, run with memory alone and with the
+    /// default chain.
     pub(crate) fn runs(self, workload: Workload) -> bool {
         workload.calls_per_second().is_none() || matches!(self.0, ["lru"] | ["lru", "lmdb"])
     }
@@ -72,7 +71,7 @@ impl Candidate {
         self.0.contains(&"redis")
     }
 
-    /// A cold run, and a warm one on what it left.
+    /// A cold run, and a warm run on the stores that it filled.
     pub(crate) async fn run(self, workload: Workload, calls: u64) -> anyhow::Result<(Figures, Figures)> {
         let requests = workload.requests(calls);
         let data = tempfile::tempdir()?;
@@ -116,7 +115,7 @@ impl Candidate {
         figures.cpu_seconds = cpu()? - before;
         figures.memory_bytes =
             resident_bytes(server.pid())? + redis.map_or(Ok(0), |redis| resident_bytes(redis.pid()))?;
-        // Queued writes are part of the next run's warm stores.
+        // The server writes its queue, so that the next run's stores are complete.
         server.stop()?;
         Ok(figures)
     }
@@ -136,8 +135,8 @@ impl Figures {
     }
 }
 
-/// The calls one after the other, each when it is due, from a processor of the caller's own. Who answered is not read from the
-/// answers, which would take the caller time: memory's hits are the server's own count.
+/// Makes the calls at a fixed rate, from a processor of its own. Reading `floor-served-by` would delay the caller, so hits
+/// of memory come from the server's metrics.
 fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow::Result<Figures> {
     let load = OpenLoop {
         server: server.grpc,

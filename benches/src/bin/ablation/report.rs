@@ -1,4 +1,4 @@
-//! Means with their intervals, who wins each load, and the record.
+//! The tables of `ablation`: means with intervals, the best chain of each load, and the record with its plots.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::{candidate::Figures, workload::Workload};
 
-/// One run.
+/// The figures of one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Sample {
     pub(crate) chain: String,
@@ -25,13 +25,13 @@ pub(crate) struct Sample {
     pub(crate) figures: Figures,
 }
 
-/// Logarithms of what a chain did under each load as a share of the best, and whether the start was warm.
+/// A chain's rate under each load relative to the best chain's: whether the start was warm, and the logarithm.
 struct RelativeRate<'a> {
     chain: &'a str,
     logs: Vec<(bool, f64)>,
 }
 
-/// All runs.
+/// The samples of all runs.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     date: String,
@@ -83,7 +83,7 @@ impl Report {
         text
     }
 
-    /// What prefetching does to each load that is run with it and without, as the mean of the runs' own ratios.
+    /// The effect of prefetching on each load that runs with it and without, as the mean of the runs' ratios.
     fn prefetching(&self) -> String {
         let mut text = String::new();
         let pairs = [
@@ -119,9 +119,9 @@ impl Report {
         text
     }
 
-    /// Each chain's answers a second as a share of the best chain's, as the geometric mean over all loads that are
-    /// neither paced nor prefetched, cold and warm starts counting alike. Of those within [`TIE`] of the best, the one with the
-    /// fewest tiers: a tier is something to run. And where that one does worse than another.
+    /// The chain to deploy, and the loads under which it is worse than another. Chains are ranked by answers a second
+    /// relative to the best chain, as the geometric mean over all loads that are neither paced nor prefetched. Of those
+    /// within [`TIE`] of the best, the one with the fewest tiers is chosen, since each tier must be operated.
     fn choice(&self) -> String {
         let mut shares: Vec<RelativeRate<'_>> = Vec::new();
         for (workload, warm) in loads().filter(|(workload, _)| workload.is_compared()) {
@@ -154,7 +154,7 @@ impl Report {
         )
     }
 
-    /// By how much `chain` is behind the best of the others under a load that compares, if the intervals stand apart.
+    /// How much worse `chain` is than the best other chain under a load, if the intervals do not overlap.
     fn loss(&self, chain: &str, workload: Workload, warm: bool) -> Option<String> {
         let cells = self.cells(workload.name(), warm);
         let rated = cells.iter().map(|cell| (cell.chain, cell.of(|run| run.rate)));
@@ -177,7 +177,7 @@ impl Report {
         cells
     }
 
-    /// Writes `DATE-ablation.json` (every run), `.md` (the tables) and a plot a load.
+    /// Writes every run to `DATE-ablation.json`, the tables to `.md`, and a plot each for cold and warm starts.
     pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
         let path = |end: &str| directory.join(format!("{}-ablation{end}", self.date));
         fs::write(path(".json"), serde_json::to_string_pretty(self)? + "\n")?;
@@ -206,7 +206,7 @@ impl RelativeRate<'_> {
         self.mean(|_| true)
     }
 
-    /// The geometric mean over the starts that `counts` says.
+    /// The geometric mean over the starts for which `counts(is_warm)` is true.
     fn mean(&self, counts: impl Fn(bool) -> bool) -> f64 {
         let logs: Vec<f64> = self.logs.iter().filter(|(warm, _)| counts(*warm)).map(|(_, log)| *log).collect();
         (logs.iter().sum::<f64>() / logs.len() as f64).exp()
@@ -220,7 +220,7 @@ impl fmt::Display for RelativeRate<'_> {
     }
 }
 
-/// Two chains whose overall shares differ by less than this are taken to be equals.
+/// Two chains whose relative rates differ by less than this count as equal.
 const TIE: f64 = 0.05;
 
 fn loads() -> impl Iterator<Item = (Workload, bool)> + Clone {
@@ -237,7 +237,7 @@ impl Cell<'_> {
         bar_chart::Bar { label: self.chain.to_owned(), value: mean, half_interval: half }
     }
 
-    /// The tiers that answered, in hundredths of all answers.
+    /// The share of answers by tier, in percent.
     fn shares(&self) -> String {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for (tier, count) in self.runs.iter().flat_map(|run| &run.served_by) {
@@ -277,8 +277,8 @@ fn table(cells: &[Cell<'_>]) -> Table {
     table
 }
 
-/// Who leads: by answers a second, or by the median wait when the load sets the pace; and by CPU, which a busy machine
-/// blurs least.
+/// The best chain by answers a second, or by median latency under a paced load; and by CPU, which depends least on other
+/// load of the machine.
 fn verdict(workload: Workload, cells: &[Cell<'_>]) -> String {
     let by_time = if workload.calls_per_second().is_some() {
         leader(cells, "In the median wait", false, |run| run.p50_us)
@@ -289,7 +289,7 @@ fn verdict(workload: Workload, cells: &[Cell<'_>]) -> String {
     [by_time, by_cpu].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The chain with the best mean, and whether its interval stands clear of the next one's.
+/// The chain with the best mean, and whether its interval overlaps the next one's.
 fn leader(cells: &[Cell<'_>], what: &str, more_is_better: bool, figure: fn(&Figures) -> f64) -> Option<String> {
     let mut ranked: Vec<(&str, (f64, f64))> = cells.iter().map(|cell| (cell.chain, cell.of(figure))).collect();
     ranked.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));

@@ -1,4 +1,4 @@
-//! The servers under comparison, each in a process of its own, each asked once and its answer checked.
+//! Starts the servers under comparison and checks the first answer of each.
 
 use std::{
     env, fmt, fs, io,
@@ -33,7 +33,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerUnderTest {
     Ours,
-    /// The same process, measured a second time: what differs is noise.
+    /// The same process, measured a second time to find the noise.
     OursRepeated,
     Peer(PeerServer),
 }
@@ -54,14 +54,14 @@ impl fmt::Display for ServerUnderTest {
     }
 }
 
-/// All of them, up.
+/// All servers, running.
 pub(crate) struct Fleet {
     ours: MeasuredServer,
     peers: Vec<(PeerServer, MeasuredServer)>,
     directory: TempDir,
 }
 
-/// A server that answered rightly once.
+/// A running server whose first answers were checked.
 pub(crate) struct MeasuredServer {
     pub(crate) address: SocketAddr,
     process: Process,
@@ -74,7 +74,7 @@ enum Process {
     Peer(KillOnDrop),
 }
 
-/// A child that ends with its owner.
+/// A child process that is killed when dropped.
 struct KillOnDrop(Child);
 
 impl Drop for KillOnDrop {
@@ -108,7 +108,7 @@ impl Fleet {
         Ok(Self { ours, peers, directory })
     }
 
-    /// Who can answer `method`, in the order to be asked: ours first and last.
+    /// The servers that can answer `method`, in the order of measurement: ours first and last.
     pub(crate) fn order(&self, method: Method) -> Vec<ServerUnderTest> {
         let peers = self.peers.iter().filter(|(_, server)| method == Method::GetFloor || server.batch.is_some());
         [ServerUnderTest::Ours]
@@ -140,13 +140,13 @@ impl MeasuredServer {
         Ok(Self { address, process, floor, batch })
     }
 
-    /// Every peer sends the floor that ours does: the same bytes, or the same cells in the earlier shape.
+    /// Checks that a peer sends the same floor as our server: the same bytes, or a tile for each of its cells.
     fn check(&self, peer: PeerServer, ours: &Self) -> anyhow::Result<()> {
         let floor = hash::verify_encoded(&ours.floor)?;
         if peer == PeerServer::TileMessages {
             let tiles = TileFloor::decode(self.floor.clone())?;
             let spec = floor.spec.unwrap_or_default();
-            ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not a tile a cell");
+            ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not one tile per cell");
         } else {
             ensure!(self.floor == ours.floor, "{} sends another floor than ours", peer.name());
         }
@@ -165,7 +165,7 @@ impl MeasuredServer {
         process::cpu_time(self.pid())
     }
 
-    /// What one answer takes in DATA frames.
+    /// The bytes of DATA frames of one answer.
     pub(crate) fn answer_bytes(&self, method: Method) -> anyhow::Result<u64> {
         let message = match method {
             Method::GetFloor => &self.floor,
@@ -175,12 +175,12 @@ impl MeasuredServer {
     }
 }
 
-/// The one floor that single calls ask for.
+/// The request of single calls.
 pub(crate) fn one_floor() -> v1::GetFloorRequest {
     v1::GetFloorRequest { spec: Some(spec(NUMBER)) }
 }
 
-/// That floor, or the batch from it on.
+/// The framed request of `method`: for one floor, or for a batch that begins with it.
 fn request(method: Method) -> Bytes {
     match method {
         Method::GetFloor => load::framed(&one_floor()),

@@ -1,5 +1,5 @@
-//! How long a caller waits while the server is half busy: open loop, so that a stall is charged with the calls that it
-//! kept waiting. The caller has a processor of its own, while it finds out the pace and while it keeps it.
+//! The latency of calls at half of the server's maximum rate. The loop is open, so that a stall counts for all calls that
+//! wait for it. The caller has its own processor, both to find the maximum rate and to measure.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::{
     h2load,
 };
 
-/// Calls in flight on each connection while the most that a server can do is found out.
+/// Calls in flight on each connection of the load that finds the maximum rate.
 const STREAMS: usize = 10;
 
-/// Calls of a paced load, and of the one that finds the pace.
+/// Calls of the open loop, and of the load that finds the maximum rate.
 const CALLS: u64 = 40_000;
 
-/// Those whose callers are timed: ours, what a server costs that does nothing, and what most would write.
+/// The servers whose latency is measured.
 const SERVERS: [ServerUnderTest; 5] = [
     ServerUnderTest::Ours,
     ServerUnderTest::Peer(PeerServer::BareHyper),
@@ -31,7 +31,7 @@ const SERVERS: [ServerUnderTest; 5] = [
     ServerUnderTest::Peer(PeerServer::CachedMessage),
 ];
 
-/// One server at half of what it could do, in one round.
+/// The latency of one server at half of its maximum rate, in one round.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct LatencySample {
     pub(crate) who: &'static str,
@@ -40,9 +40,9 @@ pub(crate) struct LatencySample {
     pub(crate) pace: f64,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
-    /// How late calls were sent, at the 99th percentile: what of the wait is the client's own.
+    /// 99th percentile of how late calls were sent: the part of the latency that the client adds.
     pub(crate) late_p99_us: f64,
-    /// How late the same moments were met right afterwards with nobody asked: what is the machine's.
+    /// 99th percentile of how late the same thread is without calls: the part that the machine adds.
     pub(crate) clock_p99_us: f64,
 }
 

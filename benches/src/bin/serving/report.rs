@@ -1,4 +1,4 @@
-//! Medians over rounds, ratios within a round, and the record.
+//! The tables of `serving`, with medians over rounds and ratios within a round, and its record.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::latency::LatencySample;
 
-/// One server under one load in one round.
+/// The figures of one server under one load in one round.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Round {
     pub(crate) who: &'static str,
@@ -17,11 +17,11 @@ pub(crate) struct Round {
     pub(crate) round: usize,
     /// Answers a second.
     pub(crate) rate: f64,
-    /// Server CPU a call, user and system, in microseconds.
+    /// Server CPU for each call, user and system, in microseconds.
     pub(crate) cpu_us: f64,
 }
 
-/// All rounds.
+/// The samples of all rounds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     date: String,
@@ -58,8 +58,8 @@ impl Report {
         self.latencies.extend(latencies);
     }
 
-    /// A table a load: rate and CPU as medians over rounds, and what ours is to each as the median of the rounds' own
-    /// ratios, with the least and the greatest.
+    /// A table for each load: rate and CPU as medians over rounds, and the ratio of our server to each as the median of the
+    /// rounds' ratios, with the least and the greatest.
     pub(crate) fn markdown(&self) -> String {
         let mut text = format!(
             "{}\n\n`{}`, {}. {} connections, h2load in one thread on the same cores, {} rounds, interleaved.\n",
@@ -144,14 +144,14 @@ impl Report {
             let rate = median(&mut its.iter().map(|round| round.rate).collect::<Vec<_>>());
             let cpu = median(&mut its.iter().map(|round| round.cpu_us).collect::<Vec<_>>());
             let rates = ours.iter().zip(&its).map(|(ours, its)| ours.rate / its.rate).collect();
-            // CPU: more is worse, so the other way about; above 1, ours is the cheaper.
+            // Inverted, so that above 1 our server needs less CPU.
             let cpus = ours.iter().zip(&its).map(|(ours, its)| its.cpu_us / ours.cpu_us).collect();
             table.add_row([who.to_owned(), format!("{rate:.0}"), format!("{cpu:.1}"), spread(rates), spread(cpus)]);
         }
         table
     }
 
-    /// Writes `DATE-serving.json`, every sample, and `DATE-serving.md`, the tables.
+    /// Writes every sample to `DATE-serving.json` and the tables to `DATE-serving.md`.
     pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
         let path = |end| directory.join(format!("{}-serving.{end}", self.date));
         fs::write(path("json"), serde_json::to_string_pretty(self)? + "\n")?;
@@ -160,7 +160,7 @@ impl Report {
     }
 }
 
-/// Median, least and greatest.
+/// The median of `ratios`, with the least and the greatest.
 fn spread(mut ratios: Vec<f64>) -> String {
     let middle = median(&mut ratios);
     format!("{middle:.2} ({:.2} .. {:.2})", ratios[0], ratios[ratios.len() - 1])

@@ -1,7 +1,8 @@
-//! System calls an answer, counted by strace: `serving --syscalls`. Counts, unlike times, bear a busy machine.
+//! Counts the system calls of an answer with strace: `serving --syscalls`. Counts, unlike times, do not depend on other
+//! load of the machine.
 //!
-//! strace stops a server at every system call, which gives more calls time to arrive together: where writes are
-//! gathered, a server that is not watched makes somewhat more of them.
+//! strace stops a server at every system call, so that more calls arrive together. A server that coalesces writes makes
+//! somewhat more of them when it is not traced.
 
 use std::{
     collections::BTreeMap,
@@ -20,13 +21,13 @@ use crate::{
     h2load,
 };
 
-/// Answers that are counted together: what happens now and then, such as a timer, is spread over so many.
+/// Answers that are counted together, so that rare system calls, such as those of timers, hardly matter.
 const CALLS: u64 = 20_000;
 
-/// How long strace may take to take hold of a server, or to let go.
+/// How long strace may take to attach to a server.
 const STRACE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Who is counted: ours, and the two ways to serve the same bytes without it.
+/// The servers whose system calls are counted: ours and two that send the same bytes.
 const SERVERS: [ServerUnderTest; 3] = [
     ServerUnderTest::Ours,
     ServerUnderTest::Peer(PeerServer::BareHyper),
@@ -76,13 +77,13 @@ fn counted(
         .spawn()
         .context("strace does not start; install it (Debian: apt install strace)")?;
     let until = Instant::now() + STRACE_TIMEOUT;
-    while !is_watched(server.pid())? {
+    while !is_traced(server.pid())? {
         ensure!(strace.try_wait()?.is_none(), "strace may not watch another process here (ptrace is not permitted)");
-        ensure!(Instant::now() < until, "strace does not take hold of {who} within {STRACE_TIMEOUT:?}");
+        ensure!(Instant::now() < until, "strace does not attach to {who} within {STRACE_TIMEOUT:?}");
         thread::sleep(Duration::from_millis(5));
     }
     let outcome = h2load::run(server.address, method, &fleet.body(method), connections, streams, CALLS);
-    // Interrupted, it lets go of the server and writes its summary.
+    // On SIGINT strace detaches and writes its summary.
     Command::new("kill").args(["-INT", &strace.id().to_string()]).status()?;
     strace.wait()?;
     ensure!(outcome?.data_bytes == CALLS * server.answer_bytes(method)?, "{who} sent other answers than it should");
@@ -90,7 +91,7 @@ fn counted(
 }
 
 /// Whether every thread of the process is being traced.
-fn is_watched(pid: u32) -> anyhow::Result<bool> {
+fn is_traced(pid: u32) -> anyhow::Result<bool> {
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
         let status = fs::read_to_string(thread?.path().join("status"))?;
         if status.lines().any(|line| line.strip_prefix("TracerPid:").is_some_and(|tracer| tracer.trim() == "0")) {
@@ -100,7 +101,7 @@ fn is_watched(pid: u32) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Reads strace's table of two columns, name and calls, without its header, its lines and its total.
+/// Parses strace's table of two columns, name and calls, without its header, rules and total.
 fn parse(summary: &str) -> anyhow::Result<BTreeMap<String, u64>> {
     let rows = summary.lines().filter_map(|line| {
         let (name, count) = line.split_once(' ')?;
