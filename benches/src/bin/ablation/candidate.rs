@@ -63,7 +63,7 @@ impl Candidate {
 
     /// Whether it runs under `workload`. Paced loads, which show the effect of prefetching, run with memory alone and with the
     /// default chain.
-    pub(crate) fn runs(self, workload: Workload) -> bool {
+    pub(crate) fn supports(self, workload: Workload) -> bool {
         workload.calls_per_second().is_none() || matches!(self.0, ["lru"] | ["lru", "lmdb"])
     }
 

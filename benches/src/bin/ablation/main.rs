@@ -49,7 +49,7 @@ fn main() -> anyhow::Result<()> {
     let mut report = Report::new(args.runs, args.calls);
     for run in 0..args.runs {
         for workload in in_alternating_order(run, &workloads) {
-            for candidate in in_alternating_order(run, &candidates).filter(|candidate| candidate.runs(workload)) {
+            for candidate in in_alternating_order(run, &candidates).filter(|candidate| candidate.supports(workload)) {
                 let (cold, warm) = runtime.block_on(candidate.run(workload, args.calls))?;
                 report.add(Sample {
                     chain: candidate.name(),

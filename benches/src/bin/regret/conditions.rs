@@ -1,5 +1,5 @@
-//! Bad conditions: `regret conditions`. A Redis whose speed changes, a machine that is busy with something else, a server
-//! that may generate on one thread, and a Redis that stalls now and then, with hedging and without.
+//! Measures bad conditions: `regret conditions`. They are a Redis whose speed changes, a busy machine, a server that
+//! generates on one thread, and a Redis that sometimes stalls, with and without hedging.
 
 use std::{
     fmt::Write as _,
@@ -26,10 +26,10 @@ use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConditionsArgs {
-    /// Only these conditions: part of a name (alternating, one thread, busy, stalls)
+    /// Only conditions whose name contains this (alternating, one thread, busy, stalls)
     #[arg(long, value_name = "FILTER")]
     only: Option<String>,
-    /// Rounds of ten seconds for each variant; the alternating Redis has one round of a minute for each
+    /// Number of rounds of ten seconds for each variant; with the alternating Redis each has one round of a minute
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Exit with 1 when a condition fails
@@ -37,7 +37,7 @@ pub(crate) struct ConditionsArgs {
     check: bool,
 }
 
-/// The two speeds of the alternating Redis, how long each lasts and for how long a variant is measured.
+/// The alternating Redis: its two delays, the duration of each, and the measured time of a variant.
 const FAST: Duration = Duration::ZERO;
 const SLOW: Duration = Duration::from_millis(6);
 const PHASE: Duration = Duration::from_secs(2);
@@ -46,24 +46,24 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Slices of a phase.
 const SLICE: Duration = Duration::from_millis(250);
 
-/// What `auto` must reach of the better fixed choice while Redis alternates, and beside busy processes.
+/// The least ratio of `auto` to the better fixed choice, with the alternating Redis and with busy processes.
 const ALTERNATING: f64 = 0.9;
 const BUSY: f64 = 0.95;
 
 /// Processes that each keep a processor busy.
 const BUSY_PROCESSES: usize = 2;
 
-/// The stalls: their share of deliveries and their length.
+/// The stalls: their share of deliveries and their duration.
 const STALLS: f64 = 0.01;
 const STALL: Duration = Duration::from_millis(20);
 
-/// A busy process ends by itself after so long.
+/// After this time a busy process ends by itself.
 const MAX_BUSY_TIME: Duration = Duration::from_secs(1800);
 
 #[derive(Debug, Serialize)]
 struct Outcome {
     name: String,
-    /// Text for a reader.
+    /// The report in Markdown.
     text: String,
     passes: bool,
     samples: Vec<Sample>,
@@ -138,8 +138,8 @@ impl Report {
 }
 
 impl Runner {
-    /// Redis is fast for two seconds, then slow for two, and so on. `auto` must be close to the better fixed choice over
-    /// the minute, and over the phases of each speed.
+    /// Redis alternates between two seconds fast and two seconds slow. `auto` must reach its target over the minute, and
+    /// over the phases of each speed.
     fn alternating(&self) -> anyhow::Result<Outcome> {
         let mut fleet = Fleet::start(Cell::PLAIN, &self.options, &Bypass::ALL.map(VariantSpec::from), true)?;
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
@@ -184,7 +184,7 @@ impl Runner {
             ]);
         }
         let text = format!(
-            "{}, Redis fast and slow by turns ({FAST:?} and {SLOW:?} more a reply, {PHASE:?} each), answers a second. \
+            "{}, Redis alternates between fast and slow ({FAST:?} and {SLOW:?} more a reply, {PHASE:?} each), answers a second. \
              Target: {ALTERNATING} of the better fixed choice in each row.\n\n{table}\n",
             Cell::PLAIN
         );
@@ -202,7 +202,7 @@ impl Runner {
         self.compare(cell, &self.options, BUSY)
     }
 
-    /// The variants as in the grid.
+    /// Compares the variants as the grid does.
     fn compare(&self, cell: Cell, options: &Options, target: f64) -> anyhow::Result<Outcome> {
         let samples = self.plan.run(cell, options)?;
         let verdict = Verdict::of(cell, &samples);
@@ -218,7 +218,7 @@ impl Runner {
         Ok(Outcome { name: String::new(), text, passes: verdict.primary.high >= target, samples })
     }
 
-    /// Some replies of Redis stall. Hedging on and off, with Redis always asked and with the policy. Shown, not judged.
+    /// Some replies of Redis stall. Compares hedging on and off, with Redis always asked and with the policy. It has no target.
     fn stalls(&self, shape: Shape) -> anyhow::Result<Outcome> {
         let cell = Cell { shape, ..Cell::PLAIN };
         let spec = |bypass, hedge| VariantSpec { bypass, settings: vec![("CACHE__HEDGE", hedge)] };
@@ -258,7 +258,7 @@ impl Runner {
     }
 }
 
-/// Runs `work` while another thread changes the speed of Redis, beginning with fast.
+/// Runs `work` while another thread changes the speed of Redis, which starts fast.
 fn alternate<T>(proxy: &DelayProxy, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     proxy.set_delay(FAST);
     thread::scope(|scope| {
@@ -298,7 +298,7 @@ fn row(name: &str, samples: &[&Sample]) -> [String; 6] {
     ]
 }
 
-/// A process that keeps a processor busy; killed when dropped.
+/// A process that keeps a processor busy. Dropping it kills the process.
 struct BusyProcess(Child);
 
 impl BusyProcess {
@@ -315,7 +315,7 @@ impl Drop for BusyProcess {
     }
 }
 
-/// What a busy process does, until its parent has ended or half an hour is over.
+/// The main function of a busy process. Returns when the parent has ended, or after half an hour.
 pub(crate) fn keep_processor_busy() {
     let (parent, started) = (rustix::process::getppid(), Instant::now());
     let mut state = 1_u64;

@@ -1,4 +1,4 @@
-//! The grid, cell by cell, with the time that is left on standard error.
+//! Measures the cells of the grid and shows progress on standard error.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) fn measure(cells: &[(usize, Cell)], options: &Options, plan: &Plan) -
     Ok(report)
 }
 
-/// Where the run is and how long it will take.
+/// A progress bar with the remaining time.
 struct Progress {
     bar: ProgressBar,
     cell: Duration,

@@ -1,4 +1,4 @@
-//! The tables of the grid, the worst cell first, and the record.
+//! The report of the grid: its tables, with the worst cell first, and its record.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use benches::{
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
-/// A cell with its turns.
+/// A cell with its verdict and its samples.
 #[derive(Debug, Serialize)]
 pub(crate) struct MeasuredCell {
     number: usize,
@@ -25,7 +25,7 @@ impl MeasuredCell {
         Self { number, verdict: Verdict::of(cell, &samples), samples }
     }
 
-    /// The verdict in a line, for the progress.
+    /// The verdict in one line, for the progress output.
     pub(crate) fn line(&self) -> String {
         let figure = |bypass| {
             let summary = summary(&self.samples, bypass);
@@ -47,7 +47,7 @@ fn summary(samples: &[Sample], bypass: Bypass) -> Summary {
     Summary::of(&samples.iter().filter(|it| it.bypass == bypass).collect::<Vec<_>>())
 }
 
-/// All cells that were measured.
+/// The measured cells.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     date: String,

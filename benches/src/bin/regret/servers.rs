@@ -1,11 +1,11 @@
-//! Three servers that share a Redis: `regret servers`. What they generate, answer and cost with `cache.bypass = "auto"`
-//! beside `"off"`, by turns.
+//! Measures three servers that share a Redis: `regret servers`. It compares generations, answers and CPU with
+//! `cache.bypass = "auto"` and `"off"`, alternating.
 //!
 //! All settings but the chain are the defaults. Each round starts with an empty Redis and new servers:
 //!
-//! 1. *cold*: 60,000 calls for 5,000 floors, spread evenly over the servers;
-//! 2. *joining*: a fourth server starts on the Redis that is full now and is asked once for every floor;
-//! 3. *small memory*: an empty Redis and new servers again, each with 4 MiB of memory, and 150,000 calls.
+//! 1. *cold*: 60,000 calls for 5,000 floors, evenly to all servers;
+//! 2. *joining*: one call for every floor to a fourth server, which starts when Redis is full;
+//! 3. *small memory*: again an empty Redis and new servers, each with 4 MiB of memory, and 150,000 calls.
 
 use std::{
     collections::HashSet,
@@ -34,10 +34,10 @@ use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServersArgs {
-    /// Rounds, by turns of auto and off
+    /// Number of rounds, each with auto and with off
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// A Redis Cluster of six nodes instead of one Redis
+    /// Use a Redis Cluster of six nodes instead of one Redis
     #[arg(long)]
     cluster: bool,
     /// Exit with 1 when a target is missed
@@ -48,25 +48,25 @@ pub(crate) struct ServersArgs {
 /// Server processes that share the Redis.
 const SERVERS: usize = 3;
 
-/// Calls to servers that start cold, and to servers with small memory.
+/// Calls in the parts *cold* and *small memory*.
 const COLD_CALLS: u64 = 60_000;
 const SMALL_CALLS: u64 = 150_000;
 
-/// Memory of a server that has little: a sixth of the floors.
+/// Memory in the part *small memory*: a sixth of the floors.
 const SMALL: &str = "4MiB";
 
-/// How long Redis may take until it holds what was written behind the answers.
+/// How long the servers may take to write all floors to Redis.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Targets: floors generated for each distinct floor, answers a second and CPU of `auto` to those of `off`, and the share
-/// of floors that a joining server generates.
+/// Targets: generations for each distinct floor, answers a second and CPU of `auto` relative to `off`, and the share of
+/// floors that a joining server generates.
 const MAX_GENERATIONS: f64 = 1.1;
 const MIN_RATE: f64 = 0.97;
 const MAX_CPU: f64 = 1.05;
 const MAX_JOINING: f64 = 0.03;
 
-/// A run of calls over all servers.
+/// The figures of a load on all servers.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Figures {
     rate: f64,
@@ -76,14 +76,14 @@ struct Figures {
     generations: u64,
 }
 
-/// What one setting came to in one round.
+/// The figures of one setting in one round.
 #[derive(Debug, Clone, Serialize)]
 struct Round {
     round: usize,
     bypass: Bypass,
     cold: Figures,
     small: Figures,
-    /// Floors of which a joining server was asked for each once, and those that it generated.
+    /// Floors requested from a joining server, and those of them that it generated.
     asked: u64,
     joining: u64,
 }
@@ -93,7 +93,7 @@ struct Report {
     date: String,
     machine: String,
     command: String,
-    /// Distinct floors that the calls of a cold start ask for, and those to servers with small memory.
+    /// Distinct floors of the calls in the parts *cold* and *small memory*.
     cold_distinct: usize,
     small_distinct: usize,
     rounds: Vec<Round>,
@@ -223,12 +223,12 @@ impl Runner {
         })
     }
 
-    /// A new server on a full Redis is asked once for every floor: those that it was asked for and those that it generated.
+    /// Requests every floor once from a new server on a full Redis. Returns the floors requested and those generated.
     fn join(&self, bypass: Bypass) -> anyhow::Result<(u64, u64)> {
         let started = self.start(1, bypass, &[])?;
         let server = &started[0].server;
         let scan = Cell { keys: Keys::Scan, ..Cell::PLAIN }.messages();
-        // In an order in which nobody climbs, so that nothing is fetched ahead.
+        // In an order that is no climb, so that the server does not prefetch.
         let messages: Arc<[Bytes]> =
             (0..scan.len() as u64).map(|step| scan[floors::index_at(step, scan.len())].clone()).collect();
         let asked = messages.len() as u64;
@@ -237,7 +237,7 @@ impl Runner {
         Ok((asked, tally.served_by.get("generated").copied().unwrap_or(0)))
     }
 
-    /// Writes go on behind the answers.
+    /// Servers write to Redis after the answers.
     fn wait_until_redis_has(&self, keys: u64) -> anyhow::Result<()> {
         let until = Instant::now() + WRITE_TIMEOUT;
         while self.redis.keys()? < keys {
@@ -270,24 +270,24 @@ impl Report {
         Ratio::of(&pairs)
     }
 
-    /// Each target with whether it is met.
+    /// Each target, and whether it is met.
     fn targets(&self) -> Vec<(String, bool)> {
         let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(Bypass::Auto, figure));
         let mut targets = Vec::new();
-        let mut most = |what: &str, (mean, half): (f64, f64), most: f64| {
-            targets.push((format!("{what}: {mean:.3} ± {half:.3}, at the most {most}"), mean - half <= most));
+        let mut at_most = |what: &str, (mean, half): (f64, f64), limit: f64| {
+            targets.push((format!("{what}: {mean:.3} ± {half:.3}, at most {limit}"), mean - half <= limit));
         };
         let (cold, small) = (self.cold_distinct as f64, self.small_distinct as f64);
-        most("cold, generations a distinct floor", mean(&|it| it.cold.generations as f64 / cold), MAX_GENERATIONS);
-        most("small memory, the same", mean(&|it| it.small.generations as f64 / small), MAX_GENERATIONS);
-        most("joining, share generated", mean(&|it| it.joining as f64 / it.asked as f64), MAX_JOINING);
+        at_most("cold, generations a distinct floor", mean(&|it| it.cold.generations as f64 / cold), MAX_GENERATIONS);
+        at_most("small memory, the same", mean(&|it| it.small.generations as f64 / small), MAX_GENERATIONS);
+        at_most("joining, share generated", mean(&|it| it.joining as f64 / it.asked as f64), MAX_JOINING);
         for (what, rate, cpu) in [
             ("cold", self.ratio(|it| it.cold.rate), self.ratio(|it| it.cold.server_cpu_us)),
             ("small memory", self.ratio(|it| it.small.rate), self.ratio(|it| it.small.server_cpu_us)),
         ] {
             targets
                 .push((format!("{what}, answers/s, auto to off: {rate}, at least {MIN_RATE}"), rate.high >= MIN_RATE));
-            targets.push((format!("{what}, CPU, auto to off: {cpu}, at the most {MAX_CPU}"), cpu.low <= MAX_CPU));
+            targets.push((format!("{what}, CPU, auto to off: {cpu}, at most {MAX_CPU}"), cpu.low <= MAX_CPU));
         }
         targets
     }
@@ -333,7 +333,7 @@ impl Report {
             table.add_row([bypass.to_string(), "joining".to_owned(), joining, share, none(), none(), none(), none()]);
         }
         let mut text = format!(
-            "{}\n\n`{}`, {}. Three servers, 5,000 floors of 100x100, {} rounds by turns; means, and ratios with 95 % \
+            "{}\n\n`{}`, {}. Three servers, 5,000 floors of 100x100, {} rounds, alternating; means, and ratios with 95 % \
              intervals (Student's t).\n\n{table}\n\n",
             self.machine,
             self.command,
