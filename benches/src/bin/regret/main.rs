@@ -73,7 +73,7 @@ enum Mode {
 /// Options of all commands.
 #[derive(Debug, Clone, clap::Args)]
 struct Common {
-    /// The server to measure [default: FLOORS_BENCH_SERVER, else the one in the directory of this command]
+    /// The server to measure; without it FLOORS_BENCH_SERVER, else the one in the directory of this command
     #[arg(long, value_name = "PATH", global = true)]
     server_binary: Option<PathBuf>,
     /// Setting of every server, by its environment variable without FLOORS__, for example CACHE__HEDGE=false
