@@ -1,8 +1,8 @@
-//! What each tier costs: hit, miss, set, round trip, remove, contains, by one caller and by eight at once; and what
-//! making a floor costs instead.
+//! The cost of each tier: hit, miss, set, round trip, remove, contains, by one caller and by eight; and the cost of
+//! generating a floor instead. `cargo bench -- tiers`.
 //!
-//! `cargo bench -- tiers`. Every tier is bare here, without the chain's timeout, breaker and meter. With eight callers the
-//! time is that of an operation among them: on two cores, half of one alone at the best.
+//! Tiers are timed without the chain's timeout, breaker and metrics. With eight callers the time is the total divided by
+//! the operations of all, so on two cores at best half of that of one caller.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::{cell::LazyCell, hint::black_box, slice, sync::Arc, time::Duration};
@@ -18,16 +18,16 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use floor_cache::{Key, Tier};
 use floor_gen::{Generator, Kind};
 
-/// Lengths of values, with what they are called.
+/// Lengths of values, with their names.
 const LENGTHS: [(usize, &str); 3] = [(1 << 10, "1KiB"), (4 << 10, "4KiB"), (16 << 10, "16KiB")];
 
-/// Values of each length: more bytes than a core's cache holds, few enough to make quickly.
+/// Values of each length: more bytes than a core's cache holds, and quick to generate.
 const COUNT: u32 = 512;
 
-/// An ordinary floor is nearest to this length.
+/// The index of the length that is nearest to an ordinary floor's.
 const ORDINARY: usize = 1;
 
-/// Tasks that ask at once, each on a thread of its own.
+/// Concurrent tasks, each on its own thread.
 const CALLERS: [u64; 2] = [1, 8];
 
 fn tiers(criterion: &mut Criterion) {
@@ -73,7 +73,7 @@ fn tiers(criterion: &mut Criterion) {
     }
 }
 
-/// What a tier has to be cheaper than.
+/// Generating a floor, for comparison with a hit.
 fn generation(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tiers/no-tier");
     let runtime = LazyCell::new(benches::stores::runtime);
@@ -92,8 +92,8 @@ fn generation(criterion: &mut Criterion) {
                         generator.fallbacks()
                     }
                 });
-                let plain: u64 = shares.iter().map(|(_, fallbacks)| fallbacks).sum();
-                assert_eq!(plain, 0, "ordinary floors were made, not the plain ones that stand in for them");
+                let fallbacks: u64 = shares.iter().map(|(_, fallbacks)| fallbacks).sum();
+                assert_eq!(fallbacks, 0, "no fallback floor was generated");
                 took
             });
         });
@@ -121,7 +121,7 @@ fn miss(store: &Store, entries: &Entries, tasks: u64, steps: u64) -> Duration {
     took
 }
 
-/// How many of `keys` were found, and their bytes.
+/// The number of `keys` that are found, and the bytes of their values.
 async fn get_all<'k>(tier: &dyn Tier, keys: impl Iterator<Item = &'k Key>) -> (u64, u64) {
     let (mut hits, mut bytes) = (0, 0);
     for key in keys {
@@ -133,7 +133,7 @@ async fn get_all<'k>(tier: &dyn Tier, keys: impl Iterator<Item = &'k Key>) -> (u
     (hits, bytes)
 }
 
-/// Puts values that are there already, so that the store does not grow while it is timed.
+/// Puts values that are already stored, so that the store does not grow while it is timed.
 fn set(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
     let (took, _) = timed_concurrently(&store.runtime, tasks, steps, |steps| {
         let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
@@ -148,7 +148,7 @@ fn set(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duratio
     took
 }
 
-/// Puts a value and gets it back.
+/// Puts a value and gets it.
 fn round_trip(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
     let (took, shares) = timed_concurrently(&store.runtime, tasks, steps, |steps| {
         let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
@@ -184,7 +184,7 @@ fn contains(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Du
     took
 }
 
-/// Removes values that are there: each round puts them all, untimed, and takes them out one by one.
+/// Removes values one by one. Each round first puts all of them, untimed.
 fn remove(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
     let mut took = Duration::ZERO;
     let mut left = steps;
@@ -245,7 +245,7 @@ fn assert_held(store: &Store, entries: &Entries) {
     assert_eq!(found.0, entries.all().len() as u64, "every value is there");
 }
 
-/// The Redis library with nothing of ours around it: what a Redis hit is held against.
+/// The Redis library without our tier, for comparison with a hit of the tier.
 mod bare_redis {
     use benches::{floors::Entries, stores::Store, timing::timed};
     use redis::aio::MultiplexedConnection;
@@ -255,7 +255,7 @@ mod bare_redis {
     pub(crate) struct Connection(MultiplexedConnection);
 
     impl Connection {
-        /// A connection to the server of `store`, whose values are put there once more without an envelope.
+        /// Connects to the server of `store` and stores `entries` there without envelopes.
         pub(crate) fn open(store: &Store, entries: &Entries) -> Self {
             let server = store.server.as_ref().expect("a Redis store has a server");
             let url = if store.backend == Backend::RedisUnix { server.unix_url() } else { server.tcp_url() };
@@ -290,8 +290,8 @@ mod bare_redis {
 
 criterion_group! {
     name = benches;
-    // Some hundred and thirty benches: a second each keeps the suite at five minutes.
-    // A second of warming up: the first call of a bench sets its store up, and criterion counts that as warming up.
+    // About 130 benches: with a second each the suite takes five minutes.
+    // The first call of a bench sets up its store, which criterion counts as warm-up.
     config = Criterion::default()
         .sample_size(50)
         .warm_up_time(Duration::from_secs(1))

@@ -138,7 +138,7 @@ pub(crate) fn mixed(criterion: &mut Criterion) {
                                 chain.put(*key, value);
                             }
                             Operation::Get(at) => {
-                                drop(black_box(chain.get(entries.at(at).0, Options::default()).await))
+                                drop(black_box(chain.get(entries.at(at).0, Options::default()).await));
                             }
                         }
                     }

@@ -1,7 +1,6 @@
-//! Other encodings of the same floors, in the same run: postcard, small and quick to write; rkyv, read in place.
+//! Other serializers on the same floors, in the same run: postcard, and rkyv, which is read in place.
 //!
-//! Each is timed on the fields of the message as they are (the grids encoded by our codec), and with a byte a cell, as
-//! it would stand without a grid codec.
+//! Each is timed on the fields of the message with grids encoded by our codec, and with one byte per cell.
 
 use std::cell::{Cell, LazyCell};
 
@@ -17,7 +16,7 @@ use crate::{
     plain::{ArchivedFloor, Floor},
 };
 
-/// Makes the fields that a serializer is given.
+/// Converts a message to the fields for a serializer.
 type Shape = fn(&v1::Floor) -> Floor;
 
 const SHAPES: [(&str, Shape); 2] = [("grids", Floor::of), ("cells", Floor::with_cells)];
@@ -50,7 +49,7 @@ pub(crate) fn serializers(criterion: &mut Criterion) {
             each(bencher, &bytes, read);
             assert!(plain.iter().zip(&bytes).all(|(floor, bytes)| read(bytes) == *floor), "the same floors");
         });
-        // Reading in place: the bytes are checked, nothing is copied. Those that come from a socket must lie aligned.
+        // Checks the bytes and copies nothing. Bytes from a socket would need alignment.
         group.bench_function(format!("rkyv/access/{name}"), |bencher| {
             let bytes: Vec<_> = plain.iter().map(rkyv_bytes).collect();
             each(bencher, &bytes, |bytes| access(bytes).terrain.data.len());
