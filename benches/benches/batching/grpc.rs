@@ -1,7 +1,6 @@
-//! Over real gRPC: as many unary calls, one batch, or one stream, from the generated client to a server on this machine.
+//! Batches over gRPC: unary calls, one batch, or one stream, from the generated client to a server on this machine.
 //!
-//! Every floor lies in the server's memory, so that what is compared is the calls. The client decodes each floor, as any
-//! client does.
+//! Every floor is in the server's memory, so that the benches compare the calls. The client decodes each floor.
 
 use std::{
     cell::LazyCell,
@@ -23,10 +22,10 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tonic::{Status, transport::Channel};
 
-/// Floors that are asked for together.
+/// Floors that are requested together.
 const COUNTS: [u32; 3] = [1, 16, 64];
 
-/// Floors that the server has in memory, from number 1: whole rounds of each count.
+/// Floors in the server's memory, from number 1: a multiple of each count.
 const WARM: u32 = 1024;
 
 type Client = FloorServiceClient<Channel>;
@@ -54,7 +53,7 @@ pub(crate) fn grpc(criterion: &mut Criterion) {
     }
 }
 
-/// A server, warm, and one connection to it.
+/// A server with every floor in memory, and one connection to it.
 struct Fixture {
     runtime: Runtime,
     client: Client,
@@ -65,7 +64,7 @@ struct Fixture {
 impl Fixture {
     fn open() -> Self {
         let (runtime, data) = (stores::runtime(), tempfile::tempdir().expect("a directory"));
-        // Floors in a row look like a climb, and what is fetched ahead would be counted too.
+        // Consecutive floors are a climb, and prefetched floors would be counted too.
         let setup = Setup::new().with("PREFETCH__AHEAD", "0");
         let server = setup.start(&data).expect("the server starts");
         let address = format!("http://{}", server.grpc);
@@ -75,8 +74,7 @@ impl Fixture {
         fixture
     }
 
-    /// Times `ask` for `count` floors, `steps` times, and asserts that every floor came, in the order of their numbers, and
-    /// from memory.
+    /// Times `steps` calls of `ask` for `count` floors. Asserts that every floor came from memory and in order.
     fn timed(
         &self,
         steps: u64,
@@ -89,9 +87,9 @@ impl Fixture {
         took
     }
 
-    /// Floors that the server has found in memory.
+    /// The server's hits in memory so far.
     fn hits(&self) -> u64 {
-        self.server.hits("lru").expect("the server tells") as u64
+        self.server.hits("lru").expect("the server's metrics can be read") as u64
     }
 
     fn run(

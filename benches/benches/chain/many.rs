@@ -1,5 +1,5 @@
-//! Many keys at a time: 1, 10, 16 and 64. Gets and removals are one call each; the chain takes puts one by one and writes
-//! them together, which is timed behind the answer and waited for.
+//! Many keys at a time: 1, 10, 16 and 64. Gets and removals are one call each. The chain takes puts one by one and writes
+//! them together, which is timed without and with waiting for the write.
 
 use std::{
     cell::LazyCell,
@@ -19,16 +19,16 @@ use super::{
 /// Keys in one call.
 const BATCHES: [usize; 4] = [1, 10, 16, 64];
 
-/// Puts between two flushes: fewer than the queue of a tier holds, so that none is dropped.
+/// Puts between two flushes: fewer than the capacity of a tier's queue, so that none is dropped.
 const UNFLUSHED: u64 = 4096;
 
-/// The floors in visiting order, cut into calls.
+/// The floors in visiting order, split into calls.
 fn batches(fixture: &Fixture, batch: usize) -> Vec<Vec<(Key, Bytes)>> {
     let visited: Vec<(Key, Bytes)> = (0..u64::from(COUNT)).map(|step| fixture.entries.at(step).clone()).collect();
     visited.chunks_exact(batch).map(<[_]>::to_vec).collect()
 }
 
-/// The same, keys alone.
+/// The keys of [`batches`].
 fn keys(fixture: &Fixture, batch: usize) -> Vec<Vec<Key>> {
     batches(fixture, batch).iter().map(|batch| batch.iter().map(|(key, _)| *key).collect()).collect()
 }
@@ -76,7 +76,7 @@ pub(crate) fn put(criterion: &mut Criterion) {
     }
 }
 
-/// What a caller waits for: memory is written, the rest is queued. The queue is emptied, untimed, before it is full.
+/// Times puts without waiting: memory is written, the rest is queued. The queue is flushed, untimed, before it is full.
 fn put_behind(fixture: &Fixture, batches: &[Vec<(Key, Bytes)>], steps: u64) -> Duration {
     let in_a_round = UNFLUSHED / batches[0].len() as u64;
     fixture.runtime.block_on(async {
@@ -96,7 +96,7 @@ fn put_behind(fixture: &Fixture, batches: &[Vec<(Key, Bytes)>], steps: u64) -> D
     })
 }
 
-/// The same, and waiting until every tier has it for good.
+/// Times puts and waits until every tier has written them.
 fn put_through(fixture: &Fixture, batches: &[Vec<(Key, Bytes)>], steps: u64) -> Duration {
     fixture.runtime.block_on(async {
         let started = Instant::now();
@@ -117,7 +117,7 @@ async fn assert_everywhere(fixture: &Fixture, batch: &[(Key, Bytes)]) {
     }
 }
 
-/// In rounds: every floor is put, untimed, and removed call by call.
+/// Times removals in rounds. Each round first puts every floor, untimed.
 pub(crate) fn remove(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/remove-many");
     for tiers in chains() {

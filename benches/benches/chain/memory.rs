@@ -1,4 +1,4 @@
-//! Layers in memory, one to four: the same operations as the Go multi-layer cache of `docs/benchmarks.md` publishes.
+//! One to four layers in memory, with the operations that the Go multi-layer cache of `docs/benchmarks.md` publishes.
 
 use std::{
     cell::LazyCell,
@@ -21,10 +21,10 @@ use tokio::runtime::Runtime;
 
 use super::COUNT;
 
-/// What layers are called.
+/// The names of the layers.
 pub(super) const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
 
-/// A chain of layers in memory, each holding every floor.
+/// A chain of layers in memory, each with every floor.
 struct Layers {
     chain: Chain,
     runtime: Runtime,
@@ -48,7 +48,7 @@ impl Layers {
         Self { chain, runtime, entries }
     }
 
-    /// Times `work` over `steps`.
+    /// Times `steps` calls of `work`.
     fn timed(&self, steps: u64, mut work: impl FnMut(&Chain, u64)) -> Duration {
         let started = Instant::now();
         for step in 0..steps {
@@ -130,7 +130,7 @@ pub(crate) fn writes(criterion: &mut Criterion) {
     }
 }
 
-/// In rounds: every floor is put, untimed, and removed one by one.
+/// Times removals in rounds. Each round first puts every floor, untimed.
 fn remove(layers: &Layers, steps: u64) -> Duration {
     let mut took = Duration::ZERO;
     let mut left = steps;
@@ -151,7 +151,7 @@ fn remove(layers: &Layers, steps: u64) -> Duration {
     took
 }
 
-/// See [`mixed::operation`]. Gets stop at memory; puts and removals are of every layer.
+/// Times [`mixed::operation`]. Gets use the first layer; puts and removals use every layer.
 fn mixed(layers: &Layers, steps: u64) -> Duration {
     let (chain, entries) = (&layers.chain, &layers.entries);
     entries.all().iter().for_each(|(key, value)| chain.put(*key, value));

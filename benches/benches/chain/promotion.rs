@@ -1,4 +1,4 @@
-//! A hit in the last tier, and what it costs to bring it up into those above, which let older floors go for it.
+//! The cost of a hit in the last tier with its promotion to the tiers above, which evict other floors.
 
 use std::{
     cell::LazyCell,
@@ -19,11 +19,11 @@ use super::{
     memory::LAYERS,
 };
 
-/// What a tier above the last holds: a dozen of the floors, so that a floor is gone before it is visited again. Three such tiers
-/// together keep one in thirty, which are hit there.
+/// A tier above the last: it holds a dozen floors, so that a floor is evicted before it is visited again. Three such tiers
+/// together hold one floor in thirty.
 const SMALL: LruConfig = LruConfig { capacity: 64 << 10, ttl: None };
 
-/// More floors than a small tier holds: so many may be hit further up in a short run.
+/// Hits in upper tiers that a short run may have: more than the floors of a small tier.
 const WARM: u64 = 100;
 
 pub(crate) fn promotion(criterion: &mut Criterion) {
@@ -50,7 +50,7 @@ pub(crate) fn promotion(criterion: &mut Criterion) {
     }
 }
 
-/// Times a `get` a step, each of which is to be a hit of the tier `last`.
+/// Times one `get` per step. Asserts that nearly all are hits of the tier `last`.
 fn promoted(chain: &Chain, entries: &Entries, runtime: &Runtime, last: &str, steps: u64) -> Duration {
     runtime.block_on(async {
         let mut hits = 0;
@@ -60,15 +60,15 @@ fn promoted(chain: &Chain, entries: &Entries, runtime: &Runtime, last: &str, ste
             hits += u64::from(served.is_ok_and(|served| served.by == last));
         }
         let took = started.elapsed();
-        // A full tier keeps what it had and takes what is new at its cold end: those few are hit further up.
+        // A full tier admits new entries at its cold end and keeps the old ones, which are hits in upper tiers.
         assert!(hits + WARM >= steps * 9 / 10, "{hits} of {steps} were hits of {last}");
         let again = chain.get_now(&entries.at(steps - 1).0).map(|served| served.by);
-        assert!(again.is_some_and(|by| by != last), "the floor has come up");
+        assert!(again.is_some_and(|by| by != last), "the floor was promoted");
         took
     })
 }
 
-/// Layers in memory of which only the last holds every floor.
+/// Layers in memory; only the last has every floor.
 struct Layers {
     chain: Chain,
     entries: Entries,

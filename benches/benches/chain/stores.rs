@@ -1,4 +1,4 @@
-//! The chain as it is deployed: memory in front, stores on disk behind it.
+//! Chains as they are deployed: memory first, then stores on disk, then Redis.
 
 use std::{
     cell::LazyCell,
@@ -16,7 +16,7 @@ use super::{
     fixture::{Fixture, chains, name},
 };
 
-/// A hit in front costs the same however much stands behind.
+/// A hit in the first tier, whose cost does not depend on the other tiers.
 pub(crate) fn front(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/hit-in-front");
     for tiers in chains() {
@@ -44,7 +44,7 @@ pub(crate) fn front(criterion: &mut Criterion) {
     }
 }
 
-/// A hit below memory, as a chain without memory in front sees it every time.
+/// A hit in a tier on disk, in a chain without memory.
 pub(crate) fn below(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/hit-below");
     for tier in [TierKind::Lmdb, TierKind::Sled] {
@@ -62,7 +62,7 @@ pub(crate) fn below(criterion: &mut Criterion) {
     }
 }
 
-/// A miss in every tier, answered by the shelf; the writes that follow go on behind the answer.
+/// A miss in every tier, answered by the source. The chain writes the value after the answer.
 pub(crate) fn through(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/miss");
     for tiers in [&[][..]].into_iter().chain(chains()) {
@@ -72,7 +72,7 @@ pub(crate) fn through(criterion: &mut Criterion) {
     }
 }
 
-/// In rounds: the floors of a round are removed from every tier, untimed, and asked for one by one.
+/// Times misses in rounds. Each round first removes its floors from every tier, untimed.
 fn misses(fixture: &Fixture, steps: u64) -> Duration {
     let mut took = Duration::ZERO;
     let mut left = steps;
@@ -85,18 +85,18 @@ fn misses(fixture: &Fixture, steps: u64) -> Duration {
             let mut made = 0;
             let started = Instant::now();
             for key in keys {
-                let served = fixture.chain.get(key, Options::default()).await.expect("the shelf has it");
+                let served = fixture.chain.get(key, Options::default()).await.expect("it was generated beforehand");
                 made += u64::from(served.by == "generated");
             }
             let took = started.elapsed();
-            assert_eq!(made, round, "every floor came from the shelf");
+            assert_eq!(made, round, "every floor came from the source");
             took
         });
     }
     took
 }
 
-/// Asks every tier, whatever the first says.
+/// Looks a key up in every tier.
 pub(crate) fn contains(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/contains");
     for tiers in chains() {
@@ -119,7 +119,7 @@ pub(crate) fn contains(criterion: &mut Criterion) {
     }
 }
 
-/// See [`mixed::operation`]. A removal waits for every tier, a put for memory only.
+/// Times [`mixed::operation`]. A removal waits for every tier, a put for memory only.
 pub(crate) fn mixed(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/mixed-80-10-10");
     for tiers in chains() {

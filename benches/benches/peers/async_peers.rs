@@ -1,4 +1,4 @@
-//! Caches that are awaited, ours beside each: two layers of memory, and memory over files.
+//! Caches with an async `get`, compared with ours: two layers in memory, and memory over files.
 
 use std::{
     cell::LazyCell,
@@ -21,23 +21,23 @@ use tokio::runtime::{Handle, Runtime};
 
 use crate::{COUNT, foyer_hybrid::FoyerHybrid, multi_tier_cache::MultiTier};
 
-/// What the memory over files may hold: a twentieth of the floors, so that nearly every hit is one of the files.
+/// Bytes of the memory over files: a twentieth of the floors, so that nearly every hit is in the files.
 pub(crate) const OVER_FILES: usize = 256 << 10;
 
-/// How long a chain may take to write what is queued.
+/// How long a chain may take to write its queue.
 const FLUSH: Duration = Duration::from_secs(30);
 
-/// A cache whose hit may have to be waited for.
+/// A cache with an async `get`.
 pub(crate) trait AsyncPeer: Sized {
-    /// Its name in a bench.
+    /// The name in benches.
     const NAME: &'static str;
 
-    /// What it is asked with: made before the clock runs.
+    /// The type of its keys, which are converted before the clock runs.
     type Key;
 
     fn key(key: &Key) -> Self::Key;
 
-    /// One that holds `entries`, everything in files of `directory` if it has files.
+    /// A cache with `entries`, all of them in files of `directory` if it has files.
     fn filled(entries: &Entries, directory: &Path) -> impl Future<Output = Self>;
 
     fn get(&self, key: &Self::Key) -> impl Future<Output = Option<Bytes>>;
@@ -95,7 +95,7 @@ fn hits<A: AsyncPeer>(group: &mut crate::Group<'_>) {
     });
 }
 
-/// Two layers of ours in memory.
+/// Our chain of two layers in memory.
 struct TwoLayers(Chain);
 
 impl AsyncPeer for TwoLayers {
@@ -125,7 +125,7 @@ impl AsyncPeer for TwoLayers {
     }
 }
 
-/// Ours with LMDB behind a small memory.
+/// Our chain of a small memory over LMDB.
 struct OverLmdb(Chain);
 
 impl AsyncPeer for OverLmdb {

@@ -1,4 +1,4 @@
-//! foyer, whole: its memory over its block engine on files, everything written to the files when it is put.
+//! Adapter of foyer's hybrid cache: memory over its block engine on files. Every put is written to the files.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use foyer::{BlockEngineConfig, DeviceBuilder, FsDeviceBuilder, HybridCache, Hybr
 
 use crate::async_peers::{AsyncPeer, OVER_FILES};
 
-/// Room on the files: every floor many times over.
+/// Bytes of the files: many times those of the floors.
 const FILES: usize = 256 << 20;
 
 /// `foyer::HybridCache`.

@@ -1,4 +1,4 @@
-//! multi-tier-cache: a chain of its own moka layers, asked by strings.
+//! Adapter of multi-tier-cache: a chain of its moka layers, with strings as keys.
 
 use std::{path::Path, sync::Arc};
 
@@ -9,7 +9,7 @@ use multi_tier_cache::{CacheManager, CacheStrategy, CacheTier, MokaCache, MokaCa
 
 use crate::async_peers::AsyncPeer;
 
-/// `multi_tier_cache::CacheManager` over two layers that hold everything.
+/// `multi_tier_cache::CacheManager` over two layers with every entry.
 pub(crate) struct MultiTier(CacheManager);
 
 impl AsyncPeer for MultiTier {
@@ -23,7 +23,7 @@ impl AsyncPeer for MultiTier {
 
     async fn filled(entries: &Entries, _: &Path) -> Self {
         let layer = || Arc::new(MokaCache::new(MokaCacheConfig::default()).unwrap());
-        // The second layer promotes every hit; neither shortens a time to live.
+        // The second layer promotes every hit. Neither layer shortens the time to live.
         let layers = vec![CacheTier::new(layer(), 1, false, 1, 1.0), CacheTier::new(layer(), 2, true, 1, 1.0)];
         let cache = CacheManager::new_with_tiers(layers, None).unwrap();
         for (key, value) in entries.all() {
