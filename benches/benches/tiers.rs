@@ -1,8 +1,8 @@
 //! The cost of each tier: hit, miss, set, round trip, remove, contains, by one caller and by eight; and the cost of
 //! generating a floor instead. `cargo bench -- tiers`.
 //!
-//! Tiers are timed without the chain's timeout, breaker and metrics. With eight callers the time is the total divided by
-//! the operations of all, so on two cores at best half of that of one caller.
+//! Tiers are timed without the chain's timeout, breaker and metrics. With eight callers the time is the total divided
+//! by the operations of all, so on two cores at best half of that of one caller.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::{cell::LazyCell, hint::black_box, slice, sync::Arc, time::Duration};

@@ -1,9 +1,9 @@
-//! A TCP proxy that delays every reply of its server. The command `regret` puts it in front of a Redis to simulate a slow
-//! network.
+//! A TCP proxy that delays every reply of its server. The command `regret` puts it in front of a Redis to simulate a
+//! slow network.
 //!
-//! Bytes that the server sends at time `t` reach the client at `t + delay`, in order. Any number of replies can be delayed
-//! at the same time, so pipelined replies are each delayed once. Requests are not delayed. Each direction of a connection
-//! has its own threads, which sleep until a reply is due: tokio's timer is too coarse for 0.2 ms.
+//! Bytes that the server sends at time `t` reach the client at `t + delay`, in order. Any number of replies can be
+//! delayed at the same time, so pipelined replies are each delayed once. Requests are not delayed. Each direction of a
+//! connection has its own threads, which sleep until a reply is due: tokio's timer is too coarse for 0.2 ms.
 
 use std::{
     io::{self, Read, Write},
@@ -78,8 +78,8 @@ impl DelayProxy {
         self.shared.delay_nanos.store(nanos(delay), Relaxed);
     }
 
-    /// Delays a `share` (0 to 1) of the deliveries by `stall` in addition. A delivery is the result of one read from the
-    /// server: one reply or several. Later replies on the connection wait behind it.
+    /// Delays a `share` (0 to 1) of the deliveries by `stall` in addition. A delivery is the result of one read from
+    /// the server: one reply or several. Later replies on the connection wait behind it.
     pub fn set_stalls(&self, share: f64, stall: Duration) {
         self.shared.stalls_per_million.store((share * 1e6) as u64, Relaxed);
         self.shared.stall_nanos.store(nanos(stall), Relaxed);

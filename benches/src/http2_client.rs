@@ -118,8 +118,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads without blocking and passes each part of an answer to `take`. Queues acknowledgements of the server's SETTINGS
-    /// and PING frames.
+    /// Reads without blocking and passes each part of an answer to `take`. Queues acknowledgements of the server's
+    /// SETTINGS and PING frames.
     pub(crate) fn receive(&mut self, mut take: impl FnMut(AnswerPart<'_>) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let Some(read) = unless_it_blocks(self.stream.read(&mut self.input[self.buffered..]))? else { return Ok(()) };
         ensure!(read > 0, "the server closed the connection");

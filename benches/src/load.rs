@@ -1,8 +1,8 @@
 //! Closed loops of gRPC calls: each stream makes its next call when the last one is answered. Requests are framed
 //! beforehand and answers are counted, not decoded, so that the client needs little CPU.
 //!
-//! [`HyperLoad`] makes a number of calls to one server through hyper. [`ClosedLoop`] calls one or several servers, for a
-//! number of calls or for a time, and needs a fifth of the CPU. For calls at a fixed rate there is
+//! [`HyperLoad`] makes a number of calls to one server through hyper. [`ClosedLoop`] calls one or several servers, for
+//! a number of calls or for a time, and needs a fifth of the CPU. For calls at a fixed rate there is
 //! [`open_loop`](crate::open_loop).
 
 use std::{
@@ -188,8 +188,8 @@ fn text(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-/// A closed loop of calls to one or several servers. Each stream sends the next message of a table. With several servers
-/// each stream calls them in rotation, so that the load is even.
+/// A closed loop of calls to one or several servers. Each stream sends the next message of a table. With several
+/// servers each stream calls them in rotation, so that the load is even.
 ///
 /// The loop runs in the calling thread, which sleeps until an answer arrives. It shares the processors with the servers
 /// that it measures, so it uses `http2_client`, which takes a few microseconds per call.

@@ -11,8 +11,9 @@ pub enum Operation {
     Remove(u64),
 }
 
-/// The operation at `step`. Of ten steps the first removes a floor, eight get others, and the last puts the removed one.
-/// So every get and every removal finds its floor and every put stores a missing one, if there are more than ten floors.
+/// The operation at `step`. Of ten steps the first removes a floor, eight get others, and the last puts the removed
+/// one. So every get and every removal finds its floor and every put stores a missing one, if there are more than ten
+/// floors.
 #[must_use]
 pub const fn operation(step: u64) -> Operation {
     match step % CYCLE {
@@ -28,8 +29,8 @@ pub const fn gets(steps: u64) -> u64 {
     steps / CYCLE * 8 + (steps % CYCLE).saturating_sub(1)
 }
 
-/// The step of the last removal, at `step` or before. After a run that ends between a removal and its put, that floor is
-/// missing.
+/// The step of the last removal, at `step` or before. After a run that ends between a removal and its put, that floor
+/// is missing.
 #[must_use]
 pub const fn last_removed(step: u64) -> u64 {
     step - step % CYCLE

@@ -1,5 +1,5 @@
-//! An open loop: calls at a fixed rate, from one thread that spins over non-blocking sockets. The commands `serving` and
-//! `ablation` use it.
+//! An open loop: calls at a fixed rate, from one thread that spins over non-blocking sockets. The commands `serving`
+//! and `ablation` use it.
 //!
 //! Latency is the time from when a call was due to the last byte of its answer. The thread does not sleep: a runtime's
 //! timer rounds to a millisecond, and the calls would be sent in bursts.
@@ -89,8 +89,8 @@ impl OpenLoop {
         Ok(latencies)
     }
 
-    /// How late this thread reaches the same points in time when it makes no calls, in nanoseconds. Latencies below this
-    /// cannot be told from it.
+    /// How late this thread reaches the same points in time when it makes no calls, in nanoseconds. Latencies below
+    /// this cannot be told from it.
     #[must_use]
     pub fn timer_lateness(&self) -> Histogram<u64> {
         let (mut lateness, started) = (latency_histogram(), Instant::now());

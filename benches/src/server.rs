@@ -64,8 +64,8 @@ impl Setup {
         self
     }
 
-    /// Starts the server with its files in `data` and waits until it is ready. Tries again on other ports when that fails,
-    /// since another process may take a free port first.
+    /// Starts the server with its files in `data` and waits until it is ready. Tries again on other ports when that
+    /// fails, since another process may take a free port first.
     ///
     /// # Errors
     /// When the binary is missing, ends, or is not ready in time.

@@ -39,8 +39,8 @@ where
 }
 
 /// Times `work` with its steps split over `tasks` concurrent tasks of `runtime`, from before the first starts until the
-/// last is done. Each task has `steps / tasks` steps, rounded up, and the time is scaled to `steps`. Returns the time, and
-/// each task's steps with its count.
+/// last is done. Each task has `steps / tasks` steps, rounded up, and the time is scaled to `steps`. Returns the time,
+/// and each task's steps with its count.
 ///
 /// # Panics
 /// When `work` does.
@@ -111,8 +111,8 @@ pub fn mean_and_interval(samples: &[f64]) -> (f64, f64) {
     (mean, T_95[freedom.min(T_95.len() - 1)] * (variance / count).sqrt())
 }
 
-/// The exponent of the power law through the last two of `points`. [`exponent`] is too low where a fixed cost dominates at
-/// small sizes.
+/// The exponent of the power law through the last two of `points`. [`exponent`] is too low where a fixed cost dominates
+/// at small sizes.
 #[must_use]
 pub fn last_exponent(points: &[(f64, f64)]) -> f64 {
     exponent(&points[points.len().saturating_sub(2)..])

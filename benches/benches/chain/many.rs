@@ -1,5 +1,5 @@
-//! Many keys at a time: 1, 10, 16 and 64. Gets and removals are one call each. The chain takes puts one by one and writes
-//! them together, which is timed without and with waiting for the write.
+//! Many keys at a time: 1, 10, 16 and 64. Gets and removals are one call each. The chain takes puts one by one and
+//! writes them together, which is timed without and with waiting for the write.
 
 use std::{
     cell::LazyCell,

@@ -99,7 +99,8 @@ impl Shape {
         self.connections * self.streams
     }
 
-    /// Whether this is low load, which is judged by latency. Every other shape is saturation, judged by answers a second.
+    /// Whether this is low load, which is judged by latency. Every other shape is saturation, judged by answers a
+    /// second.
     #[must_use]
     pub const fn is_low_load(self) -> bool {
         self.in_flight() == 1
@@ -193,8 +194,8 @@ impl Cell {
         (self.servers == 1 || self.store.is_shared()) && cells <= MAX_CELLS_IN_FLIGHT
     }
 
-    /// Distinct floors of the load: few enough that the store fills in seconds, and enough that a tenth of them fills the
-    /// least memory that can be configured, 1 MiB.
+    /// Distinct floors of the load: few enough that the store fills in seconds, and enough that a tenth of them fills
+    /// the least memory that can be configured, 1 MiB.
     #[must_use]
     pub const fn floors(&self) -> u32 {
         match self.side {

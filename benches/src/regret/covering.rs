@@ -1,9 +1,9 @@
 //! The cells of the grid: a set in which every pair of values of two dimensions occurs.
 //!
 //! Most effects of a policy depend on one or two dimensions, and a set that covers all pairs needs about forty cells
-//! instead of 1,440 (Kuhn, Wallace and Gallo, "Software Fault Interactions and Implications for
-//! Software Testing", 2004). The algorithm is greedy: the next cell is the one with the most uncovered
-//! pairs. Ties are broken at random with a fixed seed.
+//! instead of 1,440 (Kuhn, Wallace and Gallo, "Software Fault Interactions and Implications for Software Testing",
+//! 2004). The algorithm is greedy: the next cell is the one with the most uncovered pairs. Ties are broken at random
+//! with a fixed seed.
 
 use std::collections::BTreeSet;
 

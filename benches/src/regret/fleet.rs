@@ -125,8 +125,8 @@ struct Variant {
 }
 
 impl Fleet {
-    /// Fills the stores of `cell` and starts its servers for each of `variants`. With `is_proxied` Redis has a proxy even
-    /// where the cell has no delay.
+    /// Fills the stores of `cell` and starts its servers for each of `variants`. With `is_proxied` Redis has a proxy
+    /// even where the cell has no delay.
     ///
     /// # Errors
     /// When a process does not start, or a store cannot be filled.
@@ -207,8 +207,8 @@ impl Fleet {
         (0..self.variants.len()).try_for_each(|variant| self.turn(variant, window).map(drop))
     }
 
-    /// Loads the servers of one variant for the time of `window`; the other servers are idle. `variant` is an index into
-    /// the variants that the fleet was started with.
+    /// Loads the servers of one variant for the time of `window`; the other servers are idle. `variant` is an index
+    /// into the variants that the fleet was started with.
     ///
     /// # Errors
     /// When a call fails, or the metrics of a server cannot be read.

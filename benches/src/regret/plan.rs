@@ -54,8 +54,8 @@ impl Plan {
         Ok(self.turns(&mut fleet)?.into_iter().flatten().collect())
     }
 
-    /// Warms up the variants of `fleet` and runs their turns. Returns the samples by block, each in the order of the variants.
-    /// The turns of a block run in an order that rotates, so that no variant always follows the same one.
+    /// Warms up the variants of `fleet` and runs their turns. Returns the samples by block, each in the order of the
+    /// variants. The turns of a block run in an order that rotates, so that no variant always follows the same one.
     ///
     /// # Errors
     /// When a call fails.

@@ -1,11 +1,11 @@
 //! The ratio of `auto` to the better fixed choice, with an interval.
 //!
-//! The unit is a *block*: one turn of each variant. The logarithm of the ratio of two variants is taken within each block,
-//! so that a drift of the machine that is slower than a block cancels. The interval is Student's t over the blocks. Slices
-//! of one turn are not independent samples: with them the interval would be too narrow.
+//! The unit is a *block*: one turn of each variant. The logarithm of the ratio of two variants is taken within each
+//! block, so that a drift of the machine that is slower than a block cancels. The interval is Student's t over the
+//! blocks. Slices of one turn are not independent samples: with them the interval would be too narrow.
 //!
-//! The better fixed choice is the one with the better mean over the same blocks. Where the two differ only by noise, this
-//! makes `auto` look worse by about half the noise of a mean, never better.
+//! The better fixed choice is the one with the better mean over the same blocks. Where the two differ only by noise,
+//! this makes `auto` look worse by about half the noise of a mean, never better.
 
 use std::fmt;
 
@@ -51,8 +51,8 @@ pub struct Verdict {
     pub cell: Cell,
     /// The fixed choice that did better.
     pub best: Bypass,
-    /// The ratio that decides. At saturation: answers a second, `auto` to the best. At low load: median latency, the best to
-    /// `auto`. Below 1, `auto` is worse.
+    /// The ratio that decides. At saturation: answers a second, `auto` to the best. At low load: median latency, the
+    /// best to `auto`. Below 1, `auto` is worse.
     pub primary: Ratio,
     /// Answers a second, `auto` to the best.
     pub rate: Ratio,

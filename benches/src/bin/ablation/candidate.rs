@@ -61,8 +61,8 @@ impl Candidate {
         if self.0.is_empty() { "generation only".to_owned() } else { self.0.join(" + ") }
     }
 
-    /// Whether it runs under `workload`. Paced loads, which show the effect of prefetching, run with memory alone and with the
-    /// default chain.
+    /// Whether it runs under `workload`. Paced loads, which show the effect of prefetching, run with memory alone and
+    /// with the default chain.
     pub(crate) fn supports(self, workload: Workload) -> bool {
         workload.calls_per_second().is_none() || matches!(self.0, ["lru"] | ["lru", "lmdb"])
     }
@@ -135,8 +135,8 @@ impl Figures {
     }
 }
 
-/// Makes the calls at a fixed rate, from a processor of its own. Reading `floor-served-by` would delay the caller, so hits
-/// of memory come from the server's metrics.
+/// Makes the calls at a fixed rate, from a processor of its own. Reading `floor-served-by` would delay the caller, so
+/// hits of memory come from the server's metrics.
 fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow::Result<Figures> {
     let load = OpenLoop {
         server: server.grpc,

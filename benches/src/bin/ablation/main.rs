@@ -30,7 +30,8 @@ struct Args {
     /// paced", "climb, paced, prefetched", "climb, paced, again"
     #[arg(long = "load", value_name = "NAME")]
     loads: Vec<String>,
-    /// Only these chains, by name: "generation only", lru, "lru + lmdb", "lru + sled", "lru + redis", "lru + lmdb + redis"
+    /// Only these chains, by name: "generation only", lru, "lru + lmdb", "lru + sled", "lru + redis", "lru + lmdb +
+    /// redis"
     #[arg(long = "chain", value_name = "NAME")]
     chains: Vec<String>,
     /// Directory for the record; without it no record is written

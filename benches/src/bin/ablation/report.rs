@@ -277,8 +277,8 @@ fn table(cells: &[Cell<'_>]) -> Table {
     table
 }
 
-/// The best chain by answers a second, or by median latency under a paced load; and by CPU, which depends least on other
-/// load of the machine.
+/// The best chain by answers a second, or by median latency under a paced load; and by CPU, which depends least on
+/// other load of the machine.
 fn verdict(workload: Workload, cells: &[Cell<'_>]) -> String {
     let by_time = if workload.calls_per_second().is_some() {
         leader(cells, "In the median wait", false, |run| run.p50_us)

@@ -18,8 +18,9 @@ const CLIMBERS: u64 = 40;
 /// INFOCOM 1999, finds exponents of 0.64 to 0.83; 1 is the customary round figure).
 const EXPONENT: f64 = 1.0;
 
-/// Calls a second of the paced loads, and the number of players who make them. Each climbs a floor in eight milliseconds,
-/// and together they need a tenth of the generator's throughput. So these loads measure latency, not throughput.
+/// Calls a second of the paced loads, and the number of players who make them. Each climbs a floor in eight
+/// milliseconds, and together they need a tenth of the generator's throughput. So these loads measure latency, not
+/// throughput.
 const PACED_CALLS_PER_SECOND: f64 = 500.0;
 const PACED_CLIMBERS: u64 = 4;
 

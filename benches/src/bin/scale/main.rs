@@ -1,7 +1,7 @@
 //! Measures how costs grow with size: `cargo run --release -p benches --bin scale`.
 //!
-//! Each curve is a cost against a size, with the exponent of the power law that fits it best: 0 is constant, 1 is linear.
-//! The exponent of the last step is printed too, since a fixed cost hides the growth at small sizes.
+//! Each curve is a cost against a size, with the exponent of the power law that fits it best: 0 is constant, 1 is
+//! linear. The exponent of the last step is printed too, since a fixed cost hides the growth at small sizes.
 
 mod connections;
 mod entries;

@@ -104,7 +104,8 @@ impl<'r> Fleet<'r> {
         self.cost(|_| (1..=FLOORS).cycle().take(HITS as usize).collect())
     }
 
-    /// The CPU microseconds of a call, of all servers and Redis, while every server is called for its `numbers` at once.
+    /// The CPU microseconds of a call, of all servers and Redis, while every server is called for its `numbers` at
+    /// once.
     fn cost(&self, numbers: impl Fn(usize) -> Vec<u32>) -> anyhow::Result<f64> {
         let shares: Vec<Arc<[Bytes]>> = (0..self.servers.len())
             .map(|server| numbers(server).into_iter().map(request).collect::<Vec<_>>().into())

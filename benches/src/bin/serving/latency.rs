@@ -1,5 +1,5 @@
-//! The latency of calls at half of the server's maximum rate. The loop is open, so that a stall counts for all calls that
-//! wait for it. The caller has its own processor, both to find the maximum rate and to measure.
+//! The latency of calls at half of the server's maximum rate. The loop is open, so that a stall counts for all calls
+//! that wait for it. The caller has its own processor, both to find the maximum rate and to measure.
 
 use std::sync::Arc;
 

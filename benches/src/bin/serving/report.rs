@@ -58,8 +58,8 @@ impl Report {
         self.latencies.extend(latencies);
     }
 
-    /// A table for each load: rate and CPU as medians over rounds, and the ratio of our server to each as the median of the
-    /// rounds' ratios, with the least and the greatest.
+    /// A table for each load: rate and CPU as medians over rounds, and the ratio of our server to each as the median of
+    /// the rounds' ratios, with the least and the greatest.
     pub(crate) fn markdown(&self) -> String {
         let mut text = format!(
             "{}\n\n`{}`, {}. {} connections, h2load in one thread on the same cores, {} rounds, interleaved.\n",
