@@ -49,23 +49,12 @@ fn main() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     let mut report = Report::new(args.runs, args.calls);
     for run in 0..args.runs {
-        for workload in in_alternating_order(run, &workloads) {
-            for candidate in in_alternating_order(run, &candidates).filter(|candidate| candidate.supports(workload)) {
+        for workload in alternate(run, &workloads) {
+            for candidate in alternate(run, &candidates).filter(|candidate| candidate.supports(workload)) {
                 let (cold, warm) = runtime.block_on(candidate.run(workload, args.calls))?;
-                report.add(Sample {
-                    chain: candidate.name(),
-                    workload: workload.name(),
-                    warm: false,
-                    run,
-                    figures: cold,
-                });
-                report.add(Sample {
-                    chain: candidate.name(),
-                    workload: workload.name(),
-                    warm: true,
-                    run,
-                    figures: warm,
-                });
+                for (warm, figures) in [(false, cold), (true, warm)] {
+                    report.add(Sample { chain: candidate.name(), workload: workload.name(), warm, run, figures });
+                }
             }
         }
         eprintln!("run {} of {} done", run + 1, args.runs);
@@ -78,7 +67,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 /// `all`, in reverse order in every other run: what runs second may find the machine warmer or busier.
-fn in_alternating_order<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
+fn alternate<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
     let last = all.len().saturating_sub(1);
     (0..all.len()).map(move |at| all[if run.is_multiple_of(2) { at } else { last - at }])
 }

@@ -31,14 +31,14 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A server that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ServerUnderTest {
+pub(crate) enum Target {
     Ours,
     /// The same process, measured a second time to find the noise.
     OursRepeated,
     Peer(PeerServer),
 }
 
-impl ServerUnderTest {
+impl Target {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Ours => "ours",
@@ -48,7 +48,7 @@ impl ServerUnderTest {
     }
 }
 
-impl fmt::Display for ServerUnderTest {
+impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -109,20 +109,20 @@ impl Fleet {
     }
 
     /// The servers that can answer `method`, in the order of measurement: ours first and last.
-    pub(crate) fn order(&self, method: Method) -> Vec<ServerUnderTest> {
+    pub(crate) fn order(&self, method: Method) -> Vec<Target> {
         let peers = self.peers.iter().filter(|(_, server)| method == Method::GetFloor || server.batch.is_some());
-        [ServerUnderTest::Ours]
+        [Target::Ours]
             .into_iter()
-            .chain(peers.map(|(peer, _)| ServerUnderTest::Peer(*peer)))
-            .chain([ServerUnderTest::OursRepeated])
+            .chain(peers.map(|(peer, _)| Target::Peer(*peer)))
+            .chain([Target::OursRepeated])
             .collect()
     }
 
-    pub(crate) fn server(&self, who: ServerUnderTest) -> &MeasuredServer {
+    pub(crate) fn server(&self, target: Target) -> &MeasuredServer {
         let peer = |peer| self.peers.iter().find(|(other, _)| *other == peer).map(|(_, server)| server);
-        match who {
-            ServerUnderTest::Ours | ServerUnderTest::OursRepeated => &self.ours,
-            ServerUnderTest::Peer(which) => peer(which).expect("every peer was started"),
+        match target {
+            Target::Ours | Target::OursRepeated => &self.ours,
+            Target::Peer(which) => peer(which).expect("every peer was started"),
         }
     }
 

@@ -12,7 +12,7 @@ use benches::{
 use serde::Serialize;
 
 use crate::{
-    fleet::{Fleet, ServerUnderTest},
+    fleet::{Fleet, Target},
     h2load,
 };
 
@@ -23,12 +23,12 @@ const STREAMS: usize = 10;
 const CALLS: u64 = 40_000;
 
 /// The servers whose latency is measured.
-const SERVERS: [ServerUnderTest; 5] = [
-    ServerUnderTest::Ours,
-    ServerUnderTest::Peer(PeerServer::BareHyper),
-    ServerUnderTest::Peer(PeerServer::CoalescingHyper),
-    ServerUnderTest::Peer(PeerServer::StaticTonic),
-    ServerUnderTest::Peer(PeerServer::CachedMessage),
+const TARGETS: [Target; 5] = [
+    Target::Ours,
+    Target::Peer(PeerServer::BareHyper),
+    Target::Peer(PeerServer::CoalescingHyper),
+    Target::Peer(PeerServer::StaticTonic),
+    Target::Peer(PeerServer::CachedMessage),
 ];
 
 /// The latency of one server at half of its maximum rate, in one round.
@@ -47,16 +47,11 @@ pub(crate) struct LatencySample {
 }
 
 pub(crate) fn measure(fleet: &Fleet, connections: usize, round: usize) -> anyhow::Result<Vec<LatencySample>> {
-    SERVERS.into_iter().map(|who| measure_server(fleet, connections, round, who)).collect()
+    TARGETS.into_iter().map(|target| measure_server(fleet, connections, round, target)).collect()
 }
 
-fn measure_server(
-    fleet: &Fleet,
-    connections: usize,
-    round: usize,
-    who: ServerUnderTest,
-) -> anyhow::Result<LatencySample> {
-    let (server, method) = (fleet.server(who), Method::GetFloor);
+fn measure_server(fleet: &Fleet, connections: usize, round: usize, target: Target) -> anyhow::Result<LatencySample> {
+    let (server, method) = (fleet.server(target), Method::GetFloor);
     let _partition = CpuPartition::isolate(server.pid())?;
     let most = h2load::run(server.address, method, &fleet.body(method), connections, STREAMS, CALLS)?;
     let pace = CALLS as f64 / most.took.as_secs_f64() / 2.0;
@@ -72,7 +67,7 @@ fn measure_server(
     let (latencies, timer_lateness) = (load.run()?, load.timer_lateness());
     let micros = |nanos: u64| nanos as f64 / 1e3;
     Ok(LatencySample {
-        who: who.name(),
+        who: target.name(),
         round,
         pace,
         p50_us: micros(latencies.latency.value_at_quantile(0.5)),

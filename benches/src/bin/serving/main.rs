@@ -14,7 +14,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use anyhow::ensure;
 use benches::{h2load, load::Method, peers::servers::PeerServer};
 use clap::Parser;
-use fleet::{Fleet, ServerUnderTest};
+use fleet::{Fleet, Target};
 use report::{Report, Round};
 
 #[derive(Debug, Parser)]
@@ -93,11 +93,11 @@ fn measure(
     if round % 2 == 1 {
         order.reverse();
     }
-    for who in order {
-        let server = fleet.server(who);
-        let calls = match (method, who) {
+    for target in order {
+        let server = fleet.server(target);
+        let calls = match (method, target) {
             (Method::BatchGetFloors, _) => args.calls / BATCH,
-            (_, ServerUnderTest::Peer(PeerServer::TileMessages)) => args.calls / TILE_DIVISOR,
+            (_, Target::Peer(PeerServer::TileMessages)) => args.calls / TILE_DIVISOR,
             _ => args.calls,
         };
         let body = fleet.body(method);
@@ -106,12 +106,12 @@ fn measure(
         let cpu = server.cpu_time()? - before;
         ensure!(
             outcome.data_bytes == calls * server.answer_bytes(method)?,
-            "{who} sent {} bytes for {calls} answers of {}",
+            "{target} sent {} bytes for {calls} answers of {}",
             outcome.data_bytes,
             server.answer_bytes(method)?
         );
         report.add(Round {
-            who: who.name(),
+            who: target.name(),
             method: method.path().rsplit('/').next().unwrap_or_default(),
             streams,
             round,
