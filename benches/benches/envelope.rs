@@ -1,5 +1,4 @@
-//! The cost of the envelope of stored values, and of a plain copy of the same bytes for comparison.
-//! `cargo bench -- envelope`.
+//! The cost of the envelope of stored values, and of a copy of the same bytes. `cargo bench -- envelope`.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::{cell::LazyCell, hint::black_box, time::Duration};

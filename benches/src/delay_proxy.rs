@@ -1,5 +1,4 @@
-//! A TCP proxy that delays every reply of its server. The command `regret` puts it in front of a Redis to simulate a
-//! slow network.
+//! A TCP proxy that delays every reply of its server. The command `regret` puts it in front of a Redis.
 //!
 //! Bytes that the server sends at time `t` reach the client at `t + delay`, in order. Any number of replies can be
 //! delayed at the same time, so pipelined replies are each delayed once. Requests are not delayed. Each direction of a

@@ -1,6 +1,5 @@
-//! The client side of HTTP/2 (RFC 9113), reduced to what unary gRPC calls need. The load generators
-//! [`open_loop`](crate::open_loop) and [`load`](crate::load) use it: an HTTP library spends more CPU on a call than the
-//! servers here do.
+//! The client side of HTTP/2 (RFC 9113), reduced to unary gRPC calls. The load generators
+//! [`open_loop`](crate::open_loop) and [`load`](crate::load) use it: an HTTP library needs more CPU than the servers.
 
 use std::{
     io::{self, Read, Write},
@@ -118,8 +117,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads without blocking and passes each part of an answer to `take`. Queues acknowledgements of the server's
-    /// SETTINGS and PING frames.
+    /// Reads without blocking and passes each part of an answer to `take`. Acknowledges SETTINGS and PING frames.
     pub(crate) fn receive(&mut self, mut take: impl FnMut(AnswerPart<'_>) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let Some(read) = unless_it_blocks(self.stream.read(&mut self.input[self.buffered..]))? else { return Ok(()) };
         ensure!(read > 0, "the server closed the connection");
@@ -166,7 +164,6 @@ impl AsFd for Connection {
     }
 }
 
-/// A complete frame.
 struct Frame<'a> {
     kind: u8,
     flags: u8,
@@ -290,8 +287,7 @@ fn string<'a>(rest: &mut &'a [u8]) -> anyhow::Result<HpackString<'a>> {
     Ok(HpackString { bytes, is_huffman })
 }
 
-/// HPACK's Huffman codes (RFC 7541, appendix B) with their lengths in bits, for the characters of `floor-served-by` and
-/// `grpc-status`.
+/// HPACK's Huffman codes (RFC 7541, appendix B) with their lengths in bits, for the characters that are expected.
 #[rustfmt::skip]
 const HUFFMAN_CODES: [(u8, u32, u32); 39] = [
     (b'0', 0x0, 5), (b'1', 0x1, 5), (b'2', 0x2, 5), (b'a', 0x3, 5), (b'c', 0x4, 5), (b'e', 0x5, 5), (b'i', 0x6, 5),

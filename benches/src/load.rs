@@ -2,8 +2,8 @@
 //! beforehand and answers are counted, not decoded, so that the client needs little CPU.
 //!
 //! [`HyperLoad`] makes a number of calls to one server through hyper. [`ClosedLoop`] calls one or several servers, for
-//! a number of calls or for a time, and needs a fifth of the CPU. For calls at a fixed rate there is
-//! [`open_loop`](crate::open_loop).
+//! a number of calls or for a time, with a fifth of the CPU. [`open_loop`](crate::open_loop) makes calls at a fixed
+//! rate.
 
 use std::{
     collections::BTreeMap,
@@ -68,8 +68,7 @@ pub struct HyperLoad {
 pub struct Tally {
     /// From the first call to the last answer.
     pub took: Duration,
-    /// Nanoseconds from a call to the last byte of its answer. While a server stalls, few calls are made: that shows in
-    /// `took` and not here.
+    /// Nanoseconds from a call to the last byte of its answer. Stalls of a server show in `took` and hardly here.
     pub latency: Histogram<u64>,
     /// Bytes of messages with their frame prefixes.
     pub bytes: u64,
@@ -250,7 +249,6 @@ pub struct TimedRun<S> {
     pub after: S,
 }
 
-/// How long an answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ClosedLoop {
@@ -298,8 +296,7 @@ impl ClosedLoop {
     /// Makes calls for the time of `window`. `sample` is called at the start and at the end of the measured time.
     ///
     /// # Errors
-    /// When a connection cannot be made, the status of any answer is not OK, no answer comes in the measured time, or
-    /// `sample` fails.
+    /// When a connection cannot be made, any status is not OK, no answer comes in the measured time, or `sample` fails.
     pub fn run_for<S>(
         &mut self,
         window: Window,

@@ -1,5 +1,5 @@
-//! An open loop: calls at a fixed rate, from one thread that spins over non-blocking sockets. The commands `serving`
-//! and `ablation` use it.
+//! An open loop: calls at a fixed rate, from one thread that spins over non-blocking sockets, for `serving` and
+//! `ablation`.
 //!
 //! Latency is the time from when a call was due to the last byte of its answer. The thread does not sleep: a runtime's
 //! timer rounds to a millisecond, and the calls would be sent in bursts.
@@ -19,8 +19,7 @@ use crate::{
     load::{Method, latency_histogram},
 };
 
-/// Calls that may be open on a connection: fewer than any server here allows. A further call waits, and the wait counts
-/// as latency.
+/// Calls that may be open on a connection. No server here allows fewer. A further call waits, which counts as latency.
 const MAX_OPEN_CALLS: usize = 100;
 
 /// How long the last answers may take, counted from when the last call was due.
@@ -89,8 +88,7 @@ impl OpenLoop {
         Ok(latencies)
     }
 
-    /// How late this thread reaches the same points in time when it makes no calls, in nanoseconds. Latencies below
-    /// this cannot be told from it.
+    /// How late this thread reaches the same points in time without calls, in nanoseconds: the resolution of latencies.
     #[must_use]
     pub fn timer_lateness(&self) -> Histogram<u64> {
         let (mut lateness, started) = (latency_histogram(), Instant::now());
@@ -113,7 +111,6 @@ impl OpenLoop {
     }
 }
 
-/// A connection with its calls.
 struct TrackedConnection {
     connection: Connection,
     /// When each call was due, and the bytes of its answer so far.

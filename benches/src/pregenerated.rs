@@ -8,8 +8,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 
 use crate::floors::Entries;
 
-/// The generation time that the source reports: about that of a 100x100 floor, so that the chain's policy decides as it
-/// does with the generator.
+/// The generation time that it reports: about that of a 100x100 floor, so that the chain's policy decides as usual.
 const REPORTED_TIME: Duration = Duration::from_micros(200);
 
 /// Returns the value of a key from a table; fails for other keys.

@@ -1,5 +1,4 @@
-//! CPU time and memory of a process, from /proc, and the processors on which it may run. The commands that start
-//! servers call it.
+//! CPU time and memory of a process, from /proc, and the processors on which it may run.
 
 use std::{fs, io, time::Duration};
 

@@ -1,5 +1,4 @@
-//! Starts the floor server as a process: the release binary in the directory of the running one. The commands and the
-//! bench `batching` use it.
+//! Starts the floor server as a process: the release binary in the directory of the running one.
 
 use std::{
     env,
@@ -206,8 +205,7 @@ impl Drop for Server {
     }
 }
 
-/// The server's binary: `FLOORS_BENCH_SERVER`, else the one in the directory of this binary or in the one above, since
-/// benches are built one directory deeper.
+/// `FLOORS_BENCH_SERVER`, else the server in the directory of this binary or, for benches, in the one above.
 fn binary() -> anyhow::Result<PathBuf> {
     if let Some(path) = env::var_os("FLOORS_BENCH_SERVER") {
         return Ok(path.into());

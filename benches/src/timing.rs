@@ -39,8 +39,7 @@ where
 }
 
 /// Times `work` with its steps split over `tasks` concurrent tasks of `runtime`, from before the first starts until the
-/// last is done. Each task has `steps / tasks` steps, rounded up, and the time is scaled to `steps`. Returns the time,
-/// and each task's steps with its count.
+/// last is done. Each task has `steps / tasks` steps, rounded up. Returns the time, scaled to `steps`, and the counts.
 ///
 /// # Panics
 /// When `work` does.
@@ -111,15 +110,13 @@ pub fn mean_and_interval(samples: &[f64]) -> (f64, f64) {
     (mean, T_95[freedom.min(T_95.len() - 1)] * (variance / count).sqrt())
 }
 
-/// The exponent of the power law through the last two of `points`. [`exponent`] is too low where a fixed cost dominates
-/// at small sizes.
+/// The exponent of the power law through the last two of `points`, where a fixed cost distorts [`exponent`] least.
 #[must_use]
 pub fn last_exponent(points: &[(f64, f64)]) -> f64 {
     exponent(&points[points.len().saturating_sub(2)..])
 }
 
-/// The exponent `e` of the power law `cost = c * size^e` that fits `points` best: the slope of a least-squares line
-/// through the logarithms.
+/// The exponent of the power law that fits `points` best: the slope of a least-squares line through the logarithms.
 #[must_use]
 pub fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();

@@ -1,7 +1,6 @@
 //! Counts the allocations of a hit: none in the chain, and in the service a few for the HTTP types.
 //!
-//! Counts are the same on every machine, so tests can assert them. The tests are a binary of their own, since they
-//! count through the global allocator.
+//! Counts are the same on every machine, so tests can assert them. They come from the global allocator.
 #![allow(clippy::unwrap_used, reason = "a failed set-up shows its line")]
 
 use std::{future::Future, slice, sync::Arc};

@@ -77,8 +77,7 @@ impl Fixture {
         assert!(self.chain.close(FLUSH).await, "every tier has written its queue");
     }
 
-    /// Times `steps` calls of `work` in the runtime. Asserts that each returns `each` floors and that all are hits of
-    /// `tier`.
+    /// Times `steps` calls of `work`. Asserts that each returns `each` floors and that all are hits of `tier`.
     pub(super) fn timed_hits(
         &self,
         steps: u64,

@@ -19,8 +19,7 @@ use super::{
     memory::LAYERS,
 };
 
-/// A tier above the last: it holds a dozen floors, so that a floor is evicted before it is visited again. Three such
-/// tiers together hold one floor in thirty.
+/// A tier above the last. It holds a dozen floors, so that a floor is evicted before it is visited again.
 const SMALL: LruConfig = LruConfig { capacity: 64 << 10, ttl: None };
 
 /// Hits in upper tiers that a short run may have: more than the floors of a small tier.

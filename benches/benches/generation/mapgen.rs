@@ -1,5 +1,4 @@
-//! Adapter of mapgen: filters over a map of walkable cells, with a start and an exit. It places no content and does not
-//! validate.
+//! Adapter of mapgen: filters over a map of walkable cells. It places no content and does not validate.
 
 use mapgen::{
     AreaStartingPosition, BspRooms, CellularAutomata, CullUnreachable, DistantExit, MapBuffer, MapBuilder,

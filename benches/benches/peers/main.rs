@@ -1,5 +1,4 @@
-//! Compares hits and writes of our cache with other caches, in one run, on the same keys and bytes.
-//! `cargo bench -- peers`.
+//! Compares hits and writes of our cache with other caches, on the same keys and bytes. `cargo bench -- peers`.
 //!
 //! Two of the benches are ours: `floor-cache` is the tier alone, called through its trait; `floor-cache-chain` is a hit
 //! of the whole chain, which also counts it and returns the name of the tier.

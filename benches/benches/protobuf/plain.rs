@@ -3,7 +3,6 @@
 
 use floor_proto::{grid, v1};
 
-/// A floor.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub(crate) struct Floor {
     spec: Spec,

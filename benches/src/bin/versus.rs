@@ -48,7 +48,6 @@ struct Args {
     record: Option<PathBuf>,
 }
 
-/// A build to compare.
 #[derive(Debug, Clone)]
 struct Build {
     name: String,

@@ -1,5 +1,4 @@
-//! Adapters of other caches for the bench `peers` and the command `guard`: the same keys, bytes and capacity as our
-//! LRU.
+//! Adapters of other caches for `peers` and `guard`: the same keys, bytes and capacity as our LRU.
 //!
 //! Each peer is set up as in its documentation's first example of a cache bounded by weight, with its default hasher.
 

@@ -99,8 +99,7 @@ impl Shape {
         self.connections * self.streams
     }
 
-    /// Whether this is low load, which is judged by latency. Every other shape is saturation, judged by answers a
-    /// second.
+    /// Whether this is low load, which latency judges. Other shapes are saturation, which answers a second judge.
     #[must_use]
     pub const fn is_low_load(self) -> bool {
         self.in_flight() == 1

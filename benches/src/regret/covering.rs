@@ -2,8 +2,7 @@
 //!
 //! Most effects of a policy depend on one or two dimensions, and a set that covers all pairs needs about forty cells
 //! instead of 1,440 (Kuhn, Wallace and Gallo, "Software Fault Interactions and Implications for Software Testing",
-//! 2004). The algorithm is greedy: the next cell is the one with the most uncovered pairs. Ties are broken at random
-//! with a fixed seed.
+//! 2004). The algorithm is greedy: the next cell has the most uncovered pairs, with ties broken at random (fixed seed).
 
 use std::collections::BTreeSet;
 

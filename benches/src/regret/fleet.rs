@@ -1,5 +1,4 @@
-//! The servers of a cell: a set for each variant, for example `auto`, `off` and `forced`. All run at the same time, on
-//! stores that already hold every floor.
+//! The servers of a cell: a set for each variant. All run at the same time, on stores that already hold every floor.
 
 use std::{fmt, path::PathBuf, sync::Arc, thread, time::Duration};
 
@@ -126,7 +125,7 @@ struct Variant {
 
 impl Fleet {
     /// Fills the stores of `cell` and starts its servers for each of `variants`. With `is_proxied` Redis has a proxy
-    /// even where the cell has no delay.
+    /// even without delay.
     ///
     /// # Errors
     /// When a process does not start, or a store cannot be filled.

@@ -51,8 +51,8 @@ pub struct Verdict {
     pub cell: Cell,
     /// The fixed choice that did better.
     pub best: Bypass,
-    /// The ratio that decides. At saturation: answers a second, `auto` to the best. At low load: median latency, the
-    /// best to `auto`. Below 1, `auto` is worse.
+    /// The ratio that decides, below 1 where `auto` is worse: answers a second, or at low load the inverse median
+    /// latency.
     pub primary: Ratio,
     /// Answers a second, `auto` to the best.
     pub rate: Ratio,

@@ -61,8 +61,7 @@ impl Candidate {
         if self.0.is_empty() { "generation only".to_owned() } else { self.0.join(" + ") }
     }
 
-    /// Whether it runs under `workload`. Paced loads, which show the effect of prefetching, run with memory alone and
-    /// with the default chain.
+    /// Whether it runs under `workload`. Under paced loads only memory alone and the default chain run.
     pub(crate) fn supports(self, workload: Workload) -> bool {
         workload.calls_per_second().is_none() || matches!(self.0, ["lru"] | ["lru", "lmdb"])
     }

@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use crate::{candidate::Figures, workload::Workload};
 
-/// The figures of one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Sample {
     pub(crate) chain: String,
@@ -31,7 +30,6 @@ struct RelativeRate<'a> {
     logs: Vec<(bool, f64)>,
 }
 
-/// The samples of all runs.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     date: String,
@@ -277,8 +275,7 @@ fn table(cells: &[Cell<'_>]) -> Table {
     table
 }
 
-/// The best chain by answers a second, or by median latency under a paced load; and by CPU, which depends least on
-/// other load of the machine.
+/// The best chain by answers a second, or by median latency under a paced load, and the best by CPU.
 fn verdict(workload: Workload, cells: &[Cell<'_>]) -> String {
     let by_time = if workload.calls_per_second().is_some() {
         leader(cells, "In the median wait", false, |run| run.p50_us)

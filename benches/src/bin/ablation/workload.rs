@@ -19,8 +19,7 @@ const CLIMBERS: u64 = 40;
 const EXPONENT: f64 = 1.0;
 
 /// Calls a second of the paced loads, and the number of players who make them. Each climbs a floor in eight
-/// milliseconds, and together they need a tenth of the generator's throughput. So these loads measure latency, not
-/// throughput.
+/// milliseconds. Together they need a tenth of the generator's throughput, so these loads measure latency.
 const PACED_CALLS_PER_SECOND: f64 = 500.0;
 const PACED_CLIMBERS: u64 = 4;
 

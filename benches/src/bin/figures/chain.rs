@@ -18,7 +18,6 @@ use prometheus::Registry;
 
 use crate::Figure;
 
-/// Floors in the tiers.
 const COUNT: u32 = 1024;
 
 /// Runs; the result is their median.

@@ -12,7 +12,6 @@ use benches::machine::Machine;
 use clap::Parser;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 
-/// One row of the table.
 struct Figure {
     what: &'static str,
     measured: String,

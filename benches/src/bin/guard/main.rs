@@ -1,5 +1,4 @@
-//! The regression guard: `cargo run --release -p benches --bin guard`. It fails when a ratio is worse than in the
-//! record.
+//! The regression guard: `cargo run --release -p benches --bin guard`. It fails when a ratio exceeds the record.
 //!
 //! Each case times our code and a peer that does the same work, in alternating turns of one run. The guard compares the
 //! ratio of the two, since times differ between days and machines. If the server is built, it also compares the

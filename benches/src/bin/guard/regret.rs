@@ -8,8 +8,7 @@ use benches::regret::{
 /// Calls of each variant in the smoke run.
 const CALLS: u64 = 400;
 
-/// By cell, the cost of an answer with `auto` divided by that with the better fixed choice. The cost is time at
-/// saturation and median latency at low load.
+/// The time of an answer (at low load: its median latency) with `auto` divided by that with the better fixed choice.
 pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
     let options = Options::default();
     let mut ratios = Vec::new();

@@ -77,7 +77,6 @@ struct Report {
     outcomes: Vec<Outcome>,
 }
 
-/// How a condition is measured.
 type Measure = fn(&Runner) -> anyhow::Result<Outcome>;
 
 struct Runner {
@@ -138,8 +137,7 @@ impl Report {
 }
 
 impl Runner {
-    /// Redis alternates between two seconds fast and two seconds slow. `auto` must reach its target over the minute,
-    /// and over the phases of each speed.
+    /// Redis alternates between two seconds fast and two slow. The target is for the minute and for each speed.
     fn alternating(&self) -> anyhow::Result<Outcome> {
         let mut fleet = Fleet::start(Cell::PLAIN, &self.options, &Bypass::ALL.map(VariantSpec::from), true)?;
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
@@ -218,7 +216,7 @@ impl Runner {
         Ok(Outcome { name: String::new(), text, passes: verdict.primary.high >= target, samples })
     }
 
-    /// Some replies of Redis stall. Compares hedging on and off, with Redis always asked and with the policy. It has no
+    /// Some replies of Redis stall. Compares hedging on and off, with Redis always asked and with the policy. No
     /// target.
     fn stalls(&self, shape: Shape) -> anyhow::Result<Outcome> {
         let cell = Cell { shape, ..Cell::PLAIN };

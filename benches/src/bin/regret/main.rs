@@ -2,8 +2,7 @@
 //!
 //! Each cell of the grid is a store, a load and a number of servers. Three servers (or sets of servers) run for it,
 //! with `cache.bypass` set to `auto`, `off` and `forced`, on stores that hold every floor. They are loaded over gRPC in
-//! turns of a few seconds, in rotating order, while the other two are idle. Turns are short, so that a drift of the
-//! machine affects all three alike.
+//! turns of a few seconds, in rotating order. Turns are short, so that a drift of the machine affects all three alike.
 
 mod conditions;
 mod grid;

@@ -47,7 +47,6 @@ fn summary(samples: &[Sample], bypass: Bypass) -> Summary {
     Summary::of(&samples.iter().filter(|it| it.bypass == bypass).collect::<Vec<_>>())
 }
 
-/// The measured cells.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     date: String,

@@ -45,7 +45,6 @@ pub(crate) struct ServersArgs {
     check: bool,
 }
 
-/// Server processes that share the Redis.
 const SERVERS: usize = 3;
 
 /// Calls in the parts *cold* and *small memory*.
@@ -59,8 +58,7 @@ const SMALL: &str = "4MiB";
 const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Targets: generations for each distinct floor, answers a second and CPU of `auto` relative to `off`, and the share of
-/// floors that a joining server generates.
+/// Targets: generations per distinct floor, rate and CPU of `auto` to `off`, the share that a joining server generates.
 const MAX_GENERATIONS: f64 = 1.1;
 const MIN_RATE: f64 = 0.97;
 const MAX_CPU: f64 = 1.05;
@@ -76,7 +74,6 @@ struct Figures {
     generations: u64,
 }
 
-/// The figures of one setting in one round.
 #[derive(Debug, Clone, Serialize)]
 struct Round {
     round: usize,
@@ -252,7 +249,6 @@ impl Runner {
     }
 }
 
-/// A running server with its directory.
 struct RunningServer {
     server: Server,
     _data: tempfile::TempDir,

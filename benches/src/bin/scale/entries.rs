@@ -1,5 +1,4 @@
-//! The cost of a hit and of a write against the number of entries in a store. Values are small, so that ten million
-//! fit.
+//! The cost of a hit and of a write against the number of entries in a store. Ten million small values fit.
 
 use std::{
     hint::black_box,

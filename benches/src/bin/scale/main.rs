@@ -32,7 +32,6 @@ struct Args {
     record: Option<PathBuf>,
 }
 
-/// A cost against a size.
 #[derive(Debug, Serialize)]
 struct Curve {
     what: String,

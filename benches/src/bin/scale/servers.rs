@@ -1,5 +1,4 @@
-//! The cost of a call when several servers share one Redis: for a floor that one server generates, that others find in
-//! Redis, and that all have in memory.
+//! The cost of a call when servers share one Redis: for a floor generated, found in Redis, and found in memory.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +16,6 @@ use tokio::runtime::Runtime;
 
 use crate::Curve;
 
-/// Server processes.
 const SERVERS: [usize; 3] = [1, 2, 4];
 
 /// Distinct floors. Each server generates its share.
@@ -58,7 +56,6 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
     ])
 }
 
-/// Servers on one Redis.
 struct Fleet<'r> {
     runtime: &'r Runtime,
     servers: Vec<Server>,
@@ -104,8 +101,7 @@ impl<'r> Fleet<'r> {
         self.cost(|_| (1..=FLOORS).cycle().take(HITS as usize).collect())
     }
 
-    /// The CPU microseconds of a call, of all servers and Redis, while every server is called for its `numbers` at
-    /// once.
+    /// CPU microseconds of a call, of all servers and Redis, while each server is called for its `numbers` at once.
     fn cost(&self, numbers: impl Fn(usize) -> Vec<u32>) -> anyhow::Result<f64> {
         let shares: Vec<Arc<[Bytes]>> = (0..self.servers.len())
             .map(|server| numbers(server).into_iter().map(request).collect::<Vec<_>>().into())

@@ -26,7 +26,6 @@ use tokio::runtime::Runtime;
 
 use crate::BATCH;
 
-/// How long a server may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A server that is measured.
@@ -54,7 +53,6 @@ impl fmt::Display for Target {
     }
 }
 
-/// All servers, running.
 pub(crate) struct Fleet {
     ours: MeasuredServer,
     peers: Vec<(PeerServer, MeasuredServer)>,
@@ -126,7 +124,6 @@ impl Fleet {
         }
     }
 
-    /// The file with a framed request.
     pub(crate) fn body(&self, method: Method) -> PathBuf {
         body(self.directory.path(), method)
     }

@@ -46,8 +46,7 @@ struct Args {
 /// Floors in a batch.
 const BATCH: u64 = 16;
 
-/// Divisor of the calls to the server with a message per tile. It sends thirty times the bytes, and takes about as long
-/// as the others with this.
+/// Divisor of the calls to the server with a message per tile, which sends thirty times the bytes.
 const TILE_DIVISOR: u64 = 20;
 
 fn main() -> anyhow::Result<()> {

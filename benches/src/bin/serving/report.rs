@@ -21,7 +21,6 @@ pub(crate) struct Round {
     pub(crate) cpu_us: f64,
 }
 
-/// The samples of all rounds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     date: String,

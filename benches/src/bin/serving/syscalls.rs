@@ -1,8 +1,7 @@
-//! Counts the system calls of an answer with strace: `serving --syscalls`. Counts, unlike times, do not depend on other
-//! load of the machine.
+//! Counts the system calls of an answer with strace: `serving --syscalls`. Counts do not depend on other load.
 //!
-//! strace stops a server at every system call, so that more calls arrive together. A server that coalesces writes makes
-//! somewhat more of them when it is not traced.
+//! strace stops a server at every system call, so more calls arrive together. Untraced, a server coalesces fewer
+//! writes.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,4 @@
-//! Other implementations of the floor service. The command `serving` starts each as a process and compares our server
-//! with it.
+//! Other implementations of the floor service. The command `serving` compares our server with them.
 
 mod bare_hyper;
 mod coalescing_hyper;
