@@ -172,9 +172,9 @@ impl HyperLoad {
             if call >= self.calls {
                 return Ok(tally);
             }
-            let asked = Instant::now();
+            let started = Instant::now();
             let answer = connection.call(self.method, request(call)).await?;
-            tally.latency.record(u64::try_from(asked.elapsed().as_nanos())?.min(MAX_LATENCY_NANOS))?;
+            tally.latency.record(u64::try_from(started.elapsed().as_nanos())?.min(MAX_LATENCY_NANOS))?;
             tally.bytes += answer.bytes;
             if let Some(tier) = answer.served_by {
                 *tally.served_by.entry(text(&tier)).or_default() += 1;
@@ -219,7 +219,7 @@ struct OpenConnection {
 #[derive(Debug)]
 struct OpenCall {
     number: usize,
-    asked: Instant,
+    sent_at: Instant,
     bytes: u64,
     served_by: String,
     status: Option<String>,
@@ -348,7 +348,7 @@ impl ClosedLoop {
         let open = &mut self.open[connection * self.servers.len() + server % self.servers.len()];
         let number = open.connection.queue_call(&self.messages[self.sent % self.messages.len()]);
         self.sent += 1;
-        let call = OpenCall { number, asked: Instant::now(), bytes: 0, served_by: String::new(), status: None };
+        let call = OpenCall { number, sent_at: Instant::now(), bytes: 0, served_by: String::new(), status: None };
         open.open_calls.push(call);
     }
 
@@ -403,8 +403,9 @@ impl ClosedLoop {
         let OpenConnection { connection, open_calls } = &mut self.open[index];
         let (served_by, grpc_status, mut complete) = (&self.served_by, &self.grpc_status, 0);
         connection.receive(|part| {
-            let place = open_calls.iter().position(|call| call.number == part.call).context("an answer to no call")?;
-            let call = &mut open_calls[place];
+            let position =
+                open_calls.iter().position(|call| call.number == part.call).context("an answer to no call")?;
+            let call = &mut open_calls[position];
             match part.content {
                 Content::Data(bytes) => call.bytes += u64::from(bytes),
                 Content::Headers(block) => {
@@ -417,7 +418,7 @@ impl ClosedLoop {
                 }
             }
             if part.is_last {
-                let call = open_calls.swap_remove(place);
+                let call = open_calls.swap_remove(position);
                 let status = call.status.as_deref();
                 ensure!(status == Some("0") && call.bytes > 0, "a call is answered with status {status:?}");
                 tally.count(&call);
@@ -431,7 +432,7 @@ impl ClosedLoop {
 
 impl Tally {
     fn count(&mut self, call: &OpenCall) {
-        self.latency.saturating_record(call.asked.elapsed().as_nanos() as u64);
+        self.latency.saturating_record(call.sent_at.elapsed().as_nanos() as u64);
         self.bytes += call.bytes;
         for (tier, floors) in tiers(&call.served_by) {
             match self.served_by.get_mut(tier) {

@@ -112,7 +112,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Which floors are asked for.
+/// Which floors the calls request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
     /// Zipf's law: floor `n` with a probability proportional to `n^-(tenths / 10)`.
@@ -165,7 +165,7 @@ pub struct Cell {
     pub store: StoreKind,
     /// Calls in flight.
     pub shape: Shape,
-    /// Which floors are asked for.
+    /// Which floors the calls request.
     pub keys: Keys,
     /// The side of a floor, in cells.
     pub side: u16,

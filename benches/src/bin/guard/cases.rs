@@ -142,7 +142,7 @@ fn generate() -> Work {
         let took = each(specs.len() as u32, |n| {
             black_box(generator.generate(&specs[n as usize]));
         });
-        assert_eq!(generator.fallbacks(), 0, "ordinary floors were made");
+        assert_eq!(generator.fallbacks(), 0, "no fallback floor was generated");
         took
     })
 }

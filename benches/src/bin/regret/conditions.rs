@@ -216,8 +216,7 @@ impl Runner {
         Ok(Outcome { name: String::new(), text, passes: verdict.primary.high >= target, samples })
     }
 
-    /// Some replies of Redis stall. Compares hedging on and off, with Redis always asked and with the policy. No
-    /// target.
+    /// Some replies of Redis stall. Compares hedging on and off, for bypass off and auto, without a target.
     fn stalls(&self, shape: Shape) -> anyhow::Result<Outcome> {
         let cell = Cell { shape, ..Cell::PLAIN };
         let spec = |bypass, hedge| VariantSpec { bypass, settings: vec![("CACHE__HEDGE", hedge)] };

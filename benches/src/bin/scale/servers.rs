@@ -46,7 +46,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
         }
         hit.push((size, fleet.hit_memory()?));
         let generations = fleet.generations()?;
-        ensure!(generations == f64::from(FLOORS), "{generations} floors were made where {FLOORS} were asked for");
+        ensure!(generations == f64::from(FLOORS), "{generations} floors were generated, not {FLOORS}");
     }
     let curve = |what: &str, points| Curve { what: what.to_owned(), size: "servers", cost: "us of CPU", points };
     Ok(vec![
