@@ -1,6 +1,4 @@
-//! What the envelope costs that values travel in outside this process.
-//!
-//! `cargo bench -- envelope`. Beside it a bare copy of the same bytes: what writing a value takes in any case.
+//! The cost of the envelope of stored values, and of a copy of the same bytes. `cargo bench -- envelope`.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::{cell::LazyCell, hint::black_box, time::Duration};
@@ -13,16 +11,16 @@ use floor_cache::{
     envelope::{Envelope, MasterKeys, Namespace},
 };
 
-/// Lengths of values, with what they are called.
+/// Lengths of values, with their names.
 const LENGTHS: [(usize, &str); 3] = [(1 << 10, "1KiB"), (4 << 10, "4KiB"), (16 << 10, "16KiB")];
 
-/// Values in turn.
+/// Values of each length.
 const COUNT: u32 = 256;
 
-/// No secret: the key of a bench.
+/// A key for the bench only; not a secret.
 const KEY: &str = "1:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
-/// Every way that a value can travel.
+/// All kinds of envelope, with their names.
 fn envelopes() -> [(&'static str, Envelope); 4] {
     let keys: MasterKeys = KEY.parse().expect("a key as it must be written");
     let plain = Envelope::new(Namespace::new("floors").expect("a good name"), floor_gen::GENERATOR_VERSION);
@@ -48,13 +46,13 @@ fn envelope(criterion: &mut Criterion) {
                 black_box(&out);
             });
         });
-        for (way, envelope) in envelopes() {
-            group.bench_function(BenchmarkId::new(format!("seal/{way}"), name), |bencher| {
+        for (label, envelope) in envelopes() {
+            group.bench_function(BenchmarkId::new(format!("seal/{label}"), name), |bencher| {
                 seal(bencher, &envelope, &entries);
             });
             let sealed =
                 LazyCell::new(|| entries.all().iter().map(|entry| sealed(&envelope, entry)).collect::<Vec<_>>());
-            group.bench_function(BenchmarkId::new(format!("open/{way}"), name), |bencher| {
+            group.bench_function(BenchmarkId::new(format!("open/{label}"), name), |bencher| {
                 open(bencher, &envelope, &entries, &sealed);
             });
         }
@@ -84,7 +82,7 @@ fn open(bencher: &mut Bencher<'_>, envelope: &Envelope, entries: &Entries, seale
     let mut step = 0;
     bencher.iter(|| {
         step += 1;
-        let place = floors::place(step, sealed.len());
+        let place = floors::index_at(step, sealed.len());
         envelope.open(&envelope.stored(&entries.all()[place].0), &sealed[place]).expect("it was sealed under this key")
     });
     for ((key, value), sealed) in entries.all().iter().zip(sealed) {

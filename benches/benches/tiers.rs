@@ -1,40 +1,40 @@
-//! What each tier costs: hit, miss, set, round trip, remove, contains, by one caller and by eight at once; and what
-//! making a floor costs instead.
+//! The cost of each tier: hit, miss, set, round trip, remove, contains, by one caller and by eight; and the cost of
+//! generating a floor instead. `cargo bench -- tiers`.
 //!
-//! `cargo bench -- tiers`. Every tier is bare here, without the chain's timeout, breaker and meter. With eight callers the
-//! time is that of an operation among them: on two cores, half of one alone at the best.
+//! Tiers are timed without the chain's timeout, breaker and metrics. With eight callers the time is the total divided
+//! by the operations of all, so on two cores at best half of that of one caller.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::{cell::LazyCell, hint::black_box, slice, sync::Arc, time::Duration};
 
 use benches::{
     floors::{self, Entries, SIDE},
-    mixed::{self, Mixed},
-    stores::{Place, Store},
-    timing::{answered, timed, timed_at_once},
+    mixed::{self, Operation},
+    stores::{Backend, Store},
+    timing::{answered, timed, timed_concurrently},
 };
 use bevy_server::wire;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_cache::{Key, Tier};
 use floor_gen::{Generator, Kind};
 
-/// Lengths of values, with what they are called.
+/// Lengths of values, with their names.
 const LENGTHS: [(usize, &str); 3] = [(1 << 10, "1KiB"), (4 << 10, "4KiB"), (16 << 10, "16KiB")];
 
-/// Values of each length: more bytes than a core's cache holds, few enough to make quickly.
+/// Values of each length: more bytes than a core's cache holds, and quick to generate.
 const COUNT: u32 = 512;
 
-/// An ordinary floor is nearest to this length.
+/// The index of the length that is nearest to an ordinary floor's.
 const ORDINARY: usize = 1;
 
-/// Tasks that ask at once, each on a thread of its own.
+/// Concurrent tasks, each on its own thread.
 const CALLERS: [u64; 2] = [1, 8];
 
 fn tiers(criterion: &mut Criterion) {
     let entries = LazyCell::new(|| LENGTHS.map(|(length, _)| Arc::new(Entries::of_length(length, COUNT))));
-    for place in Place::here() {
-        let store = LazyCell::new(|| Store::filled(place, &entries.each_ref().map(|entries| &**entries)));
-        let mut group = criterion.benchmark_group(format!("tiers/{}", place.name()));
+    for backend in Backend::available() {
+        let store = LazyCell::new(|| Store::filled(backend, &entries.each_ref().map(|entries| &**entries)));
+        let mut group = criterion.benchmark_group(format!("tiers/{}", backend.name()));
         for (size, (length, name)) in LENGTHS.into_iter().enumerate() {
             group.throughput(Throughput::Bytes(length as u64));
             for tasks in CALLERS {
@@ -64,8 +64,8 @@ fn tiers(criterion: &mut Criterion) {
         group.bench_function("mixed-80-10-10", |bencher| {
             bencher.iter_custom(|steps| mixed(&store, &entries[ORDINARY], steps));
         });
-        if place.is_redis() {
-            let bare = LazyCell::new(|| bare_redis::Line::to(&store, &entries[ORDINARY]));
+        if backend.is_redis() {
+            let bare = LazyCell::new(|| bare_redis::Connection::open(&store, &entries[ORDINARY]));
             group.bench_function(BenchmarkId::new("bare-get", LENGTHS[ORDINARY].1), |bencher| {
                 bencher.iter_custom(|steps| bare.get(&store, &entries[ORDINARY], steps));
             });
@@ -73,27 +73,27 @@ fn tiers(criterion: &mut Criterion) {
     }
 }
 
-/// What a tier has to be cheaper than.
-fn making(criterion: &mut Criterion) {
+/// Generating a floor, for comparison with a hit.
+fn generation(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tiers/no-tier");
     let runtime = LazyCell::new(benches::stores::runtime);
     let specs = LazyCell::new(|| Arc::new(floors::specs(Kind::Standard, SIDE, COUNT)));
     for tasks in CALLERS {
         group.bench_function(format!("make-by-{tasks}"), |bencher| {
             bencher.iter_custom(|steps| {
-                let (took, shares) = timed_at_once(&runtime, tasks, steps, |steps| {
+                let (took, shares) = timed_concurrently(&runtime, tasks, steps, |steps| {
                     let specs = Arc::clone(&specs);
                     async move {
                         let mut generator = Generator::new();
                         for step in steps {
-                            let spec = &specs[floors::place(step, specs.len())];
+                            let spec = &specs[floors::index_at(step, specs.len())];
                             black_box(wire::framed(&generator.generate(spec)));
                         }
                         generator.fallbacks()
                     }
                 });
-                let plain: u64 = shares.iter().map(|(_, fallbacks)| fallbacks).sum();
-                assert_eq!(plain, 0, "ordinary floors were made, not the plain ones that stand in for them");
+                let fallbacks: u64 = shares.iter().map(|(_, fallbacks)| fallbacks).sum();
+                assert_eq!(fallbacks, 0, "no fallback floor was generated");
                 took
             });
         });
@@ -101,7 +101,7 @@ fn making(criterion: &mut Criterion) {
 }
 
 fn hit(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let (took, shares) = timed_at_once(&store.runtime, tasks, steps, |steps| {
+    let (took, shares) = timed_concurrently(&store.runtime, tasks, steps, |steps| {
         let (tier, entries) = (Arc::clone(&store.tier), Arc::clone(entries));
         async move { get_all(&*tier, steps.map(|step| &entries.at(step).0)).await.1 }
     });
@@ -112,16 +112,16 @@ fn hit(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duratio
 }
 
 fn miss(store: &Store, entries: &Entries, tasks: u64, steps: u64) -> Duration {
-    let strangers: Arc<[Key]> = entries.strangers().into();
-    let (took, shares) = timed_at_once(&store.runtime, tasks, steps, |steps| {
-        let (tier, keys) = (Arc::clone(&store.tier), Arc::clone(&strangers));
-        async move { get_all(&*tier, steps.map(|step| &keys[floors::place(step, keys.len())])).await.0 }
+    let absent_keys: Arc<[Key]> = entries.absent_keys().into();
+    let (took, shares) = timed_concurrently(&store.runtime, tasks, steps, |steps| {
+        let (tier, keys) = (Arc::clone(&store.tier), Arc::clone(&absent_keys));
+        async move { get_all(&*tier, steps.map(|step| &keys[floors::index_at(step, keys.len())])).await.0 }
     });
     assert!(shares.iter().all(|(_, hits)| *hits == 0), "every lookup was a miss");
     took
 }
 
-/// How many of `keys` were found, and their bytes.
+/// The number of `keys` that are found, and the bytes of their values.
 async fn get_all<'k>(tier: &dyn Tier, keys: impl Iterator<Item = &'k Key>) -> (u64, u64) {
     let (mut hits, mut bytes) = (0, 0);
     for key in keys {
@@ -133,9 +133,9 @@ async fn get_all<'k>(tier: &dyn Tier, keys: impl Iterator<Item = &'k Key>) -> (u
     (hits, bytes)
 }
 
-/// Puts values that are there already, so that the store does not grow while it is timed.
+/// Puts values that are already stored, so that the store does not grow while it is timed.
 fn set(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let (took, _) = timed_at_once(&store.runtime, tasks, steps, |steps| {
+    let (took, _) = timed_concurrently(&store.runtime, tasks, steps, |steps| {
         let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
         async move {
             for step in steps {
@@ -148,9 +148,9 @@ fn set(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duratio
     took
 }
 
-/// Puts a value and gets it back.
+/// Puts a value and gets it.
 fn round_trip(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let (took, shares) = timed_at_once(&store.runtime, tasks, steps, |steps| {
+    let (took, shares) = timed_concurrently(&store.runtime, tasks, steps, |steps| {
         let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
         async move {
             let mut bytes = 0;
@@ -170,7 +170,7 @@ fn round_trip(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> 
 }
 
 fn contains(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let (took, shares) = timed_at_once(&store.runtime, tasks, steps, |steps| {
+    let (took, shares) = timed_concurrently(&store.runtime, tasks, steps, |steps| {
         let (tier, entries) = (Arc::clone(&store.tier), Arc::clone(entries));
         async move {
             let mut held = 0;
@@ -184,7 +184,7 @@ fn contains(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Du
     took
 }
 
-/// Removes values that are there: each round puts them all, untimed, and takes them out one by one.
+/// Removes values one by one. Each round first puts all of them, untimed.
 fn remove(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
     let mut took = Duration::ZERO;
     let mut left = steps;
@@ -192,7 +192,7 @@ fn remove(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Dura
         let round = left.min(entries.all().len() as u64);
         left -= round;
         put_all(store, entries);
-        let (removing, _) = timed_at_once(&store.runtime, tasks, round, |steps| {
+        let (removing, _) = timed_concurrently(&store.runtime, tasks, round, |steps| {
             let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
             async move {
                 for step in steps {
@@ -209,22 +209,22 @@ fn remove(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Dura
     took
 }
 
-/// See [`mixed::turn`].
+/// See [`mixed::operation`].
 fn mixed(store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
     put_all(store, entries);
     let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
     let (took, hits) = timed(&store.runtime, steps, |steps| async move {
         let mut hits = 0;
         for step in steps {
-            match mixed::turn(step) {
-                Mixed::Get(at) => {
+            match mixed::operation(step) {
+                Operation::Get(at) => {
                     let value = black_box(answered(tier.get(&work.at(at).0)).await.expect("the tier answers"));
                     hits += u64::from(value.is_some());
                 }
-                Mixed::Put(at) => {
+                Operation::Put(at) => {
                     answered(tier.put_many(slice::from_ref(work.at(at)))).await.expect("the tier takes it");
                 }
-                Mixed::Remove(at) => {
+                Operation::Remove(at) => {
                     answered(tier.remove_many(slice::from_ref(&work.at(at).0))).await.expect("the tier takes it");
                 }
             }
@@ -245,38 +245,38 @@ fn assert_held(store: &Store, entries: &Entries) {
     assert_eq!(found.0, entries.all().len() as u64, "every value is there");
 }
 
-/// The Redis library with nothing of ours around it: what a Redis hit is held against.
+/// The Redis library without our tier, for comparison with a hit of the tier.
 mod bare_redis {
     use benches::{floors::Entries, stores::Store, timing::timed};
     use redis::aio::MultiplexedConnection;
 
-    use super::{Arc, Duration, Place};
+    use super::{Arc, Backend, Duration};
 
-    pub(crate) struct Line(MultiplexedConnection);
+    pub(crate) struct Connection(MultiplexedConnection);
 
-    impl Line {
-        /// A connection to the server of `store`, whose values are put there once more without an envelope.
-        pub(crate) fn to(store: &Store, entries: &Entries) -> Self {
+    impl Connection {
+        /// Connects to the server of `store` and stores `entries` there without envelopes.
+        pub(crate) fn open(store: &Store, entries: &Entries) -> Self {
             let server = store.server.as_ref().expect("a Redis store has a server");
-            let url = if store.place == Place::RedisUnix { server.unix_url() } else { server.tcp_url() };
-            let line = store.runtime.block_on(async {
+            let url = if store.backend == Backend::RedisUnix { server.unix_url() } else { server.tcp_url() };
+            let connection = store.runtime.block_on(async {
                 let client = redis::Client::open(url).expect("a good URL");
-                let mut line = client.get_multiplexed_async_connection().await.expect("the server answers");
+                let mut connection = client.get_multiplexed_async_connection().await.expect("the server answers");
                 for (key, value) in entries.all() {
-                    let set = redis::cmd("SET").arg(key.as_bytes()).arg(&value[..]).exec_async(&mut line).await;
+                    let set = redis::cmd("SET").arg(key.as_bytes()).arg(&value[..]).exec_async(&mut connection).await;
                     set.expect("the server takes it");
                 }
-                line
+                connection
             });
-            Self(line)
+            Self(connection)
         }
 
         pub(crate) fn get(&self, store: &Store, entries: &Arc<Entries>, steps: u64) -> Duration {
-            let (mut line, work) = (self.0.clone(), Arc::clone(entries));
+            let (mut connection, work) = (self.0.clone(), Arc::clone(entries));
             let (took, bytes) = timed(&store.runtime, steps, |steps| async move {
                 let mut bytes = 0;
                 for step in steps {
-                    let get = redis::cmd("GET").arg(work.at(step).0.as_bytes()).query_async(&mut line).await;
+                    let get = redis::cmd("GET").arg(work.at(step).0.as_bytes()).query_async(&mut connection).await;
                     let value: Vec<u8> = get.expect("the server answers");
                     bytes += value.len() as u64;
                 }
@@ -290,12 +290,12 @@ mod bare_redis {
 
 criterion_group! {
     name = benches;
-    // Some hundred and thirty benches: a second each keeps the suite at five minutes.
-    // A second of warming up: the first call of a bench sets its store up, and criterion counts that as warming up.
+    // About 130 benches: with a second each the suite takes five minutes.
+    // The first call of a bench sets up its store, which criterion counts as warm-up.
     config = Criterion::default()
         .sample_size(50)
         .warm_up_time(Duration::from_secs(1))
         .measurement_time(Duration::from_secs(1));
-    targets = tiers, making
+    targets = tiers, generation
 }
 criterion_main!(benches);

@@ -1,9 +1,8 @@
-//! A TCP proxy that delays every reply of the server behind it: a slow network in front of a real Redis.
+//! A TCP proxy that delays every reply of its server. The command `regret` puts it in front of a Redis.
 //!
-//! The proxy is a delay line. What the server sends at time `t` reaches the client at `t + delay`, in order, however much
-//! is on the way, so pipelined replies are delayed once and not one after the other. Requests pass without a delay. Each
-//! direction of a connection has threads of its own that sleep until a reply is due, since the timer of tokio is too
-//! coarse for 0.2 ms.
+//! Bytes that the server sends at time `t` reach the client at `t + delay`, in order. Any number of replies can be
+//! delayed at the same time, so pipelined replies are each delayed once. Requests are not delayed. Each direction of a
+//! connection has its own threads, which sleep until a reply is due: tokio's timer is too coarse for 0.2 ms.
 
 use std::{
     io::{self, Read, Write},
@@ -20,26 +19,26 @@ use std::{
 
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const BUFFER: usize = 64 << 10;
 
-/// How much later than asked the kernel may wake a thread of the proxy. The default of Linux is 50 us.
+/// How late the kernel may wake a thread of the proxy, in nanoseconds. Linux's default is 50 us.
 const TIMER_SLACK: NonZeroU64 = NonZeroU64::new(1_000).expect("not zero");
 
-/// A running proxy. It closes its connections when dropped.
+/// A running proxy. Dropping it closes its connections.
 #[derive(Debug)]
 pub struct DelayProxy {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
 
-/// What the threads of a proxy share.
+/// The state that the threads of a proxy share.
 #[derive(Debug)]
 struct Shared {
     upstream: SocketAddr,
     delay_nanos: AtomicU64,
-    /// Of a million deliveries, how many stall.
-    stalls: AtomicU64,
+    /// How many of a million deliveries stall.
+    stalls_per_million: AtomicU64,
     stall_nanos: AtomicU64,
     closed: AtomicBool,
     /// Both ends of every connection, to close them.
@@ -50,14 +49,14 @@ impl DelayProxy {
     /// Starts a proxy in front of `upstream` on a free port of this machine.
     ///
     /// # Errors
-    /// When there is no port or no thread.
+    /// When no port can be bound or no thread started.
     pub fn start(upstream: SocketAddr, delay: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             upstream,
             delay_nanos: AtomicU64::new(nanos(delay)),
-            stalls: AtomicU64::new(0),
+            stalls_per_million: AtomicU64::new(0),
             stall_nanos: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             sockets: Mutex::new(Vec::new()),
@@ -67,21 +66,21 @@ impl DelayProxy {
         Ok(Self { address, shared })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Sets the delay of the replies that come from now on.
+    /// Sets the delay of replies that the server sends from now on.
     pub fn set_delay(&self, delay: Duration) {
         self.shared.delay_nanos.store(nanos(delay), Relaxed);
     }
 
-    /// Has `share` (0 to 1) of the deliveries wait for `stall` in addition. A delivery is what one read from the server
-    /// returned: one reply, or several that came together. What follows on the connection waits behind it.
+    /// Delays a `share` (0 to 1) of the deliveries by `stall` in addition. A delivery is the result of one read from
+    /// the server: one reply or several. Later replies on the connection wait behind it.
     pub fn set_stalls(&self, share: f64, stall: Duration) {
-        self.shared.stalls.store((share * 1e6) as u64, Relaxed);
+        self.shared.stalls_per_million.store((share * 1e6) as u64, Relaxed);
         self.shared.stall_nanos.store(nanos(stall), Relaxed);
     }
 }
@@ -92,7 +91,7 @@ impl Drop for DelayProxy {
         for socket in self.shared.sockets.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             let _ = socket.shutdown(Shutdown::Both);
         }
-        // Wakes the accepting thread, which then ends.
+        // A connection wakes the accepting thread, which then ends.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -131,11 +130,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Reads what the server sends and notes when each part is due.
+    /// Reads from the server and queues each part with the time when it is due.
     fn receive(
         &self,
         mut server: TcpStream,
-        line: &mpsc::Sender<(Instant, Vec<u8>)>,
+        queue: &mpsc::Sender<(Instant, Vec<u8>)>,
         mut random: SmallRng,
     ) -> io::Result<()> {
         let mut buffer = vec![0; BUFFER];
@@ -145,11 +144,11 @@ impl Shared {
                 return Ok(());
             }
             let mut delay = Duration::from_nanos(self.delay_nanos.load(Relaxed));
-            let stalls = self.stalls.load(Relaxed);
+            let stalls = self.stalls_per_million.load(Relaxed);
             if stalls > 0 && random.random_range(0..1_000_000) < stalls {
                 delay += Duration::from_nanos(self.stall_nanos.load(Relaxed));
             }
-            if line.send((Instant::now() + delay, buffer[..read].to_vec())).is_err() {
+            if queue.send((Instant::now() + delay, buffer[..read].to_vec())).is_err() {
                 return Ok(());
             }
         }
@@ -157,9 +156,9 @@ impl Shared {
 }
 
 /// Writes each part to the client when it is due.
-fn deliver(mut client: TcpStream, line: &mpsc::Receiver<(Instant, Vec<u8>)>) -> io::Result<()> {
+fn deliver(mut client: TcpStream, queue: &mpsc::Receiver<(Instant, Vec<u8>)>) -> io::Result<()> {
     rustix::thread::set_current_timer_slack(Some(TIMER_SLACK))?;
-    while let Ok((due, bytes)) = line.recv() {
+    while let Ok((due, bytes)) = queue.recv() {
         let now = Instant::now();
         if now < due {
             thread::sleep(due - now);
@@ -177,7 +176,7 @@ fn nanos(duration: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// A server that echoes bytes: its answers come in the order and as fast as the requests.
+    /// A server that echoes bytes.
     fn echo_server() -> SocketAddr {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -213,7 +212,7 @@ mod tests {
             .map(|number| {
                 let now = Instant::now();
                 stream.write_all(&number.to_be_bytes()).unwrap();
-                // One request every few milliseconds, so that each is a delivery of its own.
+                // The pause between requests makes each a delivery of its own.
                 while now.elapsed() < Duration::from_millis(2) {
                     thread::yield_now();
                 }
@@ -224,7 +223,7 @@ mod tests {
         for (sent, received) in sent.iter().zip(&received) {
             assert!(*received - *sent >= delay, "no reply comes before it is due");
         }
-        // One after the other they would take 40 times 50 ms.
+        // Delayed one after the other they would take 40 times 50 ms.
         let took = received[REPLIES - 1] - sent[0];
         assert!(took < delay * REPLIES as u32 / 2, "{REPLIES} pipelined replies took {took:?}");
     }

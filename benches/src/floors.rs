@@ -1,20 +1,20 @@
-//! Floors and values to work on, made before any clock runs.
+//! Floors and values for the benches, generated before the clock runs.
 
 use bevy_server::{key, wire};
 use bytes::{Bytes, BytesMut};
 use floor_cache::{Class, Key};
 use floor_gen::{Floor, FloorSpec, Generator, Kind};
 
-/// The tower that benches climb. Any would do; one makes runs comparable.
+/// The seed of every floor. It is fixed so that runs are comparable.
 pub const TOWER: u64 = 42;
 
-/// The floor that is asked for where one is enough: an ordinary one.
+/// The number of the floor for benches that need one floor: a STANDARD one of ordinary size.
 pub const NUMBER: u32 = 7;
 
 /// The side of an ordinary floor, in cells.
 pub const SIDE: u16 = FloorSpec::DEFAULT_SIDE;
 
-/// The specs of floors 1 ..= `count` of [`TOWER`], square, all of `kind`.
+/// The specs of floors 1 ..= `count` of [`TOWER`], all of `kind`, with `side` x `side` cells.
 #[must_use]
 pub fn specs(kind: Kind, side: u16, count: u32) -> Vec<FloorSpec> {
     let spec = |number| FloorSpec::resolve(TOWER, number, side.into(), side.into(), Some(kind));
@@ -28,23 +28,22 @@ pub fn standard(count: u32) -> Vec<Floor> {
     specs(Kind::Standard, SIDE, count).iter().map(|spec| generator.generate(spec)).collect()
 }
 
-/// Keys with what is stored under them, and an order to visit them in.
+/// Keys with their values, and an order to visit them in.
 #[derive(Debug)]
 pub struct Entries(Vec<(Key, Bytes)>);
 
-/// From one entry to the next in visiting order: a prime, so that every entry is visited whatever their number, and far
-/// enough that neighbours in a store are not neighbours in time.
+/// The distance between entries that are visited one after the other. It is a prime, so that every entry is visited
+/// whatever their number, and large, so that neighbours in a store are not visited in a row.
 const STRIDE: u64 = 7919;
 
 impl Entries {
-    /// `count` STANDARD floors of 100x100 as the server keeps them: encoded, framed, under their keys.
+    /// `count` STANDARD floors of 100x100 as the server stores them: encoded and framed, under their keys.
     #[must_use]
     pub fn floors(count: u32) -> Self {
         Self(standard(count).iter().map(|floor| (key::of(&floor.spec), wire::framed(floor))).collect())
     }
 
-    /// `count` values of exactly `len` bytes, cut from encoded floors laid end to end, so that a compressor finds in
-    /// them what it finds in floors.
+    /// `count` values of exactly `len` bytes, cut from concatenated encoded floors, so that they compress as floors do.
     #[must_use]
     pub fn of_length(len: usize, count: u32) -> Self {
         let floors = Self::floors(64);
@@ -60,23 +59,23 @@ impl Entries {
         Self((0..count).map(&mut value).collect())
     }
 
-    /// As many keys as there are here, none of which stands here.
+    /// Keys that are not in `self`, as many as there are entries.
     #[must_use]
-    pub fn strangers(&self) -> Vec<Key> {
+    pub fn absent_keys(&self) -> Vec<Key> {
         (0..self.0.len() as u32).map(|number| numbered_key(u64::MAX, number)).collect()
     }
 
-    /// All of them.
+    /// All entries.
     #[must_use]
     pub fn all(&self) -> &[(Key, Bytes)] {
         &self.0
     }
 
-    /// The one visited at `step`.
+    /// The entry visited at `step`.
     #[must_use]
     #[inline]
     pub fn at(&self, step: u64) -> &(Key, Bytes) {
-        &self.0[place(step, self.0.len())]
+        &self.0[index_at(step, self.0.len())]
     }
 
     /// The bytes of the values visited at `steps`.
@@ -86,10 +85,10 @@ impl Entries {
     }
 }
 
-/// Which of `count` things is visited at `step`.
+/// The index, below `count`, that is visited at `step`.
 #[must_use]
 #[inline]
-pub fn place(step: u64, count: usize) -> usize {
+pub fn index_at(step: u64, count: usize) -> usize {
     (step.wrapping_mul(STRIDE) % count as u64) as usize
 }
 

@@ -1,4 +1,5 @@
-//! Driving h2load, and reading what it prints: a load generator in C, which costs less than any server it is put on.
+//! Runs h2load and parses its output. h2load is a load generator in C that needs less CPU than any server measured
+//! here. The commands `serving` and `versus` call it.
 
 use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 
@@ -6,19 +7,19 @@ use anyhow::{Context, ensure};
 
 use crate::load::Method;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Outcome {
-    /// From the first call to the last answer.
+    /// Time from the first call to the last answer.
     pub took: Duration,
-    /// Bytes of DATA frames: messages and their prefixes.
+    /// Bytes of DATA frames: messages with their frame prefixes.
     pub data_bytes: u64,
 }
 
-/// Whether h2load is there to be run.
+/// Checks that h2load is installed.
 ///
 /// # Errors
-/// When it is not; the message says how to come by it.
+/// When it is not; the message says how to install it.
 pub fn installed() -> anyhow::Result<()> {
     ensure!(
         Command::new("h2load").arg("--version").output().is_ok(),
@@ -27,7 +28,7 @@ pub fn installed() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `calls` calls of `method`, each with the framed message in the file `body`, from one thread.
+/// Makes `calls` calls of `method` from one thread, each with the framed message in the file `body`.
 ///
 /// # Errors
 /// When h2load does not start, or any call fails.
@@ -50,7 +51,7 @@ pub fn run(
     parse(&text, calls).with_context(|| format!("h2load printed:\n{text}"))
 }
 
-/// Reads the lines
+/// Parses these lines of h2load's output:
 /// `finished in 1.17s, 85398.02 req/s, 290.54MB/s`,
 /// `requests: 100000 total, 100000 started, 100000 done, 100000 succeeded, 0 failed, 0 errored, 0 timeout` and
 /// `traffic: 340.22MB (356747000) total, 3.16MB (3315000) headers (space savings 93.26%), 333.21MB (349400000) data`.

@@ -1,34 +1,33 @@
-//! What the benches share: real floors, real stores, and clocks that time one thing.
+//! What the benches and the commands share: floors, stores, servers, load generators and statistics.
 //!
-//! - [`floors`]: floors and values to work on, made before any clock runs.
-//! - [`stores`]: each tier as an operator has it, [`redis_server`] with a server of its own, [`redis_cluster`] with six; [`shelf`]: a source that
-//!   makes nothing, so that a chain can be timed without generation.
-//! - [`timing`]: a loop between two readings of the clock, and what the loop must have done; [`mixed`]: gets, puts and removals
-//!   that all find what they are about.
-//! - [`earlier_shape`]: a floor as one message a tile, the yardstick of the protobuf benches.
-//! - [`peers`]: other caches and other servers on the same work; [`load`]: calls over real gRPC; [`h2load`]: the same by
-//!   a program that costs less; [`paced`]: calls at a steady pace, to the microsecond.
-//! - [`process`], [`server`]: a server in a process of its own, and what the kernel says that it used; [`machine`]: what
-//!   all of it ran on; [`bars`]: plots.
-//! - [`delay_proxy`]: a slow network in front of Redis; [`regret`]: what the automatic bypass loses against fixed choices.
+//! - [`floors`]: floors and values, generated before the clock runs. [`pregenerated`]: a source that returns them, so
+//!   that a chain is timed without generation. [`tile_floor`]: a floor as one message per tile.
+//! - [`stores`]: each tier on its own files or server. [`redis_server`], [`redis_cluster`]: a Redis for one bench.
+//!   [`delay_proxy`]: a slow network in front of a Redis.
+//! - [`server`]: the floor server as a process. [`process`]: its CPU time, memory and processors. [`machine`]: what
+//!   a run was measured on.
+//! - [`load`]: closed loops over gRPC. [`open_loop`]: calls at a fixed rate. [`h2load`]: a closed loop by an external
+//!   program. [`mixed`]: a sequence of gets, puts and removals.
+//! - [`peers`]: other caches and other servers for the same work.
+//! - [`timing`]: timed loops and statistics. [`bar_chart`]: plots. [`regret`]: the benchmark of `cache.bypass`.
 #![forbid(unsafe_code)]
 
-pub mod bars;
+pub mod bar_chart;
 pub mod delay_proxy;
-pub mod earlier_shape;
 pub mod floors;
-mod frames;
 pub mod h2load;
+mod http2_client;
 pub mod load;
 pub mod machine;
 pub mod mixed;
-pub mod paced;
+pub mod open_loop;
 pub mod peers;
+pub mod pregenerated;
 pub mod process;
 pub mod redis_cluster;
 pub mod redis_server;
 pub mod regret;
 pub mod server;
-pub mod shelf;
 pub mod stores;
+pub mod tile_floor;
 pub mod timing;

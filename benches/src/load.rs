@@ -1,6 +1,9 @@
-//! Closed loops of gRPC calls that cost the machine little: requests framed beforehand, answers counted and not decoded.
-//! [`Load`] makes a number of calls to one server, by hyper, and costs about as much as a careful client does.
-//! [`ClosedLoop`] loads one or several servers, for a number of calls or for a time, and costs a fifth of that.
+//! Closed loops of gRPC calls: each stream makes its next call when the last one is answered. Requests are framed
+//! beforehand and answers are counted, not decoded, so that the client needs little CPU.
+//!
+//! [`HyperLoad`] makes a number of calls to one server through hyper. [`ClosedLoop`] calls one or several servers, for
+//! a number of calls or for a time, with a fifth of the CPU. [`open_loop`](crate::open_loop) makes calls at a fixed
+//! rate.
 
 use std::{
     collections::BTreeMap,
@@ -23,19 +26,19 @@ use prost::Message;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::{net::TcpStream, task::JoinSet};
 
-use crate::frames::{Connection, Content, Name};
+use crate::http2_client::{Connection, Content, HeaderName};
 
 /// A unary method of the floor service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// One floor.
+    /// Returns one floor.
     GetFloor,
-    /// Many.
+    /// Returns several floors.
     BatchGetFloors,
 }
 
 impl Method {
-    /// Its path.
+    /// The path of the HTTP request.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
@@ -45,48 +48,46 @@ impl Method {
     }
 }
 
-/// What is asked, and how much of it at once: the next call as soon as one is answered. For calls at a pace there is
-/// [`paced`](crate::paced).
+/// A closed loop of a number of calls to one server, through hyper.
 #[derive(Debug, Clone)]
-pub struct Load {
-    /// Whom.
+pub struct HyperLoad {
+    /// The server's address.
     pub server: SocketAddr,
-    /// Which method.
+    /// The method to call.
     pub method: Method,
     /// TCP connections.
     pub connections: usize,
     /// Calls in flight on each.
     pub streams: usize,
-    /// Calls in all.
+    /// The number of calls.
     pub calls: u64,
 }
 
-/// What came of a load.
+/// The counts of a load.
 #[derive(Debug, Clone)]
 pub struct Tally {
     /// From the first call to the last answer.
     pub took: Duration,
-    /// Nanoseconds from a call to the last byte of its answer. A server that stalls keeps calls from being made, which this does
-    /// not show and `took` does.
+    /// Nanoseconds from a call to the last byte of its answer. Stalls of a server show in `took` and hardly here.
     pub latency: Histogram<u64>,
-    /// Bytes of messages, their frame prefixes included.
+    /// Bytes of messages with their frame prefixes.
     pub bytes: u64,
-    /// Answers by what they said had served them.
+    /// Answers by the tier in their `floor-served-by`.
     pub served_by: BTreeMap<String, u64>,
 }
 
-/// Latencies are kept in nanoseconds up to a minute, to three digits.
-const LONGEST: u64 = 60_000_000_000;
-const DIGITS: u8 = 3;
+/// Latencies are recorded in nanoseconds up to a minute, to three significant digits.
+const MAX_LATENCY_NANOS: u64 = 60_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// An empty histogram of latencies in nanoseconds.
-pub(crate) fn latencies() -> Histogram<u64> {
-    Histogram::new_with_max(LONGEST, DIGITS).expect("a minute in nanoseconds, three digits")
+pub(crate) fn latency_histogram() -> Histogram<u64> {
+    Histogram::new_with_max(MAX_LATENCY_NANOS, SIGNIFICANT_DIGITS).expect("a minute in nanoseconds, three digits")
 }
 
 impl Tally {
     fn new() -> Self {
-        Self { took: Duration::ZERO, latency: latencies(), bytes: 0, served_by: BTreeMap::new() }
+        Self { took: Duration::ZERO, latency: latency_histogram(), bytes: 0, served_by: BTreeMap::new() }
     }
 
     fn add(&mut self, other: Self) {
@@ -103,50 +104,51 @@ impl Tally {
         self.latency.len() as f64 / self.took.as_secs_f64()
     }
 
-    /// Microseconds that so many percent of the calls did not exceed.
+    /// The `percent`-th percentile of the latency, in microseconds.
     #[must_use]
     pub fn micros(&self, percent: f64) -> f64 {
         self.latency.value_at_percentile(percent) as f64 / 1e3
     }
 }
 
-impl Load {
-    /// Puts the load on the server: call `n` sends `request(n)`, a message with its frame prefix.
+impl HyperLoad {
+    /// Makes the calls. Call `n` sends `request(n)`, a message with its frame prefix.
     ///
     /// # Errors
-    /// When a connection cannot be made, or any answer is not an OK: a load that fails in part measures something else.
+    /// When a connection cannot be made, or the status of any answer is not OK.
     pub async fn run(&self, request: impl Fn(u64) -> Bytes + Clone + Send + 'static) -> anyhow::Result<Tally> {
-        let lines = self.lines().await?;
-        self.run_on(lines, request).await
+        let connections = self.connect().await?;
+        self.run_on(connections, request).await
     }
 
-    /// The connections of the load, made and idle.
+    /// Opens the connections of the load, which stay idle.
     ///
     /// # Errors
     /// When one cannot be made.
-    pub async fn lines(&self) -> anyhow::Result<Vec<Line>> {
-        let mut lines = Vec::with_capacity(self.connections);
+    pub async fn connect(&self) -> anyhow::Result<Vec<HyperConnection>> {
+        let mut connections = Vec::with_capacity(self.connections);
         for _ in 0..self.connections {
-            lines.push(connect(self.server).await?);
+            connections.push(connect(self.server).await?);
         }
-        Ok(lines)
+        Ok(connections)
     }
 
-    /// As [`run`](Self::run), on connections made before.
+    /// As [`run`](Self::run), on connections opened before.
     ///
     /// # Errors
-    /// When any answer is not an OK.
+    /// When the status of any answer is not OK.
     pub async fn run_on(
         &self,
-        lines: Vec<Line>,
+        connections: Vec<HyperConnection>,
         request: impl Fn(u64) -> Bytes + Clone + Send + 'static,
     ) -> anyhow::Result<Tally> {
         let next = Arc::new(AtomicU64::new(0));
         let (mut tasks, started) = (JoinSet::new(), Instant::now());
-        for line in lines {
+        for connection in connections {
             for _ in 0..self.streams {
-                let (load, line, next, request) = (self.clone(), line.clone(), Arc::clone(&next), request.clone());
-                tasks.spawn(async move { load.stream(line, &next, request).await });
+                let (load, connection, next, request) =
+                    (self.clone(), connection.clone(), Arc::clone(&next), request.clone());
+                tasks.spawn(async move { load.stream(connection, &next, request).await });
             }
         }
         let mut tally = Tally::new();
@@ -158,16 +160,21 @@ impl Load {
         Ok(tally)
     }
 
-    async fn stream(&self, mut line: Line, next: &AtomicU64, request: impl Fn(u64) -> Bytes) -> anyhow::Result<Tally> {
+    async fn stream(
+        &self,
+        mut connection: HyperConnection,
+        next: &AtomicU64,
+        request: impl Fn(u64) -> Bytes,
+    ) -> anyhow::Result<Tally> {
         let mut tally = Tally::new();
         loop {
             let call = next.fetch_add(1, Relaxed);
             if call >= self.calls {
                 return Ok(tally);
             }
-            let asked = Instant::now();
-            let answer = line.call(self.method, request(call)).await?;
-            tally.latency.record(u64::try_from(asked.elapsed().as_nanos())?.min(LONGEST))?;
+            let started = Instant::now();
+            let answer = connection.call(self.method, request(call)).await?;
+            tally.latency.record(u64::try_from(started.elapsed().as_nanos())?.min(MAX_LATENCY_NANOS))?;
             tally.bytes += answer.bytes;
             if let Some(tier) = answer.served_by {
                 *tally.served_by.entry(text(&tier)).or_default() += 1;
@@ -180,39 +187,39 @@ fn text(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-/// A closed loop. Each stream sends the next message of a table as soon as its last call is answered. With several servers each stream asks them in turn, so that the load spreads evenly over them.
+/// A closed loop of calls to one or several servers. Each stream sends the next message of a table. With several
+/// servers each stream calls them in rotation, so that the load is even.
 ///
-/// The loop runs in the calling thread, which sleeps while no answer has come. It speaks HTTP/2 frames itself and costs a
-/// few microseconds a call, since it shares the processors with the servers that it measures.
+/// The loop runs in the calling thread, which sleeps until an answer arrives. It shares the processors with the servers
+/// that it measures, so it uses `http2_client`, which takes a few microseconds per call.
 ///
-/// Each run opens connections of its own, since a server closes those that are idle for long and leave its pings
-/// unanswered.
+/// Each run opens new connections: a server closes idle ones that do not answer its pings.
 #[derive(Debug)]
 pub struct ClosedLoop {
     servers: Vec<SocketAddr>,
     method: Method,
     connections: usize,
-    /// While it runs, by connection of the load, then by server.
-    lines: Vec<OpenLine>,
+    /// The connections of a run, by connection of the load, then by server.
+    open: Vec<OpenConnection>,
     streams: usize,
     messages: Arc<[Bytes]>,
     /// Messages sent.
     sent: usize,
-    served_by: Name,
-    grpc_status: Name,
+    served_by: HeaderName,
+    grpc_status: HeaderName,
 }
 
-/// A connection to one server, with its calls that are not answered yet.
+/// A connection to one server, with its unanswered calls.
 #[derive(Debug)]
-struct OpenLine {
+struct OpenConnection {
     connection: Connection,
-    open: Vec<OpenCall>,
+    open_calls: Vec<OpenCall>,
 }
 
 #[derive(Debug)]
 struct OpenCall {
     number: usize,
-    asked: Instant,
+    sent_at: Instant,
     bytes: u64,
     served_by: String,
     status: Option<String>,
@@ -221,33 +228,32 @@ struct OpenCall {
 /// The parts of a timed run.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
-    /// From the first call until answers count.
+    /// Time from the first call until answers count.
     pub settle: Duration,
-    /// For how long answers count.
+    /// Time during which answers count.
     pub measured: Duration,
-    /// Answers are also counted for each so long part of it.
+    /// Answers are also counted for each slice of this length.
     pub slice: Duration,
 }
 
-/// What came of a timed run.
+/// The result of a timed run.
 #[derive(Debug)]
-pub struct Timed<S> {
-    /// The answers that came in the measured time. `served_by` counts floors, those of a batch each by its own tier.
+pub struct TimedRun<S> {
+    /// The answers of the measured time. `served_by` counts floors, each floor of a batch by its own tier.
     pub tally: Tally,
     /// Answers in each slice of the measured time.
     pub slices: Vec<u64>,
-    /// What the caller sampled at the start of the measured time.
+    /// The caller's sample at the start of the measured time.
     pub before: S,
-    /// What the caller sampled at its end.
+    /// The caller's sample at its end.
     pub after: S,
 }
 
-/// An answer may take so long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ClosedLoop {
-    /// A load of `connections` connections to each of `servers`, with `streams` calls in flight for each of the
-    /// `connections`. `messages` have their frame prefixes and are taken in turn; the first run begins with the first.
+    /// A loop of `connections` connections to each of `servers`, with `streams` calls in flight for each of the
+    /// `connections`. `messages` include their frame prefixes. Calls take them in rotation, across runs.
     ///
     /// # Panics
     /// When there is no server or no message.
@@ -264,19 +270,19 @@ impl ClosedLoop {
             servers: servers.to_vec(),
             method,
             connections,
-            lines: Vec::new(),
+            open: Vec::new(),
             streams,
             messages,
             sent: 0,
-            served_by: Name::new("floor-served-by"),
-            grpc_status: Name::new("grpc-status"),
+            served_by: HeaderName::new("floor-served-by"),
+            grpc_status: HeaderName::new("grpc-status"),
         }
     }
 
     /// Makes `calls` calls.
     ///
     /// # Errors
-    /// When a connection cannot be made, any answer is not an OK, or none comes for a minute.
+    /// When a connection cannot be made, the status of any answer is not OK, or no answer comes for a minute.
     pub fn run_calls(&mut self, calls: u64) -> anyhow::Result<Tally> {
         let (started, mut tally) = (Instant::now(), Tally::new());
         let end = self.sent + calls as usize;
@@ -290,12 +296,12 @@ impl ClosedLoop {
     /// Makes calls for the time of `window`. `sample` is called at the start and at the end of the measured time.
     ///
     /// # Errors
-    /// When a connection cannot be made, any answer is not an OK, none comes in the measured time, or `sample` fails.
+    /// When a connection cannot be made, any status is not OK, no answer comes in the measured time, or `sample` fails.
     pub fn run_for<S>(
         &mut self,
         window: Window,
         mut sample: impl FnMut() -> anyhow::Result<S>,
-    ) -> anyhow::Result<Timed<S>> {
+    ) -> anyhow::Result<TimedRun<S>> {
         let settled = Instant::now() + window.settle;
         self.begin(usize::MAX)?;
         self.advance_until(settled, &mut Tally::new())?;
@@ -312,42 +318,45 @@ impl ClosedLoop {
         let after = sample()?;
         self.drain(&mut Tally::new(), 0)?;
         ensure!(!tally.latency.is_empty(), "no call was answered within {:?}", window.measured);
-        Ok(Timed { tally, slices, before, after })
+        Ok(TimedRun { tally, slices, before, after })
     }
 
-    /// Opens the connections and makes the first call of each stream. A stream begins with the server of its number.
+    /// Opens the connections and makes the first call of each stream. Stream `n` begins with server `n`.
     fn begin(&mut self, end: usize) -> anyhow::Result<()> {
-        self.lines.clear();
+        self.open.clear();
         for _ in 0..self.connections {
             for server in &self.servers {
-                self.lines.push(OpenLine { connection: Connection::open(*server, self.method)?, open: Vec::new() });
+                self.open.push(OpenConnection {
+                    connection: Connection::open(*server, self.method)?,
+                    open_calls: Vec::new(),
+                });
             }
         }
         for stream in 0..self.streams {
             for connection in 0..self.connections {
-                self.ask(connection, stream + connection, end);
+                self.queue_call(connection, stream + connection, end);
             }
         }
         self.send()
     }
 
-    /// Queues a call, unless `end` messages were sent.
-    fn ask(&mut self, connection: usize, server: usize, end: usize) {
+    /// Queues a call, unless `end` messages were sent already.
+    fn queue_call(&mut self, connection: usize, server: usize, end: usize) {
         if self.sent >= end {
             return;
         }
-        let line = &mut self.lines[connection * self.servers.len() + server % self.servers.len()];
-        let number = line.connection.ask(&self.messages[self.sent % self.messages.len()]);
+        let open = &mut self.open[connection * self.servers.len() + server % self.servers.len()];
+        let number = open.connection.queue_call(&self.messages[self.sent % self.messages.len()]);
         self.sent += 1;
-        let call = OpenCall { number, asked: Instant::now(), bytes: 0, served_by: String::new(), status: None };
-        line.open.push(call);
+        let call = OpenCall { number, sent_at: Instant::now(), bytes: 0, served_by: String::new(), status: None };
+        open.open_calls.push(call);
     }
 
     fn send(&mut self) -> anyhow::Result<()> {
-        self.lines.iter_mut().try_for_each(|line| line.connection.send())
+        self.open.iter_mut().try_for_each(|open| open.connection.send())
     }
 
-    /// Goes on until `until`; each answer is followed by another call.
+    /// Runs until `until`. Each answer is followed by another call.
     fn advance_until(&mut self, until: Instant, tally: &mut Tally) -> anyhow::Result<()> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -358,44 +367,45 @@ impl ClosedLoop {
         }
     }
 
-    /// Goes on until every call is answered. An answer is followed by another call while fewer than `end` were sent.
+    /// Runs until every call is answered. An answer is followed by another call while fewer than `end` were sent.
     fn drain(&mut self, tally: &mut Tally, end: usize) -> anyhow::Result<()> {
-        while self.lines.iter().any(|line| !line.open.is_empty()) {
-            ensure!(self.advance(PATIENCE, end, tally)?, "no answer came within {PATIENCE:?}");
+        while self.open.iter().any(|open| !open.open_calls.is_empty()) {
+            ensure!(self.advance(ANSWER_TIMEOUT, end, tally)?, "no answer came within {ANSWER_TIMEOUT:?}");
         }
-        self.lines.clear();
+        self.open.clear();
         Ok(())
     }
 
-    /// Waits for something to come, not longer than `timeout`, and takes it. Whether anything came.
+    /// Waits up to `timeout` for data and handles it. Returns whether any arrived.
     fn advance(&mut self, timeout: Duration, end: usize, tally: &mut Tally) -> anyhow::Result<bool> {
-        let mut polled: Vec<PollFd<'_>> = Vec::with_capacity(self.lines.len());
-        for line in &self.lines {
-            let queued = if line.connection.has_queued() { PollFlags::OUT } else { PollFlags::empty() };
-            polled.push(PollFd::new(&line.connection, PollFlags::IN | queued));
+        let mut polled: Vec<PollFd<'_>> = Vec::with_capacity(self.open.len());
+        for open in &self.open {
+            let queued = if open.connection.has_queued() { PollFlags::OUT } else { PollFlags::empty() };
+            polled.push(PollFd::new(&open.connection, PollFlags::IN | queued));
         }
         let timeout = Timespec::try_from(timeout).context("a timeout is short")?;
         if poll(&mut polled, Some(&timeout))? == 0 {
             return Ok(false);
         }
-        let ready: Vec<bool> = polled.iter().map(|line| !line.revents().is_empty()).collect();
-        for (line, _) in ready.iter().enumerate().filter(|(_, is_ready)| **is_ready) {
-            for _ in 0..self.receive(line, tally)? {
-                let (connection, server) = (line / self.servers.len(), line % self.servers.len());
-                self.ask(connection, server + 1, end);
+        let ready: Vec<bool> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
+        for (index, _) in ready.iter().enumerate().filter(|(_, is_ready)| **is_ready) {
+            for _ in 0..self.receive(index, tally)? {
+                let (connection, server) = (index / self.servers.len(), index % self.servers.len());
+                self.queue_call(connection, server + 1, end);
             }
         }
         self.send()?;
         Ok(true)
     }
 
-    /// Takes what has come on one connection. Returns how many answers are complete.
-    fn receive(&mut self, line: usize, tally: &mut Tally) -> anyhow::Result<usize> {
-        let OpenLine { connection, open } = &mut self.lines[line];
+    /// Reads one connection. Returns the number of answers that it completed.
+    fn receive(&mut self, index: usize, tally: &mut Tally) -> anyhow::Result<usize> {
+        let OpenConnection { connection, open_calls } = &mut self.open[index];
         let (served_by, grpc_status, mut complete) = (&self.served_by, &self.grpc_status, 0);
         connection.receive(|part| {
-            let place = open.iter().position(|call| call.number == part.call).context("an answer to no call")?;
-            let call = &mut open[place];
+            let position =
+                open_calls.iter().position(|call| call.number == part.call).context("an answer to no call")?;
+            let call = &mut open_calls[position];
             match part.content {
                 Content::Data(bytes) => call.bytes += u64::from(bytes),
                 Content::Headers(block) => {
@@ -408,7 +418,7 @@ impl ClosedLoop {
                 }
             }
             if part.is_last {
-                let call = open.swap_remove(place);
+                let call = open_calls.swap_remove(position);
                 let status = call.status.as_deref();
                 ensure!(status == Some("0") && call.bytes > 0, "a call is answered with status {status:?}");
                 tally.count(&call);
@@ -422,7 +432,7 @@ impl ClosedLoop {
 
 impl Tally {
     fn count(&mut self, call: &OpenCall) {
-        self.latency.saturating_record(call.asked.elapsed().as_nanos() as u64);
+        self.latency.saturating_record(call.sent_at.elapsed().as_nanos() as u64);
         self.bytes += call.bytes;
         for (tier, floors) in tiers(&call.served_by) {
             match self.served_by.get_mut(tier) {
@@ -443,36 +453,36 @@ fn tiers(served_by: &str) -> impl Iterator<Item = (&str, u64)> {
     })
 }
 
-/// A connection. Clones share it.
+/// A connection through hyper. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct HyperConnection {
     sender: SendRequest<Full<Bytes>>,
     get_floor: Uri,
     batch_get_floors: Uri,
 }
 
-struct Answered {
+struct CallResult {
     bytes: u64,
     served_by: Option<HeaderValue>,
 }
 
-async fn connect(server: SocketAddr) -> anyhow::Result<Line> {
+async fn connect(server: SocketAddr) -> anyhow::Result<HyperConnection> {
     let stream = TcpStream::connect(server).await.with_context(|| format!("cannot connect to {server}"))?;
     stream.set_nodelay(true)?;
     let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
     tokio::spawn(connection);
     let uri = |method: Method| format!("http://{server}{}", method.path()).parse();
-    Ok(Line { sender, get_floor: uri(Method::GetFloor)?, batch_get_floors: uri(Method::BatchGetFloors)? })
+    Ok(HyperConnection { sender, get_floor: uri(Method::GetFloor)?, batch_get_floors: uri(Method::BatchGetFloors)? })
 }
 
-impl Line {
-    async fn call(&mut self, method: Method, message: Bytes) -> anyhow::Result<Answered> {
+impl HyperConnection {
+    async fn call(&mut self, method: Method, message: Bytes) -> anyhow::Result<CallResult> {
         let mut bytes = 0;
         let served_by = self.call_with(method, message, |data| bytes += data.len() as u64).await?;
-        Ok(Answered { bytes, served_by })
+        Ok(CallResult { bytes, served_by })
     }
 
-    /// Gives every piece of the answer to `take`; who served it, if that is told.
+    /// Passes every piece of the answer to `take`. Returns `floor-served-by`, if the answer has it.
     async fn call_with(
         &mut self,
         method: Method,
@@ -507,7 +517,7 @@ impl Line {
     }
 }
 
-/// `message` as it goes over the wire: five bytes of frame prefix, then itself.
+/// `message` with its frame prefix of five bytes, as gRPC sends it.
 #[must_use]
 pub fn framed(message: &impl Message) -> Bytes {
     let length = message.encoded_len();
@@ -518,11 +528,11 @@ pub fn framed(message: &impl Message) -> Bytes {
     bytes.freeze()
 }
 
-/// The one answer to one call: the message, without its frame prefix.
+/// Makes one call on a new connection. Returns the answer's message without its frame prefix.
 ///
 /// # Errors
-/// When there is none, or its status is not OK.
-pub async fn ask(server: SocketAddr, method: Method, message: Bytes) -> anyhow::Result<Bytes> {
+/// When no message comes, or the status is not OK.
+pub async fn unary_call(server: SocketAddr, method: Method, message: Bytes) -> anyhow::Result<Bytes> {
     let mut answer = BytesMut::new();
     connect(server).await?.call_with(method, message, |data| answer.extend_from_slice(data)).await?;
     ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
@@ -532,7 +542,7 @@ pub async fn ask(server: SocketAddr, method: Method, message: Bytes) -> anyhow::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{peers::servers::Rival, server::free_address};
+    use crate::{peers::servers::PeerServer, server::free_address};
 
     #[test]
     fn the_tiers_of_an_answer_are_read() {
@@ -547,7 +557,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let servers = [free_address().unwrap(), free_address().unwrap()];
         for server in servers {
-            runtime.spawn(Rival::BareHyper.serve(server));
+            runtime.spawn(PeerServer::BareHyper.serve(server));
         }
         let messages: Arc<[Bytes]> = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
         let mut load = ClosedLoop::new(&servers, Method::GetFloor, 2, 3, messages);
@@ -571,6 +581,6 @@ mod tests {
         assert_eq!(timed.slices.len(), 3);
         assert_eq!(timed.slices.iter().sum::<u64>(), timed.tally.latency.len());
         assert!(timed.tally.took >= ms(50));
-        assert!(load.lines.is_empty(), "every call was answered");
+        assert!(load.open.is_empty(), "every call was answered");
     }
 }

@@ -1,37 +1,37 @@
-//! What a figure was measured on; a figure without it is no figure.
+//! Describes the machine, the toolchain and the commit of a measurement. Every record begins with it.
 
 use std::{fmt, fs, process::Command};
 
-/// A machine, its toolchain, and the state of the source.
+/// A machine, its toolchain, and the commit of the source.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// The processor's name.
+    /// The name of the processor.
     pub cpu: String,
     /// Processors that this process may use.
     pub cores: usize,
-    /// The kernel.
+    /// Name and release of the kernel.
     pub kernel: String,
-    /// The compiler.
+    /// The version of rustc.
     pub toolchain: String,
-    /// The commit, with `+` when files differ from it.
+    /// The commit, with `+` when the work tree differs from it.
     pub commit: String,
-    /// The load average over the last minute: what else ran.
+    /// The load average over the last minute.
     pub load: String,
 }
 
 impl Machine {
-    /// This one, now.
+    /// This machine, now.
     #[must_use]
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-        let commit = said("git", &["rev-parse", "--short", "HEAD"]);
-        let clean = said("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty();
+        let commit = output_of("git", &["rev-parse", "--short", "HEAD"]);
+        let clean = output_of("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty();
         Self {
             cpu: cpu.map_or_else(|| "unknown CPU".to_owned(), |(_, name)| name.to_owned()),
             cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            kernel: said("uname", &["-sr"]),
-            toolchain: said("rustc", &["--version"]),
+            kernel: output_of("uname", &["-sr"]),
+            toolchain: output_of("rustc", &["--version"]),
             commit: format!("{commit}{}", if clean { "" } else { "+" }),
             load: fs::read_to_string("/proc/loadavg")
                 .ok()
@@ -42,15 +42,15 @@ impl Machine {
 }
 
 impl Machine {
-    /// Its date, as in 2026-11-21.
+    /// Today's date, as in 2026-11-21.
     #[must_use]
     pub fn today() -> String {
-        said("date", &["+%F"])
+        output_of("date", &["+%F"])
     }
 }
 
-/// What `command` prints, or nothing.
-fn said(command: &str, args: &[&str]) -> String {
+/// The output of `command`; empty when it does not start.
+fn output_of(command: &str, args: &[&str]) -> String {
     let output = Command::new(command).args(args).output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
 }

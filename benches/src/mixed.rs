@@ -1,64 +1,63 @@
-//! A mixed load: eighty gets, ten puts and ten removals in a hundred.
+//! A mixed sequence of operations: 80 % gets, 10 % puts, 10 % removals. The benches `tiers` and `chain` time it.
 
-/// One operation, and the step in visiting order whose floor it is about.
+/// One operation with the step, in visiting order, of its floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mixed {
-    /// Get a floor that is there.
+pub enum Operation {
+    /// Get a floor that is stored.
     Get(u64),
-    /// Put back the floor that was removed last.
+    /// Put the floor that was removed last.
     Put(u64),
-    /// Remove a floor that is there.
+    /// Remove a floor that is stored.
     Remove(u64),
 }
 
-/// The operation at `step`: of ten steps the first removes a floor, eight get others, and the last puts it back. So every get
-/// finds its floor, every removal too, and every put is of a floor that is not there, however long the run is and
-/// whatever the number of floors, as long as there are more than ten.
+/// The operation at `step`. Of ten steps the first removes a floor, eight get others, and the last puts the removed
+/// one. With more than ten floors every get and removal finds its floor, and every put stores a missing one.
 #[must_use]
-pub const fn turn(step: u64) -> Mixed {
-    match step % TURNS {
-        0 => Mixed::Remove(step),
-        9 => Mixed::Put(last_removed(step)),
-        _ => Mixed::Get(step),
+pub const fn operation(step: u64) -> Operation {
+    match step % CYCLE {
+        0 => Operation::Remove(step),
+        9 => Operation::Put(last_removed(step)),
+        _ => Operation::Get(step),
     }
 }
 
-/// How many of the first `steps` are gets.
+/// The number of gets in the first `steps`.
 #[must_use]
 pub const fn gets(steps: u64) -> u64 {
-    steps / TURNS * 8 + (steps % TURNS).saturating_sub(1)
+    steps / CYCLE * 8 + (steps % CYCLE).saturating_sub(1)
 }
 
-/// The step at which a floor was last removed, at `step` or before. After a run that ended between the two, that floor is
-/// still to be put back.
+/// The step of the last removal, at `step` or before. Its floor is missing after a run that ends before its put.
 #[must_use]
 pub const fn last_removed(step: u64) -> u64 {
-    step - step % TURNS
+    step - step % CYCLE
 }
 
-const TURNS: u64 = 10;
+/// Steps after which the operations repeat.
+const CYCLE: u64 = 10;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_get_and_removal_finds_its_floor_and_every_put_brings_one_back() {
-        let mut there: Vec<bool> = vec![true; 16];
-        let place = |step: u64| (step % 16) as usize;
+    fn every_get_and_removal_finds_its_floor_and_every_put_stores_a_missing_one() {
+        let mut stored: Vec<bool> = vec![true; 16];
+        let index = |step: u64| (step % 16) as usize;
         let mut counted = 0;
         for step in 0..1000 {
             assert_eq!(gets(step), counted);
-            match turn(step) {
-                Mixed::Get(at) => {
-                    assert!(there[place(at)]);
+            match operation(step) {
+                Operation::Get(at) => {
+                    assert!(stored[index(at)]);
                     counted += 1;
                 }
-                Mixed::Remove(at) => assert!(std::mem::replace(&mut there[place(at)], false)),
-                Mixed::Put(at) => assert!(!std::mem::replace(&mut there[place(at)], true)),
+                Operation::Remove(at) => assert!(std::mem::replace(&mut stored[index(at)], false)),
+                Operation::Put(at) => assert!(!std::mem::replace(&mut stored[index(at)], true)),
             }
         }
         assert_eq!(counted, 800);
-        assert!(there.iter().all(|there| *there));
+        assert!(stored.iter().all(|is_stored| *is_stored));
     }
 }

@@ -1,4 +1,4 @@
-//! What the kernel says that another process used, and on which processors it may run.
+//! CPU time and memory of a process, from /proc, and the processors on which it may run.
 
 use std::{fs, io, time::Duration};
 
@@ -10,18 +10,18 @@ use rustix::{
 /// Linux's "no such process".
 const ESRCH: i32 = 3;
 
-/// CPU time of process `pid` since its start, user and system, of the threads that live.
+/// CPU time, user and system, of the living threads of process `pid`.
 ///
-/// From each thread's `schedstat`, which counts nanoseconds; `stat` counts hundredths of a second.
+/// It comes from each thread's `schedstat`, which counts nanoseconds; `stat` counts hundredths of a second.
 ///
 /// # Errors
-/// When there is no such process, or the kernel keeps no such figures.
+/// When there is no such process, or the kernel does not provide `schedstat`.
 pub fn cpu_time(pid: u32) -> io::Result<Duration> {
     let mut nanos = 0;
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
         let schedstat = match fs::read_to_string(thread?.path().join("schedstat")) {
             Ok(text) => text,
-            // It ended between the two looks: before its file was opened, or before it was read.
+            // The thread ended before its file was opened or read.
             Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH) => continue,
             Err(error) => return Err(error),
         };
@@ -41,21 +41,22 @@ pub fn resident_bytes(pid: u32) -> io::Result<u64> {
     kib.map(|kib: u64| kib << 10).ok_or_else(|| io::Error::other("no VmRSS in its status"))
 }
 
-/// This thread, and what it starts, on the last processor that it may use, and a process on the others. Ends when dropped.
+/// Binds this thread, and the threads and processes that it starts, to the last processor that it may use, and another
+/// process to the remaining processors. Dropping it restores both.
 ///
-/// Else the kernel now and then puts a thread of the server where the client spins, and one of the two waits for the
-/// other's time slice, which is milliseconds.
+/// Without it the kernel sometimes puts a server thread on the processor where the client spins. One of the two then
+/// waits for the other's time slice, which is milliseconds.
 #[derive(Debug)]
-pub struct Apart {
+pub struct CpuPartition {
     pid: u32,
     all: CpuSet,
 }
 
-impl Apart {
-    /// Parts them. On one processor nothing can be parted, and nothing is.
+impl CpuPartition {
+    /// Binds this thread and process `pid` to separate processors. Does nothing on a machine with one processor.
     ///
     /// # Errors
-    /// When there is no process `pid`, or it may not be moved.
+    /// When there is no process `pid`, or its affinity may not be changed.
     pub fn from(pid: u32) -> io::Result<Self> {
         let all = sched_getaffinity(None)?;
         let apart = Self { pid, all };
@@ -70,9 +71,9 @@ impl Apart {
     }
 }
 
-impl Drop for Apart {
+impl Drop for CpuPartition {
     fn drop(&mut self) {
-        // A process that has ended meanwhile needs no processors.
+        // The process may have ended.
         let _ = move_threads(self.pid, &self.all);
         let _ = sched_setaffinity(None, &self.all);
     }

@@ -1,4 +1,4 @@
-//! A Redis Cluster of six servers for one bench: three masters with a replica each, gone with it.
+//! Starts a Redis Cluster for one bench: three masters with one replica each. The command `regret servers` uses it.
 
 use std::{
     process::{Command, Stdio},
@@ -10,8 +10,8 @@ use anyhow::{Context, ensure};
 
 use crate::{redis_server::RedisServer, server::free_address};
 
-/// How long the nodes may take until each knows of every slot and every replica is in step.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the nodes may take until each knows every slot and every replica is synchronized.
+const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Nodes, of which half are replicas.
@@ -24,14 +24,14 @@ pub struct RedisCluster {
 }
 
 impl RedisCluster {
-    /// Starts one and waits until it is ready.
+    /// Starts a cluster and waits until it is ready.
     ///
     /// # Errors
     /// When a node does not start, redis-cli fails, or the cluster is not ready within a minute.
     pub fn start() -> anyhow::Result<Self> {
         let mut nodes = Vec::with_capacity(NODES);
         for _ in 0..NODES {
-            // By default the port of the cluster's bus is 10,000 above the other, which may be above 65,535.
+            // By default the port of the cluster bus is 10,000 above the server's, which may exceed 65,535.
             let bus = free_address()?.port().to_string();
             let options = ["--cluster-enabled", "yes", "--cluster-port", &bus, "--repl-diskless-sync-delay", "0"];
             nodes.push(RedisServer::start_with(&options)?);
@@ -45,27 +45,27 @@ impl RedisCluster {
             .context("redis-cli does not start; it comes with redis-server")?;
         ensure!(created.success(), "redis-cli did not create the cluster: {created}");
         let cluster = Self { nodes };
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + CLUSTER_TIMEOUT;
         while !cluster.nodes.iter().all(is_ready) {
-            ensure!(Instant::now() < until, "the Redis Cluster is not ready within {PATIENCE:?}");
+            ensure!(Instant::now() < until, "the Redis Cluster is not ready within {CLUSTER_TIMEOUT:?}");
             thread::sleep(POLL);
         }
         Ok(cluster)
     }
 
-    /// Its URL, with the addresses of all nodes.
+    /// The cluster's URL with the addresses of all nodes.
     #[must_use]
     pub fn url(&self) -> String {
         let hosts: Vec<_> = self.nodes.iter().map(|node| node.address().to_string()).collect();
         format!("redis+cluster://{}", hosts.join(","))
     }
 
-    /// Its processes.
+    /// The ids of its processes.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
         self.nodes.iter().map(RedisServer::pid)
     }
 
-    /// Keys that its masters hold.
+    /// The number of keys of its masters.
     ///
     /// # Errors
     /// When a node does not answer.
@@ -76,7 +76,7 @@ impl RedisCluster {
     /// Removes every key.
     ///
     /// # Errors
-    /// When a master does not answer, or refuses.
+    /// When a master does not answer, or answers with an error.
     pub fn flush(&self) -> anyhow::Result<()> {
         self.nodes.iter().filter(|node| is_master(node)).try_for_each(RedisServer::flush)
     }
@@ -84,8 +84,8 @@ impl RedisCluster {
 
 fn is_ready(node: &RedisServer) -> bool {
     let info = node.command("CLUSTER INFO").unwrap_or_default();
-    let in_step = is_master(node) || replication(node).contains("master_link_status:up");
-    info.contains("cluster_state:ok") && info.contains(&format!("cluster_known_nodes:{NODES}")) && in_step
+    let is_synchronized = is_master(node) || replication(node).contains("master_link_status:up");
+    info.contains("cluster_state:ok") && info.contains(&format!("cluster_known_nodes:{NODES}")) && is_synchronized
 }
 
 fn is_master(node: &RedisServer) -> bool {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_cluster_starts_with_three_masters_and_no_key() {
-        if !RedisServer::is_here() {
+        if !RedisServer::is_available() {
             return;
         }
         let cluster = RedisCluster::start().unwrap();

@@ -1,4 +1,4 @@
-//! A redis-server for one bench: on a free port and a socket, without persistence, gone with it.
+//! Starts a redis-server for one bench, on a free port and a Unix socket, without persistence.
 
 use std::{
     io::{Read, Write},
@@ -12,8 +12,8 @@ use std::{
 use anyhow::{Context, bail};
 use tempfile::TempDir;
 
-/// How long a server may take to come up.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a server may take to start or to answer.
+const REDIS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running server; killed when dropped.
 #[derive(Debug)]
@@ -24,10 +24,9 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    /// Whether there is a redis-server to start. Says so on standard error when there is none, so that a bench that is
-    /// left out is left out visibly.
+    /// Whether there is a redis-server to start. When there is none, prints on standard error that benches are skipped.
     #[must_use]
-    pub fn is_here() -> bool {
+    pub fn is_available() -> bool {
         let here = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_ok();
         if !here {
             eprintln!("skipped: everything that needs redis-server, which is not on the PATH");
@@ -35,8 +34,7 @@ impl RedisServer {
         here
     }
 
-    /// Starts one, set up as `docker-compose.yml` does it: bounded memory, least recently used out first, nothing on
-    /// disk.
+    /// Starts a server with the settings of `docker-compose.yml`: bounded memory, LRU eviction, no persistence.
     ///
     /// # Errors
     /// When it does not answer within ten seconds.
@@ -44,13 +42,13 @@ impl RedisServer {
         Self::start_with(&[])
     }
 
-    /// As [`start`](Self::start), with more options of its command line.
+    /// As [`start`](Self::start), with additional command line options.
     ///
     /// # Errors
     /// When it does not answer within ten seconds.
     pub fn start_with(options: &[&str]) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
-        // Free now; should another process take it before the server does, the start fails and says so.
+        // If another process takes the port before the server does, the start fails.
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let process = Command::new("redis-server")
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
@@ -68,13 +66,13 @@ impl RedisServer {
         Ok(server)
     }
 
-    /// Its process.
+    /// The id of its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// Where it listens.
+    /// The address of its TCP port.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
@@ -93,10 +91,10 @@ impl RedisServer {
     }
 
     fn wait_until_ready(&self) -> anyhow::Result<()> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + REDIS_TIMEOUT;
         while !self.answers() {
             if Instant::now() > until {
-                bail!("redis-server on port {} does not answer within {PATIENCE:?}", self.port);
+                bail!("redis-server on port {} does not answer within {REDIS_TIMEOUT:?}", self.port);
             }
             thread::sleep(Duration::from_millis(5));
         }
@@ -107,14 +105,14 @@ impl RedisServer {
         self.command("PING").is_ok_and(|reply| reply.starts_with("+PONG"))
     }
 
-    /// The reply to `command`, as it comes over the wire.
+    /// The reply to `command` in the Redis protocol.
     ///
     /// # Errors
     /// When the server does not answer.
     pub fn command(&self, command: &str) -> std::io::Result<String> {
         let mut connection = TcpStream::connect(self.address())?;
-        connection.set_read_timeout(Some(PATIENCE))?;
-        // QUIT has the server close the connection, which ends the reply. Its own reply is left out.
+        connection.set_read_timeout(Some(REDIS_TIMEOUT))?;
+        // On QUIT the server closes the connection, which ends the reply. The reply to QUIT is removed.
         connection.write_all(format!("{command}\r\nQUIT\r\n").as_bytes())?;
         let mut reply = String::new();
         connection.read_to_string(&mut reply)?;
@@ -124,13 +122,13 @@ impl RedisServer {
     /// Removes every key.
     ///
     /// # Errors
-    /// When the server does not answer, or refuses.
+    /// When the server does not answer, or answers with an error.
     pub fn flush(&self) -> anyhow::Result<()> {
         let reply = self.command("FLUSHALL")?;
         if reply.starts_with("+OK") { Ok(()) } else { bail!("FLUSHALL is answered {reply:?}") }
     }
 
-    /// Keys that it holds.
+    /// The number of its keys.
     ///
     /// # Errors
     /// When the server does not answer.

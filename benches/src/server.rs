@@ -1,4 +1,4 @@
-//! The floor server in a process of its own: the release binary that lies beside the one that asks.
+//! Starts the floor server as a process: the release binary in the directory of the running one.
 
 use std::{
     env,
@@ -14,12 +14,12 @@ use anyhow::{Context, bail};
 use tempfile::TempDir;
 
 /// How long a server may take to start or to end.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How often a starting server is asked whether it is ready: what a start time is rounded to.
+/// How often a starting server is polled: the resolution of a start time.
 const POLL: Duration = Duration::from_millis(1);
 
-/// A server to be: its settings and where its files will lie.
+/// The binary and the settings of a server to start.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     binary: Option<PathBuf>,
@@ -27,10 +27,9 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Whether there is a server to start. Says so on standard error when there is none, so that a bench that is left
-    /// out is left out visibly.
+    /// Whether there is a server to start. When there is none, prints on standard error that benches are skipped.
     #[must_use]
-    pub fn is_here() -> bool {
+    pub fn is_available() -> bool {
         let binary = binary();
         if let Err(error) = &binary {
             eprintln!("skipped: everything that needs the server: {error}");
@@ -38,37 +37,37 @@ impl Setup {
         binary.is_ok()
     }
 
-    /// The defaults, on free ports and in a directory of its own.
+    /// The default settings, on free ports.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// `FLOORS__` and `key` set to `value`.
+    /// Sets the environment variable `FLOORS__` + `key` to `value`.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<String>) -> Self {
         self.settings.push((format!("FLOORS__{key}"), value.into()));
         self
     }
 
-    /// That binary, and not the one beside this.
+    /// The default settings with `binary` instead of the one in this directory.
     #[must_use]
-    pub fn of(binary: impl Into<PathBuf>) -> Self {
+    pub fn of_binary(binary: impl Into<PathBuf>) -> Self {
         Self { binary: Some(binary.into()), settings: Vec::new() }
     }
 
-    /// The environment variable `name` set to `value`.
+    /// Sets the environment variable `name` to `value`.
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Starts it with its files in `data`, and waits until it says that it is ready. Should another process have taken one of
-    /// its ports meanwhile, it is started again on others.
+    /// Starts the server with its files in `data` and waits until it is ready. Tries again on other ports when that
+    /// fails, since another process may take a free port first.
     ///
     /// # Errors
-    /// When the binary is not there, ends, or is not ready in time.
+    /// When the binary is missing, ends, or is not ready in time.
     pub fn start(&self, data: &TempDir) -> anyhow::Result<Server> {
         const ATTEMPTS: usize = 3;
         let mut started = self.start_once(data);
@@ -106,27 +105,27 @@ impl Setup {
 #[derive(Debug)]
 pub struct Server {
     process: Child,
-    /// Where it serves gRPC.
+    /// The address of its gRPC port.
     pub grpc: SocketAddr,
     ops: SocketAddr,
-    /// From the start of the process until it said that it is ready.
+    /// Time from the start of the process until it was ready.
     pub started_in: Duration,
 }
 
 impl Server {
-    /// Its process.
+    /// The id of its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// A page of its operations port.
+    /// The body of a page of its operations port.
     ///
     /// # Errors
     /// When it does not answer with status 200.
     pub fn page(&self, path: &str) -> anyhow::Result<String> {
         let mut connection = TcpStream::connect(self.ops)?;
-        connection.set_read_timeout(Some(PATIENCE))?;
+        connection.set_read_timeout(Some(SERVER_TIMEOUT))?;
         connection.write_all(format!("GET {path} HTTP/1.1\r\nhost: ops\r\nconnection: close\r\n\r\n").as_bytes())?;
         let mut answer = String::new();
         connection.read_to_string(&mut answer)?;
@@ -140,17 +139,17 @@ impl Server {
     /// The value of one metric, by its name and labels as `/metrics` writes them.
     ///
     /// # Errors
-    /// When the page does not come, or no such metric stands on it.
+    /// When the page cannot be read, or lacks the metric.
     pub fn metric(&self, name: &str) -> anyhow::Result<f64> {
         let page = self.page("/metrics")?;
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         Ok(line.with_context(|| format!("no {name} on /metrics"))?.parse()?)
     }
 
-    /// Floors generated so far, of every kind.
+    /// Floors of all kinds generated so far.
     ///
     /// # Errors
-    /// When the page does not come.
+    /// When `/metrics` cannot be read.
     pub fn generations(&self) -> anyhow::Result<f64> {
         let page = self.page("/metrics")?;
         let counts = page.lines().filter_map(|line| {
@@ -160,7 +159,7 @@ impl Server {
         Ok(counts.sum())
     }
 
-    /// What was found in `tier` so far.
+    /// Hits of `tier` so far.
     ///
     /// # Errors
     /// As [`metric`](Self::metric).
@@ -168,20 +167,20 @@ impl Server {
         self.metric(&format!("floors_tier_requests_total{{outcome=\"hit\",tier=\"{tier}\"}}"))
     }
 
-    /// Has it drain, and waits for its end.
+    /// Drains the server and waits for its end.
     ///
     /// # Errors
-    /// When it does not end with 0 in time.
+    /// When it does not end in time with exit code 0.
     pub fn stop(mut self) -> anyhow::Result<()> {
         Command::new("kill").arg(self.pid().to_string()).status()?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + SERVER_TIMEOUT;
         while Instant::now() < until {
             if let Some(status) = self.process.try_wait()? {
                 return if status.success() { Ok(()) } else { bail!("the server ended with {status}") };
             }
             thread::sleep(POLL);
         }
-        bail!("the server does not end within {PATIENCE:?}")
+        bail!("the server does not end within {SERVER_TIMEOUT:?}")
     }
 
     fn wait_until_ready(&mut self, started: Instant) -> anyhow::Result<()> {
@@ -189,8 +188,8 @@ impl Server {
             if let Some(status) = self.process.try_wait()? {
                 bail!("the server ended with {status} before it was ready");
             }
-            if started.elapsed() > PATIENCE {
-                bail!("the server is not ready within {PATIENCE:?}");
+            if started.elapsed() > SERVER_TIMEOUT {
+                bail!("the server is not ready within {SERVER_TIMEOUT:?}");
             }
             thread::sleep(POLL);
         }
@@ -206,24 +205,24 @@ impl Drop for Server {
     }
 }
 
-/// The server's binary: `FLOORS_BENCH_SERVER`, else the one built beside this. Benches lie one directory further down.
+/// `FLOORS_BENCH_SERVER`, else the server in the directory of this binary or, for benches, in the one above.
 fn binary() -> anyhow::Result<PathBuf> {
     if let Some(path) = env::var_os("FLOORS_BENCH_SERVER") {
         return Ok(path.into());
     }
     let here = env::current_exe()?;
     let name = format!("bevy-server{}", env::consts::EXE_SUFFIX);
-    let mut places = here.ancestors().skip(1).take(2).map(|directory| directory.join(&name));
-    let found = places.find(|path| path.exists());
+    let mut paths = here.ancestors().skip(1).take(2).map(|directory| directory.join(&name));
+    let found = paths.find(|path| path.exists());
     found.with_context(|| {
         format!("no {name} beside {}; build it with `cargo build --release -p bevy-server`", here.display())
     })
 }
 
-/// An address that nothing listens on. Should another process take it meanwhile, the start fails and says so.
+/// A free address of this machine. Another process may take it before the caller does.
 ///
 /// # Errors
-/// When the system gives none.
+/// When no port is free.
 pub fn free_address() -> std::io::Result<SocketAddr> {
     TcpListener::bind(("127.0.0.1", 0))?.local_addr()
 }

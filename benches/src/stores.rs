@@ -1,4 +1,4 @@
-//! Each tier as an operator has it, on files or a server of its own.
+//! Opens each tier on its own files or its own Redis, for the benches that time tiers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,13 +12,13 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{floors::Entries, redis_server::RedisServer, timing::answered};
 
-/// Threads of a bench's runtime: as many as tasks are ever timed at once.
-const WORKERS: usize = 8;
+/// Threads of a bench's runtime: the most tasks that a bench times at once.
+const WORKER_THREADS: usize = 8;
 
-/// A place that keeps values.
+/// A tier that a bench can open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// This process's memory.
+pub enum Backend {
+    /// The memory of this process.
     Lru,
     /// A memory-mapped file.
     Lmdb,
@@ -30,17 +30,17 @@ pub enum Place {
     RedisUnix,
 }
 
-impl Place {
+impl Backend {
     const ALL: [Self; 5] = [Self::Lru, Self::Lmdb, Self::Sled, Self::RedisTcp, Self::RedisUnix];
 
-    /// Those that can be opened on this machine.
+    /// The backends that can be opened on this machine: without redis-server, none of Redis.
     #[must_use]
-    pub fn here() -> Vec<Self> {
-        let redis = RedisServer::is_here();
-        Self::ALL.into_iter().filter(|place| redis || !place.is_redis()).collect()
+    pub fn available() -> Vec<Self> {
+        let redis = RedisServer::is_available();
+        Self::ALL.into_iter().filter(|backend| redis || !backend.is_redis()).collect()
     }
 
-    /// Its name in a bench.
+    /// The name in benches.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,23 +52,23 @@ impl Place {
         }
     }
 
-    /// Whether it is in another process.
+    /// Whether it is a Redis server, and so another process.
     #[must_use]
     pub const fn is_redis(self) -> bool {
         matches!(self, Self::RedisTcp | Self::RedisUnix)
     }
 }
 
-/// An open tier. Its files and its server go with it.
+/// An open tier. Dropping it removes its files and ends its server.
 #[derive(Debug)]
 pub struct Store {
-    /// What it is.
-    pub place: Place,
-    /// The tier, bare: no timeout, breaker or meter around it.
+    /// Which tier it is.
+    pub backend: Backend,
+    /// The tier without timeout, breaker and metrics.
     pub tier: Arc<dyn Tier>,
-    /// Where it is asked from.
+    /// The runtime that calls the tier.
     pub runtime: Runtime,
-    /// Its server, if it has one.
+    /// The Redis server of the tier, if it has one.
     pub server: Option<RedisServer>,
     _directory: TempDir,
 }
@@ -77,48 +77,48 @@ impl Store {
     /// An empty store.
     ///
     /// # Panics
-    /// When it cannot be opened: a bench can do nothing then.
+    /// When it cannot be opened.
     #[must_use]
-    pub fn open(place: Place) -> Self {
+    pub fn open(backend: Backend) -> Self {
         let runtime = runtime();
         let directory = tempfile::tempdir().expect("a directory for the store");
         let envelope = Envelope::new(Namespace::new("floors").expect("a good name"), floor_gen::GENERATOR_VERSION);
         let path = directory.path().to_owned();
-        let server = place.is_redis().then(|| RedisServer::start().expect("redis-server starts"));
+        let server = backend.is_redis().then(|| RedisServer::start().expect("redis-server starts"));
         let redis = |url| {
-            // Long enough that a busy machine yields a slow figure and not a failed bench.
+            // Long, so that a busy machine gives a slow figure and not a failed bench.
             let config = RedisConfig { url, timeout: Duration::from_secs(5), ..RedisConfig::default() };
             RedisTier::open(&config, envelope.clone(), runtime.handle()).expect("a good URL")
         };
-        let tier: Arc<dyn Tier> = match (place, &server) {
-            (Place::Lmdb, _) => {
+        let tier: Arc<dyn Tier> = match (backend, &server) {
+            (Backend::Lmdb, _) => {
                 let config = LmdbConfig { path, ..LmdbConfig::default() };
                 Arc::new(LmdbTier::open(&config, envelope.clone()).expect("an empty directory"))
             }
-            (Place::Sled, _) => {
+            (Backend::Sled, _) => {
                 let config = SledConfig { path, ..SledConfig::default() };
                 Arc::new(SledTier::open(&config, envelope.clone()).expect("an empty directory"))
             }
-            (Place::RedisTcp, Some(server)) => Arc::new(redis(server.tcp_url())),
-            (Place::RedisUnix, Some(server)) => Arc::new(redis(server.unix_url())),
+            (Backend::RedisTcp, Some(server)) => Arc::new(redis(server.tcp_url())),
+            (Backend::RedisUnix, Some(server)) => Arc::new(redis(server.unix_url())),
             _ => Arc::new(LruTier::new(&LruConfig::default())),
         };
-        Self { place, tier, runtime, server, _directory: directory }
+        Self { backend, tier, runtime, server, _directory: directory }
     }
 
-    /// A store that holds `entries`, each read back and compared.
+    /// A store that holds `entries`. Each is read back and compared.
     ///
     /// # Panics
-    /// When one does not come back as it was put.
+    /// When a value differs from the one that was put.
     #[must_use]
-    pub fn filled(place: Place, entries: &[&Entries]) -> Self {
-        let store = Self::open(place);
+    pub fn filled(backend: Backend, entries: &[&Entries]) -> Self {
+        let store = Self::open(backend);
         store.runtime.block_on(async {
             for entries in entries {
                 answered(store.tier.put_many(entries.all())).await.expect("the store takes them");
                 for (key, value) in entries.all() {
                     let found = answered(store.tier.get(key)).await.expect("the store answers");
-                    assert_eq!(found.as_ref(), Some(value), "{} gives back what was put", place.name());
+                    assert_eq!(found.as_ref(), Some(value), "{} gives back what was put", backend.name());
                 }
             }
         });
@@ -126,11 +126,11 @@ impl Store {
     }
 }
 
-/// A runtime as the server has it.
+/// A multi-threaded runtime, as the server has.
 ///
 /// # Panics
-/// When the system gives no threads.
+/// When no thread can be started.
 #[must_use]
 pub fn runtime() -> Runtime {
-    Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build().expect("threads")
+    Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build().expect("threads")
 }

@@ -1,4 +1,4 @@
-//! A loop between two readings of the clock, and nothing else between them.
+//! Timed loops, and the statistics of their results. Every bench and command uses it.
 
 use std::{
     future::Future,
@@ -9,7 +9,7 @@ use std::{
 use floor_cache::{TierError, tier::Answer};
 use tokio::runtime::Runtime;
 
-/// What a tier answered; one that answers at once is not awaited.
+/// The result of a tier's operation; awaits only an operation that is not ready.
 ///
 /// # Errors
 /// The tier's.
@@ -21,7 +21,7 @@ pub async fn answered<T>(answer: Answer<'_, T>) -> Result<T, TierError> {
     }
 }
 
-/// Times `work` over steps 0 .. `steps` in one task of `runtime`, and hands out what it counted.
+/// Times `work` over steps 0 .. `steps` in one task of `runtime`. Returns the time and the count that `work` returned.
 ///
 /// # Panics
 /// When `work` does.
@@ -38,12 +38,12 @@ where
     runtime.block_on(runtime.spawn(task)).expect("the work ends well")
 }
 
-/// Times `work` with its steps shared out over `tasks` tasks of `runtime` at once: from before the first starts until
-/// the last is done. Each share is `steps / tasks` rounded up; the time is scaled to `steps`.
+/// Times `work` with its steps split over `tasks` concurrent tasks of `runtime`, from before the first starts until the
+/// last is done. Each task has `steps / tasks` steps, rounded up. Returns the time, scaled to `steps`, and the counts.
 ///
 /// # Panics
 /// When `work` does.
-pub fn timed_at_once<F>(
+pub fn timed_concurrently<F>(
     runtime: &Runtime,
     tasks: u64,
     steps: u64,
@@ -66,9 +66,9 @@ where
     })
 }
 
-/// Nanoseconds as a reader likes them.
+/// `nanos` as text, in ns, us or ms.
 #[must_use]
-pub fn show(nanos: f64) -> String {
+pub fn format_nanos(nanos: f64) -> String {
     match nanos {
         n if n < 1e3 => format!("{n:.1} ns"),
         n if n < 1e6 => format!("{:.2} us", n / 1e3),
@@ -76,7 +76,7 @@ pub fn show(nanos: f64) -> String {
     }
 }
 
-/// The `percent`-th percentile of `samples`, which it sorts: the least sample that so many percent do not exceed.
+/// The `percent`-th percentile of `samples`, which it sorts: the least sample that `percent` % do not exceed.
 ///
 /// # Panics
 /// When there are no samples.
@@ -99,26 +99,24 @@ const T_95: [f64; 30] = [
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The mean of `samples` and half of its 95 % interval, which is endless for one sample.
+/// The mean of `samples` and half of its 95 % interval, which is infinite for one sample.
 #[must_use]
-pub fn interval(samples: &[f64]) -> (f64, f64) {
+pub fn mean_and_interval(samples: &[f64]) -> (f64, f64) {
     let count = samples.len() as f64;
     let mean = samples.iter().sum::<f64>() / count;
     let Some(freedom) = samples.len().checked_sub(2) else { return (mean, f64::INFINITY) };
     let variance = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    // Beyond the table its last entry, which is a little more than need be.
+    // Beyond the table its last entry, which makes the interval slightly too wide.
     (mean, T_95[freedom.min(T_95.len() - 1)] * (variance / count).sqrt())
 }
 
-/// By what power the cost grows from the last but one of `points` to the last: where a fixed part of the cost hides the rest at
-/// small sizes, this tells what [`exponent`] does not.
+/// The exponent of the power law through the last two of `points`, where a fixed cost distorts [`exponent`] least.
 #[must_use]
 pub fn last_exponent(points: &[(f64, f64)]) -> f64 {
     exponent(&points[points.len().saturating_sub(2)..])
 }
 
-/// The `e` of the power law `cost = c * size^e` that fits best: the slope of a line of least squares through the
-/// logarithms.
+/// The exponent of the power law that fits `points` best: the slope of a least-squares line through the logarithms.
 #[must_use]
 pub fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();
@@ -144,11 +142,11 @@ mod tests {
     /// 1 to 5: variance 2.5, so 2.776 * sqrt(0.5).
     #[test]
     fn an_interval_is_student_s() {
-        let (mean, half) = interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        let (mean, half) = mean_and_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
         assert!((mean - 3.0).abs() < 1e-9 && (half - 1.963).abs() < 1e-3, "{mean} {half}");
-        assert_eq!(interval(&[7.0]), (7.0, f64::INFINITY));
-        // Fifteen samples: 14 degrees of freedom, past where short tables end.
-        let (_, half) = interval(&(1..=15).map(f64::from).collect::<Vec<_>>());
+        assert_eq!(mean_and_interval(&[7.0]), (7.0, f64::INFINITY));
+        // Fifteen samples: 14 degrees of freedom.
+        let (_, half) = mean_and_interval(&(1..=15).map(f64::from).collect::<Vec<_>>());
         assert!((half - 2.145 * (20.0_f64 / 15.0).sqrt()).abs() < 1e-3, "{half}");
     }
 
@@ -165,7 +163,7 @@ mod tests {
     #[test]
     fn every_share_is_worked_once() {
         let runtime = crate::stores::runtime();
-        let (_, shares) = timed_at_once(&runtime, 3, 10, |steps| async move { steps.count() as u64 });
+        let (_, shares) = timed_concurrently(&runtime, 3, 10, |steps| async move { steps.count() as u64 });
         assert_eq!(shares, [(0..4, 4), (4..8, 4), (8..12, 4)]);
     }
 }

@@ -1,12 +1,11 @@
-//! What a hit allocates: nothing in the chain, and in the service a known handful that the HTTP types take.
+//! Counts the allocations of a hit: none in the chain, and in the service a few for the HTTP types.
 //!
-//! Counts, unlike times, are the same on every machine, so they can be asserted. A test of its own, since it counts
-//! through the global allocator.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Counts are the same on every machine, so tests can assert them. They come from the global allocator.
+#![allow(clippy::unwrap_used, reason = "a failed set-up shows its line")]
 
 use std::{future::Future, slice, sync::Arc};
 
-use benches::{floors::Entries, load, shelf::Shelf, stores};
+use benches::{floors::Entries, load, pregenerated::PregeneratedSource, stores};
 use bevy_server::{
     grpc::{FloorService, ServiceDeps},
     lifecycle::InFlight,
@@ -21,31 +20,31 @@ use http_body_util::Full;
 use prometheus::Registry;
 use tokio::runtime::Runtime;
 
-/// Operations that are counted together: an allocation that happens now and then is seen too.
+/// Operations that are counted together, so that rare allocations count too.
 const TIMES: u64 = 500;
 
 /// Floors in the chain.
 const COUNT: u32 = 64;
 
-/// What one answered call may allocate, of any code: the response's header map, the trailers' and their growth. Raised
-/// only with a reason.
-const A_CALL: u64 = 8;
+/// Allocations that one answered call may make: the header maps of the response and the trailers, and their growth.
+const MAX_PER_CALL: u64 = 8;
 
-struct Setting {
+struct Fixture {
     chain: Chain,
     entries: Entries,
     registry: Registry,
     _runtime: Runtime,
 }
 
-impl Setting {
-    /// Two layers in memory, warm; nothing is audited, since an audit makes the floor again.
+impl Fixture {
+    /// Two layers in memory that hold every floor, without audits, which would generate floors.
     fn warm() -> Self {
         let (runtime, entries, registry) = (stores::runtime(), Entries::floors(COUNT), Registry::new());
         let (config, tuning) = (ChainConfig::default(), Tuning { audit: 0, ..Tuning::default() });
         let builder = ChainBuilder::new(&config, &tuning, &registry, runtime.handle()).unwrap();
         let builder = builder.memory("first", &LruConfig::default()).unwrap();
-        let chain = builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(Shelf::new(&entries)));
+        let chain =
+            builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(PregeneratedSource::new(&entries)));
         let chain = chain.unwrap();
         entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
         entries.all().iter().for_each(|(key, _)| assert!(chain.get_now(key).is_some()));
@@ -53,35 +52,35 @@ impl Setting {
     }
 }
 
-/// Allocations in [`TIMES`] runs of `work`, after one that may set up what a thread sets up once.
+/// Allocations in [`TIMES`] runs of `work`, after one uncounted run.
 fn allocations(mut work: impl FnMut(u64)) -> u64 {
     work(0);
     allocation_counter::measure(|| (1..=TIMES).for_each(&mut work)).count_total
 }
 
-fn at_once<T>(work: impl Future<Output = T>) -> T {
-    work.now_or_never().expect("it has nothing to wait for")
+fn ready<T>(work: impl Future<Output = T>) -> T {
+    work.now_or_never().expect("a hit in memory is ready at once")
 }
 
 #[test]
 fn a_hit_in_memory_allocates_nothing() {
-    let Setting { chain, entries, .. } = &Setting::warm();
+    let Fixture { chain, entries, .. } = &Fixture::warm();
     assert_eq!(allocations(|step| assert!(chain.get_now(&entries.at(step).0).is_some())), 0, "get_now");
-    let get = |step| at_once(chain.get(entries.at(step).0, Options::default())).unwrap();
+    let get = |step| ready(chain.get(entries.at(step).0, Options::default())).unwrap();
     assert_eq!(allocations(|step| assert_eq!(get(step).by, "first")), 0, "get");
     assert_eq!(allocations(|step| assert!(chain.contains_now(&entries.at(step).0))), 0, "contains_now");
 }
 
 #[test]
 fn removing_from_two_layers_allocates_nothing() {
-    let Setting { chain, entries, .. } = &Setting::warm();
-    assert_eq!(allocations(|step| at_once(chain.remove_many(slice::from_ref(&entries.at(step).0)))), 0);
+    let Fixture { chain, entries, .. } = &Fixture::warm();
+    assert_eq!(allocations(|step| ready(chain.remove_many(slice::from_ref(&entries.at(step).0)))), 0);
     assert!(!chain.contains_now(&entries.at(0).0));
 }
 
 #[test]
 fn an_answered_call_allocates_what_http_takes_and_no_floor() {
-    let Setting { chain, registry, .. } = &Setting::warm();
+    let Fixture { chain, registry, .. } = &Fixture::warm();
     let deps = ServiceDeps {
         chain: chain.clone(),
         metrics: RequestMetrics::register(registry).unwrap(),
@@ -97,8 +96,8 @@ fn an_answered_call_allocates_what_http_takes_and_no_floor() {
     };
     let mut requests: Vec<_> = (0..=TIMES).map(|_| request()).collect();
     let mut answers = Vec::with_capacity(requests.len());
-    let count = allocations(|_| answers.push(at_once(service.clone().answer(requests.pop().unwrap()))));
+    let count = allocations(|_| answers.push(ready(service.clone().answer(requests.pop().unwrap()))));
     assert!(answers.iter().all(|answer| answer.headers()["floor-served-by"] == "first"));
     println!("{TIMES} answered calls: {count} allocations");
-    assert!(count <= TIMES * A_CALL, "{count} allocations for {TIMES} calls");
+    assert!(count <= TIMES * MAX_PER_CALL, "{count} allocations for {TIMES} calls");
 }

@@ -1,7 +1,6 @@
-//! Over real gRPC: as many unary calls, one batch, or one stream, from the generated client to a server on this machine.
+//! Batches over gRPC: unary calls, one batch, or one stream, from the generated client to a server on this machine.
 //!
-//! Every floor lies in the server's memory, so that what is compared is the calls. The client decodes each floor, as any
-//! client does.
+//! Every floor is in the server's memory, so that the benches compare the calls. The client decodes each floor.
 
 use std::{
     cell::LazyCell,
@@ -23,60 +22,59 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tonic::{Status, transport::Channel};
 
-/// Floors that are asked for together.
+/// Floors that are requested together.
 const COUNTS: [u32; 3] = [1, 16, 64];
 
-/// Floors that the server has in memory, from number 1: whole rounds of each count.
+/// Floors in the server's memory, from number 1: a multiple of each count.
 const WARM: u32 = 1024;
 
 type Client = FloorServiceClient<Channel>;
 
 pub(crate) fn grpc(criterion: &mut Criterion) {
-    if !Setup::is_here() {
+    if !Setup::is_available() {
         return;
     }
-    let line = LazyCell::new(Line::open);
+    let fixture = LazyCell::new(Fixture::open);
     let mut group = criterion.benchmark_group("batching/grpc");
     for count in COUNTS {
         group.throughput(Throughput::Elements(count.into()));
         group.bench_function(BenchmarkId::new("calls-in-turn", count), |bencher| {
-            bencher.iter_custom(|steps| line.timed(steps, count, calls_in_turn));
+            bencher.iter_custom(|steps| fixture.timed(steps, count, calls_in_turn));
         });
         group.bench_function(BenchmarkId::new("calls-at-once", count), |bencher| {
-            bencher.iter_custom(|steps| line.timed(steps, count, calls_at_once));
+            bencher.iter_custom(|steps| fixture.timed(steps, count, calls_at_once));
         });
         group.bench_function(BenchmarkId::new("batch", count), |bencher| {
-            bencher.iter_custom(|steps| line.timed(steps, count, batch));
+            bencher.iter_custom(|steps| fixture.timed(steps, count, batch));
         });
         group.bench_function(BenchmarkId::new("stream", count), |bencher| {
-            bencher.iter_custom(|steps| line.timed(steps, count, stream));
+            bencher.iter_custom(|steps| fixture.timed(steps, count, stream));
         });
     }
 }
 
-/// A server, warm, and one connection to it.
-struct Line {
+/// A server with every floor in memory, and one connection to it.
+struct Fixture {
     runtime: Runtime,
     client: Client,
     server: Server,
     _data: TempDir,
 }
 
-impl Line {
+impl Fixture {
     fn open() -> Self {
         let (runtime, data) = (stores::runtime(), tempfile::tempdir().expect("a directory"));
-        // Floors in a row look like a climb, and what is fetched ahead would be counted too.
+        // Consecutive floors are a climb, and prefetched floors would be counted too.
         let setup = Setup::new().with("PREFETCH__AHEAD", "0");
         let server = setup.start(&data).expect("the server starts");
         let address = format!("http://{}", server.grpc);
         let connected = runtime.block_on(FloorServiceClient::connect(address)).expect("it takes a connection");
-        let line = Self { runtime, client: connected, server, _data: data };
-        line.asked(1, WARM, stream);
-        line
+        let fixture = Self { runtime, client: connected, server, _data: data };
+        fixture.run(1, WARM, stream);
+        fixture
     }
 
-    /// Times `ask` for `count` floors, `steps` times, and asserts that every floor came, in the order of their numbers, and
-    /// from memory.
+    /// Times `steps` calls of `ask` for `count` floors. Asserts that every floor came from memory and in order.
     fn timed(
         &self,
         steps: u64,
@@ -84,17 +82,17 @@ impl Line {
         ask: impl AsyncFn(&mut Client, u32, u32) -> Result<Vec<Floor>, Status>,
     ) -> Duration {
         let before = self.hits();
-        let took = self.asked(steps, count, ask);
+        let took = self.run(steps, count, ask);
         assert_eq!(self.hits() - before, steps * u64::from(count), "every floor came from memory");
         took
     }
 
-    /// Floors that the server has found in memory.
+    /// The server's hits in memory so far.
     fn hits(&self) -> u64 {
-        self.server.hits("lru").expect("the server tells") as u64
+        self.server.hits("lru").expect("the server's metrics can be read") as u64
     }
 
-    fn asked(
+    fn run(
         &self,
         steps: u64,
         count: u32,
@@ -118,20 +116,20 @@ fn spec(number: u32) -> FloorSpec {
     FloorSpec { seed: TOWER, number, ..FloorSpec::default() }
 }
 
-async fn one(mut client: Client, number: u32) -> Result<Floor, Status> {
+async fn get_floor(mut client: Client, number: u32) -> Result<Floor, Status> {
     Ok(client.get_floor(GetFloorRequest { spec: Some(spec(number)) }).await?.into_inner())
 }
 
 async fn calls_in_turn(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {
     let mut floors = Vec::with_capacity(count as usize);
     for number in first..first + count {
-        floors.push(one(client.clone(), number).await?);
+        floors.push(get_floor(client.clone(), number).await?);
     }
     Ok(floors)
 }
 
 async fn calls_at_once(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {
-    try_join_all((first..first + count).map(|number| one(client.clone(), number))).await
+    try_join_all((first..first + count).map(|number| get_floor(client.clone(), number))).await
 }
 
 async fn batch(client: &mut Client, first: u32, count: u32) -> Result<Vec<Floor>, Status> {

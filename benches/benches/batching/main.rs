@@ -1,6 +1,6 @@
-//! What asking for many at once saves: through each tier, and over real gRPC.
+//! The gain of batches: through each tier, and over gRPC. `cargo bench -- batching`.
 //!
-//! `cargo bench -- batching`. Throughput is in floors, so that the cost a floor can be read off.
+//! Throughput is in floors, so that its reciprocal is the cost of a floor.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 mod grpc;
@@ -12,8 +12,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 
 criterion_group! {
     name = benches;
-    // Seventy benches: a second and a half each keep the suite at three minutes.
-    // A second of warming up: the first call of a bench sets its store up, and criterion counts that as warming up.
+    // About 70 benches: with a second and a half each the suite takes three minutes.
+    // The first call of a bench sets up its store, which criterion counts as warm-up.
     config = Criterion::default()
         .sample_size(30)
         .warm_up_time(Duration::from_secs(1))

@@ -1,17 +1,17 @@
-//! Through each tier: 1, 10, 16 and 64 keys in one call against as many calls.
+//! Batches through each tier: 1, 10, 16 and 64 keys in one call, compared with as many calls.
 
 use std::{cell::LazyCell, hint::black_box, ops::Range, sync::Arc, time::Duration};
 
 use benches::{
     floors::Entries,
-    stores::{Place, Store},
+    stores::{Backend, Store},
     timing::{answered, timed},
 };
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use floor_cache::Key;
 
-/// Keys in one call: one, the earlier report's, the design's, and a large page.
+/// Keys in one call. The earlier report used 10.
 const BATCHES: [usize; 4] = [1, 10, 16, 64];
 
 /// Floors in the store.
@@ -19,9 +19,9 @@ const COUNT: u32 = 1024;
 
 pub(crate) fn tiers(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| Arc::new(Entries::floors(COUNT)));
-    for place in Place::here() {
-        let store = LazyCell::new(|| Store::filled(place, &[&**floors]));
-        let mut group = criterion.benchmark_group(format!("batching/{}", place.name()));
+    for backend in Backend::available() {
+        let store = LazyCell::new(|| Store::filled(backend, &[&**floors]));
+        let mut group = criterion.benchmark_group(format!("batching/{}", backend.name()));
         for batch in BATCHES {
             group.throughput(Throughput::Elements(batch as u64));
             let batches = LazyCell::new(|| Batches::of(&floors, batch));
@@ -38,10 +38,10 @@ pub(crate) fn tiers(criterion: &mut Criterion) {
     }
 }
 
-/// The floors in visiting order, cut into calls.
+/// The floors in visiting order, split into calls.
 struct Batches(Arc<[Batch]>);
 
-/// One call's keys and entries.
+/// The keys and entries of one call.
 struct Batch {
     keys: Vec<Key>,
     entries: Vec<(Key, Bytes)>,
@@ -51,12 +51,12 @@ struct Batch {
 impl Batches {
     fn of(floors: &Entries, batch: usize) -> Self {
         let visited: Vec<(Key, Bytes)> = (0..u64::from(COUNT)).map(|step| floors.at(step).clone()).collect();
-        let cut = |entries: &[(Key, Bytes)]| Batch {
+        let batch_of = |entries: &[(Key, Bytes)]| Batch {
             keys: entries.iter().map(|(key, _)| *key).collect(),
             entries: entries.to_vec(),
             bytes: entries.iter().map(|(_, value)| value.len() as u64).sum(),
         };
-        Self(visited.chunks_exact(batch).map(cut).collect())
+        Self(visited.chunks_exact(batch).map(batch_of).collect())
     }
 
     fn at(batches: &[Batch], step: u64) -> &Batch {

@@ -1,25 +1,25 @@
-//! What the chain costs around its tiers: a hit in front, a hit further down and what brings it up, a miss all the way,
-//! writes behind the answer and waited for, many keys at once.
+//! The cost of the chain around its tiers: a hit in the first tier, a hit in a lower tier and its promotion, a miss in
+//! all, writes behind and through, many keys at once. `cargo bench -- chain`.
 //!
-//! `cargo bench -- chain`. Behind the chain stands a shelf of floors made before, so that no figure holds generation.
+//! The chain's source returns floors generated beforehand, so that no figure includes generation.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
+mod fixture;
 mod many;
 mod memory;
 mod promotion;
-mod setting;
 mod stores;
 
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 
-/// Floors behind the chain.
+/// Floors of the chain's source.
 const COUNT: u32 = 1024;
 
 criterion_group! {
     name = benches;
-    // A second of warming up: the first call of a bench sets its store up, and criterion counts that as warming up.
+    // The first call of a bench sets up its store, which criterion counts as warm-up.
     config = Criterion::default()
         .sample_size(50)
         .warm_up_time(Duration::from_secs(1))

@@ -1,5 +1,5 @@
-//! Many keys at a time: 1, 10, 16 and 64. Gets and removals are one call each; the chain takes puts one by one and writes
-//! them together, which is timed behind the answer and waited for.
+//! Many keys at a time: 1, 10, 16 and 64. Gets and removals are one call each. The chain takes puts one by one and
+//! writes them together, which is timed without and with waiting for the write.
 
 use std::{
     cell::LazyCell,
@@ -13,24 +13,24 @@ use floor_cache::{Bypass, Key, Options, TierKind};
 
 use super::{
     COUNT,
-    setting::{Setting, chains, name},
+    fixture::{Fixture, chains, name},
 };
 
 /// Keys in one call.
 const BATCHES: [usize; 4] = [1, 10, 16, 64];
 
-/// Puts between two flushes: fewer than the queue of a tier holds, so that none is dropped.
+/// Puts between two flushes: fewer than the capacity of a tier's queue, so that none is dropped.
 const UNFLUSHED: u64 = 4096;
 
-/// The floors in visiting order, cut into calls.
-fn batches(setting: &Setting, batch: usize) -> Vec<Vec<(Key, Bytes)>> {
-    let visited: Vec<(Key, Bytes)> = (0..u64::from(COUNT)).map(|step| setting.entries.at(step).clone()).collect();
+/// The floors in visiting order, split into calls.
+fn batches(fixture: &Fixture, batch: usize) -> Vec<Vec<(Key, Bytes)>> {
+    let visited: Vec<(Key, Bytes)> = (0..u64::from(COUNT)).map(|step| fixture.entries.at(step).clone()).collect();
     visited.chunks_exact(batch).map(<[_]>::to_vec).collect()
 }
 
-/// The same, keys alone.
-fn keys(setting: &Setting, batch: usize) -> Vec<Vec<Key>> {
-    batches(setting, batch).iter().map(|batch| batch.iter().map(|(key, _)| *key).collect()).collect()
+/// The keys of [`batches`].
+fn keys(fixture: &Fixture, batch: usize) -> Vec<Vec<Key>> {
+    batches(fixture, batch).iter().map(|batch| batch.iter().map(|(key, _)| *key).collect()).collect()
 }
 
 fn at<T>(batches: &[T], step: u64) -> &T {
@@ -40,13 +40,13 @@ fn at<T>(batches: &[T], step: u64) -> &T {
 pub(crate) fn get(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/get-many");
     for tiers in [&[TierKind::Lru][..], &[TierKind::Lmdb], &[TierKind::Sled]] {
-        let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
+        let fixture = LazyCell::new(|| Fixture::open(tiers, Bypass::Off));
         for batch in BATCHES {
             group.throughput(Throughput::Elements(batch as u64));
-            let batches = LazyCell::new(|| keys(&setting, batch));
+            let batches = LazyCell::new(|| keys(&fixture, batch));
             group.bench_function(BenchmarkId::new(name(tiers), batch), |bencher| {
                 bencher.iter_custom(|steps| {
-                    setting.timed_hits(steps, tiers[0].name(), batch, async |chain, step| {
+                    fixture.timed_hits(steps, tiers[0].name(), batch, async |chain, step| {
                         let keys = at(&batches, step);
                         black_box(chain.get_many(keys, Options::default()).await).map_or(0, |served| served.len())
                     })
@@ -58,94 +58,94 @@ pub(crate) fn get(criterion: &mut Criterion) {
 
 pub(crate) fn put(criterion: &mut Criterion) {
     for tiers in chains() {
-        let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
+        let fixture = LazyCell::new(|| Fixture::open(tiers, Bypass::Off));
         for batch in BATCHES {
-            let batches = LazyCell::new(|| batches(&setting, batch));
+            let batches = LazyCell::new(|| batches(&fixture, batch));
             let mut group = criterion.benchmark_group("chain/put-many-behind");
             group.throughput(Throughput::Elements(batch as u64));
             group.bench_function(BenchmarkId::new(name(tiers), batch), |bencher| {
-                bencher.iter_custom(|steps| put_behind(&setting, &batches, steps));
+                bencher.iter_custom(|steps| put_behind(&fixture, &batches, steps));
             });
             group.finish();
             let mut group = criterion.benchmark_group("chain/put-many-through");
             group.throughput(Throughput::Elements(batch as u64));
             group.bench_function(BenchmarkId::new(name(tiers), batch), |bencher| {
-                bencher.iter_custom(|steps| put_through(&setting, &batches, steps));
+                bencher.iter_custom(|steps| put_through(&fixture, &batches, steps));
             });
         }
     }
 }
 
-/// What a caller waits for: memory is written, the rest is queued. The queue is emptied, untimed, before it is full.
-fn put_behind(setting: &Setting, batches: &[Vec<(Key, Bytes)>], steps: u64) -> Duration {
+/// Times puts without waiting: memory is written, the rest is queued. The queue is flushed, untimed, before it is full.
+fn put_behind(fixture: &Fixture, batches: &[Vec<(Key, Bytes)>], steps: u64) -> Duration {
     let in_a_round = UNFLUSHED / batches[0].len() as u64;
-    setting.runtime.block_on(async {
+    fixture.runtime.block_on(async {
         let (mut took, mut step) = (Duration::ZERO, 0);
         while step < steps {
             let until = steps.min(step + in_a_round);
             let started = Instant::now();
             for step in step..until {
-                at(batches, step).iter().for_each(|(key, value)| setting.chain.put(*key, value));
+                at(batches, step).iter().for_each(|(key, value)| fixture.chain.put(*key, value));
             }
             took += started.elapsed();
             step = until;
-            setting.flush().await;
+            fixture.flush().await;
         }
-        assert_everywhere(setting, &at(batches, steps - 1)[..]).await;
+        assert_everywhere(fixture, &at(batches, steps - 1)[..]).await;
         took
     })
 }
 
-/// The same, and waiting until every tier has it for good.
-fn put_through(setting: &Setting, batches: &[Vec<(Key, Bytes)>], steps: u64) -> Duration {
-    setting.runtime.block_on(async {
+/// Times puts and waits until every tier has written them.
+fn put_through(fixture: &Fixture, batches: &[Vec<(Key, Bytes)>], steps: u64) -> Duration {
+    fixture.runtime.block_on(async {
         let started = Instant::now();
         for step in 0..steps {
-            at(batches, step).iter().for_each(|(key, value)| setting.chain.put(*key, value));
-            setting.flush().await;
+            at(batches, step).iter().for_each(|(key, value)| fixture.chain.put(*key, value));
+            fixture.flush().await;
         }
         let took = started.elapsed();
-        assert_everywhere(setting, &at(batches, steps - 1)[..]).await;
+        assert_everywhere(fixture, &at(batches, steps - 1)[..]).await;
         took
     })
 }
 
-async fn assert_everywhere(setting: &Setting, batch: &[(Key, Bytes)]) {
+async fn assert_everywhere(fixture: &Fixture, batch: &[(Key, Bytes)]) {
     for (key, _) in batch {
-        let places = setting.chain.contains(key).await;
+        let places = fixture.chain.contains(key).await;
         assert!(places.iter().all(|(_, held)| *held), "every tier has what was put: {places:?}");
     }
 }
 
-/// In rounds: every floor is put, untimed, and removed call by call.
+/// Times removals in rounds. Each round first puts every floor, untimed.
 pub(crate) fn remove(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/remove-many");
     for tiers in chains() {
-        let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
+        let fixture = LazyCell::new(|| Fixture::open(tiers, Bypass::Off));
         for batch in BATCHES {
             group.throughput(Throughput::Elements(batch as u64));
-            let batches = LazyCell::new(|| keys(&setting, batch));
+            let batches = LazyCell::new(|| keys(&fixture, batch));
             group.bench_function(BenchmarkId::new(name(tiers), batch), |bencher| {
-                bencher.iter_custom(|steps| setting.runtime.block_on(remove_rounds(&setting, &batches, steps)));
+                bencher.iter_custom(|steps| fixture.runtime.block_on(remove_rounds(&fixture, &batches, steps)));
             });
         }
     }
 }
 
-async fn remove_rounds(setting: &Setting, batches: &[Vec<Key>], steps: u64) -> Duration {
+async fn remove_rounds(fixture: &Fixture, batches: &[Vec<Key>], steps: u64) -> Duration {
     let (mut took, mut left) = (Duration::ZERO, steps);
     while left > 0 {
         let round = left.min(batches.len() as u64);
         left -= round;
-        setting.entries.all().iter().for_each(|(key, value)| setting.chain.put(*key, value));
-        setting.flush().await;
+        fixture.entries.all().iter().for_each(|(key, value)| fixture.chain.put(*key, value));
+        fixture.flush().await;
         let started = Instant::now();
         for keys in &batches[..round as usize] {
-            setting.chain.remove_many(keys).await;
+            fixture.chain.remove_many(keys).await;
         }
         took += started.elapsed();
         for key in batches[..round as usize].iter().flatten() {
-            let places = setting.chain.contains(key).await;
+            let places = fixture.chain.contains(key).await;
             assert!(places.iter().all(|(_, held)| !*held), "what was removed is gone: {places:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Layers in memory, one to four: the same operations as the Go multi-layer cache of `docs/benchmarks.md` publishes.
+//! One to four layers in memory, with the operations that the Go multi-layer cache of `docs/benchmarks.md` publishes.
 
 use std::{
     cell::LazyCell,
@@ -10,8 +10,8 @@ use std::{
 
 use benches::{
     floors::{self, Entries},
-    mixed::{self, Mixed},
-    shelf::Shelf,
+    mixed::{self, Operation},
+    pregenerated::PregeneratedSource,
     stores,
 };
 use criterion::{BenchmarkId, Criterion};
@@ -21,10 +21,10 @@ use tokio::runtime::Runtime;
 
 use super::COUNT;
 
-/// What layers are called.
+/// The names of the layers.
 pub(super) const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
 
-/// A chain of layers in memory, each holding every floor.
+/// A chain of layers in memory, each with every floor.
 struct Layers {
     chain: Chain,
     runtime: Runtime,
@@ -39,7 +39,7 @@ impl Layers {
         for name in LAYERS.into_iter().take(count) {
             builder = builder.memory(name, &LruConfig::default()).expect("a layer in memory");
         }
-        let chain = builder.build(Arc::new(Shelf::new(&entries))).expect("a registry of its own");
+        let chain = builder.build(Arc::new(PregeneratedSource::new(&entries))).expect("a registry of its own");
         entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
         for (key, value) in entries.all() {
             let served = runtime.block_on(chain.get(*key, Options::default())).expect("it was put");
@@ -48,7 +48,7 @@ impl Layers {
         Self { chain, runtime, entries }
     }
 
-    /// Times `work` over `steps`.
+    /// Times `steps` calls of `work`.
     fn timed(&self, steps: u64, mut work: impl FnMut(&Chain, u64)) -> Duration {
         let started = Instant::now();
         for step in 0..steps {
@@ -78,13 +78,13 @@ pub(crate) fn layers(criterion: &mut Criterion) {
                 took
             });
         });
-        let strangers = LazyCell::new(|| layers.entries.strangers());
+        let absent_keys = LazyCell::new(|| layers.entries.absent_keys());
         group.bench_function(BenchmarkId::new("miss-in-all", count), |bencher| {
             bencher.iter_custom(|steps| {
                 let before = layers.counts(count - 1).1;
-                let strangers = &*strangers;
+                let absent_keys = &*absent_keys;
                 let took = layers.timed(steps, |chain, step| {
-                    black_box(chain.get_now(&strangers[floors::place(step, strangers.len())]));
+                    black_box(chain.get_now(&absent_keys[floors::index_at(step, absent_keys.len())]));
                 });
                 assert_eq!(layers.counts(count - 1).1 - before, steps, "every lookup missed the last layer too");
                 took
@@ -130,7 +130,7 @@ pub(crate) fn writes(criterion: &mut Criterion) {
     }
 }
 
-/// In rounds: every floor is put, untimed, and removed one by one.
+/// Times removals in rounds. Each round first puts every floor, untimed.
 fn remove(layers: &Layers, steps: u64) -> Duration {
     let mut took = Duration::ZERO;
     let mut left = steps;
@@ -151,7 +151,7 @@ fn remove(layers: &Layers, steps: u64) -> Duration {
     took
 }
 
-/// See [`mixed::turn`]. Gets stop at memory; puts and removals are of every layer.
+/// Times [`mixed::operation`]. Gets use the first layer; puts and removals use every layer.
 fn mixed(layers: &Layers, steps: u64) -> Duration {
     let (chain, entries) = (&layers.chain, &layers.entries);
     entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
@@ -159,13 +159,13 @@ fn mixed(layers: &Layers, steps: u64) -> Duration {
     let took = layers.runtime.block_on(async {
         let started = Instant::now();
         for step in 0..steps {
-            match mixed::turn(step) {
-                Mixed::Remove(at) => chain.remove_many(slice::from_ref(&entries.at(at).0)).await,
-                Mixed::Put(at) => {
+            match mixed::operation(step) {
+                Operation::Remove(at) => chain.remove_many(slice::from_ref(&entries.at(at).0)).await,
+                Operation::Put(at) => {
                     let (key, value) = entries.at(at);
                     chain.put(*key, value);
                 }
-                Mixed::Get(at) => drop(black_box(chain.get_now(&entries.at(at).0))),
+                Operation::Get(at) => drop(black_box(chain.get_now(&entries.at(at).0))),
             }
         }
         started.elapsed()

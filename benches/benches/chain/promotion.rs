@@ -1,4 +1,4 @@
-//! A hit in the last tier, and what it costs to bring it up into those above, which let older floors go for it.
+//! The cost of a hit in the last tier with its promotion to the tiers above, which evict other floors.
 
 use std::{
     cell::LazyCell,
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use benches::{floors::Entries, shelf::Shelf, stores};
+use benches::{floors::Entries, pregenerated::PregeneratedSource, stores};
 use criterion::{BenchmarkId, Criterion};
 use floor_cache::{Bypass, Chain, ChainBuilder, ChainConfig, LruConfig, Options, TierKind, Tuning};
 use prometheus::Registry;
@@ -15,15 +15,14 @@ use tokio::runtime::Runtime;
 
 use super::{
     COUNT,
+    fixture::{Fixture, name},
     memory::LAYERS,
-    setting::{Setting, name},
 };
 
-/// What a tier above the last holds: a dozen of the floors, so that a floor is gone before it is visited again. Three such tiers
-/// together keep one in thirty, which are hit there.
+/// A tier above the last. It holds a dozen floors, so that a floor is evicted before it is visited again.
 const SMALL: LruConfig = LruConfig { capacity: 64 << 10, ttl: None };
 
-/// More floors than a small tier holds: so many may be hit further up in a short run.
+/// Hits in upper tiers that a short run may have: more than the floors of a small tier.
 const WARM: u64 = 100;
 
 pub(crate) fn promotion(criterion: &mut Criterion) {
@@ -38,19 +37,19 @@ pub(crate) fn promotion(criterion: &mut Criterion) {
     }
     for last in [TierKind::Lmdb, TierKind::Sled] {
         let tiers = [TierKind::Lru, last];
-        let setting = LazyCell::new(|| {
+        let fixture = LazyCell::new(|| {
             let config =
                 ChainConfig { chain: tiers.to_vec(), lru: SMALL, bypass: Bypass::Off, ..ChainConfig::default() };
-            Setting::configured(config)
+            Fixture::with_config(config)
         });
         group.bench_function(name(&tiers), |bencher| {
             bencher
-                .iter_custom(|steps| promoted(&setting.chain, &setting.entries, &setting.runtime, last.name(), steps));
+                .iter_custom(|steps| promoted(&fixture.chain, &fixture.entries, &fixture.runtime, last.name(), steps));
         });
     }
 }
 
-/// Times a `get` a step, each of which is to be a hit of the tier `last`.
+/// Times one `get` per step. Asserts that nearly all are hits of the tier `last`.
 fn promoted(chain: &Chain, entries: &Entries, runtime: &Runtime, last: &str, steps: u64) -> Duration {
     runtime.block_on(async {
         let mut hits = 0;
@@ -60,15 +59,15 @@ fn promoted(chain: &Chain, entries: &Entries, runtime: &Runtime, last: &str, ste
             hits += u64::from(served.is_ok_and(|served| served.by == last));
         }
         let took = started.elapsed();
-        // A full tier keeps what it had and takes what is new at its cold end: those few are hit further up.
+        // A full tier admits new entries at its cold end and keeps the old ones, which are hits in upper tiers.
         assert!(hits + WARM >= steps * 9 / 10, "{hits} of {steps} were hits of {last}");
         let again = chain.get_now(&entries.at(steps - 1).0).map(|served| served.by);
-        assert!(again.is_some_and(|by| by != last), "the floor has come up");
+        assert!(again.is_some_and(|by| by != last), "the floor was promoted");
         took
     })
 }
 
-/// Layers in memory of which only the last holds every floor.
+/// Layers in memory; only the last has every floor.
 struct Layers {
     chain: Chain,
     entries: Entries,
@@ -84,7 +83,7 @@ impl Layers {
             let room = if layer + 1 == depth { LruConfig::default() } else { SMALL };
             builder = builder.memory(name, &room).expect("a layer in memory");
         }
-        let chain = builder.build(Arc::new(Shelf::new(&entries))).expect("a registry of its own");
+        let chain = builder.build(Arc::new(PregeneratedSource::new(&entries))).expect("a registry of its own");
         entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
         Self { chain, entries, runtime }
     }

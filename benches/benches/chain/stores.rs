@@ -1,4 +1,4 @@
-//! The chain as it is deployed: memory in front, stores on disk behind it.
+//! Chains as they are deployed: memory first, then stores on disk, then Redis.
 
 use std::{
     cell::LazyCell,
@@ -7,36 +7,36 @@ use std::{
     time::{Duration, Instant},
 };
 
-use benches::mixed::{self, Mixed};
+use benches::mixed::{self, Operation};
 use criterion::{BenchmarkId, Criterion};
 use floor_cache::{Bypass, Key, Options, TierKind};
 
 use super::{
     COUNT,
-    setting::{Setting, chains, name},
+    fixture::{Fixture, chains, name},
 };
 
-/// A hit in front costs the same however much stands behind.
+/// A hit in the first tier, whose cost does not depend on the other tiers.
 pub(crate) fn front(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/hit-in-front");
     for tiers in chains() {
-        let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
+        let fixture = LazyCell::new(|| Fixture::open(tiers, Bypass::Off));
         group.bench_function(BenchmarkId::new("get-now", name(tiers)), |bencher| {
             bencher.iter_custom(|steps| {
-                let before = setting.hits("lru");
+                let before = fixture.hits("lru");
                 let started = Instant::now();
                 for step in 0..steps {
-                    black_box(setting.chain.get_now(&setting.entries.at(step).0));
+                    black_box(fixture.chain.get_now(&fixture.entries.at(step).0));
                 }
                 let took = started.elapsed();
-                assert_eq!(setting.hits("lru") - before, steps, "every answer was a hit of lru");
+                assert_eq!(fixture.hits("lru") - before, steps, "every answer was a hit of lru");
                 took
             });
         });
         group.bench_function(BenchmarkId::new("get", name(tiers)), |bencher| {
             bencher.iter_custom(|steps| {
-                setting.timed_hits(steps, "lru", 1, async |chain, step| {
-                    let served = chain.get(setting.entries.at(step).0, Options::default()).await;
+                fixture.timed_hits(steps, "lru", 1, async |chain, step| {
+                    let served = chain.get(fixture.entries.at(step).0, Options::default()).await;
                     usize::from(black_box(served).is_ok())
                 })
             });
@@ -44,16 +44,16 @@ pub(crate) fn front(criterion: &mut Criterion) {
     }
 }
 
-/// A hit below memory, as a chain without memory in front sees it every time.
+/// A hit in a tier on disk, in a chain without memory.
 pub(crate) fn below(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/hit-below");
     for tier in [TierKind::Lmdb, TierKind::Sled] {
         for (bypass, label) in [(Bypass::Off, "bypass-off"), (Bypass::Auto, "bypass-auto")] {
-            let setting = LazyCell::new(|| Setting::open(&[tier], bypass));
+            let fixture = LazyCell::new(|| Fixture::open(&[tier], bypass));
             group.bench_function(BenchmarkId::new(tier.name(), label), |bencher| {
                 bencher.iter_custom(|steps| {
-                    setting.timed_hits(steps, tier.name(), 1, async |chain, step| {
-                        let served = chain.get(setting.entries.at(step).0, Options::default()).await;
+                    fixture.timed_hits(steps, tier.name(), 1, async |chain, step| {
+                        let served = chain.get(fixture.entries.at(step).0, Options::default()).await;
                         usize::from(black_box(served).is_ok_and(|served| served.by == tier.name()))
                     })
                 });
@@ -62,52 +62,52 @@ pub(crate) fn below(criterion: &mut Criterion) {
     }
 }
 
-/// A miss in every tier, answered by the shelf; the writes that follow go on behind the answer.
+/// A miss in every tier, answered by the source. The chain writes the value after the answer.
 pub(crate) fn through(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/miss");
     for tiers in [&[][..]].into_iter().chain(chains()) {
-        let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
+        let fixture = LazyCell::new(|| Fixture::open(tiers, Bypass::Off));
         let label = if tiers.is_empty() { "no-tier".to_owned() } else { name(tiers) };
-        group.bench_function(label, |bencher| bencher.iter_custom(|steps| misses(&setting, steps)));
+        group.bench_function(label, |bencher| bencher.iter_custom(|steps| misses(&fixture, steps)));
     }
 }
 
-/// In rounds: the floors of a round are removed from every tier, untimed, and asked for one by one.
-fn misses(setting: &Setting, steps: u64) -> Duration {
+/// Times misses in rounds. Each round first removes its floors from every tier, untimed.
+fn misses(fixture: &Fixture, steps: u64) -> Duration {
     let mut took = Duration::ZERO;
     let mut left = steps;
     while left > 0 {
         let round = left.min(u64::from(COUNT));
         left -= round;
-        took += setting.runtime.block_on(async {
-            let keys: Vec<Key> = (0..round).map(|step| setting.entries.at(step).0).collect();
-            setting.chain.remove_many(&keys).await;
+        took += fixture.runtime.block_on(async {
+            let keys: Vec<Key> = (0..round).map(|step| fixture.entries.at(step).0).collect();
+            fixture.chain.remove_many(&keys).await;
             let mut made = 0;
             let started = Instant::now();
             for key in keys {
-                let served = setting.chain.get(key, Options::default()).await.expect("the shelf has it");
+                let served = fixture.chain.get(key, Options::default()).await.expect("it was generated beforehand");
                 made += u64::from(served.by == "generated");
             }
             let took = started.elapsed();
-            assert_eq!(made, round, "every floor came from the shelf");
+            assert_eq!(made, round, "every floor came from the source");
             took
         });
     }
     took
 }
 
-/// Asks every tier, whatever the first says.
+/// Looks a key up in every tier.
 pub(crate) fn contains(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/contains");
     for tiers in chains() {
-        let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
+        let fixture = LazyCell::new(|| Fixture::open(tiers, Bypass::Off));
         group.bench_function(name(tiers), |bencher| {
             bencher.iter_custom(|steps| {
-                setting.runtime.block_on(async {
+                fixture.runtime.block_on(async {
                     let mut held = 0;
                     let started = Instant::now();
                     for step in 0..steps {
-                        let places = black_box(setting.chain.contains(&setting.entries.at(step).0).await);
+                        let places = black_box(fixture.chain.contains(&fixture.entries.at(step).0).await);
                         held += places.iter().filter(|(_, held)| *held).count() as u64;
                     }
                     let took = started.elapsed();
@@ -119,33 +119,35 @@ pub(crate) fn contains(criterion: &mut Criterion) {
     }
 }
 
-/// See [`mixed::turn`]. A removal waits for every tier, a put for memory only.
+/// Times [`mixed::operation`]. A removal waits for every tier, a put for memory only.
 pub(crate) fn mixed(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/mixed-80-10-10");
     for tiers in chains() {
-        let setting = LazyCell::new(|| Setting::open(tiers, Bypass::Off));
+        let fixture = LazyCell::new(|| Fixture::open(tiers, Bypass::Off));
         group.bench_function(name(tiers), |bencher| {
             bencher.iter_custom(|steps| {
-                let (chain, entries) = (&setting.chain, &setting.entries);
-                let before = setting.hits("lru");
-                setting.runtime.block_on(async {
+                let (chain, entries) = (&fixture.chain, &fixture.entries);
+                let before = fixture.hits("lru");
+                fixture.runtime.block_on(async {
                     let started = Instant::now();
                     for step in 0..steps {
-                        match mixed::turn(step) {
-                            Mixed::Remove(at) => chain.remove_many(slice::from_ref(&entries.at(at).0)).await,
-                            Mixed::Put(at) => {
+                        match mixed::operation(step) {
+                            Operation::Remove(at) => chain.remove_many(slice::from_ref(&entries.at(at).0)).await,
+                            Operation::Put(at) => {
                                 let (key, value) = entries.at(at);
                                 chain.put(*key, value);
                             }
-                            Mixed::Get(at) => drop(black_box(chain.get(entries.at(at).0, Options::default()).await)),
+                            Operation::Get(at) => {
+                                drop(black_box(chain.get(entries.at(at).0, Options::default()).await));
+                            }
                         }
                     }
                     let took = started.elapsed();
-                    assert_eq!(setting.hits("lru") - before, mixed::gets(steps), "every get found its floor");
+                    assert_eq!(fixture.hits("lru") - before, mixed::gets(steps), "every get found its floor");
                     // A run may end between a removal and its put.
                     let (key, value) = entries.at(mixed::last_removed(steps));
                     chain.put(*key, value);
-                    setting.flush().await;
+                    fixture.flush().await;
                     took
                 })
             });

@@ -1,6 +1,5 @@
-//! What making a floor costs: every kind that is offered, by size, and with encoding; and beside other generators.
-//!
-//! `cargo bench -- generation`. The p99 stands in what `cargo run --release -p benches --bin figures` prints.
+//! The cost of generating a floor: every kind, by size, and with encoding; and of other generators for comparison.
+//! `cargo bench -- generation`. The command `figures` prints the p99.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 mod mapgen;
@@ -14,10 +13,10 @@ use bevy_server::wire;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_gen::{FloorSpec, Generator, Kind, validate::validate};
 
-/// Sides of square floors, in cells: the least, the greatest, the default, and steps between.
+/// Sides of square floors, in cells, from the least to the greatest, with the default.
 const SIDES: [u16; 6] = [FloorSpec::MIN_SIDE, 32, 64, SIDE, 256, FloorSpec::MAX_SIDE];
 
-/// Floors that are made in turn. Some take longer than others; a median over a few would be theirs alone.
+/// Distinct floors. Many, since their times differ.
 const COUNT: u32 = 200;
 
 fn generation(criterion: &mut Criterion) {
@@ -28,11 +27,11 @@ fn generation(criterion: &mut Criterion) {
             group.bench_function(BenchmarkId::from_parameter(format!("{side}x{side}")), |bencher| {
                 let specs = floors::specs(*kind, side, COUNT);
                 let mut generator = Generator::new();
-                assert_eq!(validate(&generator.generate(&specs[0])), Ok(()), "what is timed makes valid floors");
+                assert_eq!(validate(&generator.generate(&specs[0])), Ok(()), "the generator returns valid floors");
                 let mut step = 0;
                 bencher.iter(|| {
                     step += 1;
-                    generator.generate(&specs[floors::place(step, specs.len())])
+                    generator.generate(&specs[floors::index_at(step, specs.len())])
                 });
             });
         }
@@ -43,7 +42,7 @@ fn generation(criterion: &mut Criterion) {
             let mut step = 0;
             bencher.iter(|| {
                 step += 1;
-                wire::framed(&generator.generate(&specs[floors::place(step, specs.len())]))
+                wire::framed(&generator.generate(&specs[floors::index_at(step, specs.len())]))
             });
         });
     }

@@ -1,6 +1,6 @@
-//! Other generators and the kind of ours that is most like theirs, at a size that both support, in one run.
+//! Other generators, and the most similar kind of ours, at a size that both support, in one run.
 //!
-//! None of them proves what it made, and none but tatami-dungeon puts anything into it: ours do more in each figure.
+//! None of the peers validates its floors, and only tatami-dungeon places content, so our generator does more work.
 
 use std::{
     cell::Cell,
@@ -17,23 +17,23 @@ use floor_gen::{Generator, Kind};
 
 use crate::{mapgen, tatami};
 
-/// Floors that are made in turn.
+/// Distinct floors.
 const COUNT: u32 = 200;
 
-/// Turns over which the ratio is taken, an odd number,
+/// Turns of each generator; the ratio is the median over them. Odd, so that the median is one of them.
 const TURNS: usize = 41;
 
-/// each of this many floors from either.
-const IN_A_TURN: u64 = 8;
+/// Floors of a turn.
+const FLOORS_PER_TURN: u64 = 8;
 
-/// A generator, what it makes, and what of ours stands beside it.
+/// A generator, and the kind of ours that it is compared with.
 struct Peer {
     name: &'static str,
     kind: Kind,
     side: u16,
-    /// Makes floor so-and-so.
+    /// Generates a floor by side and number.
     make: fn(u16, u64),
-    /// Makes it and counts where a walker may stand.
+    /// Generates a floor and counts its walkable cells.
     open_cells: fn(u16, u64) -> usize,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn peers(criterion: &mut Criterion) {
         let size = format!("{0}x{0}", peer.side);
         group.bench_function(BenchmarkId::new(peer.name, &size), |bencher| {
             let made = (0..u64::from(COUNT)).filter(|number| (peer.open_cells)(peer.side, *number) > 0).count();
-            assert!(made >= COUNT as usize * 9 / 10, "{} makes floors that one can walk: {made} of {COUNT}", peer.name);
+            assert!(made >= COUNT as usize * 9 / 10, "{} generates walkable floors: {made} of {COUNT}", peer.name);
             ran.set(true);
             let mut step = 0;
             bencher.iter(|| {
@@ -97,7 +97,7 @@ pub(crate) fn peers(criterion: &mut Criterion) {
     }
 }
 
-/// Ours of the same size.
+/// Our generator, with floors of the peer's size.
 struct Ours {
     generator: Generator,
     specs: Vec<floor_gen::FloorSpec>,
@@ -111,17 +111,17 @@ impl Ours {
 
     fn make(&mut self) {
         self.step += 1;
-        black_box(self.generator.generate(&self.specs[floors::place(self.step, self.specs.len())]));
+        black_box(self.generator.generate(&self.specs[floors::index_at(self.step, self.specs.len())]));
     }
 }
 
-/// How many times as long the peer takes: by turns, so that a drifting machine is fair to both.
+/// Prints the time of the peer divided by ours, measured in alternating turns so that a drift of the machine cancels.
 fn print_ratio(peer: &Peer) {
     let mut ours = Ours::new(peer);
     ours.make();
     let mut ratios: Vec<f64> = (0..TURNS as u64)
         .map(|turn| {
-            let its = timed(|step| (peer.make)(peer.side, turn * IN_A_TURN + step));
+            let its = timed(|step| (peer.make)(peer.side, turn * FLOORS_PER_TURN + step));
             its.as_secs_f64() / timed(|_| ours.make()).as_secs_f64()
         })
         .collect();
@@ -138,6 +138,6 @@ fn print_ratio(peer: &Peer) {
 
 fn timed(mut work: impl FnMut(u64)) -> Duration {
     let started = Instant::now();
-    (0..IN_A_TURN).for_each(&mut work);
+    (0..FLOORS_PER_TURN).for_each(&mut work);
     started.elapsed()
 }

@@ -1,4 +1,4 @@
-//! foyer, whole: its memory over its block engine on files, everything written to the files when it is put.
+//! Adapter of foyer's hybrid cache: memory over its block engine on files. Every put is written to the files.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use bytes::Bytes;
 use floor_cache::Key;
 use foyer::{BlockEngineConfig, DeviceBuilder, FsDeviceBuilder, HybridCache, HybridCacheBuilder, HybridCachePolicy};
 
-use crate::awaited::{Awaited, OVER_FILES};
+use crate::async_peers::{AsyncPeer, OVER_FILES};
 
-/// Room on the files: every floor many times over.
+/// Bytes of the files: many times those of the floors.
 const FILES: usize = 256 << 20;
 
 /// `foyer::HybridCache`.
 pub(crate) struct FoyerHybrid(HybridCache<Vec<u8>, Bytes>);
 
-impl Awaited for FoyerHybrid {
+impl AsyncPeer for FoyerHybrid {
     const NAME: &'static str = "foyer-hybrid";
 
     type Key = Vec<u8>;

@@ -1,6 +1,6 @@
-//! The crate `lru` behind one lock: what is written by hand when there is no time.
+//! Adapter of the crate `lru` behind one lock: the simplest cache to write.
 //!
-//! No part of the library: only floor-cache may depend on `lru` there.
+//! It is in the bench because of the rule that no library but floor-cache depends on `lru`.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use floor_cache::Key;
 use lru::LruCache;
 
-/// `lru::LruCache` and the bytes it holds.
+/// `lru::LruCache`, and the bytes of its values.
 pub(crate) struct LruMutex(Mutex<(LruCache<Key, Bytes>, u64)>);
 
 impl Peer for LruMutex {

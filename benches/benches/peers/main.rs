@@ -1,11 +1,11 @@
-//! Our hit beside other caches' hits, in one run, on the same keys and the same bytes.
+//! Compares hits and writes of our cache with other caches, on the same keys and bytes. `cargo bench -- peers`.
 //!
-//! `cargo bench -- peers`. Two of ours stand among them: `floor-cache` is the tier alone, asked as every tier is;
-//! `floor-cache-chain` is the whole chain's hit, which also counts it and says which tier had it.
-#![allow(clippy::unwrap_used, reason = "a bench that cannot be set up says where")]
+//! Two of the benches are ours: `floor-cache` is the tier alone, called through its trait; `floor-cache-chain` is a hit
+//! of the whole chain, which also counts it and returns the name of the tier.
+#![allow(clippy::unwrap_used, reason = "a failed set-up shows its line")]
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-mod awaited;
+mod async_peers;
 mod foyer_hybrid;
 mod lru_mutex;
 mod multi_tier_cache;
@@ -21,7 +21,7 @@ use std::{
 use benches::{
     floors::Entries,
     peers::{self, Dashmap, Foyer, MiniMoka, Moka, Peer, QuickCache},
-    shelf::Shelf,
+    pregenerated::PregeneratedSource,
     stores,
 };
 use bytes::Bytes;
@@ -45,7 +45,7 @@ fn hits(criterion: &mut Criterion) {
             bencher.iter_custom(|steps| {
                 let (chain, entries) = (&*chain, &*entries);
                 let before = chain.hits();
-                let took = at_once(threads, steps, |step| {
+                let took = timed(threads, steps, |step| {
                     black_box(chain.chain.get_now(&entries.at(step).0));
                 });
                 assert_eq!(chain.hits() - before, steps.div_ceil(threads) * threads, "every lookup was a hit");
@@ -69,14 +69,14 @@ fn peer<P: Peer>(group: &mut Group<'_>, entries: &Entries, threads: u64) {
     group.bench_function(P::NAME, |bencher| {
         bencher.iter_custom(|steps| {
             let peer = &*peer;
-            at_once(threads, steps, |step| {
+            timed(threads, steps, |step| {
                 assert!(black_box(peer.get(&entries.at(step).0)).is_some(), "every lookup is a hit");
             })
         });
     });
 }
 
-/// Puts what is there already, then removes what is there: the caches do not grow while they are timed.
+/// Puts and removes entries that are already stored, so that the caches do not grow while they are timed.
 fn writes(criterion: &mut Criterion) {
     let entries = LazyCell::new(|| Entries::floors(COUNT));
     let group = &mut criterion.benchmark_group("peers/write");
@@ -94,7 +94,7 @@ fn write<P: Peer>(group: &mut Group<'_>, entries: &Entries) {
     group.bench_function(BenchmarkId::new("put", P::NAME), |bencher| {
         bencher.iter_custom(|steps| {
             let peer = &*peer;
-            let took = at_once(1, steps, |step| {
+            let took = timed(1, steps, |step| {
                 let (key, value) = entries.at(step);
                 peer.put(*key, value.clone());
             });
@@ -112,7 +112,7 @@ fn write<P: Peer>(group: &mut Group<'_>, entries: &Entries) {
                 let round = left.min(u64::from(COUNT));
                 left -= round;
                 entries.all().iter().for_each(|(key, value)| peer.put(*key, value.clone()));
-                took += at_once(1, round, |step| peer.remove(&entries.at(step).0));
+                took += timed(1, round, |step| peer.remove(&entries.at(step).0));
                 assert!((0..round).all(|step| peer.get(&entries.at(step).0).is_none()), "what was removed is gone");
             }
             took
@@ -120,8 +120,8 @@ fn write<P: Peer>(group: &mut Group<'_>, entries: &Entries) {
     });
 }
 
-/// Times `work` over `steps` shared out over `threads`, each doing as many; the time is scaled to `steps`.
-fn at_once(threads: u64, steps: u64, work: impl Fn(u64) + Sync) -> Duration {
+/// Times `work` with `steps` split evenly over `threads`, rounded up. The time is scaled to `steps`.
+fn timed(threads: u64, steps: u64, work: impl Fn(u64) + Sync) -> Duration {
     let share = steps.div_ceil(threads);
     if threads == 1 {
         let started = Instant::now();
@@ -138,7 +138,7 @@ fn at_once(threads: u64, steps: u64, work: impl Fn(u64) + Sync) -> Duration {
     started.elapsed().mul_f64(steps as f64 / (share * threads) as f64)
 }
 
-/// Our tier through the trait that every tier has.
+/// Our tier, called through its trait.
 struct OurLru(Arc<dyn Tier>);
 
 impl Peer for OurLru {
@@ -164,7 +164,7 @@ impl Peer for OurLru {
     }
 }
 
-/// The chain `["lru"]`, holding everything.
+/// The chain `["lru"]` with every entry.
 struct WarmChain {
     chain: Chain,
     _runtime: Runtime,
@@ -174,7 +174,8 @@ impl WarmChain {
     fn of(entries: &Entries) -> Self {
         let runtime = stores::runtime();
         let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-        let chain = assemble(&config, Arc::new(Shelf::new(entries)), &Registry::new(), runtime.handle()).unwrap();
+        let chain =
+            assemble(&config, Arc::new(PregeneratedSource::new(entries)), &Registry::new(), runtime.handle()).unwrap();
         for (key, value) in entries.all() {
             let made = runtime.block_on(chain.get(*key, Options::default())).unwrap();
             assert_eq!(made.value, *value);
@@ -189,11 +190,11 @@ impl WarmChain {
 
 criterion_group! {
     name = benches;
-    // A second of warming up: the first call of a bench sets its store up, and criterion counts that as warming up.
+    // The first call of a bench sets up its store, which criterion counts as warm-up.
     config = Criterion::default()
         .sample_size(50)
         .warm_up_time(Duration::from_secs(1))
         .measurement_time(Duration::from_secs(1));
-    targets = hits, writes, awaited::awaited
+    targets = hits, writes, async_peers::async_peers
 }
 criterion_main!(benches);

@@ -1,4 +1,4 @@
-//! multi-tier-cache: a chain of its own moka layers, asked by strings.
+//! Adapter of multi-tier-cache: a chain of its moka layers, with strings as keys.
 
 use std::{path::Path, sync::Arc};
 
@@ -7,12 +7,12 @@ use bytes::Bytes;
 use floor_cache::Key;
 use multi_tier_cache::{CacheManager, CacheStrategy, CacheTier, MokaCache, MokaCacheConfig};
 
-use crate::awaited::Awaited;
+use crate::async_peers::AsyncPeer;
 
-/// `multi_tier_cache::CacheManager` over two layers that hold everything.
+/// `multi_tier_cache::CacheManager` over two layers with every entry.
 pub(crate) struct MultiTier(CacheManager);
 
-impl Awaited for MultiTier {
+impl AsyncPeer for MultiTier {
     const NAME: &'static str = "multi-tier-cache";
 
     type Key = String;
@@ -23,7 +23,7 @@ impl Awaited for MultiTier {
 
     async fn filled(entries: &Entries, _: &Path) -> Self {
         let layer = || Arc::new(MokaCache::new(MokaCacheConfig::default()).unwrap());
-        // The second layer promotes every hit; neither shortens a time to live.
+        // The second layer promotes every hit. Neither layer shortens the time to live.
         let layers = vec![CacheTier::new(layer(), 1, false, 1, 1.0), CacheTier::new(layer(), 2, true, 1, 1.0)];
         let cache = CacheManager::new_with_tiers(layers, None).unwrap();
         for (key, value) in entries.all() {

@@ -1,15 +1,13 @@
-//! What protobuf costs: encoding and decoding a floor, each grid encoding; a message a tile and other serializers as
-//! the yardsticks.
-//!
-//! `cargo bench -- protobuf`. It prints what each takes in bytes after it has run.
+//! The cost of protobuf: encoding and decoding a floor, and each grid encoding; and of a message per tile and of other
+//! serializers for comparison. `cargo bench -- protobuf`. It prints sizes in bytes at the end.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 mod plain;
-mod yardsticks;
+mod serializers;
 
 use std::cell::LazyCell;
 
-use benches::{earlier_shape, floors};
+use benches::{floors, tile_floor};
 use bevy_server::wire;
 use bytes::Bytes;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
@@ -20,7 +18,7 @@ use floor_proto::{
 };
 use prost::Message;
 
-/// Floors that are encoded in turn: enough that no branch predictor learns one by heart.
+/// Distinct floors: enough that the branch predictor does not learn them.
 const COUNT: u32 = 64;
 
 fn encode(criterion: &mut Criterion) {
@@ -34,10 +32,10 @@ fn encode(criterion: &mut Criterion) {
     let messages = LazyCell::new(|| floors.iter().map(wire::message).collect::<Vec<_>>());
     group.bench_function("message-to-bytes", |bencher| each(bencher, &messages, Message::encode_to_vec));
     group.bench_function("tile-a-message/floor-to-bytes", |bencher| {
-        each(bencher, &floors, |floor| earlier_shape::message(floor).encode_to_vec());
-        let bytes = earlier_shape::message(&floors[0]).encode_to_vec();
+        each(bencher, &floors, |floor| tile_floor::message(floor).encode_to_vec());
+        let bytes = tile_floor::message(&floors[0]).encode_to_vec();
         assert_eq!(
-            earlier_shape::TileFloor::decode(&bytes[..]).as_ref().map(|floor| floor.tiles.len()),
+            tile_floor::TileFloor::decode(&bytes[..]).as_ref().map(|floor| floor.tiles.len()),
             Ok(floors[0].spec.cells()),
             "a message a tile"
         );
@@ -60,13 +58,13 @@ fn decode(criterion: &mut Criterion) {
         }
     });
     let tiles =
-        LazyCell::new(|| floors.iter().map(|floor| earlier_shape::message(floor).encode_to_vec()).collect::<Vec<_>>());
+        LazyCell::new(|| floors.iter().map(|floor| tile_floor::message(floor).encode_to_vec()).collect::<Vec<_>>());
     group.bench_function("tile-a-message/bytes-to-message", |bencher| {
-        each(bencher, &tiles, |bytes| earlier_shape::TileFloor::decode(&bytes[..]).expect("our own bytes"));
+        each(bencher, &tiles, |bytes| tile_floor::TileFloor::decode(&bytes[..]).expect("our own bytes"));
     });
 }
 
-/// Each encoding of a 100x100 grid, on cells for which it is the shortest.
+/// Each encoding of a 100x100 grid, with cells for which it is the shortest.
 fn grids(criterion: &mut Criterion) {
     const SIDE: u32 = floors::SIDE as u32;
     let every = |cell: &mut dyn FnMut(u32) -> u8| (0..SIDE * SIDE).map(cell).collect::<Vec<u8>>();
@@ -91,7 +89,7 @@ fn grids(criterion: &mut Criterion) {
     }
 }
 
-/// A floor's message and its two grids, as a client draws them.
+/// The message of a floor and the cells of its two grids.
 fn cells(bytes: &Bytes) -> (v1::Floor, Vec<u8>, Vec<u8>) {
     let floor = v1::Floor::decode(bytes.clone()).expect("our own bytes");
     let grid = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids")).expect("our own grid");
@@ -103,15 +101,15 @@ fn decoded(framed: &Bytes) -> v1::Floor {
     v1::Floor::decode(wire::unframed(framed)).expect("our own bytes")
 }
 
-/// Times `work` on each of `inputs` in turn; what it returns is dropped after the clock has stopped.
+/// Times `work` on the `inputs` in rotation. Its results are dropped outside the measured time.
 fn each<I, O>(bencher: &mut criterion::Bencher<'_>, inputs: &[I], work: impl Fn(&I) -> O) {
     let mut step = 0;
     let next = || {
         step += 1;
-        &inputs[floors::place(step, inputs.len())]
+        &inputs[floors::index_at(step, inputs.len())]
     };
     bencher.iter_batched(next, work, BatchSize::SmallInput);
 }
 
-criterion_group!(benches, encode, decode, grids, yardsticks::yardsticks);
+criterion_group!(benches, encode, decode, grids, serializers::serializers);
 criterion_main!(benches);

@@ -1,9 +1,8 @@
-//! `floors.v1.Floor` as plain Rust, field by field, for serializers that work on Rust's own types.
+//! `floors.v1.Floor` as plain Rust types, for serializers that work on Rust types.
 #![allow(unsafe_code, reason = "rkyv's derive writes the `unsafe impl`s of its own traits")]
 
 use floor_proto::{grid, v1};
 
-/// A floor.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub(crate) struct Floor {
     spec: Spec,
@@ -31,7 +30,7 @@ struct Spec {
     kind: i32,
 }
 
-/// A grid, encoded or, with encoding 0, a byte a cell.
+/// A grid, encoded, or one byte per cell if `encoding` is 0.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub(crate) struct Grid {
     width: u32,
@@ -96,7 +95,7 @@ struct Metrics {
 }
 
 impl Floor {
-    /// The same fields, the grids as encoded as they are in `message`.
+    /// The fields of `message`, with its encoded grids.
     pub(crate) fn of(message: &v1::Floor) -> Self {
         let (spec, metrics) = (message.spec.unwrap_or_default(), message.metrics.unwrap_or_default());
         let placed = |at, archetype: &String, level| Placed { at: point(at), archetype: archetype.clone(), level };
@@ -128,11 +127,11 @@ impl Floor {
             connections: message
                 .connections
                 .iter()
-                .map(|way| Connection {
-                    from_room: way.from_room,
-                    to_room: way.to_room,
-                    lock_id: way.lock_id,
-                    secret: way.secret,
+                .map(|connection| Connection {
+                    from_room: connection.from_room,
+                    to_room: connection.to_room,
+                    lock_id: connection.lock_id,
+                    secret: connection.secret,
                 })
                 .collect(),
             spawns: message.spawns.iter().map(|spawn| placed(spawn.at, &spawn.archetype, spawn.level)).collect(),
@@ -157,7 +156,7 @@ impl Floor {
         }
     }
 
-    /// The same floor with its grids as a byte a cell: what one has without a grid codec.
+    /// The fields of `message`, with one byte per cell in its grids, as without a grid codec.
     pub(crate) fn with_cells(message: &v1::Floor) -> Self {
         let (terrain, region) = (cells(message.terrain.as_ref()), cells(message.region.as_ref()));
         Self { terrain, region, ..Self::of(message) }

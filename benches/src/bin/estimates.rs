@@ -1,4 +1,4 @@
-//! What criterion measured last, as one table and as a record: `cargo run --release -p benches --bin estimates`.
+//! Prints criterion's last estimates as one table: `cargo run --release -p benches --bin estimates`.
 
 use std::{
     fmt::Write as _,
@@ -8,39 +8,39 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use benches::{machine::Machine, timing::show};
+use benches::{machine::Machine, timing::format_nanos};
 use clap::Parser;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Parser)]
-#[command(about = "What criterion measured last, as one table")]
+#[command(about = "Prints criterion's last estimates as one table")]
 struct Args {
-    /// Where criterion keeps its measurements
+    /// Criterion's directory
     #[arg(long, value_name = "DIRECTORY", default_value = "target/criterion")]
     from: PathBuf,
-    /// Leave out what was measured longer ago than this, in hours
+    /// Leave out estimates that are older than this, in hours
     #[arg(long, default_value_t = 24)]
     hours: u64,
-    /// Where the record goes; nothing is written without it
+    /// Directory for the record; without it no record is written
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
 }
 
-/// One bench, in nanoseconds an iteration.
+/// The estimate of one bench, in nanoseconds for an iteration.
 #[derive(Debug, Serialize)]
 struct Estimate {
     bench: String,
-    /// Criterion's slope, or the mean where iterations were too long for one.
+    /// Criterion's slope, or the mean where there is no slope because iterations are long.
     nanos: f64,
-    /// Its 95 % interval.
+    /// The lower end of the 95 % interval; `to` is the upper end.
     from: f64,
     to: f64,
-    /// What an iteration works on, where the bench says so.
+    /// The bytes or elements of an iteration, if the bench declares them.
     throughput: Option<serde_json::Value>,
 }
 
-/// The parts of criterion's `benchmark.json` and `estimates.json` that are read.
+/// The parts of criterion's `benchmark.json` and `estimates.json` that this command reads.
 #[derive(Debug, Deserialize)]
 struct Bench {
     full_id: String,
@@ -70,7 +70,7 @@ fn main() -> anyhow::Result<()> {
         .with_context(|| format!("cannot read {}; run `cargo bench` first, or say --from", args.from.display()))?;
     ensure!(!estimates.is_empty(), "nothing in {} is younger than {} hours", args.from.display(), args.hours);
     estimates.sort_by(|a, b| a.bench.cmp(&b.bench));
-    let (machine, date) = (Machine::here().to_string(), Machine::today());
+    let (machine, date) = (Machine::current().to_string(), Machine::today());
     let text =
         format!("{machine}\n\nCriterion's estimates of {date}, with their 95 % intervals.\n\n{}\n", table(&estimates));
     println!("{text}");
@@ -82,7 +82,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Adds what stands in `directory` and below; the last measurement of a bench stands in its `new`.
+/// Adds the estimates in `directory` and below. The last measurement of a bench is in its directory `new`.
 fn collect(directory: &Path, since: SystemTime, estimates: &mut Vec<Estimate>) -> anyhow::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -126,8 +126,8 @@ fn table(estimates: &[Estimate]) -> String {
         }
         table.add_row([
             estimate.bench.clone(),
-            show(estimate.nanos),
-            format!("{} .. {}", show(estimate.from), show(estimate.to)),
+            format_nanos(estimate.nanos),
+            format!("{} .. {}", format_nanos(estimate.from), format_nanos(estimate.to)),
             works_on,
         ]);
     }

@@ -1,8 +1,8 @@
-//! Builds of our server beside each other: `cargo run --release -p benches --bin versus -- before=PATH after=PATH`.
+//! Compares builds of the server: `cargo run --release -p benches --bin versus -- before=PATH after=PATH`.
 //!
-//! An optimisation stays when this shows it outside the noise. Every build is a process of its own, all of them up at
-//! once and idle but one; in each round each takes the same load in turn, every other round the other way about. The
-//! first build runs twice: what it differs from itself by is the noise.
+//! All builds run at the same time, each as a process; all but the measured one are idle. In each round every build
+//! answers the same load, in an order that is reversed in every other round. The first build is measured twice: the
+//! difference is the noise, and an optimisation stays when it gains more.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use benches::{
     machine::Machine,
     process,
     server::{Server, Setup},
-    timing::{interval, median},
+    timing::{mean_and_interval, median},
 };
 use clap::Parser;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
@@ -26,29 +26,28 @@ use floor_proto::{FRAME_PREFIX_BYTES, v1};
 use tempfile::TempDir;
 
 #[derive(Debug, Parser)]
-#[command(about = "Builds of the floor server beside each other under one load")]
+#[command(about = "Compares builds of the floor server under the same load")]
 struct Args {
-    /// Builds: a name, the binary, and environment variables to set for it. The first is what the others are compared with
+    /// Builds: a name, the binary, and environment variables for it. The others are compared with the first
     #[arg(required = true, num_args = 2.., value_name = "NAME=BINARY[,VARIABLE=VALUE]...")]
     builds: Vec<Build>,
-    /// Rounds; ratios are taken within a round
+    /// Number of rounds; ratios are computed within a round
     #[arg(long, default_value_t = 15)]
     rounds: usize,
-    /// Calls a build answers in one round of one load
+    /// Calls to a build in one round of one load
     #[arg(long, default_value_t = 60_000)]
     calls: u64,
     /// TCP connections
     #[arg(long, default_value_t = 8)]
     connections: usize,
-    /// Calls in flight on each connection, one load each
+    /// Calls in flight on each connection; each number is one load
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 50])]
     streams: Vec<usize>,
-    /// Where the record goes; nothing is written without it
+    /// Directory for the record; without it no record is written
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
 }
 
-/// A build to compare.
 #[derive(Debug, Clone)]
 struct Build {
     name: String,
@@ -75,15 +74,15 @@ impl FromStr for Build {
     }
 }
 
-/// A build that runs and has answered rightly once.
-struct Running {
+/// A running build whose first answer was checked.
+struct RunningBuild {
     name: String,
     server: Server,
     samples: Vec<Sample>,
     _data: TempDir,
 }
 
-/// One build under one load in one round.
+/// The figures of one build under one load in one round.
 #[derive(Clone, Copy)]
 struct Sample {
     rate: f64,
@@ -104,9 +103,9 @@ fn main() -> anyhow::Result<()> {
     let mut floor = None;
     for build in args.builds.iter().chain([&again]) {
         let mut server = start(build).with_context(|| format!("{} ({})", build.name, build.binary.display()))?;
-        let answer = runtime.block_on(load::ask(server.server.grpc, Method::GetFloor, request.clone()))?;
+        let answer = runtime.block_on(load::unary_call(server.server.grpc, Method::GetFloor, request.clone()))?;
         ensure!(*floor.get_or_insert_with(|| answer.clone()) == answer, "{} sends another floor", build.name);
-        // The first calls grow buffers and wake threads.
+        // Warms up: the first calls grow buffers.
         server.measure(&body, &args, args.streams[0], answer.len())?;
         server.samples.clear();
         running.push(server);
@@ -116,7 +115,7 @@ fn main() -> anyhow::Result<()> {
     let mut text = format!(
         "{}, {}. h2load in one thread on the same cores, {} connections, {} calls a round, {} rounds by turns. Ratios are \
          {} to the build, above 1 in the build's favour: mean of the rounds' own with its 95 % interval (Student's t).\n",
-        Machine::here(),
+        Machine::current(),
         Machine::today(),
         args.connections,
         args.calls,
@@ -125,7 +124,7 @@ fn main() -> anyhow::Result<()> {
     );
     for streams in &args.streams {
         for round in 0..args.rounds {
-            let mut order: Vec<&mut Running> = running.iter_mut().collect();
+            let mut order: Vec<&mut RunningBuild> = running.iter_mut().collect();
             if round % 2 == 1 {
                 order.reverse();
             }
@@ -145,18 +144,18 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Memory alone, so that what differs is the serving.
-fn start(build: &Build) -> anyhow::Result<Running> {
+/// Starts `build` with memory as its only tier, so that the figures show the cost of serving.
+fn start(build: &Build) -> anyhow::Result<RunningBuild> {
     let data = tempfile::tempdir()?;
-    // The server's directory is another.
-    let mut setup = Setup::of(&path::absolute(&build.binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
+    // The path becomes absolute, since the server runs in another directory.
+    let mut setup = Setup::of_binary(&path::absolute(&build.binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
     for (name, value) in &build.variables {
         setup = setup.with_variable(name, value);
     }
-    Ok(Running { name: build.name.clone(), server: setup.start(&data)?, samples: Vec::new(), _data: data })
+    Ok(RunningBuild { name: build.name.clone(), server: setup.start(&data)?, samples: Vec::new(), _data: data })
 }
 
-impl Running {
+impl RunningBuild {
     fn measure(&mut self, body: &Path, args: &Args, streams: usize, answer_bytes: usize) -> anyhow::Result<()> {
         let before = process::cpu_time(self.server.pid())?;
         let outcome = h2load::run(self.server.grpc, Method::GetFloor, body, args.connections, streams, args.calls)?;
@@ -170,7 +169,7 @@ impl Running {
     }
 }
 
-fn table(running: &[Running]) -> Table {
+fn table(running: &[RunningBuild]) -> Table {
     let mut table = Table::new();
     table.load_preset(ASCII_MARKDOWN).set_header(["build", "CPU us a call", "calls/s", "CPU ratio", "calls/s ratio"]);
     let base = &running[0].samples;
@@ -178,7 +177,7 @@ fn table(running: &[Running]) -> Table {
         let middle = |figure: fn(&Sample) -> f64| median(&mut build.samples.iter().map(figure).collect::<Vec<_>>());
         let ratio = |figure: fn(&Sample, &Sample) -> f64| {
             let (mean, half) =
-                interval(&base.iter().zip(&build.samples).map(|(a, b)| figure(a, b)).collect::<Vec<_>>());
+                mean_and_interval(&base.iter().zip(&build.samples).map(|(a, b)| figure(a, b)).collect::<Vec<_>>());
             format!("{mean:.2} ± {half:.2}")
         };
         table.add_row([
@@ -192,7 +191,7 @@ fn table(running: &[Running]) -> Table {
     table
 }
 
-/// One 100x100 floor, framed.
+/// A framed request for one floor of 100x100.
 fn request() -> bytes::Bytes {
     load::framed(&v1::GetFloorRequest {
         spec: Some(v1::FloorSpec { seed: TOWER, number: NUMBER, ..v1::FloorSpec::default() }),

@@ -1,4 +1,4 @@
-//! DashMap: a concurrent map that never evicts, so no cache at all, but the bound of what a lookup can cost.
+//! Adapter of DashMap: a concurrent map that never evicts, as a lower bound of the time of a lookup.
 
 use bytes::Bytes;
 use dashmap::DashMap;

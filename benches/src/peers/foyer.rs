@@ -1,4 +1,4 @@
-//! foyer: the memory half of a hybrid cache.
+//! Adapter of foyer's memory cache.
 
 use bytes::Bytes;
 use floor_cache::Key;

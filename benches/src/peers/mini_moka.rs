@@ -1,4 +1,4 @@
-//! mini-moka: moka's smaller sibling.
+//! Adapter of mini-moka.
 
 use bytes::Bytes;
 use floor_cache::Key;

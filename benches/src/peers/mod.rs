@@ -1,7 +1,6 @@
-//! Other caches on our work: the same keys, the same bytes, the same bound, one small adapter each.
+//! Adapters of other caches for `peers` and `guard`: the same keys, bytes and capacity as our LRU.
 //!
-//! Each peer is set up as its documentation's first example for a cache bounded by weight has it, with its own default
-//! hasher: what a team would have that took it from the shelf.
+//! Each peer is set up as in its documentation's first example of a cache bounded by weight, with its default hasher.
 
 mod dashmap;
 mod foyer;
@@ -21,31 +20,31 @@ pub use quick_cache::QuickCache;
 
 use crate::floors::Entries;
 
-/// Bytes of values that a cache may hold: our LRU's default.
+/// Bytes of values that a cache may hold: the default of our LRU.
 pub const CAPACITY: u64 = 256 << 20;
 
 /// A cache in memory.
 pub trait Peer: Send + Sync + 'static {
-    /// Its name in a bench.
+    /// The name in benches.
     const NAME: &'static str;
 
-    /// An empty one that holds at most [`CAPACITY`].
+    /// An empty cache of [`CAPACITY`].
     fn new() -> Self;
 
-    /// The value, counted as a use.
+    /// The value of `key`. Counts as a use.
     fn get(&self, key: &Key) -> Option<Bytes>;
 
-    /// Keeps `value`.
+    /// Stores `value` under `key`.
     fn put(&self, key: Key, value: Bytes);
 
-    /// Forgets `key`.
+    /// Removes `key`.
     fn remove(&self, key: &Key);
 }
 
-/// A peer that holds `entries`, each read back and compared.
+/// A peer that holds `entries`. Each is read back and compared.
 ///
 /// # Panics
-/// When one does not come back as it was put.
+/// When a value differs from the one that was put.
 #[must_use]
 pub fn filled<P: Peer>(entries: &Entries) -> P {
     let peer = P::new();

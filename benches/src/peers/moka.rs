@@ -1,4 +1,4 @@
-//! moka: TinyLFU admission, the cache that most Rust services take.
+//! Adapter of moka: TinyLFU admission.
 
 use bytes::Bytes;
 use floor_cache::Key;

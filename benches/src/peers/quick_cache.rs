@@ -1,4 +1,4 @@
-//! quick_cache: CLOCK-Pro, the fastest bounded peer.
+//! Adapter of quick_cache: CLOCK-Pro, the fastest bounded peer.
 
 use bytes::Bytes;
 use floor_cache::Key;
@@ -19,7 +19,7 @@ impl Weighter<Key, Bytes> for Length {
     }
 }
 
-/// What it is told to expect: its capacity in ordinary floors.
+/// The expected number of entries: the capacity in floors of 4 KiB.
 const ESTIMATED_ITEMS: usize = (CAPACITY / 4096) as usize;
 
 impl Peer for QuickCache {

@@ -1,4 +1,4 @@
-//! A cell of the grid: a store, a load and a number of servers.
+//! A cell of the grid: a store, a load and a number of servers. It builds the requests of its load.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -16,9 +16,9 @@ use crate::{
 /// The store below memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreKind {
-    /// A Redis server whose replies take so much longer.
+    /// A Redis server with an additional delay of replies.
     Redis {
-        /// Microseconds; with 0 there is no proxy.
+        /// The delay in microseconds; 0 means no proxy.
         delay_us: u64,
     },
     /// LMDB.
@@ -38,7 +38,7 @@ impl StoreKind {
         Self::Sled,
     ];
 
-    /// Its name in `cache.chain`.
+    /// The name in `cache.chain`.
     #[must_use]
     pub const fn tier(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl StoreKind {
         matches!(self, Self::Redis { .. })
     }
 
-    /// What its replies take longer.
+    /// The additional delay of its replies.
     #[must_use]
     pub const fn delay(self) -> Duration {
         match self {
@@ -99,7 +99,7 @@ impl Shape {
         self.connections * self.streams
     }
 
-    /// Whether this is low load, where latency is what counts; else it is saturation, where answers a second count.
+    /// Whether this is low load, which latency judges. Other shapes are saturation, which answers a second judge.
     #[must_use]
     pub const fn is_low_load(self) -> bool {
         self.in_flight() == 1
@@ -112,17 +112,17 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Which floors are asked for.
+/// Which floors the calls request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
-    /// Floor n in proportion to n to the power of minus so many tenths.
+    /// Zipf's law: floor `n` with a probability proportional to `n^-(tenths / 10)`.
     Zipf {
         /// The exponent times ten.
         tenths: u8,
     },
-    /// Every floor as likely as any other.
+    /// Every floor with the same probability.
     Uniform,
-    /// Floor after floor, and from the first again.
+    /// Floors in order, repeated.
     Scan,
 }
 
@@ -151,21 +151,21 @@ pub const BATCHES: [u32; 2] = [1, 16];
 /// Server processes.
 pub const SERVERS: [usize; 2] = [1, 3];
 
-/// Calls whose messages are made before the clock runs; then they repeat.
+/// Floors in the messages that are built before the clock runs. After them the messages repeat.
 const TABLE: u32 = 1 << 16;
 
-/// Cells that calls in flight may have in all. With more, a call waits for seconds behind others when every floor is
-/// generated, and a turn of seconds measures little.
+/// Floor cells that all calls in flight may have together. With more, a call waits for seconds when every floor is
+/// generated, and a turn of a few seconds measures little.
 const MAX_CELLS_IN_FLIGHT: u64 = 170_000_000;
 
-/// One combination.
+/// One combination of store, load and servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     /// The store.
     pub store: StoreKind,
     /// Calls in flight.
     pub shape: Shape,
-    /// Which floors are asked for.
+    /// Which floors the calls request.
     pub keys: Keys,
     /// The side of a floor, in cells.
     pub side: u16,
@@ -176,7 +176,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The plain one, from which others differ in a field or two.
+    /// The plain cell. Others differ from it in one or two fields.
     pub const PLAIN: Self = Self {
         store: StoreKind::Redis { delay_us: 0 },
         shape: Shape::new(4, 10),
@@ -186,15 +186,15 @@ impl Cell {
         servers: 1,
     };
 
-    /// Whether it makes sense: only Redis is shared, and the calls in flight must not wait for seconds.
+    /// Whether the combination is possible: only Redis is shared, and calls in flight do not wait for seconds.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let cells = u64::from(self.side).pow(2) * u64::from(self.batch) * self.shape.in_flight() as u64;
         (self.servers == 1 || self.store.is_shared()) && cells <= MAX_CELLS_IN_FLIGHT
     }
 
-    /// Floors that are asked for: so few that the store fills in seconds, and so many that a tenth of them is not less than
-    /// memory may be set to, which is 1 MiB.
+    /// Distinct floors of the load: few enough that the store fills in seconds, and enough that a tenth of them fills
+    /// the least memory that can be configured, 1 MiB.
     #[must_use]
     pub const fn floors(&self) -> u32 {
         match self.side {
@@ -211,7 +211,7 @@ impl Cell {
         if self.batch == 1 { Method::GetFloor } else { Method::BatchGetFloors }
     }
 
-    /// The framed messages of the calls, to be taken in turn: the same for every variant.
+    /// The framed messages of the calls, the same for every variant.
     #[must_use]
     pub fn messages(&self) -> Arc<[Bytes]> {
         let count = self.floors();
@@ -228,13 +228,13 @@ impl Cell {
                 next
             }),
         };
-        // A whole number of passes, so that a scan that starts again goes on with floor 1.
+        // A whole number of passes, so that a repeated scan continues with floor 1.
         let calls = if self.keys == Keys::Scan { count } else { TABLE / self.batch };
         let mut message = || self.message((0..self.batch).map(|_| number()));
         (0..calls).map(|_| message()).collect()
     }
 
-    /// Batches that ask for every floor once, to fill a store.
+    /// Batches with every floor once, to fill a store.
     #[must_use]
     pub fn filling(&self) -> Arc<[Bytes]> {
         let cells = u64::from(self.side).pow(2);

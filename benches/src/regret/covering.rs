@@ -1,9 +1,8 @@
 //! The cells of the grid: a set in which every pair of values of two dimensions occurs.
 //!
-//! Effects of a policy come mostly from one dimension or from two together, and a covering set of pairs needs some forty
-//! cells where all combinations are 1,440 (Kuhn, Wallace and Gallo, "Software Fault Interactions and Implications for
-//! Software Testing", 2004). The set is made greedily: the next cell is the one with the most pairs that are not covered
-//! yet, ties broken at random with a fixed seed.
+//! Most effects of a policy depend on one or two dimensions, and a set that covers all pairs needs about forty cells
+//! instead of 1,440 (Kuhn, Wallace and Gallo, "Software Fault Interactions and Implications for Software Testing",
+//! 2004). The algorithm is greedy: the next cell has the most uncovered pairs, with ties broken at random (fixed seed).
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ use super::cell::{BATCHES, Cell, Keys, SERVERS, SIDES, Shape, StoreKind};
 /// The seed that breaks ties.
 const SEED: u64 = 2012;
 
-/// Cells that the grid has whatever pairs they cover: the plain ones, from which a reader starts.
+/// Cells that are always in the grid: the plain ones, which a reader looks at first.
 const FIRST: [Cell; 5] = [
     Cell::PLAIN,
     Cell { shape: Shape::new(1, 1), ..Cell::PLAIN },
@@ -23,31 +22,31 @@ const FIRST: [Cell; 5] = [
     Cell { servers: 3, keys: Keys::Zipf { tenths: 10 }, ..Cell::PLAIN },
 ];
 
-/// A cell as places in the lists of its dimensions.
-type Places = [usize; 6];
+/// A cell as indices into the lists of its dimensions.
+type Indices = [usize; 6];
 
-/// A value of one dimension with a value of a later one: dimension and place, twice.
+/// A value of one dimension with a value of a later one: dimension and index, twice.
 type Pair = (usize, usize, usize, usize);
 
-/// The grid, always the same.
+/// The cells of the grid, the same in every run.
 #[must_use]
 pub fn grid() -> Vec<Cell> {
     let mut random = SmallRng::seed_from_u64(SEED);
-    let all: Vec<Places> = every().filter(|places| cell(*places).is_valid()).collect();
-    let mut open: BTreeSet<Pair> = all.iter().flat_map(pairs).collect();
+    let all: Vec<Indices> = all_combinations().filter(|indices| cell(*indices).is_valid()).collect();
+    let mut uncovered: BTreeSet<Pair> = all.iter().flat_map(pairs).collect();
     let mut grid = FIRST.to_vec();
-    for places in all.iter().filter(|places| FIRST.contains(&cell(**places))) {
-        pairs(places).for_each(|pair| {
-            open.remove(&pair);
+    for indices in all.iter().filter(|indices| FIRST.contains(&cell(**indices))) {
+        pairs(indices).for_each(|pair| {
+            uncovered.remove(&pair);
         });
     }
-    while !open.is_empty() {
-        let covers = |places: &Places| pairs(places).filter(|pair| open.contains(pair)).count();
+    while !uncovered.is_empty() {
+        let covers = |indices: &Indices| pairs(indices).filter(|pair| uncovered.contains(pair)).count();
         let most = all.iter().map(covers).max().expect("there are cells");
-        let best: Vec<&Places> = all.iter().filter(|places| covers(places) == most).collect();
+        let best: Vec<&Indices> = all.iter().filter(|indices| covers(indices) == most).collect();
         let chosen = best[random.random_range(0..best.len())];
         pairs(chosen).for_each(|pair| {
-            open.remove(&pair);
+            uncovered.remove(&pair);
         });
         grid.push(cell(*chosen));
     }
@@ -67,18 +66,18 @@ pub fn short() -> Vec<Cell> {
     ]
 }
 
-fn every() -> impl Iterator<Item = Places> {
+fn all_combinations() -> impl Iterator<Item = Indices> {
     let sizes = [StoreKind::ALL.len(), Shape::ALL.len(), Keys::ALL.len(), SIDES.len(), BATCHES.len(), SERVERS.len()];
     (0..sizes.iter().product()).map(move |mut number: usize| {
         sizes.map(|size| {
-            let place = number % size;
+            let index = number % size;
             number /= size;
-            place
+            index
         })
     })
 }
 
-fn cell([store, shape, keys, side, batch, servers]: Places) -> Cell {
+fn cell([store, shape, keys, side, batch, servers]: Indices) -> Cell {
     Cell {
         store: StoreKind::ALL[store],
         shape: Shape::ALL[shape],
@@ -89,10 +88,10 @@ fn cell([store, shape, keys, side, batch, servers]: Places) -> Cell {
     }
 }
 
-fn pairs(places: &Places) -> impl Iterator<Item = Pair> {
-    let places = *places;
-    (0..places.len()).flat_map(move |first| {
-        (first + 1..places.len()).map(move |second| (first, places[first], second, places[second]))
+fn pairs(indices: &Indices) -> impl Iterator<Item = Pair> {
+    let indices = *indices;
+    (0..indices.len()).flat_map(move |first| {
+        (first + 1..indices.len()).map(move |second| (first, indices[first], second, indices[second]))
     })
 }
 
@@ -105,12 +104,16 @@ mod tests {
         let grid = grid();
         assert!((30..=45).contains(&grid.len()), "{} cells", grid.len());
         assert!(grid.iter().all(Cell::is_valid));
-        let covered: BTreeSet<Pair> = every()
-            .filter(|places| grid.contains(&cell(*places)))
-            .flat_map(|places| pairs(&places).collect::<Vec<_>>())
+        let covered: BTreeSet<Pair> = all_combinations()
+            .filter(|indices| grid.contains(&cell(*indices)))
+            .flat_map(|indices| pairs(&indices).collect::<Vec<_>>())
             .collect();
-        for places in every().filter(|places| cell(*places).is_valid()) {
-            assert!(pairs(&places).all(|pair| covered.contains(&pair)), "{} has a pair that is nowhere", cell(places));
+        for indices in all_combinations().filter(|indices| cell(*indices).is_valid()) {
+            assert!(
+                pairs(&indices).all(|pair| covered.contains(&pair)),
+                "{} has a pair that is nowhere",
+                cell(indices)
+            );
         }
         assert_eq!(grid, super::grid(), "the grid is always the same");
         assert!(short().iter().all(Cell::is_valid));

@@ -1,5 +1,4 @@
-//! The servers of a cell: for each of the settings `auto`, `off` and `forced` as many as the cell has, all of them up, on
-//! stores that hold every floor already.
+//! The servers of a cell: a set for each variant. All run at the same time, on stores that already hold every floor.
 
 use std::{fmt, path::PathBuf, sync::Arc, thread, time::Duration};
 
@@ -10,7 +9,7 @@ use tempfile::TempDir;
 
 use super::{
     cell::{Cell, StoreKind},
-    sample::{Reading, Sample},
+    sample::{Sample, Snapshot},
 };
 use crate::{
     delay_proxy::DelayProxy,
@@ -35,7 +34,7 @@ impl Bypass {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Off, Self::Forced];
 
-    /// As the configuration has it.
+    /// The value in the configuration.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,22 +51,22 @@ impl fmt::Display for Bypass {
     }
 }
 
-/// What all servers have in common.
+/// The options of all servers.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The server's binary, if it is not the one beside this.
+    /// The server's binary, if not the default one.
     pub binary: Option<PathBuf>,
     /// Settings by key and value, as [`Setup::with`] takes them.
     pub settings: Vec<(String, String)>,
 }
 
-/// Memory has room for one floor in so many.
-const LRU_PART: u64 = 10;
+/// Memory holds one in this many floors.
+const LRU_DIVISOR: u64 = 10;
 
-/// A queue of generation for every floor that can be asked for at once: a call that is refused ends the measurement.
+/// Capacity of the generation queue: more than the floors in flight, since a rejected call ends the measurement.
 const QUEUE: &str = "16384";
 
-/// Passes over all floors until the store has them. Writes go on behind the answers and may be dropped.
+/// Passes over all floors to fill the store. Writes happen after the answers and may be dropped.
 const FILLING_PASSES: usize = 40;
 const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 
@@ -75,25 +74,25 @@ const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 const SLICE: Duration = Duration::from_secs(1);
 
 impl Options {
-    /// The server with these settings and else the defaults.
+    /// A server with these settings; all others are the defaults.
     #[must_use]
     pub fn plain_setup(&self) -> Setup {
-        self.add_to(self.binary.as_ref().map_or_else(Setup::new, Setup::of))
+        self.add_to(self.binary.as_ref().map_or_else(Setup::new, Setup::of_binary))
     }
 
     fn add_to(&self, setup: Setup) -> Setup {
         self.settings.iter().fold(setup, |setup, (key, value)| setup.with(key, value))
     }
 
-    /// The server of a cell: nothing is fetched ahead, which would blur a scan.
+    /// A server of a cell. It does not prefetch, which would change a scan.
     fn setup(&self, settings: &[(&str, &str)]) -> Setup {
-        let setup = self.binary.as_ref().map_or_else(Setup::new, Setup::of);
+        let setup = self.binary.as_ref().map_or_else(Setup::new, Setup::of_binary);
         let setup = self.add_to(setup.with("PREFETCH__AHEAD", "0").with("GENERATION__QUEUE", QUEUE));
         settings.iter().fold(setup, |setup, (key, value)| setup.with(key, *value))
     }
 }
 
-/// What sets the servers of a variant apart from those of the others.
+/// The settings that distinguish a variant's servers.
 #[derive(Debug, Clone)]
 pub struct VariantSpec {
     /// `cache.bypass`.
@@ -116,7 +115,7 @@ pub struct Fleet {
     redis: Option<RedisServer>,
 }
 
-/// The servers with one setting, and the load on them.
+/// The servers of one variant, and their load.
 struct Variant {
     bypass: Bypass,
     servers: Vec<Server>,
@@ -125,11 +124,11 @@ struct Variant {
 }
 
 impl Fleet {
-    /// Fills the stores of `cell` and starts its servers for each of `variants`. With `is_proxied` there is a proxy in front
-    /// of Redis even where the cell has no delay.
+    /// Fills the stores of `cell` and starts its servers for each of `variants`. With `is_proxied` Redis has a proxy
+    /// even without delay.
     ///
     /// # Errors
-    /// When a process does not start, or a store does not take the floors.
+    /// When a process does not start, or a store cannot be filled.
     pub fn start(cell: Cell, options: &Options, variants: &[VariantSpec], is_proxied: bool) -> anyhow::Result<Self> {
         let redis = if cell.store.is_shared() { Some(RedisServer::start()?) } else { None };
         let proxy = match &redis {
@@ -139,10 +138,10 @@ impl Fleet {
             _ => None,
         };
         let mut fleet = Self { cell, variants: Vec::new(), proxy, redis };
-        // The servers of all variants share a Redis; it is filled once. A store on disk is each server's own.
+        // The servers of all variants share one Redis, which is filled once. Each server has its own store on disk.
         let mut lru_bytes = 0;
         if let Some(redis) = &fleet.redis {
-            lru_bytes = fleet.fill(options, &redis.tcp_url(), &tempfile::tempdir()?)? / LRU_PART;
+            lru_bytes = fleet.fill(options, &redis.tcp_url(), &tempfile::tempdir()?)? / LRU_DIVISOR;
         }
         let url = match (&fleet.proxy, &fleet.redis) {
             (Some(proxy), _) => format!("redis://{}", proxy.address()),
@@ -156,7 +155,7 @@ impl Fleet {
             for _ in 0..cell.servers {
                 let directory = tempfile::tempdir()?;
                 if fleet.redis.is_none() {
-                    lru_bytes = fleet.fill(options, "", &directory)? / LRU_PART;
+                    lru_bytes = fleet.fill(options, "", &directory)? / LRU_DIVISOR;
                 }
                 let chain = format!("[\"lru\",{:?}]", cell.store.tier());
                 let mut settings = vec![("CACHE__CHAIN", chain.as_str()), ("CACHE__BYPASS", bypass.name())];
@@ -181,13 +180,13 @@ impl Fleet {
         self.proxy.clone()
     }
 
-    /// How many variants there are.
+    /// The number of variants.
     #[must_use]
     pub fn variants(&self) -> usize {
         self.variants.len()
     }
 
-    /// Makes `calls` calls to the servers of one variant, as [`turn`](Self::turn) does for a time.
+    /// Makes `calls` calls to the servers of one variant. [`turn`](Self::turn) does so for a time.
     ///
     /// # Errors
     /// When a call fails.
@@ -198,7 +197,7 @@ impl Fleet {
         self.variants[variant].load.run_calls(calls)
     }
 
-    /// Loads the servers of each variant for `time`, and forgets what came of it.
+    /// Loads the servers of each variant for `time` and discards the results.
     ///
     /// # Errors
     /// When a call fails.
@@ -207,18 +206,18 @@ impl Fleet {
         (0..self.variants.len()).try_for_each(|variant| self.turn(variant, window).map(drop))
     }
 
-    /// Loads the servers of one variant for the time of `window`; the other servers are idle. The variant is named by its
-    /// place in the list that the fleet was started with.
+    /// Loads the servers of one variant for the time of `window`; the other servers are idle. `variant` is an index
+    /// into the variants that the fleet was started with.
     ///
     /// # Errors
-    /// When a call fails, or a server does not tell its counts.
+    /// When a call fails, or the metrics of a server cannot be read.
     ///
     /// # Panics
     /// When there is no such variant.
     pub fn turn(&mut self, variant: usize, window: Window) -> anyhow::Result<Sample> {
         let (redis, cell) = (self.redis.as_ref(), self.cell);
         let Variant { bypass, servers, load, .. } = &mut self.variants[variant];
-        let timed = load.run_for(window, || Reading::of(servers, redis.map(RedisServer::pid)));
+        let timed = load.run_for(window, || Snapshot::of(servers, redis.map(RedisServer::pid)));
         let timed = timed.with_context(|| format!("{cell}, bypass = {bypass}"))?;
         Ok(Sample::of(*bypass, &timed))
     }
@@ -229,14 +228,14 @@ impl Fleet {
         ClosedLoop::new(&addresses, self.cell.method(), shape.connections, shape.streams, Arc::clone(messages))
     }
 
-    /// Has a server without memory make every floor and store it. Returns their bytes.
+    /// Fills the store through a server without memory. Returns the bytes of all floors.
     fn fill(&self, options: &Options, url: &str, data: &TempDir) -> anyhow::Result<u64> {
         let chain = format!("[{:?}]", self.cell.store.tier());
         let mut settings = vec![("CACHE__CHAIN", chain.as_str()), ("CACHE__BYPASS", "off")];
         if self.redis.is_some() {
             settings.extend([("CACHE__REDIS__URL", url), ("CACHE__REDIS__TIMEOUT", "10s")]);
         }
-        // A floor that is missing is to be made once, and none beside a slow answer.
+        // Without hedging and audits a missing floor is generated once.
         settings.extend([("CACHE__HEDGE", "false"), ("CACHE__AUDIT", "0")]);
         let server = options.setup(&settings).start(data)?;
         let messages = self.cell.filling();
@@ -257,6 +256,6 @@ impl Fleet {
 /// Whether every process that `cell` needs can be started on this machine.
 #[must_use]
 pub fn can_run(cell: &Cell, options: &Options) -> bool {
-    (options.binary.is_some() || Setup::is_here())
-        && (!matches!(cell.store, StoreKind::Redis { .. }) || RedisServer::is_here())
+    (options.binary.is_some() || Setup::is_available())
+        && (!matches!(cell.store, StoreKind::Redis { .. }) || RedisServer::is_available())
 }

@@ -1,8 +1,8 @@
-//! Whether `cache.bypass = "auto"` is as good as the better of the fixed choices: the cells of the benchmark, the servers
-//! of a cell, and its statistics. The commands `regret` and `guard` use it.
+//! The benchmark of `cache.bypass = "auto"` against the better of the fixed choices: its cells, the servers of a cell,
+//! and the statistics. The commands `regret` and `guard` use it.
 //!
-//! *Regret* is what a policy loses against the best fixed choice in hindsight (Bubeck and Cesa-Bianchi, "Regret Analysis
-//! of Stochastic and Nonstochastic Multi-armed Bandit Problems", 2012).
+//! *Regret* is what a policy loses against the best fixed choice in hindsight (Bubeck and Cesa-Bianchi, "Regret
+//! Analysis of Stochastic and Nonstochastic Multi-armed Bandit Problems", 2012).
 
 pub mod cell;
 pub mod covering;

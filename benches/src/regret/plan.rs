@@ -1,14 +1,14 @@
-//! How a cell is measured: in short turns of its variants, alternating.
+//! The schedule of a cell: short turns of its variants, alternating.
 
 use std::time::Duration;
 
 use super::{cell::Cell, fleet::Bypass, fleet::Fleet, fleet::Options, fleet::VariantSpec, sample::Sample};
 use crate::load::Window;
 
-/// Lengths and numbers of turns.
+/// The number of turns and their lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// Rounds.
+    /// The number of rounds.
     pub rounds: usize,
     /// Turns of a variant in a round.
     pub turns: usize,
@@ -18,10 +18,10 @@ pub struct Plan {
     pub warmup: Duration,
 }
 
-/// The start of a turn does not count: the caches of the processors hold another variant's floors.
+/// The start of a turn that does not count: the processors' caches hold another variant's floors.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// What it takes to fill the stores of a cell and to start its servers, about.
+/// The approximate time to fill the stores of a cell and to start its servers.
 const START: Duration = Duration::from_secs(8);
 
 /// Answers are counted for each second too.
@@ -32,20 +32,20 @@ impl Plan {
     pub const SHORT: Self =
         Self { rounds: 1, turns: 6, turn: Duration::from_millis(1500), warmup: Duration::from_secs(3) };
 
-    /// Blocks in all: in each, every variant has a turn.
+    /// The number of blocks. In a block every variant has one turn.
     #[must_use]
     pub const fn blocks(&self) -> usize {
         self.rounds * self.turns
     }
 
-    /// About how long a cell takes with the three settings.
+    /// The approximate duration of a cell with the three settings.
     #[must_use]
     pub fn cell(&self) -> Duration {
         let variants = Bypass::ALL.len() as u32;
         START + variants * (self.warmup + self.blocks() as u32 * (SETTLE + self.turn))
     }
 
-    /// The turns of `auto`, `off` and `forced` in `cell`, on servers that are started for it.
+    /// Starts servers for `cell` and returns the turns of `auto`, `off` and `forced`.
     ///
     /// # Errors
     /// When a process does not start, or a call fails.
@@ -54,8 +54,8 @@ impl Plan {
         Ok(self.turns(&mut fleet)?.into_iter().flatten().collect())
     }
 
-    /// Warms the variants of `fleet` up and gives each its turns, block by block. Within a block the samples stand in the
-    /// order of the variants; the turns are made in an order that rotates, so that no variant always follows the same one.
+    /// Warms up the variants of `fleet` and runs their turns. Returns the samples by block, each in the order of the
+    /// variants. The turns of a block run in an order that rotates, so that no variant always follows the same one.
     ///
     /// # Errors
     /// When a call fails.

@@ -1,15 +1,15 @@
-//! What one turn of one variant came to.
+//! The figures of one turn of one variant, from the counters before and after it.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
 
 use super::fleet::Bypass;
-use crate::{load::Timed, process::cpu_time, server::Server};
+use crate::{load::TimedRun, process::cpu_time, server::Server};
 
-/// Counts of the processes at one moment.
+/// The counters of the processes at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Reading {
+pub struct Snapshot {
     /// CPU time of the servers.
     pub server_cpu: Duration,
     /// CPU time of Redis.
@@ -20,26 +20,26 @@ pub struct Reading {
     pub generations: u64,
 }
 
-impl Reading {
-    /// Of `servers`, the Redis with process `redis` if there is one, and this process.
+impl Snapshot {
+    /// The counters of `servers`, of the Redis with process id `redis`, and of this process.
     ///
     /// # Errors
-    /// When a process has ended, or a server does not tell its counts.
+    /// When a process has ended, or the metrics of a server cannot be read.
     pub fn of(servers: &[Server], redis: Option<u32>) -> anyhow::Result<Self> {
-        let mut reading = Self::default();
+        let mut snapshot = Self::default();
         for server in servers {
-            reading.generations += server.generations()? as u64;
-            reading.server_cpu += cpu_time(server.pid())?;
+            snapshot.generations += server.generations()? as u64;
+            snapshot.server_cpu += cpu_time(server.pid())?;
         }
         if let Some(redis) = redis {
-            reading.redis_cpu = cpu_time(redis)?;
+            snapshot.redis_cpu = cpu_time(redis)?;
         }
-        reading.client_cpu = cpu_time(std::process::id())?;
-        Ok(reading)
+        snapshot.client_cpu = cpu_time(std::process::id())?;
+        Ok(snapshot)
     }
 }
 
-/// One turn.
+/// The figures of one turn.
 #[derive(Debug, Clone, Serialize)]
 pub struct Sample {
     /// The setting.
@@ -60,7 +60,7 @@ pub struct Sample {
     pub client_cpu_us: f64,
     /// Floors generated, whether or not a caller waited for them.
     pub generations: u64,
-    /// Floors by the tier that had them, as the answers say.
+    /// Floors by tier, from `floor-served-by`.
     pub served_by: BTreeMap<String, u64>,
     /// Answers in each slice of the measured time.
     pub slices: Vec<u64>,
@@ -69,21 +69,22 @@ pub struct Sample {
 impl Sample {
     /// The figures of a turn.
     #[must_use]
-    pub fn of(bypass: Bypass, timed: &Timed<Reading>) -> Self {
+    pub fn of(bypass: Bypass, timed: &TimedRun<Snapshot>) -> Self {
         let (tally, before, after) = (&timed.tally, &timed.before, &timed.after);
         let answers = tally.latency.len();
-        // A thread that ended takes its time with it.
-        let us =
-            |cpu: fn(&Reading) -> Duration| cpu(after).saturating_sub(cpu(before)).as_secs_f64() * 1e6 / answers as f64;
+        // CPU time can decrease: that of a thread that ended is lost.
+        let us = |cpu: fn(&Snapshot) -> Duration| {
+            cpu(after).saturating_sub(cpu(before)).as_secs_f64() * 1e6 / answers as f64
+        };
         Self {
             bypass,
             answers,
             rate: tally.rate(),
             p50_us: tally.micros(50.0),
             p99_us: tally.micros(99.0),
-            server_cpu_us: us(|reading| reading.server_cpu),
-            redis_cpu_us: us(|reading| reading.redis_cpu),
-            client_cpu_us: us(|reading| reading.client_cpu),
+            server_cpu_us: us(|snapshot| snapshot.server_cpu),
+            redis_cpu_us: us(|snapshot| snapshot.redis_cpu),
+            client_cpu_us: us(|snapshot| snapshot.client_cpu),
             generations: after.generations.saturating_sub(before.generations),
             served_by: tally.served_by.clone(),
             slices: timed.slices.clone(),

@@ -1,19 +1,18 @@
-//! `auto` as a share of the better fixed choice, with an interval.
+//! The ratio of `auto` to the better fixed choice, with an interval.
 //!
-//! The unit is a *block*: a turn of each variant, one after the other. The logarithm of the ratio of two variants is taken
-//! within each block, so that a drift of the machine, which is slower than a block, cancels. The interval is Student's t
-//! over the blocks. Slices of one turn are not taken for samples of their own: they share what the machine did in that
-//! turn, and the interval would be too narrow.
+//! The unit is a *block*: one turn of each variant. The logarithm of the ratio of two variants is taken within each
+//! block, so that a drift of the machine that is slower than a block cancels. The interval is Student's t over the
+//! blocks. Slices of one turn are not independent samples: with them the interval would be too narrow.
 //!
-//! Which fixed choice is the better one is decided by the mean over the same blocks. Where the two are equal but for
-//! noise this takes the luckier one, which makes `auto` look worse by about half the noise of a mean, never better.
+//! The better fixed choice is the one with the better mean over the same blocks. Where the two differ only by noise,
+//! this makes `auto` look worse by about half the noise of a mean, never better.
 
 use std::fmt;
 
 use serde::Serialize;
 
 use super::{cell::Cell, fleet::Bypass, sample::Sample};
-use crate::timing::{interval, median};
+use crate::timing::{mean_and_interval, median};
 
 /// A ratio with the ends of its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -22,16 +21,16 @@ pub struct Ratio {
     pub value: f64,
     /// The lower end.
     pub low: f64,
-    /// The upper end; with one sample there is none.
+    /// The upper end; infinite with one sample.
     pub high: f64,
 }
 
 impl Ratio {
-    /// Of `pairs`, the first of each to the second.
+    /// The ratio of the first to the second value of each of `pairs`.
     #[must_use]
     pub fn of(pairs: &[(f64, f64)]) -> Self {
         let logs: Vec<f64> = pairs.iter().map(|(one, other)| (one / other).ln()).collect();
-        let (mean, half) = interval(&logs);
+        let (mean, half) = mean_and_interval(&logs);
         Self { value: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
     }
 }
@@ -42,32 +41,32 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// A figure that decides, higher is better.
+/// A figure of a sample.
 type Figure = fn(&Sample) -> f64;
 
-/// What a cell came to.
+/// The result of a cell.
 #[derive(Debug, Clone, Serialize)]
 pub struct Verdict {
     /// The cell.
     pub cell: Cell,
     /// The fixed choice that did better.
     pub best: Bypass,
-    /// `auto` to the best by the figure that decides: answers a second at saturation; at low load what the best's median
-    /// latency is to that of `auto`. Below 1, `auto` is the worse.
+    /// The ratio that decides, below 1 where `auto` is worse: answers a second, or at low load the inverse median
+    /// latency.
     pub primary: Ratio,
     /// Answers a second, `auto` to the best.
     pub rate: Ratio,
-    /// The 99th percentile of the best to that of `auto`: below 1, `auto` is the worse.
+    /// The 99th percentile of the latency, the best to `auto`. Below 1, `auto` is worse.
     pub p99: Ratio,
-    /// Server CPU for each answer, `auto` to the best: above 1, `auto` is the worse.
+    /// Server CPU for each answer, `auto` to the best. Above 1, `auto` is worse.
     pub cpu: Ratio,
 }
 
 impl Verdict {
-    /// A cell passes when the interval of its primary ratio reaches this.
+    /// A cell passes when the upper end of its primary ratio reaches this.
     pub const TARGET: f64 = 0.97;
 
-    /// Of the turns of a cell, which come in blocks of one turn of each variant.
+    /// The verdict on the turns of a cell, which are in blocks of one turn of each variant.
     #[must_use]
     pub fn of(cell: Cell, samples: &[Sample]) -> Self {
         let primary: Figure = if cell.shape.is_low_load() { |it| 1.0 / it.p50_us } else { |it| it.rate };
@@ -84,14 +83,14 @@ impl Verdict {
         }
     }
 
-    /// Whether `auto` may be as good as the target asks.
+    /// Whether the interval of the primary ratio reaches the target.
     #[must_use]
     pub fn passes(&self) -> bool {
         self.primary.high >= Self::TARGET
     }
 }
 
-/// The figure of two variants, block by block.
+/// The figures of two variants, paired by block.
 fn paired(samples: &[Sample], one: Bypass, other: Bypass, figure: Figure) -> Vec<(f64, f64)> {
     let of = |bypass| samples.iter().filter(move |it| it.bypass == bypass).map(figure);
     of(one).zip(of(other)).collect()
@@ -117,10 +116,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of the turns of one variant.
+    /// The figures of `own`, the turns of one variant.
     ///
     /// # Panics
-    /// When there are none.
+    /// When there are no turns.
     #[must_use]
     pub fn of(own: &[&Sample]) -> Self {
         let middle = |figure: Figure| median(&mut own.iter().map(|it| figure(it)).collect::<Vec<_>>());
@@ -139,7 +138,7 @@ impl Summary {
     }
 }
 
-/// The share of floors by tier over all turns with `bypass`, in percent, most first.
+/// The share of floors by tier over all turns with `bypass`, in percent, in descending order.
 #[must_use]
 pub fn shares(samples: &[Sample], bypass: Bypass) -> Vec<(String, f64)> {
     let mut counts = std::collections::BTreeMap::<&str, u64>::new();
@@ -173,7 +172,7 @@ mod tests {
         }
     }
 
-    /// The machine gets slower by half between the blocks, which cancels within each.
+    /// The speed of the machine differs between the blocks, which cancels within each.
     #[test]
     fn ratios_are_taken_within_blocks_and_against_the_better_choice() {
         let block = |speed: f64| {

@@ -1,12 +1,12 @@
-//! The chains under comparison, and one run of one of them.
+//! The chains under comparison, and a cold and a warm run of one of them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context;
 use benches::{
-    load::{Load, Method, Tally},
-    paced::Paced,
-    process::{Apart, cpu_time, resident_bytes},
+    load::{HyperLoad, Method, Tally},
+    open_loop::OpenLoop,
+    process::{CpuPartition, cpu_time, resident_bytes},
     redis_server::RedisServer,
     server::{Server, Setup},
 };
@@ -14,37 +14,36 @@ use bytes::Bytes;
 use serde::Serialize;
 use tempfile::TempDir;
 
-use crate::track::Track;
+use crate::workload::Workload;
 
-/// Memory for the tier in front: a quarter of the floors that are asked for, so that what stands behind it matters.
+/// Capacity of the tier `lru`: a quarter of the requested floors, so that the lower tiers matter.
 const LRU_CAPACITY: &str = "2MiB";
 
-/// Memory where a whole climb is to fit: all of it is asked for a second time, to see what hits cost at the same pace.
-const WHOLE_CAPACITY: &str = "64MiB";
+/// Capacity of the tier `lru` for paced loads: a whole climb fits, so that repeating it shows the cost of hits.
+const FULL_CAPACITY: &str = "64MiB";
 
-/// Few connections with many calls each, as a gateway in front of players has it.
+/// Few connections with many calls each, as from a gateway.
 const CONNECTIONS: usize = 4;
 const STREAMS: usize = 10;
 
-/// A chain.
+/// A chain, as the names of its tiers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate(&'static [&'static str]);
 
-/// What a run came to.
+/// The figures of a run.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Figures {
     /// Answers a second.
     pub(crate) rate: f64,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
-    /// How late calls were sent, at the 99th percentile: what of the wait is the client's own. 0 where the next call is sent as
-    /// soon as one is answered.
+    /// 99th percentile of how late calls were sent: the part of the latency that the client adds. 0 in a closed loop.
     pub(crate) late_p99_us: f64,
-    /// Of the server, and of its Redis if it has one.
+    /// CPU time of the server, and of its Redis if it has one.
     pub(crate) cpu_seconds: f64,
-    /// Resident at the end, of both.
+    /// Resident memory of both at the end.
     pub(crate) memory_bytes: u64,
-    /// Answers by the tier that had them.
+    /// Answers by tier.
     pub(crate) served_by: BTreeMap<String, u64>,
 }
 
@@ -62,29 +61,28 @@ impl Candidate {
         if self.0.is_empty() { "generation only".to_owned() } else { self.0.join(" + ") }
     }
 
-    /// Whether it is put under `track`. What prefetching does is seen with memory alone and with the chain that is the
-    /// default; a chain without memory has nothing to prefetch into.
-    pub(crate) fn takes(self, track: Track) -> bool {
-        track.pace().is_none() || matches!(self.0, ["lru"] | ["lru", "lmdb"])
+    /// Whether it runs under `workload`. Under paced loads only memory alone and the default chain run.
+    pub(crate) fn supports(self, workload: Workload) -> bool {
+        workload.calls_per_second().is_none() || matches!(self.0, ["lru"] | ["lru", "lmdb"])
     }
 
     pub(crate) fn needs_redis(self) -> bool {
         self.0.contains(&"redis")
     }
 
-    /// A cold run, and a warm one on what it left.
-    pub(crate) async fn run(self, track: Track, calls: u64) -> anyhow::Result<(Figures, Figures)> {
-        let requests = track.requests(calls);
+    /// A cold run, and a warm run on the stores that it filled.
+    pub(crate) async fn run(self, workload: Workload, calls: u64) -> anyhow::Result<(Figures, Figures)> {
+        let requests = workload.requests(calls);
         let data = tempfile::tempdir()?;
         let redis = if self.needs_redis() { Some(RedisServer::start()?) } else { None };
-        let cold = self.measured(track, &data, redis.as_ref(), &requests).await.context("a cold run")?;
-        let warm = self.measured(track, &data, redis.as_ref(), &requests).await.context("a warm run")?;
+        let cold = self.measured(workload, &data, redis.as_ref(), &requests).await.context("a cold run")?;
+        let warm = self.measured(workload, &data, redis.as_ref(), &requests).await.context("a warm run")?;
         Ok((cold, warm))
     }
 
     async fn measured(
         self,
-        track: Track,
+        workload: Workload,
         data: &TempDir,
         redis: Option<&RedisServer>,
         requests: &Arc<[Bytes]>,
@@ -92,8 +90,11 @@ impl Candidate {
         let tiers: Vec<String> = self.0.iter().map(|tier| format!("{tier:?}")).collect();
         let mut setup = Setup::new()
             .with("CACHE__CHAIN", format!("[{}]", tiers.join(",")))
-            .with("CACHE__LRU__CAPACITY", if track.pace().is_some() { WHOLE_CAPACITY } else { LRU_CAPACITY })
-            .with("PREFETCH__AHEAD", track.ahead().to_string());
+            .with(
+                "CACHE__LRU__CAPACITY",
+                if workload.calls_per_second().is_some() { FULL_CAPACITY } else { LRU_CAPACITY },
+            )
+            .with("PREFETCH__AHEAD", workload.ahead().to_string());
         if let Some(redis) = redis {
             setup = setup.with("CACHE__REDIS__URL", redis.tcp_url());
         }
@@ -102,18 +103,18 @@ impl Candidate {
             let redis = redis.map_or(Ok(std::time::Duration::ZERO), |redis| cpu_time(redis.pid()))?;
             Ok((cpu_time(server.pid())? + redis).as_secs_f64())
         };
-        if track.is_again() {
-            put(&server, requests).await?;
+        if workload.is_repeated() {
+            run_closed_loop(&server, requests).await?;
         }
         let before = cpu()?;
-        let mut figures = match track.pace() {
-            None => Figures::of(&put(&server, requests).await?),
-            Some(pace) => paced(&server, pace, requests)?,
+        let mut figures = match workload.calls_per_second() {
+            None => Figures::of(&run_closed_loop(&server, requests).await?),
+            Some(pace) => run_open_loop(&server, pace, requests)?,
         };
         figures.cpu_seconds = cpu()? - before;
         figures.memory_bytes =
             resident_bytes(server.pid())? + redis.map_or(Ok(0), |redis| resident_bytes(redis.pid()))?;
-        // Queued writes are part of the next run's warm stores.
+        // The server writes its queue, so that the next run's stores are complete.
         server.stop()?;
         Ok(figures)
     }
@@ -133,30 +134,30 @@ impl Figures {
     }
 }
 
-/// The calls one after the other, each when it is due, from a processor of the caller's own. Who answered is not read from the
-/// answers, which would take the caller time: memory's hits are the server's own count.
-fn paced(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow::Result<Figures> {
-    let load = Paced {
+/// Makes the calls at a fixed rate, from a processor of its own. Reading `floor-served-by` would delay the caller, so
+/// hits of memory come from the server's metrics.
+fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow::Result<Figures> {
+    let load = OpenLoop {
         server: server.grpc,
         method: Method::GetFloor,
         messages: Arc::clone(requests),
         answer_bytes: None,
         connections: CONNECTIONS,
         calls: requests.len() as u64,
-        pace,
+        calls_per_second: pace,
     };
     let before = server.hits("lru")?;
-    let waits = {
-        let _apart = Apart::from(server.pid())?;
+    let latencies = {
+        let _partition = CpuPartition::isolate(server.pid())?;
         load.run()?
     };
     let hits = (server.hits("lru")? - before) as u64;
     let micros = |nanos: u64| nanos as f64 / 1e3;
     Ok(Figures {
         rate: pace,
-        p50_us: micros(waits.latency.value_at_quantile(0.5)),
-        p99_us: micros(waits.latency.value_at_quantile(0.99)),
-        late_p99_us: micros(waits.lateness.value_at_quantile(0.99)),
+        p50_us: micros(latencies.latency.value_at_quantile(0.5)),
+        p99_us: micros(latencies.latency.value_at_quantile(0.99)),
+        late_p99_us: micros(latencies.lateness.value_at_quantile(0.99)),
         cpu_seconds: 0.0,
         memory_bytes: 0,
         served_by: [("lru", hits), ("others", load.calls.saturating_sub(hits))]
@@ -165,8 +166,8 @@ fn paced(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow::Result<
     })
 }
 
-async fn put(server: &Server, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
-    let load = Load {
+async fn run_closed_loop(server: &Server, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
+    let load = HyperLoad {
         server: server.grpc,
         method: Method::GetFloor,
         connections: CONNECTIONS,

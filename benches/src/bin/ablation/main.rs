@@ -1,12 +1,12 @@
-//! Which chain to deploy, end to end: `cargo run --release -p benches --bin ablation`.
+//! Compares chains end to end, to choose one to deploy: `cargo run --release -p benches --bin ablation`.
 //!
-//! The release server answers the same loads over real gRPC, its chain once as each of the candidates, cold (stores
-//! empty) and warm (the server restarted on the stores that the cold run filled). Runs are interleaved: every chain
-//! takes its turn before any takes its second. Every other run goes through loads and chains in the opposite order.
+//! The release server answers the same loads over gRPC with each candidate as its chain: cold, with empty stores, and
+//! warm, restarted on the stores that the cold run filled. Runs are interleaved: every chain runs once before any runs
+//! again, and every other run goes through loads and chains in reverse order.
 
 mod candidate;
 mod report;
-mod track;
+mod workload;
 
 use std::path::PathBuf;
 
@@ -15,25 +15,26 @@ use benches::redis_server::RedisServer;
 use candidate::Candidate;
 use clap::Parser;
 use report::{Report, Sample};
-use track::Track;
+use workload::Workload;
 
 #[derive(Debug, Parser)]
-#[command(about = "Which chain to deploy: the same loads end to end through each")]
+#[command(about = "Compares chains end to end under the same loads, to choose one to deploy")]
 struct Args {
-    /// Runs of each chain under each load, interleaved
+    /// Number of runs of each chain under each load, interleaved
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Calls in a run
+    /// Number of calls in a run
     #[arg(long, default_value_t = 4000)]
     calls: u64,
-    /// Only these loads, by their names: zipf, "zipf, prefetched", uniform, "uniform, prefetched", scan, climb, "climb,
+    /// Only these loads, by name: zipf, "zipf, prefetched", uniform, "uniform, prefetched", scan, climb, "climb,
     /// paced", "climb, paced, prefetched", "climb, paced, again"
     #[arg(long = "load", value_name = "NAME")]
     loads: Vec<String>,
-    /// Only these chains, by their names: "generation only", lru, "lru + lmdb", "lru + sled", "lru + redis", "lru + lmdb + redis"
+    /// Only these chains, by name: "generation only", lru, "lru + lmdb", "lru + sled", "lru + redis", "lru + lmdb +
+    /// redis"
     #[arg(long = "chain", value_name = "NAME")]
     chains: Vec<String>,
-    /// Where the record goes; nothing is written without it
+    /// Directory for the record; without it no record is written
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
 }
@@ -41,18 +42,19 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
-    let redis = RedisServer::is_here();
-    let tracks = chosen(&args.loads, Track::ALL, |track| track.name().to_owned())?;
-    let here = Candidate::ALL.into_iter().filter(|it| redis || !it.needs_redis());
-    let candidates = chosen(&args.chains, here, |candidate| candidate.name())?;
+    let redis = RedisServer::is_available();
+    let workloads = select(&args.loads, Workload::ALL, |workload| workload.name().to_owned())?;
+    let available = Candidate::ALL.into_iter().filter(|it| redis || !it.needs_redis());
+    let candidates = select(&args.chains, available, |candidate| candidate.name())?;
     let runtime = tokio::runtime::Runtime::new()?;
     let mut report = Report::new(args.runs, args.calls);
     for run in 0..args.runs {
-        for track in in_turn(run, &tracks) {
-            for candidate in in_turn(run, &candidates).filter(|candidate| candidate.takes(track)) {
-                let (cold, warm) = runtime.block_on(candidate.run(track, args.calls))?;
-                report.add(Sample { chain: candidate.name(), track: track.name(), warm: false, run, figures: cold });
-                report.add(Sample { chain: candidate.name(), track: track.name(), warm: true, run, figures: warm });
+        for workload in alternate(run, &workloads) {
+            for candidate in alternate(run, &candidates).filter(|candidate| candidate.supports(workload)) {
+                let (cold, warm) = runtime.block_on(candidate.run(workload, args.calls))?;
+                for (warm, figures) in [(false, cold), (true, warm)] {
+                    report.add(Sample { chain: candidate.name(), workload: workload.name(), warm, run, figures });
+                }
             }
         }
         eprintln!("run {} of {} done", run + 1, args.runs);
@@ -64,15 +66,14 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `all`, and in every other run the other way round: of two that are compared, neither always runs first. What runs second may
-/// find the machine warmer or busier.
-fn in_turn<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
+/// `all`, in reverse order in every other run: what runs second may find the machine warmer or busier.
+fn alternate<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
     let last = all.len().saturating_sub(1);
     (0..all.len()).map(move |at| all[if run.is_multiple_of(2) { at } else { last - at }])
 }
 
-/// Those of `all` that are named, or all of them when none is.
-fn chosen<T>(
+/// The items of `all` whose names are in `names`; all of them when `names` is empty.
+fn select<T>(
     names: &[String],
     all: impl IntoIterator<Item = T>,
     name: impl Fn(&T) -> String,

@@ -1,4 +1,4 @@
-//! Means with their intervals, who wins each load, and the record.
+//! The tables of `ablation`: means with intervals, the best chain of each load, and the record with its plots.
 
 use std::{
     collections::BTreeMap,
@@ -7,30 +7,29 @@ use std::{
     path::Path,
 };
 
-use benches::{bars, machine::Machine, timing::interval};
+use benches::{bar_chart, machine::Machine, timing::mean_and_interval};
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
-use crate::{candidate::Figures, track::Track};
+use crate::{candidate::Figures, workload::Workload};
 
-/// One run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Sample {
     pub(crate) chain: String,
-    pub(crate) track: &'static str,
+    #[serde(rename = "track")]
+    pub(crate) workload: &'static str,
     pub(crate) warm: bool,
     pub(crate) run: usize,
     #[serde(flatten)]
     pub(crate) figures: Figures,
 }
 
-/// Logarithms of what a chain did under each load as a share of the best, and whether the start was warm.
-struct Share<'a> {
+/// A chain's rate under each load relative to the best chain's: whether the start was warm, and the logarithm.
+struct RelativeRate<'a> {
     chain: &'a str,
     logs: Vec<(bool, f64)>,
 }
 
-/// All runs.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     date: String,
@@ -48,7 +47,7 @@ struct Cell<'a> {
 
 impl Report {
     pub(crate) fn new(runs: usize, calls: u64) -> Self {
-        Self { date: Machine::today(), machine: Machine::here().to_string(), runs, calls, samples: Vec::new() }
+        Self { date: Machine::today(), machine: Machine::current().to_string(), runs, calls, samples: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, sample: Sample) {
@@ -62,33 +61,33 @@ impl Report {
              together.\n",
             self.machine, self.runs, self.calls, self.date, self.calls, self.runs
         );
-        for (track, warm) in loads() {
-            let cells = self.cells(track.name(), warm);
+        for (workload, warm) in loads() {
+            let cells = self.cells(workload.name(), warm);
             if cells.is_empty() {
                 continue;
             }
             let start = if warm { "warm" } else { "cold" };
-            let verdict = verdict(track, &cells);
-            let _ = write!(text, "\n### {}, {start}\n\n{}\n\n{verdict}\n", track.name(), table(&cells));
+            let verdict = verdict(workload, &cells);
+            let _ = write!(text, "\n### {}, {start}\n\n{}\n\n{verdict}\n", workload.name(), table(&cells));
         }
         let prefetching = self.prefetching();
         if !prefetching.is_empty() {
             let _ = write!(text, "\n### Prefetching\n\nWith it to without, run by run:\n\n{prefetching}");
         }
-        let compared = loads().filter(|(track, _)| track.compares());
-        if compared.clone().all(|(track, warm)| self.cells(track.name(), warm).len() > 1) {
+        let compared = loads().filter(|(workload, _)| workload.is_compared());
+        if compared.clone().all(|(workload, warm)| self.cells(workload.name(), warm).len() > 1) {
             let _ = write!(text, "\n### Choice\n\n{}\n", self.choice());
         }
         text
     }
 
-    /// What prefetching does to each load that is run with it and without, as the mean of the runs' own ratios.
+    /// The effect of prefetching on each load that runs with it and without, as the mean of the runs' ratios.
     fn prefetching(&self) -> String {
         let mut text = String::new();
         let pairs = [
-            (Track::PrefetchedZipf, Track::Zipf),
-            (Track::PrefetchedUniform, Track::Uniform),
-            (Track::PrefetchedClimb, Track::PacedClimb),
+            (Workload::PrefetchedZipf, Workload::Zipf),
+            (Workload::PrefetchedUniform, Workload::Uniform),
+            (Workload::PrefetchedClimb, Workload::PacedClimb),
         ];
         for (with, without) in pairs {
             for warm in [false, true] {
@@ -98,7 +97,7 @@ impl Report {
                     let ratio = |figure: fn(&Figures) -> f64| {
                         let runs = cell.runs.iter().zip(&plain.runs);
                         let (mean, half) =
-                            interval(&runs.map(|(it, plain)| figure(it) / figure(plain)).collect::<Vec<_>>());
+                            mean_and_interval(&runs.map(|(it, plain)| figure(it) / figure(plain)).collect::<Vec<_>>());
                         format!("{mean:.3} ± {half:.3}")
                     };
                     let _ = writeln!(
@@ -118,28 +117,29 @@ impl Report {
         text
     }
 
-    /// Each chain's answers a second as a share of the best chain's, as the geometric mean over all loads that are
-    /// neither paced nor prefetched, cold and warm starts counting alike. Of those within [`TIE`] of the best, the one with the
-    /// fewest tiers: a tier is something to run. And where that one does worse than another.
+    /// The chain to deploy, and the loads under which it is worse than another. Chains are ranked by answers a second
+    /// relative to the best chain, as the geometric mean over all loads that are neither paced nor prefetched. Of those
+    /// within [`TIE`] of the best, the one with the fewest tiers is chosen, since each tier must be operated.
     fn choice(&self) -> String {
-        let mut shares: Vec<Share<'_>> = Vec::new();
-        for (track, warm) in loads().filter(|(track, _)| track.compares()) {
-            let cells = self.cells(track.name(), warm);
+        let mut shares: Vec<RelativeRate<'_>> = Vec::new();
+        for (workload, warm) in loads().filter(|(workload, _)| workload.is_compared()) {
+            let cells = self.cells(workload.name(), warm);
             let best = cells.iter().map(|cell| cell.of(|run| run.rate).0).fold(f64::MIN_POSITIVE, f64::max);
             for cell in &cells {
                 let log = (cell.of(|run| run.rate).0 / best).ln();
                 match shares.iter_mut().find(|share| share.chain == cell.chain) {
                     Some(share) => share.logs.push((warm, log)),
-                    None => shares.push(Share { chain: cell.chain, logs: vec![(warm, log)] }),
+                    None => shares.push(RelativeRate { chain: cell.chain, logs: vec![(warm, log)] }),
                 }
             }
         }
-        let best = shares.iter().map(Share::overall).fold(0.0, f64::max);
+        let best = shares.iter().map(RelativeRate::overall).fold(0.0, f64::max);
         let tiers = |chain: &str| chain.matches('+').count();
         let near = shares.iter().filter(|share| share.overall() >= best * (1.0 - TIE));
         let Some(chosen) = near.min_by_key(|share| tiers(share.chain)) else { return "none".to_owned() };
-        let list: Vec<String> = shares.iter().map(Share::to_string).collect();
-        let losses: Vec<String> = loads().filter_map(|(track, warm)| self.loss(chosen.chain, track, warm)).collect();
+        let list: Vec<String> = shares.iter().map(RelativeRate::to_string).collect();
+        let losses: Vec<String> =
+            loads().filter_map(|(workload, warm)| self.loss(chosen.chain, workload, warm)).collect();
         let losses = if losses.is_empty() { "nowhere".to_owned() } else { losses.join("; ") };
         format!(
             "**{}**: of the chains within {:.0} % of the best over all loads that are neither paced nor prefetched, it has the \
@@ -152,21 +152,21 @@ impl Report {
         )
     }
 
-    /// By how much `chain` is behind the best of the others under a load that compares, if the intervals stand apart.
-    fn loss(&self, chain: &str, track: Track, warm: bool) -> Option<String> {
-        let cells = self.cells(track.name(), warm);
+    /// How much worse `chain` is than the best other chain under a load, if the intervals do not overlap.
+    fn loss(&self, chain: &str, workload: Workload, warm: bool) -> Option<String> {
+        let cells = self.cells(workload.name(), warm);
         let rated = cells.iter().map(|cell| (cell.chain, cell.of(|run| run.rate)));
         let (others, own): (Vec<_>, Vec<_>) = rated.partition(|(name, _)| *name != chain);
         let (_, (rate, half)) = own.first()?;
         let (other, (best, best_half)) = others.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
         let start = if warm { "warm" } else { "cold" };
-        (track.compares() && best - rate > half + best_half)
-            .then(|| format!("{}, {start}: {:.0} % behind {other}", track.name(), (1.0 - rate / best) * 100.0))
+        (workload.is_compared() && best - rate > half + best_half)
+            .then(|| format!("{}, {start}: {:.0} % behind {other}", workload.name(), (1.0 - rate / best) * 100.0))
     }
 
-    fn cells(&self, track: &str, warm: bool) -> Vec<Cell<'_>> {
+    fn cells(&self, workload: &str, warm: bool) -> Vec<Cell<'_>> {
         let mut cells: Vec<Cell<'_>> = Vec::new();
-        for sample in self.samples.iter().filter(|sample| sample.track == track && sample.warm == warm) {
+        for sample in self.samples.iter().filter(|sample| sample.workload == workload && sample.warm == warm) {
             match cells.iter_mut().find(|cell| cell.chain == sample.chain) {
                 Some(cell) => cell.runs.push(&sample.figures),
                 None => cells.push(Cell { chain: &sample.chain, runs: vec![&sample.figures] }),
@@ -175,23 +175,23 @@ impl Report {
         cells
     }
 
-    /// Writes `DATE-ablation.json` (every run), `.md` (the tables) and a plot a load.
+    /// Writes every run to `DATE-ablation.json`, the tables to `.md`, and a plot each for cold and warm starts.
     pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
         let path = |end: &str| directory.join(format!("{}-ablation{end}", self.date));
         fs::write(path(".json"), serde_json::to_string_pretty(self)? + "\n")?;
         let mut text = format!("# Which chain, {}\n\n{}", self.date, self.markdown());
         for warm in [false, true] {
             let start = if warm { "warm" } else { "cold" };
-            let groups: Vec<(String, Vec<bars::Bar>)> = Track::ALL
+            let groups: Vec<(String, Vec<bar_chart::Bar>)> = Workload::ALL
                 .into_iter()
-                .filter(|track| track.compares())
-                .map(|track| {
-                    let cells = self.cells(track.name(), warm);
-                    (track.name().to_owned(), cells.iter().map(Cell::bar).collect())
+                .filter(|workload| workload.is_compared())
+                .map(|workload| {
+                    let cells = self.cells(workload.name(), warm);
+                    (workload.name().to_owned(), cells.iter().map(Cell::bar).collect())
                 })
                 .collect();
             let title = format!("Answers a second, {start} start, {}", self.date);
-            fs::write(path(&format!("-{start}.svg")), bars::svg(&title, &groups))?;
+            fs::write(path(&format!("-{start}.svg")), bar_chart::svg(&title, &groups))?;
             let _ = write!(text, "\n![{title}]({}-ablation-{start}.svg)\n", self.date);
         }
         fs::write(path(".md"), text)?;
@@ -199,43 +199,43 @@ impl Report {
     }
 }
 
-impl Share<'_> {
+impl RelativeRate<'_> {
     fn overall(&self) -> f64 {
         self.mean(|_| true)
     }
 
-    /// The geometric mean over the starts that `counts` says.
+    /// The geometric mean over the starts for which `counts(is_warm)` is true.
     fn mean(&self, counts: impl Fn(bool) -> bool) -> f64 {
         let logs: Vec<f64> = self.logs.iter().filter(|(warm, _)| counts(*warm)).map(|(_, log)| *log).collect();
         (logs.iter().sum::<f64>() / logs.len() as f64).exp()
     }
 }
 
-impl fmt::Display for Share<'_> {
+impl fmt::Display for RelativeRate<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (cold, warm) = (self.mean(|warm| !warm), self.mean(|warm| warm));
         write!(f, "{} {:.2} ({cold:.2}, {warm:.2})", self.chain, self.overall())
     }
 }
 
-/// Two chains whose overall shares differ by less than this are taken to be equals.
+/// Two chains whose relative rates differ by less than this count as equal.
 const TIE: f64 = 0.05;
 
-fn loads() -> impl Iterator<Item = (Track, bool)> + Clone {
-    Track::ALL.into_iter().flat_map(|track| [(track, false), (track, true)])
+fn loads() -> impl Iterator<Item = (Workload, bool)> + Clone {
+    Workload::ALL.into_iter().flat_map(|workload| [(workload, false), (workload, true)])
 }
 
 impl Cell<'_> {
     fn of(&self, figure: impl Fn(&Figures) -> f64) -> (f64, f64) {
-        interval(&self.runs.iter().map(|run| figure(run)).collect::<Vec<_>>())
+        mean_and_interval(&self.runs.iter().map(|run| figure(run)).collect::<Vec<_>>())
     }
 
-    fn bar(&self) -> bars::Bar {
+    fn bar(&self) -> bar_chart::Bar {
         let (mean, half) = self.of(|run| run.rate);
-        bars::Bar { label: self.chain.to_owned(), value: mean, half_interval: half }
+        bar_chart::Bar { label: self.chain.to_owned(), value: mean, half_interval: half }
     }
 
-    /// The tiers that answered, in hundredths of all answers.
+    /// The share of answers by tier, in percent.
     fn shares(&self) -> String {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for (tier, count) in self.runs.iter().flat_map(|run| &run.served_by) {
@@ -275,10 +275,9 @@ fn table(cells: &[Cell<'_>]) -> Table {
     table
 }
 
-/// Who leads: by answers a second, or by the median wait when the load sets the pace; and by CPU, which a busy machine
-/// blurs least.
-fn verdict(track: Track, cells: &[Cell<'_>]) -> String {
-    let by_time = if track.pace().is_some() {
+/// The best chain by answers a second, or by median latency under a paced load, and the best by CPU.
+fn verdict(workload: Workload, cells: &[Cell<'_>]) -> String {
+    let by_time = if workload.calls_per_second().is_some() {
         leader(cells, "In the median wait", false, |run| run.p50_us)
     } else {
         leader(cells, "In answers a second", true, |run| run.rate)
@@ -287,7 +286,7 @@ fn verdict(track: Track, cells: &[Cell<'_>]) -> String {
     [by_time, by_cpu].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The chain with the best mean, and whether its interval stands clear of the next one's.
+/// The chain with the best mean, and whether its interval overlaps the next one's.
 fn leader(cells: &[Cell<'_>], what: &str, more_is_better: bool, figure: fn(&Figures) -> f64) -> Option<String> {
     let mut ranked: Vec<(&str, (f64, f64))> = cells.iter().map(|cell| (cell.chain, cell.of(figure))).collect();
     ranked.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));

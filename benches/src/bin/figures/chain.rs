@@ -1,4 +1,4 @@
-//! Hits, one at a time, through the chain that the server runs.
+//! Hits in the chain, one at a time.
 
 use std::{
     hint::black_box,
@@ -9,35 +9,34 @@ use std::{
 use anyhow::ensure;
 use benches::{
     floors::Entries,
-    shelf::Shelf,
-    stores::{self, Place, Store},
-    timing::{answered, median, show},
+    pregenerated::PregeneratedSource,
+    stores::{self, Backend, Store},
+    timing::{answered, format_nanos, median},
 };
 use floor_cache::{Chain, ChainConfig, Key, Options, TierKind, assemble};
 use prometheus::Registry;
 
 use crate::Figure;
 
-/// Floors in the tiers.
 const COUNT: u32 = 1024;
 
-/// Runs whose median is taken,
+/// Runs; the result is their median.
 const RUNS: usize = 101;
 
-/// each of this many lookups.
+/// Lookups of a run.
 const LOOKUPS: u64 = 20_000;
 
-/// How long the chain may take to write what is queued.
+/// How long the chain may take to write its queue.
 const FLUSH: Duration = Duration::from_secs(30);
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
     let runtime = stores::runtime();
     let entries = Entries::floors(COUNT);
     let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-    let chain = assemble(&config, Arc::new(Shelf::new(&entries)), &Registry::new(), runtime.handle())?;
+    let chain = assemble(&config, Arc::new(PregeneratedSource::new(&entries)), &Registry::new(), runtime.handle())?;
     let keys: Vec<Key> = entries.all().iter().map(|(key, _)| *key).collect();
     runtime.block_on(chain.get_many(&keys, Options::default()))?;
-    ensure!(runtime.block_on(chain.close(FLUSH)), "the chain is warm");
+    ensure!(runtime.block_on(chain.close(FLUSH)), "the chain did not write its queue within {FLUSH:?}");
 
     let now = nanos_a_step(|step| chain.get_now(&entries.at(step).0).is_some());
     let get = runtime.block_on(async {
@@ -54,7 +53,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
     });
     ensure!(hits(&chain) >= 2 * RUNS as u64 * LOOKUPS, "every lookup was a hit");
 
-    let store = Store::filled(Place::Lmdb, &[&entries]);
+    let store = Store::filled(Backend::Lmdb, &[&entries]);
     let lmdb = store.runtime.block_on(async {
         let mut runs = Vec::with_capacity(RUNS);
         for _ in 0..RUNS {
@@ -68,9 +67,9 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
         median(&mut runs)
     });
     Ok(vec![
-        Figure::new("LRU hit through the chain (get_now), median", show(now), "<= 50 ns"),
-        Figure::new("LRU hit through the chain (get), median", show(get), "<= 200 ns"),
-        Figure::new("LMDB hit of a floor, checked, median", show(lmdb), "<= 3 us"),
+        Figure::new("LRU hit through the chain (get_now), median", format_nanos(now), "<= 50 ns"),
+        Figure::new("LRU hit through the chain (get), median", format_nanos(get), "<= 200 ns"),
+        Figure::new("LMDB hit of a floor, checked, median", format_nanos(lmdb), "<= 3 us"),
     ])
 }
 

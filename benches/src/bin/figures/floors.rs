@@ -1,10 +1,10 @@
-//! Making, encoding and decoding a thousand floors.
+//! Generating, encoding and decoding a thousand floors.
 
 use std::{hint::black_box, time::Instant};
 
 use benches::{
-    earlier_shape, floors,
-    timing::{median, percentile, show},
+    floors, tile_floor,
+    timing::{format_nanos, median, percentile},
 };
 use bevy_server::wire;
 use floor_gen::{Generator, Kind};
@@ -13,16 +13,16 @@ use prost::Message;
 
 use crate::Figure;
 
-/// Different floors.
+/// Distinct floors.
 const COUNT: u32 = 1000;
 
-/// How often each is worked on. Every time is a sample, so that a p99 has in it what a caller would meet.
+/// Runs of each floor. Every run is a sample, so that the p99 is that of single calls.
 const REPEATS: usize = 5;
 
 pub(crate) fn measure() -> Vec<Figure> {
     let specs = floors::specs(Kind::Standard, floors::SIDE, COUNT);
     let mut generator = Generator::new();
-    // Twice: the first round grows the generator's scratch memory.
+    // Also warms up: the first round grows the generator's scratch memory.
     let made: Vec<_> = specs.iter().map(|spec| generator.generate(spec)).collect();
     let mut generate = samples(&specs, |spec| generator.generate(spec));
     let mut encode = samples(&made, wire::framed);
@@ -34,18 +34,26 @@ pub(crate) fn measure() -> Vec<Figure> {
         (floor, grids)
     });
     let mut sizes: Vec<usize> = bytes.iter().map(bytes::Bytes::len).collect();
-    let mut tile_sizes: Vec<usize> = made.iter().map(|floor| earlier_shape::message(floor).encoded_len()).collect();
+    let mut tile_sizes: Vec<usize> = made.iter().map(|floor| tile_floor::message(floor).encoded_len()).collect();
     vec![
         Figure::new("STANDARD 100x100, encoded, median of 1,000", bytes_of(median(&mut sizes)), "<= 5 KB"),
         Figure::new("the same as a message a tile", bytes_of(median(&mut tile_sizes)), "(106 KB)"),
-        Figure::new("encode (floor to framed bytes, hash included), median", show(median(&mut encode)), "<= 25 us"),
-        Figure::new("decode (bytes to message and both grids' cells), median", show(median(&mut decode)), "<= 15 us"),
-        Figure::new("generate, median", show(median(&mut generate)), "<= 200 us"),
-        Figure::new("generate, p99", show(percentile(&mut generate, 99)), "<= 1 ms"),
+        Figure::new(
+            "encode (floor to framed bytes, hash included), median",
+            format_nanos(median(&mut encode)),
+            "<= 25 us",
+        ),
+        Figure::new(
+            "decode (bytes to message and both grids' cells), median",
+            format_nanos(median(&mut decode)),
+            "<= 15 us",
+        ),
+        Figure::new("generate, median", format_nanos(median(&mut generate)), "<= 200 us"),
+        Figure::new("generate, p99", format_nanos(percentile(&mut generate, 99)), "<= 1 ms"),
     ]
 }
 
-/// Every run of every input, in nanoseconds.
+/// The nanoseconds of every run of every input.
 fn samples<I, O>(inputs: &[I], mut work: impl FnMut(&I) -> O) -> Vec<f64> {
     let sample = |input| {
         let started = Instant::now();

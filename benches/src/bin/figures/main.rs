@@ -1,7 +1,6 @@
-//! Prints the figures of `docs/benchmarks.md` that are medians: `cargo run --release -p benches --bin figures`.
+//! Prints the medians and percentiles of `docs/benchmarks.md`: `cargo run --release -p benches --bin figures`.
 //!
-//! Criterion times one thing in a loop; this asks for the median, or the p99, over a thousand different floors, and
-//! starts the real server.
+//! Unlike criterion it measures the median, or the p99, over a thousand different floors, and starts the server.
 
 mod chain;
 mod floors;
@@ -13,11 +12,10 @@ use benches::machine::Machine;
 use clap::Parser;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 
-/// One line of the table.
 struct Figure {
     what: &'static str,
     measured: String,
-    /// What it should be, as `docs/benchmarks.md` has it.
+    /// The target in `docs/benchmarks.md`.
     aim: &'static str,
 }
 
@@ -28,9 +26,9 @@ impl Figure {
 }
 
 #[derive(Debug, Parser)]
-#[command(about = "The figures of docs/benchmarks.md that are medians or percentiles")]
+#[command(about = "Prints the medians and percentiles of docs/benchmarks.md")]
 struct Args {
-    /// Where the record goes; nothing is written without it
+    /// Directory for the record; without it no record is written
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
 }
@@ -45,7 +43,7 @@ fn main() -> anyhow::Result<()> {
         table.add_row([figure.what.to_owned(), figure.measured, figure.aim.to_owned()]);
     }
     let date = Machine::today();
-    let text = format!("{}\n\n`cargo run --release -p benches --bin figures`, {date}\n\n{table}\n", Machine::here());
+    let text = format!("{}\n\n`cargo run --release -p benches --bin figures`, {date}\n\n{table}\n", Machine::current());
     println!("{text}");
     if let Some(directory) = &args.record {
         fs::write(directory.join(format!("{date}-figures.md")), format!("# Figures, {date}\n\n{text}"))?;

@@ -1,4 +1,4 @@
-//! The release server, as it starts and as it idles.
+//! The start time of the release server, and its memory and CPU when idle.
 
 use std::{thread, time::Duration};
 
@@ -10,13 +10,13 @@ use benches::{
 
 use crate::Figure;
 
-/// Starts whose median is taken. The first also warms the page cache and is not counted.
+/// Starts; the result is their median. One more start before them warms the page cache.
 const STARTS: usize = 7;
 
-/// How long a server is left alone before it is looked at,
+/// Time between the start of a server and its observation.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// and how long it is watched then.
+/// Duration of the observation.
 const WATCH: Duration = Duration::from_secs(5);
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {

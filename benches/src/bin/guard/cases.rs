@@ -1,4 +1,4 @@
-//! What is guarded: each of ours with the peer that it is timed beside.
+//! The cases of the guard: our code with the peer that it is compared with.
 
 use std::{
     hint::black_box,
@@ -8,11 +8,11 @@ use std::{
 };
 
 use benches::{
-    earlier_shape,
     floors::{self, Entries},
     peers::{self, Dashmap, Moka, Peer, QuickCache},
-    shelf::Shelf,
-    stores::{self, Place, Store},
+    pregenerated::PregeneratedSource,
+    stores::{self, Backend, Store},
+    tile_floor,
     timing::answered,
 };
 use bevy_server::wire;
@@ -22,34 +22,34 @@ use floor_proto::{grid, v1};
 use prometheus::Registry;
 use prost::Message;
 
-/// Floors that are worked on.
+/// Floors of each case.
 const COUNT: u32 = 256;
 
-/// Lookups in a turn: about a millisecond's worth.
+/// Lookups of a turn, which take about a millisecond.
 const LOOKUPS: u64 = 10_000;
 
-/// Lookups are compared by the thousand: one alone is fewer nanoseconds than a duration's division keeps.
+/// Times are those of a thousand lookups, since a `Duration` has only nanoseconds.
 const PER_THOUSAND: u64 = 1000;
 
-/// Something of ours and the peer beside it.
+/// Our code and a peer that does the same work.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     ours: Work,
     peer: Rc<Work>,
 }
 
-/// Does a turn's work, checks it, and says how long a unit took.
+/// Does the work of a turn and checks it. Returns the time of one unit.
 type Work = Box<dyn Fn() -> Duration>;
 
 impl Case {
-    /// One turn of each: ours to its peer.
+    /// Runs one turn of each. Returns our time divided by the peer's.
     pub(crate) fn turn(&mut self) -> f64 {
         let (ours, peer) = ((self.ours)(), (self.peer)());
         ours.as_secs_f64() / peer.as_secs_f64()
     }
 }
 
-/// Every case, set up.
+/// All cases, ready to run.
 pub(crate) fn all() -> Vec<Case> {
     let entries = Arc::new(Entries::floors(COUNT));
     let made = Rc::new(floors::standard(COUNT));
@@ -58,16 +58,16 @@ pub(crate) fn all() -> Vec<Case> {
         Box::new(move || {
             each(COUNT / 16, |n| {
                 let floor = &made[n as usize];
-                let bytes = earlier_shape::message(floor).encode_to_vec();
+                let bytes = tile_floor::message(floor).encode_to_vec();
                 assert!(bytes.len() > floor.spec.cells());
             })
         })
     });
     let tiles_in: Rc<Work> = Rc::new({
-        let bytes: Vec<_> = made.iter().take(16).map(|floor| earlier_shape::message(floor).encode_to_vec()).collect();
+        let bytes: Vec<_> = made.iter().take(16).map(|floor| tile_floor::message(floor).encode_to_vec()).collect();
         Box::new(move || {
             each(bytes.len() as u32, |n| {
-                let floor = earlier_shape::TileFloor::decode(&bytes[n as usize][..]).expect("our own bytes");
+                let floor = tile_floor::TileFloor::decode(&bytes[n as usize][..]).expect("our own bytes");
                 black_box(floor);
             })
         })
@@ -79,17 +79,17 @@ pub(crate) fn all() -> Vec<Case> {
         case("a hit of LMDB / of a map", lmdb_hits(&entries), Rc::new(peer_hit::<Dashmap>(&entries))),
         case("encoding a floor / a message a tile", encode(&made), Rc::clone(&tiles_out)),
         case("decoding a floor / a message a tile", decode(&made), tiles_in),
-        case("making a floor / encoding one a message a tile", make(), tiles_out),
+        case("making a floor / encoding one a message a tile", generate(), tiles_out),
     ]
 }
 
 fn chain_hit(entries: &Arc<Entries>) -> Work {
     let (runtime, entries) = (stores::runtime(), Arc::clone(entries));
     let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-    let chain = assemble(&config, Arc::new(Shelf::new(&entries)), &Registry::new(), runtime.handle());
+    let chain = assemble(&config, Arc::new(PregeneratedSource::new(&entries)), &Registry::new(), runtime.handle());
     let chain = chain.expect("a chain in memory");
     for (key, value) in entries.all() {
-        let served = runtime.block_on(chain.get(*key, Options::default())).expect("the shelf has it");
+        let served = runtime.block_on(chain.get(*key, Options::default())).expect("it was generated beforehand");
         assert_eq!(served.value, *value);
     }
     Box::new(move || {
@@ -104,7 +104,7 @@ fn peer_hit<P: Peer>(entries: &Arc<Entries>) -> Work {
 }
 
 fn lmdb_hits(entries: &Arc<Entries>) -> Work {
-    let (store, entries) = (Store::filled(Place::Lmdb, &[entries]), Arc::clone(entries));
+    let (store, entries) = (Store::filled(Backend::Lmdb, &[entries]), Arc::clone(entries));
     Box::new(move || {
         store.runtime.block_on(async {
             let started = Instant::now();
@@ -134,7 +134,7 @@ fn decode(made: &[floor_gen::Floor]) -> Work {
     })
 }
 
-fn make() -> Work {
+fn generate() -> Work {
     let specs = floors::specs(Kind::Standard, floors::SIDE, COUNT / 16);
     Box::new(move || {
         let mut generator = Generator::new();
@@ -142,19 +142,19 @@ fn make() -> Work {
         let took = each(specs.len() as u32, |n| {
             black_box(generator.generate(&specs[n as usize]));
         });
-        assert_eq!(generator.fallbacks(), 0, "ordinary floors were made");
+        assert_eq!(generator.fallbacks(), 0, "no fallback floor was generated");
         took
     })
 }
 
-/// What one of `count` runs took.
+/// The mean time of `count` runs.
 fn each(count: u32, mut work: impl FnMut(u32)) -> Duration {
     let started = Instant::now();
     (0..count).for_each(&mut work);
     started.elapsed() / count
 }
 
-/// What a thousand lookups took, each of which found what it looked for.
+/// The time of a thousand lookups, all of which must be hits.
 fn lookups(found: impl Fn(u64) -> bool) -> Duration {
     let started = Instant::now();
     let hits = (0..LOOKUPS).filter(|step| black_box(found(*step))).count() as u64;

@@ -1,9 +1,9 @@
-//! Fails when something has become slower than the last record: `cargo run --release -p benches --bin guard`.
+//! The regression guard: `cargo run --release -p benches --bin guard`. It fails when a ratio exceeds the record.
 //!
-//! No time is compared with a time of another day or machine. Each of ours is timed beside a peer that does the same
-//! work in the same run, turn by turn; the ratio of the two is what is compared. So is the automatic bypass beside the
-//! better fixed choice, end to end, where the server lies beside this. `--update` makes this run the record.
-//! `--smoke` runs everything once and checks what it did, never how long it took: that is what CI runs.
+//! Each case times our code and a peer that does the same work, in alternating turns of one run. The guard compares the
+//! ratio of the two, since times differ between days and machines. If the server is built, it also compares the
+//! automatic bypass with the better fixed choice, end to end. `--update` replaces the record. `--smoke`, which CI runs,
+//! does everything once and checks the results, not the times.
 
 mod cases;
 mod regret;
@@ -18,31 +18,31 @@ use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Parser)]
-#[command(about = "Fails when something has become slower, beside a peer, than the last record says")]
+#[command(about = "Fails when our code has become slower relative to a peer than in the last record")]
 struct Args {
-    /// Run everything once, check what it did, compare nothing
+    /// Run everything once and check the results, not the times
     #[arg(long)]
     smoke: bool,
-    /// Make this run the record
+    /// Replace the record with this run
     #[arg(long, conflicts_with = "smoke")]
     update: bool,
-    /// How much a ratio may rise over the record, in hundredths
+    /// How much a ratio may exceed the record, in percent
     #[arg(long, default_value_t = 25, value_name = "PERCENT")]
     budget: u32,
-    /// The record
+    /// File of the record
     #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/records/guard.json"))]
     record: PathBuf,
 }
 
-/// Turns of each case. An odd number, so that the median is one of them.
+/// Turns of each case. The number is odd, so that the median is one of them.
 const TURNS: usize = 41;
 
-/// What a run leaves for the next.
+/// The ratios that later runs are compared with.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     date: String,
     machine: String,
-    /// Ours to its peer, by case.
+    /// The time of our code divided by the peer's, by case.
     ratios: BTreeMap<String, f64>,
 }
 
@@ -63,7 +63,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut ratios: BTreeMap<String, f64> = cases.into_iter().map(|case| (case.name.to_owned(), ratio(case))).collect();
     ratios.extend(regret::ratios()?);
     if args.update {
-        let record = Record { date: Machine::today(), machine: Machine::here().to_string(), ratios };
+        let record = Record { date: Machine::today(), machine: Machine::current().to_string(), ratios };
         fs::write(&args.record, serde_json::to_string_pretty(&record)? + "\n")?;
         println!("recorded in {}", args.record.display());
         return Ok(ExitCode::SUCCESS);
@@ -72,7 +72,7 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(compare(&serde_json::from_slice(&record)?, &ratios, args.budget))
 }
 
-/// The median over turns of ours to its peer.
+/// The median ratio over [`TURNS`] turns.
 fn ratio(mut case: Case) -> f64 {
     case.turn();
     median(&mut (0..TURNS).map(|_| case.turn()).collect::<Vec<_>>())

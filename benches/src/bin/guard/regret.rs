@@ -1,4 +1,4 @@
-//! The automatic bypass beside the better fixed choice, end to end, in the few cells of `regret --short`.
+//! The guard's cases of the automatic bypass, end to end: the cells of `regret --short`.
 
 use anyhow::ensure;
 use benches::regret::{
@@ -8,8 +8,7 @@ use benches::regret::{
 /// Calls of each variant in the smoke run.
 const CALLS: u64 = 400;
 
-/// By cell, what an answer costs with `auto` to what it costs with the better fixed choice: time at saturation, the
-/// median latency at low load.
+/// The time of an answer (at low load: its median latency) with `auto` divided by that with the better fixed choice.
 pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
     let options = Options::default();
     let mut ratios = Vec::new();
@@ -21,7 +20,7 @@ pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
     Ok(ratios)
 }
 
-/// Has each setting answer some calls, and checks which tiers had the floors. Returns the name of what was done.
+/// Makes some calls with each setting and checks which tiers answered. Returns the name of the cell.
 pub(crate) fn smoke() -> anyhow::Result<Option<String>> {
     let (keys, shape) = (Keys::Uniform, Shape::new(2, 4));
     let cell = Cell { store: StoreKind::Lmdb, shape, keys, side: 32, batch: 1, servers: 1 };
@@ -34,7 +33,7 @@ pub(crate) fn smoke() -> anyhow::Result<Option<String>> {
         let tally = fleet.calls(variant, CALLS)?;
         let floors = |tier: &str| tally.served_by.get(tier).copied().unwrap_or(0);
         let all: u64 = tally.served_by.values().sum();
-        ensure!(all == CALLS, "bypass = {bypass}: {CALLS} floors were asked for, and {all} were told of");
+        ensure!(all == CALLS, "bypass = {bypass}: {CALLS} floors were requested, and the answers name {all}");
         match bypass {
             Bypass::Auto => {}
             Bypass::Off => {

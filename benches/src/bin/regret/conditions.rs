@@ -1,5 +1,5 @@
-//! Bad conditions: `regret conditions`. A Redis whose speed changes, a machine that is busy with something else, a server
-//! that may generate on one thread, and a Redis that stalls now and then, with hedging and without.
+//! Measures bad conditions: `regret conditions`. They are a Redis whose speed changes, a busy machine, a server that
+//! generates on one thread, and a Redis that sometimes stalls, with and without hedging.
 
 use std::{
     fmt::Write as _,
@@ -26,10 +26,10 @@ use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConditionsArgs {
-    /// Only these conditions: part of a name (alternating, one thread, busy, stalls)
+    /// Only conditions whose name contains this (alternating, one thread, busy, stalls)
     #[arg(long, value_name = "FILTER")]
     only: Option<String>,
-    /// Rounds of ten seconds for each variant; the alternating Redis has one round of a minute for each
+    /// Number of rounds of ten seconds for each variant; with the alternating Redis each has one round of a minute
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Exit with 1 when a condition fails
@@ -37,7 +37,7 @@ pub(crate) struct ConditionsArgs {
     check: bool,
 }
 
-/// The two speeds of the alternating Redis, how long each lasts and for how long a variant is measured.
+/// The alternating Redis: its two delays, the duration of each, and the measured time of a variant.
 const FAST: Duration = Duration::ZERO;
 const SLOW: Duration = Duration::from_millis(6);
 const PHASE: Duration = Duration::from_secs(2);
@@ -46,24 +46,24 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Slices of a phase.
 const SLICE: Duration = Duration::from_millis(250);
 
-/// What `auto` must reach of the better fixed choice while Redis alternates, and beside busy processes.
+/// The least ratio of `auto` to the better fixed choice, with the alternating Redis and with busy processes.
 const ALTERNATING: f64 = 0.9;
 const BUSY: f64 = 0.95;
 
 /// Processes that each keep a processor busy.
 const BUSY_PROCESSES: usize = 2;
 
-/// The stalls: their share of deliveries and their length.
+/// The stalls: their share of deliveries and their duration.
 const STALLS: f64 = 0.01;
 const STALL: Duration = Duration::from_millis(20);
 
-/// A busy process ends by itself after so long.
-const LONGEST_BUSY: Duration = Duration::from_secs(1800);
+/// After this time a busy process ends by itself.
+const MAX_BUSY_TIME: Duration = Duration::from_secs(1800);
 
 #[derive(Debug, Serialize)]
 struct Outcome {
     name: String,
-    /// Text for a reader.
+    /// The report in Markdown.
     text: String,
     passes: bool,
     samples: Vec<Sample>,
@@ -77,23 +77,22 @@ struct Report {
     outcomes: Vec<Outcome>,
 }
 
-/// How a condition is measured.
-type Measure = fn(&Bench) -> anyhow::Result<Outcome>;
+type Measure = fn(&Runner) -> anyhow::Result<Outcome>;
 
-struct Bench {
+struct Runner {
     options: Options,
     plan: Plan,
 }
 
 const CONDITIONS: [(&str, Measure); 8] = [
-    ("alternating Redis", Bench::alternating),
-    ("one thread, Redis", |bench| bench.one_thread(Cell::PLAIN)),
-    ("one thread, Redis 6 ms", |bench| bench.one_thread(slow(Shape::new(4, 10)))),
-    ("busy processes, Redis", |bench| bench.busy(Cell::PLAIN)),
-    ("busy processes, Redis 6 ms", |bench| bench.busy(slow(Shape::new(4, 10)))),
-    ("busy processes, LMDB", |bench| bench.busy(Cell { store: StoreKind::Lmdb, ..Cell::PLAIN })),
-    ("stalls, one call", |bench| bench.stalls(Shape::new(1, 1))),
-    ("stalls, forty calls", |bench| bench.stalls(Shape::new(4, 10))),
+    ("alternating Redis", Runner::alternating),
+    ("one thread, Redis", |runner| runner.one_thread(Cell::PLAIN)),
+    ("one thread, Redis 6 ms", |runner| runner.one_thread(slow(Shape::new(4, 10)))),
+    ("busy processes, Redis", |runner| runner.busy(Cell::PLAIN)),
+    ("busy processes, Redis 6 ms", |runner| runner.busy(slow(Shape::new(4, 10)))),
+    ("busy processes, LMDB", |runner| runner.busy(Cell { store: StoreKind::Lmdb, ..Cell::PLAIN })),
+    ("stalls, one call", |runner| runner.stalls(Shape::new(1, 1))),
+    ("stalls, forty calls", |runner| runner.stalls(Shape::new(4, 10))),
 ];
 
 const fn slow(shape: Shape) -> Cell {
@@ -101,21 +100,21 @@ const fn slow(shape: Shape) -> Cell {
 }
 
 pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Result<bool> {
-    ensure!(Setup::is_here() && RedisServer::is_here(), "this needs the server and redis-server");
-    let bench = Bench {
+    ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
+    let runner = Runner {
         options: common.options()?,
         plan: Plan { rounds: args.rounds, turns: 4, turn: Duration::from_millis(2500), warmup: Duration::from_secs(5) },
     };
     let mut report = Report {
         date: Machine::today(),
-        machine: Machine::here().to_string(),
+        machine: Machine::current().to_string(),
         command: crate::command(),
         outcomes: Vec::new(),
     };
     let filter = args.only.as_deref().unwrap_or_default();
     for (name, measure) in CONDITIONS.iter().filter(|(name, _)| name.contains(filter)) {
         eprintln!("{name}");
-        let mut outcome = measure(&bench).with_context(|| (*name).to_owned())?;
+        let mut outcome = measure(&runner).with_context(|| (*name).to_owned())?;
         outcome.name = (*name).to_owned();
         report.outcomes.push(outcome);
     }
@@ -137,9 +136,8 @@ impl Report {
     }
 }
 
-impl Bench {
-    /// Redis is fast for two seconds, then slow for two, and so on. `auto` must be close to the better fixed choice over
-    /// the minute, and over the phases of each speed.
+impl Runner {
+    /// Redis alternates between two seconds fast and two slow. The target is for the minute and for each speed.
     fn alternating(&self) -> anyhow::Result<Outcome> {
         let mut fleet = Fleet::start(Cell::PLAIN, &self.options, &Bypass::ALL.map(VariantSpec::from), true)?;
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
@@ -162,13 +160,13 @@ impl Bench {
         };
         let mut table = table(["part", "auto", "off", "forced", "auto / better", "worst phase / better"]);
         let mut passes = true;
-        type Chosen = fn(usize) -> bool;
-        let parts: [(&str, Chosen); 3] =
+        type PhaseFilter = fn(usize) -> bool;
+        let parts: [(&str, PhaseFilter); 3] =
             [("the minute", |_| true), ("fast phases", |n| n % 2 == 0), ("slow phases", |n| n % 2 == 1)];
-        for (name, is_chosen) in parts {
+        for (name, is_included) in parts {
             let of = |bypass| {
                 let phases = phases(bypass).into_iter().enumerate();
-                phases.filter(|(number, _)| is_chosen(*number)).map(|(_, rate)| rate).collect::<Vec<_>>()
+                phases.filter(|(number, _)| is_included(*number)).map(|(_, rate)| rate).collect::<Vec<_>>()
             };
             let rates = Bypass::ALL.map(|bypass| mean(&mut of(bypass).into_iter()));
             let better = rates[1].max(rates[2]);
@@ -184,7 +182,7 @@ impl Bench {
             ]);
         }
         let text = format!(
-            "{}, Redis fast and slow by turns ({FAST:?} and {SLOW:?} more a reply, {PHASE:?} each), answers a second. \
+            "{}, Redis alternates between fast and slow ({FAST:?} and {SLOW:?} more a reply, {PHASE:?} each), answers a second. \
              Target: {ALTERNATING} of the better fixed choice in each row.\n\n{table}\n",
             Cell::PLAIN
         );
@@ -194,16 +192,16 @@ impl Bench {
     fn one_thread(&self, cell: Cell) -> anyhow::Result<Outcome> {
         let mut options = self.options.clone();
         options.settings.push(("GENERATION__THREADS".to_owned(), "1".to_owned()));
-        self.judged(cell, &options, Verdict::TARGET)
+        self.compare(cell, &options, Verdict::TARGET)
     }
 
     fn busy(&self, cell: Cell) -> anyhow::Result<Outcome> {
-        let _busy = (0..BUSY_PROCESSES).map(|_| Busy::start()).collect::<anyhow::Result<Vec<_>>>()?;
-        self.judged(cell, &self.options, BUSY)
+        let _busy = (0..BUSY_PROCESSES).map(|_| BusyProcess::start()).collect::<anyhow::Result<Vec<_>>>()?;
+        self.compare(cell, &self.options, BUSY)
     }
 
-    /// The variants as in the grid.
-    fn judged(&self, cell: Cell, options: &Options, target: f64) -> anyhow::Result<Outcome> {
+    /// Compares the variants as the grid does.
+    fn compare(&self, cell: Cell, options: &Options, target: f64) -> anyhow::Result<Outcome> {
         let samples = self.plan.run(cell, options)?;
         let verdict = Verdict::of(cell, &samples);
         let mut table = table(["bypass", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
@@ -218,7 +216,7 @@ impl Bench {
         Ok(Outcome { name: String::new(), text, passes: verdict.primary.high >= target, samples })
     }
 
-    /// Some replies of Redis stall. Hedging on and off, with Redis always asked and with the policy. Shown, not judged.
+    /// Some replies of Redis stall. Compares hedging on and off, for bypass off and auto, without a target.
     fn stalls(&self, shape: Shape) -> anyhow::Result<Outcome> {
         let cell = Cell { shape, ..Cell::PLAIN };
         let spec = |bypass, hedge| VariantSpec { bypass, settings: vec![("CACHE__HEDGE", hedge)] };
@@ -258,7 +256,7 @@ impl Bench {
     }
 }
 
-/// Runs `work` while another thread changes the speed of Redis, beginning with fast.
+/// Runs `work` while another thread changes the speed of Redis, which starts fast.
 fn alternate<T>(proxy: &DelayProxy, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     proxy.set_delay(FAST);
     thread::scope(|scope| {
@@ -298,28 +296,28 @@ fn row(name: &str, samples: &[&Sample]) -> [String; 6] {
     ]
 }
 
-/// A process that keeps a processor busy; killed when dropped.
-struct Busy(Child);
+/// A process that keeps a processor busy. Dropping it kills the process.
+struct BusyProcess(Child);
 
-impl Busy {
+impl BusyProcess {
     fn start() -> anyhow::Result<Self> {
         let child = Command::new(std::env::current_exe()?).arg("busy").spawn();
         Ok(Self(child.context("a busy process does not start")?))
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// What a busy process does, until its parent has ended or half an hour is over.
-pub(crate) fn be_busy() {
+/// The main function of a busy process. Returns when the parent has ended, or after half an hour.
+pub(crate) fn keep_processor_busy() {
     let (parent, started) = (rustix::process::getppid(), Instant::now());
     let mut state = 1_u64;
-    while rustix::process::getppid() == parent && started.elapsed() < LONGEST_BUSY {
+    while rustix::process::getppid() == parent && started.elapsed() < MAX_BUSY_TIME {
         for _ in 0..10_000_000 {
             state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
         }

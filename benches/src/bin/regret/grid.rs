@@ -1,11 +1,11 @@
-//! The grid, cell by cell, with the time that is left on standard error.
+//! Measures the cells of the grid and shows progress on standard error.
 
 use std::time::Duration;
 
 use benches::regret::{Cell, Options, Plan, fleet::can_run};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::report::{Measured, Report};
+use crate::report::{MeasuredCell, Report};
 
 pub(crate) fn measure(cells: &[(usize, Cell)], options: &Options, plan: &Plan) -> anyhow::Result<Report> {
     let mut report = Report::new(plan);
@@ -15,14 +15,14 @@ pub(crate) fn measure(cells: &[(usize, Cell)], options: &Options, plan: &Plan) -
             continue;
         }
         progress.cell(*number, cell);
-        let measured = Measured::new(*number, *cell, plan.run(*cell, options)?);
+        let measured = MeasuredCell::new(*number, *cell, plan.run(*cell, options)?);
         progress.done(&measured);
         report.add(measured);
     }
     Ok(report)
 }
 
-/// Where the run is and how long it will take.
+/// A progress bar with the remaining time.
 struct Progress {
     bar: ProgressBar,
     cell: Duration,
@@ -46,7 +46,7 @@ impl Progress {
         self.bar.set_message(message);
     }
 
-    fn done(&self, measured: &Measured) {
+    fn done(&self, measured: &MeasuredCell) {
         let line = measured.line();
         if self.bar.is_hidden() {
             eprintln!("  {line}");

@@ -1,9 +1,8 @@
-//! Whether the automatic bypass is as good as the better fixed choice: `cargo run --release -p benches --bin regret`.
+//! Compares the automatic bypass with the better fixed choice: `cargo run --release -p benches --bin regret`.
 //!
-//! Each cell of the grid is a store, a load and a number of servers. Three servers (or sets of servers) are up for it,
-//! with `cache.bypass` set to `auto`, `off` and `forced`, on stores that hold every floor. They are loaded over gRPC by
-//! turns of a few seconds, in rotating order; the other two are idle meanwhile. Turns are short so that a drift of the
-//! machine falls on all three alike.
+//! Each cell of the grid is a store, a load and a number of servers. Three servers (or sets of servers) run for it,
+//! with `cache.bypass` set to `auto`, `off` and `forced`, on stores that hold every floor. They are loaded over gRPC in
+//! turns of a few seconds, in rotating order. Turns are short, so that a drift of the machine affects all three alike.
 
 mod conditions;
 mod grid;
@@ -26,28 +25,28 @@ use clap::{Parser, Subcommand};
 use serde::Serialize;
 
 #[derive(Debug, Parser)]
-#[command(about = "Whether cache.bypass = \"auto\" is as good as the better of the fixed choices")]
+#[command(about = "Compares cache.bypass = \"auto\" with the better of the fixed choices")]
 struct Args {
     #[command(subcommand)]
-    part: Option<Part>,
+    part: Option<Mode>,
     #[command(flatten)]
     common: Common,
     /// Only these cells: part of a name, or numbers and ranges of the list, as in 0,4,7-9
     #[arg(long, value_name = "FILTER")]
     cells: Option<String>,
-    /// Print the cells and measure nothing
+    /// Only print the cells
     #[arg(long)]
     list: bool,
-    /// The few cells of the regression guard instead of the grid, for as short as the guard measures them
+    /// Measure the few cells of the regression guard, for as long as the guard does
     #[arg(long, conflicts_with_all = ["rounds", "seconds", "turn", "warmup"])]
     short: bool,
-    /// Rounds: in each, every variant is measured for --seconds
+    /// Number of rounds; in each, every variant is measured for --seconds
     #[arg(long, default_value_t = 4)]
     rounds: usize,
     /// Measured seconds of each variant in a round
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// Measured seconds of a turn: those of a round come in turns of about so long, alternating with the other variants
+    /// Measured seconds of a turn; the turns of a round alternate with those of the other variants
     #[arg(long, default_value_t = 2.5)]
     turn: f64,
     /// Seconds of load on each variant before the first turn
@@ -58,28 +57,28 @@ struct Args {
     check: bool,
 }
 
-/// What is measured instead of the grid.
+/// Measurements other than the grid.
 #[derive(Debug, Subcommand)]
-enum Part {
-    /// Three servers on one Redis: what they generate, answer and cost, auto beside off
+enum Mode {
+    /// Compare auto with off for three servers on one Redis: generations, answers and CPU
     Servers(servers::ServersArgs),
-    /// A Redis that changes its speed or stalls, a busy machine, one thread for generation
+    /// Measure with a Redis that changes its speed or stalls, on a busy machine, with one thread for generation
     Conditions(conditions::ConditionsArgs),
-    /// Keeps a processor busy until the parent process ends
+    /// Keep a processor busy until the parent process ends
     #[command(hide = true)]
     Busy,
 }
 
-/// Options of every command.
+/// Options of all commands.
 #[derive(Debug, Clone, clap::Args)]
 struct Common {
-    /// The server to measure; without it FLOORS_BENCH_SERVER, else the one built beside this
+    /// The server to measure; without it FLOORS_BENCH_SERVER, else the one in the directory of this command
     #[arg(long, value_name = "PATH", global = true)]
     server_binary: Option<PathBuf>,
-    /// A setting of every server, by its name in the environment without FLOORS__, as in CACHE__HEDGE=false
+    /// Setting of every server, by its environment variable without FLOORS__, for example CACHE__HEDGE=false
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
-    /// Where the record goes; nothing is written without it
+    /// Directory for the record; without it no record is written
     #[arg(long, value_name = "DIRECTORY", global = true)]
     record: Option<PathBuf>,
 }
@@ -102,17 +101,17 @@ fn main() -> anyhow::Result<ExitCode> {
     anyhow::ensure!(!cfg!(debug_assertions) || args.list, "figures of a debug build mean nothing; add --release");
     if let Some(part) = &args.part {
         return match part {
-            Part::Busy => {
-                conditions::be_busy();
+            Mode::Busy => {
+                conditions::keep_processor_busy();
                 Ok(ExitCode::SUCCESS)
             }
-            Part::Servers(part) => servers::run(part, &args.common).map(exit),
-            Part::Conditions(part) => conditions::run(part, &args.common).map(exit),
+            Mode::Servers(part) => servers::run(part, &args.common).map(exit),
+            Mode::Conditions(part) => conditions::run(part, &args.common).map(exit),
         };
     }
     let options = args.common.options()?;
     let all = if args.short { covering::short() } else { covering::grid() };
-    let cells = chosen(&all, args.cells.as_deref())?;
+    let cells = select(&all, args.cells.as_deref())?;
     if args.list {
         for (number, cell) in cells {
             println!("{number:2}  {cell}");
@@ -134,7 +133,7 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(exit(!args.check || report.passes()))
 }
 
-/// This command for a record, without the options that name places on this machine.
+/// The command line for a record, without the options that contain paths of this machine.
 fn command() -> String {
     let mut arguments = std::env::args().skip(1);
     let mut command = "cargo run --release -p benches --bin regret --".to_owned();
@@ -151,7 +150,7 @@ fn command() -> String {
     command.trim_end_matches(" --").to_owned()
 }
 
-/// Writes `DATE-NAME.json`, every sample, and `DATE-NAME.md`, the tables.
+/// Writes every sample to `DATE-NAME.json` and the tables to `DATE-NAME.md`.
 fn write_record(directory: &Path, name: &str, title: &str, report: &impl Serialize, text: &str) -> anyhow::Result<()> {
     let date = Machine::today();
     let put = |end: &str, text: String| {
@@ -162,8 +161,8 @@ fn write_record(directory: &Path, name: &str, title: &str, report: &impl Seriali
     put("md", format!("# {title}, {date}\n\n{text}"))
 }
 
-/// The cells that `filter` names, with their numbers in the list.
-fn chosen(all: &[Cell], filter: Option<&str>) -> anyhow::Result<Vec<(usize, Cell)>> {
+/// The cells that `filter` selects, with their numbers in the list.
+fn select(all: &[Cell], filter: Option<&str>) -> anyhow::Result<Vec<(usize, Cell)>> {
     let numbered = all.iter().copied().enumerate();
     let Some(filter) = filter else { return Ok(numbered.collect()) };
     let chosen: Vec<(usize, Cell)> = match ranges(filter) {
@@ -176,7 +175,7 @@ fn chosen(all: &[Cell], filter: Option<&str>) -> anyhow::Result<Vec<(usize, Cell
     Ok(chosen)
 }
 
-/// Numbers and ranges, as in `0,4,7-9`; nothing when the text is something else.
+/// Parses numbers and ranges, as in `0,4,7-9`. `None` for other text.
 fn ranges(text: &str) -> Option<Vec<std::ops::RangeInclusive<usize>>> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -193,9 +192,9 @@ mod tests {
     fn cells_are_chosen_by_number_range_or_name() {
         let all = covering::grid();
         let numbers =
-            |filter| chosen(&all, Some(filter)).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+            |filter| select(&all, Some(filter)).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!(numbers("0,2-3"), [0, 2, 3]);
         assert_eq!(numbers("redis 4x10 uniform 100 b1 s1"), [0]);
-        assert!(chosen(&all, Some("rocksdb")).unwrap_err().to_string().contains("rocksdb"));
+        assert!(select(&all, Some("rocksdb")).unwrap_err().to_string().contains("rocksdb"));
     }
 }

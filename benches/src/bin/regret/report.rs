@@ -1,4 +1,4 @@
-//! The tables of the grid, the worst cell first, and the record.
+//! The report of the grid: its tables, with the worst cell first, and its record.
 
 use std::fmt::Write as _;
 
@@ -12,20 +12,20 @@ use benches::{
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
-/// A cell with its turns.
+/// A cell with its verdict and its samples.
 #[derive(Debug, Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredCell {
     number: usize,
     verdict: Verdict,
     samples: Vec<Sample>,
 }
 
-impl Measured {
+impl MeasuredCell {
     pub(crate) fn new(number: usize, cell: Cell, samples: Vec<Sample>) -> Self {
         Self { number, verdict: Verdict::of(cell, &samples), samples }
     }
 
-    /// The verdict in a line, for the progress.
+    /// The verdict in one line, for the progress output.
     pub(crate) fn line(&self) -> String {
         let figure = |bypass| {
             let summary = summary(&self.samples, bypass);
@@ -47,7 +47,6 @@ fn summary(samples: &[Sample], bypass: Bypass) -> Summary {
     Summary::of(&samples.iter().filter(|it| it.bypass == bypass).collect::<Vec<_>>())
 }
 
-/// All cells that were measured.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     date: String,
@@ -55,14 +54,14 @@ pub(crate) struct Report {
     command: String,
     blocks: usize,
     turn_seconds: f64,
-    cells: Vec<Measured>,
+    cells: Vec<MeasuredCell>,
 }
 
 impl Report {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             date: Machine::today(),
-            machine: Machine::here().to_string(),
+            machine: Machine::current().to_string(),
             command: crate::command(),
             blocks: plan.blocks(),
             turn_seconds: plan.turn.as_secs_f64(),
@@ -70,7 +69,7 @@ impl Report {
         }
     }
 
-    pub(crate) fn add(&mut self, cell: Measured) {
+    pub(crate) fn add(&mut self, cell: MeasuredCell) {
         self.cells.push(cell);
         self.cells.sort_by(|one, other| one.verdict.primary.value.total_cmp(&other.verdict.primary.value));
     }
@@ -110,7 +109,7 @@ impl Report {
             "CPU",
             "",
         ]);
-        for Measured { number, verdict, .. } in &self.cells {
+        for MeasuredCell { number, verdict, .. } in &self.cells {
             table.add_row([
                 number.to_string(),
                 verdict.cell.to_string(),
@@ -140,7 +139,7 @@ impl Report {
             "generated/answer",
             "floors by tier, %",
         ]);
-        for Measured { verdict, samples, .. } in &self.cells {
+        for MeasuredCell { verdict, samples, .. } in &self.cells {
             for bypass in Bypass::ALL {
                 let summary = summary(samples, bypass);
                 let tiers: Vec<String> =

@@ -1,11 +1,11 @@
-//! Three servers that share a Redis: `regret servers`. What they generate, answer and cost with `cache.bypass = "auto"`
-//! beside `"off"`, by turns.
+//! Measures three servers that share a Redis: `regret servers`. It compares generations, answers and CPU with
+//! `cache.bypass = "auto"` and `"off"`, alternating.
 //!
 //! All settings but the chain are the defaults. Each round starts with an empty Redis and new servers:
 //!
-//! 1. *cold*: 60,000 calls for 5,000 floors, spread evenly over the servers;
-//! 2. *joining*: a fourth server starts on the Redis that is full now and is asked once for every floor;
-//! 3. *small memory*: an empty Redis and new servers again, each with 4 MiB of memory, and 150,000 calls.
+//! 1. *cold*: 60,000 calls for 5,000 floors, evenly to all servers;
+//! 2. *joining*: one call for every floor to a fourth server, which starts when Redis is full;
+//! 3. *small memory*: again an empty Redis and new servers, each with 4 MiB of memory, and 150,000 calls.
 
 use std::{
     collections::HashSet,
@@ -25,7 +25,7 @@ use benches::{
     redis_server::RedisServer,
     regret::{Bypass, Cell, Keys, Options, Ratio},
     server::{Server, Setup},
-    timing::interval,
+    timing::mean_and_interval,
 };
 use bytes::Bytes;
 use clap::Args;
@@ -34,10 +34,10 @@ use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServersArgs {
-    /// Rounds, by turns of auto and off
+    /// Number of rounds, each with auto and with off
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// A Redis Cluster of six nodes instead of one Redis
+    /// Use a Redis Cluster of six nodes instead of one Redis
     #[arg(long)]
     cluster: bool,
     /// Exit with 1 when a target is missed
@@ -45,28 +45,26 @@ pub(crate) struct ServersArgs {
     check: bool,
 }
 
-/// Server processes that share the Redis.
 const SERVERS: usize = 3;
 
-/// Calls to servers that start cold, and to servers with small memory.
+/// Calls in the parts *cold* and *small memory*.
 const COLD_CALLS: u64 = 60_000;
 const SMALL_CALLS: u64 = 150_000;
 
-/// Memory of a server that has little: a sixth of the floors.
+/// Memory in the part *small memory*: a sixth of the floors.
 const SMALL: &str = "4MiB";
 
-/// How long Redis may take until it holds what was written behind the answers.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the servers may take to write all floors to Redis.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Targets: floors generated for each distinct floor, answers a second and CPU of `auto` to those of `off`, and the share
-/// of floors that a joining server generates.
-const MOST_GENERATIONS: f64 = 1.1;
-const LEAST_RATE: f64 = 0.97;
-const MOST_CPU: f64 = 1.05;
-const MOST_JOINING: f64 = 0.03;
+/// Targets: generations per distinct floor, rate and CPU of `auto` to `off`, the share that a joining server generates.
+const MAX_GENERATIONS: f64 = 1.1;
+const MIN_RATE: f64 = 0.97;
+const MAX_CPU: f64 = 1.05;
+const MAX_JOINING: f64 = 0.03;
 
-/// A run of calls over all servers.
+/// The figures of a load on all servers.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Figures {
     rate: f64,
@@ -76,14 +74,13 @@ struct Figures {
     generations: u64,
 }
 
-/// What one setting came to in one round.
 #[derive(Debug, Clone, Serialize)]
 struct Round {
     round: usize,
     bypass: Bypass,
     cold: Figures,
     small: Figures,
-    /// Floors of which a joining server was asked for each once, and those that it generated.
+    /// Floors requested from a joining server, and those of them that it generated.
     asked: u64,
     joining: u64,
 }
@@ -93,26 +90,26 @@ struct Report {
     date: String,
     machine: String,
     command: String,
-    /// Distinct floors that the calls of a cold start ask for, and those to servers with small memory.
+    /// Distinct floors of the calls in the parts *cold* and *small memory*.
     cold_distinct: usize,
     small_distinct: usize,
     rounds: Vec<Round>,
 }
 
 pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<bool> {
-    ensure!(Setup::is_here() && RedisServer::is_here(), "this needs the server and redis-server");
-    let bench = Bench {
+    ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
+    let runner = Runner {
         redis: if args.cluster { Redis::Cluster(RedisCluster::start()?) } else { Redis::One(RedisServer::start()?) },
         options: common.options()?,
         messages: Cell::PLAIN.messages(),
     };
     let distinct = |calls: u64| {
-        let asked = bench.messages.iter().cycle().take(calls as usize);
+        let asked = runner.messages.iter().cycle().take(calls as usize);
         asked.collect::<HashSet<_>>().len()
     };
     let mut report = Report {
         date: Machine::today(),
-        machine: Machine::here().to_string(),
+        machine: Machine::current().to_string(),
         command: crate::command(),
         cold_distinct: distinct(COLD_CALLS),
         small_distinct: distinct(SMALL_CALLS),
@@ -125,7 +122,7 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
         }
         for bypass in order {
             let started = Instant::now();
-            report.rounds.push(bench.round(round, bypass, report.cold_distinct as u64)?);
+            report.rounds.push(runner.round(round, bypass, report.cold_distinct as u64)?);
             eprintln!("round {} of {}, {bypass}: {:.0?}", round + 1, args.rounds, started.elapsed());
         }
     }
@@ -172,13 +169,13 @@ impl Redis {
     }
 }
 
-struct Bench {
+struct Runner {
     redis: Redis,
     options: Options,
     messages: Arc<[Bytes]>,
 }
 
-impl Bench {
+impl Runner {
     fn round(&self, round: usize, bypass: Bypass, distinct: u64) -> anyhow::Result<Round> {
         self.redis.flush()?;
         let servers = self.start(SERVERS, bypass, &[])?;
@@ -192,7 +189,7 @@ impl Bench {
         Ok(Round { round, bypass, cold, small, asked, joining })
     }
 
-    fn start(&self, count: usize, bypass: Bypass, settings: &[(&str, &str)]) -> anyhow::Result<Vec<Started>> {
+    fn start(&self, count: usize, bypass: Bypass, settings: &[(&str, &str)]) -> anyhow::Result<Vec<RunningServer>> {
         let url = self.redis.url();
         let mut setup = self.options.plain_setup().with("CACHE__CHAIN", "[\"lru\",\"redis\"]");
         setup = setup.with("CACHE__REDIS__URL", url).with("CACHE__BYPASS", bypass.name());
@@ -201,12 +198,12 @@ impl Bench {
         }
         let start = || {
             let data = tempfile::tempdir()?;
-            Ok(Started { server: setup.start(&data)?, _data: data })
+            Ok(RunningServer { server: setup.start(&data)?, _data: data })
         };
         (0..count).map(|_| start()).collect()
     }
 
-    fn load(&self, servers: &[Started], calls: u64) -> anyhow::Result<Figures> {
+    fn load(&self, servers: &[RunningServer], calls: u64) -> anyhow::Result<Figures> {
         let generations = || -> anyhow::Result<f64> { servers.iter().map(|it| it.server.generations()).sum() };
         let cpu = || -> anyhow::Result<Duration> { servers.iter().map(|it| Ok(cpu_time(it.server.pid())?)).sum() };
         let addresses: Vec<_> = servers.iter().map(|it| it.server.grpc).collect();
@@ -223,33 +220,36 @@ impl Bench {
         })
     }
 
-    /// A new server on a full Redis is asked once for every floor: those that it was asked for and those that it generated.
+    /// Requests every floor once from a new server on a full Redis. Returns the floors requested and those generated.
     fn join(&self, bypass: Bypass) -> anyhow::Result<(u64, u64)> {
         let started = self.start(1, bypass, &[])?;
         let server = &started[0].server;
         let scan = Cell { keys: Keys::Scan, ..Cell::PLAIN }.messages();
-        // In an order in which nobody climbs, so that nothing is fetched ahead.
+        // In an order that is no climb, so that the server does not prefetch.
         let messages: Arc<[Bytes]> =
-            (0..scan.len() as u64).map(|step| scan[floors::place(step, scan.len())].clone()).collect();
+            (0..scan.len() as u64).map(|step| scan[floors::index_at(step, scan.len())].clone()).collect();
         let asked = messages.len() as u64;
         let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, 4, 10, messages);
         let tally = load.run_calls(asked)?;
         Ok((asked, tally.served_by.get("generated").copied().unwrap_or(0)))
     }
 
-    /// Writes go on behind the answers.
+    /// Servers write to Redis after the answers.
     fn wait_until_redis_has(&self, keys: u64) -> anyhow::Result<()> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + WRITE_TIMEOUT;
         while self.redis.keys()? < keys {
-            ensure!(Instant::now() < until, "Redis holds {} of {keys} floors after {PATIENCE:?}", self.redis.keys()?);
+            ensure!(
+                Instant::now() < until,
+                "Redis holds {} of {keys} floors after {WRITE_TIMEOUT:?}",
+                self.redis.keys()?
+            );
             thread::sleep(POLL);
         }
         Ok(())
     }
 }
 
-/// A running server with its directory.
-struct Started {
+struct RunningServer {
     server: Server,
     _data: tempfile::TempDir,
 }
@@ -266,26 +266,24 @@ impl Report {
         Ratio::of(&pairs)
     }
 
-    /// Each target with whether it is met.
+    /// Each target, and whether it is met.
     fn targets(&self) -> Vec<(String, bool)> {
-        let mean = |figure: &dyn Fn(&Round) -> f64| interval(&self.of(Bypass::Auto, figure));
+        let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(Bypass::Auto, figure));
         let mut targets = Vec::new();
-        let mut most = |what: &str, (mean, half): (f64, f64), most: f64| {
-            targets.push((format!("{what}: {mean:.3} ± {half:.3}, at the most {most}"), mean - half <= most));
+        let mut at_most = |what: &str, (mean, half): (f64, f64), limit: f64| {
+            targets.push((format!("{what}: {mean:.3} ± {half:.3}, at most {limit}"), mean - half <= limit));
         };
         let (cold, small) = (self.cold_distinct as f64, self.small_distinct as f64);
-        most("cold, generations a distinct floor", mean(&|it| it.cold.generations as f64 / cold), MOST_GENERATIONS);
-        most("small memory, the same", mean(&|it| it.small.generations as f64 / small), MOST_GENERATIONS);
-        most("joining, share generated", mean(&|it| it.joining as f64 / it.asked as f64), MOST_JOINING);
+        at_most("cold, generations a distinct floor", mean(&|it| it.cold.generations as f64 / cold), MAX_GENERATIONS);
+        at_most("small memory, the same", mean(&|it| it.small.generations as f64 / small), MAX_GENERATIONS);
+        at_most("joining, share generated", mean(&|it| it.joining as f64 / it.asked as f64), MAX_JOINING);
         for (what, rate, cpu) in [
             ("cold", self.ratio(|it| it.cold.rate), self.ratio(|it| it.cold.server_cpu_us)),
             ("small memory", self.ratio(|it| it.small.rate), self.ratio(|it| it.small.server_cpu_us)),
         ] {
-            targets.push((
-                format!("{what}, answers/s, auto to off: {rate}, at least {LEAST_RATE}"),
-                rate.high >= LEAST_RATE,
-            ));
-            targets.push((format!("{what}, CPU, auto to off: {cpu}, at the most {MOST_CPU}"), cpu.low <= MOST_CPU));
+            targets
+                .push((format!("{what}, answers/s, auto to off: {rate}, at least {MIN_RATE}"), rate.high >= MIN_RATE));
+            targets.push((format!("{what}, CPU, auto to off: {cpu}, at most {MAX_CPU}"), cpu.low <= MAX_CPU));
         }
         targets
     }
@@ -307,9 +305,9 @@ impl Report {
             "Redis",
         ]);
         for bypass in [Bypass::Auto, Bypass::Off] {
-            let mean = |figure: &dyn Fn(&Round) -> f64| interval(&self.of(bypass, figure)).0;
-            type Part = fn(&Round) -> &Figures;
-            let parts: [(&str, Part, usize); 2] =
+            let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(bypass, figure)).0;
+            type Phase = fn(&Round) -> &Figures;
+            let parts: [(&str, Phase, usize); 2] =
                 [("cold", |it| &it.cold, self.cold_distinct), ("small memory", |it| &it.small, self.small_distinct)];
             for (name, part, distinct) in parts {
                 let generations = mean(&|it| part(it).generations as f64);
@@ -331,7 +329,7 @@ impl Report {
             table.add_row([bypass.to_string(), "joining".to_owned(), joining, share, none(), none(), none(), none()]);
         }
         let mut text = format!(
-            "{}\n\n`{}`, {}. Three servers, 5,000 floors of 100x100, {} rounds by turns; means, and ratios with 95 % \
+            "{}\n\n`{}`, {}. Three servers, 5,000 floors of 100x100, {} rounds, alternating; means, and ratios with 95 % \
              intervals (Student's t).\n\n{table}\n\n",
             self.machine,
             self.command,

@@ -1,10 +1,10 @@
-//! What connections cost the server: memory while they idle, CPU while each of them asks.
+//! The cost of connections: the server's memory while they are idle, and its CPU while each has a call in flight.
 
 use std::{thread, time::Duration};
 
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, Load, Method},
+    load::{self, HyperLoad, Method},
     process::{cpu_time, resident_bytes},
     server::Setup,
 };
@@ -16,13 +16,13 @@ use crate::Curve;
 /// Connections in each step.
 const COUNTS: [usize; 5] = [1, 10, 100, 1000, 10_000];
 
-/// Files that this process or the server has open besides its connections, and some to spare.
+/// Files that this process or the server opens in addition to its connections, with a reserve.
 const OTHER_FILES: u64 = 200;
 
-/// Calls of a load, shared out over its connections.
+/// Calls of a load, over all its connections.
 const CALLS: u64 = 20_000;
 
-/// How long idle connections are left alone before the server is looked at.
+/// Time between opening idle connections and reading the server's memory.
 const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
@@ -38,7 +38,7 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
         }
         let data = tempfile::tempdir()?;
         let server = Setup::new().start(&data)?;
-        let load = Load {
+        let load = HyperLoad {
             server: server.grpc,
             method: Method::GetFloor,
             connections,
@@ -46,7 +46,7 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
             calls: CALLS.max(2 * connections as u64),
         };
         let empty = resident_bytes(server.pid())?;
-        let lines = runtime.block_on(load.lines())?;
+        let open = runtime.block_on(load.connect())?;
         thread::sleep(SETTLE);
         let full = resident_bytes(server.pid())?;
         if connections >= 100 {
@@ -54,7 +54,7 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
         }
         let before = cpu_time(server.pid())?;
         let request = request.clone();
-        let tally = runtime.block_on(load.run_on(lines, move |_| request.clone()))?;
+        let tally = runtime.block_on(load.run_on(open, move |_| request.clone()))?;
         let cpu = cpu_time(server.pid())? - before;
         active.push((connections as f64, cpu.as_secs_f64() * 1e6 / tally.latency.len() as f64));
     }
@@ -65,7 +65,7 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
     ])
 }
 
-/// Lets this process, and the servers that it starts, open as many files as the system permits; says how many those are.
+/// Raises the limit on open files of this process, and of the servers that it starts, to the maximum. Returns it.
 fn raise_open_files() -> anyhow::Result<u64> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;

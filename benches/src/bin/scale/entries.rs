@@ -1,4 +1,4 @@
-//! A hit and a write against the entries of a store. The values are small, so that ten million of them fit.
+//! The cost of a hit and of a write against the number of entries in a store. Ten million small values fit.
 
 use std::{
     hint::black_box,
@@ -6,7 +6,7 @@ use std::{
 };
 
 use benches::{
-    stores::{self, Place},
+    stores::{self, Backend},
     timing::{answered, median},
 };
 use bytes::Bytes;
@@ -25,37 +25,37 @@ const VALUE: usize = 64;
 /// Entries written in one call.
 const BATCH: u32 = 1000;
 
-/// Lookups of a sample, and samples whose median is taken.
+/// Lookups of a sample, and the number of samples, whose median is the result.
 const LOOKUPS: u32 = 2000;
 const SAMPLES: usize = 21;
 
-/// A store is not filled further when, at the rate of the last step, that would take longer.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// A store is not filled further if that takes longer at the rate of the last step.
+const MAX_FILL_TIME: Duration = Duration::from_secs(300);
 
-/// More memory and map than ten million entries take.
-const ROOM: u64 = 16 << 30;
+/// Bytes of memory, or of the map, that hold ten million entries.
+const CAPACITY: u64 = 16 << 30;
 
 pub(crate) fn measure(most: u32) -> Vec<Curve> {
     let mut curves = Vec::new();
-    for place in [Place::Lru, Place::Lmdb, Place::Sled] {
+    for backend in [Backend::Lru, Backend::Lmdb, Backend::Sled] {
         let (mut hits, mut puts) = (Vec::new(), Vec::<(f64, f64)>::new());
         let directory = tempfile::tempdir().expect("a directory for the store");
-        let tier = open(place, &directory);
-        let mut held = 0;
+        let tier = open(backend, &directory);
+        let mut stored = 0;
         for power in 3..=most {
             let entries = 10_u32.pow(power);
-            let expected = puts.last().map_or(0.0, |(_, micros)| micros / 1e6 * f64::from(entries - held));
-            if expected > PATIENCE.as_secs_f64() {
-                eprintln!("left out: {entries} entries in {}, which would take {expected:.0} s to put", place.name());
+            let expected = puts.last().map_or(0.0, |(_, micros)| micros / 1e6 * f64::from(entries - stored));
+            if expected > MAX_FILL_TIME.as_secs_f64() {
+                eprintln!("left out: {entries} entries in {}, which would take {expected:.0} s to put", backend.name());
                 break;
             }
-            let took = fill(&*tier, held..entries);
-            puts.push((f64::from(entries), took.as_secs_f64() * 1e6 / f64::from(entries - held)));
-            held = entries;
+            let took = fill(&*tier, stored..entries);
+            puts.push((f64::from(entries), took.as_secs_f64() * 1e6 / f64::from(entries - stored)));
+            stored = entries;
             hits.push((f64::from(entries), hit(&*tier, entries)));
         }
         let curve = |what: &str, points| Curve {
-            what: format!("{} of {}", what, place.name()),
+            what: format!("{} of {}", what, backend.name()),
             size: "entries",
             cost: "us",
             points,
@@ -66,18 +66,18 @@ pub(crate) fn measure(most: u32) -> Vec<Curve> {
     curves
 }
 
-fn open(place: Place, directory: &TempDir) -> Box<dyn Tier> {
+fn open(backend: Backend, directory: &TempDir) -> Box<dyn Tier> {
     let envelope = Envelope::new(Namespace::new("scale").expect("a good name"), floor_gen::GENERATOR_VERSION);
     let path = directory.path().to_owned();
-    match place {
-        Place::Lmdb => {
-            let config = LmdbConfig { path, map_size: ROOM };
+    match backend {
+        Backend::Lmdb => {
+            let config = LmdbConfig { path, map_size: CAPACITY };
             Box::new(LmdbTier::open(&config, envelope).expect("an empty directory"))
         }
-        Place::Sled => {
+        Backend::Sled => {
             Box::new(SledTier::open(&SledConfig { path, capacity: 0 }, envelope).expect("an empty directory"))
         }
-        _ => Box::new(LruTier::new(&LruConfig { capacity: ROOM, ttl: None })),
+        _ => Box::new(LruTier::new(&LruConfig { capacity: CAPACITY, ttl: None })),
     }
 }
 
@@ -100,7 +100,7 @@ fn fill(tier: &dyn Tier, numbers: std::ops::Range<u32>) -> Duration {
     took
 }
 
-/// Microseconds a hit, over keys far apart.
+/// The microseconds of a hit. Consecutive keys are far apart.
 fn hit(tier: &dyn Tier, entries: u32) -> f64 {
     let runtime = stores::runtime();
     let sample = |sample: usize| {

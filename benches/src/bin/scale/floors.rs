@@ -1,4 +1,4 @@
-//! Making, encoding and decoding against the cells of a floor.
+//! The cost of generating, encoding and decoding against the cells of a floor.
 
 use std::{hint::black_box, time::Instant};
 
@@ -13,7 +13,7 @@ use crate::Curve;
 /// Sides of square floors, in cells.
 const SIDES: [u16; 6] = [16, 32, 64, 128, 256, 512];
 
-/// Floors of each size whose median is taken.
+/// Floors of each size; the result is their median.
 const COUNT: u32 = 60;
 
 pub(crate) fn measure() -> Vec<Curve> {
@@ -39,7 +39,7 @@ pub(crate) fn measure() -> Vec<Curve> {
     vec![curve("make a STANDARD floor", make), curve("encode it", encode), curve("decode it", decode)]
 }
 
-/// The median over `inputs` of what `work` takes, in microseconds.
+/// The median over `inputs` of the duration of `work`, in microseconds.
 fn micros<I, O>(inputs: &[I], mut work: impl FnMut(&I) -> O) -> f64 {
     let sample = |input| {
         let started = Instant::now();

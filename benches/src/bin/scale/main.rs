@@ -1,7 +1,7 @@
-//! How costs grow: `cargo run --release -p benches --bin scale`.
+//! Measures how costs grow with size: `cargo run --release -p benches --bin scale`.
 //!
-//! Each curve is a cost against a size, with the exponent of the power law that fits it best: 0 is flat, 1 is linear. Beside it
-//! stands that of the last step alone, since a cost that every size has hides how the rest grows.
+//! Each curve is a cost against a size, with the exponent of the power law that fits it best: 0 is constant, 1 is
+//! linear. The exponent of the last step is printed too, since a fixed cost hides the growth at small sizes.
 
 mod connections;
 mod entries;
@@ -19,33 +19,32 @@ use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
 #[derive(Debug, Parser)]
-#[command(about = "How costs grow with cells, entries, connections and servers")]
+#[command(about = "Measures how costs grow with cells, entries, connections and servers")]
 struct Args {
-    /// The most entries in a store, as a power of ten
+    /// Greatest number of entries in a store, as a power of ten
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(3..=7))]
     entries: u32,
-    /// The most connections
+    /// Greatest number of connections
     #[arg(long, default_value_t = 10_000)]
     connections: usize,
-    /// Where the record goes; nothing is written without it
+    /// Directory for the record; without it no record is written
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
 }
 
-/// A cost against a size.
 #[derive(Debug, Serialize)]
 struct Curve {
     what: String,
     size: &'static str,
     cost: &'static str,
-    /// Size and cost.
+    /// Pairs of size and cost.
     points: Vec<(f64, f64)>,
 }
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     anyhow::ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
-    let machine = Machine::here();
+    let machine = Machine::current();
     let mut curves = floors::measure();
     curves.extend(entries::measure(args.entries));
     curves.extend(connections::measure(args.connections)?);

@@ -1,11 +1,11 @@
-//! What a call costs when several servers share one Redis: made by one, found there by the others, then in memory.
+//! The cost of a call when servers share one Redis: for a floor generated, found in Redis, and found in memory.
 
 use std::{sync::Arc, time::Duration};
 
 use anyhow::ensure;
 use benches::{
     floors::TOWER,
-    load::{self, Load, Method},
+    load::{self, HyperLoad, Method},
     process::cpu_time,
     redis_server::RedisServer,
     server::{Server, Setup},
@@ -16,24 +16,23 @@ use tokio::runtime::Runtime;
 
 use crate::Curve;
 
-/// Server processes.
 const SERVERS: [usize; 3] = [1, 2, 4];
 
-/// Floors that are asked for: each server makes its share of them.
+/// Distinct floors. Each server generates its share.
 const FLOORS: u32 = 2400;
 
-/// Calls to each server once it has every floor in memory.
+/// Calls to each server after it has every floor in memory.
 const HITS: u64 = 12_000;
 
 /// Connections to a server and calls in flight on each.
 const CONNECTIONS: usize = 2;
 const STREAMS: usize = 10;
 
-/// Settings: no floor is made that nobody asked for, or twice to check it, or beside a slow Redis.
-const QUIET: [(&str, &str); 3] = [("PREFETCH__AHEAD", "0"), ("CACHE__AUDIT", "0"), ("CACHE__HEDGE", "false")];
+/// Settings without prefetching, audits and hedging, so that each floor is generated once.
+const NO_EXTRA_WORK: [(&str, &str); 3] = [("PREFETCH__AHEAD", "0"), ("CACHE__AUDIT", "0"), ("CACHE__HEDGE", "false")];
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
-    if !RedisServer::is_here() {
+    if !RedisServer::is_available() {
         return Ok(Vec::new());
     }
     let runtime = Runtime::new()?;
@@ -41,13 +40,13 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
     for count in SERVERS {
         let size = count as f64;
         let fleet = Fleet::start(&runtime, count)?;
-        made.push((size, fleet.make_shares()?));
+        made.push((size, fleet.generate_shares()?));
         if count > 1 {
             found.push((size, fleet.find_others()?));
         }
         hit.push((size, fleet.hit_memory()?));
         let generations = fleet.generations()?;
-        ensure!(generations == f64::from(FLOORS), "{generations} floors were made where {FLOORS} were asked for");
+        ensure!(generations == f64::from(FLOORS), "{generations} floors were generated, not {FLOORS}");
     }
     let curve = |what: &str, points| Curve { what: what.to_owned(), size: "servers", cost: "us of CPU", points };
     Ok(vec![
@@ -57,7 +56,6 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
     ])
 }
 
-/// Servers on one Redis.
 struct Fleet<'r> {
     runtime: &'r Runtime,
     servers: Vec<Server>,
@@ -71,24 +69,24 @@ impl<'r> Fleet<'r> {
         let data = (0..count).map(|_| tempfile::tempdir()).collect::<Result<Vec<_>, _>>()?;
         let mut setup =
             Setup::new().with("CACHE__CHAIN", "[\"lru\",\"redis\"]").with("CACHE__REDIS__URL", redis.tcp_url());
-        // A floor is to come from Redis even where making it would be cheaper, and however busy the machine is.
+        // Redis is asked even where generating is cheaper, and may be slow on a busy machine.
         setup = setup.with("CACHE__BYPASS", "off").with("CACHE__REDIS__TIMEOUT", "5s");
-        for (key, value) in QUIET {
+        for (key, value) in NO_EXTRA_WORK {
             setup = setup.with(key, value);
         }
         let servers = data.iter().map(|data| setup.start(data)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { runtime, servers, redis, _data: data })
     }
 
-    /// Floors 1 ..= [`FLOORS`], dealt out: each is asked of one server, who makes it and gives it to Redis.
-    fn make_shares(&self) -> anyhow::Result<f64> {
+    /// Requests each of the floors 1 ..= [`FLOORS`] from one server, which generates and stores it.
+    fn generate_shares(&self) -> anyhow::Result<f64> {
         let count = self.servers.len();
         let cost = self.cost(|server| (1..=FLOORS).filter(|number| *number as usize % count == server).collect())?;
         self.wait_until_redis_has_all()?;
         Ok(cost)
     }
 
-    /// Each server is asked for what the others made.
+    /// Requests from each server the floors that the others generated.
     fn find_others(&self) -> anyhow::Result<f64> {
         let count = self.servers.len();
         let before = self.redis_hits()?;
@@ -98,12 +96,12 @@ impl<'r> Fleet<'r> {
         Ok(cost)
     }
 
-    /// Each server is asked for what it has.
+    /// Requests from each server floors that it has in memory.
     fn hit_memory(&self) -> anyhow::Result<f64> {
         self.cost(|_| (1..=FLOORS).cycle().take(HITS as usize).collect())
     }
 
-    /// Microseconds of CPU a call, of all servers and Redis, while each server gets the calls dealt to it, all at once.
+    /// CPU microseconds of a call, of all servers and Redis, while each server is called for its `numbers` at once.
     fn cost(&self, numbers: impl Fn(usize) -> Vec<u32>) -> anyhow::Result<f64> {
         let shares: Vec<Arc<[Bytes]>> = (0..self.servers.len())
             .map(|server| numbers(server).into_iter().map(request).collect::<Vec<_>>().into())
@@ -111,7 +109,7 @@ impl<'r> Fleet<'r> {
         let calls: usize = shares.iter().map(|share| share.len()).sum();
         let before = self.cpu()?;
         let loads = self.servers.iter().zip(shares).map(|(server, share)| {
-            let load = Load {
+            let load = HyperLoad {
                 server: server.grpc,
                 method: Method::GetFloor,
                 connections: CONNECTIONS,
@@ -141,7 +139,7 @@ impl<'r> Fleet<'r> {
         self.sum("floors_generations_total{kind=\"standard\"}")
     }
 
-    /// Writes go on behind the answers.
+    /// Servers write to Redis after the answers.
     fn wait_until_redis_has_all(&self) -> anyhow::Result<()> {
         let written = || self.sum("floors_tier_writes_total{outcome=\"stored\",tier=\"redis\"}");
         let until = std::time::Instant::now() + Duration::from_secs(20);
@@ -153,7 +151,7 @@ impl<'r> Fleet<'r> {
     }
 }
 
-/// STANDARD floors: of one kind, so that shares cost alike and one metric counts them.
+/// A request for a STANDARD floor. With one kind all shares cost the same and one metric counts them.
 fn request(number: u32) -> Bytes {
     let kind = v1::FloorKind::Standard.into();
     load::framed(&v1::GetFloorRequest {

@@ -1,4 +1,4 @@
-//! The servers under comparison, each in a process of its own, each asked once and its answer checked.
+//! Starts the servers under comparison and checks the first answer of each.
 
 use std::{
     env, fmt, fs, io,
@@ -11,12 +11,12 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use benches::{
-    earlier_shape::TileFloor,
     floors::{NUMBER, TOWER},
     load::{self, Method},
-    peers::servers::Rival,
+    peers::servers::PeerServer,
     process,
     server::{Server, Setup, free_address},
+    tile_floor::TileFloor,
 };
 use bytes::Bytes;
 use floor_proto::{FRAME_PREFIX_BYTES, hash, v1};
@@ -26,43 +26,41 @@ use tokio::runtime::Runtime;
 
 use crate::BATCH;
 
-/// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A server that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum Target {
     Ours,
-    /// The same process, measured a second time: what differs is noise.
-    OursAgain,
-    Rival(Rival),
+    /// The same process, measured a second time to find the noise.
+    OursRepeated,
+    Peer(PeerServer),
 }
 
-impl Who {
+impl Target {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Ours => "ours",
-            Self::OursAgain => "ours-again",
-            Self::Rival(rival) => rival.name(),
+            Self::OursRepeated => "ours-again",
+            Self::Peer(peer) => peer.name(),
         }
     }
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// All of them, up.
 pub(crate) struct Fleet {
-    ours: Measured,
-    rivals: Vec<(Rival, Measured)>,
+    ours: MeasuredServer,
+    peers: Vec<(PeerServer, MeasuredServer)>,
     directory: TempDir,
 }
 
-/// A server that answered rightly once.
-pub(crate) struct Measured {
+/// A running server whose first answers were checked.
+pub(crate) struct MeasuredServer {
     pub(crate) address: SocketAddr,
     process: Process,
     floor: Bytes,
@@ -71,13 +69,13 @@ pub(crate) struct Measured {
 
 enum Process {
     Ours(Server),
-    Rival(Killed),
+    Peer(KillOnDrop),
 }
 
-/// A child that ends with its owner.
-struct Killed(Child);
+/// A child process that is killed when dropped.
+struct KillOnDrop(Child);
 
-impl Drop for Killed {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -92,68 +90,71 @@ impl Fleet {
         }
         let server = Setup::new().start(&directory)?;
         let address = server.grpc;
-        let ours = Measured::asked(runtime, address, Process::Ours(server), true).context("our server")?;
-        let mut rivals = Vec::new();
-        for rival in Rival::ALL {
+        let ours = MeasuredServer::probe(runtime, address, Process::Ours(server), true).context("our server")?;
+        let mut peers = Vec::new();
+        for peer in PeerServer::ALL {
             let address = free_address()?;
-            let process = Killed(
-                Command::new(env::current_exe()?).arg("--serve").arg(rival.name()).arg(address.to_string()).spawn()?,
+            let process = KillOnDrop(
+                Command::new(env::current_exe()?).arg("--serve").arg(peer.name()).arg(address.to_string()).spawn()?,
             );
             wait_for(address)?;
-            let measured = Measured::asked(runtime, address, Process::Rival(process), rival.batches());
-            let measured = measured.with_context(|| rival.name())?;
-            measured.check(rival, &ours)?;
-            rivals.push((rival, measured));
+            let measured = MeasuredServer::probe(runtime, address, Process::Peer(process), peer.batches());
+            let measured = measured.with_context(|| peer.name())?;
+            measured.check(peer, &ours)?;
+            peers.push((peer, measured));
         }
-        Ok(Self { ours, rivals, directory })
+        Ok(Self { ours, peers, directory })
     }
 
-    /// Who can answer `method`, in the order to be asked: ours first and last.
-    pub(crate) fn order(&self, method: Method) -> Vec<Who> {
-        let rivals = self.rivals.iter().filter(|(_, server)| method == Method::GetFloor || server.batch.is_some());
-        [Who::Ours].into_iter().chain(rivals.map(|(rival, _)| Who::Rival(*rival))).chain([Who::OursAgain]).collect()
+    /// The servers that can answer `method`, in the order of measurement: ours first and last.
+    pub(crate) fn order(&self, method: Method) -> Vec<Target> {
+        let peers = self.peers.iter().filter(|(_, server)| method == Method::GetFloor || server.batch.is_some());
+        [Target::Ours]
+            .into_iter()
+            .chain(peers.map(|(peer, _)| Target::Peer(*peer)))
+            .chain([Target::OursRepeated])
+            .collect()
     }
 
-    pub(crate) fn server(&self, who: Who) -> &Measured {
-        let rival = |rival| self.rivals.iter().find(|(other, _)| *other == rival).map(|(_, server)| server);
-        match who {
-            Who::Ours | Who::OursAgain => &self.ours,
-            Who::Rival(which) => rival(which).expect("every rival was started"),
+    pub(crate) fn server(&self, target: Target) -> &MeasuredServer {
+        let peer = |peer| self.peers.iter().find(|(other, _)| *other == peer).map(|(_, server)| server);
+        match target {
+            Target::Ours | Target::OursRepeated => &self.ours,
+            Target::Peer(which) => peer(which).expect("every peer was started"),
         }
     }
 
-    /// The file with a framed request.
     pub(crate) fn body(&self, method: Method) -> PathBuf {
         body(self.directory.path(), method)
     }
 }
 
-impl Measured {
-    fn asked(runtime: &Runtime, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<Self> {
-        let ask = |method| runtime.block_on(load::ask(address, method, request(method)));
+impl MeasuredServer {
+    fn probe(runtime: &Runtime, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<Self> {
+        let ask = |method| runtime.block_on(load::unary_call(address, method, request(method)));
         let floor = ask(Method::GetFloor)?;
         let batch = if batches { Some(ask(Method::BatchGetFloors)?) } else { None };
         Ok(Self { address, process, floor, batch })
     }
 
-    /// Every rival sends the floor that ours does: the same bytes, or the same cells in the earlier shape.
-    fn check(&self, rival: Rival, ours: &Self) -> anyhow::Result<()> {
+    /// Checks that a peer sends the same floor as our server: the same bytes, or a tile for each of its cells.
+    fn check(&self, peer: PeerServer, ours: &Self) -> anyhow::Result<()> {
         let floor = hash::verify_encoded(&ours.floor)?;
-        if rival == Rival::TileMessages {
+        if peer == PeerServer::TileMessages {
             let tiles = TileFloor::decode(self.floor.clone())?;
             let spec = floor.spec.unwrap_or_default();
-            ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not a tile a cell");
+            ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not one tile per cell");
         } else {
-            ensure!(self.floor == ours.floor, "{} sends another floor than ours", rival.name());
+            ensure!(self.floor == ours.floor, "{} sends another floor than ours", peer.name());
         }
-        ensure!(self.batch.is_none() || self.batch == ours.batch, "{} sends another batch than ours", rival.name());
+        ensure!(self.batch.is_none() || self.batch == ours.batch, "{} sends another batch than ours", peer.name());
         Ok(())
     }
 
     pub(crate) fn pid(&self) -> u32 {
         match &self.process {
             Process::Ours(server) => server.pid(),
-            Process::Rival(child) => child.0.id(),
+            Process::Peer(child) => child.0.id(),
         }
     }
 
@@ -161,7 +162,7 @@ impl Measured {
         process::cpu_time(self.pid())
     }
 
-    /// What one answer takes in DATA frames.
+    /// The bytes of DATA frames of one answer.
     pub(crate) fn answer_bytes(&self, method: Method) -> anyhow::Result<u64> {
         let message = match method {
             Method::GetFloor => &self.floor,
@@ -171,12 +172,12 @@ impl Measured {
     }
 }
 
-/// The one floor that single calls ask for.
+/// The request of single calls.
 pub(crate) fn one_floor() -> v1::GetFloorRequest {
     v1::GetFloorRequest { spec: Some(spec(NUMBER)) }
 }
 
-/// That floor, or the batch from it on.
+/// The framed request of `method`: for one floor, or for a batch that begins with it.
 fn request(method: Method) -> Bytes {
     match method {
         Method::GetFloor => load::framed(&one_floor()),
@@ -199,10 +200,10 @@ fn body(directory: &Path, method: Method) -> PathBuf {
 }
 
 fn wait_for(address: SocketAddr) -> anyhow::Result<()> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + START_TIMEOUT;
     while TcpStream::connect(address).is_err() {
         if Instant::now() > until {
-            bail!("nothing listens on {address} within {PATIENCE:?}");
+            bail!("nothing listens on {address} within {START_TIMEOUT:?}");
         }
         thread::sleep(Duration::from_millis(5));
     }

@@ -1,44 +1,44 @@
-//! Our server beside other ways to serve the same floor: `cargo run --release -p benches --bin serving`.
+//! Compares our server with other implementations of the service: `cargo run --release -p benches --bin serving`.
 //!
-//! Every server is a process of its own, all of them up at once and idle but one. In each round each takes the same
-//! load in turn, ours twice: what the two runs of ours differ by is the noise. Requests a second say what a client
-//! gets, server CPU a request what an operator pays; the second is told by the kernel and bears a busy machine better.
+//! All servers run at the same time, each as a process; all but the measured one are idle. In each round every server
+//! answers the same load, and ours does so twice: the difference is the noise. The figures are answers a second and the
+//! server's CPU for each answer. The second comes from the kernel and depends less on other load of the machine.
 
 mod fleet;
+mod latency;
 mod report;
 mod syscalls;
-mod waiting;
 
 use std::{net::SocketAddr, path::PathBuf};
 
 use anyhow::ensure;
-use benches::{h2load, load::Method, peers::servers::Rival};
+use benches::{h2load, load::Method, peers::servers::PeerServer};
 use clap::Parser;
-use fleet::{Fleet, Who};
+use fleet::{Fleet, Target};
 use report::{Report, Round};
 
 #[derive(Debug, Parser)]
-#[command(about = "Our server beside other ways to serve the same floor")]
+#[command(about = "Compares our server with other implementations of the service")]
 struct Args {
-    /// Rounds; medians are taken over them
+    /// Number of rounds; the figures are medians over them
     #[arg(long, default_value_t = 7)]
     rounds: usize,
-    /// Calls a server answers in one round of one load
+    /// Calls to a server in one round of one load
     #[arg(long, default_value_t = 40_000)]
     calls: u64,
     /// TCP connections
     #[arg(long, default_value_t = 8)]
     connections: usize,
-    /// Calls in flight on each connection, one load each
+    /// Calls in flight on each connection; each number is one load
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 50])]
     streams: Vec<usize>,
-    /// Count system calls an answer, by strace, and measure nothing else
+    /// Only count the system calls of an answer, with strace
     #[arg(long)]
     syscalls: bool,
-    /// Where the record goes; nothing is written without it
+    /// Directory for the record; without it no record is written
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
-    /// Serve as one of the others, at this address (what this command starts itself as)
+    /// Serve as the peer NAME at ADDRESS; the command starts itself with this option
     #[arg(long, hide = true, num_args = 2, value_names = ["NAME", "ADDRESS"])]
     serve: Option<Vec<String>>,
 }
@@ -46,16 +46,16 @@ struct Args {
 /// Floors in a batch.
 const BATCH: u64 = 16;
 
-/// The earlier shape sends thirty times the bytes: it gets fewer calls, to take about as long as the others.
+/// Divisor of the calls to the server with a message per tile, which sends thirty times the bytes.
 const TILE_DIVISOR: u64 = 20;
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let runtime = tokio::runtime::Runtime::new()?;
     if let Some(serve) = &args.serve {
-        let (rival, address) = (Rival::named(&serve[0]), serve[1].parse::<SocketAddr>()?);
-        ensure!(rival.is_some(), "there is no server named {:?}", serve[0]);
-        return runtime.block_on(rival.expect("just asked").serve(address));
+        let (peer, address) = (PeerServer::from_name(&serve[0]), serve[1].parse::<SocketAddr>()?);
+        ensure!(peer.is_some(), "there is no server named {:?}", serve[0]);
+        return runtime.block_on(peer.expect("checked above").serve(address));
     }
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
     h2load::installed()?;
@@ -69,7 +69,7 @@ fn main() -> anyhow::Result<()> {
             measure(&fleet, &args, round, Method::GetFloor, *streams, &mut report)?;
         }
         measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
-        report.add_waits(waiting::measure(&fleet, args.connections, round)?);
+        report.add_latencies(latency::measure(&fleet, args.connections, round)?);
         eprintln!("round {} of {} done", round + 1, args.rounds);
     }
     println!("{}", report.markdown());
@@ -79,7 +79,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One load on each server in turn; every other round the other way about.
+/// Puts one load on each server, one after the other. The order is reversed in every other round.
 fn measure(
     fleet: &Fleet,
     args: &Args,
@@ -92,11 +92,11 @@ fn measure(
     if round % 2 == 1 {
         order.reverse();
     }
-    for who in order {
-        let server = fleet.server(who);
-        let calls = match (method, who) {
+    for target in order {
+        let server = fleet.server(target);
+        let calls = match (method, target) {
             (Method::BatchGetFloors, _) => args.calls / BATCH,
-            (_, Who::Rival(Rival::TileMessages)) => args.calls / TILE_DIVISOR,
+            (_, Target::Peer(PeerServer::TileMessages)) => args.calls / TILE_DIVISOR,
             _ => args.calls,
         };
         let body = fleet.body(method);
@@ -105,12 +105,12 @@ fn measure(
         let cpu = server.cpu_time()? - before;
         ensure!(
             outcome.data_bytes == calls * server.answer_bytes(method)?,
-            "{who} sent {} bytes for {calls} answers of {}",
+            "{target} sent {} bytes for {calls} answers of {}",
             outcome.data_bytes,
             server.answer_bytes(method)?
         );
         report.add(Round {
-            who: who.name(),
+            who: target.name(),
             method: method.path().rsplit('/').next().unwrap_or_default(),
             streams,
             round,

@@ -1,4 +1,4 @@
-//! Medians over rounds, ratios within a round, and the record.
+//! The tables of `serving`, with medians over rounds and ratios within a round, and its record.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -6,9 +6,9 @@ use benches::{machine::Machine, timing::median};
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
-use crate::waiting::Wait;
+use crate::latency::LatencySample;
 
-/// One server under one load in one round.
+/// The figures of one server under one load in one round.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Round {
     pub(crate) who: &'static str,
@@ -17,11 +17,10 @@ pub(crate) struct Round {
     pub(crate) round: usize,
     /// Answers a second.
     pub(crate) rate: f64,
-    /// Server CPU a call, user and system, in microseconds.
+    /// Server CPU for each call, user and system, in microseconds.
     pub(crate) cpu_us: f64,
 }
 
-/// All rounds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     date: String,
@@ -30,12 +29,13 @@ pub(crate) struct Report {
     rounds: usize,
     connections: usize,
     samples: Vec<Round>,
-    waits: Vec<Wait>,
+    #[serde(rename = "waits")]
+    latencies: Vec<LatencySample>,
 }
 
 impl Report {
     pub(crate) fn new(rounds: usize, connections: usize) -> Self {
-        let machine = Machine::here();
+        let machine = Machine::current();
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
         let command = format!("cargo run --release -p benches --bin serving -- {command}");
         Self {
@@ -45,7 +45,7 @@ impl Report {
             rounds,
             connections,
             samples: Vec::new(),
-            waits: Vec::new(),
+            latencies: Vec::new(),
         }
     }
 
@@ -53,12 +53,12 @@ impl Report {
         self.samples.push(round);
     }
 
-    pub(crate) fn add_waits(&mut self, waits: Vec<Wait>) {
-        self.waits.extend(waits);
+    pub(crate) fn add_latencies(&mut self, latencies: Vec<LatencySample>) {
+        self.latencies.extend(latencies);
     }
 
-    /// A table a load: rate and CPU as medians over rounds, and what ours is to each as the median of the rounds' own
-    /// ratios, with the least and the greatest.
+    /// A table for each load: rate and CPU as medians over rounds, and the ratio of our server to each as the median of
+    /// the rounds' ratios, with the least and the greatest.
     pub(crate) fn markdown(&self) -> String {
         let mut text = format!(
             "{}\n\n`{}`, {}. {} connections, h2load in one thread on the same cores, {} rounds, interleaved.\n",
@@ -73,11 +73,15 @@ impl Report {
         for (method, streams) in loads {
             let _ = write!(text, "\n### {method}, {streams} streams a connection\n\n{}\n", self.table(method, streams));
         }
-        let _ = write!(text, "\n### How long a caller waits at half of what the server can do\n\n{}\n", self.waiting());
+        let _ = write!(
+            text,
+            "\n### How long a caller waits at half of what the server can do\n\n{}\n",
+            self.latency_table()
+        );
         text
     }
 
-    fn waiting(&self) -> Table {
+    fn latency_table(&self) -> Table {
         let mut table = Table::new();
         table.load_preset(ASCII_MARKDOWN).set_header([
             "server",
@@ -89,14 +93,14 @@ impl Report {
             "clock alone late, p99 us",
         ]);
         let mut servers: Vec<&str> = Vec::new();
-        for wait in &self.waits {
+        for wait in &self.latencies {
             if !servers.contains(&wait.who) {
                 servers.push(wait.who);
             }
         }
         for who in servers {
-            let middle = |figure: fn(&Wait) -> f64| {
-                median(&mut self.waits.iter().filter(|wait| wait.who == who).map(figure).collect::<Vec<_>>())
+            let middle = |figure: fn(&LatencySample) -> f64| {
+                median(&mut self.latencies.iter().filter(|wait| wait.who == who).map(figure).collect::<Vec<_>>())
             };
             table.add_row([
                 who.to_owned(),
@@ -139,14 +143,14 @@ impl Report {
             let rate = median(&mut its.iter().map(|round| round.rate).collect::<Vec<_>>());
             let cpu = median(&mut its.iter().map(|round| round.cpu_us).collect::<Vec<_>>());
             let rates = ours.iter().zip(&its).map(|(ours, its)| ours.rate / its.rate).collect();
-            // CPU: more is worse, so the other way about; above 1, ours is the cheaper.
+            // Inverted, so that above 1 our server needs less CPU.
             let cpus = ours.iter().zip(&its).map(|(ours, its)| its.cpu_us / ours.cpu_us).collect();
             table.add_row([who.to_owned(), format!("{rate:.0}"), format!("{cpu:.1}"), spread(rates), spread(cpus)]);
         }
         table
     }
 
-    /// Writes `DATE-serving.json`, every sample, and `DATE-serving.md`, the tables.
+    /// Writes every sample to `DATE-serving.json` and the tables to `DATE-serving.md`.
     pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
         let path = |end| directory.join(format!("{}-serving.{end}", self.date));
         fs::write(path("json"), serde_json::to_string_pretty(self)? + "\n")?;
@@ -155,7 +159,7 @@ impl Report {
     }
 }
 
-/// Median, least and greatest.
+/// The median of `ratios`, with the least and the greatest.
 fn spread(mut ratios: Vec<f64>) -> String {
     let middle = median(&mut ratios);
     format!("{middle:.2} ({:.2} .. {:.2})", ratios[0], ratios[ratios.len() - 1])

@@ -1,7 +1,7 @@
-//! System calls an answer, counted by strace: `serving --syscalls`. Counts, unlike times, bear a busy machine.
+//! Counts the system calls of an answer with strace: `serving --syscalls`. Counts do not depend on other load.
 //!
-//! strace stops a server at every system call, which gives more calls time to arrive together: where writes are
-//! gathered, a server that is not watched makes somewhat more of them.
+//! strace stops a server at every system call, so more calls arrive together. Untraced, a server coalesces fewer
+//! writes.
 
 use std::{
     collections::BTreeMap,
@@ -12,49 +12,53 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use benches::{load::Method, machine::Machine, peers::servers::Rival};
+use benches::{load::Method, machine::Machine, peers::servers::PeerServer};
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 
 use crate::{
-    fleet::{Fleet, Who},
+    fleet::{Fleet, Target},
     h2load,
 };
 
-/// Answers that are counted together: what happens now and then, such as a timer, is spread over so many.
+/// Answers that are counted together, so that rare system calls, such as those of timers, hardly matter.
 const CALLS: u64 = 20_000;
 
-/// How long strace may take to take hold of a server, or to let go.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long strace may take to attach to a server.
+const STRACE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Who is counted: ours, and the two ways to serve the same bytes without it.
-const WHO: [Who; 3] = [Who::Ours, Who::Rival(Rival::BareHyper), Who::Rival(Rival::StaticTonic)];
+/// The servers whose system calls are counted: ours and two that send the same bytes.
+const TARGETS: [Target; 3] = [Target::Ours, Target::Peer(PeerServer::BareHyper), Target::Peer(PeerServer::StaticTonic)];
 
 pub(crate) fn print(fleet: &Fleet, connections: usize, streams: &[usize]) -> anyhow::Result<()> {
     let mut table = Table::new();
     table.load_preset(ASCII_MARKDOWN).set_header(["server", "streams", "system calls an answer", "of which"]);
-    for who in WHO {
+    for target in TARGETS {
         for streams in streams {
-            let counts = counted(fleet, who, connections, *streams)?;
+            let counts = counted(fleet, target, connections, *streams)?;
             let an_answer = |count: u64| format!("{:.2}", count as f64 / CALLS as f64);
             let mut most: Vec<(&String, &u64)> = counts.iter().collect();
             most.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
             let parts: Vec<String> =
                 most.iter().take(4).map(|(name, count)| format!("{name} {}", an_answer(**count))).collect();
             table.add_row([
-                who.name().to_owned(),
+                target.name().to_owned(),
                 streams.to_string(),
                 an_answer(counts.values().sum()),
                 parts.join(", "),
             ]);
         }
     }
-    println!("{}, {}; {connections} connections, {CALLS} answers each\n\n{table}", Machine::here(), Machine::today());
+    println!(
+        "{}, {}; {connections} connections, {CALLS} answers each\n\n{table}",
+        Machine::current(),
+        Machine::today()
+    );
     Ok(())
 }
 
 /// System calls of a server while it answers [`CALLS`] calls, by name.
-fn counted(fleet: &Fleet, who: Who, connections: usize, streams: usize) -> anyhow::Result<BTreeMap<String, u64>> {
-    let (server, method) = (fleet.server(who), Method::GetFloor);
+fn counted(fleet: &Fleet, target: Target, connections: usize, streams: usize) -> anyhow::Result<BTreeMap<String, u64>> {
+    let (server, method) = (fleet.server(target), Method::GetFloor);
     let summary = tempfile::NamedTempFile::new()?;
     let mut strace = Command::new("strace")
         .args(["-f", "-c", "-U", "name,calls", "-p", &server.pid().to_string(), "-o"])
@@ -62,22 +66,22 @@ fn counted(fleet: &Fleet, who: Who, connections: usize, streams: usize) -> anyho
         .stderr(Stdio::null())
         .spawn()
         .context("strace does not start; install it (Debian: apt install strace)")?;
-    let until = Instant::now() + PATIENCE;
-    while !is_watched(server.pid())? {
+    let until = Instant::now() + STRACE_TIMEOUT;
+    while !is_traced(server.pid())? {
         ensure!(strace.try_wait()?.is_none(), "strace may not watch another process here (ptrace is not permitted)");
-        ensure!(Instant::now() < until, "strace does not take hold of {who} within {PATIENCE:?}");
+        ensure!(Instant::now() < until, "strace does not attach to {target} within {STRACE_TIMEOUT:?}");
         thread::sleep(Duration::from_millis(5));
     }
     let outcome = h2load::run(server.address, method, &fleet.body(method), connections, streams, CALLS);
-    // Interrupted, it lets go of the server and writes its summary.
+    // On SIGINT strace detaches and writes its summary.
     Command::new("kill").args(["-INT", &strace.id().to_string()]).status()?;
     strace.wait()?;
-    ensure!(outcome?.data_bytes == CALLS * server.answer_bytes(method)?, "{who} sent other answers than it should");
+    ensure!(outcome?.data_bytes == CALLS * server.answer_bytes(method)?, "{target} sent other answers than it should");
     parse(&fs::read_to_string(summary.path())?)
 }
 
 /// Whether every thread of the process is being traced.
-fn is_watched(pid: u32) -> anyhow::Result<bool> {
+fn is_traced(pid: u32) -> anyhow::Result<bool> {
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
         let status = fs::read_to_string(thread?.path().join("status"))?;
         if status.lines().any(|line| line.strip_prefix("TracerPid:").is_some_and(|tracer| tracer.trim() == "0")) {
@@ -87,7 +91,7 @@ fn is_watched(pid: u32) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Reads strace's table of two columns, name and calls, without its header, its lines and its total.
+/// Parses strace's table of two columns, name and calls, without its header, rules and total.
 fn parse(summary: &str) -> anyhow::Result<BTreeMap<String, u64>> {
     let rows = summary.lines().filter_map(|line| {
         let (name, count) = line.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! hyper's HTTP/2 and nothing else: the request is read and thrown away, the answer lies ready with its frame.
+//! hyper's HTTP/2 alone: discards the request and sends bytes that were framed beforehand.
 
 use std::{convert::Infallible, net::SocketAddr};
 
@@ -18,14 +18,14 @@ pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
     .await
 }
 
-/// Gives each connection to `begin`, with the floor that answers everything.
-pub(super) async fn accept(address: SocketAddr, begin: impl Fn(TcpStream, Bytes)) -> anyhow::Result<()> {
+/// Passes each connection to `serve`, with the framed floor that answers every request.
+pub(super) async fn accept(address: SocketAddr, serve: impl Fn(TcpStream, Bytes)) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await?;
-    let floor = wire::framed(&super::the_floor());
+    let floor = wire::framed(&super::static_floor());
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        begin(stream, floor.clone());
+        serve(stream, floor.clone());
     }
 }
 

@@ -1,4 +1,4 @@
-//! tonic as generated, with floors in moka: as messages, or as the generator made them.
+//! tonic's generated service with floors in moka: as messages, or as the generator returns them.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status, async_trait, transport::Server};
 
 use super::resolved;
 
-/// Floors that a cache may hold: more than any load here asks for.
+/// Floors that the cache may hold: more than any load here uses.
 const FLOORS: u64 = 65_536;
 
 pub(super) async fn serve_messages(address: SocketAddr) -> anyhow::Result<()> {
@@ -31,45 +31,45 @@ pub(super) async fn serve_cells(address: SocketAddr) -> anyhow::Result<()> {
     Ok(Server::builder().add_service(service).serve(address).await?)
 }
 
-/// A floor as a message, its content hash in it.
+/// A floor as a message with its content hash.
 fn message(floor: &floor_gen::Floor) -> Floor {
     let message = wire::message(floor);
     Floor { content_hash: hash::content_hash(&message), ..message }
 }
 
-/// Holds messages: an answer is a clone.
+/// Caches messages; an answer is a clone.
 struct Messages(Cache<FloorSpec, Arc<Floor>>);
 
-/// Holds floors and their hashes: an answer is a conversion.
+/// Caches floors with their hashes; an answer is a conversion.
 struct Cells(Cache<FloorSpec, Arc<(floor_gen::Floor, u64)>>);
 
-/// The generated service over either.
+/// The generated service over either cache.
 struct Decoded<F>(F);
 
-trait Floors: Send + Sync + 'static {
+trait FloorCache: Send + Sync + 'static {
     fn floor(&self, spec: FloorSpec) -> Floor;
 }
 
-impl Floors for Messages {
+impl FloorCache for Messages {
     fn floor(&self, spec: FloorSpec) -> Floor {
-        let held = self.0.get_with(spec, || Arc::new(message(&floor_gen::generate(&spec))));
-        Floor::clone(&held)
+        let cached = self.0.get_with(spec, || Arc::new(message(&floor_gen::generate(&spec))));
+        Floor::clone(&cached)
     }
 }
 
-impl Floors for Cells {
+impl FloorCache for Cells {
     fn floor(&self, spec: FloorSpec) -> Floor {
-        let held = self.0.get_with(spec, || {
+        let cached = self.0.get_with(spec, || {
             let floor = floor_gen::generate(&spec);
             let content_hash = message(&floor).content_hash;
             Arc::new((floor, content_hash))
         });
-        Floor { content_hash: held.1, ..wire::message(&held.0) }
+        Floor { content_hash: cached.1, ..wire::message(&cached.0) }
     }
 }
 
 #[async_trait]
-impl<F: Floors> FloorService for Decoded<F> {
+impl<F: FloorCache> FloorService for Decoded<F> {
     async fn get_floor(&self, request: Request<GetFloorRequest>) -> Result<Response<Floor>, Status> {
         let spec = resolved(request.into_inner().spec)?;
         Ok(Response::new(self.0.floor(spec)))

@@ -1,8 +1,8 @@
-//! Other ways to serve the same floors, each in a process of its own: what our server is held against.
+//! Other implementations of the floor service. The command `serving` compares our server with them.
 
 mod bare_hyper;
+mod coalescing_hyper;
 mod decoded;
-mod gathered_hyper;
 mod static_tonic;
 mod tile_messages;
 
@@ -12,40 +12,40 @@ use floor_gen::{FloorSpec, Kind};
 use floor_proto::v1;
 use tonic::Status;
 
-/// A way to serve floors.
+/// An implementation of the floor service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rival {
-    /// hyper alone: bytes framed beforehand, whatever is asked. What a server that does nothing costs.
+pub enum PeerServer {
+    /// hyper alone: sends the same framed bytes for every request. The cost of a server that does nothing.
     BareHyper,
-    /// The same behind our server's own transport. What our service adds to it can be told from this.
-    GatheredHyper,
-    /// tonic, the same bytes through its encoder, whatever is asked. What tonic costs.
+    /// The same on our server's transport. The difference to our server is the cost of our service.
+    CoalescingHyper,
+    /// tonic: sends the same bytes for every request through its encoder. The cost of tonic.
     StaticTonic,
-    /// tonic and moka, which holds the decoded message: cloned and encoded a call. What most would write.
+    /// tonic with decoded messages in moka: each call clones and encodes one. The usual design.
     CachedMessage,
-    /// tonic and moka, which holds the floor as generated: converted and encoded a call.
+    /// tonic with generated floors in moka: each call converts and encodes one.
     CachedCells,
-    /// tonic and moka, which holds the earlier shape: cloned and encoded a call, a message a tile.
+    /// tonic with a message per tile in moka: each call clones and encodes one floor.
     TileMessages,
 }
 
-impl Rival {
-    /// Every one.
+impl PeerServer {
+    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::BareHyper,
-        Self::GatheredHyper,
+        Self::CoalescingHyper,
         Self::StaticTonic,
         Self::CachedMessage,
         Self::CachedCells,
         Self::TileMessages,
     ];
 
-    /// Its name on the command line and in records.
+    /// The name on the command line and in records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::BareHyper => "bare-hyper",
-            Self::GatheredHyper => "gathered-hyper",
+            Self::CoalescingHyper => "gathered-hyper",
             Self::StaticTonic => "static-tonic",
             Self::CachedMessage => "tonic-moka-message",
             Self::CachedCells => "tonic-moka-cells",
@@ -53,10 +53,10 @@ impl Rival {
         }
     }
 
-    /// The one of that name.
+    /// The server called `name`.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rival| rival.name() == name)
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|peer| peer.name() == name)
     }
 
     /// Whether it can answer a batch.
@@ -68,11 +68,11 @@ impl Rival {
     /// Serves at `address` until the process ends.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// When it cannot listen on the address.
     pub async fn serve(self, address: SocketAddr) -> anyhow::Result<()> {
         match self {
             Self::BareHyper => bare_hyper::serve(address).await,
-            Self::GatheredHyper => gathered_hyper::serve(address).await,
+            Self::CoalescingHyper => coalescing_hyper::serve(address).await,
             Self::StaticTonic => static_tonic::serve(address).await,
             Self::CachedMessage => decoded::serve_messages(address).await,
             Self::CachedCells => decoded::serve_cells(address).await,
@@ -81,7 +81,7 @@ impl Rival {
     }
 }
 
-/// What a request asks for, resolved as our server does it.
+/// The spec of a request, resolved as our server does it.
 fn resolved(spec: Option<v1::FloorSpec>) -> Result<FloorSpec, Status> {
     let spec = spec.ok_or_else(|| Status::invalid_argument("spec is missing"))?;
     let kind = (spec.kind != 0).then(|| Kind::from_number(spec.kind.unsigned_abs())).flatten();
@@ -89,8 +89,8 @@ fn resolved(spec: Option<v1::FloorSpec>) -> Result<FloorSpec, Status> {
         .map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
-/// The floor that the static servers answer everything with.
-fn the_floor() -> floor_gen::Floor {
+/// The floor that the servers with one answer send.
+fn static_floor() -> floor_gen::Floor {
     let spec = FloorSpec::resolve(crate::floors::TOWER, crate::floors::NUMBER, 0, 0, None);
     floor_gen::generate(&spec.expect("a floor of the tower"))
 }

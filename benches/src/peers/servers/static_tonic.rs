@@ -1,4 +1,4 @@
-//! tonic with a codec that neither reads the request nor encodes the answer: bytes in, bytes out.
+//! tonic with a codec that passes bytes through: it neither decodes the request nor encodes the answer.
 
 use std::{
     convert::Infallible,
@@ -19,19 +19,19 @@ use tonic::{
 };
 
 pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
-    let floor = wire::unframed(&wire::framed(&super::the_floor()));
-    Ok(Server::builder().add_service(Static(floor)).serve(address).await?)
+    let floor = wire::unframed(&wire::framed(&super::static_floor()));
+    Ok(Server::builder().add_service(StaticService(floor)).serve(address).await?)
 }
 
 /// Answers every call with the same bytes.
 #[derive(Clone)]
-struct Static(Bytes);
+struct StaticService(Bytes);
 
-impl NamedService for Static {
+impl NamedService for StaticService {
     const NAME: &'static str = SERVICE_NAME;
 }
 
-impl tower_service::Service<http::Request<Body>> for Static {
+impl tower_service::Service<http::Request<Body>> for StaticService {
     type Response = http::Response<Body>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
@@ -46,7 +46,7 @@ impl tower_service::Service<http::Request<Body>> for Static {
     }
 }
 
-impl UnaryService<Bytes> for Static {
+impl UnaryService<Bytes> for StaticService {
     type Response = Bytes;
     type Future = Ready<Result<Response<Bytes>, Status>>;
 

@@ -1,4 +1,4 @@
-//! tonic and moka with floors in the earlier shape: a message a tile, cloned and encoded a call.
+//! tonic with floors of one message per tile in moka. Each call clones and encodes a floor.
 
 use std::{
     convert::Infallible,
@@ -22,23 +22,23 @@ use tonic::{
 use tonic_prost::ProstCodec;
 
 use super::resolved;
-use crate::earlier_shape::{TileFloor, message};
+use crate::tile_floor::{TileFloor, message};
 
-/// Floors that the cache may hold: some 300 MB of tiles.
+/// Floors that the cache may hold: about 300 MB of tiles.
 const FLOORS: u64 = 1024;
 
 pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
-    Ok(Server::builder().add_service(Tiles(Cache::new(FLOORS))).serve(address).await?)
+    Ok(Server::builder().add_service(TileService(Cache::new(FLOORS))).serve(address).await?)
 }
 
 #[derive(Clone)]
-struct Tiles(Cache<FloorSpec, Arc<TileFloor>>);
+struct TileService(Cache<FloorSpec, Arc<TileFloor>>);
 
-impl NamedService for Tiles {
+impl NamedService for TileService {
     const NAME: &'static str = SERVICE_NAME;
 }
 
-impl tower_service::Service<http::Request<Body>> for Tiles {
+impl tower_service::Service<http::Request<Body>> for TileService {
     type Response = http::Response<Body>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
@@ -54,14 +54,14 @@ impl tower_service::Service<http::Request<Body>> for Tiles {
     }
 }
 
-impl UnaryService<GetFloorRequest> for Tiles {
+impl UnaryService<GetFloorRequest> for TileService {
     type Response = TileFloor;
     type Future = Ready<Result<Response<TileFloor>, Status>>;
 
     fn call(&mut self, request: Request<GetFloorRequest>) -> Self::Future {
         ready(resolved(request.into_inner().spec).map(|spec| {
-            let held = self.0.get_with(spec, || Arc::new(message(&floor_gen::generate(&spec))));
-            Response::new(TileFloor::clone(&held))
+            let cached = self.0.get_with(spec, || Arc::new(message(&floor_gen::generate(&spec))));
+            Response::new(TileFloor::clone(&cached))
         }))
     }
 }

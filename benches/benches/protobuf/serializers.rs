@@ -1,11 +1,10 @@
-//! Other encodings of the same floors, in the same run: postcard, small and quick to write; rkyv, read in place.
+//! Other serializers on the same floors, in the same run: postcard, and rkyv, which is read in place.
 //!
-//! Each is timed on the fields of the message as they are (the grids encoded by our codec), and with a byte a cell, as
-//! it would stand without a grid codec.
+//! Each is timed on the fields of the message with grids encoded by our codec, and with one byte per cell.
 
 use std::cell::{Cell, LazyCell};
 
-use benches::{earlier_shape, floors, timing::median};
+use benches::{floors, tile_floor, timing::median};
 use bevy_server::wire;
 use criterion::Criterion;
 use floor_proto::v1;
@@ -17,12 +16,12 @@ use crate::{
     plain::{ArchivedFloor, Floor},
 };
 
-/// Makes the fields that a serializer is given.
+/// Converts a message to the fields for a serializer.
 type Shape = fn(&v1::Floor) -> Floor;
 
 const SHAPES: [(&str, Shape); 2] = [("grids", Floor::of), ("cells", Floor::with_cells)];
 
-pub(crate) fn yardsticks(criterion: &mut Criterion) {
+pub(crate) fn serializers(criterion: &mut Criterion) {
     let ran = Cell::new(false);
     let messages = LazyCell::new(|| {
         ran.set(true);
@@ -50,7 +49,7 @@ pub(crate) fn yardsticks(criterion: &mut Criterion) {
             each(bencher, &bytes, read);
             assert!(plain.iter().zip(&bytes).all(|(floor, bytes)| read(bytes) == *floor), "the same floors");
         });
-        // Reading in place: the bytes are checked, nothing is copied. Those that come from a socket must lie aligned.
+        // Checks the bytes and copies nothing. Bytes from a socket would need alignment.
         group.bench_function(format!("rkyv/access/{name}"), |bencher| {
             let bytes: Vec<_> = plain.iter().map(rkyv_bytes).collect();
             each(bencher, &bytes, |bytes| access(bytes).terrain.data.len());
@@ -87,6 +86,6 @@ fn print_sizes(messages: &[v1::Floor]) {
         print(&format!("rkyv/{name}"), &|message| rkyv_bytes(&shape(message)).len());
     }
     let floors = floors::standard(COUNT);
-    let mut tiles: Vec<usize> = floors.iter().map(|floor| earlier_shape::message(floor).encoded_len()).collect();
+    let mut tiles: Vec<usize> = floors.iter().map(|floor| tile_floor::message(floor).encoded_len()).collect();
     println!("protobuf/size/tile-a-message: {} bytes", median(&mut tiles));
 }

@@ -1,4 +1,4 @@
-//! Caches that are awaited, ours beside each: two layers of memory, and memory over files.
+//! Caches with an async `get`, compared with ours: two layers in memory, and memory over files.
 
 use std::{
     cell::LazyCell,
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use benches::{floors::Entries, shelf::Shelf, stores};
+use benches::{floors::Entries, pregenerated::PregeneratedSource, stores};
 use bytes::Bytes;
 use criterion::Criterion;
 use floor_cache::{
@@ -21,29 +21,29 @@ use tokio::runtime::{Handle, Runtime};
 
 use crate::{COUNT, foyer_hybrid::FoyerHybrid, multi_tier_cache::MultiTier};
 
-/// What the memory over files may hold: a twentieth of the floors, so that nearly every hit is one of the files.
+/// Bytes of the memory over files: a twentieth of the floors, so that nearly every hit is in the files.
 pub(crate) const OVER_FILES: usize = 256 << 10;
 
-/// How long a chain may take to write what is queued.
+/// How long a chain may take to write its queue.
 const FLUSH: Duration = Duration::from_secs(30);
 
-/// A cache whose hit may have to be waited for.
-pub(crate) trait Awaited: Sized {
-    /// Its name in a bench.
+/// A cache with an async `get`.
+pub(crate) trait AsyncPeer: Sized {
+    /// The name in benches.
     const NAME: &'static str;
 
-    /// What it is asked with: made before the clock runs.
+    /// The type of its keys, which are converted before the clock runs.
     type Key;
 
     fn key(key: &Key) -> Self::Key;
 
-    /// One that holds `entries`, everything in files of `directory` if it has files.
+    /// A cache with `entries`, all of them in files of `directory` if it has files.
     fn filled(entries: &Entries, directory: &Path) -> impl Future<Output = Self>;
 
     fn get(&self, key: &Self::Key) -> impl Future<Output = Option<Bytes>>;
 }
 
-pub(crate) fn awaited(criterion: &mut Criterion) {
+pub(crate) fn async_peers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("peers/hit-in-two-layers");
     hits::<TwoLayers>(&mut group);
     hits::<MultiTier>(&mut group);
@@ -53,14 +53,14 @@ pub(crate) fn awaited(criterion: &mut Criterion) {
     hits::<FoyerHybrid>(&mut group);
 }
 
-struct Filled<A: Awaited> {
+struct FilledPeer<A: AsyncPeer> {
     cache: A,
     keys: Vec<(A::Key, usize)>,
     runtime: Runtime,
     _directory: TempDir,
 }
 
-impl<A: Awaited> Filled<A> {
+impl<A: AsyncPeer> FilledPeer<A> {
     fn new() -> Self {
         let (runtime, directory, entries) =
             (stores::runtime(), tempfile::tempdir().expect("a directory"), Entries::floors(COUNT));
@@ -78,11 +78,11 @@ impl<A: Awaited> Filled<A> {
     }
 }
 
-fn hits<A: Awaited>(group: &mut crate::Group<'_>) {
-    let filled = LazyCell::new(Filled::<A>::new);
+fn hits<A: AsyncPeer>(group: &mut crate::Group<'_>) {
+    let filled = LazyCell::new(FilledPeer::<A>::new);
     group.bench_function(A::NAME, |bencher| {
         bencher.iter_custom(|steps| {
-            let Filled { cache, keys, runtime, .. } = &*filled;
+            let FilledPeer { cache, keys, runtime, .. } = &*filled;
             runtime.block_on(async {
                 let started = Instant::now();
                 for (key, length) in keys.iter().cycle().take(steps as usize) {
@@ -95,10 +95,10 @@ fn hits<A: Awaited>(group: &mut crate::Group<'_>) {
     });
 }
 
-/// Two layers of ours in memory.
+/// Our chain of two layers in memory.
 struct TwoLayers(Chain);
 
-impl Awaited for TwoLayers {
+impl AsyncPeer for TwoLayers {
     const NAME: &'static str = "floor-cache";
 
     type Key = Key;
@@ -112,7 +112,8 @@ impl Awaited for TwoLayers {
             (ChainConfig::default(), Tuning::default(), Registry::new(), Handle::current());
         let builder = ChainBuilder::new(&config, &tuning, &registry, &handle).unwrap();
         let builder = builder.memory("first", &LruConfig::default()).unwrap();
-        let chain = builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(Shelf::new(entries)));
+        let chain =
+            builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(PregeneratedSource::new(entries)));
         let chain = chain.unwrap();
         entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
         Self(chain)
@@ -124,10 +125,10 @@ impl Awaited for TwoLayers {
     }
 }
 
-/// Ours with LMDB behind a small memory.
+/// Our chain of a small memory over LMDB.
 struct OverLmdb(Chain);
 
-impl Awaited for OverLmdb {
+impl AsyncPeer for OverLmdb {
     const NAME: &'static str = "floor-cache-lru-over-lmdb";
 
     type Key = Key;
@@ -144,7 +145,8 @@ impl Awaited for OverLmdb {
             lmdb: LmdbConfig { path: directory.to_owned(), ..LmdbConfig::default() },
             ..ChainConfig::default()
         };
-        let chain = assemble(&config, Arc::new(Shelf::new(entries)), &Registry::new(), &Handle::current()).unwrap();
+        let chain = assemble(&config, Arc::new(PregeneratedSource::new(entries)), &Registry::new(), &Handle::current())
+            .unwrap();
         entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
         assert!(chain.close(FLUSH).await, "LMDB has taken what was queued");
         Self(chain)

@@ -1,33 +1,33 @@
-//! Bars with their intervals, as SVG: the plots of the records.
+//! Horizontal bar charts with intervals, as SVG. The command `ablation` writes them beside its records.
 
 use std::fmt::Write as _;
 
 /// One bar.
 #[derive(Debug, Clone)]
 pub struct Bar {
-    /// What it stands for; bars of one label have one colour.
+    /// The label; bars with the same label have the same colour.
     pub label: String,
-    /// Its length.
+    /// The value that the bar's length shows.
     pub value: f64,
-    /// Half of the interval around its end.
+    /// Half of the interval around `value`.
     pub half_interval: f64,
 }
 
-/// Pixels from the left edge to the bars, of the longest bar, of a bar's height, and between groups.
+/// In pixels: from the left edge to the bars, the longest bar, the height of a bar's row, the gap between groups.
 const LEFT: f64 = 190.0;
 const LENGTH: f64 = 520.0;
-const ROW: f64 = 18.0;
+const ROW_HEIGHT: f64 = 18.0;
 const GAP: f64 = 34.0;
 
-/// Six colours that stay apart for the colour-blind (Okabe and Ito, "Color Universal Design", 2008).
+/// Six colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design", 2008).
 const COLOURS: [&str; 6] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"];
 
-/// A picture of groups of bars, all to one scale.
+/// The SVG text of a chart: named groups of bars, all to one scale.
 #[must_use]
 pub fn svg(title: &str, groups: &[(String, Vec<Bar>)]) -> String {
     let bars = groups.iter().flat_map(|(_, bars)| bars);
     let longest = bars.clone().map(|bar| bar.value + bar.half_interval).fold(f64::MIN_POSITIVE, f64::max);
-    let height = GAP + groups.len() as f64 * GAP + bars.count() as f64 * ROW + ROW;
+    let height = GAP + groups.len() as f64 * GAP + bars.count() as f64 * ROW_HEIGHT + ROW_HEIGHT;
     let width = LEFT + LENGTH + 90.0;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" \
@@ -41,21 +41,21 @@ pub fn svg(title: &str, groups: &[(String, Vec<Bar>)]) -> String {
         let _ = writeln!(out, "<text x=\"10\" y=\"{}\" font-weight=\"bold\">{}</text>", y + 20.0, escaped(name));
         y += GAP;
         for bar in bars {
-            let place = labels.iter().position(|label| *label == bar.label).unwrap_or_else(|| {
+            let index = labels.iter().position(|label| *label == bar.label).unwrap_or_else(|| {
                 labels.push(&bar.label);
                 labels.len() - 1
             });
-            put(&mut out, bar, COLOURS[place % COLOURS.len()], y, LENGTH / longest);
-            y += ROW;
+            write_bar(&mut out, bar, COLOURS[index % COLOURS.len()], y, LENGTH / longest);
+            y += ROW_HEIGHT;
         }
     }
     out.push_str("</svg>\n");
     out
 }
 
-fn put(out: &mut String, bar: &Bar, colour: &str, y: f64, scale: f64) {
+fn write_bar(out: &mut String, bar: &Bar, colour: &str, y: f64, scale: f64) {
     let (end, half) = (LEFT + bar.value * scale, bar.half_interval * scale);
-    let middle = y + ROW / 2.0 - 2.0;
+    let middle = y + ROW_HEIGHT / 2.0 - 2.0;
     let _ = writeln!(
         out,
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n<rect x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" \
@@ -65,7 +65,7 @@ fn put(out: &mut String, bar: &Bar, colour: &str, y: f64, scale: f64) {
         y + 12.0,
         escaped(&bar.label),
         end - LEFT,
-        ROW - 4.0,
+        ROW_HEIGHT - 4.0,
         end - half,
         end + half,
         end + half + 6.0,

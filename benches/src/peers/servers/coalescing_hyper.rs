@@ -1,6 +1,5 @@
-//! [`bare_hyper`] on our server's own way of accepting: answers that are ready are made on the connection's
-//! task, and what one turn of it writes leaves in one system call. What our transport costs with nothing behind it, so
-//! that what our service adds can be told.
+//! [`bare_hyper`] on our server's transport: the connection's task computes the answers that are ready, and all that it
+//! writes in one poll leaves in one system call.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -14,7 +13,7 @@ use tokio::time::Instant;
 
 use super::bare_hyper;
 
-/// A peer that has not begun to speak by then is let go, as our server does.
+/// Deadline for the client's preface, as in our server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {

@@ -1,6 +1,5 @@
-//! A client's end of an HTTP/2 connection (RFC 9113) that knows just enough to send gRPC requests and to see what each
-//! answer holds. An HTTP library spends more on a call than the servers here do; with it, the client would be measured.
-//! The load generators [`paced`](crate::paced) and [`load`](crate::load) use it.
+//! The client side of HTTP/2 (RFC 9113), reduced to unary gRPC calls. The load generators
+//! [`open_loop`](crate::open_loop) and [`load`](crate::load) use it: an HTTP library needs more CPU than the servers.
 
 use std::{
     io::{self, Read, Write},
@@ -12,24 +11,24 @@ use anyhow::{Context, bail, ensure};
 
 use crate::load::Method;
 
-/// A connection. Its calls are numbered from 0 in the order in which they were made.
+/// A connection. Its calls are numbered from 0.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
-    /// The headers of every request, compressed.
+    /// The header block that every request has.
     headers: Vec<u8>,
     calls: u32,
     out: Vec<u8>,
     input: Box<[u8]>,
-    /// Bytes of `input` that are the beginning of a frame.
-    held: usize,
-    /// Bytes received since the server was last told that it may send more.
-    uncredited: u32,
+    /// Bytes of `input` that belong to an incomplete frame.
+    buffered: usize,
+    /// Bytes received since the last WINDOW_UPDATE.
+    unacknowledged: u32,
 }
 
-/// A part of an answer, as it comes.
+/// A part of an answer: one frame.
 #[derive(Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct AnswerPart<'a> {
     /// The number of the call.
     pub(crate) call: usize,
     pub(crate) content: Content<'a>,
@@ -44,7 +43,7 @@ pub(crate) enum Content<'a> {
     Data(u32),
 }
 
-/// Kinds of frame.
+/// Types of frames.
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
@@ -59,43 +58,43 @@ const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// Bytes in front of a frame: length, kind, flags, stream.
+/// Bytes of a frame's header: length, type, flags, stream.
 const FRAME_HEADER: usize = 9;
 
-/// The widest flow-control window, and the one that a connection has to begin with.
-const WIDEST: u32 = (1 << 31) - 1;
-const FIRST_WINDOW: u32 = (1 << 16) - 1;
+/// The largest flow-control window, and the initial one.
+const MAX_WINDOW: u32 = (1 << 31) - 1;
+const DEFAULT_WINDOW: u32 = (1 << 16) - 1;
 
-/// So many bytes are received before the server gets credit for them: a small part of the window.
-const CREDIT: u32 = 1 << 26;
+/// Bytes received between two WINDOW_UPDATEs: a small part of the window.
+const WINDOW_UPDATE_THRESHOLD: u32 = 1 << 26;
 
-/// Bytes that are read at once: some fifty floors, and more than the 16 KiB that a frame may have.
-const READ: usize = 256 << 10;
+/// Bytes of the read buffer: about fifty floors, and more than the 16 KiB that a frame may have.
+const READ_BUFFER: usize = 256 << 10;
 
 impl Connection {
-    /// Connects to `server` for calls of `method`. No read or write of the socket blocks.
+    /// Connects to `server` for calls of `method`. Reads and writes of the socket do not block.
     pub(crate) fn open(server: SocketAddr, method: Method) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(server).with_context(|| format!("cannot connect to {server}"))?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        // SETTINGS_HEADER_TABLE_SIZE = 0, SETTINGS_ENABLE_PUSH = 0, SETTINGS_INITIAL_WINDOW_SIZE = the widest.
-        let settings = [(1_u16, 0_u32), (2, 0), (4, WIDEST)]
+        // SETTINGS_HEADER_TABLE_SIZE = 0, SETTINGS_ENABLE_PUSH = 0, SETTINGS_INITIAL_WINDOW_SIZE = MAX_WINDOW.
+        let settings = [(1_u16, 0_u32), (2, 0), (4, MAX_WINDOW)]
             .map(|(name, value)| [&name.to_be_bytes()[..], &value.to_be_bytes()[..]].concat())
             .concat();
         let mut out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         put_frame(&mut out, SETTINGS, 0, 0, &settings);
-        put_frame(&mut out, WINDOW_UPDATE, 0, 0, &(WIDEST - FIRST_WINDOW).to_be_bytes());
+        put_frame(&mut out, WINDOW_UPDATE, 0, 0, &(MAX_WINDOW - DEFAULT_WINDOW).to_be_bytes());
         let headers = headers(method, &server.to_string());
-        let input = vec![0; READ].into_boxed_slice();
-        let mut connection = Self { stream, headers, calls: 0, out, input, held: 0, uncredited: 0 };
-        // The server closes a connection whose preface does not come in time; the first call may come later.
+        let input = vec![0; READ_BUFFER].into_boxed_slice();
+        let mut connection = Self { stream, headers, calls: 0, out, input, buffered: 0, unacknowledged: 0 };
+        // Sent now: the server closes a connection whose preface does not come in time.
         connection.send()?;
         Ok(connection)
     }
 
-    /// Queues a call with `message`, which has its frame prefix. Returns the number of the call.
-    pub(crate) fn ask(&mut self, message: &[u8]) -> usize {
-        // A client's streams are numbered 1, 3, 5 and so on.
+    /// Queues a call with `message`, which includes its frame prefix. Returns the number of the call.
+    pub(crate) fn queue_call(&mut self, message: &[u8]) -> usize {
+        // Streams of a client have odd numbers.
         let stream = self.calls * 2 + 1;
         put_frame(&mut self.out, HEADERS, END_HEADERS, stream, &self.headers);
         put_frame(&mut self.out, DATA, END_STREAM, stream, message);
@@ -103,12 +102,12 @@ impl Connection {
         self.calls as usize - 1
     }
 
-    /// Whether something is queued that was not sent.
+    /// Whether bytes are queued that were not sent.
     pub(crate) fn has_queued(&self) -> bool {
         !self.out.is_empty()
     }
 
-    /// Sends what is queued, as far as that goes without waiting.
+    /// Sends queued bytes, as many as the socket takes without blocking.
     pub(crate) fn send(&mut self) -> anyhow::Result<()> {
         if !self.out.is_empty()
             && let Some(sent) = unless_it_blocks(self.stream.write(&self.out))?
@@ -118,25 +117,28 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what has come and gives each part of an answer to `take`. Does not wait. Answers to the server's own frames are
-    /// queued.
-    pub(crate) fn receive(&mut self, mut take: impl FnMut(Part<'_>) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        let Some(read) = unless_it_blocks(self.stream.read(&mut self.input[self.held..]))? else { return Ok(()) };
+    /// Reads without blocking and passes each part of an answer to `take`. Acknowledges SETTINGS and PING frames.
+    pub(crate) fn receive(&mut self, mut take: impl FnMut(AnswerPart<'_>) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let Some(read) = unless_it_blocks(self.stream.read(&mut self.input[self.buffered..]))? else { return Ok(()) };
         ensure!(read > 0, "the server closed the connection");
-        self.held += read;
+        self.buffered += read;
         let mut at = 0;
-        while let Some(frame) = Frame::first(&self.input[at..self.held]) {
+        while let Some(frame) = Frame::first(&self.input[at..self.buffered]) {
             at += FRAME_HEADER + frame.payload.len();
             let is_last = frame.flags & END_STREAM != 0;
             match frame.kind {
                 DATA => {
                     let bytes = frame.payload.len() as u32;
-                    self.uncredited += bytes;
-                    take(Part { call: frame.call(), content: Content::Data(bytes), is_last })?;
+                    self.unacknowledged += bytes;
+                    take(AnswerPart { call: frame.call(), content: Content::Data(bytes), is_last })?;
                 }
                 HEADERS => {
                     ensure!(frame.flags & END_HEADERS != 0, "the server sent headers in several frames");
-                    take(Part { call: frame.call(), content: Content::Headers(HeaderBlock(frame.payload)), is_last })?;
+                    take(AnswerPart {
+                        call: frame.call(),
+                        content: Content::Headers(HeaderBlock(frame.payload)),
+                        is_last,
+                    })?;
                 }
                 RST_STREAM | GOAWAY | CONTINUATION => {
                     bail!("the server refused: frame {} {:?}", frame.kind, frame.payload);
@@ -146,11 +148,11 @@ impl Connection {
                 _ => {}
             }
         }
-        self.input.copy_within(at..self.held, 0);
-        self.held -= at;
-        if self.uncredited > CREDIT {
-            put_frame(&mut self.out, WINDOW_UPDATE, 0, 0, &self.uncredited.to_be_bytes());
-            self.uncredited = 0;
+        self.input.copy_within(at..self.buffered, 0);
+        self.buffered -= at;
+        if self.unacknowledged > WINDOW_UPDATE_THRESHOLD {
+            put_frame(&mut self.out, WINDOW_UPDATE, 0, 0, &self.unacknowledged.to_be_bytes());
+            self.unacknowledged = 0;
         }
         Ok(())
     }
@@ -162,7 +164,6 @@ impl AsFd for Connection {
     }
 }
 
-/// A frame that has come whole.
 struct Frame<'a> {
     kind: u8,
     flags: u8,
@@ -178,7 +179,7 @@ impl<'a> Frame<'a> {
         Some(Self { kind: header[3], flags: header[4], stream, payload: rest.get(..length)? })
     }
 
-    /// Which of the connection's calls it belongs to.
+    /// The number of the call that it belongs to.
     fn call(&self) -> usize {
         (self.stream / 2) as usize
     }
@@ -191,47 +192,47 @@ fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]
     out.extend_from_slice(payload);
 }
 
-/// A request's headers in HPACK (RFC 7541): indexed where the static table has the whole line, else literal and not kept,
-/// so that every call's are the same bytes.
+/// A request's headers in HPACK (RFC 7541): indexed where the static table has name and value, else literal without
+/// indexing, so that every call has the same bytes.
 fn headers(method: Method, authority: &str) -> Vec<u8> {
-    // :method POST and :scheme http, of the static table.
+    // :method POST and :scheme http, from the static table.
     let mut out = vec![0x83, 0x86];
-    // Names of the static table: :path is 4, :authority 1, content-type 31, written as 15 and 16 more.
+    // Name indices of the static table: :path is 4, :authority 1, content-type 31, written as 15 and 16.
     for (name, value) in [(&[0x04][..], method.path()), (&[0x01], authority), (&[0x0f, 0x10], "application/grpc")] {
         out.extend_from_slice(name);
-        put_text(&mut out, value);
+        put_string(&mut out, value);
     }
     out.push(0);
-    put_text(&mut out, "te");
-    put_text(&mut out, "trailers");
+    put_string(&mut out, "te");
+    put_string(&mut out, "trailers");
     out
 }
 
-/// Lengths below 127 take one byte, whose first bit says that the text is not compressed.
-fn put_text(out: &mut Vec<u8>, text: &str) {
+/// Appends an HPACK string. A length below 127 is one byte, whose first bit says that the string is not Huffman-coded.
+fn put_string(out: &mut Vec<u8>, text: &str) {
     assert!(text.len() < 127, "{text:?} is too long for one byte of length");
     out.push(text.len() as u8);
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Compressed headers of an answer.
+/// The HPACK header block of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeaderBlock<'a>(&'a [u8]);
 
-/// A text of HPACK: its bytes, and whether they are Huffman-coded.
+/// A string of HPACK: its bytes, and whether they are Huffman-coded.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Text<'a> {
+pub(crate) struct HpackString<'a> {
     bytes: &'a [u8],
-    is_coded: bool,
+    is_huffman: bool,
 }
 
 impl<'a> HeaderBlock<'a> {
-    /// The value of the header `name`, if it is there as a literal: those of gRPC and of the floor server are.
-    pub(crate) fn get(self, name: &Name) -> anyhow::Result<Option<Text<'a>>> {
+    /// The value of the header `name`, if it is a literal. The headers of gRPC and of the floor server are.
+    pub(crate) fn get(self, name: &HeaderName) -> anyhow::Result<Option<HpackString<'a>>> {
         let mut rest = self.0;
         while let Some(&first) = rest.first() {
             let is_wanted = match first {
-                // Name and value of the static table; nothing is in the dynamic one, whose size is 0.
+                // Name and value from the static table. The dynamic table has size 0 and is empty.
                 0x80.. => {
                     ensure!(integer(&mut rest, 7)? <= 61, "the server refers to headers that it may not have kept");
                     continue;
@@ -241,13 +242,13 @@ impl<'a> HeaderBlock<'a> {
                     integer(&mut rest, 5)?;
                     continue;
                 }
-                // A literal value, to be kept or not; the name is literal too where its number is 0.
+                // A literal value, with or without indexing. The name is a literal where its index is 0.
                 _ => {
                     let number = integer(&mut rest, if first & 0x40 != 0 { 6 } else { 4 })?;
-                    number == 0 && name.is(text(&mut rest)?)
+                    number == 0 && name.is(string(&mut rest)?)
                 }
             };
-            let value = text(&mut rest)?;
+            let value = string(&mut rest)?;
             if is_wanted {
                 return Ok(Some(value));
             }
@@ -278,18 +279,17 @@ fn integer(rest: &mut &[u8], bits: u32) -> anyhow::Result<usize> {
     bail!("an integer of the headers is too long")
 }
 
-fn text<'a>(rest: &mut &'a [u8]) -> anyhow::Result<Text<'a>> {
-    let is_coded = rest.first().is_some_and(|first| first & 0x80 != 0);
+fn string<'a>(rest: &mut &'a [u8]) -> anyhow::Result<HpackString<'a>> {
+    let is_huffman = rest.first().is_some_and(|first| first & 0x80 != 0);
     let length = integer(rest, 7)?;
     let (bytes, others) = rest.split_at_checked(length).context("headers end within a text")?;
     *rest = others;
-    Ok(Text { bytes, is_coded })
+    Ok(HpackString { bytes, is_huffman })
 }
 
-/// The Huffman codes of HPACK (RFC 7541, appendix B) of the characters that occur in `floor-served-by` and `grpc-status`,
-/// with their lengths in bits.
+/// HPACK's Huffman codes (RFC 7541, appendix B) with their lengths in bits, for the characters that are expected.
 #[rustfmt::skip]
-const CODES: [(u8, u32, u32); 39] = [
+const HUFFMAN_CODES: [(u8, u32, u32); 39] = [
     (b'0', 0x0, 5), (b'1', 0x1, 5), (b'2', 0x2, 5), (b'a', 0x3, 5), (b'c', 0x4, 5), (b'e', 0x5, 5), (b'i', 0x6, 5),
     (b'o', 0x7, 5), (b's', 0x8, 5), (b't', 0x9, 5), (b'-', 0x16, 6), (b'3', 0x19, 6), (b'4', 0x1a, 6),
     (b'5', 0x1b, 6), (b'6', 0x1c, 6), (b'7', 0x1d, 6), (b'8', 0x1e, 6), (b'9', 0x1f, 6), (b'=', 0x20, 6),
@@ -299,39 +299,40 @@ const CODES: [(u8, u32, u32); 39] = [
     (b'z', 0x7b, 7), (b',', 0xfa, 8),
 ];
 
-impl Text<'_> {
-    /// Its characters.
+impl HpackString<'_> {
+    /// The decoded string.
     pub(crate) fn read(self) -> anyhow::Result<String> {
-        if !self.is_coded {
+        if !self.is_huffman {
             return Ok(String::from_utf8_lossy(self.bytes).into_owned());
         }
         let (mut read, mut code, mut length) = (String::new(), 0, 0);
         for bit in self.bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| u32::from(byte >> bit & 1))) {
             (code, length) = (code << 1 | bit, length + 1);
-            if let Some((character, ..)) = CODES.iter().find(|(_, its, bits)| (*its, *bits) == (code, length)) {
+            if let Some((character, ..)) = HUFFMAN_CODES.iter().find(|(_, its, bits)| (*its, *bits) == (code, length)) {
                 read.push(char::from(*character));
                 (code, length) = (0, 0);
             }
         }
-        // The end of the last byte is filled with ones.
+        // The last byte is padded with ones.
         ensure!(length < 8 && code == (1 << length) - 1, "a header has a character that is not expected in it");
         Ok(read)
     }
 }
 
-/// A header's name, in both forms in which a server may write it.
+/// A header's name, plain and Huffman-coded: a server may send either.
 #[derive(Debug, Clone)]
-pub(crate) struct Name {
+pub(crate) struct HeaderName {
     plain: &'static str,
     coded: Vec<u8>,
 }
 
-impl Name {
-    /// The name `plain`, of characters in [`CODES`].
+impl HeaderName {
+    /// The name `plain`, of characters in [`HUFFMAN_CODES`].
     pub(crate) fn new(plain: &'static str) -> Self {
         let (mut coded, mut open, mut free) = (Vec::new(), 0_u8, 8);
         for character in plain.bytes() {
-            let (_, code, length) = CODES.iter().find(|(its, ..)| *its == character).expect("a character with a code");
+            let (_, code, length) =
+                HUFFMAN_CODES.iter().find(|(its, ..)| *its == character).expect("a character with a code");
             for bit in (0..*length).rev() {
                 free -= 1;
                 open |= ((code >> bit & 1) as u8) << free;
@@ -347,8 +348,8 @@ impl Name {
         Self { plain, coded }
     }
 
-    fn is(&self, text: Text<'_>) -> bool {
-        text.bytes == if text.is_coded { &self.coded } else { self.plain.as_bytes() }
+    fn is(&self, text: HpackString<'_>) -> bool {
+        text.bytes == if text.is_huffman { &self.coded } else { self.plain.as_bytes() }
     }
 }
 
@@ -364,18 +365,18 @@ fn unless_it_blocks(done: io::Result<usize>) -> io::Result<Option<usize>> {
 mod tests {
     use super::*;
 
-    /// RFC 7541, C.4.1 and C.4.3: `www.example.com` has characters that are not expected; `custom-key`, `custom-value` do not.
+    /// RFC 7541, C.4.1 and C.4.3. `www.example.com` has characters that [`HUFFMAN_CODES`] lacks.
     #[test]
-    fn texts_are_read_as_the_standard_codes_them() {
-        let coded = |bytes| Text { bytes, is_coded: true };
+    fn strings_are_decoded_as_the_standard_codes_them() {
+        let coded = |bytes| HpackString { bytes, is_huffman: true };
         let key = [0x25, 0xa8, 0x49, 0xe9, 0x5b, 0xa9, 0x7d, 0x7f];
         assert_eq!(coded(&key).read().unwrap(), "custom-key");
-        assert_eq!(Name::new("custom-key").coded, key);
+        assert_eq!(HeaderName::new("custom-key").coded, key);
         let value = [0x25, 0xa8, 0x49, 0xe9, 0x5b, 0xb8, 0xe8, 0xb4, 0xbf];
         assert_eq!(coded(&value).read().unwrap(), "custom-value");
         let other = [0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff];
         assert!(coded(&other).read().is_err());
-        let batch = Name::new("lru=3,redis=512,generated=86");
+        let batch = HeaderName::new("lru=3,redis=512,generated=86");
         assert_eq!(coded(&batch.coded).read().unwrap(), batch.plain);
     }
 
@@ -385,10 +386,10 @@ mod tests {
         let mut block = vec![0x20, 0x88, 0x58, 0x85, 0xae, 0xc3, 0x77, 0x1a, 0x4b];
         block.extend([0x40, 0x88, 0x25, 0xa8, 0x49, 0xe9, 0x5b, 0xa9, 0x7d, 0x7f, 0x03]);
         block.extend(b"lru\x00\x0bgrpc-status\x0217");
-        let found = |name| HeaderBlock(&block).get(&Name::new(name)).unwrap().map(|text| text.read().unwrap());
+        let found = |name| HeaderBlock(&block).get(&HeaderName::new(name)).unwrap().map(|text| text.read().unwrap());
         assert_eq!(found("custom-key").as_deref(), Some("lru"));
         assert_eq!(found("grpc-status").as_deref(), Some("17"));
         assert_eq!(found("floor-served-by"), None);
-        assert!(HeaderBlock(&block[..block.len() - 1]).get(&Name::new("absent")).is_err());
+        assert!(HeaderBlock(&block[..block.len() - 1]).get(&HeaderName::new("absent")).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The ways that players ask for floors.
+//! The orders in which the loads of `ablation` request floors.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -8,49 +8,48 @@ use floor_proto::v1;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
 
-/// Floors that are asked for: four times what the memory tier of a candidate may hold.
+/// Distinct floors of a load: four times the capacity of a candidate's tier `lru`.
 const FLOORS: u32 = 2000;
 
-/// Players who climb at once, each in a tower of their own.
+/// Players who climb at the same time, each in another tower.
 const CLIMBERS: u64 = 40;
 
-/// Popularity falls as 1/rank: what web caches measure (Breslau et al., "Web Caching and Zipf-like Distributions",
+/// Popularity is proportional to 1/rank, as in web caches (Breslau et al., "Web Caching and Zipf-like Distributions",
 /// INFOCOM 1999, finds exponents of 0.64 to 0.83; 1 is the customary round figure).
 const EXPONENT: f64 = 1.0;
 
-/// Calls a second of the paced loads, and players who make them: each goes up a floor in eight milliseconds, faster than any
-/// player, and together they ask for a tenth of what generation alone can answer. So what is measured is how long a player
-/// waits and not how much a machine can do.
-const PACE: f64 = 500.0;
+/// Calls a second of the paced loads, and the number of players who make them. Each climbs a floor in eight
+/// milliseconds. Together they need a tenth of the generator's throughput, so these loads measure latency.
+const PACED_CALLS_PER_SECOND: f64 = 500.0;
 const PACED_CLIMBERS: u64 = 4;
 
-/// Of a paced load a part in so many is run, to take about as long as the others.
-const PACED_PART: u64 = 2;
+/// A paced load makes one in this many of the calls, to take about as long as the others.
+const PACED_DIVISOR: u64 = 2;
 
-/// An order of calls.
+/// An order of calls, and their rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Track {
-    /// Floor n in proportion to 1/n.
+pub(crate) enum Workload {
+    /// Floor `n` with a probability proportional to 1/`n`.
     Zipf,
-    /// The same, while the server looks out for climbers, whom there are none of.
+    /// The same with prefetching, though there are no climbers.
     PrefetchedZipf,
-    /// Every floor as likely as any other.
+    /// Every floor with the same probability.
     Uniform,
-    /// The same, while the server looks out for climbers, whom there are none of.
+    /// The same with prefetching, though there are no climbers.
     PrefetchedUniform,
-    /// Floor after floor, and from the first again: what a tier that keeps the recently used is worst at.
+    /// Floors in order, repeated: the worst case of LRU eviction.
     Scan,
-    /// Players go up floor by floor; no floor is asked for twice.
+    /// Players climb floor by floor; no floor is requested twice.
     Climb,
-    /// Few players go up far, at a pace that leaves the machine time.
+    /// Few players climb far, at a fixed rate.
     PacedClimb,
-    /// The same, while the server makes the floors ahead of each climber.
+    /// The same with prefetching.
     PrefetchedClimb,
-    /// The same once more, when memory has all of it: what hits cost at that pace.
-    ClimbAgain,
+    /// The same a second time, when memory has every floor: the cost of hits at that rate.
+    RepeatedClimb,
 }
 
-impl Track {
+impl Workload {
     pub(crate) const ALL: [Self; 9] = [
         Self::Zipf,
         Self::PrefetchedZipf,
@@ -60,7 +59,7 @@ impl Track {
         Self::Climb,
         Self::PacedClimb,
         Self::PrefetchedClimb,
-        Self::ClimbAgain,
+        Self::RepeatedClimb,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -73,26 +72,26 @@ impl Track {
             Self::Climb => "climb",
             Self::PacedClimb => "climb, paced",
             Self::PrefetchedClimb => "climb, paced, prefetched",
-            Self::ClimbAgain => "climb, paced, again",
+            Self::RepeatedClimb => "climb, paced, again",
         }
     }
 
-    /// Calls a second, if that is given.
-    pub(crate) fn pace(self) -> Option<f64> {
-        matches!(self, Self::PacedClimb | Self::PrefetchedClimb | Self::ClimbAgain).then_some(PACE)
+    /// The rate, if the load is paced.
+    pub(crate) fn calls_per_second(self) -> Option<f64> {
+        matches!(self, Self::PacedClimb | Self::PrefetchedClimb | Self::RepeatedClimb).then_some(PACED_CALLS_PER_SECOND)
     }
 
-    /// Whether it is run twice and the second time measured.
-    pub(crate) fn is_again(self) -> bool {
-        self == Self::ClimbAgain
+    /// Whether it runs twice and only the second run is measured.
+    pub(crate) fn is_repeated(self) -> bool {
+        self == Self::RepeatedClimb
     }
 
-    /// Whether the chains are compared under it: as fast as the server answers, and nothing made ahead.
-    pub(crate) fn compares(self) -> bool {
-        self.pace().is_none() && self.ahead() == 0
+    /// Whether chains are ranked under it: it is neither paced nor prefetched.
+    pub(crate) fn is_compared(self) -> bool {
+        self.calls_per_second().is_none() && self.ahead() == 0
     }
 
-    /// Floors that the server makes ahead of a climber.
+    /// Floors that the server prefetches for a climber.
     pub(crate) const fn ahead(self) -> u32 {
         match self {
             Self::PrefetchedZipf | Self::PrefetchedUniform | Self::PrefetchedClimb => 2,
@@ -100,7 +99,7 @@ impl Track {
         }
     }
 
-    /// The framed requests of `calls` calls: made before the clock runs, and the same for every chain.
+    /// The framed requests of `calls` calls, the same for every chain.
     pub(crate) fn requests(self, calls: u64) -> Arc<[Bytes]> {
         let rng = RefCell::new(SmallRng::seed_from_u64(TOWER));
         let zipf = Zipf::new(f64::from(FLOORS), EXPONENT).expect("floors, and an exponent above 0");
@@ -109,7 +108,7 @@ impl Track {
             Self::Uniform | Self::PrefetchedUniform => (TOWER, rng.borrow_mut().random_range(1..=FLOORS)),
             Self::Scan => (TOWER, (call % u64::from(FLOORS)) as u32 + 1),
             Self::Climb => (TOWER + 1 + call % CLIMBERS, (call / CLIMBERS) as u32 + 1),
-            Self::PacedClimb | Self::PrefetchedClimb | Self::ClimbAgain => {
+            Self::PacedClimb | Self::PrefetchedClimb | Self::RepeatedClimb => {
                 (TOWER + 1 + call % PACED_CLIMBERS, (call / PACED_CLIMBERS) as u32 + 1)
             }
         };
@@ -117,7 +116,7 @@ impl Track {
             let spec = v1::FloorSpec { seed, number, ..v1::FloorSpec::default() };
             load::framed(&v1::GetFloorRequest { spec: Some(spec) })
         };
-        let calls = if self.pace().is_some() { calls / PACED_PART } else { calls };
+        let calls = if self.calls_per_second().is_some() { calls / PACED_DIVISOR } else { calls };
         (0..calls).map(spec).map(request).collect()
     }
 }

@@ -1,24 +1,25 @@
-//! A floor as an earlier tower game sent it: one protobuf message a tile. The yardstick of the protobuf benches.
+//! A floor as an earlier tower game sent it: one protobuf message per tile. The protobuf benches and the peer
+//! [`TileMessages`](crate::peers::servers::PeerServer::TileMessages) use it for comparison.
 //!
-//! The messages are written out by hand, so that the yardstick is no part of the wire.
+//! The messages are written by hand, so that they stay out of the .proto.
 
 use floor_gen::Floor;
 
-/// A floor of tiles, row by row.
+/// A floor as a list of tiles, row by row.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct TileFloor {
-    /// The tower.
+    /// The tower's seed.
     #[prost(uint64, tag = "1")]
     pub seed: u64,
-    /// The floor of the tower.
+    /// The floor's number in the tower.
     #[prost(uint32, tag = "2")]
     pub number: u32,
-    /// One message a cell.
+    /// One message per cell.
     #[prost(message, repeated, tag = "3")]
     pub tiles: Vec<Tile>,
 }
 
-/// A cell.
+/// One cell.
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub struct Tile {
     /// Column.
@@ -27,25 +28,25 @@ pub struct Tile {
     /// Row.
     #[prost(uint32, tag = "2")]
     pub y: u32,
-    /// What it is made of.
+    /// The number of its terrain.
     #[prost(uint32, tag = "3")]
     pub terrain: u32,
     /// Whether a walker may stand there.
     #[prost(bool, tag = "4")]
     pub walkable: bool,
-    /// Room id + 1, 0 = none.
+    /// Room id + 1; 0 is no room.
     #[prost(uint32, tag = "5")]
     pub region: u32,
 }
 
-/// The same floor, a message a tile.
+/// `floor` with one message per tile.
 #[must_use]
 pub fn message(floor: &Floor) -> TileFloor {
     let width = usize::from(floor.spec.width());
     let cells = floor.terrain.iter().zip(&floor.region).enumerate();
-    let tile = |(place, (terrain, region)): (usize, (&floor_gen::Terrain, &u8))| Tile {
-        x: (place % width) as u32,
-        y: (place / width) as u32,
+    let tile = |(index, (terrain, region)): (usize, (&floor_gen::Terrain, &u8))| Tile {
+        x: (index % width) as u32,
+        y: (index / width) as u32,
         terrain: *terrain as u32,
         walkable: terrain.passable(),
         region: u32::from(*region),

@@ -1,11 +1,11 @@
-//! A chain as it is deployed, with its files, its Redis, and every floor in every tier.
+//! A chain as it is deployed, with its files and its Redis, and with every floor in every tier.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use benches::{floors::Entries, redis_server::RedisServer, shelf::Shelf, stores};
+use benches::{floors::Entries, pregenerated::PregeneratedSource, redis_server::RedisServer, stores};
 use floor_cache::{Bypass, Chain, ChainConfig, Key, LmdbConfig, Options, RedisConfig, SledConfig, TierKind, assemble};
 use prometheus::Registry;
 use tempfile::TempDir;
@@ -13,23 +13,23 @@ use tokio::runtime::Runtime;
 
 use super::COUNT;
 
-/// How long the chain may take to write what is queued.
+/// How long the chain may take to write its queue.
 const FLUSH: Duration = Duration::from_secs(30);
 
-/// Long enough that a busy machine yields a slow figure and not a failed bench.
+/// Long, so that a busy machine gives a slow figure and not a failed bench.
 const REDIS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The most tiers that a chain here has, in probing order. The last is there when a redis-server is.
+/// The tiers of the longest chain, in lookup order. Redis is last: it is left out without redis-server.
 const DEEPEST: [TierKind; 4] = [TierKind::Lru, TierKind::Lmdb, TierKind::Sled, TierKind::Redis];
 
 /// Chains of one tier to four.
 pub(super) fn chains() -> Vec<&'static [TierKind]> {
-    let deepest = if RedisServer::is_here() { DEEPEST.len() } else { DEEPEST.len() - 1 };
+    let deepest = if RedisServer::is_available() { DEEPEST.len() } else { DEEPEST.len() - 1 };
     (1..=deepest).map(|depth| &DEEPEST[..depth]).collect()
 }
 
-/// A chain with everything it needs, warm: every floor stands in every tier.
-pub(super) struct Setting {
+/// A chain with the resources that it uses; every tier has every floor.
+pub(super) struct Fixture {
     pub(super) chain: Chain,
     pub(super) runtime: Runtime,
     pub(super) entries: Entries,
@@ -37,13 +37,13 @@ pub(super) struct Setting {
     _data: TempDir,
 }
 
-impl Setting {
+impl Fixture {
     pub(super) fn open(tiers: &[TierKind], bypass: Bypass) -> Self {
-        Self::configured(ChainConfig { chain: tiers.to_vec(), bypass, ..ChainConfig::default() })
+        Self::with_config(ChainConfig { chain: tiers.to_vec(), bypass, ..ChainConfig::default() })
     }
 
-    /// `config`, its files and its Redis, if it has one, where nothing else has any.
-    pub(super) fn configured(config: ChainConfig) -> Self {
+    /// A chain of `config` with new files and, if the chain has it, a new Redis.
+    pub(super) fn with_config(config: ChainConfig) -> Self {
         let (runtime, data, entries) =
             (stores::runtime(), tempfile::tempdir().expect("a directory"), Entries::floors(COUNT));
         let redis = config.chain.contains(&TierKind::Redis).then(|| RedisServer::start().expect("redis-server starts"));
@@ -58,27 +58,26 @@ impl Setting {
             ..config
         };
         let chain = runtime.block_on(async {
-            let source = Arc::new(Shelf::new(&entries));
+            let source = Arc::new(PregeneratedSource::new(&entries));
             let chain = assemble(&config, source, &Registry::new(), runtime.handle()).expect("empty directories");
             let keys: Vec<Key> = entries.all().iter().map(|(key, _)| *key).collect();
-            chain.get_many(&keys, Options::default()).await.expect("the shelf has them");
-            assert!(chain.close(FLUSH).await, "every tier has taken what was queued");
+            chain.get_many(&keys, Options::default()).await.expect("they were generated beforehand");
+            assert!(chain.close(FLUSH).await, "every tier has written its queue");
             for (key, value) in entries.all() {
                 let served = chain.get(*key, Options::default()).await.expect("a warm chain");
-                assert_eq!(served.value, *value, "the chain gives back what the shelf had");
+                assert_eq!(served.value, *value, "the chain returns the source's value");
             }
             chain
         });
         Self { chain, runtime, entries, _redis: redis, _data: data }
     }
 
-    /// Waits until every tier has taken what is queued for it.
+    /// Waits until every tier has written its queue.
     pub(super) async fn flush(&self) {
-        assert!(self.chain.close(FLUSH).await, "every tier has taken what was queued");
+        assert!(self.chain.close(FLUSH).await, "every tier has written its queue");
     }
 
-    /// Times `work` over `steps`, in the runtime, each of which is to be answered with `each` floors, and asserts that it
-    /// was, all of them by `tier`.
+    /// Times `steps` calls of `work`. Asserts that each returns `each` floors and that all are hits of `tier`.
     pub(super) fn timed_hits(
         &self,
         steps: u64,
@@ -105,7 +104,7 @@ impl Setting {
     }
 }
 
-/// What a chain is called.
+/// The name of a chain in benches.
 pub(super) fn name(tiers: &[TierKind]) -> String {
     tiers.iter().map(|tier| tier.name()).collect::<Vec<_>>().join("+")
 }

@@ -1,0 +1,78 @@
+//! The latency of calls at half of the server's maximum rate. The loop is open, so that a stall counts for all calls
+//! that wait for it. The caller has its own processor, both to find the maximum rate and to measure.
+
+use std::sync::Arc;
+
+use benches::{
+    load::{self, Method},
+    open_loop::OpenLoop,
+    peers::servers::PeerServer,
+    process::CpuPartition,
+};
+use serde::Serialize;
+
+use crate::{
+    fleet::{Fleet, Target},
+    h2load,
+};
+
+/// Calls in flight on each connection of the load that finds the maximum rate.
+const STREAMS: usize = 10;
+
+/// Calls of the open loop, and of the load that finds the maximum rate.
+const CALLS: u64 = 40_000;
+
+/// The servers whose latency is measured.
+const TARGETS: [Target; 5] = [
+    Target::Ours,
+    Target::Peer(PeerServer::BareHyper),
+    Target::Peer(PeerServer::CoalescingHyper),
+    Target::Peer(PeerServer::StaticTonic),
+    Target::Peer(PeerServer::CachedMessage),
+];
+
+/// The latency of one server at half of its maximum rate, in one round.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct LatencySample {
+    pub(crate) who: &'static str,
+    pub(crate) round: usize,
+    /// Calls a second.
+    pub(crate) pace: f64,
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+    /// 99th percentile of how late calls were sent: the part of the latency that the client adds.
+    pub(crate) late_p99_us: f64,
+    /// 99th percentile of how late the same thread is without calls: the part that the machine adds.
+    pub(crate) clock_p99_us: f64,
+}
+
+pub(crate) fn measure(fleet: &Fleet, connections: usize, round: usize) -> anyhow::Result<Vec<LatencySample>> {
+    TARGETS.into_iter().map(|target| measure_server(fleet, connections, round, target)).collect()
+}
+
+fn measure_server(fleet: &Fleet, connections: usize, round: usize, target: Target) -> anyhow::Result<LatencySample> {
+    let (server, method) = (fleet.server(target), Method::GetFloor);
+    let _partition = CpuPartition::isolate(server.pid())?;
+    let most = h2load::run(server.address, method, &fleet.body(method), connections, STREAMS, CALLS)?;
+    let pace = CALLS as f64 / most.took.as_secs_f64() / 2.0;
+    let load = OpenLoop {
+        server: server.address,
+        method,
+        messages: Arc::new([load::framed(&crate::fleet::one_floor())]),
+        answer_bytes: Some(server.answer_bytes(method)?),
+        connections,
+        calls: CALLS,
+        calls_per_second: pace,
+    };
+    let (latencies, timer_lateness) = (load.run()?, load.timer_lateness());
+    let micros = |nanos: u64| nanos as f64 / 1e3;
+    Ok(LatencySample {
+        who: target.name(),
+        round,
+        pace,
+        p50_us: micros(latencies.latency.value_at_quantile(0.5)),
+        p99_us: micros(latencies.latency.value_at_quantile(0.99)),
+        late_p99_us: micros(latencies.lateness.value_at_quantile(0.99)),
+        clock_p99_us: micros(timer_lateness.value_at_quantile(0.99)),
+    })
+}
