@@ -34,8 +34,8 @@ struct Options {
 }
 
 fn kind(name: &str) -> Result<Kind, String> {
-    let offered = || Kind::OFFERED.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-    Kind::OFFERED.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| format!("kinds are {}", offered()))
+    let offered = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| format!("kinds are {}", offered()))
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {
@@ -62,9 +62,9 @@ const SIZES: [(u32, u32, u64); 12] = [
 impl Options {
     /// The `i`-th floor of the run.
     fn spec(&self, i: u64) -> Result<FloorSpec, SpecError> {
-        let kind = self.kind.unwrap_or(Kind::OFFERED[(i % Kind::OFFERED.len() as u64) as usize]);
+        let kind = self.kind.unwrap_or(Kind::ALL[(i % Kind::ALL.len() as u64) as usize]);
         let shares: u64 = SIZES.iter().map(|(_, _, share)| share).sum();
-        let mut left = (i / Kind::OFFERED.len() as u64) % shares;
+        let mut left = (i / Kind::ALL.len() as u64) % shares;
         let row = SIZES.iter().find(|(_, _, share)| {
             let here = left < *share;
             left = left.wrapping_sub(*share);
@@ -242,7 +242,7 @@ fn encoded_size(floor: &Floor) -> usize {
 fn report(seen: &[Seen], elapsed: Duration) -> bool {
     let mut falls_back = false;
     println!("kind       floors>=64  fallbacks   smaller  fallbacks   median      p99   bytes  loops (least)  rooms");
-    for &kind in Kind::OFFERED {
+    for kind in Kind::ALL {
         let mut all = Tally::default();
         for tally in seen.iter().map(|seen| &seen.kinds[kind as usize]) {
             all.floors += tally.floors;

@@ -151,7 +151,7 @@ mod tests {
     fn the_refuge_holds_at_every_size_and_kind() {
         let mut generator = Generator::new();
         for (width, height) in SIZES {
-            for &kind in Kind::OFFERED {
+            for kind in Kind::ALL {
                 for seed in 0..20 {
                     let spec = FloorSpec::resolve(seed, 30, width, height, Some(kind)).unwrap();
                     let floor = generator.take_refuge(&spec, &Streams::new(&spec, ATTEMPTS));

@@ -35,11 +35,7 @@ impl FloorSpec {
         }
         let width = side(width).ok_or(SpecError::Width(width))?;
         let height = side(height).ok_or(SpecError::Height(height))?;
-        let kind = match kind {
-            Some(kind) if !Kind::OFFERED.contains(&kind) => return Err(SpecError::Kind(kind)),
-            Some(kind) => kind,
-            None => Kind::scheduled(seed, number),
-        };
+        let kind = kind.unwrap_or_else(|| Kind::scheduled(seed, number));
         Ok(Self { seed, number, width, height, kind })
     }
 
@@ -114,7 +110,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind that the wire knows, in the order of its number.
+    /// Every kind, in the order of its number.
     pub const ALL: [Self; 9] = [
         Self::Standard,
         Self::Keep,
@@ -126,9 +122,6 @@ impl Kind {
         Self::Event,
         Self::Story,
     ];
-
-    /// The kinds that this generator makes.
-    pub const OFFERED: &'static [Self] = &Self::ALL;
 
     /// The kind that the schedule of tower `seed` gives floor `number`.
     #[must_use]
@@ -174,8 +167,6 @@ pub enum SpecError {
     Width(u32),
     /// Not 0 nor in [`FloorSpec::MIN_SIDE`] ..= [`FloorSpec::MAX_SIDE`].
     Height(u32),
-    /// Known, but not made by this generator.
-    Kind(Kind),
 }
 
 impl SpecError {
@@ -186,7 +177,6 @@ impl SpecError {
             Self::Number(_) => "number",
             Self::Width(_) => "width",
             Self::Height(_) => "height",
-            Self::Kind(_) => "kind",
         }
     }
 }
@@ -205,13 +195,6 @@ impl fmt::Display for SpecError {
                 FloorSpec::MAX_SIDE,
                 FloorSpec::DEFAULT_SIDE
             ),
-            Self::Kind(kind) => {
-                write!(f, "kind {kind} is not made by generator version {}; offered:", crate::GENERATOR_VERSION)?;
-                for (i, offered) in Kind::OFFERED.iter().enumerate() {
-                    write!(f, "{} {offered}", if i == 0 { "" } else { "," })?;
-                }
-                Ok(())
-            }
         }
     }
 }

@@ -40,7 +40,7 @@ const PARTS_OF_A_FLOOR: usize = 8;
 #[test]
 fn a_floor_allocates_its_parts_alone() {
     let mut generator = Generator::new();
-    for &kind in Kind::OFFERED {
+    for kind in Kind::ALL {
         let spec = |seed| FloorSpec::resolve(seed, 7, 0, 0, Some(kind)).unwrap();
         // Warm: the scratch has grown to what floors of this kind need, but for rare outliers.
         for seed in 0..300 {

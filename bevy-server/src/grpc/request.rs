@@ -262,5 +262,5 @@ fn wrong_fields(asked: &v1::FloorSpec, kind_is_right: bool, path: &impl std::fmt
 }
 
 fn offered() -> String {
-    Kind::OFFERED.iter().map(|kind| format!("{} ({})", *kind as u8, kind)).collect::<Vec<_>>().join(", ")
+    Kind::ALL.iter().map(|kind| format!("{} ({})", *kind as u8, kind)).collect::<Vec<_>>().join(", ")
 }
