@@ -79,7 +79,7 @@ impl Options {
 
 /// What one thread saw.
 #[derive(Default)]
-struct Seen {
+struct Results {
     /// By kind: floors and how many fell back, of 64x64 and above; times and sizes, of 100x100.
     kinds: Vec<Tally>,
     failures: Vec<(FloorSpec, String)>,
@@ -107,17 +107,17 @@ fn main() -> ExitCode {
     let bar = ProgressBar::new(options.floors).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let started = Instant::now();
-    let seen: Vec<Seen> = std::thread::scope(|scope| {
+    let results: Vec<Results> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&options, &next, &stop, &bar))).collect();
         workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
     });
     bar.finish_and_clear();
-    if seen.len() < threads {
+    if results.len() < threads {
         eprintln!("a thread panicked; the floor that it was at is named above");
         return ExitCode::FAILURE;
     }
-    let falls_back = report(&seen, started.elapsed());
-    let failures: Vec<_> = seen.iter().flat_map(|seen| &seen.failures).collect();
+    let exceeds_limit = report(&results, started.elapsed());
+    let failures: Vec<_> = results.iter().flat_map(|results| &results.failures).collect();
     for (spec, why) in &failures {
         eprintln!(
             "FAILED --seed {} --number {} --width {} --height {} --kind {}: {why}",
@@ -128,17 +128,17 @@ fn main() -> ExitCode {
             spec.kind()
         );
     }
-    if failures.is_empty() && !falls_back { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failures.is_empty() && !exceeds_limit { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// No kind may fall back on more of its floors of 64x64 and above, in per cent.
-const MOST_FALLBACKS: f64 = 0.1;
+const MAX_FALLBACK_PERCENT: f64 = 0.1;
 
 /// Takes floors from the common count until it ends or one fails.
-fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBar) -> Seen {
+fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBar) -> Results {
     const BATCH: u64 = 64;
     let mut generator = Generator::new();
-    let mut seen = Seen { kinds: vec![Tally::default(); Kind::ALL.len() + 1], failures: Vec::new() };
+    let mut results = Results { kinds: vec![Tally::default(); Kind::ALL.len() + 1], failures: Vec::new() };
     while !stop.load(Ordering::Relaxed) {
         let first = next.fetch_add(BATCH, Ordering::Relaxed);
         let last = (first + BATCH).min(options.floors);
@@ -146,18 +146,23 @@ fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBa
             break;
         }
         for i in first..last {
-            if let Err(failure) = prove(options, i, &mut generator, &mut seen) {
-                seen.failures.push(failure);
+            if let Err(failure) = prove(options, i, &mut generator, &mut results) {
+                results.failures.push(failure);
                 stop.store(true, Ordering::Relaxed);
                 break;
             }
         }
         bar.inc(last - first);
     }
-    seen
+    results
 }
 
-fn prove(options: &Options, i: u64, generator: &mut Generator, seen: &mut Seen) -> Result<(), (FloorSpec, String)> {
+fn prove(
+    options: &Options,
+    i: u64,
+    generator: &mut Generator,
+    results: &mut Results,
+) -> Result<(), (FloorSpec, String)> {
     let spec = match options.spec(i) {
         Ok(spec) => spec,
         Err(error) => {
@@ -170,7 +175,7 @@ fn prove(options: &Options, i: u64, generator: &mut Generator, seen: &mut Seen) 
     let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| generator.generate(&spec)));
     let took = started.elapsed();
     let floor = made.map_err(|_| (spec, "panicked".to_owned()))?;
-    let tally = &mut seen.kinds[spec.kind() as usize];
+    let tally = &mut results.kinds[spec.kind() as usize];
     let fell_back = generator.fallbacks() - fallbacks;
     if spec.width().min(spec.height()) >= 64 {
         tally.floors += 1;
@@ -239,12 +244,12 @@ fn encoded_size(floor: &Floor) -> usize {
 }
 
 /// Prints a line a kind. Tells whether a kind falls back too often.
-fn report(seen: &[Seen], elapsed: Duration) -> bool {
-    let mut falls_back = false;
+fn report(results: &[Results], elapsed: Duration) -> bool {
+    let mut exceeds_limit = false;
     println!("kind       floors>=64  fallbacks   smaller  fallbacks   median      p99   bytes  loops (least)  rooms");
     for kind in Kind::ALL {
         let mut all = Tally::default();
-        for tally in seen.iter().map(|seen| &seen.kinds[kind as usize]) {
+        for tally in results.iter().map(|results| &results.kinds[kind as usize]) {
             all.floors += tally.floors;
             all.fallbacks += tally.fallbacks;
             all.small_floors += tally.small_floors;
@@ -255,9 +260,9 @@ fn report(seen: &[Seen], elapsed: Duration) -> bool {
             all.rooms.extend(&tally.rooms);
         }
         let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
-        if share(all.fallbacks, all.floors) > MOST_FALLBACKS {
-            eprintln!("{kind} falls back on more than {MOST_FALLBACKS} % of its floors");
-            falls_back = true;
+        if share(all.fallbacks, all.floors) > MAX_FALLBACK_PERCENT {
+            eprintln!("{kind} falls back on more than {MAX_FALLBACK_PERCENT} % of its floors");
+            exceeds_limit = true;
         }
         println!(
             "{:9} {:11} {:9.3}% {:9} {:9.3}% {:7.1}us {:6.1}us {:7} {:6} {:7} {:6}",
@@ -275,7 +280,7 @@ fn report(seen: &[Seen], elapsed: Duration) -> bool {
         );
     }
     println!("fallbacks by shorter side; the other columns are medians over 100x100 (or --size); {elapsed:.1?} in all");
-    falls_back
+    exceeds_limit
 }
 
 /// The value below which `percent` of them lie.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use clap::Parser;
-use floor_gen::explain::{self, Watcher};
+use floor_gen::explain::{self, Observer};
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
 
 /// Draws floors as text.
@@ -38,11 +38,11 @@ struct Options {
 
 /// Says what the generator does, and how long each stage takes.
 #[derive(Default)]
-struct Narrator {
+struct Printer {
     running: Cell<Option<(&'static str, Instant)>>,
 }
 
-impl Narrator {
+impl Printer {
     /// A stage ends when the next begins.
     fn end_stage(&self) {
         if let Some((name, started)) = self.running.take() {
@@ -51,7 +51,7 @@ impl Narrator {
     }
 }
 
-impl Watcher for Narrator {
+impl Observer for Printer {
     fn attempt(&self, number: u32) {
         println!("attempt {number}");
     }
@@ -61,14 +61,14 @@ impl Watcher for Narrator {
         self.running.set(Some((name, Instant::now())));
     }
 
-    fn chose(&self, what: &'static str, value: usize) {
+    fn note(&self, what: &'static str, value: usize) {
         self.end_stage();
         println!("    {what}: {value}");
     }
 
-    fn refused(&self, why: &'static str) {
+    fn rejected(&self, why: &'static str) {
         self.end_stage();
-        println!("  refused: {why}");
+        println!("  rejected: {why}");
     }
 }
 
@@ -82,9 +82,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for number in options.number..options.number.saturating_add(options.count) {
         let spec = FloorSpec::resolve(options.seed, number, options.width, options.height, options.kind)?;
         let floor = if options.explain {
-            let narrator = Narrator::default();
-            let floor = generator.generate_watched(&spec, &narrator);
-            narrator.end_stage();
+            let printer = Printer::default();
+            let floor = generator.generate_observed(&spec, &printer);
+            printer.end_stage();
             print!("{}", explain::lock_graph(&floor));
             floor
         } else {
@@ -139,7 +139,7 @@ const fn glyph(cell: Terrain) -> char {
 
 fn list(floor: &Floor) {
     floor.rooms.iter().for_each(|room| println!("{room:?}"));
-    floor.connections.iter().for_each(|way| println!("{way:?}"));
+    floor.connections.iter().for_each(|connection| println!("{connection:?}"));
     floor.spawns.iter().for_each(|spawn| println!("{spawn:?}"));
     floor.items.iter().for_each(|item| println!("{item:?}"));
     floor.traps.iter().for_each(|trap| println!("{trap:?}"));

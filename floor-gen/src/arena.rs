@@ -3,13 +3,13 @@
 
 use alloc::vec::Vec;
 
+use crate::distance_map::DistanceMap;
 use crate::floor::{Item, Lock, Metrics, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::graph::Graph;
 use crate::kinds::Plot;
 use crate::mask::Mask;
 use crate::spec::FloorSpec;
 use crate::stages::cave::Cave;
-use crate::walk::Walk;
 
 /// The most rooms that a layout may place: the wire's 255.
 pub(crate) const MAX_ROOMS: usize = 255;
@@ -23,14 +23,14 @@ pub(crate) struct Arena {
     pub(crate) terrain: Vec<Terrain>,
     /// Room id + 1, 0 = none.
     pub(crate) region: Vec<u8>,
-    pub(crate) rooms: Vec<Chamber>,
-    pub(crate) ways: Vec<Way>,
+    pub(crate) rooms: Vec<RoomDraft>,
+    pub(crate) connections: Vec<ConnectionDraft>,
     /// Cells that a new room may not use: open ones, the eight around each, and the border.
-    pub(crate) claim: Mask,
+    pub(crate) claimed: Mask,
     /// Cells on which something stands, or whose terrain must stay: stairs, centers, keys.
-    pub(crate) taken: Mask,
+    pub(crate) reserved: Mask,
     pub(crate) graph: Graph,
-    pub(crate) walk: Walk,
+    pub(crate) distances: DistanceMap,
     pub(crate) entry: usize,
     pub(crate) exit: usize,
     pub(crate) spawns: Vec<Spawn>,
@@ -39,23 +39,23 @@ pub(crate) struct Arena {
     pub(crate) traps: Vec<Trap>,
     pub(crate) metrics: Metrics,
     /// Rooms that may still take a neighbour, and other lists of rooms that a stage needs for a moment.
-    pub(crate) shortlist: Vec<u8>,
+    pub(crate) room_list: Vec<u8>,
     /// Ways from entry to exit over the tree that the rooms form before they get loops.
     pub(crate) path: Vec<u16>,
     /// How many locks the way out needs; they have the first ids, in the order in which they are opened.
-    pub(crate) needed: usize,
+    pub(crate) required_locks: usize,
     /// Lock by lock, the room that its key must lie in, if that is not left to chance.
-    pub(crate) hides: Vec<Option<u8>>,
+    pub(crate) key_rooms: Vec<Option<u8>>,
     /// Dead ends outside rooms, where a find rewards who looks.
-    pub(crate) nooks: Vec<u32>,
+    pub(crate) dead_ends: Vec<u32>,
     /// The cells of a corridor that is being laid.
-    pub(crate) trail: Vec<u32>,
+    pub(crate) cell_list: Vec<u32>,
     /// Pairs of rooms to join, with how much a stage would rather not.
-    pub(crate) offers: Vec<(u32, u8, u8)>,
+    pub(crate) candidates: Vec<(u32, u8, u8)>,
     /// Tiles that a cycle or an ear of it runs over.
-    pub(crate) course: Vec<u32>,
+    pub(crate) tile_path: Vec<u32>,
     /// Doors and doorways of a vault: where, and the character that its author drew.
-    pub(crate) hinges: Vec<(u32, u8)>,
+    pub(crate) vault_doors: Vec<(u32, u8)>,
     /// Pieces of ground that a keep's halls are built on.
     pub(crate) plots: Vec<Plot>,
     /// A cave before it is carved.
@@ -66,7 +66,7 @@ pub(crate) struct Arena {
 
 /// A room under construction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Chamber {
+pub(crate) struct RoomDraft {
     pub(crate) min: Point,
     pub(crate) max: Point,
     /// A cell of it that stays passable.
@@ -79,14 +79,14 @@ pub(crate) struct Chamber {
     /// Steps of the way from the entry, room by room: how deep in the floor it lies.
     pub(crate) depth: u32,
     /// Failed tries to attach another room to it.
-    pub(crate) refusals: u8,
+    pub(crate) failed_attachments: u8,
     /// Made by hand: nothing is added to it and no door cut in its walls.
     pub(crate) set_piece: bool,
 }
 
 /// A way between two rooms under construction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct ConnectionDraft {
     pub(crate) from: u8,
     pub(crate) to: u8,
     /// The cell by `from` that closes it when it is shut; none where two rooms lie open to each other.
@@ -132,18 +132,18 @@ impl Arena {
         self.region.clear();
         self.region.resize(cells, 0);
         self.rooms.clear();
-        self.ways.clear();
-        self.claim.reset(self.width, self.height);
-        self.taken.reset(self.width, self.height);
+        self.connections.clear();
+        self.claimed.reset(self.width, self.height);
+        self.reserved.reset(self.width, self.height);
         self.spawns.clear();
         self.items.clear();
         self.locks.clear();
         self.traps.clear();
-        self.shortlist.clear();
+        self.room_list.clear();
         self.path.clear();
-        self.needed = 0;
-        self.hides.clear();
-        self.nooks.clear();
+        self.required_locks = 0;
+        self.key_rooms.clear();
+        self.dead_ends.clear();
         self.metrics = Metrics::default();
         (self.entry, self.exit) = (0, 0);
     }
@@ -184,12 +184,12 @@ impl Arena {
         self.terrain[at] = terrain;
         let (x, y) = (self.column(at), self.row(at));
         for row in y - 1..=y + 1 {
-            self.claim.insert_row(x - 1, row, 0b111);
+            self.claimed.insert_row(x - 1, row, 0b111);
         }
     }
 
     /// The depth of the deepest room, at least 1.
-    pub(crate) fn deepest(&self) -> u32 {
+    pub(crate) fn max_depth(&self) -> u32 {
         self.rooms.iter().map(|room| room.depth).max().unwrap_or(1).max(1)
     }
 
@@ -199,23 +199,23 @@ impl Arena {
     }
 
     /// Marks a cell as one that nothing more may be put on.
-    pub(crate) fn take(&mut self, at: usize) {
+    pub(crate) fn reserve(&mut self, at: usize) {
         let (x, y) = (self.column(at), self.row(at));
-        self.taken.insert(x, y);
+        self.reserved.insert(x, y);
     }
 
-    /// Undoes [`Self::take`].
+    /// Undoes [`Self::reserve`].
     pub(crate) fn release(&mut self, at: usize) {
         let (x, y) = (self.column(at), self.row(at));
-        self.taken.remove(x, y);
+        self.reserved.remove(x, y);
     }
 
-    pub(crate) fn is_taken(&self, at: usize) -> bool {
-        self.taken.contains(self.column(at), self.row(at))
+    pub(crate) fn is_reserved(&self, at: usize) -> bool {
+        self.reserved.contains(self.column(at), self.row(at))
     }
 }
 
-impl Chamber {
+impl RoomDraft {
     pub(crate) const fn width(&self) -> usize {
         (self.max.x - self.min.x + 1) as usize
     }

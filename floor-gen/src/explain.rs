@@ -6,7 +6,7 @@ use core::fmt::Write;
 use crate::floor::{Floor, RoomRole};
 
 /// Told what a generator does while it does it. A clock is the watcher's own: a stage ends when the next begins.
-pub trait Watcher {
+pub trait Observer {
     /// A layout is begun, the first with number 0.
     fn attempt(&self, number: u32) {
         let _ = number;
@@ -18,12 +18,12 @@ pub trait Watcher {
     }
 
     /// The stage that runs decided something.
-    fn chose(&self, what: &'static str, value: usize) {
+    fn note(&self, what: &'static str, value: usize) {
         let _ = (what, value);
     }
 
     /// The layout did not fit and is thrown away.
-    fn refused(&self, why: &'static str) {
+    fn rejected(&self, why: &'static str) {
         let _ = why;
     }
 }
@@ -34,13 +34,14 @@ pub trait Watcher {
 pub fn lock_graph(floor: &Floor) -> String {
     let mut text = String::new();
     for lock in &floor.locks {
-        let ways = floor.connections.iter().filter(|way| way.lock_id == lock.id);
+        let connections = floor.connections.iter().filter(|connection| connection.lock_id == lock.id);
         let key = floor.items.iter().find(|item| item.opens_lock == lock.id);
         let key_room = key.and_then(|key| room_at(floor, key.at));
         // Writing to a String cannot fail.
         let _ = write!(text, "lock {} at ({}, {})", lock.id, lock.at.x, lock.at.y);
-        for way in ways {
-            let _ = write!(text, ", between {} and {}", name(floor, way.from_room), name(floor, way.to_room));
+        for connection in connections {
+            let _ =
+                write!(text, ", between {} and {}", name(floor, connection.from_room), name(floor, connection.to_room));
         }
         if let (Some(key), Some(room)) = (key, key_room) {
             let _ = write!(text, "; key at ({}, {}) in {}", key.at.x, key.at.y, name(floor, room));
@@ -68,8 +69,10 @@ fn locks_before(floor: &Floor, room: u8) -> alloc::vec::Vec<u8> {
         reached[usize::from(entry)] = true;
         // As many rounds as there are rooms reach everything.
         for _ in 0..floor.rooms.len() {
-            for way in floor.connections.iter().filter(|way| way.lock_id != lock && !way.secret) {
-                let (a, b) = (usize::from(way.from_room), usize::from(way.to_room));
+            for connection in
+                floor.connections.iter().filter(|connection| connection.lock_id != lock && !connection.secret)
+            {
+                let (a, b) = (usize::from(connection.from_room), usize::from(connection.to_room));
                 let either = reached[a] || reached[b];
                 (reached[a], reached[b]) = (either, either);
             }

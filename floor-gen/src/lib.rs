@@ -30,6 +30,7 @@ extern crate alloc;
 
 mod arena;
 mod curve;
+mod distance_map;
 pub mod explain;
 pub mod floor;
 mod generator;
@@ -44,7 +45,6 @@ mod stages;
 mod theme;
 pub mod validate;
 pub mod vaults;
-mod walk;
 
 pub use floor::{Connection, Floor, Item, Lock, Metrics, Point, Room, RoomRole, Spawn, Terrain, Trap};
 pub use generator::{Generator, generate};

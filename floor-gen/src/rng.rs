@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use crate::explain::Watcher;
+use crate::explain::Observer;
 use crate::spec::FloorSpec;
 
 /// Opens the streams of one floor. Everything that the floor depends on is mixed in once, here. A stage begins by
@@ -14,9 +14,9 @@ use crate::spec::FloorSpec;
 #[derive(Clone, Copy)]
 pub struct Streams<'w> {
     root: u64,
-    watcher: Option<&'w dyn Watcher>,
+    observer: Option<&'w dyn Observer>,
     #[cfg(test)]
-    disturbed: Option<&'static str>,
+    extra_draw_in: Option<&'static str>,
 }
 
 impl<'w> Streams<'w> {
@@ -28,47 +28,47 @@ impl<'w> Streams<'w> {
         let root = [which, size, u64::from(attempt)].into_iter().fold(mix(spec.seed()), |h, part| mix(h ^ mix(part)));
         Self {
             root,
-            watcher: None,
+            observer: None,
             #[cfg(test)]
-            disturbed: None,
+            extra_draw_in: None,
         }
     }
 
     /// The same streams, told to `watcher` as they are opened.
     #[must_use]
-    pub fn watched(self, watcher: Option<&'w dyn Watcher>) -> Self {
-        Self { watcher, ..self }
+    pub fn observed_by(self, observer: Option<&'w dyn Observer>) -> Self {
+        Self { observer, ..self }
     }
 
     /// Tells the watcher, if there is one, that a stage begins. Opening a stream does; a stage that draws nothing calls
     /// this.
     pub(crate) fn begin(&self, stage: &'static str) {
-        if let Some(watcher) = self.watcher {
-            watcher.stage(stage);
+        if let Some(observer) = self.observer {
+            observer.stage(stage);
         }
     }
 
     /// Tells the watcher, if there is one, what a stage decided.
     pub(crate) fn note(&self, what: &'static str, value: usize) {
-        if let Some(watcher) = self.watcher {
-            watcher.chose(what, value);
+        if let Some(observer) = self.observer {
+            observer.note(what, value);
         }
     }
 
     /// The same streams, with one draw more at the start of `stage`.
     #[cfg(test)]
-    pub(crate) fn disturb(self, stage: &'static str) -> Self {
-        Self { disturbed: Some(stage), ..self }
+    pub(crate) fn with_extra_draw(self, stage: &'static str) -> Self {
+        Self { extra_draw_in: Some(stage), ..self }
     }
 
     /// The stream of the stage of that name. Opening it twice gives the same numbers twice.
     #[must_use]
     pub fn open(&self, stage: &'static str) -> Rng {
         self.begin(stage);
-        #[cfg_attr(not(test), expect(unused_mut, reason = "only a test disturbs a stream"))]
+        #[cfg_attr(not(test), expect(unused_mut, reason = "only a test adds a draw"))]
         let mut rng = Rng::from_seed(self.root ^ name_hash(stage));
         #[cfg(test)]
-        if self.disturbed == Some(stage) {
+        if self.extra_draw_in == Some(stage) {
             rng.next();
         }
         rng
@@ -77,7 +77,7 @@ impl<'w> Streams<'w> {
 
 impl fmt::Debug for Streams<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streams").field("root", &self.root).field("watched", &self.watcher.is_some()).finish()
+        f.debug_struct("Streams").field("root", &self.root).field("observed", &self.observer.is_some()).finish()
     }
 }
 
@@ -212,10 +212,10 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_stream_moves_alone() {
-        let (calm, disturbed) = (streams(), streams().disturb("loot"));
-        assert_ne!(calm.open("loot").next(), disturbed.open("loot").next());
-        assert_eq!(calm.open("traps").next(), disturbed.open("traps").next());
+    fn an_extra_draw_changes_one_stream_only() {
+        let (baseline, changed) = (streams(), streams().with_extra_draw("loot"));
+        assert_ne!(baseline.open("loot").next(), changed.open("loot").next());
+        assert_eq!(baseline.open("traps").next(), changed.open("traps").next());
     }
 
     #[test]

@@ -6,10 +6,10 @@ use crate::spec::Kind;
 use crate::theme::Theme;
 
 /// Floors from one boss to the next.
-const STRETCH: u32 = 10;
+const BOSS_INTERVAL: u32 = 10;
 /// A story is told in the middle of every second stretch.
-const STORY_EVERY: u32 = 2 * STRETCH;
-const STORY_AT: u32 = 5;
+const STORY_INTERVAL: u32 = 2 * BOSS_INTERVAL;
+const STORY_OFFSET: u32 = 5;
 
 /// The kinds that are drawn, in the order of the weights below.
 const DRAWN: [Kind; 7] = [Kind::Standard, Kind::Keep, Kind::Halls, Kind::Cavern, Kind::Cyclic, Kind::Maze, Kind::Event];
@@ -32,7 +32,7 @@ pub(crate) fn kind_of(seed: u64, number: u32) -> Kind {
     if let Some(fixed) = fixed(number) {
         return fixed;
     }
-    let first = (number - 1) / STRETCH * STRETCH + 1;
+    let first = (number - 1) / BOSS_INTERVAL * BOSS_INTERVAL + 1;
     let mut rng = Rng::from_seed(mix(seed) ^ mix(u64::from(first)));
     // The kinds of the two floors below.
     let (mut before, mut last) = (None, None);
@@ -56,8 +56,8 @@ const fn fixed(number: u32) -> Option<Kind> {
     match number {
         // A climber starts on common ground.
         1 => Some(Kind::Standard),
-        _ if number.is_multiple_of(STRETCH) => Some(Kind::Boss),
-        _ if number % STORY_EVERY == STORY_AT => Some(Kind::Story),
+        _ if number.is_multiple_of(BOSS_INTERVAL) => Some(Kind::Boss),
+        _ if number % STORY_INTERVAL == STORY_OFFSET => Some(Kind::Story),
         _ => None,
     }
 }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn no_kind_comes_three_times_in_a_row() {
+    fn no_kind_is_scheduled_three_times_in_a_row() {
         for seed in 0..2_000 {
             let kinds: alloc::vec::Vec<Kind> = (1..=80).map(|number| kind_of(seed, number)).collect();
             assert!(kinds.windows(3).all(|three| three[0] != three[1] || three[1] != three[2]), "tower {seed}");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_comes_and_events_are_rare() {
+    fn every_kind_is_scheduled_and_events_are_rare() {
         let mut seen = [0u32; 10];
         for seed in 0..200 {
             for number in 1..=140 {

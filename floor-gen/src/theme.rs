@@ -50,7 +50,7 @@ impl Theme {
         }
     }
 
-    pub(crate) const fn folk(self) -> Folk {
+    pub(crate) const fn roster(self) -> Roster {
         let [brute, skirmisher, archer, caster, swarm, boss] = match self {
             Self::Crypt => ["ghoul", "skeleton", "bone_archer", "acolyte", "rat", "lich"],
             Self::Warren => ["ogre", "goblin", "slinger", "shaman", "jackal", "goblin_king"],
@@ -60,7 +60,7 @@ impl Theme {
             Self::Archive => ["gargoyle", "duelist", "quill", "scribe", "bookworm", "archivist"],
             Self::Abyss => ["demon", "shade", "gazer", "warlock", "imp", "fallen_one"],
         };
-        Folk { brute, skirmisher, archer, caster, swarm, boss }
+        Roster { brute, skirmisher, archer, caster, swarm, boss }
     }
 
     pub(crate) const fn ground(self) -> Ground {
@@ -79,7 +79,7 @@ impl Theme {
 
 /// Who lives there, by what they do in a fight.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Folk {
+pub(crate) struct Roster {
     pub(crate) brute: &'static str,
     pub(crate) skirmisher: &'static str,
     pub(crate) archer: &'static str,

@@ -38,7 +38,7 @@ static ALLOCATOR: Counting = Counting;
 const PARTS_OF_A_FLOOR: usize = 8;
 
 #[test]
-fn a_floor_allocates_its_parts_alone() {
+fn a_warm_generator_allocates_only_what_a_floor_returns() {
     let mut generator = Generator::new();
     for kind in Kind::ALL {
         let spec = |seed| FloorSpec::resolve(seed, 7, 0, 0, Some(kind)).unwrap();

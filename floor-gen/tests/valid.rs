@@ -31,7 +31,7 @@ proptest! {
 }
 
 #[test]
-fn a_standard_floor_of_the_default_size_has_what_it_promises() {
+fn a_standard_floor_of_the_default_size_has_loops_locks_and_contents() {
     let mut generator = Generator::new();
     for seed in 0..2_000 {
         let spec = FloorSpec::resolve(seed, 1 + seed as u32 % 60, 0, 0, Some(Kind::Standard)).unwrap();
@@ -48,14 +48,14 @@ fn a_standard_floor_of_the_default_size_has_what_it_promises() {
 }
 
 #[test]
-fn a_boss_waits_behind_a_gate_before_the_exit() {
+fn a_boss_room_lies_behind_a_lock_before_the_exit() {
     let mut generator = Generator::new();
     for seed in 0..500 {
         let spec = FloorSpec::resolve(seed, 10, 0, 0, None).unwrap();
         assert_eq!(spec.kind(), Kind::Boss);
         let floor = generator.generate(&spec);
         let arena = floor.rooms.iter().position(|room| room.role == RoomRole::Boss).unwrap();
-        let gate = floor.connections.iter().find(|way| way.lock_id != 0).unwrap();
+        let gate = floor.connections.iter().find(|connection| connection.lock_id != 0).unwrap();
         assert!(usize::from(gate.from_room) == arena || usize::from(gate.to_room) == arena, "{spec:?}");
         let boss = floor.spawns.iter().max_by_key(|spawn| spawn.level).unwrap();
         assert_eq!(room_of(&floor, boss.at), Some(arena), "{spec:?}");

@@ -12,7 +12,7 @@ const MARGIN: usize = 88;
 const ABOVE: usize = 20;
 const BELOW: usize = 44;
 /// Steps of the critical path that the upper maps reach to; the last bin holds all above.
-const MOST_STEPS: u32 = 2_100;
+const MAX_STEPS: u32 = 2_100;
 /// Bins of the upper maps along a side; of the lower ones, a bin for each count, the last for all above.
 const FINE: usize = 35;
 const COUNTS: usize = 28;
@@ -21,24 +21,29 @@ const COUNTS: usize = 28;
 pub(crate) struct Maps {
     floors: u64,
     shapes: Vec<HeatMap>,
-    ways: Vec<HeatMap>,
+    connections: Vec<HeatMap>,
 }
 
 impl Maps {
     pub(crate) fn new(floors: u64) -> Self {
         let maps = |bins| Kind::ALL.iter().map(|_| HeatMap::new(bins)).collect();
-        Self { floors, shapes: maps(FINE), ways: maps(COUNTS) }
+        Self { floors, shapes: maps(FINE), connections: maps(COUNTS) }
     }
 
     /// Counts a floor in.
     pub(crate) fn add(&mut self, floor: &Floor) {
         let Some(column) = Kind::ALL.iter().position(|&kind| kind == floor.spec.kind()) else { return };
-        let ways = |room: u8| floor.connections.iter().filter(move |way| way.from_room == room || way.to_room == room);
-        let dead_ends = floor.rooms.iter().filter(|room| ways(room.id).count() == 1).count();
-        let steps = floor.metrics.critical_path as usize * FINE / MOST_STEPS as usize;
+        let connections = |room: u8| {
+            floor
+                .connections
+                .iter()
+                .filter(move |connection| connection.from_room == room || connection.to_room == room)
+        };
+        let dead_ends = floor.rooms.iter().filter(|room| connections(room.id).count() == 1).count();
+        let steps = floor.metrics.critical_path as usize * FINE / MAX_STEPS as usize;
         let open = floor.metrics.passable_cells as usize * FINE / floor.terrain.len();
         self.shapes[column].add(steps, open);
-        self.ways[column].add(floor.metrics.loops as usize, dead_ends);
+        self.connections[column].add(floor.metrics.loops as usize, dead_ends);
     }
 
     pub(crate) fn draw(&self) -> Picture {
@@ -51,7 +56,7 @@ impl Maps {
         );
         for (y, maps, side, along) in [
             (16 + ABOVE, &self.shapes, ["100 %", "open", "cells", "0 %"], ["0", "2100+", "path, steps"]),
-            (16 + row + ABOVE, &self.ways, ["27+", "dead", "ends", "0"], ["0", "27+", "loops"]),
+            (16 + row + ABOVE, &self.connections, ["27+", "dead", "ends", "0"], ["0", "27+", "loops"]),
         ] {
             let [most, what, more, least] = side;
             picture.text_before(MARGIN - 8, y, most);

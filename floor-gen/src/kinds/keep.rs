@@ -2,19 +2,19 @@
 
 use crate::arena::{Arena, MAX_ROOMS, SEALED, Side};
 use crate::floor::Terrain;
-use crate::graph::Pieces;
+use crate::graph::Components;
 use crate::rng::{Rng, Streams};
 use crate::shape::{Form, MAX_SIDE, Shape};
 use crate::spec::FloorSpec;
 use crate::stages::accrete::{doorway_on, join, place};
-use crate::stages::gates::{self, Shut};
-use crate::stages::loops::look_from;
-use crate::stages::survey::Unfit;
+use crate::stages::gates::{self, LockCounts};
+use crate::stages::loops::cast_ray;
+use crate::stages::survey::LayoutRejected;
 
 /// Cells of floor and wall for each hall.
 const CELLS_PER_HALL: usize = 560;
 /// The most halls.
-const MOST_HALLS: usize = 200;
+const MAX_HALLS: usize = 200;
 
 /// A piece of ground, walls not included.
 #[derive(Debug, Clone, Copy)]
@@ -25,22 +25,22 @@ pub(crate) struct Plot {
     height: i32,
 }
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let wall = wall_thickness(arena);
     split_ground(arena, wall, &mut streams.open("split"));
     build_halls(arena, &mut streams.open("halls"));
-    offer_doors(arena, wall, &mut streams.open("doors"));
+    list_candidates(arena, wall, &mut streams.open("doors"));
     let rng = &mut streams.open("ways");
-    let mut pieces = Pieces::apart(arena.rooms.len());
-    break_through(arena, wall, rng, |_, a, b| pieces.join(a, b));
-    if arena.rooms.len() < 2 || Pieces::joined_by(arena.rooms.len(), &arena.ways).count > 1 {
-        return Err(Unfit("halls that do not meet"));
+    let mut components = Components::singletons(arena.rooms.len());
+    open_doors(arena, wall, rng, |_, a, b| components.join(a, b));
+    if arena.rooms.len() < 2 || Components::of_connections(arena.rooms.len(), &arena.connections).count > 1 {
+        return Err(LayoutRejected("halls that do not meet"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
+    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
     // A keep is easy to run through: every third wall between halls of one zone has a door.
     let mut left = arena.rooms.len() / 3;
-    break_through(arena, wall, rng, |arena, a, b| {
+    open_doors(arena, wall, rng, |arena, a, b| {
         let (here, there) = (arena.rooms[a].zone, arena.rooms[b].zone);
         let wanted = left > 0 && here == there && here != SEALED;
         left -= usize::from(wanted);
@@ -56,7 +56,7 @@ fn wall_thickness(arena: &Arena) -> i32 {
 
 /// Cuts the largest plot in two until there are enough.
 fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
-    let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(4, MOST_HALLS);
+    let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(4, MAX_HALLS);
     let whole = Plot { x: 1, y: 1, width: arena.width as i32 - 2, height: arena.height as i32 - 2 };
     arena.plots.clear();
     arena.plots.push(whole);
@@ -115,18 +115,18 @@ fn build_halls(arena: &mut Arena, rng: &mut Rng) {
 }
 
 /// Notes which halls share a wall, in random order, but larger halls first: they are where ways meet.
-fn offer_doors(arena: &mut Arena, wall: i32, rng: &mut Rng) {
-    arena.offers.clear();
-    let Arena { plots, offers, .. } = arena;
+fn list_candidates(arena: &mut Arena, wall: i32, rng: &mut Rng) {
+    arena.candidates.clear();
+    let Arena { plots, candidates, .. } = arena;
     for (i, a) in plots.iter().enumerate() {
         for (j, b) in plots.iter().enumerate().skip(i + 1) {
             if shared_wall(a, b, wall).is_some() {
                 let large = (a.width * a.height).max(b.width * b.height) as u32;
-                offers.push((rng.below(1_000) + 40_000 / large.max(1), i as u8, j as u8));
+                candidates.push((rng.below(1_000) + 40_000 / large.max(1), i as u8, j as u8));
             }
         }
     }
-    offers.sort_unstable();
+    candidates.sort_unstable();
 }
 
 /// On which side of `a` the plot `b` lies behind one wall, and the lines that they share.
@@ -143,28 +143,28 @@ fn shared_wall(a: &Plot, b: &Plot, wall: i32) -> Option<(Side, i32, i32)> {
 }
 
 /// Makes a door in each wall on offer that is `wanted`, and takes it off the offers.
-fn break_through(arena: &mut Arena, wall: i32, rng: &mut Rng, mut wanted: impl FnMut(&Arena, usize, usize) -> bool) {
+fn open_doors(arena: &mut Arena, wall: i32, rng: &mut Rng, mut wanted: impl FnMut(&Arena, usize, usize) -> bool) {
     let mut kept = 0;
-    for i in 0..arena.offers.len() {
-        let (weight, a, b) = arena.offers[i];
+    for i in 0..arena.candidates.len() {
+        let (weight, a, b) = arena.candidates[i];
         let (from, to) = (usize::from(a), usize::from(b));
-        let sight = shared_wall(&arena.plots[from], &arena.plots[to], wall).and_then(|(side, first, end)| {
+        let hit = shared_wall(&arena.plots[from], &arena.plots[to], wall).and_then(|(side, first, end)| {
             let start = rng.range(0, end - first - 1);
             (0..end - first).find_map(|i| {
                 let line = (first + (start + i) % (end - first)) as usize;
-                let sight = look_from(arena, from, doorway_on(arena, from, side, line)?, side, wall as usize + 8)?;
-                (sight.room == to).then_some((side, sight))
+                let hit = cast_ray(arena, from, doorway_on(arena, from, side, line)?, side, wall as usize + 8)?;
+                (hit.room == to).then_some((side, hit))
             })
         });
-        match sight {
-            Some((side, sight)) if wanted(arena, from, to) => {
-                join(arena, (from, to), sight.gate, side, sight.corridor, Terrain::Door);
+        match hit {
+            Some((side, hit)) if wanted(arena, from, to) => {
+                join(arena, (from, to), hit.gate, side, hit.corridor, Terrain::Door);
             }
             _ => {
-                arena.offers[kept] = (weight, a, b);
+                arena.candidates[kept] = (weight, a, b);
                 kept += 1;
             }
         }
     }
-    arena.offers.truncate(kept);
+    arena.candidates.truncate(kept);
 }

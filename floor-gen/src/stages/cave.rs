@@ -18,7 +18,7 @@ const OPEN_BESIDE: u32 = 9;
 /// Rounds of smoothing before and after the necks are cut. Fewer leave single rocks, more change little.
 const ROUNDS: [usize; 2] = [2, 2];
 /// A rock of fewer cells that stands in the cave alone is washed away: it is clutter, not cover.
-const LEAST_ROCK: u32 = 14;
+const MIN_ROCK: u32 = 14;
 
 /// A cave in the making.
 #[derive(Debug, Default)]
@@ -91,12 +91,12 @@ impl Cave {
     }
 
     /// Hollows the sketch out: noise, smoothed, with the necks cut through it. The border stays rock.
-    pub(crate) fn hollow(&mut self, (width, height): (usize, usize), rng: &mut Rng) {
+    pub(crate) fn generate(&mut self, (width, height): (usize, usize), rng: &mut Rng) {
         for y in 1..height - 1 {
             for (word, &inside) in self.open.row_mut(y).iter_mut().zip(self.chambers.row(y)) {
                 *word = (inside & noise(OPEN_INSIDE, rng)) | (!inside & noise(OPEN_OUTSIDE, rng));
             }
-            fence(&mut self.open, width, y);
+            clear_border(&mut self.open, width, y);
         }
         self.smooth((width, height), ROUNDS[0]);
         // The sketch is not needed any more: what lies around the necks takes its place.
@@ -109,7 +109,7 @@ impl Cave {
                 }
             }
             self.open_necks(y);
-            fence(&mut self.open, width, y);
+            clear_border(&mut self.open, width, y);
         }
         self.smooth((width, height), ROUNDS[1]);
         for y in 1..height - 1 {
@@ -125,21 +125,21 @@ impl Cave {
         for _ in 0..rounds {
             for y in 1..height - 1 {
                 smooth_row(&self.open, &mut self.next, y);
-                fence(&mut self.next, width, y);
+                clear_border(&mut self.next, width, y);
             }
             core::mem::swap(&mut self.open, &mut self.next);
         }
     }
 
     /// Washes away the rocks that are too small to be worth walking around.
-    pub(crate) fn clear_rocks(&mut self, (width, height): (usize, usize)) {
+    pub(crate) fn remove_small_rocks(&mut self, (width, height): (usize, usize)) {
         label(&mut self.runs, (width, height), |y, x| {
             let from = self.open.next_unset(y, x).filter(|&from| from < width)?;
             Some((from, self.open.next_set(y, from).unwrap_or(width)))
         });
         for i in 0..self.runs.len() {
-            let piece = root(&mut self.runs, i);
-            if self.runs[piece].cells < LEAST_ROCK {
+            let component = root(&mut self.runs, i);
+            if self.runs[component].cells < MIN_ROCK {
                 let Run { row, from, to, .. } = self.runs[i];
                 self.open.insert_run(row.into(), from.into(), to.into());
             }
@@ -149,7 +149,7 @@ impl Cave {
 
 /// Carves the largest of the caves and leaves the rest rock. Returns its cells.
 pub(crate) fn carve_largest(arena: &mut Arena) -> usize {
-    let Arena { width, height, cave, terrain, claim, .. } = arena;
+    let Arena { width, height, cave, terrain, claimed, .. } = arena;
     let Cave { open, next: kept, runs, .. } = cave;
     label(runs, (*width, *height), |y, x| {
         let from = open.next_set(y, x)?;
@@ -167,7 +167,7 @@ pub(crate) fn carve_largest(arena: &mut Arena) -> usize {
             kept.insert_run(row, from, to);
         }
     }
-    claim.insert_around(kept, *height);
+    claimed.insert_around(kept, *height);
     runs[largest].cells as usize
 }
 
@@ -227,7 +227,7 @@ pub(crate) fn noise(open: u32, rng: &mut Rng) -> u64 {
 }
 
 /// Shuts the row's first and last column and what lies beyond.
-fn fence(mask: &mut Mask, width: usize, y: usize) {
+fn clear_border(mask: &mut Mask, width: usize, y: usize) {
     for (i, word) in mask.row_mut(y).iter_mut().enumerate() {
         let end = (width - 1).saturating_sub(i * 64);
         *word &= if end >= 64 { u64::MAX } else { (1 << end) - 1 };
@@ -282,7 +282,7 @@ mod tests {
             for word in now.row_mut(y) {
                 *word = noise(8, &mut rng);
             }
-            fence(&mut now, 130, y);
+            clear_border(&mut now, 130, y);
         }
         for y in 1..8 {
             smooth_row(&now, &mut next, y);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cave_hangs_together_and_no_pebble_stands_in_it() {
+    fn a_cave_is_connected_and_has_no_small_rock() {
         let size = (130, 60);
         for seed in 0..40 {
             let mut rng = Rng::from_seed(seed);
@@ -314,9 +314,9 @@ mod tests {
             cave.sketch(size, (30, 20), (20, 12));
             cave.sketch(size, (100, 40), (20, 12));
             cave.cut_neck((30, 20), (100, 40), &mut rng);
-            cave.hollow(size, &mut rng);
-            cave.clear_rocks(size);
-            let mut pieces = |open: bool| {
+            cave.generate(size, &mut rng);
+            cave.remove_small_rocks(size);
+            let mut components = |open: bool| {
                 label(&mut cave.runs, size, |y, x| {
                     let next = |set, x| if set { cave.open.next_set(y, x) } else { cave.open.next_unset(y, x) };
                     let from = next(open, x).filter(|&from| from < size.0)?;
@@ -325,9 +325,9 @@ mod tests {
                 let runs = &cave.runs;
                 (0..runs.len()).filter(|&i| is_root(runs, i)).map(|i| runs[i].cells).collect::<Vec<_>>()
             };
-            assert!(pieces(false).iter().all(|&cells| cells >= LEAST_ROCK), "seed {seed}");
+            assert!(components(false).iter().all(|&cells| cells >= MIN_ROCK), "seed {seed}");
             // Pockets that nothing leads to are small beside the cave, which holds both chambers.
-            let open = pieces(true);
+            let open = components(true);
             let largest = open.iter().max().unwrap();
             assert!(*largest > 1_000 && 2 * largest > open.iter().sum(), "seed {seed}: {open:?}");
         }

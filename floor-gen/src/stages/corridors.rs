@@ -1,6 +1,6 @@
 //! Corridors between rooms that stand apart: straight, with one bend or with two.
 
-use crate::arena::{Arena, Side, Way};
+use crate::arena::{Arena, ConnectionDraft, Side};
 use crate::floor::Terrain;
 use crate::rng::Rng;
 use crate::stages::accrete::doorway;
@@ -73,35 +73,35 @@ fn route(arena: &mut Arena, (from, leave): (usize, Side), (to, arrive): (usize, 
         (true, false) => [(ex, sy), (ex, sy)],
         (false, true) => [(sx, ey), (sx, ey)],
     };
-    arena.trail.clear();
-    arena.trail.push(first as u32);
+    arena.cell_list.clear();
+    arena.cell_list.push(first as u32);
     let mut here = (sx, sy);
-    let mut free = !arena.claim.contains(sx, sy);
-    arena.trail.push(start as u32);
+    let mut free = !arena.claimed.contains(sx, sy);
+    arena.cell_list.push(start as u32);
     for corner in corners.into_iter().chain([(ex, ey)]) {
         while here != corner && free {
-            here.0 = toward(here.0, corner.0);
-            here.1 = toward(here.1, corner.1);
-            free = !arena.claim.contains(here.0, here.1);
-            arena.trail.push(arena.at(here.0, here.1) as u32);
+            here.0 = step_toward(here.0, corner.0);
+            here.1 = step_toward(here.1, corner.1);
+            free = !arena.claimed.contains(here.0, here.1);
+            arena.cell_list.push(arena.at(here.0, here.1) as u32);
         }
     }
-    arena.trail.push(last as u32);
+    arena.cell_list.push(last as u32);
     free
 }
 
 /// The doorway of a room on the line on which somebody comes.
 fn straight_across(arena: &Arena, room: usize, side: Side, line: usize) -> Option<usize> {
-    let chamber = &arena.rooms[room];
+    let draft = &arena.rooms[room];
     let lines = match side {
-        Side::East | Side::West => usize::from(chamber.min.y)..=usize::from(chamber.max.y),
-        Side::North | Side::South => usize::from(chamber.min.x)..=usize::from(chamber.max.x),
+        Side::East | Side::West => usize::from(draft.min.y)..=usize::from(draft.max.y),
+        Side::North | Side::South => usize::from(draft.min.x)..=usize::from(draft.max.x),
     };
     if lines.contains(&line) { crate::stages::accrete::doorway_on(arena, room, side, line) } else { None }
 }
 
 /// One step closer; corners share a coordinate with the cell before, so one of the two stands still.
-const fn toward(here: usize, there: usize) -> usize {
+const fn step_toward(here: usize, there: usize) -> usize {
     if here < there {
         here + 1
     } else if here > there {
@@ -113,12 +113,12 @@ const fn toward(here: usize, there: usize) -> usize {
 
 /// Opens the trail that was laid.
 fn carve(arena: &mut Arena, from: usize, to: usize, doors: u32, rng: &mut Rng) {
-    let end = arena.trail.len() - 1;
+    let end = arena.cell_list.len() - 1;
     for i in 0..=end {
-        let at = arena.trail[i] as usize;
+        let at = arena.cell_list[i] as usize;
         let door = (i == 0 || i == end) && rng.chance(doors);
         arena.open_cell(at, if door { Terrain::Door } else { Terrain::Floor });
     }
-    let gate = Some(arena.trail[0]);
-    arena.ways.push(Way { from: from as u8, to: to as u8, gate, lock: 0, secret: false });
+    let gate = Some(arena.cell_list[0]);
+    arena.connections.push(ConnectionDraft { from: from as u8, to: to as u8, gate, lock: 0, secret: false });
 }

@@ -1,58 +1,58 @@
 //! What the rooms look like inside: pillars, water, grass, rubble. Nothing here ever cuts a way: a cell is made
 //! impassable only while its passable neighbours stay joined around it.
 
-use crate::arena::{Arena, Chamber};
+use crate::arena::{Arena, RoomDraft};
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Rng;
 use crate::spec::{FloorSpec, Kind};
-use crate::stages::blot::Blot;
+use crate::stages::blob::Blob;
 use crate::theme::{Ground, Theme};
 
 /// Rooms of fewer cells stay bare.
-const LEAST_AREA: u32 = 20;
+const MIN_AREA: u32 = 20;
 /// Rooms of fewer cells hold no lake and no row of pillars.
-const LEAST_AREA_OF_LAKE: u32 = 48;
+const MIN_AREA_OF_LAKE: u32 = 48;
 /// Half the greatest width and height of a patch or lake, in cells: each row of one costs two runs on the wire.
-const MOST_REACH: (i32, i32) = (9, 4);
+const MAX_REACH: (i32, i32) = (9, 4);
 /// Rooms shorter than this hold no rift, in cells.
-const LEAST_LENGTH_OF_RIFT: usize = 10;
+const MIN_LENGTH_OF_RIFT: usize = 10;
 
 /// Arenas with a shorter side hold no pools, in cells, and neither a moat nor a colonnade.
-const LEAST_SIDE_OF_POOLS: usize = 9;
-const LEAST_SIDE_OF_MOAT: usize = 17;
+const MIN_SIDE_OF_POOLS: usize = 9;
+const MIN_SIDE_OF_MOAT: usize = 17;
 /// Cells from one pillar of a colonnade to the next.
 const SPACING: usize = 7;
 /// The moat's inner and outer edge, in hundredths of the way from the middle to the wall.
 const MOAT: (i32, i32) = (48, 66);
 
 /// Dresses every room as its theme and role want it.
-pub(crate) fn dress(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+pub(crate) fn decorate(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     let ground = Theme::of_number(spec.number()).ground();
     // Nobody raises pillars in a cave.
     let built = spec.kind() != Kind::Cavern;
     for room in 0..arena.rooms.len() {
-        let chamber = arena.rooms[room];
-        if chamber.set_piece {
+        let draft = arena.rooms[room];
+        if draft.set_piece {
             continue;
         }
         // The center is where a walker must get to; it stays what it is.
-        let was_taken = arena.is_taken(chamber.center);
-        arena.take(chamber.center);
-        match chamber.role {
-            RoomRole::Boss => stage_a_fight(arena, room, &ground, rng),
+        let was_reserved = arena.is_reserved(draft.center);
+        arena.reserve(draft.center);
+        match draft.role {
+            RoomRole::Boss => decorate_arena(arena, room, &ground, rng),
             RoomRole::Shop | RoomRole::Shrine if built => pillars(arena, room),
-            _ if chamber.area >= LEAST_AREA => dress_one(arena, room, &ground, built, rng),
+            _ if draft.area >= MIN_AREA => decorate_room(arena, room, &ground, built, rng),
             _ => {}
         }
-        if !was_taken {
-            arena.release(chamber.center);
+        if !was_reserved {
+            arena.release(draft.center);
         }
     }
 }
 
 /// One thing that a climber remembers the room by, or nothing.
-fn dress_one(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: &mut Rng) {
-    let roomy = arena.rooms[room].area >= LEAST_AREA_OF_LAKE;
+fn decorate_room(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: &mut Rng) {
+    let roomy = arena.rooms[room].area >= MIN_AREA_OF_LAKE;
     match rng.below(100) {
         0..10 if roomy => lake(arena, room, ground.deep, rng),
         10..16 if roomy && built => rift(arena, room, ground.deep, rng),
@@ -65,33 +65,32 @@ fn dress_one(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: 
 
 /// A pond or a pit. Water is shallow at its shore.
 fn lake(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
-    let blot = within(arena, room, rng);
+    let blob = within(arena, room, rng);
     if deep == Terrain::DeepWater {
-        blot.each(arena, |arena, at| lay(arena, room, at, Terrain::ShallowWater));
+        blob.each(arena, |arena, at| lay(arena, room, at, Terrain::ShallowWater));
     }
-    blot.shrunk().each(arena, |arena, at| sink(arena, room, at, deep));
+    blob.eroded().each(arena, |arena, at| sink(arena, room, at, deep));
 }
 
 /// An outline that fits about half of the room, somewhere in it.
-fn within(arena: &Arena, room: usize, rng: &mut Rng) -> Blot {
-    let chamber = &arena.rooms[room];
-    let (width, height) = (chamber.width() as i32, chamber.height() as i32);
+fn within(arena: &Arena, room: usize, rng: &mut Rng) -> Blob {
+    let draft = &arena.rooms[room];
+    let (width, height) = (draft.width() as i32, draft.height() as i32);
     let reach = (
-        rng.range(width / 5, width / 3).clamp(2, MOST_REACH.0),
-        rng.range(height / 5, height / 3).clamp(1, MOST_REACH.1),
+        rng.range(width / 5, width / 3).clamp(2, MAX_REACH.0),
+        rng.range(height / 5, height / 3).clamp(1, MAX_REACH.1),
     );
-    let x = i32::from(chamber.min.x) + rng.range(width / 4, 3 * width / 4);
-    let y = i32::from(chamber.min.y) + rng.range(height / 4, 3 * height / 4);
-    Blot::around((x, y), 2 * reach.0 + 1, 2 * reach.1 + 1, rng)
+    let x = i32::from(draft.min.x) + rng.range(width / 4, 3 * width / 4);
+    let y = i32::from(draft.min.y) + rng.range(height / 4, 3 * height / 4);
+    Blob::around((x, y), 2 * reach.0 + 1, 2 * reach.1 + 1, rng)
 }
 
 /// A band across the room's short side, with a bridge over it.
 fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
-    let chamber = arena.rooms[room];
-    let lies_broad = chamber.width() >= chamber.height();
-    let (along, across) =
-        if lies_broad { (chamber.width(), chamber.height()) } else { (chamber.height(), chamber.width()) };
-    if along < LEAST_LENGTH_OF_RIFT || across < 5 {
+    let draft = arena.rooms[room];
+    let lies_broad = draft.width() >= draft.height();
+    let (along, across) = if lies_broad { (draft.width(), draft.height()) } else { (draft.height(), draft.width()) };
+    if along < MIN_LENGTH_OF_RIFT || across < 5 {
         return;
     }
     let breadth = 2 + rng.index(2);
@@ -99,7 +98,7 @@ fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let bridge = across / 4 + rng.index(across / 2);
     let cell = |along: usize, across: usize| {
         let (x, y) = if lies_broad { (along, across) } else { (across, along) };
-        (usize::from(chamber.min.x) + x, usize::from(chamber.min.y) + y)
+        (usize::from(draft.min.x) + x, usize::from(draft.min.y) + y)
     };
     // The bridge first: what is sunk beside it may then part the room.
     for i in start..start + breadth {
@@ -125,8 +124,8 @@ fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
 
 /// Two rows of pillars along the room, evenly from both ends.
 fn pillars(arena: &mut Arena, room: usize) {
-    let chamber = arena.rooms[room];
-    let (width, height) = (chamber.width(), chamber.height());
+    let draft = arena.rooms[room];
+    let (width, height) = (draft.width(), draft.height());
     if width < 7 || height < 5 {
         return;
     }
@@ -134,38 +133,38 @@ fn pillars(arena: &mut Arena, room: usize) {
     for offset in (2..width / 2).step_by(gap) {
         for x in [offset, width - 1 - offset] {
             for y in [1, height - 2] {
-                raise(arena, room, usize::from(chamber.min.x) + x, usize::from(chamber.min.y) + y);
+                place_pillar(arena, room, usize::from(draft.min.x) + x, usize::from(draft.min.y) + y);
             }
         }
     }
 }
 
 /// What makes a fight with a boss more than an exchange of blows: cover to hide behind, or ground to be driven into.
-fn stage_a_fight(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
-    let chamber = arena.rooms[room];
-    let least = chamber.width().min(chamber.height());
+fn decorate_arena(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
+    let draft = arena.rooms[room];
+    let least = draft.width().min(draft.height());
     match rng.below(4) {
-        0 if least >= LEAST_SIDE_OF_POOLS => pools(arena, room, ground.deep, rng),
-        1 if least >= LEAST_SIDE_OF_MOAT => moat(arena, room, ground.deep),
-        2 if least >= LEAST_SIDE_OF_MOAT => colonnade(arena, room),
+        0 if least >= MIN_SIDE_OF_POOLS => pools(arena, room, ground.deep, rng),
+        1 if least >= MIN_SIDE_OF_MOAT => moat(arena, room, ground.deep),
+        2 if least >= MIN_SIDE_OF_MOAT => colonnade(arena, room),
         _ => piers(arena, room, (least / 9).clamp(1, 4)),
     }
 }
 
 /// The middles of an arena's four quarters.
-fn quarters(chamber: &Chamber) -> [(usize, usize); 4] {
-    let (width, height) = (chamber.width(), chamber.height());
-    let (left, top) = (usize::from(chamber.min.x), usize::from(chamber.min.y));
+fn quarters(draft: &RoomDraft) -> [(usize, usize); 4] {
+    let (width, height) = (draft.width(), draft.height());
+    let (left, top) = (usize::from(draft.min.x), usize::from(draft.min.y));
     let (near, far) = ((width / 4, height / 4), (width - 1 - width / 4, height - 1 - height / 4));
     [(near.0, near.1), (far.0, near.1), (near.0, far.1), (far.0, far.1)].map(|(x, y)| (left + x, top + y))
 }
 
 /// Four pools of what is deep.
 fn pools(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
-    let chamber = arena.rooms[room];
+    let draft = arena.rooms[room];
     let side = |side: usize| (side / 4).max(3) as i32;
-    for (x, y) in quarters(&chamber) {
-        let pool = Blot::around((x as i32, y as i32), side(chamber.width()) | 1, side(chamber.height()) | 1, rng);
+    for (x, y) in quarters(&draft) {
+        let pool = Blob::around((x as i32, y as i32), side(draft.width()) | 1, side(draft.height()) | 1, rng);
         pool.each(arena, |arena, at| sink(arena, room, at, deep));
     }
 }
@@ -174,15 +173,15 @@ fn pools(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
 fn piers(arena: &mut Arena, room: usize, side: usize) {
     for (x, y) in quarters(&arena.rooms[room]) {
         for i in 0..side * side {
-            raise(arena, room, x + i % side - side / 2, y + i / side - side / 2);
+            place_pillar(arena, room, x + i % side - side / 2, y + i / side - side / 2);
         }
     }
 }
 
 /// Rows of broad pillars from wall to wall, but for the middle, where the boss waits.
 fn colonnade(arena: &mut Arena, room: usize) {
-    let chamber = arena.rooms[room];
-    let (width, height) = (chamber.width(), chamber.height());
+    let draft = arena.rooms[room];
+    let (width, height) = (draft.width(), draft.height());
     let clearing = (width / 5, height / 5);
     // As many as fit, with what is left over shared out between them.
     let places = |side: usize| {
@@ -195,7 +194,7 @@ fn colonnade(arena: &mut Arena, room: usize) {
                 continue;
             }
             for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-                raise(arena, room, usize::from(chamber.min.x) + x + dx, usize::from(chamber.min.y) + y + dy);
+                place_pillar(arena, room, usize::from(draft.min.x) + x + dx, usize::from(draft.min.y) + y + dy);
             }
         }
     }
@@ -203,9 +202,9 @@ fn colonnade(arena: &mut Arena, room: usize) {
 
 /// A ring of what is deep, with bridges from all four sides to the place in its middle.
 fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
-    let chamber = arena.rooms[room];
-    let (left, top) = (i32::from(chamber.min.x), i32::from(chamber.min.y));
-    let (width, height) = (chamber.width() as i32, chamber.height() as i32);
+    let draft = arena.rooms[room];
+    let (left, top) = (i32::from(draft.min.x), i32::from(draft.min.y));
+    let (width, height) = (draft.width() as i32, draft.height() as i32);
     let row = arena.width as i32;
     // Twice the distances from the middle, so that halves are whole.
     let from_middle =
@@ -233,16 +232,16 @@ fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
 /// no ridge where two would have met.
 fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: impl Fn(usize) -> bool) {
     sink(arena, room, start, deep);
-    arena.trail.clear();
-    arena.trail.push(start as u32);
+    arena.cell_list.clear();
+    arena.cell_list.push(start as u32);
     let mut next = 0;
-    while let Some(&at) = arena.trail.get(next) {
+    while let Some(&at) = arena.cell_list.get(next) {
         next += 1;
         for there in arena.neighbours(at as usize) {
             if arena.terrain[there] != deep && inside(there) {
                 sink(arena, room, there, deep);
                 if arena.terrain[there] == deep {
-                    arena.trail.push(there as u32);
+                    arena.cell_list.push(there as u32);
                 }
             }
         }
@@ -259,7 +258,7 @@ fn patch(arena: &mut Arena, room: usize, cover: Terrain, rng: &mut Rng) {
 }
 
 /// A pillar, if it stands free of the walls and cuts nothing.
-fn raise(arena: &mut Arena, room: usize, x: usize, y: usize) {
+fn place_pillar(arena: &mut Arena, room: usize, x: usize, y: usize) {
     let at = arena.at(x, y);
     let free = arena.neighbours(at).into_iter().all(|there| arena.region[there] == arena.region[at]);
     if free && stays_joined(arena, at) {
@@ -277,7 +276,7 @@ fn sink(arena: &mut Arena, room: usize, at: usize, deep: Terrain) {
 /// Changes bare ground of the room, and leaves all else.
 fn lay(arena: &mut Arena, room: usize, at: usize, terrain: Terrain) {
     let ground = matches!(arena.terrain[at], Terrain::Floor | Terrain::ShallowWater);
-    if ground && arena.room_at(at) == Some(room) && !arena.is_taken(at) {
+    if ground && arena.room_at(at) == Some(room) && !arena.is_reserved(at) {
         arena.terrain[at] = terrain;
     }
 }

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::arena::{MAX_ROOMS, Way};
+use crate::arena::{ConnectionDraft, MAX_ROOMS};
 
 /// Spreads the marks of the cells in `queue` over every cell that is `open` and unmarked, in rings. Afterwards `queue`
 /// holds every marked cell, in the order of its distance. A territory hangs together, because a cell takes its mark
@@ -23,7 +23,7 @@ pub(crate) fn spread(marks: &mut [u8], queue: &mut Vec<u32>, width: usize, open:
 }
 
 /// Adds a way, without a gate, between every two rooms (mark - 1) whose territories touch.
-pub(crate) fn join_touching(marks: &[u8], cells: &[u32], width: usize, ways: &mut Vec<Way>) {
+pub(crate) fn join_touching(marks: &[u8], cells: &[u32], width: usize, connections: &mut Vec<ConnectionDraft>) {
     let mut met = [[0u64; 4]; MAX_ROOMS + 1];
     for &at in cells {
         let at = at as usize;
@@ -36,7 +36,7 @@ pub(crate) fn join_touching(marks: &[u8], cells: &[u32], width: usize, ways: &mu
             let (word, bit) = (&mut met[usize::from(a)][usize::from(b / 64)], 1 << (b % 64));
             if *word & bit == 0 {
                 *word |= bit;
-                ways.push(Way { from: a - 1, to: b - 1, gate: None, lock: 0, secret: false });
+                connections.push(ConnectionDraft { from: a - 1, to: b - 1, gate: None, lock: 0, secret: false });
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::shape::{Form, MAX_SIDE, Shape};
 use crate::stages::accrete::place;
 
 /// The most tiles along a side: 196 in all, which leaves room ids for niches.
-const MOST_ALONG: usize = 14;
+const MAX_ALONG: usize = 14;
 /// Cells of each tile that stay rock, across and down: a corridor and a wall on both its sides.
 const ROCK: i32 = 3;
 
@@ -24,8 +24,8 @@ pub(crate) struct Tiles {
 impl Tiles {
     /// Tiles of about that many cells, two along each side at the least.
     pub(crate) fn over(arena: &Arena, (width, height): (usize, usize)) -> Self {
-        let columns = (arena.width / width).clamp(2, MOST_ALONG);
-        let rows = (arena.height / height).clamp(2, MOST_ALONG);
+        let columns = (arena.width / width).clamp(2, MAX_ALONG);
+        let rows = (arena.height / height).clamp(2, MAX_ALONG);
         Self { columns, rows, width: (arena.width - 2) / columns, height: (arena.height - 2) / rows }
     }
 
@@ -34,7 +34,7 @@ impl Tiles {
     }
 
     /// The next tile on that side.
-    pub(crate) const fn beside(&self, tile: usize, side: Side) -> Option<usize> {
+    pub(crate) const fn neighbour(&self, tile: usize, side: Side) -> Option<usize> {
         let (column, row) = (tile % self.columns, tile / self.columns);
         match side {
             Side::North if row > 0 => Some(tile - self.columns),

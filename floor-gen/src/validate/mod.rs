@@ -2,10 +2,10 @@
 //! stages that build floors, not even the list of what can be walked on, so that one mistake cannot hide in both.
 
 mod contents;
+mod metrics;
+mod structure;
 #[cfg(test)]
-mod harm;
-mod measures;
-mod plan;
+mod tests;
 mod violation;
 mod walker;
 
@@ -23,17 +23,17 @@ use walker::Walker;
 /// parts lie outside it, is checked no further.
 pub fn validate(floor: &Floor) -> Result<(), Vec<Violation>> {
     let mut found = Vec::new();
-    plan::check_frame(floor, &mut found);
+    structure::check_frame(floor, &mut found);
     if !found.is_empty() {
         return Err(found);
     }
-    plan::check_rooms(floor, &mut found);
-    plan::check_locks(floor, &mut found);
+    structure::check_rooms(floor, &mut found);
+    structure::check_locks(floor, &mut found);
     let explorer = Walker::explore(floor, false, None);
     let searcher = Walker::explore(floor, true, None);
     contents::check_reach(floor, &explorer, &searcher, &mut found);
     contents::check_things(floor, &searcher, &mut found);
-    measures::check(floor, &explorer, &mut found);
+    metrics::check(floor, &explorer, &mut found);
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 

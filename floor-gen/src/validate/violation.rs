@@ -61,11 +61,11 @@ pub enum Violation {
     /// Two things on one cell.
     ThingsCollide(Point),
     /// A measure that differs from the floor's.
-    Measure {
+    Metric {
         /// Which measure.
         name: &'static str,
         /// What the floor says.
-        told: u32,
+        stated: u32,
         /// What a walk over it says.
         counted: u32,
     },
@@ -95,7 +95,7 @@ impl fmt::Display for Violation {
             Self::SecretInTheOpen(at) => write!(f, "the secret cell at {} is reached without searching", Cell(*at)),
             Self::ThingOutOfReach(what, at) => write!(f, "the {what} at {} is out of reach", Cell(*at)),
             Self::ThingsCollide(at) => write!(f, "two things lie at {}", Cell(*at)),
-            Self::Measure { name, told, counted } => write!(f, "{name} is {counted}, not {told}"),
+            Self::Metric { name, stated, counted } => write!(f, "{name} is {counted}, not {stated}"),
         }
     }
 }

@@ -13,33 +13,33 @@ pub(super) struct Walker {
 }
 
 /// What stands in a walker's way.
-enum Ground {
+enum Passability {
     Open,
     /// A locked door, by its lock's place in the floor's list.
     Locked(usize),
-    Shut,
+    Blocked,
 }
 
 impl Walker {
     /// Walks everywhere from the entry, opening whatever the keys found so far open. Leaves the lock `shunned` shut even
     /// with its key.
-    pub(super) fn explore(floor: &Floor, searches: bool, shunned: Option<u8>) -> Self {
+    pub(super) fn explore(floor: &Floor, searches: bool, kept_locked: Option<u8>) -> Self {
         let mut walker = Self { width: floor.spec.width().into(), reached: vec![false; floor.terrain.len()] };
         let mut opened = vec![false; floor.locks.len()];
-        let mut faced = vec![false; floor.locks.len()];
-        let mut ahead = vec![floor.entry];
+        let mut reached_door = vec![false; floor.locks.len()];
+        let mut frontier = vec![floor.entry];
         walker.reached[index(floor, floor.entry)] = true;
-        while !ahead.is_empty() {
-            while let Some(here) = ahead.pop() {
+        while !frontier.is_empty() {
+            while let Some(here) = frontier.pop() {
                 for there in around(floor, here) {
                     let i = index(floor, there);
-                    match ground(floor, there, searches) {
+                    match passability(floor, there, searches) {
                         _ if walker.reached[i] => {}
-                        Ground::Locked(lock) if !opened[lock] => faced[lock] = true,
-                        Ground::Shut => {}
-                        Ground::Open | Ground::Locked(_) => {
+                        Passability::Locked(lock) if !opened[lock] => reached_door[lock] = true,
+                        Passability::Blocked => {}
+                        Passability::Open | Passability::Locked(_) => {
                             walker.reached[i] = true;
-                            ahead.push(there);
+                            frontier.push(there);
                         }
                     }
                 }
@@ -47,11 +47,11 @@ impl Walker {
             for (place, lock) in floor.locks.iter().enumerate() {
                 let mut keys = floor.items.iter().filter(|item| item.opens_lock == lock.id);
                 let holds_all = keys.all(|key| walker.reaches(key.at));
-                if holds_all && shunned != Some(lock.id) && !opened[place] {
+                if holds_all && kept_locked != Some(lock.id) && !opened[place] {
                     opened[place] = true;
-                    if faced[place] {
+                    if reached_door[place] {
                         walker.reached[index(floor, lock.at)] = true;
-                        ahead.push(lock.at);
+                        frontier.push(lock.at);
                     }
                 }
             }
@@ -79,10 +79,10 @@ pub(super) fn steps_between(floor: &Floor, start: Point, end: Point, open: impl 
             }
             for there in around(floor, here) {
                 let i = index(floor, there);
-                let walkable = match ground(floor, there, false) {
-                    Ground::Open => true,
-                    Ground::Locked(lock) => open(lock),
-                    Ground::Shut => false,
+                let walkable = match passability(floor, there, false) {
+                    Passability::Open => true,
+                    Passability::Locked(lock) => open(lock),
+                    Passability::Blocked => false,
                 };
                 if walkable && !seen[i] {
                     seen[i] = true;
@@ -107,13 +107,15 @@ fn around(floor: &Floor, at: Point) -> impl Iterator<Item = Point> {
     })
 }
 
-fn ground(floor: &Floor, at: Point, searches: bool) -> Ground {
+fn passability(floor: &Floor, at: Point, searches: bool) -> Passability {
     match floor.terrain[index(floor, at)] {
-        Terrain::SecretDoor if searches => Ground::Open,
+        Terrain::SecretDoor if searches => Passability::Open,
         // A locked door without a lock stays shut.
-        Terrain::LockedDoor => floor.locks.iter().position(|lock| lock.at == at).map_or(Ground::Shut, Ground::Locked),
-        cell if is_open(cell) => Ground::Open,
-        _ => Ground::Shut,
+        Terrain::LockedDoor => {
+            floor.locks.iter().position(|lock| lock.at == at).map_or(Passability::Blocked, Passability::Locked)
+        }
+        cell if is_open(cell) => Passability::Open,
+        _ => Passability::Blocked,
     }
 }
 

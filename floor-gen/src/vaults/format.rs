@@ -11,7 +11,7 @@ pub struct Vault<'a> {
     /// Its name.
     pub name: &'a str,
     /// The least floor number that it appears on.
-    pub least_number: u32,
+    pub min_number: u32,
     /// Columns of the map.
     pub width: usize,
     /// Rows of the map.
@@ -56,7 +56,7 @@ impl<'a> Vault<'a> {
     /// # Errors
     /// Names the first line and column that breaks a rule.
     pub fn parse(text: &'a str) -> Result<Self, VaultError> {
-        let (mut name, mut least_number) = ("", 1);
+        let (mut name, mut min_number) = ("", 1);
         let mut start = 0;
         for (i, line) in text.split_inclusive('\n').enumerate() {
             let fail = |column, what| Err(VaultError { line: i + 1, column, what });
@@ -73,7 +73,7 @@ impl<'a> Vault<'a> {
                 ("name", "") => return fail(column, "a vault needs a name"),
                 ("name", value) => name = value,
                 ("least", value) => match value.parse() {
-                    Ok(number) => least_number = number,
+                    Ok(number) => min_number = number,
                     Err(_) => return fail(column, "`least` is the least floor number, a whole number"),
                 },
                 ("map", "") => {
@@ -83,7 +83,7 @@ impl<'a> Vault<'a> {
                     let map = text[start..].trim_end();
                     let vault = Self {
                         name,
-                        least_number,
+                        min_number,
                         width: map.lines().map(|row| row.trim_end().len()).max().unwrap_or(0),
                         height: map.lines().count(),
                         map,

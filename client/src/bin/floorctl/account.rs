@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use floor_gen::{Floor, FloorSpec, Generator, explain::Watcher};
+use floor_gen::{Floor, FloorSpec, Generator, explain::Observer};
 
 /// A floor and how it came about.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Account {
     fn once(generator: &mut Generator, spec: &FloorSpec) -> Self {
         let notes = Notes::default();
         let started = Instant::now();
-        let floor = generator.generate_watched(spec, &notes);
+        let floor = generator.generate_observed(spec, &notes);
         let took = started.elapsed();
         notes.end_stage();
         Self { floor, took, attempts: notes.0.into_inner().attempts }
@@ -93,7 +93,7 @@ impl Notes {
     }
 }
 
-impl Watcher for Notes {
+impl Observer for Notes {
     fn attempt(&self, _: u32) {
         self.0.borrow_mut().attempts.push(Attempt::default());
     }
@@ -111,14 +111,14 @@ impl Watcher for Notes {
         page.began = Some(Instant::now());
     }
 
-    fn chose(&self, what: &'static str, value: usize) {
+    fn note(&self, what: &'static str, value: usize) {
         let page = &mut *self.0.borrow_mut();
         if let Some(stage) = page.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()) {
             stage.choices.push((what, value));
         }
     }
 
-    fn refused(&self, why: &'static str) {
+    fn rejected(&self, why: &'static str) {
         self.end_stage();
         if let Some(attempt) = self.0.borrow_mut().attempts.last_mut() {
             attempt.refused = Some(why);
@@ -152,11 +152,11 @@ mod tests {
         let notes = Notes::default();
         notes.attempt(0);
         notes.stage("layout");
-        notes.chose("rooms", 3);
-        notes.refused("a room out of reach");
+        notes.note("rooms", 3);
+        notes.rejected("a room out of reach");
         notes.attempt(1);
         notes.stage("layout");
-        notes.refused("a key out of reach");
+        notes.rejected("a key out of reach");
         notes.stage("refuge");
         notes.end_stage();
         let page = notes.0.into_inner();

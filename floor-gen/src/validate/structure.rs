@@ -26,7 +26,8 @@ pub(super) fn check_frame(floor: &Floor, found: &mut Vec<Violation>) {
             found.push(Violation::Outside(what, at));
         }
     }
-    let named = floor.connections.iter().flat_map(|way| [way.from_room, way.to_room]).map(usize::from);
+    let named =
+        floor.connections.iter().flat_map(|connection| [connection.from_room, connection.to_room]).map(usize::from);
     let marked = floor.region.iter().filter_map(|&mark| usize::from(mark).checked_sub(1));
     found.extend(named.chain(marked).filter(|&room| room >= floor.rooms.len()).map(Violation::NoSuchRoom));
     if !found.is_empty() {
@@ -90,7 +91,11 @@ pub(super) fn check_locks(floor: &Floor, found: &mut Vec<Violation>) {
     let locked = cells(floor).filter(|&(_, cell)| cell == Terrain::LockedDoor);
     let loose = locked.filter(|&(at, _)| !floor.locks.iter().any(|lock| lock.at == at));
     found.extend(loose.map(|(at, _)| Violation::DoorWithoutLock(at)));
-    let named = floor.items.iter().map(|item| item.opens_lock).chain(floor.connections.iter().map(|way| way.lock_id));
+    let named = floor
+        .items
+        .iter()
+        .map(|item| item.opens_lock)
+        .chain(floor.connections.iter().map(|connection| connection.lock_id));
     found.extend(named.filter(|&id| id != 0 && !exists(id)).map(Violation::NoSuchLock));
 }
 

@@ -59,10 +59,10 @@ fn rule(violation: &Violation) -> &'static str {
         Violation::SecretInTheOpen(_) => "secret in the open",
         Violation::ThingOutOfReach(..) => "thing out of reach",
         Violation::ThingsCollide(_) => "things collide",
-        Violation::Measure { name: "critical_path", .. } => "measure of the path",
-        Violation::Measure { name: "passable_cells", .. } => "measure of the cells",
-        Violation::Measure { name: "loops", .. } => "measure of the loops",
-        Violation::Measure { .. } => "a measure that is not listed here",
+        Violation::Metric { name: "critical_path", .. } => "measure of the path",
+        Violation::Metric { name: "passable_cells", .. } => "measure of the cells",
+        Violation::Metric { name: "loops", .. } => "measure of the loops",
+        Violation::Metric { .. } => "a measure that is not listed here",
     }
 }
 
@@ -91,7 +91,7 @@ fn good_floor() -> Floor {
 }
 
 #[test]
-fn harm_is_found() {
+fn every_broken_rule_is_reported() {
     let good = good_floor();
     let lock = good.locks[0];
     let (key_place, key) = good.items.iter().enumerate().find(|(_, item)| item.opens_lock == lock.id).unwrap();
@@ -132,7 +132,7 @@ fn harm_is_found() {
             &|f| {
                 f.locks.iter_mut().for_each(|lock| lock.id = swap(lock.id));
                 f.items.iter_mut().for_each(|item| item.opens_lock = swap(item.opens_lock));
-                f.connections.iter_mut().for_each(|way| way.lock_id = swap(way.lock_id));
+                f.connections.iter_mut().for_each(|connection| connection.lock_id = swap(connection.lock_id));
             },
             &|v| *v == Violation::LockOrder,
         ),
@@ -150,14 +150,14 @@ fn harm_is_found() {
         (&|f| f.items.push(Item { at: key.at, archetype: "gem", value: 1, opens_lock: 0 }), &|v| {
             *v == Violation::ThingsCollide(key.at)
         }),
-        (&|f| f.metrics.critical_path += 1, &|v| matches!(v, Violation::Measure { name: "critical_path", .. })),
-        (&|f| f.metrics.passable_cells += 1, &|v| matches!(v, Violation::Measure { name: "passable_cells", .. })),
-        (&|f| f.metrics.loops += 1, &|v| matches!(v, Violation::Measure { name: "loops", .. })),
+        (&|f| f.metrics.critical_path += 1, &|v| matches!(v, Violation::Metric { name: "critical_path", .. })),
+        (&|f| f.metrics.passable_cells += 1, &|v| matches!(v, Violation::Metric { name: "passable_cells", .. })),
+        (&|f| f.metrics.loops += 1, &|v| matches!(v, Violation::Metric { name: "loops", .. })),
     ];
     let mut named: Vec<&str> = Vec::new();
-    for (case, (harm, names)) in cases.iter().enumerate() {
+    for (case, (change, names)) in cases.iter().enumerate() {
         let mut floor = good.clone();
-        harm(&mut floor);
+        change(&mut floor);
         let violations = validate(&floor).expect_err("the harm was not found");
         let found = violations.iter().find(|violation| names(violation));
         named.push(rule(found.unwrap_or_else(|| panic!("case {case}: {violations:?}"))));

@@ -7,9 +7,9 @@ use super::walker::{Walker, is_open, steps_between};
 use crate::floor::Floor;
 
 pub(super) fn check(floor: &Floor, explorer: &Walker, found: &mut Vec<Violation>) {
-    let mut compare = |name, told, counted| {
-        if told != counted {
-            found.push(Violation::Measure { name, told, counted });
+    let mut compare = |name, stated, counted| {
+        if stated != counted {
+            found.push(Violation::Metric { name, stated, counted });
         }
     };
     let passable = floor.terrain.iter().filter(|&&cell| is_open(cell)).count();
@@ -25,18 +25,18 @@ pub(super) fn check(floor: &Floor, explorer: &Walker, found: &mut Vec<Violation>
 
 /// Connections - rooms + connected pieces.
 fn loops(floor: &Floor) -> u32 {
-    let mut piece: Vec<usize> = (0..floor.rooms.len()).collect();
-    for way in &floor.connections {
-        let (a, b) = (piece[usize::from(way.from_room)], piece[usize::from(way.to_room)]);
-        for mark in &mut piece {
+    let mut component: Vec<usize> = (0..floor.rooms.len()).collect();
+    for connection in &floor.connections {
+        let (a, b) = (component[usize::from(connection.from_room)], component[usize::from(connection.to_room)]);
+        for mark in &mut component {
             if *mark == a {
                 *mark = b;
             }
         }
     }
-    piece.sort_unstable();
-    piece.dedup();
-    (floor.connections.len() + piece.len()).saturating_sub(floor.rooms.len()) as u32
+    component.sort_unstable();
+    component.dedup();
+    (floor.connections.len() + component.len()).saturating_sub(floor.rooms.len()) as u32
 }
 
 /// Steps along the entry, the keys that the way out needs in lock order, and the exit. A lock is needed when somebody

@@ -14,7 +14,7 @@ const FILL: u32 = 9;
 
 /// An outline laid somewhere on a floor.
 #[derive(Debug, Clone)]
-pub(crate) struct Blot {
+pub(crate) struct Blob {
     /// The cell of its north-west corner; may lie outside the floor.
     pub(crate) x: i32,
     pub(crate) y: i32,
@@ -24,7 +24,7 @@ pub(crate) struct Blot {
     rows: [u64; MAX_SIDE as usize],
 }
 
-impl Blot {
+impl Blob {
     /// One of at most that many cells a side, around a cell. Sides are held to `3 ..= MAX_SIDE`.
     pub(crate) fn around((x, y): (i32, i32), width: i32, height: i32, rng: &mut Rng) -> Self {
         let (width, height) = (width.clamp(3, MAX_SIDE), height.clamp(3, MAX_SIDE));
@@ -48,13 +48,13 @@ impl Blot {
                 rows[y] = majority(around.map(|row| [row << 1, row, row >> 1])) & outline.rows()[y] | kept[y];
             }
         }
-        let mut blot = Self { x: x - width / 2, y: y - height / 2, width, height, rows };
-        blot.keep_joined(kept);
-        blot
+        let mut blob = Self { x: x - width / 2, y: y - height / 2, width, height, rows };
+        blob.keep_connected(kept);
+        blob
     }
 
     /// The same without its outermost cells.
-    pub(crate) fn shrunk(&self) -> Self {
+    pub(crate) fn eroded(&self) -> Self {
         let row = |y: usize| self.rows.get(y).copied().unwrap_or(0);
         let mut inner = self.clone();
         for y in 0..self.height as usize {
@@ -93,7 +93,7 @@ impl Blot {
     }
 
     /// Drops what noise left apart from the core.
-    fn keep_joined(&mut self, core: [u64; MAX_SIDE as usize]) {
+    fn keep_connected(&mut self, core: [u64; MAX_SIDE as usize]) {
         let last = self.height as usize;
         let mut kept = core;
         loop {
@@ -118,21 +118,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_blot_is_in_one_piece_and_within_its_box() {
+    fn a_blob_is_connected_and_within_its_box() {
         let mut rng = Rng::from_seed(5);
         for width in 3..=MAX_SIDE {
             for height in 3..=MAX_SIDE {
-                let blot = Blot::around((100, 100), width, height, &mut rng);
-                let cells = |blot: &Blot| blot.rows.iter().map(|row| row.count_ones()).sum::<u32>();
-                assert!(blot.rows.iter().all(|row| row >> width == 0), "{width}x{height}");
-                assert!(cells(&blot) * 5 >= (width * height) as u32, "{width}x{height}: {}", cells(&blot));
+                let blob = Blob::around((100, 100), width, height, &mut rng);
+                let cells = |blob: &Blob| blob.rows.iter().map(|row| row.count_ones()).sum::<u32>();
+                assert!(blob.rows.iter().all(|row| row >> width == 0), "{width}x{height}");
+                assert!(cells(&blob) * 5 >= (width * height) as u32, "{width}x{height}: {}", cells(&blob));
                 let mut seed = [0; MAX_SIDE as usize];
-                let first = blot.rows.iter().position(|&row| row != 0).unwrap();
-                seed[first] = blot.rows[first] & blot.rows[first].wrapping_neg();
-                let mut joined = blot.clone();
-                joined.keep_joined(seed);
-                assert_eq!(cells(&joined), cells(&blot), "{width}x{height}");
-                assert!(cells(&blot.shrunk()) < cells(&blot));
+                let first = blob.rows.iter().position(|&row| row != 0).unwrap();
+                seed[first] = blob.rows[first] & blob.rows[first].wrapping_neg();
+                let mut joined = blob.clone();
+                joined.keep_connected(seed);
+                assert_eq!(cells(&joined), cells(&blob), "{width}x{height}");
+                assert!(cells(&blob.eroded()) < cells(&blob));
             }
         }
     }

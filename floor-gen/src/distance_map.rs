@@ -15,7 +15,7 @@ const BLOCKED: u32 = u32::MAX;
 /// A cell's stamp is the start's stamp and the steps from there. Each walk stamps its start above every stamp of the walk
 /// before, so nothing needs to be wiped in between.
 #[derive(Debug, Default)]
-pub(crate) struct Walk {
+pub(crate) struct DistanceMap {
     stamps: Vec<u32>,
     /// As long as there are cells, and four more: the last cell of a walk may write so far past the end of its queue.
     queue: Vec<u32>,
@@ -25,9 +25,9 @@ pub(crate) struct Walk {
     next: u32,
 }
 
-impl Walk {
+impl DistanceMap {
     /// Makes every passable cell one that may be walked, and no other. Returns how many there are.
-    pub(crate) fn survey(&mut self, terrain: &[Terrain]) -> u32 {
+    pub(crate) fn reset(&mut self, terrain: &[Terrain]) -> u32 {
         self.stamps.clear();
         self.stamps.extend(terrain.iter().map(|cell| if cell.passable() { UNSEEN } else { BLOCKED }));
         if self.queue.len() < terrain.len() + 4 {
@@ -85,22 +85,22 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn each_walk_counts_from_its_own_start() {
+    fn each_flood_counts_from_its_own_start() {
         // A corridor of seven cells with a door in it.
         let mut terrain = vec![Terrain::Wall; 9 * 3];
         terrain[10..17].fill(Terrain::Floor);
         terrain[13] = Terrain::LockedDoor;
-        let mut walk = Walk::default();
-        assert_eq!(walk.survey(&terrain), 6);
-        walk.flood(10, 9, None);
-        assert_eq!([10, 12, 14].map(|at| walk.steps_to(at)), [Some(0), Some(2), None]);
-        walk.unlock(13);
-        walk.flood(12, 9, Some(14));
-        assert_eq!([12, 14].map(|at| walk.steps_to(at)), [Some(0), Some(2)]);
-        walk.flood(16, 9, None);
-        assert_eq!([16, 10, 9].map(|at| walk.steps_to(at)), [Some(0), Some(6), None]);
-        assert_eq!(walk.survey(&terrain), 6);
-        walk.flood(16, 9, None);
-        assert_eq!(walk.steps_to(12), None);
+        let mut distances = DistanceMap::default();
+        assert_eq!(distances.reset(&terrain), 6);
+        distances.flood(10, 9, None);
+        assert_eq!([10, 12, 14].map(|at| distances.steps_to(at)), [Some(0), Some(2), None]);
+        distances.unlock(13);
+        distances.flood(12, 9, Some(14));
+        assert_eq!([12, 14].map(|at| distances.steps_to(at)), [Some(0), Some(2)]);
+        distances.flood(16, 9, None);
+        assert_eq!([16, 10, 9].map(|at| distances.steps_to(at)), [Some(0), Some(6), None]);
+        assert_eq!(distances.reset(&terrain), 6);
+        distances.flood(16, 9, None);
+        assert_eq!(distances.steps_to(12), None);
     }
 }

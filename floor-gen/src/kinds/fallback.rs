@@ -8,16 +8,16 @@ use crate::shape::{Form, Shape};
 use crate::spec::{FloorSpec, Kind};
 use crate::stages::accrete::{join, place};
 use crate::stages::gates;
-use crate::stages::survey::Unfit;
+use crate::stages::survey::LayoutRejected;
 
 /// Cells of a side for each room along it.
 const PITCH: usize = 16;
 /// The most rooms along a side: 144 in all, each no broader than a plan may be.
-const MOST_ALONG: usize = 12;
+const MAX_ALONG: usize = 12;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
-    let columns = (arena.width / PITCH).clamp(2, MOST_ALONG);
-    let rows = (arena.height / PITCH).clamp(2, MOST_ALONG);
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+    let columns = (arena.width / PITCH).clamp(2, MAX_ALONG);
+    let rows = (arena.height / PITCH).clamp(2, MAX_ALONG);
     let rng = &mut streams.open("refuge");
     for row in 0..rows {
         let (top, bottom) = stretch(arena.height, row, rows);
@@ -42,11 +42,11 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     gates::trace_path(arena, entry, exit)?;
     // The last door but one is locked: before it, every room; behind it, the boss's on a boss's floor.
     gates::lock(arena, last - 2);
-    arena.needed = 1;
+    arena.required_locks = 1;
     if spec.kind() == Kind::Boss {
         arena.rooms[at(last - 1)].role = RoomRole::Boss;
     }
-    gates::zone(arena, entry);
+    gates::assign_zones(arena, entry);
     // The rows' far ends meet too, as long as no lock lies between.
     for row in 1..rows {
         let far = at(row * columns) - row * columns;
