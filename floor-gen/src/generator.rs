@@ -1,4 +1,5 @@
-//! From a spec to a floor: lay out, furnish, survey; and the plain floor that takes over when a layout does not fit.
+//! From a spec to a floor: lays out rooms, fills them and measures the result. A simpler layout, the fallback, replaces
+//! layouts that are rejected.
 
 use crate::arena::{Arena, ConnectionDraft, RoomDraft};
 use crate::explain::Observer;
@@ -10,11 +11,11 @@ use crate::stages::survey::LayoutRejected;
 use crate::stages::{gates, lakes, loot, monsters, roles, scenery, survey, traps};
 use crate::theme::Theme;
 
-/// Layouts tried before the refuge takes over. The first fits nearly always; on the least floors, where a vault or a second
-/// room finds its place in one try of two, another try costs a few microseconds.
+/// Layouts tried before the fallback. The first is nearly always accepted. On the smallest floors a vault or a second
+/// room fits about every second time, and another try costs a few microseconds.
 const ATTEMPTS: u32 = 10;
 
-/// Makes floors. Keeps its scratch from floor to floor, so make one a thread and use it again.
+/// Generates floors. It reuses its memory from floor to floor: make one for each thread.
 #[derive(Debug, Default)]
 pub struct Generator {
     arena: Arena,
@@ -22,26 +23,25 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator that has made nothing yet and holds no memory.
+    /// A generator without allocated memory.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The floor of that spec: always the same, and always valid.
+    /// The floor of `spec`: always the same, and always valid.
     #[must_use]
     pub fn generate(&mut self, spec: &FloorSpec) -> Floor {
         self.build(spec, None)
     }
 
-    /// The same floor, while `watcher` is told what each stage does.
+    /// The same floor; `observer` is notified of each stage.
     #[must_use]
     pub fn generate_observed(&mut self, spec: &FloorSpec, observer: &dyn Observer) -> Floor {
         self.build(spec, Some(observer))
     }
 
-    /// How many floors of this generator came from the plain construction that stands in for a layout that does not
-    /// fit.
+    /// How many floors this generator took from the fallback.
     #[must_use]
     pub const fn fallbacks(&self) -> u64 {
         self.fallbacks
@@ -76,18 +76,17 @@ impl Generator {
         survey::measure(&mut self.arena)
     }
 
-    /// The construction that cannot fail.
+    /// Builds the fallback, which no spec rejects.
     fn generate_fallback(&mut self, spec: &FloorSpec, streams: &Streams<'_>) -> Floor {
         self.arena.reset(spec);
-        kinds::lay_out_fallback(&mut self.arena, spec, streams)
-            .expect("every room of the refuge lies on its one winding walk");
+        kinds::lay_out_fallback(&mut self.arena, spec, streams).expect("all rooms of the fallback lie on one path");
         populate(&mut self.arena, spec, streams);
         survey::measure(&mut self.arena)
-            .expect("the refuge's key lies before its one lock, and nothing laid in a room cuts a way");
+            .expect("the fallback's key lies before its only lock, and scenery blocks no path");
         self.finish(spec)
     }
 
-    /// Copies the floor out of the scratch.
+    /// Copies the floor out of the arena.
     fn finish(&self, spec: &FloorSpec) -> Floor {
         let arena = &self.arena;
         let room = |(id, room): (usize, &RoomDraft)| Room {
@@ -121,7 +120,7 @@ impl Generator {
     }
 }
 
-/// The floor of that spec, from a fresh [`Generator`].
+/// The floor of `spec`, from a new [`Generator`].
 #[must_use]
 pub fn generate(spec: &FloorSpec) -> Floor {
     Generator::new().generate(spec)
@@ -131,7 +130,7 @@ pub fn generate(spec: &FloorSpec) -> Floor {
 fn populate(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
     gates::place_stairs(arena, &mut streams.open("stairs"));
     gates::place_keys(arena, spec, &mut streams.open("keys"));
-    // A story's roles are told by its beats.
+    // A story's beats have set the roles already.
     if spec.kind() != Kind::Story {
         roles::assign(arena, &mut streams.open("roles"));
     }

@@ -1,27 +1,27 @@
-//! Rooms as nodes and ways as edges, for questions that need no cells: how far, on which way, in which part.
+//! Rooms as nodes and connections as edges, for searches that need no cells: distances, paths, connected components.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::arena::{ConnectionDraft, MAX_ROOMS, RoomDraft};
 
-/// No room, or not reached.
+/// The distance of a room that the search did not reach.
 pub(crate) const UNREACHED: u32 = u32::MAX;
 
-/// The neighbours of every room, one after the other, and the last search's answer.
+/// The adjacency lists of all rooms, and the result of the last search.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    /// Where each room's links begin; one more than there are rooms.
+    /// The index of each room's first edge; one entry more than there are rooms.
     first: Vec<u16>,
     edges: Vec<Edge>,
     /// Distance of each room from the last search's start.
     pub(crate) distance: Vec<u32>,
-    /// The way by which the last search came to each room.
+    /// The connection by which the last search reached each room.
     pub(crate) arrived_by: Vec<u16>,
     queue: VecDeque<u8>,
 }
 
-/// One end of a way, seen from the room at the other.
+/// One end of a connection, seen from the room at the other end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Edge {
     pub(crate) room: u8,
@@ -29,7 +29,7 @@ pub(crate) struct Edge {
 }
 
 impl Graph {
-    /// Takes in the rooms and ways as they stand.
+    /// Replaces the graph by these rooms and connections.
     pub(crate) fn rebuild(&mut self, rooms: usize, connections: &[ConnectionDraft]) {
         self.first.clear();
         self.first.resize(rooms + 1, 0);
@@ -57,15 +57,15 @@ impl Graph {
         &self.edges[usize::from(self.first[room])..usize::from(self.first[room + 1])]
     }
 
-    /// Whether open ways with neither lock nor secret lead from room `a` to room `b` through `most` doors or fewer.
+    /// Whether connections without lock or secret lead from room `a` to room `b` through at most `most` doors.
     pub(crate) fn within_doors(&mut self, a: usize, b: usize, most: u32, connections: &[ConnectionDraft]) -> bool {
         let is_open = |connection: &ConnectionDraft| connection.lock == 0 && !connection.secret;
         self.search(a, connections, is_open, |_, _| 1, |room, doors| room == b || doors >= most);
         self.distance[b] <= most
     }
 
-    /// Measures the walk from room `start` to every other, center to center. On a tree it is exact; where there are
-    /// loops, it is the length of a way with the fewest doors.
+    /// Measures the walk from room `start` to every other room, center to center. It is exact on a tree; otherwise it
+    /// is the length of a walk with the fewest doors.
     pub(crate) fn measure_distances(
         &mut self,
         start: usize,
@@ -88,7 +88,8 @@ impl Graph {
         );
     }
 
-    /// Breadth first, so each room is come to by the fewest doors. Ends early before the first room that is `enough`.
+    /// Breadth first, so each room is reached through the fewest doors. Ends before the first room for which `stop`
+    /// holds.
     fn search(
         &mut self,
         start: usize,
@@ -122,7 +123,7 @@ impl Graph {
         }
     }
 
-    /// The room farthest from the last search's start of those that are `fit`, the first of those equally far.
+    /// The first of the rooms farthest from the start of the last search, among those that are `fit`.
     pub(crate) fn farthest(&self, fit: impl Fn(usize) -> bool) -> usize {
         let reached = self.distance.iter().enumerate().filter(|&(room, &distance)| distance != UNREACHED && fit(room));
         let farther = |best: Option<(usize, u32)>, (room, &distance): (usize, &u32)| {
@@ -131,7 +132,7 @@ impl Graph {
         reached.fold(None, farther).map_or(0, |(room, _)| room)
     }
 
-    /// The ways from room `end` back to the last search's start, last first.
+    /// The connections from room `end` back to the start of the last search, each with the room that it leads to.
     pub(crate) fn path_back<'a>(
         &'a self,
         end: usize,
@@ -147,21 +148,21 @@ impl Graph {
     }
 }
 
-/// Which rooms hang together: union-find, halving paths as it goes.
+/// Connected components of the rooms: union-find with path halving.
 #[derive(Debug, Clone)]
 pub(crate) struct Components {
     parent: [u8; MAX_ROOMS],
-    /// How many pieces there are.
+    /// How many components there are.
     pub(crate) count: usize,
 }
 
 impl Components {
-    /// Every room a piece of its own.
+    /// Each room a component of its own.
     pub(crate) fn singletons(rooms: usize) -> Self {
         Self { parent: core::array::from_fn(|room| room as u8), count: rooms }
     }
 
-    /// The pieces that `ways` make of the rooms.
+    /// The components that `connections` form.
     pub(crate) fn of_connections(rooms: usize, connections: &[ConnectionDraft]) -> Self {
         let mut components = Self::singletons(rooms);
         for connection in connections {
@@ -170,7 +171,7 @@ impl Components {
         components
     }
 
-    /// Joins two pieces; false if they were one.
+    /// Joins the components of two rooms; false if they are one already.
     pub(crate) fn join(&mut self, a: usize, b: usize) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {

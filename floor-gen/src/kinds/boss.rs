@@ -1,4 +1,4 @@
-//! BOSS: a way in, a locked gate, an arena, and a reward behind it.
+//! BOSS: an approach, a locked gate, an arena, and a reward behind it.
 
 use crate::arena::{Arena, Side};
 use crate::floor::RoomRole;
@@ -9,10 +9,10 @@ use crate::stages::loops::LoopGoal;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{gates, loops};
 
-/// Rooms of the approach for each secret one, and the most of those.
+/// Rooms of the approach for each secret room, and the most secret rooms.
 const ROOMS_PER_SECRET: usize = 6;
 const MAX_SECRETS: usize = 3;
-/// Tries to set a room that the layout needs.
+/// Tries to place a required room.
 const TRIES: usize = 40;
 
 pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
@@ -20,7 +20,7 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), La
     let rng = &mut streams.open("arena");
     let onward = place_arena(arena, rng);
     place_reward(arena, &params, onward, rng)?;
-    // What lies behind the gate is built; the gate's way comes next, and then the rooms before it.
+    // Everything behind the gate is built; the next connection is the gate, and the next rooms lie before it.
     let (behind, gate) = (arena.rooms.len(), arena.connections.len());
     let approach = place_required_room(
         arena,
@@ -30,7 +30,7 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), La
         rng,
     )
     .ok_or(LayoutRejected("no room before the gate"))?;
-    // The way in is a floor of its own, half as dense, that grows from the room before the gate.
+    // The approach is a layout with half the rooms, grown from the room before the gate.
     params.rooms = behind + 1 + (params.rooms / 2).max(2);
     accrete::grow_from(arena, &params, approach, &mut streams.open("rooms"));
 
@@ -48,7 +48,7 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), La
     gates::trace_path(arena, entry, exit)?;
     gates::lock(arena, gate);
     arena.required_locks = 1;
-    // What is worth finding before the fight: dead ends of the approach, none of them on the way.
+    // Secret rooms lie in dead ends of the approach, so that a player finds them before the fight.
     let approached = arena.rooms.len() - behind;
     let secrets = (approached / ROOMS_PER_SECRET).min(MAX_SECRETS);
     gates::seal_rooms(arena, RoomRole::Secret, secrets, &mut streams.open("secrets"));
@@ -58,13 +58,13 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), La
     Ok(())
 }
 
-/// The arena as room 0, most of the floor's short side across, nearer to one end of the long side. Returns the side
-/// that the reward lies on.
+/// Builds the arena as room 0, across most of the floor's short side and nearer to one end of the long side. Returns
+/// the side of the arena that the reward lies on.
 fn place_arena(arena: &mut Arena, rng: &mut Rng) -> Side {
     let (long, short) = (arena.width.max(arena.height) as i32 - 2, arena.width.min(arena.height) as i32 - 2);
     let along = (long * 2 / 5).clamp(5, MAX_SIDE);
     let across = (short * rng.range(55, 75) / 100).clamp(5, MAX_SIDE.min(along + along / 3));
-    // What is left beside the arena: a fifth for the reward, room for a small chamber at the least.
+    // Of the cells that remain, a fifth for the reward, and at least a small room.
     let behind = ((long - along) / 5).max(4);
     let lies_broad = arena.width >= arena.height;
     let first = rng.chance(500);
@@ -85,7 +85,7 @@ fn place_arena(arena: &mut Arena, rng: &mut Rng) -> Side {
     }
 }
 
-/// The vault behind the arena as room 1 and, where there is a place for it, the exit behind that as room 2.
+/// Builds the vault behind the arena as room 1 and, where there is space, the exit behind it as room 2.
 fn place_reward(arena: &mut Arena, params: &RoomParams, onward: Side, rng: &mut Rng) -> Result<(), LayoutRejected> {
     let near = RoomParams { corridor_chance: 0, door_chance: 1_000, ..*params };
     place_required_room(arena, &near, 0, onward, rng).ok_or(LayoutRejected("no place for the reward"))?;
@@ -98,7 +98,7 @@ fn place_reward(arena: &mut Arena, params: &RoomParams, onward: Side, rng: &mut 
     Ok(())
 }
 
-/// A room that must stand there: drawn smaller from try to try.
+/// Attaches a room; each try draws a smaller one.
 fn place_required_room(
     arena: &mut Arena,
     params: &RoomParams,

@@ -1,5 +1,4 @@
-//! CAVERN: one organic cave of chambers that lie open to each other through winding necks, with few doors: only what
-//! people have dug into its walls has one.
+//! CAVERN: a cave of chambers joined by winding necks. Only the niches in its walls have doors.
 
 use crate::arena::{Arena, RoomDraft};
 use crate::floor::{Point, RoomRole, Terrain};
@@ -11,11 +10,11 @@ use crate::stages::{cave, niches, territory};
 
 /// Width and height of the tile that holds a chamber, in cells.
 const TILE: (usize, usize) = (24, 20);
-/// The most chambers along a side: 196 in all, which leaves marks for what is dug.
+/// The most tiles along a side: 196 chambers in all, which leaves room ids for niches.
 const MAX_TILES: usize = 14;
-/// How often two neighbouring chambers are joined by a neck that no walk needs, in 1,000.
+/// How often, in 1,000, a neck joins two neighbouring chambers that are connected already.
 const SPARE_NECKS: u32 = 320;
-/// How far from the straight line between two chambers a neck winds, in parts of their distance.
+/// How far a neck bends from the straight line, as a fraction of the distance between its chambers.
 const WINDING: i32 = 3;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
@@ -33,7 +32,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     Ok(())
 }
 
-/// A coarse grid over the floor, a chamber in each tile.
+/// A coarse grid over the floor, with a chamber in each tile.
 #[derive(Debug, Clone, Copy)]
 struct Grid {
     columns: usize,
@@ -41,7 +40,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// Two tiles along the longer side at the least.
+    /// At least two tiles along the longer side.
     fn over(arena: &Arena) -> Self {
         let (columns, rows) = ((arena.width / TILE.0).clamp(1, MAX_TILES), (arena.height / TILE.1).clamp(1, MAX_TILES));
         match (columns * rows < 3, arena.width >= arena.height) {
@@ -52,18 +51,17 @@ impl Grid {
     }
 }
 
-/// Sketches a chamber somewhere in each tile: now and then a great hall that reaches into its neighbours, now and then no
-/// more than a bend, mostly something in between.
+/// Sketches a chamber in each tile: some large ones that reach into neighbouring tiles, some small ones, most between.
 fn sketch_chambers(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
     let size = (arena.width, arena.height);
     let (width, height) = ((arena.width - 2) / grid.columns, (arena.height - 2) / grid.rows);
     for tile in 0..grid.columns * grid.rows {
         let (left, top) = (1 + tile % grid.columns * width, 1 + tile / grid.columns * height);
-        // A necks' spine is two cells broad, so the last column and row of a tile stay free.
+        // A neck is two cells wide, so the last column and row of a tile stay free.
         let along = |side: usize, rng: &mut Rng| side / 5 + rng.index((side - side / 5 * 2).max(1));
         let x = (left + along(width, rng)).min(arena.width - 3);
         let y = (top + along(height, rng)).min(arena.height - 3);
-        // Half the chamber's width and height, of half the tile's, in per cent.
+        // Half the chamber's width and height as a share of half the tile's, in per cent.
         let (least, most) = [(70, 100), (40, 68), (40, 68), (18, 36)][rng.index(4)];
         let reach = |side: usize, rng: &mut Rng| (side as i32 * rng.range(least, most) / 200).max(2);
         let (rx, ry) = (reach(width, rng), reach(height, rng));
@@ -90,7 +88,7 @@ fn sketch_chambers(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
     }
 }
 
-/// Joins neighbouring chambers: all of them by a tree of necks, and some once more.
+/// Joins neighbouring chambers by a spanning tree of necks, and some pairs besides.
 fn sketch_necks(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
     let Arena { candidates, rooms, .. } = arena;
     candidates.clear();
@@ -113,7 +111,7 @@ fn sketch_necks(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
     }
 }
 
-/// Cuts a neck over a point beside the straight line.
+/// Cuts a neck that bends at a point beside the straight line.
 fn sketch_neck(arena: &mut Arena, [from, to]: [usize; 2], rng: &mut Rng) {
     let place = |at: usize| (arena.column(at), arena.row(at));
     let (from, to) = (place(from), place(to));
@@ -126,7 +124,7 @@ fn sketch_neck(arena: &mut Arena, [from, to]: [usize; 2], rng: &mut Rng) {
     arena.cave.cut_neck(by, to, rng);
 }
 
-/// Gives every cell of the cave to the chamber whose middle is the fewest steps away, and joins chambers that touch.
+/// Gives every cell of the cave to the nearest chamber center, and connects chambers that touch.
 fn assign_cells(arena: &mut Arena) {
     let Arena { rooms, region, terrain, cell_list, width, connections, .. } = arena;
     cell_list.clear();

@@ -1,5 +1,5 @@
-//! The court around an event's vault: a plaza, a moat or a hedge or a colonnade about it, a ring avenue, and straight avenues
-//! from the ring towards the floor's four sides. It tells an event's floor from any other at a glance.
+//! The court around an event's vault: a plaza, a moat, hedge or colonnade, a ring avenue, and straight avenues towards
+//! the floor's four sides.
 
 use crate::arena::{Arena, MAX_ROOMS, RoomDraft, Side};
 use crate::floor::{Point, RoomRole, Terrain};
@@ -7,21 +7,21 @@ use crate::rng::Rng;
 use crate::stages::accrete::join;
 use crate::theme::Ground;
 
-/// Cells beyond the court that are kept for rooms on each side: a share of the side, and so many at the least.
+/// Cells beyond the court that stay free for rooms on each side: a share of the side, and a minimum.
 const SHARE_FOR_ROOMS: usize = 6;
 const MIN_FOR_ROOMS: usize = 5;
-/// Cells beyond the ring without which no avenue leads on.
+/// Cells between the ring and the border that an avenue needs.
 const MIN_FOR_AVENUE: usize = 9;
-/// The most that the rings and avenues of great floors grow by.
+/// The largest scale of rings and avenues.
 const MAX_SCALE: usize = 4;
-/// A side of so many cells has rings and avenues of the plain breadth.
+/// The scale is 1 for each so many cells of the shorter side.
 const PLAIN_SIDE: usize = 100;
-/// How far an avenue leads, of the cells between the ring and the border, in hundredths.
+/// The length of an avenue, in hundredths of the cells between the ring and the border.
 const REACH: usize = 60;
 /// Cells from one pillar of the colonnade to the next.
 const SPACING: usize = 3;
 
-/// A box of cells.
+/// A rectangle of cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rect {
     pub(crate) left: usize,
@@ -30,25 +30,25 @@ pub(crate) struct Rect {
     pub(crate) height: usize,
 }
 
-/// How broad the court's rings are, from the vault outwards, in cells.
+/// The widths of the court's rings, from the vault outwards, in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rings {
     /// Open ground before the vault's doorways.
     plaza: usize,
-    /// What is walked around, or over at the four axes.
+    /// The ring that is crossed at four axes only.
     moat: usize,
     /// The ring avenue.
     avenue: usize,
-    /// Half the breadth of the straight avenues, and the breadth of the moat's bridges.
+    /// Half the width of the straight avenues, and of the moat's bridges.
     scale: usize,
 }
 
-/// What lies between plaza and ring avenue.
+/// The ring between the plaza and the ring avenue.
 #[derive(Debug, Clone, Copy)]
 enum Band {
     /// The theme's water, lava or chasm.
     Moat(Terrain),
-    /// What grows or lies there, to be walked on.
+    /// The theme's passable ground cover.
     Hedge(Terrain),
     Colonnade,
 }
@@ -58,7 +58,7 @@ impl Rings {
         self.plaza + self.moat + self.avenue
     }
 
-    /// The broadest rings that leave room for rooms around a vault of that size in the floor's middle; none where the vault
+    /// The widest rings that leave space for rooms around a vault of that size in the middle; `None` where the vault
     /// nearly fills the floor.
     pub(crate) fn around(arena: &Arena, (width, height): (usize, usize)) -> Option<Self> {
         let spare = |side: usize, taken: usize| {
@@ -74,8 +74,7 @@ impl Rings {
     }
 }
 
-/// Lays the court around a vault that stands, and the avenues that lead to it. The court is the next room; the avenues are
-/// those after it.
+/// Builds the court around the vault and the avenues that lead to it. The court is the next room; the avenues follow.
 pub(crate) fn build(arena: &mut Arena, vault: Rect, rings: Rings, ground: &Ground, rng: &mut Rng) {
     let band = match rng.below(4) {
         0 => Band::Hedge(ground.cover[rng.index(2)]),
@@ -125,12 +124,12 @@ fn carve_rings(arena: &mut Arena, vault: Rect, court: Rect, rings: Rings, band: 
             area += u32::from(arena.terrain[at].passable());
         }
     }
-    // In the middle of the ring avenue, where nothing is laid.
+    // In the middle of the ring avenue, which holds nothing else.
     let center = arena.at(axes.0, court.top + court.height - 1 - rings.avenue / 2);
     add_room(arena, court, center, area);
 }
 
-/// Makes a room of what was carved within a frame, and claims the frame and the cells around it.
+/// Adds the carved rectangle as a room, and claims it and the cells around it.
 fn add_room(arena: &mut Arena, rect: Rect, center: usize, area: u32) {
     let (right, bottom) = (rect.left + rect.width, rect.top + rect.height);
     for y in rect.top - 1..=bottom {
@@ -149,7 +148,7 @@ fn add_room(arena: &mut Arena, rect: Rect, center: usize, area: u32) {
     });
 }
 
-/// How many cells a coordinate lies outside a stretch.
+/// How many cells a coordinate lies outside an interval.
 const fn beyond(at: usize, first: usize, length: usize) -> usize {
     if at < first {
         first - at
@@ -166,7 +165,7 @@ const fn is_pillar(x: usize, y: usize, court: Rect, out: usize, rings: Rings) ->
     out == middle && (x - court.left).is_multiple_of(SPACING) | (y - court.top).is_multiple_of(SPACING)
 }
 
-/// A straight avenue from the middle of the court's side outwards, where there is a way to go.
+/// Builds a straight avenue from the middle of the court's side outwards, if there is enough space.
 fn lay_avenue(arena: &mut Arena, court_room: usize, court: Rect, rings: Rings, side: Side) {
     let free = match side {
         Side::North => court.top - 1,

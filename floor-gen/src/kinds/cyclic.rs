@@ -1,8 +1,8 @@
-//! CYCLIC: a graph of cycles. Wherever a climber stands, there are two ways on; what is worth having lies off a cycle,
-//! behind a lock whose key is on its other side, and some cycles have a hidden chord.
+//! CYCLIC: a graph of cycles, so that each room has two ways on. Vaults and secret rooms lie off the cycles, and some
+//! cycles have a secret chord.
 //!
-//! Cycles are grown as an ear decomposition (Whitney, 1932): a ring first, then path after path between two rooms that
-//! stand. The idea of making levels of cycles is Joris Dormans's, as he tells it of the game Unexplored.
+//! The layout is an ear decomposition (Whitney, 1932): a ring first, then paths between two rooms that exist. The idea
+//! of levels made of cycles is Joris Dormans's, from the game Unexplored.
 
 use crate::arena::{Arena, SEALED, Side};
 use crate::graph::Components;
@@ -20,11 +20,11 @@ const TILE: (usize, usize) = (20, 17);
 const FULL: usize = 720;
 /// Starts tried for each ear.
 const TRIES: usize = 30;
-/// How often a corridor's end has a door, in 1,000: cycles are walked round, not opened and shut.
+/// How often, in 1,000, a corridor's end has a door.
 const DOORS: u32 = 250;
-/// No room stands on the tile.
+/// The tile has no room.
 const FREE: u8 = 0;
-/// The tile is on the ear that is being laid.
+/// The tile is on the current ear.
 const ON_EAR: u8 = u8::MAX;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
@@ -52,7 +52,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     Ok(())
 }
 
-/// The first cycle: around a block of tiles.
+/// Builds the first cycle, around a block of tiles.
 fn lay_ring(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
     let side = |count: usize, rng: &mut Rng| (count * 3 / 5).max(2) + rng.index(count - (count * 3 / 5).max(2) + 1);
     let (across, down) = (side(tiles.columns, rng), side(tiles.rows, rng));
@@ -74,7 +74,7 @@ fn lay_ring(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
     }
 }
 
-/// A path over free tiles from one room to another.
+/// Builds a path of rooms over free tiles from one room to another.
 fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
     for _ in 0..TRIES {
         let start = rng.index(tiles.count());
@@ -100,8 +100,8 @@ fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
     false
 }
 
-/// Walks over free tiles at random, never twice over one, until another room's tile than the start's is beside. Returns
-/// that tile; the walk is in the arena's course.
+/// Walks over free tiles at random, each at most once, until it is next to the tile of another room than the start's.
+/// Returns that tile; the walk is the arena's `tile_path`.
 fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> Option<usize> {
     let mut here = start;
     loop {
@@ -122,7 +122,7 @@ fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> O
     }
 }
 
-/// A room on a tile.
+/// Builds a room on a tile.
 fn build(arena: &mut Arena, tiles: &Tiles, tile: usize, rng: &mut Rng) -> usize {
     let form = rng.pick(&[Form::Hall, Form::Rotunda, Form::Rotunda, Form::Octagon, Form::Grotto, Form::Cross]);
     let room = tiles.build(arena, tile, form, (500, 1_000), rng);
@@ -130,7 +130,7 @@ fn build(arena: &mut Arena, tiles: &Tiles, tile: usize, rng: &mut Rng) -> usize 
     room
 }
 
-/// A secret way between two neighbours that are far apart by the open ways: for who searches, the short way round.
+/// Adds a secret connection between two neighbouring rooms that are far apart otherwise.
 fn hide_chord(arena: &mut Arena, tiles: &Tiles, rooms: usize, rng: &mut Rng) {
     let start = rng.index(tiles.count());
     for i in 0..tiles.count() {

@@ -1,5 +1,5 @@
-//! EVENT: a hand-made vault, turned and mirrored, in a court in the middle of the floor, with rooms grown along the avenues
-//! that lead to it. On the least floors the vault stands alone, and rooms are grown from its doorways.
+//! EVENT: a hand-made vault in a court in the middle of the floor, with rooms grown along its avenues. On the smallest
+//! floors there is no court, and rooms grow from the doorways of the vault.
 
 use crate::arena::{Arena, ConnectionDraft, RoomDraft, SEALED, Side};
 use crate::curve;
@@ -15,16 +15,16 @@ use crate::stages::{loops, loot, spots, territory, traps};
 use crate::theme::Theme;
 use crate::vaults::{self, Vault};
 
-/// Share of the floor's sides that a vault may take, in thousandths: less where there is a place for a court.
+/// The largest share of the floor's sides that a vault may take, in thousandths, without and with a court.
 const MAX_SHARE: usize = 600;
 const MAX_SHARE_IN_A_COURT: usize = 420;
-/// A floor whose shorter side is less has no court, in cells, and its vault may stand anywhere.
+/// A floor with a shorter side has no court, in cells.
 const MIN_SIDE_OF_COURT: usize = 40;
-/// Vaults compared; the largest is taken, so that great floors rarely get the least.
+/// Vaults drawn; the largest is taken, so that large floors rarely get a small one.
 const VAULTS_COMPARED: usize = 2;
-/// Tries to set a room before each of the vault's doorways.
+/// Tries to place a room before each of the vault's doorways.
 const TRIES: usize = 30;
-/// Share of the rooms of a floor without a vault that are grown around it, in hundredths.
+/// Rooms grown around the vault, in hundredths of those of a floor without one.
 const ROOMS_AROUND: usize = 70;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
@@ -55,7 +55,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     }
     accrete::grow(arena, &params, rng);
 
-    // Neither the vault nor the court is where a climber arrives or leaves.
+    // The entry and the exit lie outside the vault and the court.
     let plain = |room: &RoomDraft| room.role == RoomRole::Combat;
     let ends = gates::choose_ends_where(arena, rng, plain).ok_or(LayoutRejected("no way on from the vault"))?;
     gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
@@ -65,7 +65,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     Ok(())
 }
 
-/// How a vault is laid: turned by a quarter or not, then mirrored across and down.
+/// How a vault is placed: transposed or not, then mirrored across and down.
 #[derive(Debug, Clone, Copy)]
 struct Orientation {
     transposed: bool,
@@ -74,12 +74,12 @@ struct Orientation {
 }
 
 impl Orientation {
-    /// Columns and rows of the turned map.
+    /// Columns and rows of the placed map.
     fn size(self, vault: &Vault<'_>) -> (usize, usize) {
         if self.transposed { (vault.height, vault.width) } else { (vault.width, vault.height) }
     }
 
-    /// Where a cell of the map comes to lie.
+    /// The place of a cell of the map.
     fn apply(self, vault: &Vault<'_>, x: usize, y: usize) -> (usize, usize) {
         let (width, height) = self.size(vault);
         let (x, y) = if self.transposed { (y, x) } else { (x, y) };
@@ -92,7 +92,7 @@ fn has_court(arena: &Arena) -> bool {
     arena.width.min(arena.height) >= MIN_SIDE_OF_COURT
 }
 
-/// A vault that fits the floor and its number, and how it is laid.
+/// A vault that fits the floor and its number, and its orientation.
 fn choose_vault(arena: &Arena, spec: &FloorSpec, rng: &mut Rng) -> Option<(usize, Orientation)> {
     let share = if has_court(arena) { MAX_SHARE_IN_A_COURT } else { MAX_SHARE };
     let most = ((arena.width - 2) * share / 1_000, (arena.height - 2) * share / 1_000);
@@ -114,8 +114,7 @@ fn choose_vault(arena: &Arena, spec: &FloorSpec, rng: &mut Rng) -> Option<(usize
     samples.max_by_key(|&(_, _, area)| area).map(|(index, orientation, _)| (index, orientation))
 }
 
-/// Carves the vault in the very middle of the floor, or anywhere on a floor that it nearly fills. Notes its doors and
-/// doorways as hinges.
+/// Carves the vault in the middle of the floor, or anywhere on a floor without a court. Lists its doors and doorways.
 fn carve_vault(
     arena: &mut Arena,
     vault: &Vault<'_>,
@@ -130,7 +129,7 @@ fn carve_vault(
         1 + if centred { free / 2 } else { rng.index(free + 1) }
     };
     let (left, top) = (place(arena.width, width, rng), place(arena.height, height, rng));
-    // Its outermost cells are wall, or doorways that rooms may come up to.
+    // Its outermost cells are wall or doorways; rooms may touch them.
     for y in top..top + height {
         arena.claimed.insert_row(left, y, (1 << width) - 1);
     }
@@ -152,7 +151,7 @@ fn carve_vault(
     Rect { left, top, width, height }
 }
 
-/// What lies under a character of the map.
+/// The terrain of a character of the map.
 const fn ground(drawn: u8) -> Terrain {
     match drawn {
         b'~' => Terrain::ShallowWater,
@@ -167,7 +166,7 @@ const fn ground(drawn: u8) -> Terrain {
     }
 }
 
-/// Makes a room of every part of the vault that doors close off.
+/// Adds each part of the vault between doors as a room.
 fn add_rooms(arena: &mut Arena, (left, top): (usize, usize), (width, height): (usize, usize)) {
     for y in top..top + height {
         for x in left..left + width {
@@ -187,7 +186,7 @@ fn add_rooms(arena: &mut Arena, (left, top): (usize, usize), (width, height): (u
     }
 }
 
-/// The room of the cells on the trail. Its center is the passable cell nearest the middle of its box.
+/// The room of the listed cells. Its center is the passable cell nearest the middle of its bounding box.
 fn room_of_cells(arena: &Arena) -> RoomDraft {
     let places = || arena.cell_list.iter().map(|&at| arena.point(at as usize));
     let first = arena.point(arena.cell_list[0] as usize);
@@ -210,7 +209,7 @@ fn room_of_cells(arena: &Arena) -> RoomDraft {
     }
 }
 
-/// Puts down what the map's author put down.
+/// Places the monsters, items and traps of the map.
 fn place_contents(
     arena: &mut Arena,
     vault: &Vault<'_>,
@@ -249,7 +248,7 @@ fn place_contents(
     }
 }
 
-/// Hangs the doors between the vault's parts. Locks and secrets come when the floor around is known.
+/// Builds the doors between the vault's parts. They are locked and hidden once the floor around them is known.
 fn place_doors(arena: &mut Arena) {
     for i in 0..arena.vault_doors.len() {
         let (at, drawn) = arena.vault_doors[i];
@@ -271,7 +270,7 @@ fn place_doors(arena: &mut Arena) {
     }
 }
 
-/// Opens every doorway on the court around.
+/// Connects every doorway to the court.
 fn open_on_court(arena: &mut Arena, court: usize) {
     for i in 0..arena.vault_doors.len() {
         let Some((gate, room, side)) = doorway(arena, i, |room| room != court) else { continue };
@@ -281,7 +280,8 @@ fn open_on_court(arena: &mut Arena, court: usize) {
     }
 }
 
-/// The `i`-th hinge if it is a doorway: where it is, the part of the vault behind it, and the side that it opens to.
+/// The `i`-th door of the vault if it is a doorway: its cell, the vault's room behind it, and the side that it opens
+/// to.
 fn doorway(arena: &Arena, i: usize, inside: impl Fn(usize) -> bool) -> Option<(usize, usize, Side)> {
     let (gate, drawn) = arena.vault_doors[i];
     let gate = gate as usize;
@@ -291,7 +291,7 @@ fn doorway(arena: &Arena, i: usize, inside: impl Fn(usize) -> bool) -> Option<(u
     })
 }
 
-/// Builds a room before each doorway that has a place for one; the others stay wall.
+/// Builds a room before each doorway that has space for one; the others stay wall.
 fn open_doorways(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
     for i in 0..arena.vault_doors.len() {
         let Some((gate, room, side)) = doorway(arena, i, |_| true) else { continue };
@@ -305,7 +305,7 @@ fn open_doorways(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
     }
 }
 
-/// Locks and hides what the map says. What lies behind has no other way in.
+/// Locks and hides the doors that the map marks. What lies behind them has no other door.
 fn close_vault_rooms(arena: &mut Arena) {
     for i in 0..arena.vault_doors.len() {
         let (gate, drawn) = arena.vault_doors[i];
@@ -315,7 +315,7 @@ fn close_vault_rooms(arena: &mut Arena) {
         if arena.connections[connection].lock != 0 || !matches!(drawn, b'X' | b'S') {
             continue;
         }
-        // The part that nothing else leads to.
+        // The room that no other connection leads to.
         let ends = [arena.connections[connection].from, arena.connections[connection].to];
         let degree = |room: u8| {
             arena.connections.iter().filter(|connection| connection.from == room || connection.to == room).count()

@@ -1,8 +1,8 @@
-//! HALLS: great rooms far apart in the rock, joined by long corridors along a sparse graph.
+//! HALLS: large rooms far apart in the rock, joined by long corridors along a sparse graph.
 //!
-//! Shortest gaps are dug first and only between rooms that do not hang together yet, which gives a minimum spanning
-//! tree (Kruskal, 1956) of what can be dug at all; then some edges of the Gabriel graph (Gabriel, Sokal, 1969), a part
-//! of the Delaunay triangulation that holds that tree, come back as loops.
+//! The shortest gaps between unconnected rooms are dug first, which gives a minimum spanning tree (Kruskal, 1956) of
+//! the corridors that can be dug. Then some edges of the Gabriel graph (Gabriel, Sokal, 1969), a subgraph of the
+//! Delaunay triangulation that contains the tree, become loops.
 
 use crate::arena::{Arena, RoomDraft, SEALED};
 use crate::graph::Components;
@@ -18,11 +18,11 @@ use crate::stages::survey::LayoutRejected;
 const CELLS_PER_HALL: usize = 680;
 /// The most halls.
 const MAX_HALLS: usize = 200;
-/// Spots looked at for each hall.
+/// Spots tried for each hall.
 const SPOTS_PER_HALL: usize = 14;
-/// Rock between two halls at the least: a corridor, and a wall on both its sides.
+/// The least rock between two halls: a corridor, and a wall on both its sides.
 const MIN_GAP: i32 = 3;
-/// How often a corridor's end has a door, in 1,000.
+/// How often, in 1,000, a corridor's end has a door.
 const DOORS: u32 = 900;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
@@ -47,7 +47,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     Ok(())
 }
 
-/// Halls at random, none close to another.
+/// Places halls at random, apart from each other.
 fn scatter(arena: &mut Arena, rng: &mut Rng) {
     let params = RoomParams::of(arena);
     let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(3, MAX_HALLS);
@@ -69,9 +69,9 @@ fn scatter(arena: &mut Arena, rng: &mut Rng) {
     }
 }
 
-/// Whether the plan's box and [`MIN_GAP`] cells around it are free. Beyond the border nothing can stand.
+/// Whether the shape's box and [`MIN_GAP`] cells around it are free. The border needs no gap.
 fn is_clear(arena: &Arena, shape: &Shape, x: i32, y: i32) -> bool {
-    // The claim of a room reaches one cell out already.
+    // The claim of a room reaches one cell beyond it.
     let margin = MIN_GAP - 1;
     let (left, top) = ((x - margin).max(0), (y - margin).max(0));
     let (right, bottom) = (x + shape.width + margin, (y + shape.height + margin).min(arena.height as i32));
@@ -79,7 +79,7 @@ fn is_clear(arena: &Arena, shape: &Shape, x: i32, y: i32) -> bool {
     (top..bottom).all(|row| arena.claimed.window(left as usize, row as usize) & columns == 0)
 }
 
-/// Every pair of rooms, nearest first.
+/// Lists pairs of rooms within reach, nearest first.
 fn list_candidates(arena: &mut Arena) {
     let Arena { rooms, candidates, .. } = arena;
     candidates.clear();
@@ -103,7 +103,7 @@ fn gap(a: &RoomDraft, b: &RoomDraft) -> u32 {
     between(a.min.x, a.max.x, b.min.x, b.max.x) + between(a.min.y, a.max.y, b.min.y, b.max.y)
 }
 
-/// Digs corridors along the Gabriel graph where the walk so far is a detour.
+/// Digs corridors along the Gabriel graph between rooms whose walk is a detour.
 fn close_loops(arena: &mut Arena, rng: &mut Rng) -> usize {
     let wanted = arena.rooms.len() / 4 + 1;
     let mut made = 0;
@@ -122,7 +122,7 @@ fn close_loops(arena: &mut Arena, rng: &mut Rng) -> usize {
     made
 }
 
-/// Whether no third room lies in the circle that has the two rooms' centers on opposite sides.
+/// Whether no third room lies in the circle whose diameter joins the two rooms' centers.
 fn is_gabriel(arena: &Arena, a: usize, b: usize) -> bool {
     let place = |room: usize| {
         let center = arena.rooms[room].center;

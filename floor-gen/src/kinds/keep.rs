@@ -1,4 +1,4 @@
-//! KEEP: a fortress. Halls side by side behind thick walls, from splitting the ground in two again and again.
+//! KEEP: a fortress of halls side by side behind thick walls, by binary space partition.
 
 use crate::arena::{Arena, MAX_ROOMS, SEALED, Side};
 use crate::floor::Terrain;
@@ -16,7 +16,7 @@ const CELLS_PER_HALL: usize = 560;
 /// The most halls.
 const MAX_HALLS: usize = 200;
 
-/// A piece of ground, walls not included.
+/// A rectangle for one hall, without walls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plot {
     x: i32,
@@ -38,7 +38,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
     gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
-    // A keep is easy to run through: every third wall between halls of one zone has a door.
+    // Every third wall between halls of one zone gets a door too.
     let mut left = arena.rooms.len() / 3;
     open_doors(arena, wall, rng, |arena, a, b| {
         let (here, there) = (arena.rooms[a].zone, arena.rooms[b].zone);
@@ -49,26 +49,26 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     Ok(())
 }
 
-/// Thick, but not where the floor is too small to spend ground on walls.
+/// Thinner on small floors, in cells.
 fn wall_thickness(arena: &Arena) -> i32 {
     if arena.width.min(arena.height) < 40 { 1 } else { 2 }
 }
 
-/// Cuts the largest plot in two until there are enough.
+/// Splits the largest plot until there are enough.
 fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
     let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(4, MAX_HALLS);
     let whole = Plot { x: 1, y: 1, width: arena.width as i32 - 2, height: arena.height as i32 - 2 };
     arena.plots.clear();
     arena.plots.push(whole);
     while arena.plots.len() < wanted {
-        // First those that no plan of a hall could fill.
+        // First the plots that are too large for a hall.
         let size = |plot: &Plot| (plot.width > MAX_SIDE || plot.height > MAX_SIDE, plot.width * plot.height);
         let Some(largest) = (0..arena.plots.len()).max_by_key(|&i| size(&arena.plots[i])) else { return };
         let Some((a, b)) = halve(arena.plots[largest], wall, rng) else { return };
         arena.plots[largest] = a;
         arena.plots.push(b);
     }
-    // Plots that are still too large for a hall's plan.
+    // Splits the plots that are still too large for a hall.
     let mut i = 0;
     while i < arena.plots.len() && arena.plots.len() < MAX_ROOMS {
         let plot = arena.plots[i];
@@ -83,9 +83,9 @@ fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
     }
 }
 
-/// Cuts across the longer side, somewhere near the middle; nothing if the halves would be too small for halls.
+/// Splits a plot across its longer side, near the middle; `None` if a half would be too small for a hall.
 fn halve(plot: Plot, wall: i32, rng: &mut Rng) -> Option<(Plot, Plot)> {
-    // A row of cells is a run on the wire: halls lie broad.
+    // Halls are wide rather than high: a row of equal cells is a run on the wire.
     let cut_columns = plot.width > 2 * plot.height;
     let side = if cut_columns { plot.width } else { plot.height };
     let least = 3;
@@ -102,7 +102,7 @@ fn halve(plot: Plot, wall: i32, rng: &mut Rng) -> Option<(Plot, Plot)> {
     })
 }
 
-/// A hall on every plot; towers, with their corners cut, at the corners of the keep.
+/// Builds a hall on every plot; those at the corners of the keep are octagons.
 fn build_halls(arena: &mut Arena, rng: &mut Rng) {
     for i in 0..arena.plots.len() {
         let plot = arena.plots[i];
@@ -114,7 +114,7 @@ fn build_halls(arena: &mut Arena, rng: &mut Rng) {
     }
 }
 
-/// Notes which halls share a wall, in random order, but larger halls first: they are where ways meet.
+/// Lists the pairs of halls that share a wall, in random order but with large halls first.
 fn list_candidates(arena: &mut Arena, wall: i32, rng: &mut Rng) {
     arena.candidates.clear();
     let Arena { plots, candidates, .. } = arena;
@@ -129,7 +129,7 @@ fn list_candidates(arena: &mut Arena, wall: i32, rng: &mut Rng) {
     candidates.sort_unstable();
 }
 
-/// On which side of `a` the plot `b` lies behind one wall, and the lines that they share.
+/// The side of `a` on which `b` lies behind one wall, and the rows or columns that they share.
 fn shared_wall(a: &Plot, b: &Plot, wall: i32) -> Option<(Side, i32, i32)> {
     let rows = (a.y.max(b.y), (a.y + a.height).min(b.y + b.height));
     let columns = (a.x.max(b.x), (a.x + a.width).min(b.x + b.width));
@@ -142,7 +142,7 @@ fn shared_wall(a: &Plot, b: &Plot, wall: i32) -> Option<(Side, i32, i32)> {
     }
 }
 
-/// Makes a door in each wall on offer that is `wanted`, and takes it off the offers.
+/// Builds a door in each candidate wall that is `wanted`, and removes it from the candidates.
 fn open_doors(arena: &mut Arena, wall: i32, rng: &mut Rng, mut wanted: impl FnMut(&Arena, usize, usize) -> bool) {
     let mut kept = 0;
     for i in 0..arena.candidates.len() {

@@ -1,5 +1,4 @@
-//! MAZE: a labyrinth with rooms in it. Most of its dead ends are opened again (braided), so that it has many ways
-//! round; those that stay hide a find.
+//! MAZE: a braided maze with rooms in it. Most of its dead ends are opened again; the others hold loot.
 
 use crate::arena::{Arena, ConnectionDraft, SEALED, Side};
 use crate::floor::{RoomRole, Terrain};
@@ -15,28 +14,28 @@ use crate::stages::{gates, spots, territory};
 const CELLS_PER_ROOM: usize = 900;
 /// The most rooms.
 const MAX_ROOMS: usize = 120;
-/// Spots looked at for each room.
+/// Spots tried for each room.
 const SPOTS_PER_ROOM: usize = 12;
-/// Spots looked at besides, so that the least floor gets its two rooms.
+/// Additional spots, so that the smallest floor gets two rooms.
 const MIN_SPOTS: usize = 60;
-/// How often a dead end is opened, in 1,000.
+/// How often, in 1,000, a dead end is opened.
 const BRAID: u32 = 600;
-/// How often a passage goes on eastwards or westwards, if it may, in 1,000. Long level runs cost little on the wire, and
-/// cells of a terminal are twice as high as wide.
+/// How often, in 1,000, a vertical passage is replaced by a horizontal one. Horizontal runs cost little on the wire,
+/// and cells of a terminal are twice as high as wide.
 const LEVEL: u32 = 400;
 
-/// Crossings, spread evenly; passages run from one to the next.
+/// Evenly spread crossings, with passages between neighbours.
 #[derive(Debug, Clone, Copy)]
 struct Lattice {
     columns: usize,
     rows: usize,
     /// Cells from one crossing to the next, across and down.
     pitch: (usize, usize),
-    /// The first crossing's cell.
+    /// The cell of the first crossing.
     origin: (usize, usize),
 }
 
-/// A room's place: the crossings around it, of which those strictly inside are lost to it.
+/// The place of a room: the crossings on its edge stay passages, those inside are built on.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     left: usize,
@@ -101,13 +100,13 @@ impl Lattice {
     }
 }
 
-/// Rooms on random blocks of the lattice, their walls one cell from the passages around them.
+/// Places rooms on random blocks of the lattice, with one cell of wall between a room and the passages around it.
 fn place_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     let Arena { marks, width, height, .. } = arena;
     marks.clear();
     marks.resize(*width * *height, 0);
     let wanted = (*width * *height / CELLS_PER_ROOM).clamp(2, MAX_ROOMS);
-    // Blocks as many crossings broad and high; larger on great floors.
+    // The largest blocks, in crossings; they grow with the floor.
     let (broadest, highest) = ((3 + *width / 200).min(lattice.columns / 2), (4 + *height / 200).min(lattice.rows / 2));
     for _ in 0..wanted * SPOTS_PER_ROOM + MIN_SPOTS {
         if arena.rooms.len() >= wanted {
@@ -130,7 +129,7 @@ fn place_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     }
 }
 
-/// Whether no room stands on the block's crossings or on those around it.
+/// Whether no room stands on the block's crossings, inside or on its edge.
 fn is_free(arena: &Arena, lattice: &Lattice, block: &Block) -> bool {
     (block.top..=block.bottom).all(|row| {
         let first = row * lattice.columns;
@@ -138,8 +137,8 @@ fn is_free(arena: &Arena, lattice: &Lattice, block: &Block) -> bool {
     })
 }
 
-/// Digs passages to every crossing: a walk that goes on at random while it can and else goes back (recursive
-/// backtracking). Nothing cuts the lattice in two, since every room leaves the crossings around it free.
+/// Carves passages to every crossing by recursive backtracking. The lattice is connected, because rooms leave the
+/// crossings around them free.
 fn carve_passages(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     let Some(start) = (0..lattice.count()).find(|&crossing| arena.marks[crossing] == 0) else { return };
     arena.marks[start] = REACHED;
@@ -172,7 +171,7 @@ fn carve_passages(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     }
 }
 
-/// Opens the cells from a crossing to the next one on that side.
+/// Carves the passage from a crossing to the next one on that side.
 fn dig_passage(arena: &mut Arena, lattice: &Lattice, crossing: usize, side: Side) {
     let (x, y) = lattice.cell(crossing);
     let mut at = arena.at(x, y);
@@ -184,7 +183,7 @@ fn dig_passage(arena: &mut Arena, lattice: &Lattice, crossing: usize, side: Side
     }
 }
 
-/// Opens most dead ends, and notes the others as nooks.
+/// Opens most dead ends, and lists the others.
 fn braid(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     for crossing in 0..lattice.count() {
         if arena.marks[crossing] != REACHED {
@@ -207,14 +206,14 @@ fn braid(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     }
 }
 
-/// The two rooms farthest from each other as the crow flies; walls make the walk longer still.
+/// The two rooms whose centers are farthest apart in a straight line.
 fn farthest_apart(arena: &Arena) -> (usize, usize) {
     let apart = |a: usize, b: usize| spots::distance(arena, arena.rooms[a].center, arena.rooms[b].center);
     let pairs = (0..arena.rooms.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
     pairs.max_by_key(|&(a, b)| apart(a, b)).unwrap_or((0, 1))
 }
 
-/// Chooses the rooms that get one door alone: the exit, if it is to be locked, and as many others as are to be shut.
+/// Chooses the rooms that get only one door: the exit if it is locked, and the rooms that are to be closed.
 fn choose_closed_rooms(arena: &mut Arena, (entry, exit): (usize, usize), wanted: NicheCounts, rng: &mut Rng) {
     let Arena { room_list, rooms, .. } = arena;
     room_list.clear();
@@ -231,8 +230,8 @@ fn choose_closed_rooms(arena: &mut Arena, (entry, exit): (usize, usize), wanted:
     }
 }
 
-/// Gives every open room doors on two or three sides, and finds which rooms the passages join. Where neighbours have taken
-/// all crossings before a room, it gets none, and the path that is traced later finds no way to it.
+/// Gives every open room two or three doors and connects the rooms that the passages join. A room whose neighbours took
+/// all crossings gets no door, and the layout is rejected later.
 fn join_open_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     arena.marks.fill(0);
     arena.cell_list.clear();
@@ -259,7 +258,7 @@ fn join_open_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     territory::join_touching(marks, cell_list, *width, connections);
 }
 
-/// Gives every closed room its door, and a way to the open room nearest to it.
+/// Gives every closed room its door, and connects it to the nearest open room.
 fn join_closed_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) -> Result<(), LayoutRejected> {
     for room in 0..arena.rooms.len() {
         if arena.rooms[room].zone != SEALED {
@@ -279,10 +278,10 @@ fn join_closed_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) -> Res
     Ok(())
 }
 
-/// A place for a door on that side of a room, and the crossing before it.
+/// A cell for a door on that side of a room, and the crossing before it.
 fn door_site(arena: &Arena, lattice: &Lattice, room: usize, side: Side, rng: &mut Rng) -> (usize, usize) {
     let draft = &arena.rooms[room];
-    // The room's walls lie one cell inside the passages around it.
+    // The walls of a room lie one cell inside the passages around it.
     let column = |x: u16, out: usize| (usize::from(x) + out - lattice.origin.0) / lattice.pitch.0;
     let row = |y: u16, out: usize| (usize::from(y) + out - lattice.origin.1) / lattice.pitch.1;
     let (left, right) = (column(draft.min.x - 2, 0), column(draft.max.x, 2));

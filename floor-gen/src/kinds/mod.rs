@@ -1,4 +1,4 @@
-//! How each kind of floor is laid out: rooms, ways, and what is shut. What stands in the rooms is common to all.
+//! The layout of each kind of floor: rooms, connections, locks. What stands in the rooms is common to all kinds.
 
 use crate::arena::Arena;
 use crate::rng::Streams;

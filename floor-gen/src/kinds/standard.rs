@@ -1,4 +1,4 @@
-//! STANDARD: rooms and corridors, grown by accretion, with loops where the walk would be long.
+//! STANDARD: rooms and corridors grown by accretion, with loops where the walk would be long.
 
 use crate::arena::Arena;
 use crate::rng::Streams;
@@ -8,7 +8,7 @@ use crate::stages::loops::LoopGoal;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{accrete, gates, loops};
 
-/// Doors between two rooms from which a loop is worth a wall.
+/// A loop is dug between rooms that are at least so many doors apart.
 const LONG_DETOUR: u32 = 5;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
@@ -29,7 +29,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     Ok(())
 }
 
-/// A floor of 100x100 and above has two loops at the least.
+/// A floor of at least 100x100 has two loops or more.
 fn least_loops(arena: &Arena) -> usize {
     if arena.width.min(arena.height) >= 100 { 2 } else { 0 }
 }

@@ -1,5 +1,5 @@
-//! STORY: one way through, told in beats. What happens and in which order is fixed; where, and how large the stage, is
-//! not. A gate closes each act, and its key lies in that act.
+//! STORY: one path of rooms, each a beat of the story, in a fixed order of roles. A gate closes each act, and its key
+//! lies in that act.
 
 use crate::arena::Arena;
 use crate::floor::RoomRole;
@@ -11,19 +11,19 @@ use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
 use crate::stages::{gates, niches};
 
-/// Cells of a tile, each a beat.
+/// Cells of a tile; each holds a beat.
 const TILE: (usize, usize) = (25, 25);
-/// Corridors' ends have doors: each beat is a scene of its own.
+/// How often, in 1,000, a corridor's end has a door.
 const DOORS: u32 = 1_000;
 
-/// A scene.
+/// A room of the story.
 #[derive(Debug, Clone, Copy)]
 struct Beat {
     role: RoomRole,
     /// Share of its tile that it fills, in thousandths.
     fill: (i32, i32),
     form: Form,
-    /// Whether a gate closes the act behind it.
+    /// Whether a gate closes the act after it.
     ends_act: bool,
 }
 
@@ -35,12 +35,12 @@ const fn last_beat(role: RoomRole, fill: (i32, i32), form: Form) -> Beat {
     Beat { role, fill, form, ends_act: true }
 }
 
-/// How every story begins.
+/// The first beat.
 const ARRIVAL: Beat = beat(RoomRole::Entry, (350, 500), Form::Octagon);
-/// How every story ends: the greatest fight, and what it was for.
+/// The last two beats.
 const CLIMAX: Beat = last_beat(RoomRole::Boss, (900, 1_000), Form::Rotunda);
 const DEPARTURE: Beat = beat(RoomRole::Exit, (300, 450), Form::Hall);
-/// What lies between, act by act: a threat, a fight, a price, a rest before the next.
+/// The beats between, act by act: danger, a fight, the key, a rest.
 const ACTS: [[Beat; 4]; 3] = [
     [
         beat(RoomRole::Passage, (300, 450), Form::Hall),
@@ -64,7 +64,7 @@ const ACTS: [[Beat; 4]; 3] = [
 
 /// The most gates.
 const MAX_GATES: usize = 4;
-/// The most beats: the walk over the tiles is cut short on great floors, whose scenes are the larger.
+/// The most beats. On large floors the tiles grow instead.
 const MAX_BEATS: usize = 15;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
@@ -110,7 +110,7 @@ fn beat_at(i: usize, count: usize) -> Beat {
     }
 }
 
-/// A walk over all tiles, row by row or column by column, from any corner.
+/// Lists all tiles along a winding path, by rows or by columns, from a random corner.
 fn order_tiles(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
     let by_rows = tiles.columns >= tiles.rows;
     let (lines, along) = if by_rows { (tiles.rows, tiles.columns) } else { (tiles.columns, tiles.rows) };
@@ -126,8 +126,8 @@ fn order_tiles(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
     }
 }
 
-/// Locks the way out of each act's last beat. The act's key lies in its key beat, or where the act has none, in the
-/// beat before the gate.
+/// Locks the connection after each act's last beat. The key lies in the act's key beat, or in the beat before the gate
+/// if the act has none.
 fn lock_acts(arena: &mut Arena, beats: usize) {
     let mut first = 0;
     for i in 0..beats - 1 {

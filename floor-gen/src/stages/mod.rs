@@ -1,4 +1,4 @@
-//! The passes that kinds are made of, one job each, named after what a designer would call it.
+//! The passes that kinds are made of. Each has one job and is named after what it places.
 
 pub(crate) mod accrete;
 pub(crate) mod blob;

@@ -1,4 +1,4 @@
-//! The validator itself: every rule is broken once, on a good floor, and the harm is found and named for what it is.
+//! Breaks every rule once on a valid floor; the validator must report that rule.
 
 use alloc::vec::Vec;
 
@@ -35,7 +35,7 @@ const RULES: [&str; 24] = [
     "measure of the loops",
 ];
 
-/// No wildcard: who adds a rule adds it here and to [`RULES`], and then owes a harm.
+/// No wildcard: a new rule must be added here and to [`RULES`], and needs a case.
 fn rule(violation: &Violation) -> &'static str {
     match violation {
         Violation::GridSize { .. } => "grid size",
@@ -66,7 +66,7 @@ fn rule(violation: &Violation) -> &'static str {
     }
 }
 
-/// A harm, and the violation that it must be found as.
+/// A change to a valid floor, and the violation that it causes.
 type Case<'a> = (&'a dyn Fn(&mut Floor), &'a dyn Fn(&Violation) -> bool);
 
 const SIDE: usize = 100;
@@ -79,7 +79,7 @@ fn point(at: usize) -> Point {
     Point { x: (at % SIDE) as u16, y: (at / SIDE) as u16 }
 }
 
-/// A floor with two locks on the way out, a secret room, and nothing wrong.
+/// A valid floor with at least three locks and a secret room.
 fn good_floor() -> Floor {
     let spec = |seed| FloorSpec::resolve(seed, 9, 0, 0, Some(Kind::Standard)).unwrap();
     let good = (0..)
@@ -95,7 +95,7 @@ fn every_broken_rule_is_reported() {
     let good = good_floor();
     let lock = good.locks[0];
     let (key_place, key) = good.items.iter().enumerate().find(|(_, item)| item.opens_lock == lock.id).unwrap();
-    // Rock within the border, and a cell of a room.
+    // Rock inside the border, and a cell of a room.
     let rock = (SIDE + 1..SIDE * (SIDE - 1) - 1)
         .find(|&at| (1..SIDE - 1).contains(&(at % SIDE)) && good.terrain[at] == Terrain::Wall)
         .unwrap();
@@ -127,7 +127,7 @@ fn every_broken_rule_is_reported() {
         (&|f| f.items[key_place].opens_lock = 78, &|v| *v == Violation::NoSuchLock(78)),
         (&wall_up, &|v| *v == Violation::ExitOutOfReach),
         (&|f| f.items[key_place].at = f.exit, &|v| *v == Violation::KeyOutOfReach(lock.id)),
-        // Every lock has its key and door as before, but the first in order is the second on the way.
+        // Swaps the ids of the first two locks and their keys: only the order is wrong.
         (
             &|f| {
                 f.locks.iter_mut().for_each(|lock| lock.id = swap(lock.id));

@@ -1,33 +1,32 @@
-// The text format of hand-made vaults. Compiled into the build script too, which reads the library and refuses a
-// broken file.
+// The text format of hand-made vaults. The build script compiles this file too, to check the library.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A vault as its author drew it.
+/// A vault, as its file describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vault<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The least floor number that it appears on.
+    /// The lowest floor number that it appears on.
     pub min_number: u32,
     /// Columns of the map.
     pub width: usize,
     /// Rows of the map.
     pub height: usize,
-    /// The map's rows, from north to south; shorter rows go on as rock.
+    /// The rows of the map from north to south; a short row is filled up with rock.
     pub map: &'a str,
 }
 
-/// Why a vault file cannot be used, and where. Lines and columns count from 1.
+/// Why a vault file cannot be used. Lines and columns count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VaultError {
     /// The line of the file.
     pub line: usize,
     /// The column of that line.
     pub column: usize,
-    /// What is wrong there.
+    /// What is wrong.
     pub what: &'static str,
 }
 
@@ -39,22 +38,22 @@ impl fmt::Display for VaultError {
 
 impl core::error::Error for VaultError {}
 
-/// The greatest width and height of a map, in cells.
+/// The largest width and height of a map, in cells.
 pub(crate) const MAX_SIDE: usize = 40;
 /// Rock or wall.
 pub(crate) const ROCK: &[u8] = b"# ";
 /// Doors between two parts of a vault.
 pub(crate) const DOORS: &[u8] = b"+XS";
-/// Where the vault may open to the rest of the floor.
+/// A doorway, where the vault may open to the rest of the floor.
 pub(crate) const DOORWAY: u8 = b'@';
-/// Ground of every sort, and things on it.
+/// Ground of all kinds, and things on it.
 pub(crate) const GROUND: &[u8] = b".~wlc=\",O$*MCB^A";
 
 impl<'a> Vault<'a> {
-    /// Reads a vault: `//` comments, `name:` and `least:` lines, then `map:` and its rows to the end.
+    /// Parses a vault file: `//` comments, `name:` and `least:` lines, then `map:` and the rows of the map.
     ///
     /// # Errors
-    /// Names the first line and column that breaks a rule.
+    /// The first line and column that break a rule.
     pub fn parse(text: &'a str) -> Result<Self, VaultError> {
         let (mut name, mut min_number) = ("", 1);
         let mut start = 0;
@@ -97,12 +96,12 @@ impl<'a> Vault<'a> {
         Err(VaultError { line: text.lines().count().max(1), column: 1, what: "the file ends before its `map:`" })
     }
 
-    /// The map's characters by row, each row filled up with rock.
+    /// The characters of the map, row by row, each row filled up with rock.
     pub fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = u8> + '_> + '_ {
         self.map.lines().map(|row| row.trim_end().bytes().chain(core::iter::repeat(b' ')).take(self.width))
     }
 
-    /// Holds the map against the rules that the generator relies on. `first` is the line of its first row.
+    /// Checks the rules that the generator relies on. `first` is the line of the first row.
     fn check(&self, first: usize) -> Result<(), VaultError> {
         let fail = |x: usize, y: usize, what| Err(VaultError { line: first + y, column: x + 1, what });
         if self.width < 3 || self.height < 3 {
@@ -146,8 +145,8 @@ impl<'a> Vault<'a> {
         self.check_walk(first, &cells)
     }
 
-    /// Everything is reached from the first `@` by who has every key and finds every door, and what lies behind a lock
-    /// or a secret door has that one door alone.
+    /// Everything can be reached from the first `@` with all keys and a search, and a part behind a lock or a secret
+    /// door has no other door.
     fn check_walk(&self, first: usize, cells: &[u8]) -> Result<(), VaultError> {
         let place = |i: usize| (i % self.width, i / self.width);
         let fail = |i: usize, what| {
@@ -178,7 +177,8 @@ impl<'a> Vault<'a> {
         if let Some(i) = (0..cells.len()).find(|&i| passable(cells[i]) && !whole[i]) {
             return fail(i, "nobody gets here from the first `@`");
         }
-        // Every part is a room, and a room has a cell to stand on. What is sunk or raised may hide behind more of its kind.
+        // Every part becomes a room, and a room needs a passable cell. Impassable ground is part of the room if other
+        // impassable ground joins it to such a cell.
         let mut stood_on = whole.clone();
         let beside = |i: usize| [i.wrapping_sub(self.width), i + 1, i + self.width, i.wrapping_sub(1)];
         for _ in 0..cells.len() {

@@ -1,11 +1,11 @@
-//! The library of hand-made vaults: text files in this crate's `vaults/`, read and checked when the crate is built.
-//! docs/generator.md tells how to write one.
+//! The library of hand-made vaults: the text files in `vaults/` of this crate, checked when it is built.
+//! docs/generator.md explains how to write one.
 
 mod format;
 
 pub use format::{Vault, VaultError};
 
-// `pub static LIBRARY: [Vault<'static>; N]`, in the order of the files' names. Written by the build script.
+// The build script writes `pub static LIBRARY: [Vault<'static>; N]`, in the order of the file names.
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 #[cfg(test)]
@@ -17,7 +17,7 @@ mod tests {
     fn the_library_is_worth_a_visit() {
         let names: BTreeSet<_> = LIBRARY.iter().map(|vault| vault.name).collect();
         assert!(names.len() >= 8 && names.len() == LIBRARY.len(), "two vaults share a name: {names:?}");
-        // Something fits the least floor, whatever its number.
+        // A vault fits the smallest floor with any number.
         assert!(LIBRARY.iter().any(|vault| vault.min_number == 1 && vault.width.max(vault.height) <= 8));
     }
 
