@@ -1,5 +1,5 @@
-//! Generates and validates floors of every kind offered and many sizes, on all cores:
-//! `cargo run --release -p floor-gen --example prove -- --floors 100000`.
+//! Generates and validates floors of every kind and of many sizes, on all cores: `cargo run --release -p floor-gen
+//! --example prove -- --floors 100000`.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,16 +10,16 @@ use floor_gen::validate::validate;
 use floor_gen::{Floor, FloorSpec, Generator, Kind, SpecError};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Proves floors and times their making.
+/// Generates floors, validates them and measures the time.
 #[derive(Parser)]
 struct Options {
     /// Floors in all.
     #[arg(long, default_value_t = 100_000)]
     floors: u64,
-    /// The first tower; each floor is of a tower of its own.
+    /// The first seed; each floor has its own.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads; 0 stands for one a core.
+    /// Threads; 0: one for each core.
     #[arg(long, default_value_t = 0)]
     threads: usize,
     /// One kind only, by name.
@@ -28,7 +28,7 @@ struct Options {
     /// One size only, as WIDTHxHEIGHT.
     #[arg(long, value_parser = size)]
     size: Option<(u32, u32)>,
-    /// Times the making and skips the proof.
+    /// Generates only and does not validate.
     #[arg(long)]
     skip_proof: bool,
 }
@@ -43,7 +43,7 @@ fn size(text: &str) -> Result<(u32, u32), String> {
     Ok((width.parse().map_err(|e| format!("{e}"))?, height.parse().map_err(|e| format!("{e}"))?))
 }
 
-/// Sizes by how often floors of them are asked for: mostly the default and smaller, some awkward, few huge.
+/// Sizes and their weights: mostly the default and smaller ones, some awkward, few large.
 const SIZES: [(u32, u32, u64); 12] = [
     (100, 100, 40),
     (64, 64, 16),
@@ -71,16 +71,16 @@ impl Options {
             here
         });
         let (width, height) = self.size.unwrap_or(row.map_or((100, 100), |&(width, height, _)| (width, height)));
-        // Numbers low and high: most towers are climbed from the bottom.
+        // Mostly low numbers: most towers are climbed from the bottom.
         let number = if i.is_multiple_of(3) { 1 + (i * 7_919) % 1_000_000 } else { 1 + i % 120 };
         FloorSpec::resolve(self.seed.wrapping_add(i), number as u32, width, height, Some(kind))
     }
 }
 
-/// What one thread saw.
+/// The results of one thread.
 #[derive(Default)]
 struct Results {
-    /// By kind: floors and how many fell back, of 64x64 and above; times and sizes, of 100x100.
+    /// By kind: floors and fallbacks by shorter side (64 and above, or less); times and sizes of 100x100.
     kinds: Vec<Tally>,
     failures: Vec<(FloorSpec, String)>,
 }
@@ -131,10 +131,10 @@ fn main() -> ExitCode {
     if failures.is_empty() && !exceeds_limit { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// No kind may fall back on more of its floors of 64x64 and above, in per cent.
+/// The largest share of fallbacks among floors of 64x64 and above, in per cent, for each kind.
 const MAX_FALLBACK_PERCENT: f64 = 0.1;
 
-/// Takes floors from the common count until it ends or one fails.
+/// Takes floors from the shared counter until it ends or a floor fails.
 fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBar) -> Results {
     const BATCH: u64 = 64;
     let mut generator = Generator::new();
@@ -199,8 +199,8 @@ fn prove(
     })
 }
 
-/// About what the floor takes on the wire, in bytes: each grid by the shorter of its runs and its packed cells, and the
-/// records by their usual sizes.
+/// An estimate of the encoded size in bytes: each grid as runs or packed cells, whichever is smaller, and records of
+/// typical sizes.
 fn encoded_size(floor: &Floor) -> usize {
     fn grid(cells: impl Iterator<Item = u8> + Clone) -> usize {
         let mut values: Vec<u8> = cells.clone().collect();
@@ -243,7 +243,7 @@ fn encoded_size(floor: &Floor) -> usize {
     terrain + region + things + 24 * floor.rooms.len() + 7 * floor.connections.len() + 10 * floor.locks.len() + 60
 }
 
-/// Prints a line a kind. Tells whether a kind falls back too often.
+/// Prints a line for each kind. Returns whether a kind exceeds [`MAX_FALLBACK_PERCENT`].
 fn report(results: &[Results], elapsed: Duration) -> bool {
     let mut exceeds_limit = false;
     println!("kind       floors>=64  fallbacks   smaller  fallbacks   median      p99   bytes  loops (least)  rooms");
@@ -283,7 +283,7 @@ fn report(results: &[Results], elapsed: Duration) -> bool {
     exceeds_limit
 }
 
-/// The value below which `percent` of them lie.
+/// The quantile of `percent`.
 fn quantile<T: Ord + Copy + Default>(values: &mut [T], percent: usize) -> T {
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default()

@@ -10,7 +10,7 @@ use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
 /// Draws floors as text.
 #[derive(Parser)]
 struct Options {
-    /// The tower.
+    /// The tower's seed.
     #[arg(long, default_value_t = 42)]
     seed: u64,
     /// The first floor.
@@ -25,25 +25,25 @@ struct Options {
     /// Cells from north to south.
     #[arg(long, default_value_t = 100)]
     height: u32,
-    /// The kind, by name; without it, the tower's schedule decides.
+    /// The kind by name; by default the one in the tower's schedule.
     #[arg(long, value_parser = kind)]
     kind: Option<Kind>,
-    /// Lists rooms, ways, monsters, loot and traps too.
+    /// Also lists rooms, connections, monsters, loot and traps.
     #[arg(long)]
     list: bool,
-    /// Tells what the generator does, and how the locks hang together.
+    /// Also prints what each stage did, and the order of the locks.
     #[arg(long)]
     explain: bool,
 }
 
-/// Says what the generator does, and how long each stage takes.
+/// Prints what the generator does, and how long each stage takes.
 #[derive(Default)]
 struct Printer {
     running: Cell<Option<(&'static str, Instant)>>,
 }
 
 impl Printer {
-    /// A stage ends when the next begins.
+    /// Prints the time of the current stage.
     fn end_stage(&self) {
         if let Some((name, started)) = self.running.take() {
             println!("  {name:12} {:6.1} us", started.elapsed().as_secs_f64() * 1e6);
@@ -106,7 +106,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A character a cell: terrain, and over it what lies there.
+/// One character for each cell: its terrain, or the thing on it.
 fn draw(floor: &Floor) -> String {
     let width = usize::from(floor.spec.width());
     let mut cells: Vec<char> = floor.terrain.iter().map(|&cell| glyph(cell)).collect();

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_act_rests_then_rises_above_the_last() {
+    fn every_act_rests_then_rises_above_the_act_before() {
         let peak = |act: u32| intensity((act + 1) * FULL_PROGRESS / ACTS - 1);
         let rest = |act: u32| intensity(act * FULL_PROGRESS / ACTS + 10);
         assert!(rest(0) < rest(1) && rest(1) < rest(2) && rest(2) < peak(0));

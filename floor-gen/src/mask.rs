@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn around_a_cell_lie_eight() {
+    fn a_cell_has_eight_neighbours() {
         for x in [1, 62, 63, 64, 65, 127, 128] {
             let (mut one, mut around) = (Mask::default(), Mask::default());
             one.reset(140, 5);

@@ -131,7 +131,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn every_plan_is_tight_and_hangs_together() {
+    fn every_shape_is_tight_and_connected() {
         let mut rng = Rng::from_seed(1);
         for form in [Form::Hall, Form::Cross, Form::Ell, Form::Octagon, Form::Rotunda, Form::Grotto] {
             for width in 3..=MAX_SIDE {

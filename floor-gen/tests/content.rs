@@ -1,4 +1,4 @@
-//! What stands on the floors means something: each promise of docs/generator.md, on floors of every kind.
+//! The contents of floors: what docs/generator.md states, checked on floors of every kind.
 
 use floor_gen::explain::{Observer, lock_graph};
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Point, RoomRole, Terrain, Theme};
@@ -75,7 +75,7 @@ fn a_boss_floor_has_secret_rooms_before_the_boss() {
         let floor = generator.generate(&spec(seed, 30, 100, Kind::Boss));
         let secrets = floor.connections.iter().filter(|connection| connection.secret).count();
         hidden += usize::from(secrets > 0);
-        // Never behind the gate: who searches finds it before the fight.
+        // No secret room lies behind the gate.
         let boss = floor.rooms.iter().find(|room| room.role == RoomRole::Boss).map(|room| room.id);
         let beside = |connection: &&floor_gen::Connection| {
             Some(connection.from_room) == boss || Some(connection.to_room) == boss
@@ -85,7 +85,7 @@ fn a_boss_floor_has_secret_rooms_before_the_boss() {
     assert!(hidden >= 90, "{hidden} of 100");
 }
 
-/// Cells of what is deep that hang together, and the rooms beside them.
+/// The rooms beside each connected area of impassable ground.
 fn lakes(floor: &Floor) -> Vec<std::collections::BTreeSet<u8>> {
     let width = usize::from(floor.spec.width());
     let deep = |at: usize| matches!(floor.terrain[at], Terrain::DeepWater | Terrain::Lava | Terrain::Chasm);
@@ -150,7 +150,7 @@ fn large_floors_nest_their_locks() {
     for seed in 0..40 {
         let floor = generator.generate(&spec(seed, 40, 256, Kind::Standard));
         assert!(floor.locks.len() >= 4, "{:?}: {} locks", floor.spec, floor.locks.len());
-        // Each key on the way out lies behind the lock before.
+        // Each key of the path lies behind the lock before.
         let graph = lock_graph(&floor);
         assert!(graph.contains("behind lock 1 2 3"), "{:?}\n{graph}", floor.spec);
     }
@@ -228,7 +228,7 @@ fn an_observed_floor_is_the_same_floor() {
         assert_eq!(generator.generate_observed(&spec, &stages), generator.generate(&spec));
         let seen = stages.0.into_inner();
         assert!(seen.len() >= 8 && seen.contains(&"monsters"), "{kind}: {seen:?}");
-        // Two stages of one name would draw the same numbers.
+        // Two stages of the same name would draw the same numbers.
         let mut names = seen.clone();
         names.sort_unstable();
         names.dedup();
@@ -266,7 +266,7 @@ fn an_event_stands_in_a_court_with_avenues() {
     for (seed, side) in (0..100).flat_map(|seed| [(seed, 64), (seed, 100), (seed, 200)]) {
         let floor = generator.generate(&spec(seed, 1 + seed as u32, side, Kind::Event));
         let middle = side as u16 / 2;
-        // Every part of the vault lies within the court's box, and the court about the middle of the floor.
+        // Every part of the vault lies within the court's box, and the court in the middle of the floor.
         let around_middle =
             |least: u16, most: u16| least < middle && most > middle && (least + most).abs_diff(side as u16) <= 3;
         let court = floor.rooms.iter().find(|room| {

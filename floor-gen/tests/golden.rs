@@ -1,4 +1,4 @@
-//! Floors never change unseen: a change here is a change for every client, and raises GENERATOR_VERSION once a version
+//! Floors must not change unnoticed: a change here affects every client, and raises GENERATOR_VERSION once a version
 //! was released.
 
 use std::cell::Cell;
@@ -102,12 +102,12 @@ fn floors_are_unchanged() {
 
 /// Floors of each kind in the wide fingerprints.
 const WIDE: u32 = 220;
-/// Sizes of most of them: small, so that a debug build is done within seconds.
+/// Sizes of most of them: small, so that a debug build takes seconds.
 const SMALL_SIZES: [(u32, u32); 8] = [(16, 16), (48, 48), (33, 47), (64, 64), (80, 30), (24, 72), (56, 56), (100, 100)];
 /// Sizes at the ends of the range, a floor or two of each kind.
 const LARGE_SIZES: [(u32, u32); 5] = [(512, 512), (16, 512), (512, 16), (220, 300), (17, 16)];
 
-/// The `i`-th floor of a kind: numbers over every theme, low ones above all, and every size.
+/// The `i`-th floor of a kind. The numbers cover every theme, mostly low ones, and the sizes all sizes.
 fn wide_spec(kind: Kind, i: u32) -> FloorSpec {
     let number = if i.is_multiple_of(5) { 1 + i * 7_919 % 1_000_000 } else { 1 + i * 37 % 140 };
     let (width, height) = match LARGE_SIZES.get(i as usize / 2) {
@@ -117,10 +117,10 @@ fn wide_spec(kind: Kind, i: u32) -> FloorSpec {
     FloorSpec::resolve(u64::from(i) * 0x9e37_79b9, number, width, height, Some(kind)).expect("in range")
 }
 
-/// Towers and floor numbers of 17x16 on which no layout fits, so that the refuge takes over.
+/// Towers and floor numbers of 17x16 on which no layout fits, so that they use the fallback.
 const FALLBACKS: [(Kind, u64, u32); 2] = [(Kind::Maze, 6_857, 58), (Kind::Event, 16_737, 38)];
 
-/// Notes the vault that an event is built around.
+/// Records the vault of an event floor.
 #[derive(Default)]
 struct VaultRecorder(Cell<Option<usize>>);
 
@@ -132,8 +132,8 @@ impl Observer for VaultRecorder {
     }
 }
 
-/// So many floors that no part of the generator is left out: every theme, terrain and vault, sides up to 512, and the
-/// floor that takes over when a layout does not fit. One fingerprint a kind, folded over all of its floors.
+/// Covers every part of the generator: every theme, terrain and vault, sides up to 512, and the fallback. One
+/// fingerprint for each kind, over all of its floors.
 #[test]
 fn floors_of_every_part_of_the_generator_are_unchanged() {
     let mut generator = Generator::new();

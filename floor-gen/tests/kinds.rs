@@ -1,8 +1,8 @@
-//! Each kind is unmistakable: five plain measures tell which kind a floor is.
+//! Kinds can be told apart: five simple measures identify the kind of a floor.
 
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
 
-/// Floors of each kind that the centroids are taken of, and floors that are then told apart.
+/// Floors of each kind for the centroids, and floors to classify.
 const KNOWN: u64 = 200;
 const FRESH: u64 = 200;
 
@@ -44,7 +44,7 @@ fn the_nearest_centroid_identifies_the_kind() {
         let (sum, count) = list.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
         sum / count
     };
-    // A measure counts by how far apart floors of one kind lie in it.
+    // Each measure is scaled by its spread within a kind.
     let centroids: Vec<Measures> =
         known.iter().map(|kind| std::array::from_fn(|m| mean(&mut kind.iter().map(|floor| floor[m])))).collect();
     let spread: Measures = std::array::from_fn(|m| {

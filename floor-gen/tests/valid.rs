@@ -1,4 +1,4 @@
-//! Every spec gives a floor that the validator accepts, the same one each time, whatever was generated before.
+//! Every spec gives a valid floor, and always the same one, whatever the generator made before.
 
 use floor_gen::validate::validate;
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Point, RoomRole, generate};
@@ -41,7 +41,7 @@ fn a_standard_floor_of_the_default_size_has_loops_locks_and_contents() {
         assert!(floor.rooms.len() >= 15, "{spec:?}: {} rooms", floor.rooms.len());
         assert!(!floor.spawns.is_empty() && !floor.traps.is_empty(), "{spec:?}: nothing to fear");
         assert!(floor.items.iter().any(|item| item.opens_lock == 0), "{spec:?}: nothing to find");
-        // The exit is not in sight of the entry.
+        // The exit is far from the entry.
         assert!(floor.metrics.critical_path >= 60, "{spec:?}: {} steps", floor.metrics.critical_path);
     }
     assert_eq!(generator.fallbacks(), 0);

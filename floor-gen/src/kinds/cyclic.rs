@@ -44,7 +44,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     streams.note("ears", ears);
     let is_tree = arena.connections.len() < arena.rooms.len();
     if is_tree || Components::of_connections(arena.rooms.len(), &arena.connections).count > 1 {
-        return Err(LayoutRejected("a cycle that does not close"));
+        return Err(LayoutRejected("a cycle is not closed"));
     }
     let rooms = arena.rooms.len();
     niches::dig(arena, rooms, niches::NicheCounts::for_floor(arena, spec), &mut streams.open("niches"))?;

@@ -57,7 +57,8 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
 
     // The entry and the exit lie outside the vault and the court.
     let plain = |room: &RoomDraft| room.role == RoomRole::Combat;
-    let ends = gates::choose_ends_where(arena, rng, plain).ok_or(LayoutRejected("no way on from the vault"))?;
+    let ends =
+        gates::choose_ends_where(arena, rng, plain).ok_or(LayoutRejected("fewer than two rooms outside the vault"))?;
     gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
     close_vault_rooms(arena);
     let wanted = LoopGoal { loops: arena.rooms.len() / 10, detour: 6, tries: 4 * arena.rooms.len() };

@@ -38,7 +38,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         }
     }
     if arena.rooms.len() < 2 || components.count > 1 {
-        return Err(LayoutRejected("halls that no corridor reaches"));
+        return Err(LayoutRejected("a hall without a corridor"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
     gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;

@@ -34,7 +34,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     let mut components = Components::singletons(arena.rooms.len());
     open_doors(arena, wall, rng, |_, a, b| components.join(a, b));
     if arena.rooms.len() < 2 || Components::of_connections(arena.rooms.len(), &arena.connections).count > 1 {
-        return Err(LayoutRejected("halls that do not meet"));
+        return Err(LayoutRejected("a hall without a door"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
     gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;

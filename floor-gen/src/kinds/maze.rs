@@ -265,7 +265,7 @@ fn join_closed_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) -> Res
             continue;
         }
         let (gate, outside) = door_site(arena, lattice, room, rng.pick(&Side::ALL), rng);
-        let open_room = arena.marks[outside].checked_sub(1).ok_or(LayoutRejected("a passage that no room opens on"))?;
+        let open_room = arena.marks[outside].checked_sub(1).ok_or(LayoutRejected("a passage without an open room"))?;
         arena.open_cell(gate, Terrain::Door);
         arena.connections.push(ConnectionDraft {
             from: room as u8,

@@ -84,7 +84,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     }
     for i in 1..beats {
         if !connect(arena, i - 1, i, DOORS, rng) {
-            return Err(LayoutRejected("a scene that the one before does not lead to"));
+            return Err(LayoutRejected("no corridor between two beats"));
         }
     }
     let (entry, exit) = (0, beats - 1);

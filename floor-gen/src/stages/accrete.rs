@@ -1,44 +1,44 @@
-//! Accretion: a floor grows room by room, each set against one that stands and joined to it by a door or a short
-//! corridor. The idea is Brian Walker's, as he tells it of his game Brogue.
+//! Accretion: the floor grows room by room. Each new room is attached to an existing one by a door or a short corridor.
+//! The idea is from Brian Walker's game Brogue.
 
 use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, RoomDraft, Side};
 use crate::floor::{Point, RoomRole, Terrain};
 use crate::rng::Rng;
 use crate::shape::{Form, MAX_SIDE, Shape};
 
-/// How large rooms are and how far apart, for a floor of some size.
+/// The sizes and distances of rooms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoomParams {
-    /// Rooms that the floor should come to.
+    /// Rooms to grow.
     pub(crate) rooms: usize,
     /// Cells from one room to the next.
     pub(crate) pitch: i32,
-    /// Least and greatest width of a room, in cells.
+    /// Smallest and largest width of a room, in cells.
     pub(crate) width: (i32, i32),
-    /// Least and greatest height of a room, in cells. Rooms lie broad: a cell of a terminal is twice as high as wide,
-    /// and a row of cells of one kind is a run on the wire.
+    /// Smallest and largest height of a room, in cells. Rooms are wide rather than high: cells of a terminal are twice
+    /// as high as wide, and a row of equal cells is a run on the wire.
     pub(crate) height: (i32, i32),
     /// Longest corridor, in cells.
     pub(crate) corridor: i32,
-    /// How often a room stands at the end of a corridor, in 1,000.
+    /// How often, in 1,000, a corridor leads to a new room.
     pub(crate) corridor_chance: u32,
-    /// How often the way between two rooms has a door and not an open arch, in 1,000.
+    /// How often, in 1,000, a connection has a door and not an open arch.
     pub(crate) door_chance: u32,
 }
 
 /// Cells of floor and rock for each room: 28 rooms on 100x100.
 const CELLS_PER_ROOM: usize = 355;
-/// Room for vaults and other late additions below the wire's limit.
+/// Leaves room ids for vaults and other late additions.
 const MAX_GROWN_ROOMS: usize = MAX_ROOMS - 15;
-/// A room takes no more neighbours after so many tries in vain.
+/// Failed attempts after which a room takes no more neighbours.
 const MAX_FAILED_ATTACHMENTS: u8 = 14;
-/// Rooms and sides compared before one is built on.
+/// Rooms and sides compared for each attempt.
 const SIDES_COMPARED: usize = 6;
-/// Tries to place a plan in different spots before another plan is drawn.
+/// Attempts to place a shape before another one is drawn.
 const TRIES_PER_PLAN: usize = 6;
 
 impl RoomParams {
-    /// The grain that fits the arena's size.
+    /// Settings for the arena's size.
     pub(crate) fn of(arena: &Arena) -> Self {
         let cells = arena.width * arena.height;
         let rooms = (cells / CELLS_PER_ROOM).clamp(5, MAX_GROWN_ROOMS);
@@ -56,7 +56,7 @@ impl RoomParams {
     }
 }
 
-/// How often each form is drawn.
+/// The weight of each form.
 const FORMS: [(Form, u32); 6] = [
     (Form::Hall, 36),
     (Form::Cross, 20),
@@ -66,7 +66,7 @@ const FORMS: [(Form, u32); 6] = [
     (Form::Grotto, 10),
 ];
 
-/// A plan as the grain has them.
+/// A random shape within the size limits.
 pub(crate) fn draw_room(params: &RoomParams, rng: &mut Rng) -> Shape {
     let form = FORMS[rng.weighted(&FORMS.map(|(_, weight)| weight))].0;
     let width = rng.range(params.width.0, params.width.1);
@@ -83,19 +83,19 @@ pub(crate) fn seed(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
     place(arena, &shape, x as usize, y as usize);
 }
 
-/// The least room.
+/// The smallest room.
 pub(crate) fn draw_closet(rng: &mut Rng) -> Shape {
     Shape::draw(Form::Hall, 3, 3, rng)
 }
 
-/// Adds rooms to room `first`, and to those added, until the grain's number stands or none can take another.
+/// Grows rooms from room `first` until there are enough or no room can take another.
 pub(crate) fn grow_from(arena: &mut Arena, params: &RoomParams, first: usize, rng: &mut Rng) {
     arena.room_list.clear();
     arena.room_list.push(first as u8);
     grow(arena, params, rng);
 }
 
-/// The same to the rooms on the shortlist.
+/// The same from the rooms in `room_list`.
 pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
     while arena.rooms.len() < params.rooms && !arena.room_list.is_empty() {
         let shape = draw_room(params, rng);
@@ -117,7 +117,7 @@ pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
     }
 }
 
-/// Of a few rooms and sides, the one that looks out on the emptiest part of the floor, so that no corner is left bare.
+/// The emptiest of a few rooms and sides, so that the floor fills evenly.
 fn emptiest_side(arena: &Arena, params: &RoomParams, rng: &mut Rng) -> (usize, Side) {
     let mut best = (u32::MAX, (0, Side::North));
     for _ in 0..SIDES_COMPARED {
@@ -131,7 +131,7 @@ fn emptiest_side(arena: &Arena, params: &RoomParams, rng: &mut Rng) -> (usize, S
     best.1
 }
 
-/// How many of the cells in a window on that side of a room are claimed; cells outside the floor count as claimed.
+/// How many cells of a window on that side of a room are claimed. Cells outside the floor count as claimed.
 fn claimed_beyond(arena: &Arena, params: &RoomParams, draft: &RoomDraft, side: Side) -> u32 {
     let (width, height) = (params.pitch, params.pitch);
     let x = (i32::from(draft.min.x) + i32::from(draft.max.x) - width) / 2;
@@ -156,7 +156,7 @@ fn claimed_beyond(arena: &Arena, params: &RoomParams, draft: &RoomDraft, side: S
     .sum()
 }
 
-/// Sets a room of that plan against a side of room `parent`, with a door or corridor between, if it fits there.
+/// Attaches a room of that shape to a side of room `parent`, by a door or a corridor. `None` if it does not fit.
 pub(crate) fn attach(
     arena: &mut Arena,
     params: &RoomParams,
@@ -169,7 +169,7 @@ pub(crate) fn attach(
     attach_at(arena, params, (parent, gate), side, shape, rng)
 }
 
-/// The same before a given doorway of the parent.
+/// The same at a given doorway of the parent.
 pub(crate) fn attach_at(
     arena: &mut Arena,
     params: &RoomParams,
@@ -197,7 +197,7 @@ pub(crate) fn attach_at(
     Some(room)
 }
 
-/// Digs a way from one room to another: a gate beside the first, then `corridor` cells straight on.
+/// Digs a connection between two rooms: a gate next to the first, then `corridor` cells in a straight line.
 pub(crate) fn join(
     arena: &mut Arena,
     (from, to): (usize, usize),
@@ -222,7 +222,7 @@ pub(crate) fn join(
     });
 }
 
-/// A wall cell on that side of a room, outward of one of its cells, where a door may stand.
+/// A random wall cell on that side of a room where a door may stand.
 pub(crate) fn doorway(arena: &Arena, room: usize, side: Side, rng: &mut Rng) -> Option<usize> {
     let draft = &arena.rooms[room];
     let line = match side {
@@ -232,7 +232,7 @@ pub(crate) fn doorway(arena: &Arena, room: usize, side: Side, rng: &mut Rng) -> 
     doorway_on(arena, room, side, line)
 }
 
-/// The same on a given column (north and south) or row (east and west), which the room's box has.
+/// The same in a given column (north and south) or row (east and west) of the room's box.
 pub(crate) fn doorway_on(arena: &Arena, room: usize, side: Side, line: usize) -> Option<usize> {
     let draft = &arena.rooms[room];
     let mark = room as u8 + 1;
@@ -255,7 +255,7 @@ pub(crate) fn doorway_on(arena: &Arena, room: usize, side: Side, line: usize) ->
     None
 }
 
-/// Whether both cells beside `at`, as one goes towards `side`, are wall.
+/// Whether the two cells beside `at`, across the direction of `side`, are wall.
 pub(crate) fn is_flanked(arena: &Arena, at: usize, side: Side) -> bool {
     let across = match side {
         Side::North | Side::South => 1,
@@ -264,7 +264,7 @@ pub(crate) fn is_flanked(arena: &Arena, at: usize, side: Side) -> bool {
     arena.terrain[at - across] == Terrain::Wall && arena.terrain[at + across] == Terrain::Wall
 }
 
-/// Where the plan's north-west corner comes to lie when one of its outermost cells is to meet the way.
+/// The north-west corner of a shape that meets the connection with one of its outermost cells.
 fn place_beyond(
     arena: &Arena,
     gate: usize,
@@ -284,7 +284,7 @@ fn place_beyond(
     })
 }
 
-/// The place of the `n`-th set bit.
+/// The index of the `n`-th set bit.
 fn nth_bit(mut bits: u64, n: u32) -> Option<i32> {
     for _ in 0..n {
         bits &= bits.wrapping_sub(1);
@@ -292,13 +292,13 @@ fn nth_bit(mut bits: u64, n: u32) -> Option<i32> {
     (bits != 0).then(|| bits.trailing_zeros() as i32)
 }
 
-/// Whether the plan lies inside the border and touches nothing that stands.
+/// Whether the shape lies inside the border and on no claimed cell.
 pub(crate) fn fits(arena: &Arena, shape: &Shape, x: i32, y: i32) -> bool {
     let inside = x >= 1 && y >= 1 && x + shape.width < arena.width as i32 && y + shape.height < arena.height as i32;
     inside && shape.rows().iter().zip(y as usize..).all(|(row, y)| arena.claimed.window(x as usize, y) & row == 0)
 }
 
-/// Carves a room and gives it the next id.
+/// Carves a room and returns its id.
 pub(crate) fn place(arena: &mut Arena, shape: &Shape, x: usize, y: usize) -> usize {
     let room = arena.rooms.len();
     let mark = room as u8 + 1;

@@ -1,31 +1,31 @@
-//! Blots: the outlines of ponds, lakes and patches of ground, ragged as nature leaves them.
+//! Blobs: random connected outlines for ponds, lakes and patches of ground.
 
 use crate::arena::Arena;
 use crate::rng::Rng;
 use crate::shape::{Form, MAX_SIDE, Shape};
 use crate::stages::cave::{majority, noise};
 
-/// How much of a blot's width and height is filled for certain, in thousandths; what lies around it is noise.
+/// The share of a blob's width and height that is always filled, in thousandths; the rest is noise.
 const CORE: i32 = 620;
-/// Rounds that smooth the noise.
+/// Rounds of smoothing.
 const ROUNDS: usize = 2;
-/// Of 16 cells around the core, how many are filled before smoothing.
+/// How many of 16 cells around the core are filled before smoothing.
 const FILL: u32 = 9;
 
-/// An outline laid somewhere on a floor.
+/// An outline on a floor.
 #[derive(Debug, Clone)]
 pub(crate) struct Blob {
-    /// The cell of its north-west corner; may lie outside the floor.
+    /// The north-west corner of its box; may lie outside the floor.
     pub(crate) x: i32,
     pub(crate) y: i32,
     pub(crate) width: i32,
     pub(crate) height: i32,
-    /// From north to south, the westmost cell of each in the lowest bit.
+    /// From north to south; the lowest bit is the westmost cell.
     rows: [u64; MAX_SIDE as usize],
 }
 
 impl Blob {
-    /// One of at most that many cells a side, around a cell. Sides are held to `3 ..= MAX_SIDE`.
+    /// A random blob of at most that size around a cell. Sides are clamped to `3 ..= MAX_SIDE`.
     pub(crate) fn around((x, y): (i32, i32), width: i32, height: i32, rng: &mut Rng) -> Self {
         let (width, height) = (width.clamp(3, MAX_SIDE), height.clamp(3, MAX_SIDE));
         let mut rows = [0; MAX_SIDE as usize];
@@ -53,7 +53,7 @@ impl Blob {
         blob
     }
 
-    /// The same without its outermost cells.
+    /// The blob without its outermost cells.
     pub(crate) fn eroded(&self) -> Self {
         let row = |y: usize| self.rows.get(y).copied().unwrap_or(0);
         let mut inner = self.clone();
@@ -64,14 +64,14 @@ impl Blob {
         inner
     }
 
-    /// Whether it covers that cell of the floor.
+    /// Whether it covers a cell of the floor.
     pub(crate) fn covers(&self, x: usize, y: usize) -> bool {
         let (dx, dy) = (x as i32 - self.x, y as i32 - self.y);
         (0..self.width).contains(&dx) && (0..self.height).contains(&dy) && self.rows[dy as usize] >> dx & 1 == 1
     }
 
-    /// Every cell of it inside the floor's border, from the middle row outwards. In this order a blot that is sunk stays
-    /// in one piece, since each cell has all its passable neighbours on one side.
+    /// Calls `change` for every cell inside the floor's border, from the middle row outwards. Each cell then has all
+    /// its passable neighbours on one side, so a blob made impassable in this order stays in one piece.
     pub(crate) fn each(&self, arena: &mut Arena, mut change: impl FnMut(&mut Arena, usize)) {
         let middle = self.height / 2;
         let outward = (1..=middle + 1).flat_map(|away| [middle + away, middle - away]);
@@ -92,7 +92,7 @@ impl Blob {
         }
     }
 
-    /// Drops what noise left apart from the core.
+    /// Removes the cells that are not connected to the core.
     fn keep_connected(&mut self, core: [u64; MAX_SIDE as usize]) {
         let last = self.height as usize;
         let mut kept = core;

@@ -1,5 +1,5 @@
-//! Where a climber arrives and leaves, what is shut in between and where the keys lie. Runs while the rooms still form
-//! a tree, so that every way is the only one; the loops that come later keep to one zone.
+//! Entry and exit, locks, secret doors and keys. Runs while the rooms still form a tree, so that a locked connection
+//! cannot be bypassed; loops that are added later stay in one zone.
 
 use crate::arena::{Arena, RoomDraft, SEALED};
 use crate::floor::{Item, Lock, RoomRole, Terrain};
@@ -9,19 +9,19 @@ use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
 use crate::stages::survey::LayoutRejected;
 
-/// How much of a floor is shut.
+/// How many locks and secret rooms a floor gets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LockCounts {
-    /// Locks on the way out, each opening what lies beyond it.
+    /// Locks on the path from entry to exit.
     pub(crate) locks: usize,
-    /// Locked rooms beside the way, with loot.
+    /// Locked rooms beside the path, with loot.
     pub(crate) vaults: usize,
-    /// Rooms beside the way that take searching to find.
+    /// Secret rooms beside the path.
     pub(crate) secrets: usize,
 }
 
 impl LockCounts {
-    /// A lock for every 12 rooms or so, and more to find on deeper floors.
+    /// About one lock for every 12 rooms; deeper and larger floors get vaults and secret rooms.
     pub(crate) fn for_floor(arena: &Arena, spec: &FloorSpec) -> Self {
         let rooms = arena.rooms.len();
         Self {
@@ -32,15 +32,15 @@ impl LockCounts {
     }
 }
 
-/// The most locks on the way out.
+/// The most locks on the path.
 const MAX_LOCKS: usize = 4;
 
-/// Takes the two rooms that lie farthest apart as entry and exit.
+/// Chooses the two rooms farthest apart as entry and exit, in random order.
 pub(crate) fn choose_ends(arena: &mut Arena, rng: &mut Rng) -> (usize, usize) {
     choose_ends_where(arena, rng, |_| true).unwrap_or((0, 0))
 }
 
-/// The same among the rooms that are `fit`, if there are two of them.
+/// The same among the rooms that are `fit`; `None` if there are fewer than two.
 pub(crate) fn choose_ends_where(
     arena: &mut Arena,
     rng: &mut Rng,
@@ -57,8 +57,8 @@ pub(crate) fn choose_ends_where(
     (one != other).then_some(ends)
 }
 
-/// Shuts ways between entry and exit and beside them, and zones the rooms: zone 0 is what a climber reaches without a
-/// key, zone `n` what lock `n` opens.
+/// Locks and hides connections on the path and beside it, and assigns zones: zone 0 is reached without a key, zone `n`
+/// is opened by lock `n`.
 pub(crate) fn place_locks(
     arena: &mut Arena,
     (entry, exit): (usize, usize),
@@ -75,14 +75,13 @@ pub(crate) fn place_locks(
     Ok(())
 }
 
-/// Notes the ways from entry to exit, and how deep each room lies. Refuses rooms that do not hang together: a room that no
-/// way leads to has no depth to reckon with.
+/// Stores the connections from entry to exit and each room's depth. Rejects a layout in which a room is not connected.
 pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result<(), LayoutRejected> {
     let Arena { graph, rooms, connections, path, .. } = arena;
     graph.rebuild(rooms.len(), connections);
     graph.measure_distances(entry, rooms, connections, |_| true);
     if graph.distance.contains(&UNREACHED) {
-        return Err(LayoutRejected("a room that no way leads to"));
+        return Err(LayoutRejected("a room without a connection"));
     }
     path.clear();
     path.extend(graph.path_back(exit, connections).map(|(connection, _)| connection as u16));
@@ -93,14 +92,14 @@ pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result
     Ok(())
 }
 
-/// Locks up to `wanted` ways of the path, each on its own stretch. The first way is left open, so that the climber sees
-/// more than the entry room before the first key is needed.
+/// Locks up to `wanted` connections, one in each section of the path. The first connection stays open, so that the
+/// entry room is not all that is reached without a key.
 fn lock_path(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
     let doors = arena.path.len().saturating_sub(1);
     let wanted = wanted.min(doors).min(MAX_LOCKS);
     for stretch in 0..wanted {
         let (from, to) = (1 + stretch * doors / wanted, 1 + (stretch + 1) * doors / wanted);
-        // Not every way has a place for a door: take the first that has, from a random one on.
+        // Takes the first connection with a place for a door, from a random one on.
         let first = rng.index(to - from);
         for i in 0..to - from {
             let connection = usize::from(arena.path[from + (first + i) % (to - from)]);
@@ -112,7 +111,7 @@ fn lock_path(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
     }
 }
 
-/// Gives a way the next lock, unless it has no place for a door.
+/// Puts the next lock on a connection; false if it has no place for a door.
 pub(crate) fn lock(arena: &mut Arena, connection: usize) -> bool {
     let Some(gate) = arena.connections[connection].gate else { return false };
     let id = arena.locks.len() as u8 + 1;
@@ -123,7 +122,7 @@ pub(crate) fn lock(arena: &mut Arena, connection: usize) -> bool {
     true
 }
 
-/// Makes a way's door one that only a searcher finds.
+/// Turns the door of a connection into a secret door.
 pub(crate) fn make_secret(arena: &mut Arena, connection: usize) {
     if let Some(gate) = arena.connections[connection].gate {
         arena.connections[connection].secret = true;
@@ -145,7 +144,7 @@ pub(crate) fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: 
         can_close.then_some(room as u8)
     }));
     rng.shuffle(&mut arena.room_list);
-    // Small rooms first: a great hall is missed when it is shut away.
+    // Small rooms first, so that large rooms stay open.
     let Arena { rooms, room_list, .. } = arena;
     room_list.truncate(3 * wanted + 2);
     room_list.sort_by_key(|&room| rooms[usize::from(room)].area);
@@ -161,7 +160,7 @@ pub(crate) fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: 
     }
 }
 
-/// Numbers the parts between locks, walking the tree from the entry.
+/// Gives every room its zone, by walking the tree from the entry.
 pub(crate) fn assign_zones(arena: &mut Arena, entry: usize) {
     let Arena { graph, rooms, connections, path, room_list, .. } = arena;
     let mut seen = [false; crate::arena::MAX_ROOMS];
@@ -187,7 +186,7 @@ pub(crate) fn assign_zones(arena: &mut Arena, entry: usize) {
     }
 }
 
-/// Puts the stairs where one sees them last: by a wall, far from the room's ways.
+/// Places both stairs by a wall, far from the doors of their rooms.
 pub(crate) fn place_stairs(arena: &mut Arena, rng: &mut Rng) {
     let of = |role| arena.rooms.iter().position(|room| room.role == role).unwrap_or(0);
     let (entry, exit) = (of(RoomRole::Entry), of(RoomRole::Exit));
@@ -199,18 +198,18 @@ pub(crate) fn place_stairs(arena: &mut Arena, rng: &mut Rng) {
     arena.reserve(arena.exit);
 }
 
-/// Lays each lock's key in a room that is reached without it: for a lock on the way out, in the part just before it, so
-/// that keys are found in order.
+/// Places the key of each lock in a room that is reached without it. The key of a lock on the path lies in the zone
+/// before it, so that keys are found in order.
 pub(crate) fn place_keys(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     for i in 0..arena.locks.len() {
         let id = arena.locks[i].id;
         let room = arena.key_rooms[i].map(usize::from).or_else(|| choose_key_room(arena, id, rng));
-        // The part before a lock holds at least the room whose way is locked.
+        // The zone before a lock holds at least the room in front of it.
         let Some(room) = room else { continue };
         let center = arena.rooms[room].center;
         let at = if arena.is_reserved(center) { spots::open(arena, room, rng) } else { Some(center) };
         let Some(at) = at else { continue };
-        // A story's beats keep their roles, whatever lies in them.
+        // The beats of a story keep their roles.
         if arena.rooms[room].role == RoomRole::Combat && spec.kind() != Kind::Story {
             arena.rooms[room].role = RoomRole::Key;
         }
@@ -221,17 +220,17 @@ pub(crate) fn place_keys(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
 
 /// A room for the key of that lock.
 fn choose_key_room(arena: &Arena, id: u8, rng: &mut Rng) -> Option<usize> {
-    let on_the_way = usize::from(id) <= arena.required_locks;
+    let on_the_path = usize::from(id) <= arena.required_locks;
     let zoned = arena.rooms.iter().any(|room| room.zone == id);
     let fit = |room: &usize| {
         let zone = arena.rooms[*room].zone;
-        // A lock whose room is sealed off by itself zones nothing: its key may lie anywhere in the open.
-        zone != SEALED && (!on_the_way || zone + 1 == id || !zoned)
+        // No zone has the id of a lock on a vault: its key may lie in any zone.
+        zone != SEALED && (!on_the_path || zone + 1 == id || !zoned)
     };
     (0..arena.rooms.len()).filter(fit).max_by_key(|&room| (key_room_worth(arena, room), rng.next()))
 }
 
-/// How well a room hides a key: best a dead end that serves nothing else, worst the entry.
+/// How well a room suits a key: best is a dead end without other use, worst the entry.
 fn key_room_worth(arena: &Arena, room: usize) -> u32 {
     let dead_end = arena.graph.edges(room).len() == 1;
     match arena.rooms[room].role {
@@ -250,7 +249,7 @@ mod tests {
     use crate::stages::accrete::place;
 
     #[test]
-    fn a_room_without_a_way_is_refused() {
+    fn a_room_without_a_connection_is_rejected() {
         let spec = FloorSpec::resolve(1, 1, 64, 64, Some(Kind::Maze)).unwrap();
         let mut arena = Arena::default();
         arena.reset(&spec);

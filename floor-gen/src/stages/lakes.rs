@@ -1,6 +1,6 @@
-//! Lakes: water, lava or a chasm over many rooms and the rock between them. A lake takes no cell that a way needs: what
-//! must stay is a ford through water, or a bridge over what nobody wades. (A lake laid over a finished map, and a wreath of
-//! shallows around it, are Brian Walker's, as he tells it of his game Brogue.)
+//! Lakes of water, lava or a chasm that cover several rooms and the rock between them. A lake never cuts a path: the
+//! cells that must stay become a ford or a bridge. Lakes on a finished map, with shallows around them, are an idea from
+//! Brian Walker's game Brogue.
 
 use crate::arena::{Arena, MAX_ROOMS, SEALED};
 use crate::floor::{RoomRole, Terrain};
@@ -13,24 +13,24 @@ use crate::theme::Theme;
 
 /// Cells of a floor for each lake.
 const CELLS_PER_LAKE: usize = 5_000;
-/// Least and greatest width and height of a lake, in cells, on floors of 100x100; on others in proportion to the side.
+/// Smallest and largest width and height of a lake on floors of 100x100, in cells; on others in proportion to the side.
 const WIDTH: (i32, i32) = (16, 36);
 const HEIGHT: (i32, i32) = (9, 20);
-/// Floors with a shorter side have no lake, in cells: it would be all there is.
+/// Floors with a shorter side have no lake, in cells.
 const MIN_SIDE: usize = 32;
 /// Outlines tried for each lake.
 const TRIES_PER_LAKE: usize = 8;
-/// Cells between those that are looked at to see which rooms an outline lies over.
+/// Every so many cells of an outline are sampled to see which rooms it covers.
 const SAMPLE: usize = 3;
-/// Cells of rooms that a lake takes at the least: one in the rock alone would never be seen.
+/// A lake takes at least so many cells of rooms; without them no player would see it.
 const MIN_GROUND: u32 = 16;
-/// Cells of rooms that a lake takes for each that it must leave as a causeway.
+/// Cells of rooms that a lake takes for each cell that it leaves as a causeway.
 const GROUND_PER_CAUSEWAY: u32 = 6;
-/// The most of a room that a lake takes, in thousandths.
+/// The largest share of a room that a lake takes, in thousandths.
 const MAX_ROOM_SHARE: u32 = 550;
 
-/// Lays the floor's lakes, and tells how many found a place. Runs when stairs and keys lie where they will, and before
-/// anything else stands in the rooms.
+/// Places the lakes of the floor, and returns how many fit. Runs after stairs and keys are placed, and before anything
+/// else is.
 pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) -> usize {
     let most = share(spec.kind()) * (arena.width * arena.height / CELLS_PER_LAKE).max(1) as u32;
     let wanted = rng.below(most + 1_000) / 1_000;
@@ -46,7 +46,7 @@ pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) ->
             room.area * MAX_ROOM_SHARE / 1_000
         };
     }
-    // The center is where a walker must get to; it stays what it is.
+    // Room centers stay passable.
     arena.room_list.clear();
     for room in 0..arena.rooms.len() {
         let center = arena.rooms[room].center;
@@ -74,8 +74,7 @@ pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) ->
     laid
 }
 
-/// How many lakes a kind has, in thousandths of what its size would hold. What was built with care was not built on wet
-/// ground, and a vault or an arena is remembered better alone: other kinds stay dry, but for what lies within a room.
+/// How many lakes a kind has, in thousandths of those that its size allows. Built kinds, vaults and arenas have none.
 const fn share(kind: Kind) -> u32 {
     match kind {
         Kind::Cavern => 2_000,
@@ -86,12 +85,12 @@ const fn share(kind: Kind) -> u32 {
     }
 }
 
-/// Rooms that somebody looks after, or that nobody is to see from outside.
+/// Rooms that a lake never takes.
 const fn stays_dry(role: RoomRole) -> bool {
     matches!(role, RoomRole::Shop | RoomRole::Shrine | RoomRole::Boss | RoomRole::Vault | RoomRole::Secret)
 }
 
-/// An outline somewhere inside the floor, if it lies over two rooms or more as far as a coarse sample tells.
+/// An outline inside the floor, if a coarse sample shows that it covers two rooms or more.
 fn outline(arena: &Arena, left: &[u32], rng: &mut Rng) -> Option<Blob> {
     let side = |side: usize, (least, most): (i32, i32), rng: &mut Rng| {
         rng.range(side as i32 * least / 100, side as i32 * most / 100).min(MAX_SIDE)
@@ -109,9 +108,9 @@ fn outline(arena: &Arena, left: &[u32], rng: &mut Rng) -> Option<Blob> {
     several.then(|| Blob::around((x as i32 + width / 2, y as i32 + height / 2), width, height, rng))
 }
 
-/// Sinks rock first, then ground from the rock inwards, so that what must stay comes to lie in the middle of what was
-/// there and not along its walls. A lake that meets no rock begins in its own middle. What was sunk is the arena's trail;
-/// false if it is no lake that a climber would see, or one that is mostly causeways.
+/// Floods rock first, then ground from the rock inwards, so that the cells that must stay lie in the middle of the lake
+/// and not along the walls. A lake without rock begins in its middle. The flooded cells are in `cell_list`. False if
+/// the lake takes too few cells of rooms, or leaves too many causeways.
 fn sink(arena: &mut Arena, blob: &Blob, deep: Terrain, left: &mut [u32]) -> bool {
     arena.cell_list.clear();
     blob.each(arena, |arena, at| {
@@ -149,7 +148,7 @@ fn sink(arena: &mut Arena, blob: &Blob, deep: Terrain, left: &mut [u32]) -> bool
     ground >= MIN_GROUND && causeways * GROUND_PER_CAUSEWAY <= ground
 }
 
-/// Undoes what was sunk last.
+/// Restores the cells that were flooded last.
 fn undo(arena: &mut Arena, left: &mut [u32]) {
     for &at in &arena.cell_list {
         let at = at as usize;
@@ -161,7 +160,7 @@ fn undo(arena: &mut Arena, left: &mut [u32]) {
     }
 }
 
-/// Whether nothing beside that rock needs it: no door stands in it and no room that stays dry lies behind it.
+/// Whether the rock may be flooded: it has no door and no dry room beside it.
 fn may_flood_rock(arena: &Arena, at: usize, left: &[u32]) -> bool {
     let w = arena.width;
     [at - w - 1, at - w, at - w + 1, at - 1, at + 1, at + w - 1, at + w, at + w + 1].into_iter().all(|there| {
@@ -171,7 +170,7 @@ fn may_flood_rock(arena: &Arena, at: usize, left: &[u32]) -> bool {
     })
 }
 
-/// Sinks a cell of a room, if no way needs it and enough of the room stays.
+/// Floods a cell of a room, if no path needs it and enough of the room stays.
 fn sink_ground(arena: &mut Arena, at: usize, deep: Terrain, left: &mut [u32]) -> bool {
     let room = usize::from(arena.region[at]);
     let free = room > 0 && left[room] > 0 && arena.terrain[at] == Terrain::Floor && !arena.is_reserved(at);
@@ -183,7 +182,7 @@ fn sink_ground(arena: &mut Arena, at: usize, deep: Terrain, left: &mut [u32]) ->
     true
 }
 
-/// What a climber walks on beside the lake and across it: shallows around water, bridges over what is deep.
+/// Adds shallows around water, and bridges over what is impassable.
 fn add_shore(arena: &mut Arena, blob: &Blob, deep: Terrain, left: &[u32]) {
     let first = |least: i32| least.max(2) as usize;
     let columns = first(blob.x - 1)..((blob.x + blob.width + 1).max(0) as usize).min(arena.width - 2);

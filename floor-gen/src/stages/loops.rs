@@ -1,21 +1,22 @@
-//! Loops: a second way where the walk between two rooms that lie side by side is long.
+//! Loops: a second connection between adjacent rooms whose walk is long.
 
 use crate::arena::{Arena, SEALED, Side};
 use crate::floor::Terrain;
 use crate::rng::Rng;
 use crate::stages::accrete::{RoomParams, doorway, is_flanked, join};
 
-/// How many loops a layout wants and what counts as a long walk.
+/// How many loops a layout needs, and what counts as a long walk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoopGoal {
     pub(crate) loops: usize,
-    /// Doors on the shortest way so far, at the least.
+    /// Least number of doors on the shortest walk.
     pub(crate) detour: u32,
-    /// Spots to look at.
+    /// Spots to try.
     pub(crate) tries: usize,
 }
 
-/// Digs up to the wanted number of ways between rooms of one zone. Asks for long detours first, then takes shorter.
+/// Digs up to `goal.loops` connections between rooms of one zone, and returns how many. Tries long detours first, then
+/// shorter ones.
 pub(crate) fn add_loops(arena: &mut Arena, params: &RoomParams, goal: LoopGoal, rng: &mut Rng) -> usize {
     arena.graph.rebuild(arena.rooms.len(), &arena.connections);
     let mut made = 0;
@@ -30,7 +31,7 @@ pub(crate) fn add_loops(arena: &mut Arena, params: &RoomParams, goal: LoopGoal, 
     made
 }
 
-/// Looks out of one random spot of one random room, and digs if that joins two rooms far apart.
+/// Casts a ray from a random spot of a random room, and digs if that joins two rooms far apart.
 fn try_loop(arena: &mut Arena, params: &RoomParams, detour: u32, rng: &mut Rng) -> bool {
     let room = rng.index(arena.rooms.len());
     let side = rng.pick(&Side::ALL);
@@ -48,7 +49,7 @@ fn try_loop(arena: &mut Arena, params: &RoomParams, detour: u32, rng: &mut Rng) 
     true
 }
 
-/// A room seen straight through rock.
+/// A room that a ray through rock reached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RayHit {
     pub(crate) room: usize,
@@ -57,7 +58,7 @@ pub(crate) struct RayHit {
     pub(crate) corridor: usize,
 }
 
-/// The first thing out of a random spot on that side, if it is a room and nothing else lies beside the line.
+/// Casts a ray from a random doorway on that side; `None` unless it reaches another room through solid rock.
 pub(crate) fn cast_ray_from_side(
     arena: &Arena,
     room: usize,

@@ -1,4 +1,4 @@
-//! Loot, worth more where getting it is riskier, and the hint that each secret room has somewhere.
+//! Loot, worth more at higher risk, and a hint to each secret room.
 
 use crate::arena::Arena;
 use crate::curve;
@@ -7,14 +7,14 @@ use crate::rng::Rng;
 use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
 
-/// What lies in rooms of each worth.
+/// Archetypes of plain and of fine loot.
 pub(crate) const PLAIN: [&str; 4] = ["gold", "potion", "bread", "scroll"];
 pub(crate) const FINE: [&str; 4] = ["gem", "ring", "elixir", "blade"];
 
-/// The most dead ends with something in them.
+/// The most dead ends that hold loot.
 const MAX_FILLED_DEAD_ENDS: usize = 8;
 
-/// Fills the rooms that are worth a visit, then lays the hints.
+/// Places loot in rooms and dead ends, then the hints.
 pub(crate) fn place_loot(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     let max_depth = arena.max_depth();
     let level = curve::level_of_floor(spec.number());
@@ -23,7 +23,7 @@ pub(crate) fn place_loot(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
             continue;
         }
         let progress = arena.rooms[room].depth * curve::FULL_PROGRESS / max_depth;
-        // How many, and their worth in tenths of what lies about.
+        // How many items, and their worth in tenths of ordinary loot.
         let (count, worth) = match arena.rooms[room].role {
             RoomRole::Vault => (3, 50),
             RoomRole::Secret => (2, 40),
@@ -55,7 +55,7 @@ pub(crate) fn place_loot(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     }
 }
 
-/// Lays a map to a secret room where everybody comes.
+/// Places a map to a secret room in an open room.
 fn hint(arena: &mut Arena, rng: &mut Rng) {
     for _ in 0..8 {
         let room = rng.index(arena.rooms.len());

@@ -1,4 +1,4 @@
-//! Monsters, in packs that keep together, as strong as the curve asks where they stand.
+//! Monsters in packs, as strong as the difficulty curve asks at their room.
 
 use crate::arena::Arena;
 use crate::curve;
@@ -8,11 +8,11 @@ use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
 use crate::theme::{Roster, Theme};
 
-/// A monster as a pack counts it.
+/// A monster of a pack.
 #[derive(Debug, Clone, Copy)]
 struct PackMember {
     archetype: &'static str,
-    /// How much of a pack's strength it uses up, in thousandths of a full room's.
+    /// Its share of the pack's strength, in thousandths of a full room's.
     cost: u32,
     /// Levels above the floor's.
     above: u16,
@@ -22,7 +22,7 @@ const fn member(archetype: &'static str, cost: u32, above: u16) -> PackMember {
     PackMember { archetype, cost, above }
 }
 
-/// Packs of a people: who leads, and who comes along while strength is left.
+/// The packs of a theme: a leader, and followers while strength is left.
 const fn packs(roster: &Roster) -> [(PackMember, PackMember); 5] {
     let (brute, skirmisher) = (member(roster.brute, 600, 2), member(roster.skirmisher, 250, 0));
     let (archer, caster, swarm) =
@@ -34,13 +34,13 @@ const fn packs(roster: &Roster) -> [(PackMember, PackMember); 5] {
 const MAX_IN_A_PACK: usize = 6;
 /// Steps from the leader within which a pack stands.
 const PACK_REACH: u32 = 4;
-/// A great hall holds a second pack, but no more.
+/// A large room holds a second pack.
 const CELLS_PER_PACK: u32 = 320;
 const MAX_PACKS: u32 = 2;
 /// Cells of a room that holds a full pack.
 const FULL_ROOM: u32 = 60;
 
-/// Peoples every room that may hold a pack. The entry room, shrines and shops are left in peace.
+/// Places a pack in every room that may hold one. Entry rooms, shrines and shops have none.
 pub(crate) fn place_monsters(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     let max_depth = arena.max_depth();
     let floor_level = curve::level_of_floor(spec.number());
@@ -56,7 +56,7 @@ pub(crate) fn place_monsters(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng)
             RoomRole::Key => 800,
             RoomRole::Treasure => 500,
             RoomRole::Passage => 300,
-            // Behind a boss there is peace.
+            // There are no monsters behind a boss.
             RoomRole::Exit if spec.kind() != Kind::Boss => 700,
             RoomRole::Boss => {
                 spawn_boss(arena, room, &roster, level, rng);
@@ -64,7 +64,7 @@ pub(crate) fn place_monsters(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng)
             }
             _ => continue,
         };
-        // A room somewhat larger than full holds somewhat more.
+        // A room larger than full holds up to a third more.
         let filled_area = arena.rooms[room].area.min(FULL_ROOM * 4 / 3);
         let strength = curve::intensity(progress) * share / 1_000 * filled_area / FULL_ROOM;
         for _ in 0..1 + (arena.rooms[room].area / CELLS_PER_PACK).min(MAX_PACKS - 1) {
@@ -74,7 +74,7 @@ pub(crate) fn place_monsters(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng)
     }
 }
 
-/// Puts a pack that uses up that strength into the room.
+/// Places a pack of that strength in a room.
 fn spawn_pack(
     arena: &mut Arena,
     room: usize,
@@ -86,7 +86,7 @@ fn spawn_pack(
     let mut left = strength;
     let mut head = None;
     for i in 0..MAX_IN_A_PACK {
-        // A rest is too short for a leader: then somebody strays about alone.
+        // Too little strength for a leader places a single follower.
         let leads = i == 0 && left >= leader.cost;
         let member = if leads { leader } else { follower };
         if left < member.cost / 2 {
@@ -100,7 +100,7 @@ fn spawn_pack(
     }
 }
 
-/// The boss in the middle of the arena, two of its people beside it.
+/// Places the boss at the center of its arena, and two guards.
 fn spawn_boss(arena: &mut Arena, room: usize, roster: &Roster, level: u16, rng: &mut Rng) {
     let center = arena.rooms[room].center;
     let boss_cell = if arena.is_reserved(center) { spots::open(arena, room, rng) } else { Some(center) };

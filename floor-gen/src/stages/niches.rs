@@ -1,5 +1,5 @@
-//! Niches: small rooms dug off a floor whose other rooms lie open to each other, each with a door of its own. They are
-//! what can be locked there: the exit, the rooms that hold its keys, vaults and secrets.
+//! Niches: small rooms with one door each, dug off rooms that lie open to each other. On such floors only niches can be
+//! locked: the exit, the rooms that hold its keys, vaults and secret rooms.
 
 use crate::arena::{Arena, SEALED, Side};
 use crate::floor::RoomRole;
@@ -10,10 +10,10 @@ use crate::stages::accrete::{RoomParams, attach};
 use crate::stages::gates;
 use crate::stages::survey::LayoutRejected;
 
-/// What to dig.
+/// How many niches to dig.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NicheCounts {
-    /// Locks one behind the other: the exit's, the one on the room of that lock's key, and so on.
+    /// Nested locks: the exit's, then that of the room with the exit's key, and so on.
     pub(crate) locks: usize,
     pub(crate) vaults: usize,
     pub(crate) secrets: usize,
@@ -21,12 +21,12 @@ pub(crate) struct NicheCounts {
 
 /// Tries to dig one niche.
 const TRIES: usize = 90;
-/// Cells of a niche's sides.
+/// Least side and greatest sides of a niche, in cells.
 const MIN_SIDE: i32 = 3;
 const MAX_SIDE: (i32, i32) = (8, 5);
 
 impl NicheCounts {
-    /// A lock for every 8,000 cells, up to three.
+    /// A lock for every 8,000 cells, at most three.
     pub(crate) fn for_floor(arena: &Arena, spec: &FloorSpec) -> Self {
         let cells = arena.width * arena.height;
         Self {
@@ -36,13 +36,13 @@ impl NicheCounts {
         }
     }
 
-    /// Rooms to shut besides the exit.
+    /// Closed rooms besides the exit.
     pub(crate) const fn beside_exit(&self) -> usize {
         self.locks.saturating_sub(1) + self.vaults + self.secrets
     }
 }
 
-/// Digs the niches off the first `hosts` rooms, and chooses entry and exit: as far from each other as the floor has it.
+/// Digs the niches off the first `hosts` rooms, and chooses an entry and an exit far apart.
 pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rng) -> Result<(), LayoutRejected> {
     if hosts == 0 {
         return Err(LayoutRejected("no room to dig from"));
@@ -54,10 +54,10 @@ pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mu
     graph.measure_distances(entry, rooms, connections, |_| true);
     let far = graph.farthest(|_| true);
 
-    // The exit lies off the room farthest from the entry, or in it where the rock is too thin.
+    // The exit is a niche off the room farthest from the entry, or that room if no niche fits.
     let exit = dig_one(arena, Some(far), hosts, rng).unwrap_or(far);
     if exit == entry {
-        return Err(LayoutRejected("nowhere to go"));
+        return Err(LayoutRejected("entry and exit in one room"));
     }
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
@@ -67,13 +67,13 @@ pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mu
     gates::trace_path(arena, entry, exit)
 }
 
-/// Digs vaults and secret rooms alone, off a floor whose entry and exit are settled.
+/// Digs only vaults and secret rooms, for a floor that has an entry and an exit.
 pub(crate) fn dig_beside(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rng) {
     dig_closed(arena, hosts, wanted, rng);
     seal(arena, 0, NicheCounts { locks: 0, ..wanted });
 }
 
-/// Digs the niches that are wanted besides the exit's onto the shortlist.
+/// Digs the niches besides the exit's, and lists them in `room_list`.
 fn dig_closed(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rng) {
     arena.room_list.clear();
     for _ in 0..wanted.beside_exit() {
@@ -83,8 +83,8 @@ fn dig_closed(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rn
     }
 }
 
-/// Shuts the exit and the rooms on the shortlist, which have one way each, with a gate: first those that hold the keys
-/// of nested locks, then vaults, then secret rooms.
+/// Closes the exit and the listed rooms, which have one connection each: first the rooms for keys of nested locks, then
+/// vaults, then secret rooms.
 pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: NicheCounts) {
     let mut next = 0;
     let mut take = |arena: &mut Arena, count: usize, role: RoomRole| {
@@ -96,8 +96,8 @@ pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: NicheCounts) {
         }
         next = last;
     };
-    // Locks are numbered as they are opened: the first one's key lies in the open, each other's in the room that the
-    // lock before it opens, the exit's in the last of those.
+    // Locks are numbered in the order in which they are opened. The first key lies in the open, each other key in the
+    // room that the lock before it opens.
     if wanted.locks > 0 {
         take(arena, wanted.locks - 1, RoomRole::Key);
         close(arena, exit);
@@ -110,7 +110,7 @@ pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: NicheCounts) {
     take(arena, wanted.secrets, RoomRole::Secret);
 }
 
-/// Locks a room's one way, or hides it if the room is secret.
+/// Locks a room's only connection, or hides it if the room is secret.
 fn close(arena: &mut Arena, room: usize) {
     let here = room as u8;
     let connection = arena
@@ -127,11 +127,11 @@ fn close(arena: &mut Arena, room: usize) {
     }
 }
 
-/// A niche off one of the hosts, or off the one named.
+/// Digs a niche off room `host`, or off a random one of the hosts.
 fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) -> Option<usize> {
     let params = RoomParams { corridor_chance: 350, corridor: 4, door_chance: 1_000, ..RoomParams::of(arena) };
     for tried in 0..TRIES {
-        // Plans shrink as tries go by.
+        // Each try draws smaller shapes.
         let slack = (TRIES - tried) as i32;
         let width = rng.range(MIN_SIDE, MIN_SIDE + (MAX_SIDE.0 - MIN_SIDE) * slack / TRIES as i32);
         let height = rng.range(MIN_SIDE, MIN_SIDE + (MAX_SIDE.1 - MIN_SIDE) * slack / TRIES as i32);

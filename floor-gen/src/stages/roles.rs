@@ -1,4 +1,4 @@
-//! What each room is for.
+//! The roles of the rooms that the layout left plain.
 
 use crate::arena::Arena;
 use crate::curve;
@@ -9,8 +9,8 @@ use crate::rng::Rng;
 const ROOMS_PER_SHRINE: usize = 14;
 const ROOMS_PER_SHOP: usize = 30;
 
-/// Gives the rooms that are still plain their roles: dead ends hold treasure, narrow rooms lead on, shrines lie where
-/// the curve of difficulty rests, and shops half way.
+/// Dead ends become treasure rooms, narrow rooms passages. Shrines lie where the difficulty curve rests, shops half
+/// way.
 pub(crate) fn assign(arena: &mut Arena, rng: &mut Rng) {
     arena.graph.rebuild(arena.rooms.len(), &arena.connections);
     for room in 0..arena.rooms.len() {
@@ -28,7 +28,7 @@ pub(crate) fn assign(arena: &mut Arena, rng: &mut Rng) {
     let count = arena.rooms.len();
     let shrines = (count / ROOMS_PER_SHRINE).max(usize::from(count >= 7)) as u32;
     for i in 0..shrines {
-        // The first act begins with the entry, where nobody needs a rest.
+        // The first act begins at the entry and needs no shrine.
         let act = 1 + i % (curve::ACTS - 1);
         assign_nearest(arena, RoomRole::Shrine, act * curve::FULL_PROGRESS / curve::ACTS, rng);
     }
@@ -38,7 +38,7 @@ pub(crate) fn assign(arena: &mut Arena, rng: &mut Rng) {
     }
 }
 
-/// Gives the role to the plain room that lies nearest to that part of the walk, rather to a dead end.
+/// Gives the role to the plain room nearest to that progress; prefers dead ends.
 fn assign_nearest(arena: &mut Arena, role: RoomRole, progress: u32, rng: &mut Rng) {
     let wanted = arena.max_depth() * progress / curve::FULL_PROGRESS;
     let busy = arena.max_depth() / 10;

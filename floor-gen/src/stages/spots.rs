@@ -1,13 +1,13 @@
-//! Cells for things to lie on.
+//! Finds free cells of rooms for stairs, keys, items, monsters and traps.
 
 use crate::arena::Arena;
 use crate::floor::Terrain;
 use crate::rng::Rng;
 
-/// Random cells looked at before the room is searched row by row.
+/// Random cells tried before the room is searched row by row.
 const RANDOM_TRIES: usize = 12;
 
-/// Whether a thing may be put there: open ground of a room on which nothing lies.
+/// Whether a thing may be placed there: open ground without another thing.
 pub(crate) fn is_open(arena: &Arena, at: usize) -> bool {
     let ground = matches!(
         arena.terrain[at],
@@ -21,12 +21,12 @@ pub(crate) fn open(arena: &Arena, room: usize, rng: &mut Rng) -> Option<usize> {
     open_where(arena, room, rng, |_| true).or_else(|| cells(arena, room).find(|&at| is_open(arena, at)))
 }
 
-/// An open cell of the room that is also `fit`, if a few glances find one.
+/// An open cell of the room that is also `fit`, if a few random tries find one.
 pub(crate) fn open_where(arena: &Arena, room: usize, rng: &mut Rng, fit: impl Fn(usize) -> bool) -> Option<usize> {
     (0..RANDOM_TRIES).find_map(|_| Some(random_cell(arena, room, rng)?).filter(|&at| is_open(arena, at) && fit(at)))
 }
 
-/// A cell by a wall and far from the room's ways, as stairs want it. Only the center stays free for a key.
+/// A cell by a wall and far from the room's doors, for stairs. Leaves the center free for a key.
 pub(crate) fn secluded(arena: &Arena, room: usize, rng: &mut Rng) -> usize {
     let center = arena.rooms[room].center;
     let mut best = (0, center);
@@ -45,7 +45,7 @@ pub(crate) fn secluded(arena: &Arena, room: usize, rng: &mut Rng) -> usize {
     best.1
 }
 
-/// A random cell of the room, or nothing when the box's corner was hit.
+/// A random cell of the room; `None` if a cell of its box was drawn that is not its own.
 fn random_cell(arena: &Arena, room: usize, rng: &mut Rng) -> Option<usize> {
     let draft = &arena.rooms[room];
     let x = usize::from(draft.min.x) + rng.index(draft.width());
@@ -71,7 +71,7 @@ fn gates_of(arena: &Arena, room: usize) -> impl Iterator<Item = usize> + '_ {
         .filter_map(|connection| Some(connection.gate? as usize))
 }
 
-/// Steps if nothing were in the way.
+/// Steps without obstacles.
 pub(crate) fn distance(arena: &Arena, a: usize, b: usize) -> u32 {
     (arena.column(a).abs_diff(arena.column(b)) + arena.row(a).abs_diff(arena.row(b))) as u32
 }

@@ -1,14 +1,14 @@
-//! Walks the finished floor: its measures, and whether it is one that may leave the generator.
+//! Measures the finished floor by walking it, and rejects a floor that cannot be finished.
 
 use crate::arena::Arena;
 use crate::floor::{Metrics, RoomRole};
 use crate::graph::Components;
 
-/// Why a construction is thrown away.
+/// Why a layout is thrown away; the generator then tries another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LayoutRejected(pub(crate) &'static str);
 
-/// Measures the floor by walking it from the entry over the keys that the way out needs to the exit.
+/// Computes the metrics. Rejects a floor on which a key, the exit or a room is out of reach.
 pub(crate) fn measure(arena: &mut Arena) -> Result<(), LayoutRejected> {
     if arena.items.iter().filter(|item| item.opens_lock != 0).count() != arena.locks.len() {
         return Err(LayoutRejected("a lock without a key"));
@@ -22,7 +22,7 @@ pub(crate) fn measure(arena: &mut Arena) -> Result<(), LayoutRejected> {
     Ok(())
 }
 
-/// Steps of the critical path, over the cells that were surveyed. The locks that the way out needs have the first ids, in the order they are opened.
+/// Steps of the critical path. The locks that the exit needs have the first ids, in the order in which they are opened.
 fn critical_path(arena: &mut Arena) -> Result<u32, LayoutRejected> {
     let Arena { distances, locks, items, required_locks, width, .. } = arena;
     let cell = |x: u16, y: u16| usize::from(y) * *width + usize::from(x);
@@ -43,7 +43,7 @@ fn critical_path(arena: &mut Arena) -> Result<u32, LayoutRejected> {
             }
             None => arena.exit,
         };
-        // The last leg walks everywhere, to see that every room is reached.
+        // The last search has no goal, so that it reaches every room.
         distances.flood(here, *width, (leg < required_locks).then_some(goal));
         steps += distances.steps_to(goal).ok_or(LayoutRejected("a key or the exit out of reach"))?;
         here = goal;
@@ -55,7 +55,7 @@ fn critical_path(arena: &mut Arena) -> Result<u32, LayoutRejected> {
     Ok(steps)
 }
 
-/// Levels of the monsters in the rooms that the path leads through, for each such room, in thousandths.
+/// Summed levels of the critical path's monsters for each of its rooms, in thousandths.
 fn difficulty(arena: &mut Arena) -> u32 {
     let mut on_path = [false; crate::arena::MAX_ROOMS + 1];
     for &connection in &arena.path {

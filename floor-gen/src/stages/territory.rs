@@ -1,13 +1,12 @@
-//! Territories: every open cell goes to the room whose seed is the fewest steps away, and rooms whose territories touch
-//! have a way between them. For floors whose rooms no walls part.
+//! Territories, for floors whose rooms have no walls between them: every open cell belongs to the room with the nearest
+//! seed, and rooms whose territories touch are connected.
 
 use alloc::vec::Vec;
 
 use crate::arena::{ConnectionDraft, MAX_ROOMS};
 
-/// Spreads the marks of the cells in `queue` over every cell that is `open` and unmarked, in rings. Afterwards `queue`
-/// holds every marked cell, in the order of its distance. A territory hangs together, because a cell takes its mark
-/// from a neighbour.
+/// Spreads the marks of the cells in `queue` over all open unmarked cells, breadth first. Afterwards `queue` holds
+/// every marked cell, by distance. A territory is connected, because a cell takes its mark from a neighbour.
 pub(crate) fn spread(marks: &mut [u8], queue: &mut Vec<u32>, width: usize, open: impl Fn(usize) -> bool) {
     let mut next = 0;
     while let Some(&at) = queue.get(next) {
@@ -22,7 +21,7 @@ pub(crate) fn spread(marks: &mut [u8], queue: &mut Vec<u32>, width: usize, open:
     }
 }
 
-/// Adds a way, without a gate, between every two rooms (mark - 1) whose territories touch.
+/// Adds a connection without a gate between every two rooms (mark - 1) whose territories touch.
 pub(crate) fn join_touching(marks: &[u8], cells: &[u32], width: usize, connections: &mut Vec<ConnectionDraft>) {
     let mut met = [[0u64; 4]; MAX_ROOMS + 1];
     for &at in cells {

@@ -1,5 +1,5 @@
-//! Tiles: a coarse grid over the floor with at most one room in each, for kinds that decide first which rooms there are
-//! and how they hang together, and only then what each looks like.
+//! Tiles: a coarse grid over the floor with at most one room in each, for kinds that plan rooms and connections before
+//! they draw them.
 
 use crate::arena::{Arena, Side};
 use crate::rng::Rng;
@@ -22,7 +22,7 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// Tiles of about that many cells, two along each side at the least.
+    /// Tiles of about that size, at least two along each side.
     pub(crate) fn over(arena: &Arena, (width, height): (usize, usize)) -> Self {
         let columns = (arena.width / width).clamp(2, MAX_ALONG);
         let rows = (arena.height / height).clamp(2, MAX_ALONG);
@@ -45,8 +45,8 @@ impl Tiles {
         }
     }
 
-    /// Builds a room somewhere in a tile, `fill` thousandths of the tile's sides, and never within a corridor's breadth
-    /// of the next tile's room.
+    /// Builds a room at random in a tile. `fill` is its share of the tile's sides, in thousandths. Leaves space for a
+    /// corridor between neighbouring tiles.
     pub(crate) fn build(&self, arena: &mut Arena, tile: usize, form: Form, fill: (i32, i32), rng: &mut Rng) -> usize {
         let (most_x, most_y) = (self.width as i32 - ROCK, self.height as i32 - ROCK);
         let side = |most: i32, rng: &mut Rng| (most * rng.range(fill.0, fill.1) / 1_000).clamp(3, most.min(MAX_SIDE));

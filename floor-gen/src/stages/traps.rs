@@ -1,4 +1,4 @@
-//! Traps, where a climber looks at something else: never by a door or the stairs.
+//! Traps, away from doors and stairs.
 
 use crate::arena::Arena;
 use crate::curve;
@@ -12,7 +12,7 @@ const ROOMS_PER_TRAP: usize = 4;
 /// Cells around a trap, on each side, that hold no door and no stairs.
 const CLEARANCE: usize = 2;
 
-/// Sets the traps of the floor.
+/// Places the traps of the floor.
 pub(crate) fn place_traps(arena: &mut Arena, number: u32, rng: &mut Rng) {
     let level = curve::level_of_floor(number) as u16;
     for _ in 0..arena.rooms.len().div_ceil(ROOMS_PER_TRAP) {

@@ -140,7 +140,7 @@ impl<'a> Vault<'a> {
             }
         }
         if doorways == 0 {
-            return fail(0, 0, "a vault needs an `@`: nobody could come in");
+            return fail(0, 0, "a vault needs a doorway `@`");
         }
         self.check_walk(first, &cells)
     }
@@ -175,32 +175,32 @@ impl<'a> Vault<'a> {
         let Some(start) = cells.iter().position(|&cell| cell == DOORWAY) else { return Ok(()) };
         let whole = flood(start, None);
         if let Some(i) = (0..cells.len()).find(|&i| passable(cells[i]) && !whole[i]) {
-            return fail(i, "nobody gets here from the first `@`");
+            return fail(i, "not reachable from the first `@`");
         }
         // Every part becomes a room, and a room needs a passable cell. Impassable ground is part of the room if other
         // impassable ground joins it to such a cell.
-        let mut stood_on = whole.clone();
+        let mut grounded = whole.clone();
         let beside = |i: usize| [i.wrapping_sub(self.width), i + 1, i + self.width, i.wrapping_sub(1)];
         for _ in 0..cells.len() {
-            let spread = |i: &usize| GROUND.contains(&cells[*i]) && !stood_on[*i];
-            let stands = |there: usize| GROUND.contains(cells.get(there).unwrap_or(&b'#')) && stood_on[there];
-            let Some(next) = (0..cells.len()).filter(spread).find(|&i| beside(i).into_iter().any(stands)) else {
+            let spread = |i: &usize| GROUND.contains(&cells[*i]) && !grounded[*i];
+            let is_grounded = |there: usize| GROUND.contains(cells.get(there).unwrap_or(&b'#')) && grounded[there];
+            let Some(next) = (0..cells.len()).filter(spread).find(|&i| beside(i).into_iter().any(is_grounded)) else {
                 break;
             };
-            stood_on[next] = true;
+            grounded[next] = true;
         }
-        if let Some(i) = (0..cells.len()).find(|&i| GROUND.contains(&cells[i]) && !stood_on[i]) {
-            return fail(i, "a part without a cell to stand on");
+        if let Some(i) = (0..cells.len()).find(|&i| GROUND.contains(&cells[i]) && !grounded[i]) {
+            return fail(i, "a part without a passable cell");
         }
         for (i, _) in cells.iter().enumerate().filter(|(_, cell)| b"XS".contains(cell)) {
             let without = flood(start, Some(i));
             let hidden = |j: usize| whole[j] && !without[j] && j != i;
             if !(0..cells.len()).any(hidden) {
-                return fail(i, "there is a way around this door");
+                return fail(i, "this door can be bypassed");
             }
             if let Some(j) = (0..cells.len()).find(|&j| hidden(j) && (DOORS.contains(&cells[j]) || cells[j] == DOORWAY))
             {
-                return fail(j, "what a locked or secret door hides has no other door");
+                return fail(j, "what lies behind a locked or secret door has no other door");
             }
         }
         Ok(())
