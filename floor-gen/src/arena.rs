@@ -216,11 +216,29 @@ impl Arena {
 }
 
 impl RoomDraft {
+    /// A plain room.
+    pub(crate) const fn new(min: Point, max: Point, center: usize, area: u32) -> Self {
+        let role = RoomRole::Combat;
+        Self { min, max, center, area, role, zone: 0, depth: 0, failed_attachments: 0, set_piece: false }
+    }
+
     pub(crate) const fn width(&self) -> usize {
         (self.max.x - self.min.x + 1) as usize
     }
 
     pub(crate) const fn height(&self) -> usize {
         (self.max.y - self.min.y + 1) as usize
+    }
+}
+
+impl ConnectionDraft {
+    /// A connection without lock or secret.
+    pub(crate) const fn open(from: u8, to: u8, gate: Option<u32>) -> Self {
+        Self { from, to, gate, lock: 0, secret: false }
+    }
+
+    /// Whether the room is one of its ends.
+    pub(crate) const fn touches(&self, room: u8) -> bool {
+        self.from == room || self.to == room
     }
 }

@@ -1,7 +1,7 @@
 //! CAVERN: a cave of chambers joined by winding necks. Only the niches in its walls have doors.
 
 use crate::arena::{Arena, RoomDraft};
-use crate::floor::{Point, RoomRole, Terrain};
+use crate::floor::{Point, Terrain};
 use crate::graph::Components;
 use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
@@ -74,17 +74,7 @@ fn sketch_chambers(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
         let place = Point { x: x as u16, y: y as u16 };
         let center = arena.at(x, y);
         arena.region[center] = arena.rooms.len() as u8 + 1;
-        arena.rooms.push(RoomDraft {
-            min: place,
-            max: place,
-            center,
-            area: 0,
-            role: RoomRole::Combat,
-            zone: 0,
-            depth: 0,
-            failed_attachments: 0,
-            set_piece: false,
-        });
+        arena.rooms.push(RoomDraft::new(place, place, center, 0));
     }
 }
 

@@ -135,17 +135,9 @@ fn add_room(arena: &mut Arena, rect: Rect, center: usize, area: u32) {
     for y in rect.top - 1..=bottom {
         arena.claimed.insert_run(y, rect.left - 1, right + 1);
     }
-    arena.rooms.push(RoomDraft {
-        min: Point { x: rect.left as u16, y: rect.top as u16 },
-        max: Point { x: (right - 1) as u16, y: (bottom - 1) as u16 },
-        center,
-        area,
-        role: RoomRole::Passage,
-        zone: 0,
-        depth: 0,
-        failed_attachments: 0,
-        set_piece: false,
-    });
+    let min = Point { x: rect.left as u16, y: rect.top as u16 };
+    let max = Point { x: (right - 1) as u16, y: (bottom - 1) as u16 };
+    arena.rooms.push(RoomDraft { role: RoomRole::Passage, ..RoomDraft::new(min, max, center, area) });
 }
 
 /// How many cells a coordinate lies outside an interval.

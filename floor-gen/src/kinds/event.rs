@@ -197,17 +197,8 @@ fn room_of_cells(arena: &Arena) -> RoomDraft {
     let middle = arena.at(usize::from(min.x + max.x) / 2, usize::from(min.y + max.y) / 2);
     let passable = arena.cell_list.iter().map(|&at| at as usize).filter(|&at| arena.terrain[at].passable());
     let center = passable.min_by_key(|&at| spots::distance(arena, at, middle)).unwrap_or(middle);
-    RoomDraft {
-        min,
-        max,
-        center,
-        area: arena.cell_list.len() as u32,
-        role: RoomRole::Treasure,
-        zone: 0,
-        depth: 0,
-        failed_attachments: 0,
-        set_piece: true,
-    }
+    let area = arena.cell_list.len() as u32;
+    RoomDraft { role: RoomRole::Treasure, set_piece: true, ..RoomDraft::new(min, max, center, area) }
 }
 
 /// Places the monsters, items and traps of the map.
@@ -260,13 +251,7 @@ fn place_doors(arena: &mut Arena) {
         arena.terrain[at] = Terrain::Door;
         let [north, east, south, west] = arena.neighbours(at).map(|there| arena.room_at(there));
         if let (Some(a), Some(b)) = (north.or(east), south.or(west)) {
-            arena.connections.push(ConnectionDraft {
-                from: a as u8,
-                to: b as u8,
-                gate: Some(at as u32),
-                lock: 0,
-                secret: false,
-            });
+            arena.connections.push(ConnectionDraft::open(a as u8, b as u8, Some(at as u32)));
         }
     }
 }
@@ -318,9 +303,7 @@ fn close_vault_rooms(arena: &mut Arena) {
         }
         // The room that no other connection leads to.
         let ends = [arena.connections[connection].from, arena.connections[connection].to];
-        let degree = |room: u8| {
-            arena.connections.iter().filter(|connection| connection.from == room || connection.to == room).count()
-        };
+        let degree = |room: u8| arena.connections.iter().filter(|connection| connection.touches(room)).count();
         let Some(room) = ends.into_iter().find(|&room| degree(room) == 1).map(usize::from) else { continue };
         arena.rooms[room].zone = SEALED;
         if drawn == b'S' {

@@ -267,13 +267,7 @@ fn join_closed_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) -> Res
         let (gate, outside) = door_site(arena, lattice, room, rng.pick(&Side::ALL), rng);
         let open_room = arena.marks[outside].checked_sub(1).ok_or(LayoutRejected("a passage without an open room"))?;
         arena.open_cell(gate, Terrain::Door);
-        arena.connections.push(ConnectionDraft {
-            from: room as u8,
-            to: open_room,
-            gate: Some(gate as u32),
-            lock: 0,
-            secret: false,
-        });
+        arena.connections.push(ConnectionDraft::open(room as u8, open_room, Some(gate as u32)));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! The idea is from Brian Walker's game Brogue.
 
 use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, RoomDraft, Side};
-use crate::floor::{Point, RoomRole, Terrain};
+use crate::floor::{Point, Terrain};
 use crate::rng::Rng;
 use crate::shape::{Form, MAX_SIDE, Shape};
 
@@ -213,13 +213,7 @@ pub(crate) fn join(
         at = at.wrapping_add_signed(step);
         arena.open_cell(at, Terrain::Floor);
     }
-    arena.connections.push(ConnectionDraft {
-        from: from as u8,
-        to: to as u8,
-        gate: Some(gate as u32),
-        lock: 0,
-        secret: false,
-    });
+    arena.connections.push(ConnectionDraft::open(from as u8, to as u8, Some(gate as u32)));
 }
 
 /// A random wall cell on that side of a room where a door may stand.
@@ -319,16 +313,8 @@ pub(crate) fn place(arena: &mut Arena, shape: &Shape, x: usize, y: usize) -> usi
     }
     let (cx, cy) = shape.center();
     let center = arena.at(x + cx as usize, y + cy as usize);
-    arena.rooms.push(RoomDraft {
-        min: Point { x: x as u16, y: y as u16 },
-        max: Point { x: (x as i32 + shape.width - 1) as u16, y: (y as i32 + shape.height - 1) as u16 },
-        center,
-        area: shape.area(),
-        role: RoomRole::Combat,
-        zone: 0,
-        depth: 0,
-        failed_attachments: 0,
-        set_piece: false,
-    });
+    let min = Point { x: x as u16, y: y as u16 };
+    let max = Point { x: (x as i32 + shape.width - 1) as u16, y: (y as i32 + shape.height - 1) as u16 };
+    arena.rooms.push(RoomDraft::new(min, max, center, shape.area()));
     room
 }

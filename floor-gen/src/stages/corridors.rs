@@ -120,5 +120,5 @@ fn carve(arena: &mut Arena, from: usize, to: usize, doors: u32, rng: &mut Rng) {
         arena.open_cell(at, if door { Terrain::Door } else { Terrain::Floor });
     }
     let gate = Some(arena.cell_list[0]);
-    arena.connections.push(ConnectionDraft { from: from as u8, to: to as u8, gate, lock: 0, secret: false });
+    arena.connections.push(ConnectionDraft::open(from as u8, to as u8, gate));
 }

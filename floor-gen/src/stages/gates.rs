@@ -257,7 +257,7 @@ mod tests {
         for x in [4, 20, 36] {
             place(&mut arena, &Shape::draw(Form::Hall, 8, 8, rng), x, 10);
         }
-        let connection = |from, to| ConnectionDraft { from, to, gate: None, lock: 0, secret: false };
+        let connection = |from, to| ConnectionDraft::open(from, to, None);
         arena.connections.push(connection(0, 1));
         assert!(trace_path(&mut arena, 0, 1).is_err());
         arena.connections.push(connection(1, 2));

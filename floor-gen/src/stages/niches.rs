@@ -113,10 +113,8 @@ pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: NicheCounts) {
 /// Locks a room's only connection, or hides it if the room is secret.
 fn close(arena: &mut Arena, room: usize) {
     let here = room as u8;
-    let connection = arena
-        .connections
-        .iter()
-        .position(|connection| connection.gate.is_some() && (connection.from == here || connection.to == here));
+    let connection =
+        arena.connections.iter().position(|connection| connection.gate.is_some() && connection.touches(here));
     if let Some(connection) = connection {
         if arena.rooms[room].role == RoomRole::Secret {
             gates::make_secret(arena, connection);

@@ -67,7 +67,7 @@ fn gates_of(arena: &Arena, room: usize) -> impl Iterator<Item = usize> + '_ {
     arena
         .connections
         .iter()
-        .filter(move |connection| connection.from == here || connection.to == here)
+        .filter(move |connection| connection.touches(here))
         .filter_map(|connection| Some(connection.gate? as usize))
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn join_touching(marks: &[u8], cells: &[u32], width: usize, connectio
             let (word, bit) = (&mut met[usize::from(a)][usize::from(b / 64)], 1 << (b % 64));
             if *word & bit == 0 {
                 *word |= bit;
-                connections.push(ConnectionDraft { from: a - 1, to: b - 1, gate: None, lock: 0, secret: false });
+                connections.push(ConnectionDraft::open(a - 1, b - 1, None));
             }
         }
     }
