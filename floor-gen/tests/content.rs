@@ -196,7 +196,7 @@ fn a_story_has_its_beats_in_order() {
         let order = [RoomRole::Entry, RoomRole::Passage, RoomRole::Combat, RoomRole::Key, RoomRole::Shrine];
         assert!(order.windows(2).all(|two| place(two[0]) < place(two[1])), "{roles:?}");
         assert!(place(RoomRole::Boss) < place(RoomRole::Exit) && place(RoomRole::Shrine) < place(RoomRole::Boss));
-        // A gate after each of three acts, and one before the way out.
+        // A gate after each of three acts, and one before the exit.
         assert!(floor.locks.len() >= 4, "{:?}: {} gates", floor.spec, floor.locks.len());
     }
 }
@@ -237,7 +237,7 @@ fn an_observed_floor_is_the_same_floor() {
 }
 
 #[test]
-fn doors_stand_in_walls_and_corridors_lead_somewhere() {
+fn doors_stand_in_walls_and_corridors_have_two_ends() {
     let mut doors = 0;
     for floor in floors() {
         let width = usize::from(floor.spec.width());

@@ -1,5 +1,5 @@
-//! CYCLIC: a graph of cycles, so that each room has two ways on. Vaults and secret rooms lie off the cycles, and some
-//! cycles have a secret chord.
+//! CYCLIC: a graph of cycles, whose rooms have at least two connections each. Vaults and secret rooms lie off the
+//! cycles, and some cycles have a secret chord.
 //!
 //! The layout is an ear decomposition (Whitney, 1932): a ring first, then paths between two rooms that exist. The idea
 //! of levels made of cycles is Joris Dormans's, from the game Unexplored.

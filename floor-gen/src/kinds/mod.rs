@@ -1,4 +1,4 @@
-//! The layout of each kind of floor: rooms, connections, locks. What stands in the rooms is common to all kinds.
+//! The layout of each kind of floor: rooms, connections, locks. The contents of the rooms are common to all kinds.
 
 use crate::arena::Arena;
 use crate::rng::Streams;
