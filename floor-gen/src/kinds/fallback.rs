@@ -20,9 +20,9 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     // Stages keep their names: they seed the streams.
     let rng = &mut streams.open("refuge");
     for row in 0..rows {
-        let (top, bottom) = stretch(arena.height, row, rows);
+        let (top, bottom) = span(arena.height, row, rows);
         for column in 0..columns {
-            let (left, right) = stretch(arena.width, column, columns);
+            let (left, right) = span(arena.width, column, columns);
             let (width, height) = ((right - left + 1) as i32, (bottom - top + 1) as i32);
             place(arena, &Shape::draw(Form::Hall, width, height, rng), left, top);
         }
@@ -61,7 +61,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
 }
 
 /// First and last cell of a room's part of a side, with a wall between neighbours and at both ends.
-fn stretch(side: usize, index: usize, count: usize) -> (usize, usize) {
+fn span(side: usize, index: usize, count: usize) -> (usize, usize) {
     let edge = |i: usize| i * (side - 1) / count;
     (edge(index) + 1, edge(index + 1) - 1)
 }

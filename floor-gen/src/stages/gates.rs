@@ -97,8 +97,8 @@ pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result
 fn lock_path(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
     let doors = arena.path.len().saturating_sub(1);
     let wanted = wanted.min(doors).min(MAX_LOCKS);
-    for stretch in 0..wanted {
-        let (from, to) = (1 + stretch * doors / wanted, 1 + (stretch + 1) * doors / wanted);
+    for section in 0..wanted {
+        let (from, to) = (1 + section * doors / wanted, 1 + (section + 1) * doors / wanted);
         // Takes the first connection with a place for a door, from a random one on.
         let first = rng.index(to - from);
         for i in 0..to - from {

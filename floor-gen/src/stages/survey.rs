@@ -48,8 +48,8 @@ fn critical_path(arena: &mut Arena) -> Result<u32, LayoutRejected> {
         steps += distances.steps_to(goal).ok_or(LayoutRejected("a key or the exit out of reach"))?;
         here = goal;
     }
-    let shut = |role| matches!(role, RoomRole::Secret | RoomRole::Vault);
-    if arena.rooms.iter().any(|room| !shut(room.role) && arena.distances.steps_to(room.center).is_none()) {
+    let is_closed = |role| matches!(role, RoomRole::Secret | RoomRole::Vault);
+    if arena.rooms.iter().any(|room| !is_closed(room.role) && arena.distances.steps_to(room.center).is_none()) {
         return Err(LayoutRejected("a room out of reach"));
     }
     Ok(steps)

@@ -154,7 +154,7 @@ impl<'a> Vault<'a> {
             Err(VaultError { line: first + y, column: x + 1, what })
         };
         let passable = |cell: u8| !ROCK.contains(&cell) && !b"wlcO".contains(&cell);
-        let flood = |start: usize, shut: Option<usize>| {
+        let flood = |start: usize, closed: Option<usize>| {
             let mut seen = vec![false; cells.len()];
             let mut left = vec![start];
             seen[start] = true;
@@ -164,7 +164,7 @@ impl<'a> Vault<'a> {
                 let east = if x + 1 < self.width { Some(i + 1) } else { None };
                 let around = [i.checked_sub(self.width), west, east, Some(i + self.width)];
                 for there in around.into_iter().flatten().filter(|&there| there < cells.len()) {
-                    if !seen[there] && shut != Some(there) && passable(cells[there]) {
+                    if !seen[there] && closed != Some(there) && passable(cells[there]) {
                         seen[there] = true;
                         left.push(there);
                     }
