@@ -1,4 +1,4 @@
-//! Reads the vault library, so that a broken file stops the build and says where.
+//! Parses the vault library, so that a broken file stops the build with its line and column.
 
 extern crate alloc;
 

@@ -125,7 +125,7 @@ mod tests {
             seed in prop_oneof![Just(0), Just(u64::MAX), any::<u64>()],
             number in 1_u32..=1_000_000,
             size in 16_u32..=64,
-            kind in prop::sample::select(Kind::OFFERED),
+            kind in prop::sample::select(Kind::ALL.to_vec()),
         ) {
             let resolve = |seed, number| FloorSpec::resolve(seed, number, size, size, Some(kind)).unwrap();
             let spec = resolve(seed, number);

@@ -1,5 +1,5 @@
-//! Generates and validates floors of every kind offered and many sizes, on all cores:
-//! `cargo run --release -p floor-gen --example prove -- --floors 100000`.
+//! Generates and validates floors of every kind and of many sizes, on all cores: `cargo run --release -p floor-gen
+//! --example prove -- --floors 100000`.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,16 +10,16 @@ use floor_gen::validate::validate;
 use floor_gen::{Floor, FloorSpec, Generator, Kind, SpecError};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Proves floors and times their making.
+/// Generates floors, validates them and measures the time.
 #[derive(Parser)]
 struct Options {
     /// Floors in all.
     #[arg(long, default_value_t = 100_000)]
     floors: u64,
-    /// The first tower; each floor is of a tower of its own.
+    /// The first seed; each floor has its own.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads; 0 stands for one a core.
+    /// Threads; 0: one for each core.
     #[arg(long, default_value_t = 0)]
     threads: usize,
     /// One kind only, by name.
@@ -28,14 +28,14 @@ struct Options {
     /// One size only, as WIDTHxHEIGHT.
     #[arg(long, value_parser = size)]
     size: Option<(u32, u32)>,
-    /// Times the making and skips the proof.
+    /// Generates only and does not validate.
     #[arg(long)]
     skip_proof: bool,
 }
 
 fn kind(name: &str) -> Result<Kind, String> {
-    let offered = || Kind::OFFERED.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-    Kind::OFFERED.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| format!("kinds are {}", offered()))
+    let offered = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| format!("kinds are {}", offered()))
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {
@@ -43,7 +43,7 @@ fn size(text: &str) -> Result<(u32, u32), String> {
     Ok((width.parse().map_err(|e| format!("{e}"))?, height.parse().map_err(|e| format!("{e}"))?))
 }
 
-/// Sizes by how often floors of them are asked for: mostly the default and smaller, some awkward, few huge.
+/// Sizes and their weights: mostly the default and smaller ones, some awkward, few large.
 const SIZES: [(u32, u32, u64); 12] = [
     (100, 100, 40),
     (64, 64, 16),
@@ -62,25 +62,25 @@ const SIZES: [(u32, u32, u64); 12] = [
 impl Options {
     /// The `i`-th floor of the run.
     fn spec(&self, i: u64) -> Result<FloorSpec, SpecError> {
-        let kind = self.kind.unwrap_or(Kind::OFFERED[(i % Kind::OFFERED.len() as u64) as usize]);
+        let kind = self.kind.unwrap_or(Kind::ALL[(i % Kind::ALL.len() as u64) as usize]);
         let shares: u64 = SIZES.iter().map(|(_, _, share)| share).sum();
-        let mut left = (i / Kind::OFFERED.len() as u64) % shares;
+        let mut left = (i / Kind::ALL.len() as u64) % shares;
         let row = SIZES.iter().find(|(_, _, share)| {
             let here = left < *share;
             left = left.wrapping_sub(*share);
             here
         });
         let (width, height) = self.size.unwrap_or(row.map_or((100, 100), |&(width, height, _)| (width, height)));
-        // Numbers low and high: most towers are climbed from the bottom.
+        // Mostly low numbers: most towers are climbed from the bottom.
         let number = if i.is_multiple_of(3) { 1 + (i * 7_919) % 1_000_000 } else { 1 + i % 120 };
         FloorSpec::resolve(self.seed.wrapping_add(i), number as u32, width, height, Some(kind))
     }
 }
 
-/// What one thread saw.
+/// The results of one thread.
 #[derive(Default)]
-struct Seen {
-    /// By kind: floors and how many fell back, of 64x64 and above; times and sizes, of 100x100.
+struct Results {
+    /// By kind: floors and fallbacks by shorter side (64 and above, or less); times and sizes of 100x100.
     kinds: Vec<Tally>,
     failures: Vec<(FloorSpec, String)>,
 }
@@ -107,17 +107,17 @@ fn main() -> ExitCode {
     let bar = ProgressBar::new(options.floors).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let started = Instant::now();
-    let seen: Vec<Seen> = std::thread::scope(|scope| {
+    let results: Vec<Results> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&options, &next, &stop, &bar))).collect();
         workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
     });
     bar.finish_and_clear();
-    if seen.len() < threads {
+    if results.len() < threads {
         eprintln!("a thread panicked; the floor that it was at is named above");
         return ExitCode::FAILURE;
     }
-    let falls_back = report(&seen, started.elapsed());
-    let failures: Vec<_> = seen.iter().flat_map(|seen| &seen.failures).collect();
+    let exceeds_limit = report(&results, started.elapsed());
+    let failures: Vec<_> = results.iter().flat_map(|results| &results.failures).collect();
     for (spec, why) in &failures {
         eprintln!(
             "FAILED --seed {} --number {} --width {} --height {} --kind {}: {why}",
@@ -128,17 +128,17 @@ fn main() -> ExitCode {
             spec.kind()
         );
     }
-    if failures.is_empty() && !falls_back { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failures.is_empty() && !exceeds_limit { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// No kind may fall back on more of its floors of 64x64 and above, in per cent.
-const MOST_FALLBACKS: f64 = 0.1;
+/// The largest share of fallbacks among floors of 64x64 and above, in per cent, for each kind.
+const MAX_FALLBACK_PERCENT: f64 = 0.1;
 
-/// Takes floors from the common count until it ends or one fails.
-fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBar) -> Seen {
+/// Takes floors from the shared counter until it ends or a floor fails.
+fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBar) -> Results {
     const BATCH: u64 = 64;
     let mut generator = Generator::new();
-    let mut seen = Seen { kinds: vec![Tally::default(); Kind::ALL.len() + 1], failures: Vec::new() };
+    let mut results = Results { kinds: vec![Tally::default(); Kind::ALL.len() + 1], failures: Vec::new() };
     while !stop.load(Ordering::Relaxed) {
         let first = next.fetch_add(BATCH, Ordering::Relaxed);
         let last = (first + BATCH).min(options.floors);
@@ -146,18 +146,23 @@ fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBa
             break;
         }
         for i in first..last {
-            if let Err(failure) = prove(options, i, &mut generator, &mut seen) {
-                seen.failures.push(failure);
+            if let Err(failure) = prove(options, i, &mut generator, &mut results) {
+                results.failures.push(failure);
                 stop.store(true, Ordering::Relaxed);
                 break;
             }
         }
         bar.inc(last - first);
     }
-    seen
+    results
 }
 
-fn prove(options: &Options, i: u64, generator: &mut Generator, seen: &mut Seen) -> Result<(), (FloorSpec, String)> {
+fn prove(
+    options: &Options,
+    i: u64,
+    generator: &mut Generator,
+    results: &mut Results,
+) -> Result<(), (FloorSpec, String)> {
     let spec = match options.spec(i) {
         Ok(spec) => spec,
         Err(error) => {
@@ -170,7 +175,7 @@ fn prove(options: &Options, i: u64, generator: &mut Generator, seen: &mut Seen) 
     let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| generator.generate(&spec)));
     let took = started.elapsed();
     let floor = made.map_err(|_| (spec, "panicked".to_owned()))?;
-    let tally = &mut seen.kinds[spec.kind() as usize];
+    let tally = &mut results.kinds[spec.kind() as usize];
     let fell_back = generator.fallbacks() - fallbacks;
     if spec.width().min(spec.height()) >= 64 {
         tally.floors += 1;
@@ -194,8 +199,8 @@ fn prove(options: &Options, i: u64, generator: &mut Generator, seen: &mut Seen) 
     })
 }
 
-/// About what the floor takes on the wire, in bytes: each grid by the shorter of its runs and its packed cells, and the
-/// records by their usual sizes.
+/// An estimate of the encoded size in bytes: each grid as runs or packed cells, whichever is smaller, and records of
+/// typical sizes.
 fn encoded_size(floor: &Floor) -> usize {
     fn grid(cells: impl Iterator<Item = u8> + Clone) -> usize {
         let mut values: Vec<u8> = cells.clone().collect();
@@ -238,13 +243,13 @@ fn encoded_size(floor: &Floor) -> usize {
     terrain + region + things + 24 * floor.rooms.len() + 7 * floor.connections.len() + 10 * floor.locks.len() + 60
 }
 
-/// Prints a line a kind. Tells whether a kind falls back too often.
-fn report(seen: &[Seen], elapsed: Duration) -> bool {
-    let mut falls_back = false;
+/// Prints a line for each kind. Returns whether a kind exceeds [`MAX_FALLBACK_PERCENT`].
+fn report(results: &[Results], elapsed: Duration) -> bool {
+    let mut exceeds_limit = false;
     println!("kind       floors>=64  fallbacks   smaller  fallbacks   median      p99   bytes  loops (least)  rooms");
-    for &kind in Kind::OFFERED {
+    for kind in Kind::ALL {
         let mut all = Tally::default();
-        for tally in seen.iter().map(|seen| &seen.kinds[kind as usize]) {
+        for tally in results.iter().map(|results| &results.kinds[kind as usize]) {
             all.floors += tally.floors;
             all.fallbacks += tally.fallbacks;
             all.small_floors += tally.small_floors;
@@ -255,9 +260,9 @@ fn report(seen: &[Seen], elapsed: Duration) -> bool {
             all.rooms.extend(&tally.rooms);
         }
         let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
-        if share(all.fallbacks, all.floors) > MOST_FALLBACKS {
-            eprintln!("{kind} falls back on more than {MOST_FALLBACKS} % of its floors");
-            falls_back = true;
+        if share(all.fallbacks, all.floors) > MAX_FALLBACK_PERCENT {
+            eprintln!("{kind} falls back on more than {MAX_FALLBACK_PERCENT} % of its floors");
+            exceeds_limit = true;
         }
         println!(
             "{:9} {:11} {:9.3}% {:9} {:9.3}% {:7.1}us {:6.1}us {:7} {:6} {:7} {:6}",
@@ -275,10 +280,10 @@ fn report(seen: &[Seen], elapsed: Duration) -> bool {
         );
     }
     println!("fallbacks by shorter side; the other columns are medians over 100x100 (or --size); {elapsed:.1?} in all");
-    falls_back
+    exceeds_limit
 }
 
-/// The value below which `percent` of them lie.
+/// The quantile of `percent`.
 fn quantile<T: Ord + Copy + Default>(values: &mut [T], percent: usize) -> T {
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default()

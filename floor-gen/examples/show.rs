@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use clap::Parser;
-use floor_gen::explain::{self, Watcher};
+use floor_gen::explain::{self, Observer};
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
 
 /// Draws floors as text.
 #[derive(Parser)]
 struct Options {
-    /// The tower.
+    /// The tower's seed.
     #[arg(long, default_value_t = 42)]
     seed: u64,
     /// The first floor.
@@ -25,25 +25,25 @@ struct Options {
     /// Cells from north to south.
     #[arg(long, default_value_t = 100)]
     height: u32,
-    /// The kind, by name; without it, the tower's schedule decides.
+    /// The kind by name; by default the one in the tower's schedule.
     #[arg(long, value_parser = kind)]
     kind: Option<Kind>,
-    /// Lists rooms, ways, monsters, loot and traps too.
+    /// Also lists rooms, connections, monsters, loot and traps.
     #[arg(long)]
     list: bool,
-    /// Tells what the generator does, and how the locks hang together.
+    /// Also prints what each stage did, and the order of the locks.
     #[arg(long)]
     explain: bool,
 }
 
-/// Says what the generator does, and how long each stage takes.
+/// Prints what the generator does, and how long each stage takes.
 #[derive(Default)]
-struct Narrator {
+struct Printer {
     running: Cell<Option<(&'static str, Instant)>>,
 }
 
-impl Narrator {
-    /// A stage ends when the next begins.
+impl Printer {
+    /// Prints the time of the current stage.
     fn end_stage(&self) {
         if let Some((name, started)) = self.running.take() {
             println!("  {name:12} {:6.1} us", started.elapsed().as_secs_f64() * 1e6);
@@ -51,7 +51,7 @@ impl Narrator {
     }
 }
 
-impl Watcher for Narrator {
+impl Observer for Printer {
     fn attempt(&self, number: u32) {
         println!("attempt {number}");
     }
@@ -61,14 +61,14 @@ impl Watcher for Narrator {
         self.running.set(Some((name, Instant::now())));
     }
 
-    fn chose(&self, what: &'static str, value: usize) {
+    fn note(&self, what: &'static str, value: usize) {
         self.end_stage();
         println!("    {what}: {value}");
     }
 
-    fn refused(&self, why: &'static str) {
+    fn rejected(&self, why: &'static str) {
         self.end_stage();
-        println!("  refused: {why}");
+        println!("  rejected: {why}");
     }
 }
 
@@ -82,9 +82,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for number in options.number..options.number.saturating_add(options.count) {
         let spec = FloorSpec::resolve(options.seed, number, options.width, options.height, options.kind)?;
         let floor = if options.explain {
-            let narrator = Narrator::default();
-            let floor = generator.generate_watched(&spec, &narrator);
-            narrator.end_stage();
+            let printer = Printer::default();
+            let floor = generator.generate_observed(&spec, &printer);
+            printer.end_stage();
             print!("{}", explain::lock_graph(&floor));
             floor
         } else {
@@ -106,7 +106,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A character a cell: terrain, and over it what lies there.
+/// One character for each cell: its terrain, or the thing on it.
 fn draw(floor: &Floor) -> String {
     let width = usize::from(floor.spec.width());
     let mut cells: Vec<char> = floor.terrain.iter().map(|&cell| glyph(cell)).collect();
@@ -139,7 +139,7 @@ const fn glyph(cell: Terrain) -> char {
 
 fn list(floor: &Floor) {
     floor.rooms.iter().for_each(|room| println!("{room:?}"));
-    floor.connections.iter().for_each(|way| println!("{way:?}"));
+    floor.connections.iter().for_each(|connection| println!("{connection:?}"));
     floor.spawns.iter().for_each(|spawn| println!("{spawn:?}"));
     floor.items.iter().for_each(|item| println!("{item:?}"));
     floor.traps.iter().for_each(|trap| println!("{trap:?}"));

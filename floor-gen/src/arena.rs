@@ -1,17 +1,17 @@
-//! The scratch that every stage works on. It keeps its memory from floor to floor, so that a floor allocates only what
-//! it returns.
+//! The working memory of all stages. The generator reuses it from floor to floor, so a floor allocates only what it
+//! returns.
 
 use alloc::vec::Vec;
 
+use crate::distance_map::DistanceMap;
 use crate::floor::{Item, Lock, Metrics, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::graph::Graph;
 use crate::kinds::Plot;
 use crate::mask::Mask;
 use crate::spec::FloorSpec;
 use crate::stages::cave::Cave;
-use crate::walk::Walk;
 
-/// The most rooms that a layout may place: the wire's 255.
+/// The most rooms of a floor: room ids are a byte on the wire, and 0 stands for none.
 pub(crate) const MAX_ROOMS: usize = 255;
 
 /// A floor under construction.
@@ -23,14 +23,14 @@ pub(crate) struct Arena {
     pub(crate) terrain: Vec<Terrain>,
     /// Room id + 1, 0 = none.
     pub(crate) region: Vec<u8>,
-    pub(crate) rooms: Vec<Chamber>,
-    pub(crate) ways: Vec<Way>,
-    /// Cells that a new room may not use: open ones, the eight around each, and the border.
-    pub(crate) claim: Mask,
-    /// Cells on which something stands, or whose terrain must stay: stairs, centers, keys.
-    pub(crate) taken: Mask,
+    pub(crate) rooms: Vec<RoomDraft>,
+    pub(crate) connections: Vec<ConnectionDraft>,
+    /// Cells that a new room must not use: open cells, their eight neighbours, and the border.
+    pub(crate) claimed: Mask,
+    /// Cells that hold something or whose terrain must stay: stairs, centers, keys.
+    pub(crate) reserved: Mask,
     pub(crate) graph: Graph,
-    pub(crate) walk: Walk,
+    pub(crate) distances: DistanceMap,
     pub(crate) entry: usize,
     pub(crate) exit: usize,
     pub(crate) spawns: Vec<Spawn>,
@@ -38,35 +38,35 @@ pub(crate) struct Arena {
     pub(crate) locks: Vec<Lock>,
     pub(crate) traps: Vec<Trap>,
     pub(crate) metrics: Metrics,
-    /// Rooms that may still take a neighbour, and other lists of rooms that a stage needs for a moment.
-    pub(crate) shortlist: Vec<u8>,
-    /// Ways from entry to exit over the tree that the rooms form before they get loops.
+    /// Scratch list of rooms, such as those that may still take a neighbour.
+    pub(crate) room_list: Vec<u8>,
+    /// Connections from entry to exit, over the tree that the rooms form before loops are added.
     pub(crate) path: Vec<u16>,
-    /// How many locks the way out needs; they have the first ids, in the order in which they are opened.
-    pub(crate) needed: usize,
-    /// Lock by lock, the room that its key must lie in, if that is not left to chance.
-    pub(crate) hides: Vec<Option<u8>>,
-    /// Dead ends outside rooms, where a find rewards who looks.
-    pub(crate) nooks: Vec<u32>,
-    /// The cells of a corridor that is being laid.
-    pub(crate) trail: Vec<u32>,
-    /// Pairs of rooms to join, with how much a stage would rather not.
-    pub(crate) offers: Vec<(u32, u8, u8)>,
-    /// Tiles that a cycle or an ear of it runs over.
-    pub(crate) course: Vec<u32>,
-    /// Doors and doorways of a vault: where, and the character that its author drew.
-    pub(crate) hinges: Vec<(u32, u8)>,
-    /// Pieces of ground that a keep's halls are built on.
+    /// How many locks the exit needs. They have the first ids, in the order in which they are opened.
+    pub(crate) required_locks: usize,
+    /// The room that each lock's key must lie in; `None`: any that is reached without it.
+    pub(crate) key_rooms: Vec<Option<u8>>,
+    /// Dead ends outside rooms that may hold loot.
+    pub(crate) dead_ends: Vec<u32>,
+    /// Scratch list of cells, such as those of a corridor.
+    pub(crate) cell_list: Vec<u32>,
+    /// Pairs of rooms that may be joined, each with its cost.
+    pub(crate) candidates: Vec<(u32, u8, u8)>,
+    /// Tiles of the cycle or ear that is laid.
+    pub(crate) tile_path: Vec<u32>,
+    /// Cells of a vault's doors and doorways, each with its character of the vault file.
+    pub(crate) vault_doors: Vec<(u32, u8)>,
+    /// The plots of a keep's halls.
     pub(crate) plots: Vec<Plot>,
     /// A cave before it is carved.
     pub(crate) cave: Cave,
-    /// A mark a cell, for a stage that spreads over the floor.
+    /// One mark for each cell, for stages that flood the floor.
     pub(crate) marks: Vec<u8>,
 }
 
 /// A room under construction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Chamber {
+pub(crate) struct RoomDraft {
     pub(crate) min: Point,
     pub(crate) max: Point,
     /// A cell of it that stays passable.
@@ -74,29 +74,29 @@ pub(crate) struct Chamber {
     /// Cells.
     pub(crate) area: u32,
     pub(crate) role: RoomRole,
-    /// Which part of the floor between locks it lies in; rooms of one zone reach each other without a key.
+    /// The part of the floor between locks; rooms of one zone reach each other without a key.
     pub(crate) zone: u8,
-    /// Steps of the way from the entry, room by room: how deep in the floor it lies.
+    /// Steps from the entry, from room center to room center.
     pub(crate) depth: u32,
     /// Failed tries to attach another room to it.
-    pub(crate) refusals: u8,
-    /// Made by hand: nothing is added to it and no door cut in its walls.
+    pub(crate) failed_attachments: u8,
+    /// Part of a vault: nothing is added to it, and no door is cut into its walls.
     pub(crate) set_piece: bool,
 }
 
-/// A way between two rooms under construction.
+/// A connection under construction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct ConnectionDraft {
     pub(crate) from: u8,
     pub(crate) to: u8,
-    /// The cell by `from` that closes it when it is shut; none where two rooms lie open to each other.
+    /// The cell next to `from` that a lock or a secret door takes; `None` where two rooms lie open to each other.
     pub(crate) gate: Option<u32>,
-    /// The lock that shuts it, 0 = none.
+    /// The lock that closes it, 0 = none.
     pub(crate) lock: u8,
     pub(crate) secret: bool,
 }
 
-/// The zone of a room that nothing but its one shut way leads to.
+/// The zone of a room whose only connection is locked or secret.
 pub(crate) const SEALED: u8 = u8::MAX;
 
 /// A side of a room.
@@ -122,7 +122,7 @@ impl Side {
 }
 
 impl Arena {
-    /// Solid rock of the size of `spec`, nothing in it.
+    /// Resets to solid rock of the size of `spec`.
     pub(crate) fn reset(&mut self, spec: &FloorSpec) {
         self.width = usize::from(spec.width());
         self.height = usize::from(spec.height());
@@ -132,18 +132,18 @@ impl Arena {
         self.region.clear();
         self.region.resize(cells, 0);
         self.rooms.clear();
-        self.ways.clear();
-        self.claim.reset(self.width, self.height);
-        self.taken.reset(self.width, self.height);
+        self.connections.clear();
+        self.claimed.reset(self.width, self.height);
+        self.reserved.reset(self.width, self.height);
         self.spawns.clear();
         self.items.clear();
         self.locks.clear();
         self.traps.clear();
-        self.shortlist.clear();
+        self.room_list.clear();
         self.path.clear();
-        self.needed = 0;
-        self.hides.clear();
-        self.nooks.clear();
+        self.required_locks = 0;
+        self.key_rooms.clear();
+        self.dead_ends.clear();
         self.metrics = Metrics::default();
         (self.entry, self.exit) = (0, 0);
     }
@@ -164,7 +164,7 @@ impl Arena {
         Point { x: self.column(at) as u16, y: self.row(at) as u16 }
     }
 
-    /// The step from a cell to its neighbour on that side, to be added to its index.
+    /// The offset from a cell to its neighbour on that side.
     pub(crate) const fn step(&self, side: Side) -> isize {
         match side {
             Side::North => -(self.width as isize),
@@ -179,48 +179,66 @@ impl Arena {
         [at - self.width, at + 1, at + self.width, at - 1]
     }
 
-    /// Opens one cell that belongs to no room, and claims what lies around it.
+    /// Opens a cell that belongs to no room, and claims it and its neighbours.
     pub(crate) fn open_cell(&mut self, at: usize, terrain: Terrain) {
         self.terrain[at] = terrain;
         let (x, y) = (self.column(at), self.row(at));
         for row in y - 1..=y + 1 {
-            self.claim.insert_row(x - 1, row, 0b111);
+            self.claimed.insert_row(x - 1, row, 0b111);
         }
     }
 
     /// The depth of the deepest room, at least 1.
-    pub(crate) fn deepest(&self) -> u32 {
+    pub(crate) fn max_depth(&self) -> u32 {
         self.rooms.iter().map(|room| room.depth).max().unwrap_or(1).max(1)
     }
 
-    /// The room whose cell this is.
+    /// The room that the cell belongs to.
     pub(crate) fn room_at(&self, at: usize) -> Option<usize> {
         usize::from(self.region[at]).checked_sub(1)
     }
 
-    /// Marks a cell as one that nothing more may be put on.
-    pub(crate) fn take(&mut self, at: usize) {
+    /// Keeps later stages from using the cell.
+    pub(crate) fn reserve(&mut self, at: usize) {
         let (x, y) = (self.column(at), self.row(at));
-        self.taken.insert(x, y);
+        self.reserved.insert(x, y);
     }
 
-    /// Undoes [`Self::take`].
+    /// Undoes [`Self::reserve`].
     pub(crate) fn release(&mut self, at: usize) {
         let (x, y) = (self.column(at), self.row(at));
-        self.taken.remove(x, y);
+        self.reserved.remove(x, y);
     }
 
-    pub(crate) fn is_taken(&self, at: usize) -> bool {
-        self.taken.contains(self.column(at), self.row(at))
+    pub(crate) fn is_reserved(&self, at: usize) -> bool {
+        self.reserved.contains(self.column(at), self.row(at))
     }
 }
 
-impl Chamber {
+impl RoomDraft {
+    /// A plain room.
+    pub(crate) const fn new(min: Point, max: Point, center: usize, area: u32) -> Self {
+        let role = RoomRole::Combat;
+        Self { min, max, center, area, role, zone: 0, depth: 0, failed_attachments: 0, set_piece: false }
+    }
+
     pub(crate) const fn width(&self) -> usize {
         (self.max.x - self.min.x + 1) as usize
     }
 
     pub(crate) const fn height(&self) -> usize {
         (self.max.y - self.min.y + 1) as usize
+    }
+}
+
+impl ConnectionDraft {
+    /// A connection without lock or secret.
+    pub(crate) const fn open(from: u8, to: u8, gate: Option<u32>) -> Self {
+        Self { from, to, gate, lock: 0, secret: false }
+    }
+
+    /// Whether the room is one of its ends.
+    pub(crate) const fn touches(&self, room: u8) -> bool {
+        self.from == room || self.to == room
     }
 }

@@ -1,13 +1,14 @@
-//! Looking over the generator's shoulder. Costs one untaken branch a stage when nobody looks.
+//! Explains how a floor came about: notifies an observer of each stage, and lists the locks. Without an observer each
+//! stage costs one branch.
 
 use alloc::string::String;
 use core::fmt::Write;
 
 use crate::floor::{Floor, RoomRole};
 
-/// Told what a generator does while it does it. A clock is the watcher's own: a stage ends when the next begins.
-pub trait Watcher {
-    /// A layout is begun, the first with number 0.
+/// Receives what a generator does, while it does it. The observer has its own clock: a stage ends when the next begins.
+pub trait Observer {
+    /// A layout begins; the first has number 0.
     fn attempt(&self, number: u32) {
         let _ = number;
     }
@@ -17,30 +18,31 @@ pub trait Watcher {
         let _ = name;
     }
 
-    /// The stage that runs decided something.
-    fn chose(&self, what: &'static str, value: usize) {
+    /// The current stage reports a value.
+    fn note(&self, what: &'static str, value: usize) {
         let _ = (what, value);
     }
 
-    /// The layout did not fit and is thrown away.
-    fn refused(&self, why: &'static str) {
+    /// The layout is rejected.
+    fn rejected(&self, why: &'static str) {
         let _ = why;
     }
 }
 
-/// The floor's locks as text, a line each: what it parts, where its key lies, and what must be opened to get to that
-/// key.
+/// The floor's locks as text, one line each: the rooms that it separates, where its key lies, and the locks in front of
+/// that key.
 #[must_use]
 pub fn lock_graph(floor: &Floor) -> String {
     let mut text = String::new();
     for lock in &floor.locks {
-        let ways = floor.connections.iter().filter(|way| way.lock_id == lock.id);
+        let connections = floor.connections.iter().filter(|connection| connection.lock_id == lock.id);
         let key = floor.items.iter().find(|item| item.opens_lock == lock.id);
         let key_room = key.and_then(|key| room_at(floor, key.at));
         // Writing to a String cannot fail.
         let _ = write!(text, "lock {} at ({}, {})", lock.id, lock.at.x, lock.at.y);
-        for way in ways {
-            let _ = write!(text, ", between {} and {}", name(floor, way.from_room), name(floor, way.to_room));
+        for connection in connections {
+            let _ =
+                write!(text, ", between {} and {}", name(floor, connection.from_room), name(floor, connection.to_room));
         }
         if let (Some(key), Some(room)) = (key, key_room) {
             let _ = write!(text, "; key at ({}, {}) in {}", key.at.x, key.at.y, name(floor, room));
@@ -60,16 +62,18 @@ pub fn lock_graph(floor: &Floor) -> String {
     text
 }
 
-/// The locks that must be opened to get from the entry to a room.
+/// The locks between the entry and a room.
 fn locks_before(floor: &Floor, room: u8) -> alloc::vec::Vec<u8> {
     let Some(entry) = room_at(floor, floor.entry) else { return alloc::vec::Vec::new() };
     let needed = |lock: u8| {
         let mut reached = [false; 256];
         reached[usize::from(entry)] = true;
-        // As many rounds as there are rooms reach everything.
+        // One round for each room reaches every room that can be reached.
         for _ in 0..floor.rooms.len() {
-            for way in floor.connections.iter().filter(|way| way.lock_id != lock && !way.secret) {
-                let (a, b) = (usize::from(way.from_room), usize::from(way.to_room));
+            for connection in
+                floor.connections.iter().filter(|connection| connection.lock_id != lock && !connection.secret)
+            {
+                let (a, b) = (usize::from(connection.from_room), usize::from(connection.to_room));
                 let either = reached[a] || reached[b];
                 (reached[a], reached[b]) = (either, either);
             }

@@ -1,4 +1,4 @@
-//! What a generated floor is made of. Plain data: the numbers of the enums are those of `floors.v1`.
+//! The parts of a generated floor, as plain data. The numbers of the enums are those of `floors.v1`.
 
 use alloc::vec::Vec;
 
@@ -10,19 +10,19 @@ use crate::theme::Theme;
 pub struct Floor {
     /// The spec it was made from.
     pub spec: FloorSpec,
-    /// What its depth looks like. Follows from the spec's number, so it needs no place on the wire.
+    /// Monsters, terrain and dangers of its depth. It follows from the number, so it is not sent.
     pub theme: Theme,
     /// `width * height` cells.
     pub terrain: Vec<Terrain>,
     /// `width * height` cells: room id + 1, 0 = no room.
     pub region: Vec<u8>,
-    /// Stairs up: where a climber arrives.
+    /// Stairs up, where a player arrives.
     pub entry: Point,
     /// Stairs to the next floor.
     pub exit: Point,
     /// Room `i` has id `i`; at most 255.
     pub rooms: Vec<Room>,
-    /// Ways between rooms.
+    /// Connections between rooms.
     pub connections: Vec<Connection>,
     /// Monsters.
     pub spawns: Vec<Spawn>,
@@ -32,11 +32,11 @@ pub struct Floor {
     pub locks: Vec<Lock>,
     /// Traps.
     pub traps: Vec<Trap>,
-    /// Computed from the finished floor.
+    /// Measured on the finished floor.
     pub metrics: Metrics,
 }
 
-/// A cell: x right, y down, 0-based.
+/// A cell: `x` grows to the east, `y` to the south, both from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Point {
     /// Column.
@@ -49,21 +49,21 @@ pub struct Point {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Terrain {
-    /// Rock or masonry.
+    /// Rock or masonry. Impassable.
     Wall = 1,
-    /// Bare floor.
+    /// Bare floor. Passable.
     Floor = 2,
-    /// An open way between rooms.
+    /// An open door between rooms. Passable.
     Door = 3,
-    /// Opens for a walker who holds its key.
+    /// Passable with the key of its lock.
     LockedDoor = 4,
-    /// Found only by a walker who searches.
+    /// Passable for a player who searches.
     SecretDoor = 5,
-    /// The one entry.
+    /// The stairs up; one on each floor. Passable.
     StairsUp = 6,
-    /// The one exit.
+    /// The stairs down; one on each floor. Passable.
     StairsDown = 7,
-    /// Wet but passable.
+    /// Passable.
     ShallowWater = 8,
     /// Impassable.
     DeepWater = 9,
@@ -71,13 +71,13 @@ pub enum Terrain {
     Lava = 10,
     /// Impassable.
     Chasm = 11,
-    /// Passable, over something that is not.
+    /// Passable; leads over impassable ground.
     Bridge = 12,
     /// Passable.
     Grass = 13,
     /// Passable.
     Rubble = 14,
-    /// Impassable, but in a room.
+    /// Impassable, but part of a room.
     Pillar = 15,
 }
 
@@ -101,7 +101,7 @@ impl Terrain {
         Self::Pillar,
     ];
 
-    /// Whether a walker without keys who never searches may stand here.
+    /// Whether a player without keys who does not search can stand here.
     #[must_use]
     pub const fn passable(self) -> bool {
         matches!(
@@ -118,7 +118,7 @@ impl Terrain {
     }
 }
 
-/// A room and the box around its own cells, walls and doors not included.
+/// A room and the bounding box of its cells, without walls and doors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Its index in [`Floor::rooms`].
@@ -127,13 +127,13 @@ pub struct Room {
     pub min: Point,
     /// Greatest x and greatest y of its cells, inclusive.
     pub max: Point,
-    /// What it is for.
+    /// Its purpose.
     pub role: RoomRole,
     /// A passable cell of it.
     pub center: Point,
 }
 
-/// What a room is for.
+/// The purpose of a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RoomRole {
@@ -141,92 +141,92 @@ pub enum RoomRole {
     Entry = 1,
     /// Holds the stairs down.
     Exit = 2,
-    /// Monsters.
+    /// Holds monsters.
     Combat = 3,
-    /// Loot.
+    /// Holds loot.
     Treasure = 4,
     /// Holds a key.
     Key = 5,
-    /// A rest.
+    /// A place of rest, without monsters.
     Shrine = 6,
-    /// A trader.
+    /// Holds a trader.
     Shop = 7,
-    /// The arena of a boss.
+    /// Holds the floor's boss.
     Boss = 8,
-    /// Loot behind a lock.
+    /// Holds loot behind a lock.
     Vault = 9,
-    /// Reached by searching alone.
+    /// Reached only through a secret door.
     Secret = 10,
     /// A junction or corridor large enough to be a room.
     Passage = 11,
 }
 
-/// A way between two rooms.
+/// A connection between two rooms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
     /// Room id.
     pub from_room: u8,
     /// Room id.
     pub to_room: u8,
-    /// The lock that closes it, 0 = open.
+    /// The lock that closes it; 0: none.
     pub lock_id: u8,
-    /// Whether it takes searching to find.
+    /// Whether only a search finds it.
     pub secret: bool,
 }
 
 /// A monster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spawn {
-    /// Where.
+    /// Its cell.
     pub at: Point,
-    /// Which, a name the game gives meaning to.
+    /// The kind of monster, a name that the game interprets.
     pub archetype: &'static str,
-    /// How strong.
+    /// Its strength.
     pub level: u16,
 }
 
-/// A thing to pick up.
+/// A thing that a player picks up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
-    /// Where.
+    /// Its cell.
     pub at: Point,
-    /// What, a name the game gives meaning to.
+    /// The kind of item, a name that the game interprets.
     pub archetype: &'static str,
-    /// Worth.
+    /// Its worth; 0 for a key.
     pub value: u32,
-    /// The lock it opens, 0 = not a key.
+    /// The lock that it opens; 0: it is no key.
     pub opens_lock: u8,
 }
 
 /// A lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lock {
-    /// From 1.
+    /// Counted from 1.
     pub id: u8,
-    /// The [`Terrain::LockedDoor`] it closes.
+    /// The [`Terrain::LockedDoor`] that it closes.
     pub at: Point,
 }
 
 /// A trap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trap {
-    /// Where.
+    /// Its cell.
     pub at: Point,
-    /// Which, a name the game gives meaning to.
+    /// The kind of trap, a name that the game interprets.
     pub archetype: &'static str,
-    /// How strong.
+    /// Its strength.
     pub level: u16,
 }
 
-/// Measures of a finished floor.
+/// Measurements of a finished floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Metrics {
-    /// Steps from entry by the keys that the way out needs, in lock order, to exit.
+    /// Steps of the shortest walk from the entry, by the keys that the exit needs in lock order, to the exit.
     pub critical_path: u32,
     /// Cells whose terrain is [`Terrain::passable`].
     pub passable_cells: u32,
-    /// Connections - rooms + connected pieces.
+    /// Connections minus rooms plus connected components.
     pub loops: u32,
-    /// Thousandths.
+    /// Summed levels of the critical path's monsters for each of its rooms, in thousandths.
     pub difficulty: u32,
 }

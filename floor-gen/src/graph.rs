@@ -1,75 +1,81 @@
-//! Rooms as nodes and ways as edges, for questions that need no cells: how far, on which way, in which part.
+//! Rooms as nodes and connections as edges, for searches that need no cells: distances, paths, connected components.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::arena::{Chamber, MAX_ROOMS, Way};
+use crate::arena::{ConnectionDraft, MAX_ROOMS, RoomDraft};
 
-/// No room, or not reached.
-pub(crate) const NOWHERE: u32 = u32::MAX;
+/// The distance of a room that the search did not reach.
+pub(crate) const UNREACHED: u32 = u32::MAX;
 
-/// The neighbours of every room, one after the other, and the last search's answer.
+/// The adjacency lists of all rooms, and the result of the last search.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    /// Where each room's links begin; one more than there are rooms.
+    /// The index of each room's first edge; one entry more than there are rooms.
     first: Vec<u16>,
-    links: Vec<Link>,
+    edges: Vec<Edge>,
     /// Distance of each room from the last search's start.
     pub(crate) distance: Vec<u32>,
-    /// The way by which the last search came to each room.
-    pub(crate) came_by: Vec<u16>,
+    /// The connection by which the last search reached each room.
+    pub(crate) arrived_by: Vec<u16>,
     queue: VecDeque<u8>,
 }
 
-/// One end of a way, seen from the room at the other.
+/// One end of a connection, seen from the room at the other end.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Link {
+pub(crate) struct Edge {
     pub(crate) room: u8,
-    pub(crate) way: u16,
+    pub(crate) connection: u16,
 }
 
 impl Graph {
-    /// Takes in the rooms and ways as they stand.
-    pub(crate) fn rebuild(&mut self, rooms: usize, ways: &[Way]) {
+    /// Replaces the graph by these rooms and connections.
+    pub(crate) fn rebuild(&mut self, rooms: usize, connections: &[ConnectionDraft]) {
         self.first.clear();
         self.first.resize(rooms + 1, 0);
-        for way in ways {
-            self.first[usize::from(way.from)] += 1;
-            self.first[usize::from(way.to)] += 1;
+        for connection in connections {
+            self.first[usize::from(connection.from)] += 1;
+            self.first[usize::from(connection.to)] += 1;
         }
         let mut end = 0;
         for count in &mut self.first {
             end += *count;
             *count = end;
         }
-        self.links.clear();
-        self.links.resize(2 * ways.len(), Link::default());
-        for (i, way) in ways.iter().enumerate() {
-            for (here, there) in [(way.from, way.to), (way.to, way.from)] {
+        self.edges.clear();
+        self.edges.resize(2 * connections.len(), Edge::default());
+        for (i, connection) in connections.iter().enumerate() {
+            for (here, there) in [(connection.from, connection.to), (connection.to, connection.from)] {
                 let slot = &mut self.first[usize::from(here)];
                 *slot -= 1;
-                self.links[usize::from(*slot)] = Link { room: there, way: i as u16 };
+                self.edges[usize::from(*slot)] = Edge { room: there, connection: i as u16 };
             }
         }
     }
 
-    pub(crate) fn links(&self, room: usize) -> &[Link] {
-        &self.links[usize::from(self.first[room])..usize::from(self.first[room + 1])]
+    pub(crate) fn edges(&self, room: usize) -> &[Edge] {
+        &self.edges[usize::from(self.first[room])..usize::from(self.first[room + 1])]
     }
 
-    /// Whether open ways with neither lock nor secret lead from room `a` to room `b` through `most` doors or fewer.
-    pub(crate) fn within_doors(&mut self, a: usize, b: usize, most: u32, ways: &[Way]) -> bool {
-        let is_open = |way: &Way| way.lock == 0 && !way.secret;
-        self.search(a, ways, is_open, |_, _| 1, |room, doors| room == b || doors >= most);
+    /// Whether connections without lock or secret lead from room `a` to room `b` through at most `most` doors.
+    pub(crate) fn within_doors(&mut self, a: usize, b: usize, most: u32, connections: &[ConnectionDraft]) -> bool {
+        let is_open = |connection: &ConnectionDraft| connection.lock == 0 && !connection.secret;
+        self.search(a, connections, is_open, |_, _| 1, |room, doors| room == b || doors >= most);
         self.distance[b] <= most
     }
 
-    /// Measures the walk from room `start` to every other, center to center. On a tree it is exact; where there are
-    /// loops, it is the length of a way with the fewest doors.
-    pub(crate) fn measure_walk(&mut self, start: usize, rooms: &[Chamber], ways: &[Way], open: impl Fn(&Way) -> bool) {
+    /// Measures the walk from room `start` to every other room, center to center. It is exact on a tree; otherwise it
+    /// is the length of a walk with the fewest doors.
+    pub(crate) fn measure_distances(
+        &mut self,
+        start: usize,
+        rooms: &[RoomDraft],
+        connections: &[ConnectionDraft],
+        open: impl Fn(&ConnectionDraft) -> bool,
+    ) {
         self.search(
             start,
-            ways,
+            connections,
             open,
             |from, to| {
                 let (a, b) = (&rooms[from], &rooms[to]);
@@ -82,87 +88,92 @@ impl Graph {
         );
     }
 
-    /// Breadth first, so each room is come to by the fewest doors. Ends early before the first room that is `enough`.
+    /// Breadth first, so each room is reached through the fewest doors. Ends before the first room for which `stop`
+    /// holds.
     fn search(
         &mut self,
         start: usize,
-        ways: &[Way],
-        open: impl Fn(&Way) -> bool,
+        connections: &[ConnectionDraft],
+        open: impl Fn(&ConnectionDraft) -> bool,
         length: impl Fn(usize, usize) -> u32,
-        enough: impl Fn(usize, u32) -> bool,
+        stop: impl Fn(usize, u32) -> bool,
     ) {
         let rooms = self.first.len() - 1;
         self.distance.clear();
-        self.distance.resize(rooms, NOWHERE);
-        self.came_by.clear();
-        self.came_by.resize(rooms, u16::MAX);
+        self.distance.resize(rooms, UNREACHED);
+        self.arrived_by.clear();
+        self.arrived_by.resize(rooms, u16::MAX);
         self.distance[start] = 0;
         self.queue.clear();
         self.queue.push_back(start as u8);
         while let Some(room) = self.queue.pop_front() {
             let room = usize::from(room);
-            if enough(room, self.distance[room]) {
+            if stop(room, self.distance[room]) {
                 return;
             }
             for i in usize::from(self.first[room])..usize::from(self.first[room + 1]) {
-                let link = self.links[i];
-                let there = usize::from(link.room);
-                if self.distance[there] == NOWHERE && open(&ways[usize::from(link.way)]) {
+                let edge = self.edges[i];
+                let there = usize::from(edge.room);
+                if self.distance[there] == UNREACHED && open(&connections[usize::from(edge.connection)]) {
                     self.distance[there] = self.distance[room] + length(room, there);
-                    self.came_by[there] = link.way;
-                    self.queue.push_back(link.room);
+                    self.arrived_by[there] = edge.connection;
+                    self.queue.push_back(edge.room);
                 }
             }
         }
     }
 
-    /// The room farthest from the last search's start of those that are `fit`, the first of those equally far.
+    /// The first of the rooms farthest from the start of the last search, among those that are `fit`.
     pub(crate) fn farthest(&self, fit: impl Fn(usize) -> bool) -> usize {
-        let reached = self.distance.iter().enumerate().filter(|&(room, &distance)| distance != NOWHERE && fit(room));
+        let reached = self.distance.iter().enumerate().filter(|&(room, &distance)| distance != UNREACHED && fit(room));
         let farther = |best: Option<(usize, u32)>, (room, &distance): (usize, &u32)| {
             if best.is_none_or(|best| distance > best.1) { Some((room, distance)) } else { best }
         };
         reached.fold(None, farther).map_or(0, |(room, _)| room)
     }
 
-    /// The ways from room `end` back to the last search's start, last first.
-    pub(crate) fn way_back<'a>(&'a self, end: usize, ways: &'a [Way]) -> impl Iterator<Item = (usize, usize)> + 'a {
+    /// The connections from room `end` back to the start of the last search, each with the room that it leads to.
+    pub(crate) fn path_back<'a>(
+        &'a self,
+        end: usize,
+        connections: &'a [ConnectionDraft],
+    ) -> impl Iterator<Item = (usize, usize)> + 'a {
         let mut here = end;
         core::iter::from_fn(move || {
-            let index = *self.came_by.get(here)?;
-            let way = ways.get(usize::from(index))?;
-            here = usize::from(if usize::from(way.to) == here { way.from } else { way.to });
+            let index = *self.arrived_by.get(here)?;
+            let connection = connections.get(usize::from(index))?;
+            here = usize::from(if usize::from(connection.to) == here { connection.from } else { connection.to });
             Some((usize::from(index), here))
         })
     }
 }
 
-/// Which rooms hang together: union-find, halving paths as it goes.
+/// Connected components of the rooms: union-find with path halving.
 #[derive(Debug, Clone)]
-pub(crate) struct Pieces {
+pub(crate) struct Components {
     parent: [u8; MAX_ROOMS],
-    /// How many pieces there are.
+    /// How many components there are.
     pub(crate) count: usize,
 }
 
-impl Pieces {
-    /// Every room a piece of its own.
-    pub(crate) fn apart(rooms: usize) -> Self {
+impl Components {
+    /// Each room a component of its own.
+    pub(crate) fn singletons(rooms: usize) -> Self {
         Self { parent: core::array::from_fn(|room| room as u8), count: rooms }
     }
 
-    /// The pieces that `ways` make of the rooms.
-    pub(crate) fn joined_by(rooms: usize, ways: &[Way]) -> Self {
-        let mut pieces = Self::apart(rooms);
-        for way in ways {
-            pieces.join(way.from.into(), way.to.into());
+    /// The components that `connections` form.
+    pub(crate) fn of_connections(rooms: usize, connections: &[ConnectionDraft]) -> Self {
+        let mut components = Self::singletons(rooms);
+        for connection in connections {
+            components.join(connection.from.into(), connection.to.into());
         }
-        pieces
+        components
     }
 
-    /// Joins two pieces; false if they were one.
+    /// Joins the components of two rooms; false if they are one already.
     pub(crate) fn join(&mut self, a: usize, b: usize) -> bool {
-        let (a, b) = (self.root(a), self.root(b));
+        let (a, b) = (self.find(a), self.find(b));
         if a == b {
             return false;
         }
@@ -171,11 +182,11 @@ impl Pieces {
         true
     }
 
-    pub(crate) fn same(&mut self, a: usize, b: usize) -> bool {
-        self.root(a) == self.root(b)
+    pub(crate) fn connected(&mut self, a: usize, b: usize) -> bool {
+        self.find(a) == self.find(b)
     }
 
-    fn root(&mut self, mut room: usize) -> usize {
+    fn find(&mut self, mut room: usize) -> usize {
         while usize::from(self.parent[room]) != room {
             self.parent[room] = self.parent[usize::from(self.parent[room])];
             room = usize::from(self.parent[room]);

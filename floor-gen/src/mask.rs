@@ -1,4 +1,4 @@
-//! A bit a cell, so that a room is tested against everything that stands with a few words a row.
+//! A bit for each cell, so that a room is compared with the whole floor by a few words for each row.
 
 use alloc::vec::Vec;
 
@@ -13,14 +13,14 @@ pub(crate) struct Mask {
 }
 
 impl Mask {
-    /// Empties the set and sizes it. A spare word a row lets [`Self::window`] read past the last column.
+    /// Empties the set and sets its size. A spare word for each row lets [`Self::window`] read past the last column.
     pub(crate) fn reset(&mut self, width: usize, height: usize) {
         self.stride = width / WORD + 2;
         self.words.clear();
         self.words.resize(self.stride * height, 0);
     }
 
-    /// The words of a row, westmost cell in the lowest bit of the first.
+    /// The words of a row; the lowest bit of the first word is the westmost cell.
     pub(crate) fn row(&self, y: usize) -> &[u64] {
         &self.words[y * self.stride..(y + 1) * self.stride]
     }
@@ -29,12 +29,12 @@ impl Mask {
         &mut self.words[y * self.stride..(y + 1) * self.stride]
     }
 
-    /// The first cell of the set in row `y` from column `x` on.
+    /// The first cell of the set in row `y`, from column `x` on.
     pub(crate) fn next_set(&self, y: usize, x: usize) -> Option<usize> {
         next_one(self.row(y), x, 0)
     }
 
-    /// The first cell in row `y` from column `x` on that is not of the set.
+    /// The first cell outside the set in row `y`, from column `x` on.
     pub(crate) fn next_unset(&self, y: usize, x: usize) -> Option<usize> {
         next_one(self.row(y), x, u64::MAX)
     }
@@ -48,7 +48,7 @@ impl Mask {
         }
     }
 
-    /// Adds the cells of `other`, of the same size, and the eight around each. None of `other`'s lies on its border.
+    /// Adds the cells of `other`, of the same size, and their eight neighbours. No cell of `other` lies on the border.
     pub(crate) fn insert_around(&mut self, other: &Self, height: usize) {
         for y in 1..height - 1 {
             for i in 0..self.stride {
@@ -79,7 +79,7 @@ impl Mask {
     pub(crate) fn window(&self, x: usize, y: usize) -> u64 {
         let at = y * self.stride + x / WORD;
         let low = self.words[at] >> (x % WORD);
-        // Shifting in two steps keeps a shift by 64 (x on a word's edge) from being one.
+        // Two shifts, because a shift by 64 (`x` on a word boundary) would overflow.
         low | self.words[at + 1] << 1 << (WORD - 1 - x % WORD)
     }
 
@@ -91,7 +91,7 @@ impl Mask {
     }
 }
 
-/// The first bit from `x` on that differs from `flip`'s.
+/// The first bit from `x` on that differs from `flip`.
 fn next_one(row: &[u64], x: usize, flip: u64) -> Option<usize> {
     let first = x / WORD;
     let here = (*row.get(first)? ^ flip) >> (x % WORD);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn around_a_cell_lie_eight() {
+    fn a_cell_has_eight_neighbours() {
         for x in [1, 62, 63, 64, 65, 127, 128] {
             let (mut one, mut around) = (Mask::default(), Mask::default());
             one.reset(140, 5);

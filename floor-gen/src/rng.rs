@@ -1,26 +1,26 @@
-//! Random numbers: one named stream a stage, so that a draw more in one stage moves no other.
+//! Random numbers: each stage has a named stream, so an extra draw in one stage changes no other.
 //!
-//! Integers only. A stream's state is filled by SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
-//! generators", OOPSLA 2014) and advanced by xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number
-//! generators", ACM TOMS 2021). Both are public domain in their authors' reference form.
+//! Integers only. SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014) fills
+//! the state of a stream, and xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators", ACM
+//! TOMS 2021) advances it. The reference code of both is in the public domain.
 
 use core::fmt;
 
-use crate::explain::Watcher;
+use crate::explain::Observer;
 use crate::spec::FloorSpec;
 
-/// Opens the streams of one floor. Everything that the floor depends on is mixed in once, here. A stage begins by
-/// opening its stream, so this is also where a watcher learns of it.
+/// Opens the streams of one floor. The root holds everything that the floor depends on. A stage begins by opening its
+/// stream, which also notifies the observer.
 #[derive(Clone, Copy)]
 pub struct Streams<'w> {
     root: u64,
-    watcher: Option<&'w dyn Watcher>,
+    observer: Option<&'w dyn Observer>,
     #[cfg(test)]
-    disturbed: Option<&'static str>,
+    extra_draw_in: Option<&'static str>,
 }
 
 impl<'w> Streams<'w> {
-    /// The streams of `spec`. `attempt` tells a second construction of the same floor from the first.
+    /// The streams of `spec`. Each `attempt` has its own.
     #[must_use]
     pub fn new(spec: &FloorSpec, attempt: u32) -> Self {
         let size = u64::from(spec.width()) << 32 | u64::from(spec.height());
@@ -28,47 +28,48 @@ impl<'w> Streams<'w> {
         let root = [which, size, u64::from(attempt)].into_iter().fold(mix(spec.seed()), |h, part| mix(h ^ mix(part)));
         Self {
             root,
-            watcher: None,
+            observer: None,
             #[cfg(test)]
-            disturbed: None,
+            extra_draw_in: None,
         }
     }
 
-    /// The same streams, told to `watcher` as they are opened.
+    /// The same streams; `observer` is notified when one is opened.
     #[must_use]
-    pub fn watched(self, watcher: Option<&'w dyn Watcher>) -> Self {
-        Self { watcher, ..self }
+    pub fn observed_by(self, observer: Option<&'w dyn Observer>) -> Self {
+        Self { observer, ..self }
     }
 
-    /// Tells the watcher, if there is one, that a stage begins. Opening a stream does; a stage that draws nothing calls
-    /// this.
+    /// Notifies the observer that a stage begins. Only a stage that draws nothing calls this: opening a stream does it
+    /// too.
     pub(crate) fn begin(&self, stage: &'static str) {
-        if let Some(watcher) = self.watcher {
-            watcher.stage(stage);
+        if let Some(observer) = self.observer {
+            observer.stage(stage);
         }
     }
 
-    /// Tells the watcher, if there is one, what a stage decided.
+    /// Reports a value of the current stage to the observer.
     pub(crate) fn note(&self, what: &'static str, value: usize) {
-        if let Some(watcher) = self.watcher {
-            watcher.chose(what, value);
+        if let Some(observer) = self.observer {
+            observer.note(what, value);
         }
     }
 
-    /// The same streams, with one draw more at the start of `stage`.
+    /// The same streams, with one extra draw at the start of `stage`.
     #[cfg(test)]
-    pub(crate) fn disturb(self, stage: &'static str) -> Self {
-        Self { disturbed: Some(stage), ..self }
+    pub(crate) fn with_extra_draw(self, stage: &'static str) -> Self {
+        Self { extra_draw_in: Some(stage), ..self }
     }
 
-    /// The stream of the stage of that name. Opening it twice gives the same numbers twice.
+    /// The stage's stream. The name is part of the seed: to rename a stage is to change floors. Opening it twice gives
+    /// the same numbers.
     #[must_use]
     pub fn open(&self, stage: &'static str) -> Rng {
         self.begin(stage);
-        #[cfg_attr(not(test), expect(unused_mut, reason = "only a test disturbs a stream"))]
+        #[cfg_attr(not(test), expect(unused_mut, reason = "only a test adds a draw"))]
         let mut rng = Rng::from_seed(self.root ^ name_hash(stage));
         #[cfg(test)]
-        if self.disturbed == Some(stage) {
+        if self.extra_draw_in == Some(stage) {
             rng.next();
         }
         rng
@@ -77,18 +78,18 @@ impl<'w> Streams<'w> {
 
 impl fmt::Debug for Streams<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streams").field("root", &self.root).field("watched", &self.watcher.is_some()).finish()
+        f.debug_struct("Streams").field("root", &self.root).field("observed", &self.observer.is_some()).finish()
     }
 }
 
-/// One stream: xoshiro256++.
+/// One stream of xoshiro256++.
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: [u64; 4],
 }
 
 impl Rng {
-    /// A stream whose four words are the next four of SplitMix64 from `seed`, so never all zero.
+    /// A stream whose state is the next four words of SplitMix64 from `seed`, which are never all zero.
     #[must_use]
     pub fn from_seed(seed: u64) -> Self {
         let mut at = seed;
@@ -111,7 +112,7 @@ impl Rng {
         drawn
     }
 
-    /// A number in `0 .. bound`, each equally likely; 0 when `bound` is 0.
+    /// A uniform number in `0 .. bound`; 0 when `bound` is 0.
     ///
     /// Multiply and reject: Lemire, "Fast random integer generation in an interval", ACM TOMACS 2019.
     pub fn below(&mut self, bound: u32) -> u32 {
@@ -125,28 +126,28 @@ impl Rng {
         (product >> 32) as u32
     }
 
-    /// A number in `least ..= greatest`, each equally likely; `least` when the range is empty.
+    /// A uniform number in `least ..= greatest`; `least` when the range is empty.
     pub fn range(&mut self, least: i32, greatest: i32) -> i32 {
         let span = greatest.saturating_sub(least).saturating_add(1).max(1);
         least + self.below(span.unsigned_abs()) as i32
     }
 
-    /// An index of a list of that length.
+    /// A uniform index of a list of length `len`.
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u32) as usize
     }
 
-    /// True `per_mille` times in 1,000.
+    /// True with a probability of `per_mille` in 1,000.
     pub fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1_000) < per_mille
     }
 
-    /// One of `choices`, which is not empty.
+    /// A uniform element of `choices`, which is not empty.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.index(choices.len())]
     }
 
-    /// The index of a weight, each as often as its share of the sum.
+    /// An index of `weights`, with a probability in proportion to its weight.
     pub fn weighted(&mut self, weights: &[u32]) -> usize {
         let mut left = self.below(weights.iter().sum());
         for (i, &weight) in weights.iter().enumerate() {
@@ -158,7 +159,7 @@ impl Rng {
         0
     }
 
-    /// Every order equally likely (Fisher and Yates).
+    /// A uniform permutation (Fisher and Yates).
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for i in (1..list.len()).rev() {
             let j = self.index(i + 1);
@@ -166,16 +167,16 @@ impl Rng {
         }
     }
 
-    /// 32 fresh bits, the better half of a draw.
+    /// The upper 32 bits of a draw, which are the better ones.
     fn high(&mut self) -> u64 {
         self.next() >> 32
     }
 }
 
-/// 2^64 divided by the golden ratio: SplitMix64's step.
+/// 2^64 divided by the golden ratio: the increment of SplitMix64.
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// One whole step of SplitMix64, a bijection on 64 bits. Also hashes a seed that the schedule draws from.
+/// One step of SplitMix64, a bijection on 64 bits. The schedule hashes seeds with it too.
 pub(crate) const fn mix(word: u64) -> u64 {
     scramble(word.wrapping_add(GOLDEN_GAMMA))
 }
@@ -200,32 +201,32 @@ mod tests {
     }
 
     #[test]
-    fn xoshiro_follows_its_reference() {
-        // The first outputs of the authors' C from the state 1, 2, 3, 4.
+    fn xoshiro_matches_its_reference() {
+        // The first outputs of the authors' C code from the state 1, 2, 3, 4.
         let mut rng = Rng { state: [1, 2, 3, 4] };
         assert_eq!([rng.next(), rng.next(), rng.next()], [41_943_041, 58_720_359, 3_588_806_011_781_223]);
     }
 
     #[test]
-    fn splitmix_follows_its_reference() {
+    fn splitmix_matches_its_reference() {
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
     }
 
     #[test]
-    fn a_disturbed_stream_moves_alone() {
-        let (calm, disturbed) = (streams(), streams().disturb("loot"));
-        assert_ne!(calm.open("loot").next(), disturbed.open("loot").next());
-        assert_eq!(calm.open("traps").next(), disturbed.open("traps").next());
+    fn an_extra_draw_changes_one_stream_only() {
+        let (baseline, changed) = (streams(), streams().with_extra_draw("loot"));
+        assert_ne!(baseline.open("loot").next(), changed.open("loot").next());
+        assert_eq!(baseline.open("traps").next(), changed.open("traps").next());
     }
 
     #[test]
-    fn bounded_draws_are_fair() {
+    fn bounded_draws_are_uniform() {
         let mut rng = streams().open("test");
         let mut seen = [0u32; 7];
         for _ in 0..70_000 {
             seen[rng.below(7) as usize] += 1;
         }
-        // Ten standard deviations of a fair draw of 10,000.
+        // Ten standard deviations of a uniform draw of 10,000.
         assert!(seen.iter().all(|n| n.abs_diff(10_000) < 930), "{seen:?}");
         assert_eq!(rng.below(0), 0);
         assert_eq!(rng.range(5, 5), 5);

@@ -1,20 +1,20 @@
-//! Which kind of floor comes where in a tower. Every tenth is a boss's, so a tower falls into stretches of nine floors
-//! that end in one; within a stretch, kinds are drawn one after the other, and so none comes three times in a row.
+//! The kind of each floor of a tower. Every tenth floor is a boss floor. The nine floors between two bosses are drawn
+//! in order, so that no kind comes three times in a row.
 
 use crate::rng::{Rng, mix};
 use crate::spec::Kind;
 use crate::theme::Theme;
 
 /// Floors from one boss to the next.
-const STRETCH: u32 = 10;
-/// A story is told in the middle of every second stretch.
-const STORY_EVERY: u32 = 2 * STRETCH;
-const STORY_AT: u32 = 5;
+const BOSS_INTERVAL: u32 = 10;
+/// Every second ten floors have a story, in their middle.
+const STORY_INTERVAL: u32 = 2 * BOSS_INTERVAL;
+const STORY_OFFSET: u32 = 5;
 
 /// The kinds that are drawn, in the order of the weights below.
 const DRAWN: [Kind; 7] = [Kind::Standard, Kind::Keep, Kind::Halls, Kind::Cavern, Kind::Cyclic, Kind::Maze, Kind::Event];
 
-/// How often each kind is drawn, by depth band. Events stay rare: about a floor in 28.
+/// The weight of each kind by theme. Events are about one floor in 28.
 const fn weights(theme: Theme) -> [u32; DRAWN.len()] {
     match theme {
         Theme::Crypt => [40, 8, 20, 8, 12, 8, 4],
@@ -32,9 +32,9 @@ pub(crate) fn kind_of(seed: u64, number: u32) -> Kind {
     if let Some(fixed) = fixed(number) {
         return fixed;
     }
-    let first = (number - 1) / STRETCH * STRETCH + 1;
+    let first = (number - 1) / BOSS_INTERVAL * BOSS_INTERVAL + 1;
     let mut rng = Rng::from_seed(mix(seed) ^ mix(u64::from(first)));
-    // The kinds of the two floors below.
+    // The kinds of the two floors before.
     let (mut before, mut last) = (None, None);
     for below in first..=number {
         let kind = fixed(below).unwrap_or_else(|| {
@@ -51,13 +51,13 @@ pub(crate) fn kind_of(seed: u64, number: u32) -> Kind {
     last.unwrap_or(Kind::Standard)
 }
 
-/// What the number alone decides.
+/// The kind of a floor whose number decides it.
 const fn fixed(number: u32) -> Option<Kind> {
     match number {
-        // A climber starts on common ground.
+        // Floor 1 is plain.
         1 => Some(Kind::Standard),
-        _ if number.is_multiple_of(STRETCH) => Some(Kind::Boss),
-        _ if number % STORY_EVERY == STORY_AT => Some(Kind::Story),
+        _ if number.is_multiple_of(BOSS_INTERVAL) => Some(Kind::Boss),
+        _ if number % STORY_INTERVAL == STORY_OFFSET => Some(Kind::Story),
         _ => None,
     }
 }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn no_kind_comes_three_times_in_a_row() {
+    fn no_kind_is_scheduled_three_times_in_a_row() {
         for seed in 0..2_000 {
             let kinds: alloc::vec::Vec<Kind> = (1..=80).map(|number| kind_of(seed, number)).collect();
             assert!(kinds.windows(3).all(|three| three[0] != three[1] || three[1] != three[2]), "tower {seed}");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_comes_and_events_are_rare() {
+    fn every_kind_is_scheduled_and_events_are_rare() {
         let mut seen = [0u32; 10];
         for seed in 0..200 {
             for number in 1..=140 {
@@ -92,7 +92,7 @@ mod tests {
             }
         }
         assert!(Kind::ALL.iter().all(|&kind| seen[kind as usize] > 500), "{seen:?}");
-        // Of 28,000 floors, 4 % of the five in six that are drawn.
+        // 4 % of the five floors in six that are drawn, of 28,000 floors.
         assert!((700..1_300).contains(&seen[Kind::Event as usize]), "{seen:?}");
     }
 }

@@ -1,12 +1,12 @@
-//! The plans of single rooms: a row of bits a row of cells, so that fitting one is a few word operations.
+//! Room shapes: one word for each row of cells, so that a shape is tested against the floor by a few word operations.
 
 use crate::arena::Side;
 use crate::rng::Rng;
 
-/// The greatest width and height of a room, in cells: a row and its two neighbours fit a word.
+/// The largest width and height of a room, in cells: a row with a neighbour on each side fits a word.
 pub(crate) const MAX_SIDE: i32 = 60;
 
-/// A room's plan. Its first and last rows and columns each hold at least one cell, and its cells hang together.
+/// The cells of a room in its bounding box. Its outermost rows and columns are not empty, and its cells are connected.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) width: i32,
@@ -14,14 +14,14 @@ pub(crate) struct Shape {
     rows: [u64; MAX_SIDE as usize],
 }
 
-/// What a room's plan looks like.
+/// The form of a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A rectangle.
     Hall,
-    /// Two halls laid across each other.
+    /// Two rectangles across each other.
     Cross,
-    /// A rectangle that lacks a corner.
+    /// A rectangle without one corner.
     Ell,
     /// A rectangle with its corners cut.
     Octagon,
@@ -32,7 +32,7 @@ pub(crate) enum Form {
 }
 
 impl Shape {
-    /// A plan of that form and size; sides are held to `3 ..= MAX_SIDE`.
+    /// A shape of that form and size; sides are clamped to `3 ..= MAX_SIDE`.
     pub(crate) fn draw(form: Form, width: i32, height: i32, rng: &mut Rng) -> Self {
         let (width, height) = (width.clamp(3, MAX_SIDE), height.clamp(3, MAX_SIDE));
         let mut shape = Self { width, height, rows: [0; MAX_SIDE as usize] };
@@ -63,17 +63,17 @@ impl Shape {
         shape
     }
 
-    /// The rows from north to south, the westmost cell of each in the lowest bit.
+    /// The rows from north to south; the lowest bit is the westmost cell.
     pub(crate) fn rows(&self) -> &[u64] {
         &self.rows[..self.height as usize]
     }
 
-    /// Cells.
+    /// How many cells it has.
     pub(crate) fn area(&self) -> u32 {
         self.rows().iter().map(|row| row.count_ones()).sum()
     }
 
-    /// Which rows (east and west) or columns (north and south) hold a cell on the outermost line of that side.
+    /// The rows (east and west) or columns (north and south) that have a cell on the outermost line of that side.
     pub(crate) fn edge(&self, side: Side) -> u64 {
         let column = |x: i32| self.rows().iter().rev().fold(0, |bits, row| bits << 1 | (row >> x & 1));
         match side {
@@ -99,13 +99,13 @@ impl Shape {
         }
     }
 
-    /// The cells whose middle lies in the ellipse that the box holds.
+    /// Adds the cells whose middle lies in the ellipse of that bounding box.
     fn ellipse(&mut self, x: i32, y: i32, width: i32, height: i32) {
         for row in 0..height {
             // The one or two middle rows reach both sides.
             let dy = ((2 * row + 1 - height).abs() - i32::from(height % 2 == 0)) * width;
             let reach = width * width * height * height - dy * dy;
-            // The ellipse narrows evenly, so the first cell inside tells the whole row.
+            // An ellipse is symmetric, so the first cell inside gives the whole row.
             let inset = (0..(width - 1) / 2).find(|i| {
                 let dx = (2 * i + 1 - width) * height;
                 dx * dx <= reach
@@ -115,11 +115,11 @@ impl Shape {
         }
     }
 
-    /// A broad ellipse that reaches two sides and others over it that reach the rest.
+    /// Two ellipses across each other.
     fn grotto(&mut self, rng: &mut Rng) {
         let (width, height) = (self.width, self.height);
         let (tall, wide) = (rng.range(height / 2, 2 * height / 3).max(3), rng.range(width / 2, 2 * width / 3).max(3));
-        // Both cross the middle of the box, so they overlap whatever their places.
+        // Both cover the middle of the box, so they overlap at any position.
         self.ellipse(0, rng.range((height / 2 + 1 - tall).max(0), (height / 2 - 1).min(height - tall)), width, tall);
         self.ellipse(rng.range((width / 2 + 1 - wide).max(0), (width / 2 - 1).min(width - wide)), 0, wide, height);
     }
@@ -131,7 +131,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn every_plan_is_tight_and_hangs_together() {
+    fn every_shape_is_tight_and_connected() {
         let mut rng = Rng::from_seed(1);
         for form in [Form::Hall, Form::Cross, Form::Ell, Form::Octagon, Form::Rotunda, Form::Grotto] {
             for width in 3..=MAX_SIDE {
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// How many cells hang together with the center.
+    /// How many cells are connected to the center.
     fn flood(shape: &Shape) -> u32 {
         let mut seen = [0u64; MAX_SIDE as usize];
         let mut open = vec![shape.center()];

@@ -1,8 +1,8 @@
-//! Which floor: a [`FloorSpec`] is always resolved and valid, so nothing behind it checks again.
+//! Names a floor. A [`FloorSpec`] is always resolved and in range, so no later code checks it again.
 
 use core::fmt;
 
-/// Names one floor: tower, number, size and kind, all resolved and in range. A `Copy` value of 24 bytes or fewer.
+/// Names one floor by tower, number, size and kind, all resolved and in range. A `Copy` value of at most 24 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FloorSpec {
     seed: u64,
@@ -13,43 +13,39 @@ pub struct FloorSpec {
 }
 
 impl FloorSpec {
-    /// The least floor number.
+    /// The lowest floor number.
     pub const MIN_NUMBER: u32 = 1;
-    /// The greatest floor number.
+    /// The highest floor number.
     pub const MAX_NUMBER: u32 = 1_000_000;
-    /// The least width and height, in cells.
+    /// The smallest width and height, in cells.
     pub const MIN_SIDE: u16 = 16;
-    /// The greatest width and height, in cells.
+    /// The largest width and height, in cells.
     pub const MAX_SIDE: u16 = 512;
     /// The width and height of a floor whose request names none, in cells.
     pub const DEFAULT_SIDE: u16 = 100;
 
-    /// Resolves what a caller asked for: a side of 0 becomes [`Self::DEFAULT_SIDE`], no kind becomes the one that the
-    /// tower's schedule gives the number.
+    /// Resolves a request: a side of 0 becomes [`Self::DEFAULT_SIDE`], and `None` becomes the kind that the tower's
+    /// schedule gives the number.
     ///
     /// # Errors
-    /// Names the part that is out of range and the range.
+    /// The first argument that is out of range.
     pub fn resolve(seed: u64, number: u32, width: u32, height: u32, kind: Option<Kind>) -> Result<Self, SpecError> {
         if !(Self::MIN_NUMBER..=Self::MAX_NUMBER).contains(&number) {
             return Err(SpecError::Number(number));
         }
         let width = side(width).ok_or(SpecError::Width(width))?;
         let height = side(height).ok_or(SpecError::Height(height))?;
-        let kind = match kind {
-            Some(kind) if !Kind::OFFERED.contains(&kind) => return Err(SpecError::Kind(kind)),
-            Some(kind) => kind,
-            None => Kind::scheduled(seed, number),
-        };
+        let kind = kind.unwrap_or_else(|| Kind::scheduled(seed, number));
         Ok(Self { seed, number, width, height, kind })
     }
 
-    /// The tower.
+    /// The tower's seed.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The floor of the tower, 1 ..= 1_000_000.
+    /// The number of the floor in its tower, 1 ..= 1_000_000.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
@@ -67,20 +63,20 @@ impl FloorSpec {
         self.height
     }
 
-    /// How it is built.
+    /// The kind of floor.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Cells in all.
+    /// Width times height.
     #[must_use]
     pub const fn cells(&self) -> usize {
         self.width as usize * self.height as usize
     }
 }
 
-/// 0 stands for the default side.
+/// Replaces 0 by the default side; `None` out of range.
 fn side(cells: u32) -> Option<u16> {
     match u16::try_from(cells).ok()? {
         0 => Some(FloorSpec::DEFAULT_SIDE),
@@ -89,15 +85,15 @@ fn side(cells: u32) -> Option<u16> {
     }
 }
 
-/// How a floor is built. The numbers are those of `floors.v1.FloorKind`.
+/// The kind of a floor. The numbers are those of `floors.v1.FloorKind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
     /// Rooms and corridors, grown by accretion, with loops.
     Standard = 1,
-    /// Halls with thick walls.
+    /// Halls side by side behind thick walls.
     Keep = 2,
-    /// Rooms apart from one another on a sparse graph.
+    /// Large rooms far apart, joined by long corridors.
     Halls = 3,
     /// A cave.
     Cavern = 4,
@@ -105,16 +101,16 @@ pub enum Kind {
     Cyclic = 5,
     /// A braided maze with rooms.
     Maze = 6,
-    /// An arena with approach and reward.
+    /// A boss's arena with approach and reward.
     Boss = 7,
-    /// A hand-made set-piece.
+    /// A hand-made vault in a court.
     Event = 8,
-    /// Fixed beats in order.
+    /// Scenes in a fixed order.
     Story = 9,
 }
 
 impl Kind {
-    /// Every kind that the wire knows, in the order of its number.
+    /// Every kind, in the order of its number.
     pub const ALL: [Self; 9] = [
         Self::Standard,
         Self::Keep,
@@ -126,9 +122,6 @@ impl Kind {
         Self::Event,
         Self::Story,
     ];
-
-    /// The kinds that this generator makes.
-    pub const OFFERED: &'static [Self] = &Self::ALL;
 
     /// The kind that the schedule of tower `seed` gives floor `number`.
     #[must_use]
@@ -165,7 +158,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Why a spec does not name a floor. Carries the value asked for.
+/// Why a spec does not name a floor, with the rejected value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecError {
     /// Not in [`FloorSpec::MIN_NUMBER`] ..= [`FloorSpec::MAX_NUMBER`].
@@ -174,19 +167,16 @@ pub enum SpecError {
     Width(u32),
     /// Not 0 nor in [`FloorSpec::MIN_SIDE`] ..= [`FloorSpec::MAX_SIDE`].
     Height(u32),
-    /// Known, but not made by this generator.
-    Kind(Kind),
 }
 
 impl SpecError {
-    /// The field of the spec that is wrong.
+    /// The name of the field that is out of range.
     #[must_use]
     pub const fn field(&self) -> &'static str {
         match self {
             Self::Number(_) => "number",
             Self::Width(_) => "width",
             Self::Height(_) => "height",
-            Self::Kind(_) => "kind",
         }
     }
 }
@@ -205,13 +195,6 @@ impl fmt::Display for SpecError {
                 FloorSpec::MAX_SIDE,
                 FloorSpec::DEFAULT_SIDE
             ),
-            Self::Kind(kind) => {
-                write!(f, "kind {kind} is not made by generator version {}; offered:", crate::GENERATOR_VERSION)?;
-                for (i, offered) in Kind::OFFERED.iter().enumerate() {
-                    write!(f, "{} {offered}", if i == 0 { "" } else { "," })?;
-                }
-                Ok(())
-            }
         }
     }
 }

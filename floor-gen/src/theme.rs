@@ -1,11 +1,11 @@
-//! What a stretch of the tower is like: its monsters, its ground, its dangers.
+//! Themes: the monsters, the ground and the dangers of ten floors.
 
 use crate::floor::Terrain;
 
 /// The look of ten floors, from one boss to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Theme {
-    /// Tombs: dry, cracked, the dead walk.
+    /// Tombs: dry, cracked, full of undead.
     Crypt,
     /// Burrows of goblins, damp and overgrown.
     Warren,
@@ -17,19 +17,19 @@ pub enum Theme {
     Glacier,
     /// Libraries over bottomless stacks.
     Archive,
-    /// What lies under everything.
+    /// Demons and lava.
     Abyss,
 }
 
-/// Floors of one theme: each stretch ends with its boss.
+/// Floors of one theme; the last is a boss floor.
 const FLOORS_PER_THEME: u32 = 10;
 
 impl Theme {
-    /// Every theme, in the order in which a climber meets them. After the last comes the first again.
+    /// Every theme, in the order of the floors. The first follows the last.
     pub const ALL: [Self; 7] =
         [Self::Crypt, Self::Warren, Self::Mire, Self::Forge, Self::Glacier, Self::Archive, Self::Abyss];
 
-    /// The theme of a floor's depth band.
+    /// The theme of floor `number`.
     #[must_use]
     pub const fn of_number(number: u32) -> Self {
         let band = number.saturating_sub(1) / FLOORS_PER_THEME;
@@ -50,7 +50,7 @@ impl Theme {
         }
     }
 
-    pub(crate) const fn folk(self) -> Folk {
+    pub(crate) const fn roster(self) -> Roster {
         let [brute, skirmisher, archer, caster, swarm, boss] = match self {
             Self::Crypt => ["ghoul", "skeleton", "bone_archer", "acolyte", "rat", "lich"],
             Self::Warren => ["ogre", "goblin", "slinger", "shaman", "jackal", "goblin_king"],
@@ -60,7 +60,7 @@ impl Theme {
             Self::Archive => ["gargoyle", "duelist", "quill", "scribe", "bookworm", "archivist"],
             Self::Abyss => ["demon", "shade", "gazer", "warlock", "imp", "fallen_one"],
         };
-        Folk { brute, skirmisher, archer, caster, swarm, boss }
+        Roster { brute, skirmisher, archer, caster, swarm, boss }
     }
 
     pub(crate) const fn ground(self) -> Ground {
@@ -77,9 +77,9 @@ impl Theme {
     }
 }
 
-/// Who lives there, by what they do in a fight.
+/// Archetypes of the monsters of a theme, by their part in a fight.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Folk {
+pub(crate) struct Roster {
     pub(crate) brute: &'static str,
     pub(crate) skirmisher: &'static str,
     pub(crate) archer: &'static str,
@@ -88,7 +88,7 @@ pub(crate) struct Folk {
     pub(crate) boss: &'static str,
 }
 
-/// What lies underfoot, and what one must walk around.
+/// The terrain of a theme besides bare floor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ground {
     /// Impassable.

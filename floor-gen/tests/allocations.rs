@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use floor_gen::{FloorSpec, Generator, Kind};
 
-/// The system's allocator, counted.
+/// The system's allocator with a counter.
 struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
@@ -38,11 +38,11 @@ static ALLOCATOR: Counting = Counting;
 const PARTS_OF_A_FLOOR: usize = 8;
 
 #[test]
-fn a_floor_allocates_its_parts_alone() {
+fn a_warm_generator_allocates_only_what_a_floor_returns() {
     let mut generator = Generator::new();
-    for &kind in Kind::OFFERED {
+    for kind in Kind::ALL {
         let spec = |seed| FloorSpec::resolve(seed, 7, 0, 0, Some(kind)).unwrap();
-        // Warm: the scratch has grown to what floors of this kind need, but for rare outliers.
+        // Warm-up: the memory grows to what this kind needs, but for rare outliers.
         for seed in 0..300 {
             let _ = generator.generate(&spec(seed));
         }

@@ -1,6 +1,6 @@
-//! What stands on the floors means something: each promise of docs/generator.md, on floors of every kind.
+//! The contents of floors: what docs/generator.md states, checked on floors of every kind.
 
-use floor_gen::explain::{Watcher, lock_graph};
+use floor_gen::explain::{Observer, lock_graph};
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Point, RoomRole, Terrain, Theme};
 
 fn spec(seed: u64, number: u32, side: u32, kind: Kind) -> FloorSpec {
@@ -43,17 +43,17 @@ fn traps_keep_away_from_doors_and_stairs() {
 }
 
 #[test]
-fn who_arrives_is_left_in_peace() {
+fn no_monster_stands_in_an_entry_room_a_shop_or_a_shrine() {
     for floor in floors() {
-        let calm = [RoomRole::Entry, RoomRole::Shop, RoomRole::Shrine];
-        let disturbed = floor.spawns.iter().filter_map(|spawn| room_of(&floor, spawn.at));
-        let disturbed: Vec<_> = disturbed.filter(|room| calm.contains(&room.role)).collect();
-        assert!(disturbed.is_empty(), "{:?}: {disturbed:?}", floor.spec);
+        let quiet = [RoomRole::Entry, RoomRole::Shop, RoomRole::Shrine];
+        let occupied = floor.spawns.iter().filter_map(|spawn| room_of(&floor, spawn.at));
+        let occupied: Vec<_> = occupied.filter(|room| quiet.contains(&room.role)).collect();
+        assert!(occupied.is_empty(), "{:?}: {occupied:?}", floor.spec);
     }
 }
 
 #[test]
-fn a_secret_room_is_worth_finding_and_hinted_at() {
+fn a_secret_room_has_loot_and_a_hint() {
     let mut secrets = 0;
     for floor in floors() {
         let hints = floor.items.iter().filter(|item| item.archetype == "torn_map").count();
@@ -68,22 +68,24 @@ fn a_secret_room_is_worth_finding_and_hinted_at() {
 }
 
 #[test]
-fn before_a_boss_there_is_something_to_find() {
+fn a_boss_floor_has_secret_rooms_before_the_boss() {
     let mut generator = Generator::new();
     let mut hidden = 0;
     for seed in 0..100 {
         let floor = generator.generate(&spec(seed, 30, 100, Kind::Boss));
-        let secrets = floor.connections.iter().filter(|way| way.secret).count();
+        let secrets = floor.connections.iter().filter(|connection| connection.secret).count();
         hidden += usize::from(secrets > 0);
-        // Never behind the gate: who searches finds it before the fight.
+        // No secret room lies behind the gate.
         let boss = floor.rooms.iter().find(|room| room.role == RoomRole::Boss).map(|room| room.id);
-        let beside = |way: &&floor_gen::Connection| Some(way.from_room) == boss || Some(way.to_room) == boss;
-        assert!(!floor.connections.iter().filter(beside).any(|way| way.secret), "{:?}", floor.spec);
+        let beside = |connection: &&floor_gen::Connection| {
+            Some(connection.from_room) == boss || Some(connection.to_room) == boss
+        };
+        assert!(!floor.connections.iter().filter(beside).any(|connection| connection.secret), "{:?}", floor.spec);
     }
     assert!(hidden >= 90, "{hidden} of 100");
 }
 
-/// Cells of what is deep that hang together, and the rooms beside them.
+/// The rooms beside each connected area of impassable ground.
 fn lakes(floor: &Floor) -> Vec<std::collections::BTreeSet<u8>> {
     let width = usize::from(floor.spec.width());
     let deep = |at: usize| matches!(floor.terrain[at], Terrain::DeepWater | Terrain::Lava | Terrain::Chasm);
@@ -112,7 +114,7 @@ fn lakes(floor: &Floor) -> Vec<std::collections::BTreeSet<u8>> {
 }
 
 #[test]
-fn lakes_spread_over_rooms_where_the_ground_is_wild() {
+fn lakes_spread_over_rooms_of_the_kinds_that_have_lakes() {
     let mut generator = Generator::new();
     let mut broad = |kind: Kind| {
         let floors = (0..70).map(|seed| generator.generate(&spec(seed, 1 + seed as u32, 100, kind)));
@@ -143,12 +145,12 @@ fn a_bridge_leads_over_something_deep() {
 }
 
 #[test]
-fn great_floors_nest_their_locks() {
+fn large_floors_nest_their_locks() {
     let mut generator = Generator::new();
     for seed in 0..40 {
         let floor = generator.generate(&spec(seed, 40, 256, Kind::Standard));
         assert!(floor.locks.len() >= 4, "{:?}: {} locks", floor.spec, floor.locks.len());
-        // Each key on the way out lies behind the lock before.
+        // Each key of the path lies behind the lock before.
         let graph = lock_graph(&floor);
         assert!(graph.contains("behind lock 1 2 3"), "{:?}\n{graph}", floor.spec);
     }
@@ -185,7 +187,7 @@ fn floors_grow_harder_and_themes_change() {
 }
 
 #[test]
-fn a_story_tells_its_beats_in_order() {
+fn a_story_has_its_beats_in_order() {
     let mut generator = Generator::new();
     for seed in 0..60 {
         let floor = generator.generate(&spec(seed, 25, 100, Kind::Story));
@@ -194,13 +196,13 @@ fn a_story_tells_its_beats_in_order() {
         let order = [RoomRole::Entry, RoomRole::Passage, RoomRole::Combat, RoomRole::Key, RoomRole::Shrine];
         assert!(order.windows(2).all(|two| place(two[0]) < place(two[1])), "{roles:?}");
         assert!(place(RoomRole::Boss) < place(RoomRole::Exit) && place(RoomRole::Shrine) < place(RoomRole::Boss));
-        // A gate after each of three acts, and one before the way out.
+        // A gate after each of three acts, and one before the exit.
         assert!(floor.locks.len() >= 4, "{:?}: {} gates", floor.spec, floor.locks.len());
     }
 }
 
 #[test]
-fn a_cave_has_few_doors_and_a_cycle_two_ways() {
+fn a_cave_has_few_doors_and_a_cycle_has_a_loop() {
     let mut generator = Generator::new();
     for seed in 0..60 {
         let cave = generator.generate(&spec(seed, 25, 100, Kind::Cavern));
@@ -212,10 +214,10 @@ fn a_cave_has_few_doors_and_a_cycle_two_ways() {
 }
 
 #[test]
-fn a_watched_floor_is_the_same_floor() {
+fn an_observed_floor_is_the_same_floor() {
     #[derive(Default)]
     struct Stages(std::cell::RefCell<Vec<&'static str>>);
-    impl Watcher for Stages {
+    impl Observer for Stages {
         fn stage(&self, name: &'static str) {
             self.0.borrow_mut().push(name);
         }
@@ -223,19 +225,19 @@ fn a_watched_floor_is_the_same_floor() {
     let mut generator = Generator::new();
     for kind in Kind::ALL {
         let (spec, stages) = (spec(5, 17, 100, kind), Stages::default());
-        assert_eq!(generator.generate_watched(&spec, &stages), generator.generate(&spec));
-        let told = stages.0.into_inner();
-        assert!(told.len() >= 8 && told.contains(&"monsters"), "{kind}: {told:?}");
-        // Two stages of one name would draw the same numbers.
-        let mut names = told.clone();
+        assert_eq!(generator.generate_observed(&spec, &stages), generator.generate(&spec));
+        let seen = stages.0.into_inner();
+        assert!(seen.len() >= 8 && seen.contains(&"monsters"), "{kind}: {seen:?}");
+        // Two stages of the same name would draw the same numbers.
+        let mut names = seen.clone();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), told.len(), "{kind}: {told:?}");
+        assert_eq!(names.len(), seen.len(), "{kind}: {seen:?}");
     }
 }
 
 #[test]
-fn doors_stand_in_walls_and_corridors_lead_somewhere() {
+fn doors_stand_in_walls_and_corridors_have_two_ends() {
     let mut doors = 0;
     for floor in floors() {
         let width = usize::from(floor.spec.width());
@@ -250,8 +252,8 @@ fn doors_stand_in_walls_and_corridors_lead_somewhere() {
                 let [north, east, south, west] = beside;
                 assert!(north == south && east == west && north != east, "{:?}: the door at {place:?}", floor.spec);
             } else if floor.spec.kind() != Kind::Maze {
-                let ways = beside.into_iter().filter(|&open| open).count();
-                assert!(ways >= 2, "{:?}: the corridor ends at {place:?}", floor.spec);
+                let open_neighbours = beside.into_iter().filter(|&open| open).count();
+                assert!(open_neighbours >= 2, "{:?}: the corridor ends at {place:?}", floor.spec);
             }
         }
     }
@@ -264,7 +266,7 @@ fn an_event_stands_in_a_court_with_avenues() {
     for (seed, side) in (0..100).flat_map(|seed| [(seed, 64), (seed, 100), (seed, 200)]) {
         let floor = generator.generate(&spec(seed, 1 + seed as u32, side, Kind::Event));
         let middle = side as u16 / 2;
-        // Every part of the vault lies within the court's box, and the court about the middle of the floor.
+        // Every part of the vault lies within the court's box, and the court in the middle of the floor.
         let around_middle =
             |least: u16, most: u16| least < middle && most > middle && (least + most).abs_diff(side as u16) <= 3;
         let court = floor.rooms.iter().find(|room| {
@@ -272,9 +274,9 @@ fn an_event_stands_in_a_court_with_avenues() {
             room.role == RoomRole::Passage && around_middle(min.x, max.x) && around_middle(min.y, max.y)
         });
         let court = court.unwrap_or_else(|| panic!("{:?}: no court", floor.spec));
-        let beside = |way: &floor_gen::Connection| match court.id {
-            id if way.from_room == id => Some(usize::from(way.to_room)),
-            id if way.to_room == id => Some(usize::from(way.from_room)),
+        let beside = |connection: &floor_gen::Connection| match court.id {
+            id if connection.from_room == id => Some(usize::from(connection.to_room)),
+            id if connection.to_room == id => Some(usize::from(connection.from_room)),
             _ => None,
         };
         let straight = |room: &floor_gen::Room| {

@@ -1,11 +1,11 @@
-//! Floors never change unseen: a change here is a change for every client, and raises GENERATOR_VERSION once a version
+//! Floors must not change unnoticed: a change here affects every client, and raises GENERATOR_VERSION once a version
 //! was released.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use floor_gen::explain::Watcher;
+use floor_gen::explain::Observer;
 use floor_gen::vaults::LIBRARY;
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain, Theme};
 
@@ -32,8 +32,13 @@ impl Fingerprint {
             print.numbers([room.id.into(), room.role as u64]);
             print.points([room.min, room.max, room.center]);
         }
-        for way in &floor.connections {
-            print.numbers([way.from_room.into(), way.to_room.into(), way.lock_id.into(), way.secret.into()]);
+        for connection in &floor.connections {
+            print.numbers([
+                connection.from_room.into(),
+                connection.to_room.into(),
+                connection.lock_id.into(),
+                connection.secret.into(),
+            ]);
         }
         for spawn in &floor.spawns {
             print.points([spawn.at]);
@@ -79,13 +84,13 @@ impl Fingerprint {
 }
 
 fn specs() -> impl Iterator<Item = FloorSpec> {
-    Kind::OFFERED.iter().flat_map(|&kind| {
+    Kind::ALL.into_iter().flat_map(|kind| {
         SIZES.map(|(width, height)| FloorSpec::resolve(0x5eed, 27, width, height, Some(kind)).expect("in range"))
     })
 }
 
 #[test]
-fn floors_stay_what_they_were() {
+fn floors_are_unchanged() {
     let mut generator = Generator::new();
     let mut table = String::new();
     for spec in specs() {
@@ -97,52 +102,52 @@ fn floors_stay_what_they_were() {
 
 /// Floors of each kind in the wide fingerprints.
 const WIDE: u32 = 220;
-/// Sizes of most of them: small, so that a debug build is done within seconds.
+/// Sizes of most of them: small, so that a debug build takes seconds.
 const SMALL_SIZES: [(u32, u32); 8] = [(16, 16), (48, 48), (33, 47), (64, 64), (80, 30), (24, 72), (56, 56), (100, 100)];
 /// Sizes at the ends of the range, a floor or two of each kind.
-const GREAT_SIZES: [(u32, u32); 5] = [(512, 512), (16, 512), (512, 16), (220, 300), (17, 16)];
+const LARGE_SIZES: [(u32, u32); 5] = [(512, 512), (16, 512), (512, 16), (220, 300), (17, 16)];
 
-/// The `i`-th floor of a kind: numbers over every theme, low ones above all, and every size.
+/// The `i`-th floor of a kind. The numbers cover every theme, mostly low ones, and the sizes all sizes.
 fn wide_spec(kind: Kind, i: u32) -> FloorSpec {
     let number = if i.is_multiple_of(5) { 1 + i * 7_919 % 1_000_000 } else { 1 + i * 37 % 140 };
-    let (width, height) = match GREAT_SIZES.get(i as usize / 2) {
+    let (width, height) = match LARGE_SIZES.get(i as usize / 2) {
         Some(&size) => size,
         None => SMALL_SIZES[i as usize % SMALL_SIZES.len()],
     };
     FloorSpec::resolve(u64::from(i) * 0x9e37_79b9, number, width, height, Some(kind)).expect("in range")
 }
 
-/// Towers and floor numbers of 17x16 on which no layout fits, so that the refuge takes over.
-const REFUGES: [(Kind, u64, u32); 2] = [(Kind::Maze, 6_857, 58), (Kind::Event, 16_737, 38)];
+/// Towers and floor numbers of 17x16 on which no layout fits, so that they use the fallback.
+const FALLBACKS: [(Kind, u64, u32); 2] = [(Kind::Maze, 6_857, 58), (Kind::Event, 16_737, 38)];
 
-/// Notes the vault that an event is built around.
+/// Records the vault of an event floor.
 #[derive(Default)]
-struct VaultSpotter(Cell<Option<usize>>);
+struct VaultRecorder(Cell<Option<usize>>);
 
-impl Watcher for VaultSpotter {
-    fn chose(&self, what: &'static str, value: usize) {
+impl Observer for VaultRecorder {
+    fn note(&self, what: &'static str, value: usize) {
         if what == "vault" {
             self.0.set(Some(value));
         }
     }
 }
 
-/// So many floors that no part of the generator is left out: every theme, terrain and vault, sides up to 512, and the
-/// floor that takes over when a layout does not fit. One fingerprint a kind, folded over all of its floors.
+/// Covers every part of the generator: every theme, terrain and vault, sides up to 512, and the fallback. One
+/// fingerprint for each kind, over all of its floors.
 #[test]
-fn no_part_of_the_generator_changes_unseen() {
+fn floors_of_every_part_of_the_generator_are_unchanged() {
     let mut generator = Generator::new();
     let mut table = String::new();
     let (mut themes, mut terrains, mut vaults) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for &kind in Kind::OFFERED {
+    for kind in Kind::ALL {
         let mut print = Fingerprint(0xcbf2_9ce4_8422_2325);
         for i in 0..WIDE {
-            let spotter = VaultSpotter::default();
-            let floor = generator.generate_watched(&wide_spec(kind, i), &spotter);
+            let recorder = VaultRecorder::default();
+            let floor = generator.generate_observed(&wide_spec(kind, i), &recorder);
             print.numbers([Fingerprint::of(&floor)]);
             themes.insert(floor.theme.name());
             terrains.extend(floor.terrain.iter().copied());
-            vaults.extend(spotter.0.get());
+            vaults.extend(recorder.0.get());
         }
         writeln!(table, "{:8} {WIDE} floors {:016x}", kind.name(), print.0).unwrap();
     }
@@ -152,11 +157,11 @@ fn no_part_of_the_generator_changes_unseen() {
         LIBRARY.iter().enumerate().filter(|(i, _)| !vaults.contains(i)).map(|(_, vault)| vault.name).collect();
     assert!(missing.is_empty(), "no floor with these vaults: {missing:?}");
     let before = generator.fallbacks();
-    for (kind, seed, number) in REFUGES {
+    for (kind, seed, number) in FALLBACKS {
         let floor = generator.generate(&FloorSpec::resolve(seed, number, 17, 16, Some(kind)).unwrap());
-        writeln!(table, "{:8} refuge     {:016x}", kind.name(), Fingerprint::of(&floor)).unwrap();
+        writeln!(table, "{:8} fallback   {:016x}", kind.name(), Fingerprint::of(&floor)).unwrap();
     }
-    assert_eq!(generator.fallbacks() - before, REFUGES.len() as u64, "a floor of the refuge is one no more");
+    assert_eq!(generator.fallbacks() - before, FALLBACKS.len() as u64, "a layout now fits one of these floors");
     insta::assert_snapshot!(table);
 }
 

@@ -1,8 +1,8 @@
-//! Each kind is unmistakable: five plain measures tell which kind a floor is.
+//! Kinds can be told apart: five simple measures identify the kind of a floor.
 
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
 
-/// Floors of each kind that the centroids are taken of, and floors that are then told apart.
+/// Floors of each kind for the centroids, and floors to classify.
 const KNOWN: u64 = 200;
 const FRESH: u64 = 200;
 
@@ -15,8 +15,10 @@ fn measure(floor: &Floor) -> Measures {
     let is_door = |cell: &&Terrain| matches!(cell, Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor);
     let doors = floor.terrain.iter().filter(is_door).count();
     let open = floor.terrain.iter().filter(|&&cell| walkable(cell)).count();
-    let ways = |room: u8| floor.connections.iter().filter(move |way| way.from_room == room || way.to_room == room);
-    let dead_ends = floor.rooms.iter().filter(|room| ways(room.id).count() == 1).count();
+    let connections = |room: u8| {
+        floor.connections.iter().filter(move |connection| connection.from_room == room || connection.to_room == room)
+    };
+    let dead_ends = floor.rooms.iter().filter(|room| connections(room.id).count() == 1).count();
     let rows = floor.terrain.len() / width;
     [
         doors as f64,
@@ -36,13 +38,13 @@ fn floors(kind: Kind, first: u64, count: u64) -> impl Iterator<Item = Measures> 
 }
 
 #[test]
-fn the_nearest_centroid_tells_the_kind() {
+fn the_nearest_centroid_identifies_the_kind() {
     let known: Vec<Vec<Measures>> = Kind::ALL.iter().map(|&kind| floors(kind, 0, KNOWN).collect()).collect();
     let mean = |list: &mut dyn Iterator<Item = f64>| {
         let (sum, count) = list.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
         sum / count
     };
-    // A measure counts by how far apart floors of one kind lie in it.
+    // Each measure is scaled by its spread within a kind.
     let centroids: Vec<Measures> =
         known.iter().map(|kind| std::array::from_fn(|m| mean(&mut kind.iter().map(|floor| floor[m])))).collect();
     let spread: Measures = std::array::from_fn(|m| {
@@ -56,17 +58,17 @@ fn the_nearest_centroid_tells_the_kind() {
     let mut right = 0;
     let mut table = String::new();
     for (truth, &kind) in Kind::ALL.iter().enumerate() {
-        let mut told = [0; Kind::ALL.len()];
+        let mut answers = [0; Kind::ALL.len()];
         for floor in floors(kind, 1_000_000, FRESH) {
             let nearest = (0..centroids.len())
                 .min_by(|&a, &b| distance(&floor, &centroids[a]).total_cmp(&distance(&floor, &centroids[b])))
                 .unwrap();
-            told[nearest] += 1;
+            answers[nearest] += 1;
         }
-        right += told[truth];
-        table += &format!("{:8} {told:?} {:.2?}\n", kind.name(), centroids[truth]);
+        right += answers[truth];
+        table += &format!("{:8} {answers:?} {:.2?}\n", kind.name(), centroids[truth]);
     }
     let share = f64::from(right) / (FRESH as f64 * Kind::ALL.len() as f64);
     println!("{table}{share}");
-    assert!(share >= 0.9, "{:.1} % told right\n{table}", 100.0 * share);
+    assert!(share >= 0.9, "{:.1} % identified\n{table}", 100.0 * share);
 }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use floor_gen::{Floor, FloorSpec, Generator, explain::Watcher};
+use floor_gen::{Floor, FloorSpec, Generator, explain::Observer};
 
 /// A floor and how it was generated.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl GenerationProfile {
     fn run(generator: &mut Generator, spec: &FloorSpec) -> Self {
         let recorder = Recorder::default();
         let started = Instant::now();
-        let floor = generator.generate_watched(spec, &recorder);
+        let floor = generator.generate_observed(spec, &recorder);
         let took = started.elapsed();
         recorder.end_stage();
         Self { floor, took, attempts: recorder.0.into_inner().attempts }
@@ -94,7 +94,7 @@ impl Recorder {
     }
 }
 
-impl Watcher for Recorder {
+impl Observer for Recorder {
     fn attempt(&self, _: u32) {
         self.0.borrow_mut().attempts.push(Attempt::default());
     }
@@ -112,14 +112,14 @@ impl Watcher for Recorder {
         recording.began = Some(Instant::now());
     }
 
-    fn chose(&self, what: &'static str, value: usize) {
+    fn note(&self, what: &'static str, value: usize) {
         let recording = &mut *self.0.borrow_mut();
         if let Some(stage) = recording.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()) {
             stage.choices.push((what, value));
         }
     }
 
-    fn refused(&self, why: &'static str) {
+    fn rejected(&self, why: &'static str) {
         self.end_stage();
         if let Some(attempt) = self.0.borrow_mut().attempts.last_mut() {
             attempt.rejected = Some(why);
@@ -153,11 +153,11 @@ mod tests {
         let recorder = Recorder::default();
         recorder.attempt(0);
         recorder.stage("layout");
-        recorder.chose("rooms", 3);
-        recorder.refused("a room out of reach");
+        recorder.note("rooms", 3);
+        recorder.rejected("a room out of reach");
         recorder.attempt(1);
         recorder.stage("layout");
-        recorder.refused("a key out of reach");
+        recorder.rejected("a key out of reach");
         recorder.stage("refuge");
         recorder.end_stage();
         let recording = recorder.0.into_inner();

@@ -20,7 +20,7 @@ const SIDES: [u16; 6] = [FloorSpec::MIN_SIDE, 32, 64, SIDE, 256, FloorSpec::MAX_
 const COUNT: u32 = 200;
 
 fn generation(criterion: &mut Criterion) {
-    for kind in Kind::OFFERED {
+    for kind in &Kind::ALL {
         let mut group = criterion.benchmark_group(format!("generation/{kind}"));
         for side in SIDES {
             group.throughput(Throughput::Elements(u64::from(side) * u64::from(side)));

@@ -264,5 +264,5 @@ fn field_violations(requested: &v1::FloorSpec, kind_is_valid: bool, field: &impl
 }
 
 fn offered() -> String {
-    Kind::OFFERED.iter().map(|kind| format!("{} ({})", *kind as u8, kind)).collect::<Vec<_>>().join(", ")
+    Kind::ALL.iter().map(|kind| format!("{} ({})", *kind as u8, kind)).collect::<Vec<_>>().join(", ")
 }

@@ -245,7 +245,7 @@ impl Inner {
         let info = v1::ServerInfo {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             generator_version: GENERATOR_VERSION,
-            kinds: Kind::OFFERED.iter().map(|kind| floor_wire::kind(*kind).into()).collect(),
+            kinds: Kind::ALL.iter().map(|kind| floor_wire::kind(*kind).into()).collect(),
             max_batch: MAX_BATCH as u32,
             max_stream: MAX_STREAM,
             uptime_seconds: self.since.elapsed().as_secs(),

@@ -1,29 +1,30 @@
-//! The difficulty along the walk: how strong the monsters are that lie in each part of it.
+//! The difficulty along the walk from entry to exit: monster levels in each part of it.
 
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Point, Terrain};
 
 use crate::Outcome;
 use crate::picture::{Colour, INK, Picture};
 
-/// Parts of the walk, a bar each.
+/// Parts of the walk, one bar each.
 const PARTS: usize = 60;
-/// Pixels of a bar's breadth, of the plot's height, and around it for the axes.
+/// Sizes in pixels: the width of a bar, the height of the plot, the margins for the axes.
 const STEP: usize = 10;
 const HEIGHT: usize = 240;
 const LEFT: usize = 64;
 const TOP: usize = 56;
 const BOTTOM: usize = 48;
-/// The floor number that is drawn.
+/// The number of the floors.
 const NUMBER: u32 = 29;
 const ACTS: usize = 3;
-/// Share of an act that is a rest, in hundredths, as `curve.rs` has it.
+/// Share of an act that is a rest, in hundredths, as in `curve.rs`.
 const REST: usize = 28;
 
 const BAR: Colour = [0xc0, 0x60, 0x40];
 const BAR_AT_REST: Colour = [0x60, 0x90, 0xa0];
 const GRID: Colour = [0x50, 0x50, 0x54];
 
-/// Levels met in each part of the walk for each thousand cells that lie there, over STANDARD floors of one number.
+/// Plots the monster levels in each part of the walk, for each thousand cells of that part, over STANDARD floors of one
+/// number.
 pub(crate) fn draw(seed: u64, floors: u64) -> Outcome<Picture> {
     let (mut levels, mut cells) = ([0u64; PARTS], [0u64; PARTS]);
     let mut generator = Generator::new();
@@ -32,7 +33,7 @@ pub(crate) fn draw(seed: u64, floors: u64) -> Outcome<Picture> {
         let steps = steps_from_entry(&floor);
         let place = |at: Point| usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x);
         let Some(end) = steps[place(floor.exit)] else { continue };
-        // Cells that lie farther than the exit are no part of the walk.
+        // Cells farther away than the exit are not part of the walk.
         let part = |steps: u32| (steps <= end).then(|| steps as usize * PARTS / (end as usize + 1));
         steps.iter().flatten().filter_map(|&steps| part(steps)).for_each(|part| cells[part] += 1);
         for spawn in &floor.spawns {
@@ -43,7 +44,7 @@ pub(crate) fn draw(seed: u64, floors: u64) -> Outcome<Picture> {
     }
     let mean = |part: usize| levels[part] * 1_000 / cells[part].max(1);
     let most = (0..PARTS).map(mean).max().unwrap_or(1).max(1);
-    // The axis ends on a round number.
+    // The axis ends at a round number.
     let unit = [10, 20, 50, 100, 200, 500].into_iter().find(|unit| most / unit < 6).unwrap_or(1_000);
     let top_value = (most / unit + 1) * unit;
 

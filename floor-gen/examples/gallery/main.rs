@@ -1,5 +1,5 @@
-//! Draws what docs/generator.md shows: a contact sheet of each kind, heat maps of what each kind comes to, and the
-//! difficulty along the walk. `cargo run --release -p floor-gen --example gallery -- --out docs/generator`.
+//! Draws the pictures of docs/generator.md: a contact sheet of each kind, heat maps of metrics, and the difficulty
+//! along the walk. `cargo run --release -p floor-gen --example gallery -- --out docs/generator`.
 
 mod difficulty;
 mod picture;
@@ -16,13 +16,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Draws contact sheets, heat maps and the difficulty curve.
 #[derive(Parser)]
 struct Options {
-    /// The folder that the pictures go to.
+    /// The folder for the pictures.
     #[arg(long)]
     out: PathBuf,
     /// Floors of each kind in the heat maps.
     #[arg(long, default_value_t = 10_000)]
     floors: u64,
-    /// The first tower.
+    /// The first seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

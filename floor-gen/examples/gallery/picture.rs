@@ -1,4 +1,4 @@
-//! Pixels: boxes, triangles and letters in few colours.
+//! A picture of few colours: rectangles, markers and text.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -10,16 +10,16 @@ use crate::Outcome;
 
 pub(crate) type Colour = [u8; 3];
 
-/// Behind everything.
+/// The background.
 pub(crate) const PAPER: Colour = [0x20, 0x20, 0x24];
-/// Letters and axes.
+/// Text and axes.
 pub(crate) const INK: Colour = [0xd8, 0xd8, 0xd0];
-/// Around markers, so that they stand out from any ground.
+/// The outline of markers.
 pub(crate) const OUTLINE: Colour = [0, 0, 0];
-/// Pixels of a letter's box.
+/// Width and height of a letter, in pixels.
 pub(crate) const LETTER: usize = 8;
 
-/// A picture with a palette: floors have few colours.
+/// A picture with a palette of up to 256 colours.
 pub(crate) struct Picture {
     pub(crate) width: usize,
     pub(crate) height: usize,
@@ -32,7 +32,7 @@ impl Picture {
         Self { width, height, palette: vec![PAPER], pixels: vec![0; width * height] }
     }
 
-    /// A box of one colour; what lies outside the picture is left out.
+    /// Fills a rectangle, clipped to the picture.
     pub(crate) fn fill(&mut self, left: usize, top: usize, (width, height): (usize, usize), colour: Colour) {
         let index = self.index_of(colour);
         let (right, bottom) = ((left + width).min(self.width), (top + height).min(self.height));
@@ -41,7 +41,7 @@ impl Picture {
         }
     }
 
-    /// A heat map has more shades than a palette holds: then the nearest does.
+    /// The index of a colour, or of the nearest one if the palette is full.
     fn index_of(&mut self, colour: Colour) -> u8 {
         if let Some(known) = self.palette.iter().position(|&known| known == colour) {
             return known as u8;
@@ -54,7 +54,7 @@ impl Picture {
         (0..=u8::MAX).min_by_key(|&i| far(&self.palette[usize::from(i)])).unwrap_or(0)
     }
 
-    /// A triangle of [`TRIANGLE`] pixels around a middle, outlined, its point up or down.
+    /// An outlined triangle of [`TRIANGLE`] pixels around a center, pointing up or down.
     pub(crate) fn triangle(&mut self, x: usize, y: usize, up: bool, colour: Colour) {
         for (reach, colour) in [(TRIANGLE / 2 + 2, OUTLINE), (TRIANGLE / 2, colour)] {
             for row in 0..=2 * reach {
@@ -70,13 +70,13 @@ impl Picture {
         }
     }
 
-    /// A square around a middle, outlined.
+    /// An outlined square around a center.
     pub(crate) fn stud(&mut self, x: usize, y: usize, colour: Colour) {
         self.fill(x.saturating_sub(3), y.saturating_sub(3), (6, 6), OUTLINE);
         self.fill(x.saturating_sub(2), y.saturating_sub(2), (4, 4), colour);
     }
 
-    /// A disc around a middle, outlined.
+    /// An outlined disc around a center.
     pub(crate) fn disc(&mut self, x: usize, y: usize, colour: Colour) {
         for (rows, colour) in [([3, 5, 7, 7, 7, 5, 3].as_slice(), OUTLINE), (&[3, 5, 5, 5, 3], colour)] {
             for (i, &length) in rows.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Picture {
         }
     }
 
-    /// The same with its middle or its end at `x`.
+    /// Text centered at `x`.
     pub(crate) fn text_around(&mut self, x: usize, top: usize, text: &str) {
         self.text(x.saturating_sub(text.len() * LETTER / 2), top, text);
     }
@@ -114,5 +114,5 @@ impl Picture {
     }
 }
 
-/// Pixels of a triangle's side, without its outline.
+/// The side of a triangle without its outline, in pixels.
 const TRIANGLE: usize = 6;

@@ -1,44 +1,49 @@
-//! Heat maps: what the floors of each kind come to, kinds side by side.
+//! Heat maps of metrics, one column for each kind.
 
 use floor_gen::{Floor, Kind};
 
 use crate::picture::{INK, LETTER, Picture};
 
-/// Pixels of a map's side, between maps, and left of them for the axes' names.
+/// Sizes in pixels: the side of a map, the gap between maps, the margin for the axes' names.
 const MAP: usize = 140;
 const GAP: usize = 20;
 const MARGIN: usize = 88;
 /// Pixels above a row of maps for the kinds' names, and below it for the axis.
 const ABOVE: usize = 20;
 const BELOW: usize = 44;
-/// Steps of the critical path that the upper maps reach to; the last bin holds all above.
-const MOST_STEPS: u32 = 2_100;
-/// Bins of the upper maps along a side; of the lower ones, a bin for each count, the last for all above.
+/// The greatest critical path of the upper maps, in steps; the last bin holds all above.
+const MAX_STEPS: u32 = 2_100;
+/// Bins along a side of the upper maps; and of the lower maps, where each count has a bin and the last holds all above.
 const FINE: usize = 35;
 const COUNTS: usize = 28;
 
-/// Two maps a kind.
+/// Two heat maps for each kind.
 pub(crate) struct Maps {
     floors: u64,
     shapes: Vec<HeatMap>,
-    ways: Vec<HeatMap>,
+    connections: Vec<HeatMap>,
 }
 
 impl Maps {
     pub(crate) fn new(floors: u64) -> Self {
         let maps = |bins| Kind::ALL.iter().map(|_| HeatMap::new(bins)).collect();
-        Self { floors, shapes: maps(FINE), ways: maps(COUNTS) }
+        Self { floors, shapes: maps(FINE), connections: maps(COUNTS) }
     }
 
-    /// Counts a floor in.
+    /// Counts a floor.
     pub(crate) fn add(&mut self, floor: &Floor) {
         let Some(column) = Kind::ALL.iter().position(|&kind| kind == floor.spec.kind()) else { return };
-        let ways = |room: u8| floor.connections.iter().filter(move |way| way.from_room == room || way.to_room == room);
-        let dead_ends = floor.rooms.iter().filter(|room| ways(room.id).count() == 1).count();
-        let steps = floor.metrics.critical_path as usize * FINE / MOST_STEPS as usize;
+        let connections = |room: u8| {
+            floor
+                .connections
+                .iter()
+                .filter(move |connection| connection.from_room == room || connection.to_room == room)
+        };
+        let dead_ends = floor.rooms.iter().filter(|room| connections(room.id).count() == 1).count();
+        let steps = floor.metrics.critical_path as usize * FINE / MAX_STEPS as usize;
         let open = floor.metrics.passable_cells as usize * FINE / floor.terrain.len();
         self.shapes[column].add(steps, open);
-        self.ways[column].add(floor.metrics.loops as usize, dead_ends);
+        self.connections[column].add(floor.metrics.loops as usize, dead_ends);
     }
 
     pub(crate) fn draw(&self) -> Picture {
@@ -51,7 +56,7 @@ impl Maps {
         );
         for (y, maps, side, along) in [
             (16 + ABOVE, &self.shapes, ["100 %", "open", "cells", "0 %"], ["0", "2100+", "path, steps"]),
-            (16 + row + ABOVE, &self.ways, ["27+", "dead", "ends", "0"], ["0", "27+", "loops"]),
+            (16 + row + ABOVE, &self.connections, ["27+", "dead", "ends", "0"], ["0", "27+", "loops"]),
         ] {
             let [most, what, more, least] = side;
             picture.text_before(MARGIN - 8, y, most);
@@ -65,7 +70,7 @@ impl Maps {
                 map.draw(&mut picture, x, y);
                 picture.text(x, y + MAP + 6, along[0]);
                 picture.text_before(x + MAP, y + MAP + 6, along[1]);
-                // A name as long as the map is broad goes below the numbers.
+                // Below the numbers, because the name is as wide as the map.
                 picture.text_around(x + MAP / 2, y + MAP + 18, along[2]);
             }
         }
@@ -73,7 +78,7 @@ impl Maps {
     }
 }
 
-/// How many floors fell where. The first value grows eastwards, the second northwards.
+/// How many floors have which values. The first value grows to the east, the second to the north.
 struct HeatMap {
     bins: usize,
     counts: Vec<u32>,
@@ -93,7 +98,7 @@ impl HeatMap {
         let side = MAP / self.bins;
         let most = self.counts.iter().copied().max().unwrap_or(1).max(1);
         for (i, &count) in self.counts.iter().enumerate() {
-            // The root lets rare floors be seen beside common ones.
+            // A square root, so that rare values stay visible.
             let heat = (f64::from(count) / f64::from(most)).sqrt();
             let shade = |least: f64, most: f64| (least + heat * (most - least)) as u8;
             let colour = [shade(12.0, 255.0), shade(12.0, 200.0), shade(24.0, 90.0)];

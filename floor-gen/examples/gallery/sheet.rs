@@ -1,4 +1,4 @@
-//! Contact sheets: sixteen floors of a kind, and below them what the colours and markers mean.
+//! Contact sheets: sixteen floors of a kind, with a legend.
 
 use floor_gen::{FloorSpec, Generator, Kind, Point, Terrain};
 
@@ -8,21 +8,21 @@ use crate::picture::{Colour, LETTER, Picture};
 /// Pixels of a cell, and between floors.
 const SCALE: usize = 2;
 const GAP: usize = 8;
-/// Floors along a side of the sheet, cells along a side of a floor.
+/// Floors along a side of the sheet, and cells along a side of a floor.
 const ALONG: usize = 4;
 const CELLS: usize = 100;
-/// Pixels of the title's line and of a line of the legend.
+/// Height of the title and of a line of the legend, in pixels.
 const TITLE: usize = 16;
 const LINE: usize = 16;
 const LEGEND_LINES: usize = 2;
 
 const ENTRY: Colour = [0xff, 0xff, 0xff];
 const EXIT: Colour = [0xff, 0xe0, 0x30];
-/// A key looks like what it opens.
+/// Keys and locks share a colour.
 const LOCK: Colour = [0xff, 0x48, 0xd8];
 const SECRET: Colour = [0x40, 0xff, 0xd0];
 
-/// Draws the sheet of a kind; `spec` names its floors. What is as small as a trap or a find is left to larger pictures.
+/// Draws the sheet of a kind; `spec` gives its floors. Monsters, loot and traps are too small to draw.
 pub(crate) fn draw(kind: Kind, spec: impl Fn(u64) -> Outcome<FloorSpec>) -> Outcome<Picture> {
     let step = CELLS * SCALE + GAP;
     let side = ALONG * step + GAP;
@@ -58,10 +58,10 @@ pub(crate) fn draw(kind: Kind, spec: impl Fn(u64) -> Outcome<FloorSpec>) -> Outc
     Ok(sheet)
 }
 
-/// What the marker or the ground of a legend's entry looks like.
+/// Draws the marker or the terrain of a legend entry.
 type Sample = fn(&mut Picture, usize, usize);
 
-/// Markers, then terrain, as many to a line as fit.
+/// Markers, then terrain, in as many lines as needed.
 fn legend(sheet: &mut Picture, top: usize) {
     let markers: [(&str, Sample); 5] = [
         ("entry", |sheet, x, y| sheet.triangle(x, y, true, ENTRY)),

@@ -1,39 +1,38 @@
-//! CAVERN: one organic cave of chambers that lie open to each other through winding necks, with few doors: only what
-//! people have dug into its walls has one.
+//! CAVERN: a cave of chambers joined by winding necks. Only the niches in its walls have doors.
 
-use crate::arena::{Arena, Chamber};
-use crate::floor::{Point, RoomRole, Terrain};
-use crate::graph::Pieces;
+use crate::arena::{Arena, RoomDraft};
+use crate::floor::{Point, Terrain};
+use crate::graph::Components;
 use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
-use crate::stages::survey::Unfit;
+use crate::stages::survey::LayoutRejected;
 use crate::stages::{cave, niches, territory};
 
 /// Width and height of the tile that holds a chamber, in cells.
 const TILE: (usize, usize) = (24, 20);
-/// The most chambers along a side: 196 in all, which leaves marks for what is dug.
-const MOST_TILES: usize = 14;
-/// How often two neighbouring chambers are joined by a neck that no walk needs, in 1,000.
+/// The most tiles along a side: 196 chambers in all, which leaves room ids for niches.
+const MAX_TILES: usize = 14;
+/// How often, in 1,000, a neck joins two neighbouring chambers that are connected already.
 const SPARE_NECKS: u32 = 320;
-/// How far from the straight line between two chambers a neck winds, in parts of their distance.
+/// How far a neck bends from the straight line, as a fraction of the distance between its chambers.
 const WINDING: i32 = 3;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let size = (arena.width, arena.height);
     arena.cave.reset(arena.width, arena.height);
     let tiles = Grid::over(arena);
-    found_chambers(arena, &tiles, &mut streams.open("chambers"));
-    wind_necks(arena, &tiles, &mut streams.open("necks"));
-    arena.cave.hollow(size, &mut streams.open("cave"));
-    arena.cave.clear_rocks(size);
+    sketch_chambers(arena, &tiles, &mut streams.open("chambers"));
+    sketch_necks(arena, &tiles, &mut streams.open("necks"));
+    arena.cave.generate(size, &mut streams.open("cave"));
+    arena.cave.remove_small_rocks(size);
     cave::carve_largest(arena);
-    spread_chambers(arena);
+    assign_cells(arena);
     let chambers = arena.rooms.len();
-    niches::dig(arena, chambers, niches::Wanted::for_floor(arena, spec), &mut streams.open("niches"))?;
+    niches::dig(arena, chambers, niches::NicheCounts::for_floor(arena, spec), &mut streams.open("niches"))?;
     Ok(())
 }
 
-/// A coarse grid over the floor, a chamber in each tile.
+/// A coarse grid over the floor, with a chamber in each tile.
 #[derive(Debug, Clone, Copy)]
 struct Grid {
     columns: usize,
@@ -41,10 +40,9 @@ struct Grid {
 }
 
 impl Grid {
-    /// Two tiles along the longer side at the least.
+    /// At least two tiles along the longer side.
     fn over(arena: &Arena) -> Self {
-        let (columns, rows) =
-            ((arena.width / TILE.0).clamp(1, MOST_TILES), (arena.height / TILE.1).clamp(1, MOST_TILES));
+        let (columns, rows) = ((arena.width / TILE.0).clamp(1, MAX_TILES), (arena.height / TILE.1).clamp(1, MAX_TILES));
         match (columns * rows < 3, arena.width >= arena.height) {
             (true, true) => Self { columns: columns.max(2), rows },
             (true, false) => Self { columns, rows: rows.max(2) },
@@ -53,18 +51,17 @@ impl Grid {
     }
 }
 
-/// Sketches a chamber somewhere in each tile: now and then a great hall that reaches into its neighbours, now and then no
-/// more than a bend, mostly something in between.
-fn found_chambers(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
+/// Sketches a chamber in each tile: some large ones that reach into neighbouring tiles, some small ones, most between.
+fn sketch_chambers(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
     let size = (arena.width, arena.height);
     let (width, height) = ((arena.width - 2) / grid.columns, (arena.height - 2) / grid.rows);
     for tile in 0..grid.columns * grid.rows {
         let (left, top) = (1 + tile % grid.columns * width, 1 + tile / grid.columns * height);
-        // A necks' spine is two cells broad, so the last column and row of a tile stay free.
+        // A neck is two cells wide, so the last column and row of a tile stay free.
         let along = |side: usize, rng: &mut Rng| side / 5 + rng.index((side - side / 5 * 2).max(1));
         let x = (left + along(width, rng)).min(arena.width - 3);
         let y = (top + along(height, rng)).min(arena.height - 3);
-        // Half the chamber's width and height, of half the tile's, in per cent.
+        // Half the chamber's width and height as a share of half the tile's, in per cent.
         let (least, most) = [(70, 100), (40, 68), (40, 68), (18, 36)][rng.index(4)];
         let reach = |side: usize, rng: &mut Rng| (side as i32 * rng.range(least, most) / 200).max(2);
         let (rx, ry) = (reach(width, rng), reach(height, rng));
@@ -77,45 +74,35 @@ fn found_chambers(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
         let place = Point { x: x as u16, y: y as u16 };
         let center = arena.at(x, y);
         arena.region[center] = arena.rooms.len() as u8 + 1;
-        arena.rooms.push(Chamber {
-            min: place,
-            max: place,
-            center,
-            area: 0,
-            role: RoomRole::Combat,
-            zone: 0,
-            depth: 0,
-            refusals: 0,
-            set_piece: false,
-        });
+        arena.rooms.push(RoomDraft::new(place, place, center, 0));
     }
 }
 
-/// Joins neighbouring chambers: all of them by a tree of necks, and some once more.
-fn wind_necks(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
-    let Arena { offers, rooms, .. } = arena;
-    offers.clear();
+/// Joins neighbouring chambers by a spanning tree of necks, and some pairs besides.
+fn sketch_necks(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
+    let Arena { candidates, rooms, .. } = arena;
+    candidates.clear();
     for tile in 0..grid.columns * grid.rows {
         if tile % grid.columns + 1 < grid.columns {
-            offers.push((0, tile as u8, tile as u8 + 1));
+            candidates.push((0, tile as u8, tile as u8 + 1));
         }
         if tile / grid.columns + 1 < grid.rows {
-            offers.push((0, tile as u8, (tile + grid.columns) as u8));
+            candidates.push((0, tile as u8, (tile + grid.columns) as u8));
         }
     }
-    rng.shuffle(offers);
-    let mut pieces = Pieces::apart(rooms.len());
-    for i in 0..arena.offers.len() {
-        let (_, a, b) = arena.offers[i];
-        if pieces.join(a.into(), b.into()) || rng.chance(SPARE_NECKS) {
+    rng.shuffle(candidates);
+    let mut components = Components::singletons(rooms.len());
+    for i in 0..arena.candidates.len() {
+        let (_, a, b) = arena.candidates[i];
+        if components.join(a.into(), b.into()) || rng.chance(SPARE_NECKS) {
             let ends = [a, b].map(|room| arena.rooms[usize::from(room)].center);
-            wind_neck(arena, ends, rng);
+            sketch_neck(arena, ends, rng);
         }
     }
 }
 
-/// Cuts a neck over a point beside the straight line.
-fn wind_neck(arena: &mut Arena, [from, to]: [usize; 2], rng: &mut Rng) {
+/// Cuts a neck that bends at a point beside the straight line.
+fn sketch_neck(arena: &mut Arena, [from, to]: [usize; 2], rng: &mut Rng) {
     let place = |at: usize| (arena.column(at), arena.row(at));
     let (from, to) = (place(from), place(to));
     let aside = (from.0.abs_diff(to.0) + from.1.abs_diff(to.1)) as i32 / WINDING;
@@ -127,14 +114,14 @@ fn wind_neck(arena: &mut Arena, [from, to]: [usize; 2], rng: &mut Rng) {
     arena.cave.cut_neck(by, to, rng);
 }
 
-/// Gives every cell of the cave to the chamber whose middle is the fewest steps away, and joins chambers that touch.
-fn spread_chambers(arena: &mut Arena) {
-    let Arena { rooms, region, terrain, trail, width, ways, .. } = arena;
-    trail.clear();
-    trail.extend(rooms.iter().map(|room| room.center as u32));
-    territory::spread(region, trail, *width, |at| terrain[at] == Terrain::Floor);
-    territory::join_touching(region, trail, *width, ways);
-    for &at in trail.iter() {
+/// Gives every cell of the cave to the nearest chamber center, and connects chambers that touch.
+fn assign_cells(arena: &mut Arena) {
+    let Arena { rooms, region, terrain, cell_list, width, connections, .. } = arena;
+    cell_list.clear();
+    cell_list.extend(rooms.iter().map(|room| room.center as u32));
+    territory::spread(region, cell_list, *width, |at| terrain[at] == Terrain::Floor);
+    territory::join_touching(region, cell_list, *width, connections);
+    for &at in cell_list.iter() {
         let at = at as usize;
         let room = &mut rooms[usize::from(region[at]) - 1];
         let place = Point { x: (at % *width) as u16, y: (at / *width) as u16 };

@@ -1,54 +1,54 @@
-//! The court around an event's vault: a plaza, a moat or a hedge or a colonnade about it, a ring avenue, and straight avenues
-//! from the ring towards the floor's four sides. It tells an event's floor from any other at a glance.
+//! The court around an event's vault: a plaza, a moat, hedge or colonnade, a ring avenue, and straight avenues towards
+//! the floor's four sides.
 
-use crate::arena::{Arena, Chamber, MAX_ROOMS, Side};
+use crate::arena::{Arena, MAX_ROOMS, RoomDraft, Side};
 use crate::floor::{Point, RoomRole, Terrain};
 use crate::rng::Rng;
 use crate::stages::accrete::join;
 use crate::theme::Ground;
 
-/// Cells beyond the court that are kept for rooms on each side: a share of the side, and so many at the least.
+/// Cells beyond the court that stay free for rooms on each side: a share of the side, and a minimum.
 const SHARE_FOR_ROOMS: usize = 6;
-const LEAST_FOR_ROOMS: usize = 5;
-/// Cells beyond the ring without which no avenue leads on.
-const LEAST_FOR_AVENUE: usize = 9;
-/// The most that the rings and avenues of great floors grow by.
-const MOST_SCALE: usize = 4;
-/// A side of so many cells has rings and avenues of the plain breadth.
+const MIN_FOR_ROOMS: usize = 5;
+/// Cells between the ring and the border that an avenue needs.
+const MIN_FOR_AVENUE: usize = 9;
+/// The largest scale of rings and avenues.
+const MAX_SCALE: usize = 4;
+/// The scale is 1 for each so many cells of the shorter side.
 const PLAIN_SIDE: usize = 100;
-/// How far an avenue leads, of the cells between the ring and the border, in hundredths.
+/// The length of an avenue, in hundredths of the cells between the ring and the border.
 const REACH: usize = 60;
 /// Cells from one pillar of the colonnade to the next.
 const SPACING: usize = 3;
 
-/// A box of cells.
+/// A rectangle of cells.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame {
+pub(crate) struct Rect {
     pub(crate) left: usize,
     pub(crate) top: usize,
     pub(crate) width: usize,
     pub(crate) height: usize,
 }
 
-/// How broad the court's rings are, from the vault outwards, in cells.
+/// The widths of the court's rings, from the vault outwards, in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rings {
     /// Open ground before the vault's doorways.
     plaza: usize,
-    /// What is walked around, or over at the four axes.
+    /// The ring that is crossed at four axes only.
     moat: usize,
     /// The ring avenue.
     avenue: usize,
-    /// Half the breadth of the straight avenues, and the breadth of the moat's bridges.
+    /// Half the width of the straight avenues, and of the moat's bridges.
     scale: usize,
 }
 
-/// What lies between plaza and ring avenue.
+/// The ring between the plaza and the ring avenue.
 #[derive(Debug, Clone, Copy)]
 enum Band {
     /// The theme's water, lava or chasm.
     Moat(Terrain),
-    /// What grows or lies there, to be walked on.
+    /// The theme's passable ground cover.
     Hedge(Terrain),
     Colonnade,
 }
@@ -58,14 +58,14 @@ impl Rings {
         self.plaza + self.moat + self.avenue
     }
 
-    /// The broadest rings that leave room for rooms around a vault of that size in the floor's middle; none where the vault
+    /// The widest rings that leave space for rooms around a vault of that size in the middle; `None` where the vault
     /// nearly fills the floor.
     pub(crate) fn around(arena: &Arena, (width, height): (usize, usize)) -> Option<Self> {
         let spare = |side: usize, taken: usize| {
-            ((side - 2).saturating_sub(taken) / 2).saturating_sub((side / SHARE_FOR_ROOMS).max(LEAST_FOR_ROOMS))
+            ((side - 2).saturating_sub(taken) / 2).saturating_sub((side / SHARE_FOR_ROOMS).max(MIN_FOR_ROOMS))
         };
         let most = spare(arena.width, width).min(spare(arena.height, height));
-        let scale = (arena.width.min(arena.height) / PLAIN_SIDE).clamp(1, MOST_SCALE);
+        let scale = (arena.width.min(arena.height) / PLAIN_SIDE).clamp(1, MAX_SCALE);
         let full = |scale: usize| Self { plaza: 1 + scale, moat: 1 + 2 * scale, avenue: 2 + scale, scale };
         let narrow = Self { plaza: 1, moat: 2, avenue: 2, scale: 1 };
         let least = Self { plaza: 0, moat: 0, avenue: 2, scale: 1 };
@@ -74,22 +74,21 @@ impl Rings {
     }
 }
 
-/// Lays the court around a vault that stands, and the avenues that lead to it. The court is the next room; the avenues are
-/// those after it.
-pub(crate) fn lay(arena: &mut Arena, vault: Frame, rings: Rings, ground: &Ground, rng: &mut Rng) {
+/// Builds the court around the vault and the avenues that lead to it. The court is the next room; the avenues follow.
+pub(crate) fn build(arena: &mut Arena, vault: Rect, rings: Rings, ground: &Ground, rng: &mut Rng) {
     let band = match rng.below(4) {
         0 => Band::Hedge(ground.cover[rng.index(2)]),
         1 => Band::Colonnade,
         _ => Band::Moat(ground.deep),
     };
     let breadth = rings.breadth();
-    let court = Frame {
+    let court = Rect {
         left: vault.left - breadth,
         top: vault.top - breadth,
         width: vault.width + 2 * breadth,
         height: vault.height + 2 * breadth,
     };
-    pave(arena, vault, court, rings, band);
+    carve_rings(arena, vault, court, rings, band);
     let room = arena.rooms.len() - 1;
     for side in Side::ALL {
         lay_avenue(arena, room, court, rings, side);
@@ -97,7 +96,7 @@ pub(crate) fn lay(arena: &mut Arena, vault: Frame, rings: Rings, ground: &Ground
 }
 
 /// Carves the rings.
-fn pave(arena: &mut Arena, vault: Frame, court: Frame, rings: Rings, band: Band) {
+fn carve_rings(arena: &mut Arena, vault: Rect, court: Rect, rings: Rings, band: Band) {
     let mark = arena.rooms.len() as u8 + 1;
     let (breadth, inner) = (rings.breadth(), rings.plaza + rings.moat);
     let axes = (vault.left + vault.width / 2, vault.top + vault.height / 2);
@@ -118,38 +117,30 @@ fn pave(arena: &mut Arena, vault: Frame, court: Frame, rings: Rings, band: Band)
                 Band::Moat(_) if in_band && on_axis => Terrain::Bridge,
                 Band::Moat(deep) if in_band => deep,
                 Band::Hedge(cover) if in_band && !on_axis => cover,
-                Band::Colonnade if in_band && !on_axis && stands_pillar(x, y, court, out, rings) => Terrain::Pillar,
+                Band::Colonnade if in_band && !on_axis && is_pillar(x, y, court, out, rings) => Terrain::Pillar,
                 _ => Terrain::Floor,
             };
             arena.region[at] = mark;
             area += u32::from(arena.terrain[at].passable());
         }
     }
-    // In the middle of the ring avenue, where nothing is laid.
+    // In the middle of the ring avenue, which holds nothing else.
     let center = arena.at(axes.0, court.top + court.height - 1 - rings.avenue / 2);
-    found(arena, court, center, area);
+    add_room(arena, court, center, area);
 }
 
-/// Makes a room of what was carved within a frame, and claims the frame and the cells around it.
-fn found(arena: &mut Arena, frame: Frame, center: usize, area: u32) {
-    let (right, bottom) = (frame.left + frame.width, frame.top + frame.height);
-    for y in frame.top - 1..=bottom {
-        arena.claim.insert_run(y, frame.left - 1, right + 1);
+/// Adds the carved rectangle as a room, and claims it and the cells around it.
+fn add_room(arena: &mut Arena, rect: Rect, center: usize, area: u32) {
+    let (right, bottom) = (rect.left + rect.width, rect.top + rect.height);
+    for y in rect.top - 1..=bottom {
+        arena.claimed.insert_run(y, rect.left - 1, right + 1);
     }
-    arena.rooms.push(Chamber {
-        min: Point { x: frame.left as u16, y: frame.top as u16 },
-        max: Point { x: (right - 1) as u16, y: (bottom - 1) as u16 },
-        center,
-        area,
-        role: RoomRole::Passage,
-        zone: 0,
-        depth: 0,
-        refusals: 0,
-        set_piece: false,
-    });
+    let min = Point { x: rect.left as u16, y: rect.top as u16 };
+    let max = Point { x: (right - 1) as u16, y: (bottom - 1) as u16 };
+    arena.rooms.push(RoomDraft { role: RoomRole::Passage, ..RoomDraft::new(min, max, center, area) });
 }
 
-/// How many cells a coordinate lies outside a stretch.
+/// How many cells a coordinate lies outside an interval.
 const fn beyond(at: usize, first: usize, length: usize) -> usize {
     if at < first {
         first - at
@@ -161,20 +152,20 @@ const fn beyond(at: usize, first: usize, length: usize) -> usize {
 }
 
 /// Every few cells along the middle of the band.
-const fn stands_pillar(x: usize, y: usize, court: Frame, out: usize, rings: Rings) -> bool {
+const fn is_pillar(x: usize, y: usize, court: Rect, out: usize, rings: Rings) -> bool {
     let middle = rings.plaza + rings.moat.div_ceil(2);
     out == middle && (x - court.left).is_multiple_of(SPACING) | (y - court.top).is_multiple_of(SPACING)
 }
 
-/// A straight avenue from the middle of the court's side outwards, where there is a way to go.
-fn lay_avenue(arena: &mut Arena, court_room: usize, court: Frame, rings: Rings, side: Side) {
+/// Builds a straight avenue from the middle of the court's side outwards, if there is enough space.
+fn lay_avenue(arena: &mut Arena, court_room: usize, court: Rect, rings: Rings, side: Side) {
     let free = match side {
         Side::North => court.top - 1,
         Side::South => arena.height - 1 - court.top - court.height,
         Side::West => court.left - 1,
         Side::East => arena.width - 1 - court.left - court.width,
     };
-    if free < LEAST_FOR_AVENUE || arena.rooms.len() >= MAX_ROOMS {
+    if free < MIN_FOR_AVENUE || arena.rooms.len() >= MAX_ROOMS {
         return;
     }
     let (length, breadth) = (free * REACH / 100, 2 * rings.scale + 1);
@@ -182,19 +173,18 @@ fn lay_avenue(arena: &mut Arena, court_room: usize, court: Frame, rings: Rings, 
     let (left, top) = (column - rings.scale, row - rings.scale);
     let (avenue, gate) = match side {
         Side::North => (
-            Frame { left, top: court.top - 1 - length, width: breadth, height: length },
+            Rect { left, top: court.top - 1 - length, width: breadth, height: length },
             arena.at(column, court.top - 1),
         ),
         Side::South => (
-            Frame { left, top: court.top + court.height + 1, width: breadth, height: length },
+            Rect { left, top: court.top + court.height + 1, width: breadth, height: length },
             arena.at(column, court.top + court.height),
         ),
-        Side::West => (
-            Frame { left: court.left - 1 - length, top, width: length, height: breadth },
-            arena.at(court.left - 1, row),
-        ),
+        Side::West => {
+            (Rect { left: court.left - 1 - length, top, width: length, height: breadth }, arena.at(court.left - 1, row))
+        }
         Side::East => (
-            Frame { left: court.left + court.width + 1, top, width: length, height: breadth },
+            Rect { left: court.left + court.width + 1, top, width: length, height: breadth },
             arena.at(court.left + court.width, row),
         ),
     };
@@ -205,6 +195,6 @@ fn lay_avenue(arena: &mut Arena, court_room: usize, court: Frame, rings: Rings, 
         arena.region[first..first + avenue.width].fill(room as u8 + 1);
     }
     let center = arena.at(avenue.left + avenue.width / 2, avenue.top + avenue.height / 2);
-    found(arena, avenue, center, (avenue.width * avenue.height) as u32);
+    add_room(arena, avenue, center, (avenue.width * avenue.height) as u32);
     join(arena, (court_room, room), gate, side, 0, Terrain::Floor);
 }

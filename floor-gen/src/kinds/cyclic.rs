@@ -1,16 +1,16 @@
-//! CYCLIC: a graph of cycles. Wherever a climber stands, there are two ways on; what is worth having lies off a cycle,
-//! behind a lock whose key is on its other side, and some cycles have a hidden chord.
+//! CYCLIC: a graph of cycles, whose rooms have at least two connections each. Vaults and secret rooms lie off the
+//! cycles, and some cycles have a secret chord.
 //!
-//! Cycles are grown as an ear decomposition (Whitney, 1932): a ring first, then path after path between two rooms that
-//! stand. The idea of making levels of cycles is Joris Dormans's, as he tells it of the game Unexplored.
+//! The layout is an ear decomposition (Whitney, 1932): a ring first, then paths between two rooms that exist. The idea
+//! of levels made of cycles is Joris Dormans's, from the game Unexplored.
 
 use crate::arena::{Arena, SEALED, Side};
-use crate::graph::Pieces;
+use crate::graph::Components;
 use crate::rng::{Rng, Streams};
 use crate::shape::Form;
 use crate::spec::FloorSpec;
 use crate::stages::corridors::connect;
-use crate::stages::survey::Unfit;
+use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
 use crate::stages::{gates, niches};
 
@@ -20,14 +20,14 @@ const TILE: (usize, usize) = (20, 17);
 const FULL: usize = 720;
 /// Starts tried for each ear.
 const TRIES: usize = 30;
-/// How often a corridor's end has a door, in 1,000: cycles are walked round, not opened and shut.
+/// How often, in 1,000, a corridor's end has a door.
 const DOORS: u32 = 250;
-/// No room stands on the tile.
+/// The tile has no room.
 const FREE: u8 = 0;
-/// The tile is on the ear that is being laid.
+/// The tile is on the current ear.
 const ON_EAR: u8 = u8::MAX;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let tiles = Tiles::over(arena, TILE);
     arena.marks.clear();
     arena.marks.resize(tiles.count(), FREE);
@@ -42,17 +42,17 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         ears += usize::from(lay_ear(arena, &tiles, rng));
     }
     streams.note("ears", ears);
-    let is_tree = arena.ways.len() < arena.rooms.len();
-    if is_tree || Pieces::joined_by(arena.rooms.len(), &arena.ways).count > 1 {
-        return Err(Unfit("a cycle that does not close"));
+    let is_tree = arena.connections.len() < arena.rooms.len();
+    if is_tree || Components::of_connections(arena.rooms.len(), &arena.connections).count > 1 {
+        return Err(LayoutRejected("a cycle is not closed"));
     }
     let rooms = arena.rooms.len();
-    niches::dig(arena, rooms, niches::Wanted::for_floor(arena, spec), &mut streams.open("niches"))?;
+    niches::dig(arena, rooms, niches::NicheCounts::for_floor(arena, spec), &mut streams.open("niches"))?;
     hide_chord(arena, &tiles, rooms, &mut streams.open("chord"));
     Ok(())
 }
 
-/// The first cycle: around a block of tiles.
+/// Builds the first cycle, around a block of tiles.
 fn lay_ring(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
     let side = |count: usize, rng: &mut Rng| (count * 3 / 5).max(2) + rng.index(count - (count * 3 / 5).max(2) + 1);
     let (across, down) = (side(tiles.columns, rng), side(tiles.rows, rng));
@@ -62,11 +62,11 @@ fn lay_ring(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
     let east = (1..down).map(|y| tile(across - 1, y));
     let south = (0..across - 1).rev().map(|x| tile(x, down - 1));
     let west = (1..down - 1).rev().map(|y| tile(0, y));
-    arena.course.clear();
-    arena.course.extend(north.chain(east).chain(south).chain(west).map(|tile| tile as u32));
-    let count = arena.course.len();
+    arena.tile_path.clear();
+    arena.tile_path.extend(north.chain(east).chain(south).chain(west).map(|tile| tile as u32));
+    let count = arena.tile_path.len();
     for i in 0..count {
-        let tile = arena.course[i] as usize;
+        let tile = arena.tile_path[i] as usize;
         build(arena, tiles, tile, rng);
     }
     for room in 0..count {
@@ -74,22 +74,22 @@ fn lay_ring(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
     }
 }
 
-/// A path over free tiles from one room to another.
+/// Builds a path of rooms over free tiles from one room to another.
 fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
     for _ in 0..TRIES {
         let start = rng.index(tiles.count());
         if arena.marks[start] == FREE {
             continue;
         }
-        arena.course.clear();
+        arena.tile_path.clear();
         let end = walk_free(arena, tiles, start, rng);
-        for i in 0..arena.course.len() {
-            arena.marks[arena.course[i] as usize] = FREE;
+        for i in 0..arena.tile_path.len() {
+            arena.marks[arena.tile_path[i] as usize] = FREE;
         }
         let Some(end) = end else { continue };
         let mut before = usize::from(arena.marks[start]) - 1;
-        for i in 0..arena.course.len() {
-            let tile = arena.course[i] as usize;
+        for i in 0..arena.tile_path.len() {
+            let tile = arena.tile_path[i] as usize;
             let room = build(arena, tiles, tile, rng);
             connect(arena, before, room, DOORS, rng);
             before = room;
@@ -100,13 +100,13 @@ fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
     false
 }
 
-/// Walks over free tiles at random, never twice over one, until another room's tile than the start's is beside. Returns
-/// that tile; the walk is in the arena's course.
+/// Walks over free tiles at random, each at most once, until it is next to the tile of another room than the start's.
+/// Returns that tile; the walk is the arena's `tile_path`.
 fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> Option<usize> {
     let mut here = start;
     loop {
         let first = rng.index(4);
-        let beside = (0..4).filter_map(|i| tiles.beside(here, Side::ALL[(first + i) % 4]));
+        let beside = (0..4).filter_map(|i| tiles.neighbour(here, Side::ALL[(first + i) % 4]));
         let mut free = None;
         for there in beside {
             match arena.marks[there] {
@@ -118,11 +118,11 @@ fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> O
         }
         here = free?;
         arena.marks[here] = ON_EAR;
-        arena.course.push(here as u32);
+        arena.tile_path.push(here as u32);
     }
 }
 
-/// A room on a tile.
+/// Builds a room on a tile.
 fn build(arena: &mut Arena, tiles: &Tiles, tile: usize, rng: &mut Rng) -> usize {
     let form = rng.pick(&[Form::Hall, Form::Rotunda, Form::Rotunda, Form::Octagon, Form::Grotto, Form::Cross]);
     let room = tiles.build(arena, tile, form, (500, 1_000), rng);
@@ -130,21 +130,21 @@ fn build(arena: &mut Arena, tiles: &Tiles, tile: usize, rng: &mut Rng) -> usize 
     room
 }
 
-/// A secret way between two neighbours that are far apart by the open ways: for who searches, the short way round.
+/// Adds a secret connection between two neighbouring rooms that are far apart otherwise.
 fn hide_chord(arena: &mut Arena, tiles: &Tiles, rooms: usize, rng: &mut Rng) {
     let start = rng.index(tiles.count());
     for i in 0..tiles.count() {
         let tile = (start + i) % tiles.count();
         for side in [Side::East, Side::South] {
-            let Some(there) = tiles.beside(tile, side) else { continue };
+            let Some(there) = tiles.neighbour(tile, side) else { continue };
             let (Some(a), Some(b)) = (arena.marks[tile].checked_sub(1), arena.marks[there].checked_sub(1)) else {
                 continue;
             };
             let (a, b) = (usize::from(a), usize::from(b));
             let open = arena.rooms[a].zone != SEALED && arena.rooms[b].zone != SEALED && a < rooms && b < rooms;
-            arena.graph.rebuild(arena.rooms.len(), &arena.ways);
-            if open && !arena.graph.within_doors(a, b, 2, &arena.ways) && connect(arena, a, b, 0, rng) {
-                gates::hide(arena, arena.ways.len() - 1);
+            arena.graph.rebuild(arena.rooms.len(), &arena.connections);
+            if open && !arena.graph.within_doors(a, b, 2, &arena.connections) && connect(arena, a, b, 0, rng) {
+                gates::make_secret(arena, arena.connections.len() - 1);
                 return;
             }
         }

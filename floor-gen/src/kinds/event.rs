@@ -1,151 +1,158 @@
-//! EVENT: a hand-made vault, turned and mirrored, in a court in the middle of the floor, with rooms grown along the avenues
-//! that lead to it. On the least floors the vault stands alone, and rooms are grown from its doorways.
+//! EVENT: a hand-made vault in a court in the middle of the floor, with rooms grown along its avenues. On the smallest
+//! floors there is no court, and rooms grow from the doorways of the vault.
 
-use crate::arena::{Arena, Chamber, SEALED, Side, Way};
+use crate::arena::{Arena, ConnectionDraft, RoomDraft, SEALED, Side};
 use crate::curve;
 use crate::floor::{Item, Point, RoomRole, Spawn, Terrain, Trap};
-use crate::kinds::court::{self, Frame, Rings};
+use crate::kinds::court::{self, Rect, Rings};
 use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
-use crate::stages::accrete::{self, Grain, flanked};
-use crate::stages::gates::{self, Shut};
-use crate::stages::loops::Wanted;
-use crate::stages::survey::Unfit;
+use crate::stages::accrete::{self, RoomParams, is_flanked};
+use crate::stages::gates::{self, LockCounts};
+use crate::stages::loops::LoopGoal;
+use crate::stages::survey::LayoutRejected;
 use crate::stages::{loops, loot, spots, territory, traps};
 use crate::theme::Theme;
 use crate::vaults::{self, Vault};
 
-/// Share of the floor's sides that a vault may take, in thousandths: less where there is a place for a court.
-const MOST_SHARE: usize = 600;
-const MOST_SHARE_IN_A_COURT: usize = 420;
-/// A floor whose shorter side is less has no court, in cells, and its vault may stand anywhere.
-const LEAST_SIDE_OF_COURT: usize = 40;
-/// Vaults compared; the largest is taken, so that great floors rarely get the least.
-const GLANCES: usize = 2;
-/// Tries to set a room before each of the vault's doorways.
+/// The largest share of the floor's sides that a vault may take, in thousandths, without and with a court.
+const MAX_SHARE: usize = 600;
+const MAX_SHARE_IN_A_COURT: usize = 420;
+/// A floor with a shorter side has no court, in cells.
+const MIN_SIDE_OF_COURT: usize = 40;
+/// Vaults drawn; the largest is taken, so that large floors rarely get a small one.
+const VAULTS_COMPARED: usize = 2;
+/// Tries to place a room before each of the vault's doorways.
 const TRIES: usize = 30;
-/// Share of the rooms of a floor without a vault that are grown around it, in hundredths.
+/// Rooms grown around the vault, in hundredths of those of a floor without one.
 const ROOMS_AROUND: usize = 70;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let rng = &mut streams.open("vault");
-    let (index, turn) = choose(arena, spec, rng).ok_or(Unfit("no vault is small enough"))?;
+    let (index, orientation) = choose_vault(arena, spec, rng).ok_or(LayoutRejected("no vault is small enough"))?;
     let vault = &vaults::LIBRARY[index];
     streams.note("vault", index);
-    let rings = Rings::around(arena, turn.size(vault)).filter(|_| has_court(arena));
-    let frame = stamp(arena, vault, turn, rings.is_some(), spec, rng);
+    let rings = Rings::around(arena, orientation.size(vault)).filter(|_| has_court(arena));
+    let rect = carve_vault(arena, vault, orientation, rings.is_some(), spec, rng);
     let areas = arena.rooms.len();
 
-    let mut grain = Grain::of(arena);
-    let around = (grain.rooms * ROOMS_AROUND / 100).max(2);
-    arena.shortlist.clear();
+    let mut params = RoomParams::of(arena);
+    let around = (params.rooms * ROOMS_AROUND / 100).max(2);
+    arena.room_list.clear();
     if let Some(rings) = rings {
         let ground = Theme::of_number(spec.number()).ground();
-        court::lay(arena, frame, rings, &ground, &mut streams.open("court"));
+        court::build(arena, rect, rings, &ground, &mut streams.open("court"));
         open_on_court(arena, areas);
-        arena.shortlist.extend((areas..arena.rooms.len()).map(|room| room as u8));
+        arena.room_list.extend((areas..arena.rooms.len()).map(|room| room as u8));
     }
-    grain.rooms = arena.rooms.len() + around;
+    params.rooms = arena.rooms.len() + around;
     let rng = &mut streams.open("rooms");
     if rings.is_none() {
-        open_doorways(arena, &grain, rng);
+        open_doorways(arena, &params, rng);
     }
-    if arena.shortlist.is_empty() {
-        return Err(Unfit("no room before the vault"));
+    if arena.room_list.is_empty() {
+        return Err(LayoutRejected("no room before the vault"));
     }
-    accrete::grow(arena, &grain, rng);
+    accrete::grow(arena, &params, rng);
 
-    // Neither the vault nor the court is where a climber arrives or leaves.
-    let plain = |room: &Chamber| room.role == RoomRole::Combat;
-    let ends = gates::choose_ends_where(arena, rng, plain).ok_or(Unfit("no way on from the vault"))?;
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
-    shut_vault(arena);
-    let wanted = Wanted { loops: arena.rooms.len() / 10, detour: 6, tries: 4 * arena.rooms.len() };
-    loops::close(arena, &grain, wanted, &mut streams.open("loops"));
+    // The entry and the exit lie outside the vault and the court.
+    let plain = |room: &RoomDraft| room.role == RoomRole::Combat;
+    let ends =
+        gates::choose_ends_where(arena, rng, plain).ok_or(LayoutRejected("fewer than two rooms outside the vault"))?;
+    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
+    close_vault_rooms(arena);
+    let wanted = LoopGoal { loops: arena.rooms.len() / 10, detour: 6, tries: 4 * arena.rooms.len() };
+    loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
     Ok(())
 }
 
-/// How a vault is laid: turned by a quarter or not, then mirrored across and down.
+/// How a vault is placed: transposed or not, then mirrored across and down.
 #[derive(Debug, Clone, Copy)]
-struct Turn {
-    quarter: bool,
+struct Orientation {
+    transposed: bool,
     across: bool,
     down: bool,
 }
 
-impl Turn {
-    /// Columns and rows of the turned map.
+impl Orientation {
+    /// Columns and rows of the placed map.
     fn size(self, vault: &Vault<'_>) -> (usize, usize) {
-        if self.quarter { (vault.height, vault.width) } else { (vault.width, vault.height) }
+        if self.transposed { (vault.height, vault.width) } else { (vault.width, vault.height) }
     }
 
-    /// Where a cell of the map comes to lie.
+    /// The place of a cell of the map.
     fn apply(self, vault: &Vault<'_>, x: usize, y: usize) -> (usize, usize) {
         let (width, height) = self.size(vault);
-        let (x, y) = if self.quarter { (y, x) } else { (x, y) };
+        let (x, y) = if self.transposed { (y, x) } else { (x, y) };
         (if self.across { width - 1 - x } else { x }, if self.down { height - 1 - y } else { y })
     }
 }
 
 /// Whether the floor is large enough for a court.
 fn has_court(arena: &Arena) -> bool {
-    arena.width.min(arena.height) >= LEAST_SIDE_OF_COURT
+    arena.width.min(arena.height) >= MIN_SIDE_OF_COURT
 }
 
-/// A vault that fits the floor and its number, and how it is laid.
-fn choose(arena: &Arena, spec: &FloorSpec, rng: &mut Rng) -> Option<(usize, Turn)> {
-    let share = if has_court(arena) { MOST_SHARE_IN_A_COURT } else { MOST_SHARE };
+/// A vault that fits the floor and its number, and its orientation.
+fn choose_vault(arena: &Arena, spec: &FloorSpec, rng: &mut Rng) -> Option<(usize, Orientation)> {
+    let share = if has_court(arena) { MAX_SHARE_IN_A_COURT } else { MAX_SHARE };
     let most = ((arena.width - 2) * share / 1_000, (arena.height - 2) * share / 1_000);
-    let fits = |vault: &Vault<'_>, turn: Turn| {
-        let (width, height) = turn.size(vault);
-        width <= most.0 && height <= most.1 && spec.number() >= vault.least_number
+    let fits = |vault: &Vault<'_>, orientation: Orientation| {
+        let (width, height) = orientation.size(vault);
+        width <= most.0 && height <= most.1 && spec.number() >= vault.min_number
     };
-    let turn = Turn { quarter: rng.chance(500), across: rng.chance(500), down: rng.chance(500) };
-    let other = Turn { quarter: !turn.quarter, ..turn };
+    let orientation = Orientation { transposed: rng.chance(500), across: rng.chance(500), down: rng.chance(500) };
+    let other = Orientation { transposed: !orientation.transposed, ..orientation };
     let fitting = || {
-        let turned = |vault: &Vault<'_>| [turn, other].into_iter().find(|&turn| fits(vault, turn));
+        let turned = |vault: &Vault<'_>| [orientation, other].into_iter().find(|&orientation| fits(vault, orientation));
         vaults::LIBRARY
             .iter()
             .enumerate()
             .filter_map(move |(i, vault)| Some((i, turned(vault)?, vault.width * vault.height)))
     };
     let count = fitting().count();
-    let glances = (0..GLANCES).filter_map(|_| fitting().nth(rng.index(count)));
-    glances.max_by_key(|&(_, _, area)| area).map(|(index, turn, _)| (index, turn))
+    let samples = (0..VAULTS_COMPARED).filter_map(|_| fitting().nth(rng.index(count)));
+    samples.max_by_key(|&(_, _, area)| area).map(|(index, orientation, _)| (index, orientation))
 }
 
-/// Carves the vault in the very middle of the floor, or anywhere on a floor that it nearly fills. Notes its doors and
-/// doorways as hinges.
-fn stamp(arena: &mut Arena, vault: &Vault<'_>, turn: Turn, centred: bool, spec: &FloorSpec, rng: &mut Rng) -> Frame {
-    let (width, height) = turn.size(vault);
+/// Carves the vault in the middle of the floor, or anywhere on a floor without a court. Lists its doors and doorways.
+fn carve_vault(
+    arena: &mut Arena,
+    vault: &Vault<'_>,
+    orientation: Orientation,
+    centred: bool,
+    spec: &FloorSpec,
+    rng: &mut Rng,
+) -> Rect {
+    let (width, height) = orientation.size(vault);
     let place = |side: usize, taken: usize, rng: &mut Rng| {
         let free = side - 2 - taken;
         1 + if centred { free / 2 } else { rng.index(free + 1) }
     };
     let (left, top) = (place(arena.width, width, rng), place(arena.height, height, rng));
-    // Its outermost cells are wall, or doorways that rooms may come up to.
+    // Its outermost cells are wall or doorways; rooms may touch them.
     for y in top..top + height {
-        arena.claim.insert_row(left, y, (1 << width) - 1);
+        arena.claimed.insert_row(left, y, (1 << width) - 1);
     }
-    arena.hinges.clear();
+    arena.vault_doors.clear();
     for (y, row) in vault.rows().enumerate() {
         for (x, drawn) in row.enumerate() {
-            let (x, y) = turn.apply(vault, x, y);
+            let (x, y) = orientation.apply(vault, x, y);
             let at = arena.at(left + x, top + y);
             match drawn {
                 b'#' | b' ' => {}
-                b'@' | b'+' | b'X' | b'S' => arena.hinges.push((at as u32, drawn)),
+                b'@' | b'+' | b'X' | b'S' => arena.vault_doors.push((at as u32, drawn)),
                 _ => arena.terrain[at] = ground(drawn),
             }
         }
     }
-    found_areas(arena, (left, top), (width, height));
-    furnish(arena, vault, turn, (left, top), spec, rng);
-    hang_doors(arena);
-    Frame { left, top, width, height }
+    add_rooms(arena, (left, top), (width, height));
+    place_contents(arena, vault, orientation, (left, top), spec, rng);
+    place_doors(arena);
+    Rect { left, top, width, height }
 }
 
-/// What lies under a character of the map.
+/// The terrain of a character of the map.
 const fn ground(drawn: u8) -> Terrain {
     match drawn {
         b'~' => Terrain::ShallowWater,
@@ -160,8 +167,8 @@ const fn ground(drawn: u8) -> Terrain {
     }
 }
 
-/// Makes a room of every part of the vault that doors close off.
-fn found_areas(arena: &mut Arena, (left, top): (usize, usize), (width, height): (usize, usize)) {
+/// Adds each part of the vault between doors as a room.
+fn add_rooms(arena: &mut Arena, (left, top): (usize, usize), (width, height): (usize, usize)) {
     for y in top..top + height {
         for x in left..left + width {
             let at = arena.at(x, y);
@@ -169,54 +176,45 @@ fn found_areas(arena: &mut Arena, (left, top): (usize, usize), (width, height): 
                 continue;
             }
             let mark = arena.rooms.len() as u8 + 1;
-            let Arena { region, trail, terrain, width, .. } = arena;
+            let Arena { region, cell_list, terrain, width, .. } = arena;
             region[at] = mark;
-            trail.clear();
-            trail.push(at as u32);
-            territory::spread(region, trail, *width, |at| terrain[at] != Terrain::Wall);
-            let area = survey_area(arena);
+            cell_list.clear();
+            cell_list.push(at as u32);
+            territory::spread(region, cell_list, *width, |at| terrain[at] != Terrain::Wall);
+            let area = room_of_cells(arena);
             arena.rooms.push(area);
         }
     }
 }
 
-/// The room of the cells on the trail. Its center is the passable cell nearest the middle of its box.
-fn survey_area(arena: &Arena) -> Chamber {
-    let places = || arena.trail.iter().map(|&at| arena.point(at as usize));
-    let first = arena.point(arena.trail[0] as usize);
+/// The room of the listed cells. Its center is the passable cell nearest the middle of its bounding box.
+fn room_of_cells(arena: &Arena) -> RoomDraft {
+    let places = || arena.cell_list.iter().map(|&at| arena.point(at as usize));
+    let first = arena.point(arena.cell_list[0] as usize);
     let (min, max) = places().fold((first, first), |(min, max), at| {
         (Point { x: min.x.min(at.x), y: min.y.min(at.y) }, Point { x: max.x.max(at.x), y: max.y.max(at.y) })
     });
     let middle = arena.at(usize::from(min.x + max.x) / 2, usize::from(min.y + max.y) / 2);
-    let passable = arena.trail.iter().map(|&at| at as usize).filter(|&at| arena.terrain[at].passable());
+    let passable = arena.cell_list.iter().map(|&at| at as usize).filter(|&at| arena.terrain[at].passable());
     let center = passable.min_by_key(|&at| spots::distance(arena, at, middle)).unwrap_or(middle);
-    Chamber {
-        min,
-        max,
-        center,
-        area: arena.trail.len() as u32,
-        role: RoomRole::Treasure,
-        zone: 0,
-        depth: 0,
-        refusals: 0,
-        set_piece: true,
-    }
+    let area = arena.cell_list.len() as u32;
+    RoomDraft { role: RoomRole::Treasure, set_piece: true, ..RoomDraft::new(min, max, center, area) }
 }
 
-/// Puts down what the map's author put down.
-fn furnish(
+/// Places the monsters, items and traps of the map.
+fn place_contents(
     arena: &mut Arena,
     vault: &Vault<'_>,
-    turn: Turn,
+    orientation: Orientation,
     (left, top): (usize, usize),
     spec: &FloorSpec,
     rng: &mut Rng,
 ) {
     let level = curve::level_of_floor(spec.number());
-    let folk = Theme::of_number(spec.number()).folk();
+    let roster = Theme::of_number(spec.number()).roster();
     for (y, row) in vault.rows().enumerate() {
         for (x, drawn) in row.enumerate() {
-            let (x, y) = turn.apply(vault, x, y);
+            let (x, y) = orientation.apply(vault, x, y);
             let at = arena.at(left + x, top + y);
             let place = arena.point(at);
             let find =
@@ -225,9 +223,9 @@ fn furnish(
             match drawn {
                 b'$' => arena.items.push(find(rng.pick(&loot::FINE), 40)),
                 b'*' => arena.items.push(find(rng.pick(&loot::PLAIN), 12)),
-                b'M' => arena.spawns.push(enemy(folk.skirmisher, 1)),
-                b'C' => arena.spawns.push(enemy(folk.caster, 2)),
-                b'B' => arena.spawns.push(enemy(folk.brute, 3)),
+                b'M' => arena.spawns.push(enemy(roster.skirmisher, 1)),
+                b'C' => arena.spawns.push(enemy(roster.caster, 2)),
+                b'B' => arena.spawns.push(enemy(roster.brute, 3)),
                 b'^' => arena.traps.push(Trap { at: place, archetype: rng.pick(&traps::TRAPS), level: level as u16 }),
                 b'A' => {
                     arena.items.push(find("blessing", 20));
@@ -237,15 +235,15 @@ fn furnish(
                 }
                 _ => continue,
             }
-            arena.take(at);
+            arena.reserve(at);
         }
     }
 }
 
-/// Hangs the doors between the vault's parts. Locks and secrets come when the floor around is known.
-fn hang_doors(arena: &mut Arena) {
-    for i in 0..arena.hinges.len() {
-        let (at, drawn) = arena.hinges[i];
+/// Builds the doors between the vault's parts. They are locked and hidden once the floor around them is known.
+fn place_doors(arena: &mut Arena) {
+    for i in 0..arena.vault_doors.len() {
+        let (at, drawn) = arena.vault_doors[i];
         let at = at as usize;
         if drawn == b'@' {
             continue;
@@ -253,24 +251,25 @@ fn hang_doors(arena: &mut Arena) {
         arena.terrain[at] = Terrain::Door;
         let [north, east, south, west] = arena.neighbours(at).map(|there| arena.room_at(there));
         if let (Some(a), Some(b)) = (north.or(east), south.or(west)) {
-            arena.ways.push(Way { from: a as u8, to: b as u8, gate: Some(at as u32), lock: 0, secret: false });
+            arena.connections.push(ConnectionDraft::open(a as u8, b as u8, Some(at as u32)));
         }
     }
 }
 
-/// Opens every doorway on the court around.
+/// Connects every doorway to the court.
 fn open_on_court(arena: &mut Arena, court: usize) {
-    for i in 0..arena.hinges.len() {
+    for i in 0..arena.vault_doors.len() {
         let Some((gate, room, side)) = doorway(arena, i, |room| room != court) else { continue };
-        if flanked(arena, gate, side) {
+        if is_flanked(arena, gate, side) {
             accrete::join(arena, (room, court), gate, side, 0, Terrain::Door);
         }
     }
 }
 
-/// The `i`-th hinge if it is a doorway: where it is, the part of the vault behind it, and the side that it opens to.
+/// The `i`-th door of the vault if it is a doorway: its cell, the vault's room behind it, and the side that it opens
+/// to.
 fn doorway(arena: &Arena, i: usize, inside: impl Fn(usize) -> bool) -> Option<(usize, usize, Side)> {
-    let (gate, drawn) = arena.hinges[i];
+    let (gate, drawn) = arena.vault_doors[i];
     let gate = gate as usize;
     Side::ALL.into_iter().filter(|_| drawn == b'@').find_map(|side| {
         let room = arena.room_at(gate.wrapping_add_signed(arena.step(side.opposite())))?;
@@ -278,39 +277,41 @@ fn doorway(arena: &Arena, i: usize, inside: impl Fn(usize) -> bool) -> Option<(u
     })
 }
 
-/// Builds a room before each doorway that has a place for one; the others stay wall.
-fn open_doorways(arena: &mut Arena, grain: &Grain, rng: &mut Rng) {
-    for i in 0..arena.hinges.len() {
+/// Builds a room before each doorway that has space for one; the others stay wall.
+fn open_doorways(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
+    for i in 0..arena.vault_doors.len() {
         let Some((gate, room, side)) = doorway(arena, i, |_| true) else { continue };
         let built = (0..TRIES).find_map(|tried| {
-            let shape = if tried < TRIES / 2 { accrete::draw_room(grain, rng) } else { accrete::draw_closet(rng) };
-            accrete::attach_at(arena, grain, (room, gate), side, &shape, rng)
+            let shape = if tried < TRIES / 2 { accrete::draw_room(params, rng) } else { accrete::draw_closet(rng) };
+            accrete::attach_at(arena, params, (room, gate), side, &shape, rng)
         });
         if let Some(room) = built {
-            arena.shortlist.push(room as u8);
+            arena.room_list.push(room as u8);
         }
     }
 }
 
-/// Locks and hides what the map says. What lies behind has no other way in.
-fn shut_vault(arena: &mut Arena) {
-    for i in 0..arena.hinges.len() {
-        let (gate, drawn) = arena.hinges[i];
-        let Some(way) = arena.ways.iter().position(|way| way.gate == Some(gate)) else { continue };
-        if arena.ways[way].lock != 0 || !matches!(drawn, b'X' | b'S') {
+/// Locks and hides the doors that the map marks. What lies behind them has no other door.
+fn close_vault_rooms(arena: &mut Arena) {
+    for i in 0..arena.vault_doors.len() {
+        let (gate, drawn) = arena.vault_doors[i];
+        let Some(connection) = arena.connections.iter().position(|connection| connection.gate == Some(gate)) else {
+            continue;
+        };
+        if arena.connections[connection].lock != 0 || !matches!(drawn, b'X' | b'S') {
             continue;
         }
-        // The part that nothing else leads to.
-        let ends = [arena.ways[way].from, arena.ways[way].to];
-        let degree = |room: u8| arena.ways.iter().filter(|way| way.from == room || way.to == room).count();
+        // The room that no other connection leads to.
+        let ends = [arena.connections[connection].from, arena.connections[connection].to];
+        let degree = |room: u8| arena.connections.iter().filter(|connection| connection.touches(room)).count();
         let Some(room) = ends.into_iter().find(|&room| degree(room) == 1).map(usize::from) else { continue };
         arena.rooms[room].zone = SEALED;
         if drawn == b'S' {
             arena.rooms[room].role = RoomRole::Secret;
-            gates::hide(arena, way);
+            gates::make_secret(arena, connection);
         } else {
             arena.rooms[room].role = RoomRole::Vault;
-            gates::lock(arena, way);
+            gates::lock(arena, connection);
         }
     }
 }

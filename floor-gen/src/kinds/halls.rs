@@ -1,128 +1,128 @@
-//! HALLS: great rooms far apart in the rock, joined by long corridors along a sparse graph.
+//! HALLS: large rooms far apart in the rock, joined by long corridors along a sparse graph.
 //!
-//! Shortest gaps are dug first and only between rooms that do not hang together yet, which gives a minimum spanning
-//! tree (Kruskal, 1956) of what can be dug at all; then some edges of the Gabriel graph (Gabriel, Sokal, 1969), a part
-//! of the Delaunay triangulation that holds that tree, come back as loops.
+//! The shortest gaps between unconnected rooms are dug first, which gives a minimum spanning tree (Kruskal, 1956) of
+//! the corridors that can be dug. Then some edges of the Gabriel graph (Gabriel, Sokal, 1969), a subgraph of the
+//! Delaunay triangulation that contains the tree, become loops.
 
-use crate::arena::{Arena, Chamber, SEALED};
-use crate::graph::Pieces;
+use crate::arena::{Arena, RoomDraft, SEALED};
+use crate::graph::Components;
 use crate::rng::{Rng, Streams};
 use crate::shape::{Form, Shape};
 use crate::spec::FloorSpec;
-use crate::stages::accrete::{Grain, place};
+use crate::stages::accrete::{RoomParams, place};
 use crate::stages::corridors::connect;
-use crate::stages::gates::{self, Shut};
-use crate::stages::survey::Unfit;
+use crate::stages::gates::{self, LockCounts};
+use crate::stages::survey::LayoutRejected;
 
 /// Cells of floor and rock for each hall.
 const CELLS_PER_HALL: usize = 680;
 /// The most halls.
-const MOST_HALLS: usize = 200;
-/// Spots looked at for each hall.
+const MAX_HALLS: usize = 200;
+/// Spots tried for each hall.
 const SPOTS_PER_HALL: usize = 14;
-/// Rock between two halls at the least: a corridor, and a wall on both its sides.
-const APART: i32 = 3;
-/// How often a corridor's end has a door, in 1,000.
+/// The least rock between two halls: a corridor, and a wall on both its sides.
+const MIN_GAP: i32 = 3;
+/// How often, in 1,000, a corridor's end has a door.
 const DOORS: u32 = 900;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     scatter(arena, &mut streams.open("halls"));
-    offer_corridors(arena);
+    list_candidates(arena);
     let rng = &mut streams.open("corridors");
-    let mut pieces = Pieces::apart(arena.rooms.len());
-    for i in 0..arena.offers.len() {
-        let (_, a, b) = arena.offers[i];
+    let mut components = Components::singletons(arena.rooms.len());
+    for i in 0..arena.candidates.len() {
+        let (_, a, b) = arena.candidates[i];
         let (a, b) = (usize::from(a), usize::from(b));
-        if !pieces.same(a, b) && connect(arena, a, b, DOORS, rng) {
-            pieces.join(a, b);
+        if !components.connected(a, b) && connect(arena, a, b, DOORS, rng) {
+            components.join(a, b);
         }
     }
-    if arena.rooms.len() < 2 || pieces.count > 1 {
-        return Err(Unfit("halls that no corridor reaches"));
+    if arena.rooms.len() < 2 || components.count > 1 {
+        return Err(LayoutRejected("a hall without a corridor"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
+    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
     let loops = close_loops(arena, &mut streams.open("loops"));
     streams.note("loops", loops);
     Ok(())
 }
 
-/// Halls at random, none close to another.
+/// Places halls at random, apart from each other.
 fn scatter(arena: &mut Arena, rng: &mut Rng) {
-    let grain = Grain::of(arena);
-    let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(3, MOST_HALLS);
-    let (least_width, least_height) = ((grain.width.1 * 4 / 5).max(3), (grain.height.1 * 4 / 5).max(3));
-    let (widest, highest) = ((arena.width as i32 - 2) / 2 - APART, (arena.height as i32 - 2) / 2 - APART);
+    let params = RoomParams::of(arena);
+    let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(3, MAX_HALLS);
+    let (least_width, least_height) = ((params.width.1 * 4 / 5).max(3), (params.height.1 * 4 / 5).max(3));
+    let (widest, highest) = ((arena.width as i32 - 2) / 2 - MIN_GAP, (arena.height as i32 - 2) / 2 - MIN_GAP);
     for _ in 0..wanted * SPOTS_PER_HALL {
         if arena.rooms.len() >= wanted {
             return;
         }
-        let width = rng.range(least_width, grain.width.1 * 3 / 2).clamp(3, widest.max(3));
-        let height = rng.range(least_height, grain.height.1 * 3 / 2).clamp(3, highest.max(3));
+        let width = rng.range(least_width, params.width.1 * 3 / 2).clamp(3, widest.max(3));
+        let height = rng.range(least_height, params.height.1 * 3 / 2).clamp(3, highest.max(3));
         let form = rng.pick(&[Form::Hall, Form::Hall, Form::Octagon, Form::Octagon, Form::Rotunda, Form::Cross]);
         let shape = Shape::draw(form, width, height, rng);
         let x = rng.range(1, arena.width as i32 - 1 - shape.width);
         let y = rng.range(1, arena.height as i32 - 1 - shape.height);
-        if stands_apart(arena, &shape, x, y) {
+        if is_clear(arena, &shape, x, y) {
             place(arena, &shape, x as usize, y as usize);
         }
     }
 }
 
-/// Whether the plan's box and [`APART`] cells around it are free. Beyond the border nothing can stand.
-fn stands_apart(arena: &Arena, shape: &Shape, x: i32, y: i32) -> bool {
-    // The claim of a room reaches one cell out already.
-    let margin = APART - 1;
+/// Whether the shape's box and [`MIN_GAP`] cells around it are free. The border needs no gap.
+fn is_clear(arena: &Arena, shape: &Shape, x: i32, y: i32) -> bool {
+    // The claim of a room reaches one cell beyond it.
+    let margin = MIN_GAP - 1;
     let (left, top) = ((x - margin).max(0), (y - margin).max(0));
     let (right, bottom) = (x + shape.width + margin, (y + shape.height + margin).min(arena.height as i32));
     let columns = (1u64 << (right - left)) - 1;
-    (top..bottom).all(|row| arena.claim.window(left as usize, row as usize) & columns == 0)
+    (top..bottom).all(|row| arena.claimed.window(left as usize, row as usize) & columns == 0)
 }
 
-/// Every pair of rooms, nearest first.
-fn offer_corridors(arena: &mut Arena) {
-    let Arena { rooms, offers, .. } = arena;
-    offers.clear();
+/// Lists pairs of rooms within reach, nearest first.
+fn list_candidates(arena: &mut Arena) {
+    let Arena { rooms, candidates, .. } = arena;
+    candidates.clear();
     let reach = (arena.width * arena.height * 9 / rooms.len().max(1)).isqrt() as u32 + 24;
     for (i, a) in rooms.iter().enumerate() {
         for (j, b) in rooms.iter().enumerate().skip(i + 1) {
             let gap = gap(a, b);
             if gap < reach {
-                offers.push((gap, i as u8, j as u8));
+                candidates.push((gap, i as u8, j as u8));
             }
         }
     }
-    offers.sort_unstable();
+    candidates.sort_unstable();
 }
 
 /// Steps between the boxes of two rooms.
-fn gap(a: &Chamber, b: &Chamber) -> u32 {
+fn gap(a: &RoomDraft, b: &RoomDraft) -> u32 {
     let between = |min_a: u16, max_a: u16, min_b: u16, max_b: u16| {
         u32::from(min_a.saturating_sub(max_b).max(min_b.saturating_sub(max_a)))
     };
     between(a.min.x, a.max.x, b.min.x, b.max.x) + between(a.min.y, a.max.y, b.min.y, b.max.y)
 }
 
-/// Digs corridors along the Gabriel graph where the walk so far is a detour.
+/// Digs corridors along the Gabriel graph between rooms whose walk is a detour.
 fn close_loops(arena: &mut Arena, rng: &mut Rng) -> usize {
     let wanted = arena.rooms.len() / 4 + 1;
     let mut made = 0;
-    for i in 0..arena.offers.len() {
-        let (_, a, b) = arena.offers[i];
+    for i in 0..arena.candidates.len() {
+        let (_, a, b) = arena.candidates[i];
         let (a, b) = (usize::from(a), usize::from(b));
         let same_zone = arena.rooms[a].zone == arena.rooms[b].zone && arena.rooms[a].zone != SEALED;
         if made >= wanted || !same_zone || !is_gabriel(arena, a, b) {
             continue;
         }
-        arena.graph.rebuild(arena.rooms.len(), &arena.ways);
-        if !arena.graph.within_doors(a, b, 2, &arena.ways) && connect(arena, a, b, DOORS, rng) {
+        arena.graph.rebuild(arena.rooms.len(), &arena.connections);
+        if !arena.graph.within_doors(a, b, 2, &arena.connections) && connect(arena, a, b, DOORS, rng) {
             made += 1;
         }
     }
     made
 }
 
-/// Whether no third room lies in the circle that has the two rooms' centers on opposite sides.
+/// Whether no third room lies in the circle whose diameter joins the two rooms' centers.
 fn is_gabriel(arena: &Arena, a: usize, b: usize) -> bool {
     let place = |room: usize| {
         let center = arena.rooms[room].center;

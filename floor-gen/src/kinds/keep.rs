@@ -1,22 +1,22 @@
-//! KEEP: a fortress. Halls side by side behind thick walls, from splitting the ground in two again and again.
+//! KEEP: a fortress of halls side by side behind thick walls, by binary space partition.
 
 use crate::arena::{Arena, MAX_ROOMS, SEALED, Side};
 use crate::floor::Terrain;
-use crate::graph::Pieces;
+use crate::graph::Components;
 use crate::rng::{Rng, Streams};
 use crate::shape::{Form, MAX_SIDE, Shape};
 use crate::spec::FloorSpec;
 use crate::stages::accrete::{doorway_on, join, place};
-use crate::stages::gates::{self, Shut};
-use crate::stages::loops::look_from;
-use crate::stages::survey::Unfit;
+use crate::stages::gates::{self, LockCounts};
+use crate::stages::loops::cast_ray;
+use crate::stages::survey::LayoutRejected;
 
 /// Cells of floor and wall for each hall.
 const CELLS_PER_HALL: usize = 560;
 /// The most halls.
-const MOST_HALLS: usize = 200;
+const MAX_HALLS: usize = 200;
 
-/// A piece of ground, walls not included.
+/// A rectangle for one hall, without walls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plot {
     x: i32,
@@ -25,22 +25,22 @@ pub(crate) struct Plot {
     height: i32,
 }
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let wall = wall_thickness(arena);
     split_ground(arena, wall, &mut streams.open("split"));
     build_halls(arena, &mut streams.open("halls"));
-    offer_doors(arena, wall, &mut streams.open("doors"));
+    list_candidates(arena, wall, &mut streams.open("doors"));
     let rng = &mut streams.open("ways");
-    let mut pieces = Pieces::apart(arena.rooms.len());
-    break_through(arena, wall, rng, |_, a, b| pieces.join(a, b));
-    if arena.rooms.len() < 2 || Pieces::joined_by(arena.rooms.len(), &arena.ways).count > 1 {
-        return Err(Unfit("halls that do not meet"));
+    let mut components = Components::singletons(arena.rooms.len());
+    open_doors(arena, wall, rng, |_, a, b| components.join(a, b));
+    if arena.rooms.len() < 2 || Components::of_connections(arena.rooms.len(), &arena.connections).count > 1 {
+        return Err(LayoutRejected("a hall without a door"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
-    // A keep is easy to run through: every third wall between halls of one zone has a door.
+    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
+    // Every third wall between halls of one zone gets a door too.
     let mut left = arena.rooms.len() / 3;
-    break_through(arena, wall, rng, |arena, a, b| {
+    open_doors(arena, wall, rng, |arena, a, b| {
         let (here, there) = (arena.rooms[a].zone, arena.rooms[b].zone);
         let wanted = left > 0 && here == there && here != SEALED;
         left -= usize::from(wanted);
@@ -49,26 +49,26 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     Ok(())
 }
 
-/// Thick, but not where the floor is too small to spend ground on walls.
+/// Thinner on small floors, in cells.
 fn wall_thickness(arena: &Arena) -> i32 {
     if arena.width.min(arena.height) < 40 { 1 } else { 2 }
 }
 
-/// Cuts the largest plot in two until there are enough.
+/// Splits the largest plot until there are enough.
 fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
-    let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(4, MOST_HALLS);
+    let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(4, MAX_HALLS);
     let whole = Plot { x: 1, y: 1, width: arena.width as i32 - 2, height: arena.height as i32 - 2 };
     arena.plots.clear();
     arena.plots.push(whole);
     while arena.plots.len() < wanted {
-        // First those that no plan of a hall could fill.
+        // First the plots that are too large for a hall.
         let size = |plot: &Plot| (plot.width > MAX_SIDE || plot.height > MAX_SIDE, plot.width * plot.height);
         let Some(largest) = (0..arena.plots.len()).max_by_key(|&i| size(&arena.plots[i])) else { return };
         let Some((a, b)) = halve(arena.plots[largest], wall, rng) else { return };
         arena.plots[largest] = a;
         arena.plots.push(b);
     }
-    // Plots that are still too large for a hall's plan.
+    // Splits the plots that are still too large for a hall.
     let mut i = 0;
     while i < arena.plots.len() && arena.plots.len() < MAX_ROOMS {
         let plot = arena.plots[i];
@@ -83,9 +83,9 @@ fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
     }
 }
 
-/// Cuts across the longer side, somewhere near the middle; nothing if the halves would be too small for halls.
+/// Splits a plot across its longer side, near the middle; `None` if a half would be too small for a hall.
 fn halve(plot: Plot, wall: i32, rng: &mut Rng) -> Option<(Plot, Plot)> {
-    // A row of cells is a run on the wire: halls lie broad.
+    // Halls are wide rather than high: a row of equal cells is a run on the wire.
     let cut_columns = plot.width > 2 * plot.height;
     let side = if cut_columns { plot.width } else { plot.height };
     let least = 3;
@@ -102,7 +102,7 @@ fn halve(plot: Plot, wall: i32, rng: &mut Rng) -> Option<(Plot, Plot)> {
     })
 }
 
-/// A hall on every plot; towers, with their corners cut, at the corners of the keep.
+/// Builds a hall on every plot; those at the corners of the keep are octagons.
 fn build_halls(arena: &mut Arena, rng: &mut Rng) {
     for i in 0..arena.plots.len() {
         let plot = arena.plots[i];
@@ -114,22 +114,22 @@ fn build_halls(arena: &mut Arena, rng: &mut Rng) {
     }
 }
 
-/// Notes which halls share a wall, in random order, but larger halls first: they are where ways meet.
-fn offer_doors(arena: &mut Arena, wall: i32, rng: &mut Rng) {
-    arena.offers.clear();
-    let Arena { plots, offers, .. } = arena;
+/// Lists the pairs of halls that share a wall, in random order but with large halls first.
+fn list_candidates(arena: &mut Arena, wall: i32, rng: &mut Rng) {
+    arena.candidates.clear();
+    let Arena { plots, candidates, .. } = arena;
     for (i, a) in plots.iter().enumerate() {
         for (j, b) in plots.iter().enumerate().skip(i + 1) {
             if shared_wall(a, b, wall).is_some() {
                 let large = (a.width * a.height).max(b.width * b.height) as u32;
-                offers.push((rng.below(1_000) + 40_000 / large.max(1), i as u8, j as u8));
+                candidates.push((rng.below(1_000) + 40_000 / large.max(1), i as u8, j as u8));
             }
         }
     }
-    offers.sort_unstable();
+    candidates.sort_unstable();
 }
 
-/// On which side of `a` the plot `b` lies behind one wall, and the lines that they share.
+/// The side of `a` on which `b` lies behind one wall, and the rows or columns that they share.
 fn shared_wall(a: &Plot, b: &Plot, wall: i32) -> Option<(Side, i32, i32)> {
     let rows = (a.y.max(b.y), (a.y + a.height).min(b.y + b.height));
     let columns = (a.x.max(b.x), (a.x + a.width).min(b.x + b.width));
@@ -142,29 +142,29 @@ fn shared_wall(a: &Plot, b: &Plot, wall: i32) -> Option<(Side, i32, i32)> {
     }
 }
 
-/// Makes a door in each wall on offer that is `wanted`, and takes it off the offers.
-fn break_through(arena: &mut Arena, wall: i32, rng: &mut Rng, mut wanted: impl FnMut(&Arena, usize, usize) -> bool) {
+/// Builds a door in each candidate wall that is `wanted`, and removes it from the candidates.
+fn open_doors(arena: &mut Arena, wall: i32, rng: &mut Rng, mut wanted: impl FnMut(&Arena, usize, usize) -> bool) {
     let mut kept = 0;
-    for i in 0..arena.offers.len() {
-        let (weight, a, b) = arena.offers[i];
+    for i in 0..arena.candidates.len() {
+        let (weight, a, b) = arena.candidates[i];
         let (from, to) = (usize::from(a), usize::from(b));
-        let sight = shared_wall(&arena.plots[from], &arena.plots[to], wall).and_then(|(side, first, end)| {
+        let hit = shared_wall(&arena.plots[from], &arena.plots[to], wall).and_then(|(side, first, end)| {
             let start = rng.range(0, end - first - 1);
             (0..end - first).find_map(|i| {
                 let line = (first + (start + i) % (end - first)) as usize;
-                let sight = look_from(arena, from, doorway_on(arena, from, side, line)?, side, wall as usize + 8)?;
-                (sight.room == to).then_some((side, sight))
+                let hit = cast_ray(arena, from, doorway_on(arena, from, side, line)?, side, wall as usize + 8)?;
+                (hit.room == to).then_some((side, hit))
             })
         });
-        match sight {
-            Some((side, sight)) if wanted(arena, from, to) => {
-                join(arena, (from, to), sight.gate, side, sight.corridor, Terrain::Door);
+        match hit {
+            Some((side, hit)) if wanted(arena, from, to) => {
+                join(arena, (from, to), hit.gate, side, hit.corridor, Terrain::Door);
             }
             _ => {
-                arena.offers[kept] = (weight, a, b);
+                arena.candidates[kept] = (weight, a, b);
                 kept += 1;
             }
         }
     }
-    arena.offers.truncate(kept);
+    arena.candidates.truncate(kept);
 }

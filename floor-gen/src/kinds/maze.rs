@@ -1,42 +1,41 @@
-//! MAZE: a labyrinth with rooms in it. Most of its dead ends are opened again (braided), so that it has many ways
-//! round; those that stay hide a find.
+//! MAZE: a braided maze with rooms in it. Most of its dead ends are opened again; the others hold loot.
 
-use crate::arena::{Arena, SEALED, Side, Way};
+use crate::arena::{Arena, ConnectionDraft, SEALED, Side};
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::{Rng, Streams};
 use crate::shape::{Form, Shape};
 use crate::spec::FloorSpec;
 use crate::stages::accrete::place;
-use crate::stages::niches::{self, Wanted};
-use crate::stages::survey::Unfit;
+use crate::stages::niches::{self, NicheCounts};
+use crate::stages::survey::LayoutRejected;
 use crate::stages::{gates, spots, territory};
 
 /// Cells of floor and rock for each room.
 const CELLS_PER_ROOM: usize = 900;
 /// The most rooms.
-const MOST_ROOMS: usize = 120;
-/// Spots looked at for each room.
+const MAX_ROOMS: usize = 120;
+/// Spots tried for each room.
 const SPOTS_PER_ROOM: usize = 12;
-/// Spots looked at besides, so that the least floor gets its two rooms.
-const LEAST_SPOTS: usize = 60;
-/// How often a dead end is opened, in 1,000.
+/// Additional spots, so that the smallest floor gets two rooms.
+const MIN_SPOTS: usize = 60;
+/// How often, in 1,000, a dead end is opened.
 const BRAID: u32 = 600;
-/// How often a passage goes on eastwards or westwards, if it may, in 1,000. Long level runs cost little on the wire, and
-/// cells of a terminal are twice as high as wide.
+/// How often, in 1,000, a vertical passage is replaced by a horizontal one. Horizontal runs cost little on the wire,
+/// and cells of a terminal are twice as high as wide.
 const LEVEL: u32 = 400;
 
-/// Crossings, spread evenly; passages run from one to the next.
+/// Evenly spread crossings, with passages between neighbours.
 #[derive(Debug, Clone, Copy)]
 struct Lattice {
     columns: usize,
     rows: usize,
     /// Cells from one crossing to the next, across and down.
     pitch: (usize, usize),
-    /// The first crossing's cell.
+    /// The cell of the first crossing.
     origin: (usize, usize),
 }
 
-/// A room's place: the crossings around it, of which those strictly inside are lost to it.
+/// The place of a room: the crossings on its edge stay passages, those inside are built on.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     left: usize,
@@ -50,23 +49,23 @@ const REACHED: u8 = 1;
 /// A crossing inside a room.
 const BUILT_ON: u8 = 2;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let lattice = Lattice::over(arena);
-    set_rooms(arena, &lattice, &mut streams.open("rooms"));
+    place_rooms(arena, &lattice, &mut streams.open("rooms"));
     if arena.rooms.len() < 2 {
-        return Err(Unfit("fewer than two rooms"));
+        return Err(LayoutRejected("fewer than two rooms"));
     }
-    wind(arena, &lattice, &mut streams.open("passages"));
+    carve_passages(arena, &lattice, &mut streams.open("passages"));
     braid(arena, &lattice, &mut streams.open("braid"));
-    streams.note("dead ends", arena.nooks.len());
+    streams.note("dead ends", arena.dead_ends.len());
     let rng = &mut streams.open("doors");
-    let wanted = Wanted::for_floor(arena, spec);
+    let wanted = NicheCounts::for_floor(arena, spec);
     let (entry, exit) = farthest_apart(arena);
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
-    close_rooms(arena, (entry, exit), wanted, rng);
-    open_hubs(arena, &lattice, rng);
-    open_closed(arena, &lattice, rng)?;
+    choose_closed_rooms(arena, (entry, exit), wanted, rng);
+    join_open_rooms(arena, &lattice, rng);
+    join_closed_rooms(arena, &lattice, rng)?;
     niches::seal(arena, exit, wanted);
     gates::trace_path(arena, entry, exit)
 }
@@ -89,7 +88,7 @@ impl Lattice {
     }
 
     /// The next crossing on that side.
-    const fn beside(&self, crossing: usize, side: Side) -> Option<usize> {
+    const fn neighbour(&self, crossing: usize, side: Side) -> Option<usize> {
         let (column, row) = (crossing % self.columns, crossing / self.columns);
         match side {
             Side::North if row > 0 => Some(crossing - self.columns),
@@ -101,15 +100,15 @@ impl Lattice {
     }
 }
 
-/// Rooms on random blocks of the lattice, their walls one cell from the passages around them.
-fn set_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+/// Places rooms on random blocks of the lattice, with one cell of wall between a room and the passages around it.
+fn place_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     let Arena { marks, width, height, .. } = arena;
     marks.clear();
     marks.resize(*width * *height, 0);
-    let wanted = (*width * *height / CELLS_PER_ROOM).clamp(2, MOST_ROOMS);
-    // Blocks as many crossings broad and high; larger on great floors.
+    let wanted = (*width * *height / CELLS_PER_ROOM).clamp(2, MAX_ROOMS);
+    // The largest blocks, in crossings; they grow with the floor.
     let (broadest, highest) = ((3 + *width / 200).min(lattice.columns / 2), (4 + *height / 200).min(lattice.rows / 2));
-    for _ in 0..wanted * SPOTS_PER_ROOM + LEAST_SPOTS {
+    for _ in 0..wanted * SPOTS_PER_ROOM + MIN_SPOTS {
         if arena.rooms.len() >= wanted {
             return;
         }
@@ -130,7 +129,7 @@ fn set_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     }
 }
 
-/// Whether no room stands on the block's crossings or on those around it.
+/// Whether no room stands on the block's crossings, inside or on its edge.
 fn is_free(arena: &Arena, lattice: &Lattice, block: &Block) -> bool {
     (block.top..=block.bottom).all(|row| {
         let first = row * lattice.columns;
@@ -138,25 +137,25 @@ fn is_free(arena: &Arena, lattice: &Lattice, block: &Block) -> bool {
     })
 }
 
-/// Digs passages to every crossing: a walk that goes on at random while it can and else goes back (recursive
-/// backtracking). Nothing cuts the lattice in two, since every room leaves the crossings around it free.
-fn wind(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+/// Carves passages to every crossing by recursive backtracking. The lattice is connected, because rooms leave the
+/// crossings around them free.
+fn carve_passages(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     let Some(start) = (0..lattice.count()).find(|&crossing| arena.marks[crossing] == 0) else { return };
     arena.marks[start] = REACHED;
-    arena.trail.clear();
-    arena.trail.push(start as u32);
-    while let Some(&here) = arena.trail.last() {
+    arena.cell_list.clear();
+    arena.cell_list.push(start as u32);
+    while let Some(&here) = arena.cell_list.last() {
         let here = here as usize;
         let mut sides = [Side::North; 4];
         let mut count = 0;
         for side in Side::ALL {
-            if lattice.beside(here, side).is_some_and(|there| arena.marks[there] == 0) {
+            if lattice.neighbour(here, side).is_some_and(|there| arena.marks[there] == 0) {
                 sides[count] = side;
                 count += 1;
             }
         }
         if count == 0 {
-            arena.trail.pop();
+            arena.cell_list.pop();
             continue;
         }
         let level = |side: &Side| matches!(side, Side::East | Side::West);
@@ -164,15 +163,15 @@ fn wind(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
         if !level(&side) && rng.chance(LEVEL) {
             side = sides[..count].iter().copied().find(level).unwrap_or(side);
         }
-        if let Some(there) = lattice.beside(here, side) {
+        if let Some(there) = lattice.neighbour(here, side) {
             arena.marks[there] = REACHED;
             dig_passage(arena, lattice, here, side);
-            arena.trail.push(there as u32);
+            arena.cell_list.push(there as u32);
         }
     }
 }
 
-/// Opens the cells from a crossing to the next one on that side.
+/// Carves the passage from a crossing to the next one on that side.
 fn dig_passage(arena: &mut Arena, lattice: &Lattice, crossing: usize, side: Side) {
     let (x, y) = lattice.cell(crossing);
     let mut at = arena.at(x, y);
@@ -184,7 +183,7 @@ fn dig_passage(arena: &mut Arena, lattice: &Lattice, crossing: usize, side: Side
     }
 }
 
-/// Opens most dead ends, and notes the others as nooks.
+/// Opens most dead ends, and lists the others.
 fn braid(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     for crossing in 0..lattice.count() {
         if arena.marks[crossing] != REACHED {
@@ -196,45 +195,46 @@ fn braid(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
         if Side::ALL.into_iter().filter(|&side| is_open(side)).count() != 1 {
             continue;
         }
-        let leads_on = |side: Side| lattice.beside(crossing, side).is_some_and(|there| arena.marks[there] == REACHED);
+        let leads_on =
+            |side: Side| lattice.neighbour(crossing, side).is_some_and(|there| arena.marks[there] == REACHED);
         let first = rng.index(4);
         let side = (0..4).map(|i| Side::ALL[(first + i) % 4]).find(|&side| !is_open(side) && leads_on(side));
         match side {
             Some(side) if rng.chance(BRAID) => dig_passage(arena, lattice, crossing, side),
-            _ => arena.nooks.push(at as u32),
+            _ => arena.dead_ends.push(at as u32),
         }
     }
 }
 
-/// The two rooms farthest from each other as the crow flies; walls make the walk longer still.
+/// The two rooms whose centers are farthest apart in a straight line.
 fn farthest_apart(arena: &Arena) -> (usize, usize) {
     let apart = |a: usize, b: usize| spots::distance(arena, arena.rooms[a].center, arena.rooms[b].center);
     let pairs = (0..arena.rooms.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
     pairs.max_by_key(|&(a, b)| apart(a, b)).unwrap_or((0, 1))
 }
 
-/// Chooses the rooms that get one door alone: the exit, if it is to be locked, and as many others as are to be shut.
-fn close_rooms(arena: &mut Arena, (entry, exit): (usize, usize), wanted: Wanted, rng: &mut Rng) {
-    let Arena { shortlist, rooms, .. } = arena;
-    shortlist.clear();
-    shortlist.extend((0..rooms.len()).filter(|&room| room != entry && room != exit).map(|room| room as u8));
-    rng.shuffle(shortlist);
+/// Chooses the rooms that get only one door: the exit if it is locked, and the rooms that are to be closed.
+fn choose_closed_rooms(arena: &mut Arena, (entry, exit): (usize, usize), wanted: NicheCounts, rng: &mut Rng) {
+    let Arena { room_list, rooms, .. } = arena;
+    room_list.clear();
+    room_list.extend((0..rooms.len()).filter(|&room| room != entry && room != exit).map(|room| room as u8));
+    rng.shuffle(room_list);
     // Half of the rooms stay open.
-    shortlist.truncate(wanted.beside_exit().min(shortlist.len() / 2));
+    room_list.truncate(wanted.beside_exit().min(room_list.len() / 2));
     if wanted.locks > 0 {
         arena.rooms[exit].zone = SEALED;
     }
-    for i in 0..arena.shortlist.len() {
-        let room = usize::from(arena.shortlist[i]);
+    for i in 0..arena.room_list.len() {
+        let room = usize::from(arena.room_list[i]);
         arena.rooms[room].zone = SEALED;
     }
 }
 
-/// Gives every open room doors on two or three sides, and finds which rooms the passages join. Where neighbours have taken
-/// all crossings before a room, it gets none, and the path that is traced later finds no way to it.
-fn open_hubs(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+/// Gives every open room two or three doors and connects the rooms that the passages join. A room whose neighbours took
+/// all crossings gets no door, and the layout is rejected later.
+fn join_open_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     arena.marks.fill(0);
-    arena.trail.clear();
+    arena.cell_list.clear();
     for room in 0..arena.rooms.len() {
         if arena.rooms[room].zone == SEALED {
             continue;
@@ -244,42 +244,42 @@ fn open_hubs(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
         let wanted = 2 + rng.index(2);
         let mut made = 0;
         for side in sides {
-            let (gate, outside) = doorstep(arena, lattice, room, side, rng);
+            let (gate, outside) = door_site(arena, lattice, room, side, rng);
             if made < wanted && arena.marks[outside] == 0 {
                 arena.open_cell(gate, Terrain::Door);
                 arena.marks[outside] = room as u8 + 1;
-                arena.trail.push(outside as u32);
+                arena.cell_list.push(outside as u32);
                 made += 1;
             }
         }
     }
-    let Arena { marks, trail, terrain, region, width, ways, .. } = arena;
-    territory::spread(marks, trail, *width, |at| terrain[at] == Terrain::Floor && region[at] == 0);
-    territory::join_touching(marks, trail, *width, ways);
+    let Arena { marks, cell_list, terrain, region, width, connections, .. } = arena;
+    territory::spread(marks, cell_list, *width, |at| terrain[at] == Terrain::Floor && region[at] == 0);
+    territory::join_touching(marks, cell_list, *width, connections);
 }
 
-/// Gives every closed room its door, and a way to the open room nearest to it.
-fn open_closed(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) -> Result<(), Unfit> {
+/// Gives every closed room its door, and connects it to the nearest open room.
+fn join_closed_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) -> Result<(), LayoutRejected> {
     for room in 0..arena.rooms.len() {
         if arena.rooms[room].zone != SEALED {
             continue;
         }
-        let (gate, outside) = doorstep(arena, lattice, room, rng.pick(&Side::ALL), rng);
-        let hub = arena.marks[outside].checked_sub(1).ok_or(Unfit("a passage that no room opens on"))?;
+        let (gate, outside) = door_site(arena, lattice, room, rng.pick(&Side::ALL), rng);
+        let open_room = arena.marks[outside].checked_sub(1).ok_or(LayoutRejected("a passage without an open room"))?;
         arena.open_cell(gate, Terrain::Door);
-        arena.ways.push(Way { from: room as u8, to: hub, gate: Some(gate as u32), lock: 0, secret: false });
+        arena.connections.push(ConnectionDraft::open(room as u8, open_room, Some(gate as u32)));
     }
     Ok(())
 }
 
-/// A place for a door on that side of a room, and the crossing before it.
-fn doorstep(arena: &Arena, lattice: &Lattice, room: usize, side: Side, rng: &mut Rng) -> (usize, usize) {
-    let chamber = &arena.rooms[room];
-    // The room's walls lie one cell inside the passages around it.
+/// A cell for a door on that side of a room, and the crossing before it.
+fn door_site(arena: &Arena, lattice: &Lattice, room: usize, side: Side, rng: &mut Rng) -> (usize, usize) {
+    let draft = &arena.rooms[room];
+    // The walls of a room lie one cell inside the passages around it.
     let column = |x: u16, out: usize| (usize::from(x) + out - lattice.origin.0) / lattice.pitch.0;
     let row = |y: u16, out: usize| (usize::from(y) + out - lattice.origin.1) / lattice.pitch.1;
-    let (left, right) = (column(chamber.min.x - 2, 0), column(chamber.max.x, 2));
-    let (top, bottom) = (row(chamber.min.y - 2, 0), row(chamber.max.y, 2));
+    let (left, right) = (column(draft.min.x - 2, 0), column(draft.max.x, 2));
+    let (top, bottom) = (row(draft.min.y - 2, 0), row(draft.max.y, 2));
     let between = |rng: &mut Rng, first: usize, last: usize| first + 1 + rng.index(last - first - 1);
     let (column, row) = match side {
         Side::North => (between(rng, left, right), top),

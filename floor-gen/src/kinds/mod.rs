@@ -1,24 +1,24 @@
-//! How each kind of floor is laid out: rooms, ways, and what is shut. What stands in the rooms is common to all.
+//! The layout of each kind of floor: rooms, connections, locks. The contents of the rooms are common to all kinds.
 
 use crate::arena::Arena;
 use crate::rng::Streams;
 use crate::spec::{FloorSpec, Kind};
-use crate::stages::survey::Unfit;
+use crate::stages::survey::LayoutRejected;
 
 mod boss;
 mod cavern;
 mod court;
 mod cyclic;
 mod event;
+mod fallback;
 mod halls;
 mod keep;
 mod maze;
-mod refuge;
 mod standard;
 mod story;
 
 /// Lays out a floor of the spec's kind.
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     match spec.kind() {
         Kind::Boss => boss::lay_out(arena, streams),
         Kind::Keep => keep::lay_out(arena, spec, streams),
@@ -32,5 +32,5 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     }
 }
 
+pub(crate) use fallback::lay_out as lay_out_fallback;
 pub(crate) use keep::Plot;
-pub(crate) use refuge::lay_out as lay_out_refuge;

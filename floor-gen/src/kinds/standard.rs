@@ -1,35 +1,35 @@
-//! STANDARD: rooms and corridors, grown by accretion, with loops where the walk would be long.
+//! STANDARD: rooms and corridors grown by accretion, with loops where the walk would be long.
 
 use crate::arena::Arena;
 use crate::rng::Streams;
 use crate::spec::FloorSpec;
-use crate::stages::gates::Shut;
-use crate::stages::loops::Wanted;
-use crate::stages::survey::Unfit;
+use crate::stages::gates::LockCounts;
+use crate::stages::loops::LoopGoal;
+use crate::stages::survey::LayoutRejected;
 use crate::stages::{accrete, gates, loops};
 
-/// Doors between two rooms from which a loop is worth a wall.
+/// A loop is dug between rooms that are at least so many doors apart.
 const LONG_DETOUR: u32 = 5;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
-    let grain = accrete::Grain::of(arena);
-    accrete::seed(arena, &grain, &mut streams.open("first room"));
-    accrete::grow_from(arena, &grain, 0, &mut streams.open("rooms"));
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+    let params = accrete::RoomParams::of(arena);
+    accrete::seed(arena, &params, &mut streams.open("first room"));
+    accrete::grow_from(arena, &params, 0, &mut streams.open("rooms"));
     if arena.rooms.len() < 2 {
-        return Err(Unfit("fewer than two rooms"));
+        return Err(LayoutRejected("fewer than two rooms"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::shut(arena, ends, Shut::for_floor(arena, spec), &mut streams.open("locks"))?;
-    let wanted = Wanted { loops: arena.rooms.len() / 4, detour: LONG_DETOUR, tries: 4 * arena.rooms.len() };
-    let made = loops::close(arena, &grain, wanted, &mut streams.open("loops"));
+    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
+    let wanted = LoopGoal { loops: arena.rooms.len() / 4, detour: LONG_DETOUR, tries: 4 * arena.rooms.len() };
+    let made = loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
     streams.note("loops", made);
     if made < least_loops(arena) {
-        return Err(Unfit("too few loops"));
+        return Err(LayoutRejected("too few loops"));
     }
     Ok(())
 }
 
-/// A floor of 100x100 and above has two loops at the least.
+/// A floor of at least 100x100 has two loops or more.
 fn least_loops(arena: &Arena) -> usize {
     if arena.width.min(arena.height) >= 100 { 2 } else { 0 }
 }

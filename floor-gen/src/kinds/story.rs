@@ -1,5 +1,5 @@
-//! STORY: one way through, told in beats. What happens and in which order is fixed; where, and how large the stage, is
-//! not. A gate closes each act, and its key lies in that act.
+//! STORY: one path of rooms, each a beat of the story, in a fixed order of roles. A gate closes each act, and its key
+//! lies in that act.
 
 use crate::arena::Arena;
 use crate::floor::RoomRole;
@@ -7,23 +7,23 @@ use crate::rng::{Rng, Streams};
 use crate::shape::Form;
 use crate::spec::FloorSpec;
 use crate::stages::corridors::connect;
-use crate::stages::survey::Unfit;
+use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
 use crate::stages::{gates, niches};
 
-/// Cells of a tile, each a beat.
+/// Cells of a tile; each holds a beat.
 const TILE: (usize, usize) = (25, 25);
-/// Corridors' ends have doors: each beat is a scene of its own.
+/// How often, in 1,000, a corridor's end has a door.
 const DOORS: u32 = 1_000;
 
-/// A scene.
+/// A room of the story.
 #[derive(Debug, Clone, Copy)]
 struct Beat {
     role: RoomRole,
     /// Share of its tile that it fills, in thousandths.
     fill: (i32, i32),
     form: Form,
-    /// Whether a gate closes the act behind it.
+    /// Whether a gate closes the act after it.
     ends_act: bool,
 }
 
@@ -35,12 +35,12 @@ const fn last_beat(role: RoomRole, fill: (i32, i32), form: Form) -> Beat {
     Beat { role, fill, form, ends_act: true }
 }
 
-/// How every story begins.
+/// The first beat.
 const ARRIVAL: Beat = beat(RoomRole::Entry, (350, 500), Form::Octagon);
-/// How every story ends: the greatest fight, and what it was for.
+/// The last two beats.
 const CLIMAX: Beat = last_beat(RoomRole::Boss, (900, 1_000), Form::Rotunda);
 const DEPARTURE: Beat = beat(RoomRole::Exit, (300, 450), Form::Hall);
-/// What lies between, act by act: a threat, a fight, a price, a rest before the next.
+/// The beats between, act by act: danger, a fight, the key, a rest.
 const ACTS: [[Beat; 4]; 3] = [
     [
         beat(RoomRole::Passage, (300, 450), Form::Hall),
@@ -63,45 +63,45 @@ const ACTS: [[Beat; 4]; 3] = [
 ];
 
 /// The most gates.
-const MOST_GATES: usize = 4;
-/// The most beats: the walk over the tiles is cut short on great floors, whose scenes are the larger.
-const MOST_BEATS: usize = 15;
+const MAX_GATES: usize = 4;
+/// The most beats. On large floors the tiles grow instead.
+const MAX_BEATS: usize = 15;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let mut tiles = Tiles::over(arena, TILE);
-    while tiles.count() > MOST_BEATS + 1 && tiles.columns.max(tiles.rows) > 2 {
+    while tiles.count() > MAX_BEATS + 1 && tiles.columns.max(tiles.rows) > 2 {
         let (columns, rows) =
             if tiles.columns >= tiles.rows { (tiles.columns - 1, tiles.rows) } else { (tiles.columns, tiles.rows - 1) };
         tiles = Tiles::over(arena, (arena.width / columns, arena.height / rows));
     }
     let rng = &mut streams.open("scenes");
-    let beats = tiles.count().min(MOST_BEATS);
-    snake(arena, &tiles, rng);
+    let beats = tiles.count().min(MAX_BEATS);
+    order_tiles(arena, &tiles, rng);
     for i in 0..beats {
-        let tile = arena.trail[i] as usize;
-        let Beat { form, fill, .. } = script(i, beats);
+        let tile = arena.cell_list[i] as usize;
+        let Beat { form, fill, .. } = beat_at(i, beats);
         tiles.build(arena, tile, form, fill, rng);
     }
     for i in 1..beats {
         if !connect(arena, i - 1, i, DOORS, rng) {
-            return Err(Unfit("a scene that the one before does not lead to"));
+            return Err(LayoutRejected("no corridor between two beats"));
         }
     }
     let (entry, exit) = (0, beats - 1);
     for i in 0..beats {
-        arena.rooms[i].role = script(i, beats).role;
+        arena.rooms[i].role = beat_at(i, beats).role;
     }
     gates::trace_path(arena, entry, exit)?;
-    close_acts(arena, beats);
-    gates::zone(arena, entry);
+    lock_acts(arena, beats);
+    gates::assign_zones(arena, entry);
     streams.note("beats", beats);
-    let wanted = niches::Wanted { locks: 0, ..niches::Wanted::for_floor(arena, spec) };
+    let wanted = niches::NicheCounts { locks: 0, ..niches::NicheCounts::for_floor(arena, spec) };
     niches::dig_beside(arena, beats, wanted, &mut streams.open("niches"));
     Ok(())
 }
 
 /// The `i`-th of `count` beats.
-fn script(i: usize, count: usize) -> Beat {
+fn beat_at(i: usize, count: usize) -> Beat {
     match i {
         0 => ARRIVAL,
         _ if i + 1 == count => DEPARTURE,
@@ -110,34 +110,34 @@ fn script(i: usize, count: usize) -> Beat {
     }
 }
 
-/// A walk over all tiles, row by row or column by column, from any corner.
-fn snake(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
+/// Lists all tiles along a winding path, by rows or by columns, from a random corner.
+fn order_tiles(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
     let by_rows = tiles.columns >= tiles.rows;
     let (lines, along) = if by_rows { (tiles.rows, tiles.columns) } else { (tiles.columns, tiles.rows) };
     let (flip_lines, flip_along) = (rng.chance(500), rng.chance(500));
-    arena.trail.clear();
+    arena.cell_list.clear();
     for line in 0..lines {
         for step in 0..along {
             let step = if line.is_multiple_of(2) == flip_along { step } else { along - 1 - step };
             let line = if flip_lines { lines - 1 - line } else { line };
             let (column, row) = if by_rows { (step, line) } else { (line, step) };
-            arena.trail.push((row * tiles.columns + column) as u32);
+            arena.cell_list.push((row * tiles.columns + column) as u32);
         }
     }
 }
 
-/// Locks the way out of each act's last beat. The act's key lies in its key beat, or where the act has none, in the
-/// beat before the gate.
-fn close_acts(arena: &mut Arena, beats: usize) {
+/// Locks the connection after each act's last beat. The key lies in the act's key beat, or in the beat before the gate
+/// if the act has none.
+fn lock_acts(arena: &mut Arena, beats: usize) {
     let mut first = 0;
     for i in 0..beats - 1 {
-        let closes = script(i, beats).ends_act || (beats <= 4 && i + 2 == beats);
-        if closes && i > 0 && arena.locks.len() < MOST_GATES && gates::lock(arena, i) {
+        let closes = beat_at(i, beats).ends_act || (beats <= 4 && i + 2 == beats);
+        if closes && i > 0 && arena.locks.len() < MAX_GATES && gates::lock(arena, i) {
             let key = (first..=i).find(|&beat| arena.rooms[beat].role == RoomRole::Key).unwrap_or(i);
-            if let Some(hide) = arena.hides.last_mut() {
-                *hide = Some(key as u8);
+            if let Some(room) = arena.key_rooms.last_mut() {
+                *room = Some(key as u8);
             }
-            arena.needed += 1;
+            arena.required_locks += 1;
             first = i + 1;
         }
     }

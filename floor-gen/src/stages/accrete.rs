@@ -1,47 +1,47 @@
-//! Accretion: a floor grows room by room, each set against one that stands and joined to it by a door or a short
-//! corridor. The idea is Brian Walker's, as he tells it of his game Brogue.
+//! Accretion: the floor grows room by room. Each new room is attached to an existing one by a door or a short corridor.
+//! The idea is from Brian Walker's game Brogue.
 
-use crate::arena::{Arena, Chamber, MAX_ROOMS, Side, Way};
-use crate::floor::{Point, RoomRole, Terrain};
+use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, RoomDraft, Side};
+use crate::floor::{Point, Terrain};
 use crate::rng::Rng;
 use crate::shape::{Form, MAX_SIDE, Shape};
 
-/// How large rooms are and how far apart, for a floor of some size.
+/// The sizes and distances of rooms.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Grain {
-    /// Rooms that the floor should come to.
+pub(crate) struct RoomParams {
+    /// Rooms to grow.
     pub(crate) rooms: usize,
     /// Cells from one room to the next.
     pub(crate) pitch: i32,
-    /// Least and greatest width of a room, in cells.
+    /// Smallest and largest width of a room, in cells.
     pub(crate) width: (i32, i32),
-    /// Least and greatest height of a room, in cells. Rooms lie broad: a cell of a terminal is twice as high as wide,
-    /// and a row of cells of one kind is a run on the wire.
+    /// Smallest and largest height of a room, in cells. Rooms are wide rather than high: cells of a terminal are twice
+    /// as high as wide, and a row of equal cells is a run on the wire.
     pub(crate) height: (i32, i32),
     /// Longest corridor, in cells.
     pub(crate) corridor: i32,
-    /// How often a room stands at the end of a corridor, in 1,000.
-    pub(crate) apart: u32,
-    /// How often the way between two rooms has a door and not an open arch, in 1,000.
-    pub(crate) doors: u32,
+    /// How often, in 1,000, a corridor leads to a new room.
+    pub(crate) corridor_chance: u32,
+    /// How often, in 1,000, a connection has a door and not an open arch.
+    pub(crate) door_chance: u32,
 }
 
 /// Cells of floor and rock for each room: 28 rooms on 100x100.
 const CELLS_PER_ROOM: usize = 355;
-/// Room for vaults and other late additions below the wire's limit.
-const MOST_ROOMS: usize = MAX_ROOMS - 15;
-/// A room takes no more neighbours after so many tries in vain.
-const PATIENCE: u8 = 14;
-/// Rooms and sides compared before one is built on.
-const GLANCES: usize = 6;
-/// Tries to place a plan in different spots before another plan is drawn.
-const SPOTS_PER_PLAN: usize = 6;
+/// Leaves room ids for vaults and other late additions.
+const MAX_GROWN_ROOMS: usize = MAX_ROOMS - 15;
+/// Failed attempts after which a room takes no more neighbours.
+const MAX_FAILED_ATTACHMENTS: u8 = 14;
+/// Rooms and sides compared for each attempt.
+const SIDES_COMPARED: usize = 6;
+/// Attempts to place a shape before another one is drawn.
+const TRIES_PER_PLAN: usize = 6;
 
-impl Grain {
-    /// The grain that fits the arena's size.
+impl RoomParams {
+    /// Settings for the arena's size.
     pub(crate) fn of(arena: &Arena) -> Self {
         let cells = arena.width * arena.height;
-        let rooms = (cells / CELLS_PER_ROOM).clamp(5, MOST_ROOMS);
+        let rooms = (cells / CELLS_PER_ROOM).clamp(5, MAX_GROWN_ROOMS);
         let pitch = (cells / rooms).isqrt() as i32;
         let (widest, highest) = (arena.width as i32 / 3, arena.height as i32 / 3);
         Self {
@@ -50,13 +50,13 @@ impl Grain {
             width: ((pitch * 2 / 5).clamp(3, widest), (pitch * 6 / 5).clamp(4, widest).min(MAX_SIDE)),
             height: ((pitch / 4).clamp(3, highest), (pitch * 3 / 5).clamp(4, highest).min(MAX_SIDE)),
             corridor: (pitch / 2).clamp(2, 14),
-            apart: 450,
-            doors: 850,
+            corridor_chance: 450,
+            door_chance: 850,
         }
     }
 }
 
-/// How often each form is drawn.
+/// The weight of each form.
 const FORMS: [(Form, u32); 6] = [
     (Form::Hall, 36),
     (Form::Cross, 20),
@@ -66,64 +66,64 @@ const FORMS: [(Form, u32); 6] = [
     (Form::Grotto, 10),
 ];
 
-/// A plan as the grain has them.
-pub(crate) fn draw_room(grain: &Grain, rng: &mut Rng) -> Shape {
+/// A random shape within the size limits.
+pub(crate) fn draw_room(params: &RoomParams, rng: &mut Rng) -> Shape {
     let form = FORMS[rng.weighted(&FORMS.map(|(_, weight)| weight))].0;
-    let width = rng.range(grain.width.0, grain.width.1);
-    let height = rng.range(grain.height.0, grain.height.1);
+    let width = rng.range(params.width.0, params.width.1);
+    let height = rng.range(params.height.0, params.height.1);
     Shape::draw(form, width, height, rng)
 }
 
 /// Places the first room, near the middle.
-pub(crate) fn seed(arena: &mut Arena, grain: &Grain, rng: &mut Rng) {
-    let shape = draw_room(grain, rng);
+pub(crate) fn seed(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
+    let shape = draw_room(params, rng);
     let (free_x, free_y) = (arena.width as i32 - 2 - shape.width, arena.height as i32 - 2 - shape.height);
     let x = 1 + rng.range(free_x / 3, free_x - free_x / 3);
     let y = 1 + rng.range(free_y / 3, free_y - free_y / 3);
     place(arena, &shape, x as usize, y as usize);
 }
 
-/// The least room.
+/// The smallest room.
 pub(crate) fn draw_closet(rng: &mut Rng) -> Shape {
     Shape::draw(Form::Hall, 3, 3, rng)
 }
 
-/// Adds rooms to room `first`, and to those added, until the grain's number stands or none can take another.
-pub(crate) fn grow_from(arena: &mut Arena, grain: &Grain, first: usize, rng: &mut Rng) {
-    arena.shortlist.clear();
-    arena.shortlist.push(first as u8);
-    grow(arena, grain, rng);
+/// Grows rooms from room `first` until there are enough or no room can take another.
+pub(crate) fn grow_from(arena: &mut Arena, params: &RoomParams, first: usize, rng: &mut Rng) {
+    arena.room_list.clear();
+    arena.room_list.push(first as u8);
+    grow(arena, params, rng);
 }
 
-/// The same to the rooms on the shortlist.
-pub(crate) fn grow(arena: &mut Arena, grain: &Grain, rng: &mut Rng) {
-    while arena.rooms.len() < grain.rooms && !arena.shortlist.is_empty() {
-        let shape = draw_room(grain, rng);
-        for _ in 0..SPOTS_PER_PLAN {
-            if arena.shortlist.is_empty() {
+/// The same from the rooms in `room_list`.
+pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
+    while arena.rooms.len() < params.rooms && !arena.room_list.is_empty() {
+        let shape = draw_room(params, rng);
+        for _ in 0..TRIES_PER_PLAN {
+            if arena.room_list.is_empty() {
                 break;
             }
-            let (pick, side) = outward(arena, grain, rng);
-            let parent = usize::from(arena.shortlist[pick]);
-            if let Some(room) = attach(arena, grain, parent, side, &shape, rng) {
-                arena.shortlist.push(room as u8);
+            let (pick, side) = emptiest_side(arena, params, rng);
+            let parent = usize::from(arena.room_list[pick]);
+            if let Some(room) = attach(arena, params, parent, side, &shape, rng) {
+                arena.room_list.push(room as u8);
                 break;
             }
-            arena.rooms[parent].refusals += 1;
-            if arena.rooms[parent].refusals >= PATIENCE {
-                arena.shortlist.swap_remove(pick);
+            arena.rooms[parent].failed_attachments += 1;
+            if arena.rooms[parent].failed_attachments >= MAX_FAILED_ATTACHMENTS {
+                arena.room_list.swap_remove(pick);
             }
         }
     }
 }
 
-/// Of a few rooms and sides, the one that looks out on the emptiest part of the floor, so that no corner is left bare.
-fn outward(arena: &Arena, grain: &Grain, rng: &mut Rng) -> (usize, Side) {
+/// The emptiest of a few rooms and sides, so that the floor fills evenly.
+fn emptiest_side(arena: &Arena, params: &RoomParams, rng: &mut Rng) -> (usize, Side) {
     let mut best = (u32::MAX, (0, Side::North));
-    for _ in 0..GLANCES {
-        let choice = (rng.index(arena.shortlist.len()), rng.pick(&Side::ALL));
-        let chamber = &arena.rooms[usize::from(arena.shortlist[choice.0])];
-        let built = built_beyond(arena, grain, chamber, choice.1);
+    for _ in 0..SIDES_COMPARED {
+        let choice = (rng.index(arena.room_list.len()), rng.pick(&Side::ALL));
+        let draft = &arena.rooms[usize::from(arena.room_list[choice.0])];
+        let built = claimed_beyond(arena, params, draft, choice.1);
         if built < best.0 {
             best = (built, choice);
         }
@@ -131,16 +131,16 @@ fn outward(arena: &Arena, grain: &Grain, rng: &mut Rng) -> (usize, Side) {
     best.1
 }
 
-/// How many of the cells in a window on that side of a room are claimed; cells outside the floor count as claimed.
-fn built_beyond(arena: &Arena, grain: &Grain, chamber: &Chamber, side: Side) -> u32 {
-    let (width, height) = (grain.pitch, grain.pitch);
-    let x = (i32::from(chamber.min.x) + i32::from(chamber.max.x) - width) / 2;
-    let y = (i32::from(chamber.min.y) + i32::from(chamber.max.y) - height) / 2;
+/// How many cells of a window on that side of a room are claimed. Cells outside the floor count as claimed.
+fn claimed_beyond(arena: &Arena, params: &RoomParams, draft: &RoomDraft, side: Side) -> u32 {
+    let (width, height) = (params.pitch, params.pitch);
+    let x = (i32::from(draft.min.x) + i32::from(draft.max.x) - width) / 2;
+    let y = (i32::from(draft.min.y) + i32::from(draft.max.y) - height) / 2;
     let (x, y) = match side {
-        Side::North => (x, i32::from(chamber.min.y) - 1 - height),
-        Side::South => (x, i32::from(chamber.max.y) + 2),
-        Side::West => (i32::from(chamber.min.x) - 1 - width, y),
-        Side::East => (i32::from(chamber.max.x) + 2, y),
+        Side::North => (x, i32::from(draft.min.y) - 1 - height),
+        Side::South => (x, i32::from(draft.max.y) + 2),
+        Side::West => (i32::from(draft.min.x) - 1 - width, y),
+        Side::East => (i32::from(draft.max.x) + 2, y),
     };
     let left = x.clamp(0, arena.width as i32 - 1);
     let right = (x + width).clamp(left, arena.width as i32 - 1);
@@ -150,35 +150,35 @@ fn built_beyond(arena: &Arena, grain: &Grain, chamber: &Chamber, side: Side) -> 
         if row < 0 || row >= arena.height as i32 {
             return width as u32;
         }
-        let built = arena.claim.window(left as usize, row as usize) & row_bits;
+        let built = arena.claimed.window(left as usize, row as usize) & row_bits;
         built.count_ones() + (width - (right - left)) as u32
     })
     .sum()
 }
 
-/// Sets a room of that plan against a side of room `parent`, with a door or corridor between, if it fits there.
+/// Attaches a room of that shape to a side of room `parent`, by a door or a corridor. `None` if it does not fit.
 pub(crate) fn attach(
     arena: &mut Arena,
-    grain: &Grain,
+    params: &RoomParams,
     parent: usize,
     side: Side,
     shape: &Shape,
     rng: &mut Rng,
 ) -> Option<usize> {
     let gate = doorway(arena, parent, side, rng)?;
-    attach_at(arena, grain, (parent, gate), side, shape, rng)
+    attach_at(arena, params, (parent, gate), side, shape, rng)
 }
 
-/// The same before a given doorway of the parent.
+/// The same at a given doorway of the parent.
 pub(crate) fn attach_at(
     arena: &mut Arena,
-    grain: &Grain,
+    params: &RoomParams,
     (parent, gate): (usize, usize),
     side: Side,
     shape: &Shape,
     rng: &mut Rng,
 ) -> Option<usize> {
-    let corridor = if rng.chance(grain.apart) { rng.range(1, grain.corridor) } else { 0 };
+    let corridor = if rng.chance(params.corridor_chance) { rng.range(1, params.corridor) } else { 0 };
     let (x, y) = place_beyond(arena, gate, side, corridor, shape, rng)?;
     if arena.rooms.len() >= MAX_ROOMS || !fits(arena, shape, x, y) {
         return None;
@@ -187,17 +187,17 @@ pub(crate) fn attach_at(
     let mut at = gate;
     for _ in 0..corridor {
         at = at.wrapping_add_signed(step);
-        if arena.claim.contains(arena.column(at), arena.row(at)) {
+        if arena.claimed.contains(arena.column(at), arena.row(at)) {
             return None;
         }
     }
-    let door = if rng.chance(grain.doors) { Terrain::Door } else { Terrain::Floor };
+    let door = if rng.chance(params.door_chance) { Terrain::Door } else { Terrain::Floor };
     let room = place(arena, shape, x as usize, y as usize);
     join(arena, (parent, room), gate, side, corridor as usize, door);
     Some(room)
 }
 
-/// Digs a way from one room to another: a gate beside the first, then `corridor` cells straight on.
+/// Digs a connection between two rooms: a gate next to the first, then `corridor` cells in a straight line.
 pub(crate) fn join(
     arena: &mut Arena,
     (from, to): (usize, usize),
@@ -213,28 +213,28 @@ pub(crate) fn join(
         at = at.wrapping_add_signed(step);
         arena.open_cell(at, Terrain::Floor);
     }
-    arena.ways.push(Way { from: from as u8, to: to as u8, gate: Some(gate as u32), lock: 0, secret: false });
+    arena.connections.push(ConnectionDraft::open(from as u8, to as u8, Some(gate as u32)));
 }
 
-/// A wall cell on that side of a room, outward of one of its cells, where a door may stand.
+/// A random wall cell on that side of a room where a door may stand.
 pub(crate) fn doorway(arena: &Arena, room: usize, side: Side, rng: &mut Rng) -> Option<usize> {
-    let chamber = &arena.rooms[room];
+    let draft = &arena.rooms[room];
     let line = match side {
-        Side::North | Side::South => usize::from(chamber.min.x) + rng.index(chamber.width()),
-        Side::East | Side::West => usize::from(chamber.min.y) + rng.index(chamber.height()),
+        Side::North | Side::South => usize::from(draft.min.x) + rng.index(draft.width()),
+        Side::East | Side::West => usize::from(draft.min.y) + rng.index(draft.height()),
     };
     doorway_on(arena, room, side, line)
 }
 
-/// The same on a given column (north and south) or row (east and west), which the room's box has.
+/// The same in a given column (north and south) or row (east and west) of the room's box.
 pub(crate) fn doorway_on(arena: &Arena, room: usize, side: Side, line: usize) -> Option<usize> {
-    let chamber = &arena.rooms[room];
+    let draft = &arena.rooms[room];
     let mark = room as u8 + 1;
     let (mut at, depth) = match side {
-        Side::North => (arena.at(line, chamber.min.y.into()), chamber.height()),
-        Side::South => (arena.at(line, chamber.max.y.into()), chamber.height()),
-        Side::West => (arena.at(chamber.min.x.into(), line), chamber.width()),
-        Side::East => (arena.at(chamber.max.x.into(), line), chamber.width()),
+        Side::North => (arena.at(line, draft.min.y.into()), draft.height()),
+        Side::South => (arena.at(line, draft.max.y.into()), draft.height()),
+        Side::West => (arena.at(draft.min.x.into(), line), draft.width()),
+        Side::East => (arena.at(draft.max.x.into(), line), draft.width()),
     };
     let outward = arena.step(side);
     for _ in 0..depth {
@@ -242,15 +242,15 @@ pub(crate) fn doorway_on(arena: &Arena, room: usize, side: Side, line: usize) ->
             let gate = at.wrapping_add_signed(outward);
             let (x, y) = (arena.column(gate), arena.row(gate));
             let inside = x > 0 && y > 0 && x < arena.width - 1 && y < arena.height - 1;
-            return (inside && arena.terrain[gate] == Terrain::Wall && flanked(arena, gate, side)).then_some(gate);
+            return (inside && arena.terrain[gate] == Terrain::Wall && is_flanked(arena, gate, side)).then_some(gate);
         }
         at = at.wrapping_add_signed(-outward);
     }
     None
 }
 
-/// Whether both cells beside `at`, as one goes towards `side`, are wall.
-pub(crate) fn flanked(arena: &Arena, at: usize, side: Side) -> bool {
+/// Whether the two cells beside `at`, across the direction of `side`, are wall.
+pub(crate) fn is_flanked(arena: &Arena, at: usize, side: Side) -> bool {
     let across = match side {
         Side::North | Side::South => 1,
         Side::East | Side::West => arena.width,
@@ -258,7 +258,7 @@ pub(crate) fn flanked(arena: &Arena, at: usize, side: Side) -> bool {
     arena.terrain[at - across] == Terrain::Wall && arena.terrain[at + across] == Terrain::Wall
 }
 
-/// Where the plan's north-west corner comes to lie when one of its outermost cells is to meet the way.
+/// The north-west corner of a shape that meets the connection with one of its outermost cells.
 fn place_beyond(
     arena: &Arena,
     gate: usize,
@@ -278,7 +278,7 @@ fn place_beyond(
     })
 }
 
-/// The place of the `n`-th set bit.
+/// The index of the `n`-th set bit.
 fn nth_bit(mut bits: u64, n: u32) -> Option<i32> {
     for _ in 0..n {
         bits &= bits.wrapping_sub(1);
@@ -286,13 +286,13 @@ fn nth_bit(mut bits: u64, n: u32) -> Option<i32> {
     (bits != 0).then(|| bits.trailing_zeros() as i32)
 }
 
-/// Whether the plan lies inside the border and touches nothing that stands.
+/// Whether the shape lies inside the border and on no claimed cell.
 pub(crate) fn fits(arena: &Arena, shape: &Shape, x: i32, y: i32) -> bool {
     let inside = x >= 1 && y >= 1 && x + shape.width < arena.width as i32 && y + shape.height < arena.height as i32;
-    inside && shape.rows().iter().zip(y as usize..).all(|(row, y)| arena.claim.window(x as usize, y) & row == 0)
+    inside && shape.rows().iter().zip(y as usize..).all(|(row, y)| arena.claimed.window(x as usize, y) & row == 0)
 }
 
-/// Carves a room and gives it the next id.
+/// Carves a room and returns its id.
 pub(crate) fn place(arena: &mut Arena, shape: &Shape, x: usize, y: usize) -> usize {
     let room = arena.rooms.len();
     let mark = room as u8 + 1;
@@ -308,21 +308,13 @@ pub(crate) fn place(arena: &mut Arena, shape: &Shape, x: usize, y: usize) -> usi
         }
         let wide = row | row << 1 | row << 2;
         for around in y - 1..=y + 1 {
-            arena.claim.insert_row(x - 1, around, wide);
+            arena.claimed.insert_row(x - 1, around, wide);
         }
     }
     let (cx, cy) = shape.center();
     let center = arena.at(x + cx as usize, y + cy as usize);
-    arena.rooms.push(Chamber {
-        min: Point { x: x as u16, y: y as u16 },
-        max: Point { x: (x as i32 + shape.width - 1) as u16, y: (y as i32 + shape.height - 1) as u16 },
-        center,
-        area: shape.area(),
-        role: RoomRole::Combat,
-        zone: 0,
-        depth: 0,
-        refusals: 0,
-        set_piece: false,
-    });
+    let min = Point { x: x as u16, y: y as u16 };
+    let max = Point { x: (x as i32 + shape.width - 1) as u16, y: (y as i32 + shape.height - 1) as u16 };
+    arena.rooms.push(RoomDraft::new(min, max, center, shape.area()));
     room
 }

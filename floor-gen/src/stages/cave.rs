@@ -1,6 +1,5 @@
-//! Caves: chambers and winding necks are sketched, then noise around them is smoothed by a cellular automaton that works
-//! on 64 cells at a time. (The rule is the one that roguelike makers have used since Jim Babcock's of 2005: a cell is what
-//! most of the nine around it are.)
+//! Caves: chambers and winding necks are sketched, and a cellular automaton smooths noise around them, 64 cells at a
+//! time. The rule (a cell becomes what most of the nine cells around it are) is from Jim Babcock, 2005.
 
 use alloc::vec::Vec;
 
@@ -9,53 +8,53 @@ use crate::floor::Terrain;
 use crate::mask::Mask;
 use crate::rng::Rng;
 
-/// Open cells in 16 before smoothing, inside the sketch and outside it. Less than half outside: what lies between the
-/// chambers closes, but for the ragged edges that make them look washed out.
+/// Open cells in 16 before smoothing, inside the sketch and outside it. Rock between chambers closes, because less than
+/// half of it is open; only its edges stay ragged.
 const OPEN_INSIDE: u32 = 13;
 const OPEN_OUTSIDE: u32 = 6;
-/// How often, in 16, a cell beside a neck is open too before the last rounds.
+/// How many of 16 cells beside a neck are opened before the last rounds.
 const OPEN_BESIDE: u32 = 9;
 /// Rounds of smoothing before and after the necks are cut. Fewer leave single rocks, more change little.
 const ROUNDS: [usize; 2] = [2, 2];
-/// A rock of fewer cells that stands in the cave alone is washed away: it is clutter, not cover.
-const LEAST_ROCK: u32 = 14;
+/// Smaller rocks inside the cave are removed, in cells.
+const MIN_ROCK: u32 = 14;
 
-/// A cave in the making.
+/// A cave under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Cave {
-    /// Where chambers are to be.
+    /// The sketched chambers.
     chambers: Mask,
-    /// The spines of the necks between them, which stay open whatever becomes of the rest.
+    /// The middle lines of the necks, which always stay open.
     necks: Mask,
     open: Mask,
-    /// The next generation.
+    /// The next generation of the automaton.
     next: Mask,
-    /// Level stretches, of one ground at a time.
+    /// Horizontal runs, of rock or of open cells.
     runs: Vec<Run>,
 }
 
-/// A level stretch of open cells or of rock, and the piece that it belongs to.
+/// A horizontal run of open cells or of rock, and its component.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     row: u16,
     /// Columns `from .. to`.
     from: u16,
     to: u16,
-    /// A run of the same piece, itself in the one that stands for the piece.
+    /// Another run of the same component; a root is its own parent.
     parent: u32,
-    /// Cells of the piece, in the run that stands for it.
+    /// Cells of the component, in the root.
     cells: u32,
 }
 
 impl Cave {
-    /// Solid rock and an empty sketch.
+    /// Resets to solid rock and an empty sketch.
     pub(crate) fn reset(&mut self, width: usize, height: usize) {
         for mask in [&mut self.chambers, &mut self.necks, &mut self.open, &mut self.next] {
             mask.reset(width, height);
         }
     }
 
-    /// Sketches an ellipse of a chamber. Nothing of it comes to lie on the border.
+    /// Adds an ellipse to the sketch, clipped to the border.
     pub(crate) fn sketch(&mut self, (width, height): (usize, usize), (x, y): (i32, i32), reach: (i32, i32)) {
         let (rx, ry) = (reach.0.max(1), reach.1.max(1));
         for dy in -ry..=ry {
@@ -71,8 +70,8 @@ impl Cave {
         }
     }
 
-    /// Cuts the spine of a neck from one cell to another: steps at random, each towards the end, two cells broad. The
-    /// ends lie two cells or more inside the floor's eastern and southern sides.
+    /// Cuts the middle line of a neck between two cells, two cells wide, by random steps towards the end. Both ends lie
+    /// at least two cells inside the floor's eastern and southern sides.
     pub(crate) fn cut_neck(&mut self, from: (usize, usize), to: (usize, usize), rng: &mut Rng) {
         let (mut x, mut y) = from;
         loop {
@@ -90,16 +89,16 @@ impl Cave {
         }
     }
 
-    /// Hollows the sketch out: noise, smoothed, with the necks cut through it. The border stays rock.
-    pub(crate) fn hollow(&mut self, (width, height): (usize, usize), rng: &mut Rng) {
+    /// Generates the cave: noise by the sketch, smoothed, with the necks cut through it. The border stays rock.
+    pub(crate) fn generate(&mut self, (width, height): (usize, usize), rng: &mut Rng) {
         for y in 1..height - 1 {
             for (word, &inside) in self.open.row_mut(y).iter_mut().zip(self.chambers.row(y)) {
                 *word = (inside & noise(OPEN_INSIDE, rng)) | (!inside & noise(OPEN_OUTSIDE, rng));
             }
-            fence(&mut self.open, width, y);
+            clear_border(&mut self.open, width, y);
         }
         self.smooth((width, height), ROUNDS[0]);
-        // The sketch is not needed any more: what lies around the necks takes its place.
+        // From here on the mask holds the cells around the necks.
         self.chambers.reset(width, height);
         self.chambers.insert_around(&self.necks, height);
         for y in 1..height - 1 {
@@ -109,7 +108,7 @@ impl Cave {
                 }
             }
             self.open_necks(y);
-            fence(&mut self.open, width, y);
+            clear_border(&mut self.open, width, y);
         }
         self.smooth((width, height), ROUNDS[1]);
         for y in 1..height - 1 {
@@ -125,21 +124,21 @@ impl Cave {
         for _ in 0..rounds {
             for y in 1..height - 1 {
                 smooth_row(&self.open, &mut self.next, y);
-                fence(&mut self.next, width, y);
+                clear_border(&mut self.next, width, y);
             }
             core::mem::swap(&mut self.open, &mut self.next);
         }
     }
 
-    /// Washes away the rocks that are too small to be worth walking around.
-    pub(crate) fn clear_rocks(&mut self, (width, height): (usize, usize)) {
+    /// Removes rocks smaller than [`MIN_ROCK`].
+    pub(crate) fn remove_small_rocks(&mut self, (width, height): (usize, usize)) {
         label(&mut self.runs, (width, height), |y, x| {
             let from = self.open.next_unset(y, x).filter(|&from| from < width)?;
             Some((from, self.open.next_set(y, from).unwrap_or(width)))
         });
         for i in 0..self.runs.len() {
-            let piece = root(&mut self.runs, i);
-            if self.runs[piece].cells < LEAST_ROCK {
+            let component = root(&mut self.runs, i);
+            if self.runs[component].cells < MIN_ROCK {
                 let Run { row, from, to, .. } = self.runs[i];
                 self.open.insert_run(row.into(), from.into(), to.into());
             }
@@ -147,9 +146,9 @@ impl Cave {
     }
 }
 
-/// Carves the largest of the caves and leaves the rest rock. Returns its cells.
+/// Carves the largest cave and leaves the rest rock. Returns its size in cells.
 pub(crate) fn carve_largest(arena: &mut Arena) -> usize {
-    let Arena { width, height, cave, terrain, claim, .. } = arena;
+    let Arena { width, height, cave, terrain, claimed, .. } = arena;
     let Cave { open, next: kept, runs, .. } = cave;
     label(runs, (*width, *height), |y, x| {
         let from = open.next_set(y, x)?;
@@ -167,18 +166,18 @@ pub(crate) fn carve_largest(arena: &mut Arena) -> usize {
             kept.insert_run(row, from, to);
         }
     }
-    claim.insert_around(kept, *height);
+    claimed.insert_around(kept, *height);
     runs[largest].cells as usize
 }
 
-/// Lists the runs of one ground and joins those that touch to pieces. `next` finds the first run of a row from a column
-/// on.
+/// Lists the runs of one ground and joins those that touch into components. `next` finds the first run of a row from a
+/// column on.
 ///
-/// Runs, not cells, are joined: He, Chao, Suzuki, "A run-based two-scan labeling algorithm", IEEE Transactions on Image
-/// Processing 2008.
+/// Joins runs rather than cells: He, Chao, Suzuki, "A run-based two-scan labeling algorithm", IEEE Transactions on
+/// Image Processing 2008.
 fn label(runs: &mut Vec<Run>, (width, height): (usize, usize), next: impl Fn(usize, usize) -> Option<(usize, usize)>) {
     runs.clear();
-    // Runs of the row above.
+    // The runs of the row above.
     let (mut above, mut here) = (0, 0);
     for y in 0..height {
         let mut x = 0;
@@ -204,7 +203,7 @@ fn is_root(runs: &[Run], run: usize) -> bool {
     runs[run].parent as usize == run
 }
 
-/// The run that stands for a run's piece, paths halved on the way.
+/// The root of a run's component, with path halving.
 fn root(runs: &mut [Run], mut run: usize) -> usize {
     while !is_root(runs, run) {
         runs[run].parent = runs[runs[run].parent as usize].parent;
@@ -221,13 +220,13 @@ fn join(runs: &mut [Run], a: usize, b: usize) {
     }
 }
 
-/// 64 bits, each set `open` times in 16: Horner's rule on the share's binary digits, a draw a digit.
+/// 64 bits, each set with a probability of `open` in 16: one draw for each binary digit.
 pub(crate) fn noise(open: u32, rng: &mut Rng) -> u64 {
     (0..4).fold(0, |bits, digit| if open >> digit & 1 == 1 { bits | rng.next() } else { bits & rng.next() })
 }
 
-/// Shuts the row's first and last column and what lies beyond.
-fn fence(mask: &mut Mask, width: usize, y: usize) {
+/// Clears the row's first and last column and the bits beyond.
+fn clear_border(mask: &mut Mask, width: usize, y: usize) {
     for (i, word) in mask.row_mut(y).iter_mut().enumerate() {
         let end = (width - 1).saturating_sub(i * 64);
         *word &= if end >= 64 { u64::MAX } else { (1 << end) - 1 };
@@ -237,7 +236,7 @@ fn fence(mask: &mut Mask, width: usize, y: usize) {
     }
 }
 
-/// What most of the nine cells around each cell of a row are.
+/// Applies the rule to a row.
 fn smooth_row(now: &Mask, next: &mut Mask, y: usize) {
     let rows = [now.row(y - 1), now.row(y), now.row(y + 1)];
     for i in 0..rows[0].len() {
@@ -249,14 +248,14 @@ fn smooth_row(now: &Mask, next: &mut Mask, y: usize) {
     }
 }
 
-/// What most of nine are, bit by bit: three rows of three are added up in bit-sliced counters.
+/// The majority of nine, bit by bit, in bit-sliced counters.
 pub(crate) fn majority(rows: [[u64; 3]; 3]) -> u64 {
-    // Of each row, how many of three cells are open: a low and a high bit.
+    // The open cells of each row of three, as a low and a high bit.
     let counts = rows.map(|[west, here, east]| (west ^ here ^ east, (west & here) | (here & east) | (west & east)));
     let [(a0, a1), (b0, b1), (c0, c1)] = counts;
     let ones = a0 ^ b0 ^ c0;
     let carry = (a0 & b0) | (b0 & c0) | (a0 & c0);
-    // How many twos there are, 0 to 4, of which `carry` is one.
+    // The count of twos, 0 to 4; `carry` is one of them.
     let half = a1 ^ b1;
     let half_carry = a1 & b1;
     let other = c1 ^ carry;
@@ -264,7 +263,7 @@ pub(crate) fn majority(rows: [[u64; 3]; 3]) -> u64 {
     let twos = half ^ other;
     let fours = half_carry | other_carry | (half & other);
     let eights = half_carry & other_carry;
-    // Five or more: eight or nine, or four and at least one more.
+    // At least five: eight or nine, or four and at least one more.
     eights | (fours & (ones | twos))
 }
 
@@ -282,7 +281,7 @@ mod tests {
             for word in now.row_mut(y) {
                 *word = noise(8, &mut rng);
             }
-            fence(&mut now, 130, y);
+            clear_border(&mut now, 130, y);
         }
         for y in 1..8 {
             smooth_row(&now, &mut next, y);
@@ -295,17 +294,17 @@ mod tests {
     }
 
     #[test]
-    fn noise_has_its_share() {
+    fn noise_has_the_given_share() {
         let mut rng = Rng::from_seed(4);
         for open in 1..16 {
             let set: u32 = (0..4_000).map(|_| noise(open, &mut rng).count_ones()).sum();
-            // Of 256,000 cells; ten standard deviations are 2,530.
+            // Ten standard deviations of 256,000 cells are 2,530.
             assert!(set.abs_diff(open * 16_000) < 2_530, "{open}: {set}");
         }
     }
 
     #[test]
-    fn a_cave_hangs_together_and_no_pebble_stands_in_it() {
+    fn a_cave_is_connected_and_has_no_small_rock() {
         let size = (130, 60);
         for seed in 0..40 {
             let mut rng = Rng::from_seed(seed);
@@ -314,9 +313,9 @@ mod tests {
             cave.sketch(size, (30, 20), (20, 12));
             cave.sketch(size, (100, 40), (20, 12));
             cave.cut_neck((30, 20), (100, 40), &mut rng);
-            cave.hollow(size, &mut rng);
-            cave.clear_rocks(size);
-            let mut pieces = |open: bool| {
+            cave.generate(size, &mut rng);
+            cave.remove_small_rocks(size);
+            let mut components = |open: bool| {
                 label(&mut cave.runs, size, |y, x| {
                     let next = |set, x| if set { cave.open.next_set(y, x) } else { cave.open.next_unset(y, x) };
                     let from = next(open, x).filter(|&from| from < size.0)?;
@@ -325,9 +324,9 @@ mod tests {
                 let runs = &cave.runs;
                 (0..runs.len()).filter(|&i| is_root(runs, i)).map(|i| runs[i].cells).collect::<Vec<_>>()
             };
-            assert!(pieces(false).iter().all(|&cells| cells >= LEAST_ROCK), "seed {seed}");
-            // Pockets that nothing leads to are small beside the cave, which holds both chambers.
-            let open = pieces(true);
+            assert!(components(false).iter().all(|&cells| cells >= MIN_ROCK), "seed {seed}");
+            // Unconnected pockets are small; the cave holds both chambers.
+            let open = components(true);
             let largest = open.iter().max().unwrap();
             assert!(*largest > 1_000 && 2 * largest > open.iter().sum(), "seed {seed}: {open:?}");
         }

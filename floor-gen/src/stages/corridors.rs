@@ -1,6 +1,6 @@
-//! Corridors between rooms that stand apart: straight, with one bend or with two.
+//! Corridors between rooms that lie apart: straight, or with one or two bends.
 
-use crate::arena::{Arena, Side, Way};
+use crate::arena::{Arena, ConnectionDraft, Side};
 use crate::floor::Terrain;
 use crate::rng::Rng;
 use crate::stages::accrete::doorway;
@@ -8,8 +8,8 @@ use crate::stages::accrete::doorway;
 /// Routes tried between two rooms.
 const TRIES: usize = 20;
 
-/// Digs a corridor from room `from` to room `to`, if one of a few routes touches nothing on its way. `doors` is how
-/// often, in 1,000, an end has a door.
+/// Digs a corridor from room `from` to room `to`; false if every route tried touches something else. `doors` is how
+/// often, in 1,000, an end gets a door.
 pub(crate) fn connect(arena: &mut Arena, from: usize, to: usize, doors: u32, rng: &mut Rng) -> bool {
     for _ in 0..TRIES {
         if let Some((leave, arrive)) = choose_sides(arena, from, to, rng)
@@ -22,10 +22,10 @@ pub(crate) fn connect(arena: &mut Arena, from: usize, to: usize, doors: u32, rng
     false
 }
 
-/// Sides of the two rooms from which each looks towards the other.
+/// Sides of the two rooms that face each other.
 fn choose_sides(arena: &Arena, from: usize, to: usize, rng: &mut Rng) -> Option<(Side, Side)> {
     let (a, b) = (&arena.rooms[from], &arena.rooms[to]);
-    // Rooms beside each other with a gap of two cells or more can look at each other.
+    // Rooms with a gap of two cells or more can face each other.
     let across = match () {
         () if b.min.x > a.max.x + 2 => Some(Side::East),
         () if a.min.x > b.max.x + 2 => Some(Side::West),
@@ -48,10 +48,10 @@ fn choose_sides(arena: &Arena, from: usize, to: usize, rng: &mut Rng) -> Option<
     }
 }
 
-/// Lays the trail of a corridor. False if it would touch anything but its two rooms.
+/// Lists the cells of a corridor. False if it touches anything but its two rooms.
 fn route(arena: &mut Arena, (from, leave): (usize, Side), (to, arrive): (usize, Side), rng: &mut Rng) -> bool {
     let Some(first) = doorway(arena, from, leave, rng) else { return false };
-    // Rooms that face each other are joined straight where they can be.
+    // Rooms that face each other get a straight corridor where possible.
     let same_line = leave == arrive.opposite() && rng.chance(700);
     let line = |at: usize| if matches!(leave, Side::East | Side::West) { arena.row(at) } else { arena.column(at) };
     let last = if same_line { straight_across(arena, to, arrive, line(first)) } else { None };
@@ -73,35 +73,35 @@ fn route(arena: &mut Arena, (from, leave): (usize, Side), (to, arrive): (usize, 
         (true, false) => [(ex, sy), (ex, sy)],
         (false, true) => [(sx, ey), (sx, ey)],
     };
-    arena.trail.clear();
-    arena.trail.push(first as u32);
+    arena.cell_list.clear();
+    arena.cell_list.push(first as u32);
     let mut here = (sx, sy);
-    let mut free = !arena.claim.contains(sx, sy);
-    arena.trail.push(start as u32);
+    let mut free = !arena.claimed.contains(sx, sy);
+    arena.cell_list.push(start as u32);
     for corner in corners.into_iter().chain([(ex, ey)]) {
         while here != corner && free {
-            here.0 = toward(here.0, corner.0);
-            here.1 = toward(here.1, corner.1);
-            free = !arena.claim.contains(here.0, here.1);
-            arena.trail.push(arena.at(here.0, here.1) as u32);
+            here.0 = step_toward(here.0, corner.0);
+            here.1 = step_toward(here.1, corner.1);
+            free = !arena.claimed.contains(here.0, here.1);
+            arena.cell_list.push(arena.at(here.0, here.1) as u32);
         }
     }
-    arena.trail.push(last as u32);
+    arena.cell_list.push(last as u32);
     free
 }
 
-/// The doorway of a room on the line on which somebody comes.
+/// The doorway of a room in a given row or column.
 fn straight_across(arena: &Arena, room: usize, side: Side, line: usize) -> Option<usize> {
-    let chamber = &arena.rooms[room];
+    let draft = &arena.rooms[room];
     let lines = match side {
-        Side::East | Side::West => usize::from(chamber.min.y)..=usize::from(chamber.max.y),
-        Side::North | Side::South => usize::from(chamber.min.x)..=usize::from(chamber.max.x),
+        Side::East | Side::West => usize::from(draft.min.y)..=usize::from(draft.max.y),
+        Side::North | Side::South => usize::from(draft.min.x)..=usize::from(draft.max.x),
     };
     if lines.contains(&line) { crate::stages::accrete::doorway_on(arena, room, side, line) } else { None }
 }
 
-/// One step closer; corners share a coordinate with the cell before, so one of the two stands still.
-const fn toward(here: usize, there: usize) -> usize {
+/// One step closer. Consecutive corners share a coordinate, so only one of the two changes.
+const fn step_toward(here: usize, there: usize) -> usize {
     if here < there {
         here + 1
     } else if here > there {
@@ -111,14 +111,14 @@ const fn toward(here: usize, there: usize) -> usize {
     }
 }
 
-/// Opens the trail that was laid.
+/// Carves the listed cells.
 fn carve(arena: &mut Arena, from: usize, to: usize, doors: u32, rng: &mut Rng) {
-    let end = arena.trail.len() - 1;
+    let end = arena.cell_list.len() - 1;
     for i in 0..=end {
-        let at = arena.trail[i] as usize;
+        let at = arena.cell_list[i] as usize;
         let door = (i == 0 || i == end) && rng.chance(doors);
         arena.open_cell(at, if door { Terrain::Door } else { Terrain::Floor });
     }
-    let gate = Some(arena.trail[0]);
-    arena.ways.push(Way { from: from as u8, to: to as u8, gate, lock: 0, secret: false });
+    let gate = Some(arena.cell_list[0]);
+    arena.connections.push(ConnectionDraft::open(from as u8, to as u8, gate));
 }

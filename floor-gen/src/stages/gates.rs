@@ -1,86 +1,90 @@
-//! Where a climber arrives and leaves, what is shut in between and where the keys lie. Runs while the rooms still form
-//! a tree, so that every way is the only one; the loops that come later keep to one zone.
+//! Entry and exit, locks, secret doors and keys. Runs while the rooms still form a tree, so that a locked connection
+//! cannot be bypassed; loops that are added later stay in one zone.
 
-use crate::arena::{Arena, Chamber, SEALED};
+use crate::arena::{Arena, RoomDraft, SEALED};
 use crate::floor::{Item, Lock, RoomRole, Terrain};
-use crate::graph::NOWHERE;
+use crate::graph::UNREACHED;
 use crate::rng::Rng;
 use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
-use crate::stages::survey::Unfit;
+use crate::stages::survey::LayoutRejected;
 
-/// How much of a floor is shut.
+/// How many locks and secret rooms a floor gets.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shut {
-    /// Locks on the way out, each opening what lies beyond it.
+pub(crate) struct LockCounts {
+    /// Locks on the path from entry to exit.
     pub(crate) locks: usize,
-    /// Locked rooms beside the way, with loot.
+    /// Locked rooms beside the path, with loot.
     pub(crate) vaults: usize,
-    /// Rooms beside the way that take searching to find.
+    /// Secret rooms beside the path.
     pub(crate) secrets: usize,
 }
 
-impl Shut {
-    /// A lock for every 12 rooms or so, and more to find on deeper floors.
+impl LockCounts {
+    /// About one lock for every 12 rooms; deeper and larger floors get vaults and secret rooms.
     pub(crate) fn for_floor(arena: &Arena, spec: &FloorSpec) -> Self {
         let rooms = arena.rooms.len();
         Self {
-            locks: (rooms / 12).max(usize::from(rooms >= 3)).min(MOST_LOCKS),
+            locks: (rooms / 12).max(usize::from(rooms >= 3)).min(MAX_LOCKS),
             vaults: usize::from(rooms >= 10 && spec.number() >= 3),
             secrets: (rooms / 16).min(3),
         }
     }
 }
 
-/// The most locks on the way out.
-const MOST_LOCKS: usize = 4;
+/// The most locks on the path.
+const MAX_LOCKS: usize = 4;
 
-/// Takes the two rooms that lie farthest apart as entry and exit.
+/// Chooses the two rooms farthest apart as entry and exit, in random order.
 pub(crate) fn choose_ends(arena: &mut Arena, rng: &mut Rng) -> (usize, usize) {
     choose_ends_where(arena, rng, |_| true).unwrap_or((0, 0))
 }
 
-/// The same among the rooms that are `fit`, if there are two of them.
+/// The same among the rooms that are `fit`; `None` if there are fewer than two.
 pub(crate) fn choose_ends_where(
     arena: &mut Arena,
     rng: &mut Rng,
-    fit: impl Fn(&Chamber) -> bool,
+    fit: impl Fn(&RoomDraft) -> bool,
 ) -> Option<(usize, usize)> {
-    let Arena { graph, rooms, ways, .. } = arena;
-    graph.rebuild(rooms.len(), ways);
+    let Arena { graph, rooms, connections, .. } = arena;
+    graph.rebuild(rooms.len(), connections);
     let first = rooms.iter().position(&fit)?;
-    graph.measure_walk(first, rooms, ways, |_| true);
+    graph.measure_distances(first, rooms, connections, |_| true);
     let one = graph.farthest(|room| fit(&rooms[room]));
-    graph.measure_walk(one, rooms, ways, |_| true);
+    graph.measure_distances(one, rooms, connections, |_| true);
     let other = graph.farthest(|room| fit(&rooms[room]));
     let ends = if rng.chance(500) { (one, other) } else { (other, one) };
     (one != other).then_some(ends)
 }
 
-/// Shuts ways between entry and exit and beside them, and zones the rooms: zone 0 is what a climber reaches without a
-/// key, zone `n` what lock `n` opens.
-pub(crate) fn shut(arena: &mut Arena, (entry, exit): (usize, usize), shut: Shut, rng: &mut Rng) -> Result<(), Unfit> {
+/// Locks and hides connections on the path and beside it, and assigns zones: zone 0 is reached without a key, zone `n`
+/// is opened by lock `n`.
+pub(crate) fn place_locks(
+    arena: &mut Arena,
+    (entry, exit): (usize, usize),
+    counts: LockCounts,
+    rng: &mut Rng,
+) -> Result<(), LayoutRejected> {
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
     trace_path(arena, entry, exit)?;
-    lock_the_way(arena, shut.locks, rng);
-    seal_rooms(arena, RoomRole::Secret, shut.secrets, rng);
-    seal_rooms(arena, RoomRole::Vault, shut.vaults, rng);
-    zone(arena, entry);
+    lock_path(arena, counts.locks, rng);
+    seal_rooms(arena, RoomRole::Secret, counts.secrets, rng);
+    seal_rooms(arena, RoomRole::Vault, counts.vaults, rng);
+    assign_zones(arena, entry);
     Ok(())
 }
 
-/// Notes the ways from entry to exit, and how deep each room lies. Refuses rooms that do not hang together: a room that no
-/// way leads to has no depth to reckon with.
-pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result<(), Unfit> {
-    let Arena { graph, rooms, ways, path, .. } = arena;
-    graph.rebuild(rooms.len(), ways);
-    graph.measure_walk(entry, rooms, ways, |_| true);
-    if graph.distance.contains(&NOWHERE) {
-        return Err(Unfit("a room that no way leads to"));
+/// Stores the connections from entry to exit and each room's depth. Rejects a layout in which a room is not connected.
+pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result<(), LayoutRejected> {
+    let Arena { graph, rooms, connections, path, .. } = arena;
+    graph.rebuild(rooms.len(), connections);
+    graph.measure_distances(entry, rooms, connections, |_| true);
+    if graph.distance.contains(&UNREACHED) {
+        return Err(LayoutRejected("a room without a connection"));
     }
     path.clear();
-    path.extend(graph.way_back(exit, ways).map(|(way, _)| way as u16));
+    path.extend(graph.path_back(exit, connections).map(|(connection, _)| connection as u16));
     path.reverse();
     for (room, &depth) in rooms.iter_mut().zip(&graph.distance) {
         room.depth = depth;
@@ -88,40 +92,40 @@ pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result
     Ok(())
 }
 
-/// Locks up to `wanted` ways of the path, each on its own stretch. The first way is left open, so that the climber sees
-/// more than the entry room before the first key is needed.
-fn lock_the_way(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
+/// Locks up to `wanted` connections, one in each section of the path. The first connection stays open, so that the
+/// entry room is not all that is reached without a key.
+fn lock_path(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
     let doors = arena.path.len().saturating_sub(1);
-    let wanted = wanted.min(doors).min(MOST_LOCKS);
-    for stretch in 0..wanted {
-        let (from, to) = (1 + stretch * doors / wanted, 1 + (stretch + 1) * doors / wanted);
-        // Not every way has a place for a door: take the first that has, from a random one on.
+    let wanted = wanted.min(doors).min(MAX_LOCKS);
+    for section in 0..wanted {
+        let (from, to) = (1 + section * doors / wanted, 1 + (section + 1) * doors / wanted);
+        // Takes the first connection with a place for a door, from a random one on.
         let first = rng.index(to - from);
         for i in 0..to - from {
-            let way = usize::from(arena.path[from + (first + i) % (to - from)]);
-            if lock(arena, way) {
-                arena.needed += 1;
+            let connection = usize::from(arena.path[from + (first + i) % (to - from)]);
+            if lock(arena, connection) {
+                arena.required_locks += 1;
                 break;
             }
         }
     }
 }
 
-/// Gives a way the next lock, unless it has no place for a door.
-pub(crate) fn lock(arena: &mut Arena, way: usize) -> bool {
-    let Some(gate) = arena.ways[way].gate else { return false };
+/// Puts the next lock on a connection; false if it has no place for a door.
+pub(crate) fn lock(arena: &mut Arena, connection: usize) -> bool {
+    let Some(gate) = arena.connections[connection].gate else { return false };
     let id = arena.locks.len() as u8 + 1;
-    arena.ways[way].lock = id;
+    arena.connections[connection].lock = id;
     arena.terrain[gate as usize] = Terrain::LockedDoor;
     arena.locks.push(Lock { id, at: arena.point(gate as usize) });
-    arena.hides.push(None);
+    arena.key_rooms.push(None);
     true
 }
 
-/// Makes a way's door one that only a searcher finds.
-pub(crate) fn hide(arena: &mut Arena, way: usize) {
-    if let Some(gate) = arena.ways[way].gate {
-        arena.ways[way].secret = true;
+/// Turns the door of a connection into a secret door.
+pub(crate) fn make_secret(arena: &mut Arena, connection: usize) {
+    if let Some(gate) = arena.connections[connection].gate {
+        arena.connections[connection].secret = true;
         arena.terrain[gate as usize] = Terrain::SecretDoor;
     }
 }
@@ -131,104 +135,104 @@ pub(crate) fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: 
     if wanted == 0 {
         return;
     }
-    let Arena { graph, rooms, ways, shortlist, .. } = arena;
-    shortlist.clear();
-    shortlist.extend((0..rooms.len()).filter(|&room| rooms[room].role == RoomRole::Combat).filter_map(|room| {
-        let [link] = graph.links(room) else { return None };
-        let way = &ways[usize::from(link.way)];
-        let shuttable = way.gate.is_some() && way.lock == 0 && !way.secret;
-        shuttable.then_some(room as u8)
+    let Arena { graph, rooms, connections, room_list, .. } = arena;
+    room_list.clear();
+    room_list.extend((0..rooms.len()).filter(|&room| rooms[room].role == RoomRole::Combat).filter_map(|room| {
+        let [edge] = graph.edges(room) else { return None };
+        let connection = &connections[usize::from(edge.connection)];
+        let can_close = connection.gate.is_some() && connection.lock == 0 && !connection.secret;
+        can_close.then_some(room as u8)
     }));
-    rng.shuffle(&mut arena.shortlist);
-    // Small rooms first: a great hall is missed when it is shut away.
-    let Arena { rooms, shortlist, .. } = arena;
-    shortlist.truncate(3 * wanted + 2);
-    shortlist.sort_by_key(|&room| rooms[usize::from(room)].area);
-    for i in 0..arena.shortlist.len().min(wanted) {
-        let room = usize::from(arena.shortlist[i]);
-        let way = usize::from(arena.graph.links(room)[0].way);
+    rng.shuffle(&mut arena.room_list);
+    // Small rooms first, so that large rooms stay open.
+    let Arena { rooms, room_list, .. } = arena;
+    room_list.truncate(3 * wanted + 2);
+    room_list.sort_by_key(|&room| rooms[usize::from(room)].area);
+    for i in 0..arena.room_list.len().min(wanted) {
+        let room = usize::from(arena.room_list[i]);
+        let connection = usize::from(arena.graph.edges(room)[0].connection);
         if role == RoomRole::Vault {
-            lock(arena, way);
+            lock(arena, connection);
         } else {
-            hide(arena, way);
+            make_secret(arena, connection);
         }
         arena.rooms[room].role = role;
     }
 }
 
-/// Numbers the parts between locks, walking the tree from the entry.
-pub(crate) fn zone(arena: &mut Arena, entry: usize) {
-    let Arena { graph, rooms, ways, path, shortlist, .. } = arena;
+/// Gives every room its zone, by walking the tree from the entry.
+pub(crate) fn assign_zones(arena: &mut Arena, entry: usize) {
+    let Arena { graph, rooms, connections, path, room_list, .. } = arena;
     let mut seen = [false; crate::arena::MAX_ROOMS];
-    shortlist.clear();
-    shortlist.push(entry as u8);
+    room_list.clear();
+    room_list.push(entry as u8);
     rooms[entry].zone = 0;
     seen[entry] = true;
-    while let Some(room) = shortlist.pop() {
-        for link in graph.links(usize::from(room)) {
-            let there = usize::from(link.room);
+    while let Some(room) = room_list.pop() {
+        for edge in graph.edges(usize::from(room)) {
+            let there = usize::from(edge.room);
             if core::mem::replace(&mut seen[there], true) {
                 continue;
             }
-            let way = &ways[usize::from(link.way)];
-            rooms[there].zone = match way {
-                _ if way.secret => SEALED,
-                _ if way.lock == 0 => rooms[usize::from(room)].zone,
-                _ if path.contains(&link.way) => way.lock,
+            let connection = &connections[usize::from(edge.connection)];
+            rooms[there].zone = match connection {
+                _ if connection.secret => SEALED,
+                _ if connection.lock == 0 => rooms[usize::from(room)].zone,
+                _ if path.contains(&edge.connection) => connection.lock,
                 _ => SEALED,
             };
-            shortlist.push(link.room);
+            room_list.push(edge.room);
         }
     }
 }
 
-/// Puts the stairs where one sees them last: by a wall, far from the room's ways.
-pub(crate) fn put_stairs(arena: &mut Arena, rng: &mut Rng) {
+/// Places both stairs by a wall, far from the doors of their rooms.
+pub(crate) fn place_stairs(arena: &mut Arena, rng: &mut Rng) {
     let of = |role| arena.rooms.iter().position(|room| room.role == role).unwrap_or(0);
     let (entry, exit) = (of(RoomRole::Entry), of(RoomRole::Exit));
-    arena.entry = spots::retired(arena, entry, rng);
+    arena.entry = spots::secluded(arena, entry, rng);
     arena.terrain[arena.entry] = Terrain::StairsUp;
-    arena.take(arena.entry);
-    arena.exit = spots::retired(arena, exit, rng);
+    arena.reserve(arena.entry);
+    arena.exit = spots::secluded(arena, exit, rng);
     arena.terrain[arena.exit] = Terrain::StairsDown;
-    arena.take(arena.exit);
+    arena.reserve(arena.exit);
 }
 
-/// Lays each lock's key in a room that is reached without it: for a lock on the way out, in the part just before it, so
-/// that keys are found in order.
-pub(crate) fn lay_keys(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+/// Places the key of each lock in a room that is reached without it. The key of a lock on the path lies in the zone
+/// before it, so that keys are found in order.
+pub(crate) fn place_keys(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     for i in 0..arena.locks.len() {
         let id = arena.locks[i].id;
-        let room = arena.hides[i].map(usize::from).or_else(|| find_hide(arena, id, rng));
-        // The part before a lock holds at least the room whose way is locked.
+        let room = arena.key_rooms[i].map(usize::from).or_else(|| choose_key_room(arena, id, rng));
+        // The zone before a lock holds at least the room in front of it.
         let Some(room) = room else { continue };
         let center = arena.rooms[room].center;
-        let at = if arena.is_taken(center) { spots::open(arena, room, rng) } else { Some(center) };
+        let at = if arena.is_reserved(center) { spots::open(arena, room, rng) } else { Some(center) };
         let Some(at) = at else { continue };
-        // A story's beats keep their roles, whatever lies in them.
+        // The beats of a story keep their roles.
         if arena.rooms[room].role == RoomRole::Combat && spec.kind() != Kind::Story {
             arena.rooms[room].role = RoomRole::Key;
         }
-        arena.take(at);
+        arena.reserve(at);
         arena.items.push(Item { at: arena.point(at), archetype: "key", value: 0, opens_lock: id });
     }
 }
 
 /// A room for the key of that lock.
-fn find_hide(arena: &Arena, id: u8, rng: &mut Rng) -> Option<usize> {
-    let on_the_way = usize::from(id) <= arena.needed;
+fn choose_key_room(arena: &Arena, id: u8, rng: &mut Rng) -> Option<usize> {
+    let on_the_path = usize::from(id) <= arena.required_locks;
     let zoned = arena.rooms.iter().any(|room| room.zone == id);
     let fit = |room: &usize| {
         let zone = arena.rooms[*room].zone;
-        // A lock whose room is sealed off by itself zones nothing: its key may lie anywhere in the open.
-        zone != SEALED && (!on_the_way || zone + 1 == id || !zoned)
+        // No zone has the id of a lock on a vault: its key may lie in any zone.
+        zone != SEALED && (!on_the_path || zone + 1 == id || !zoned)
     };
     (0..arena.rooms.len()).filter(fit).max_by_key(|&room| (key_room_worth(arena, room), rng.next()))
 }
 
-/// How well a room hides a key: best a dead end that serves nothing else, worst the entry.
+/// How well a room suits a key: best is a dead end without other use, worst the entry.
 fn key_room_worth(arena: &Arena, room: usize) -> u32 {
-    let dead_end = arena.graph.links(room).len() == 1;
+    let dead_end = arena.graph.edges(room).len() == 1;
     match arena.rooms[room].role {
         RoomRole::Combat if dead_end => 3,
         RoomRole::Combat => 2,
@@ -240,12 +244,12 @@ fn key_room_worth(arena: &Arena, room: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arena::Way;
+    use crate::arena::ConnectionDraft;
     use crate::shape::{Form, Shape};
     use crate::stages::accrete::place;
 
     #[test]
-    fn a_room_without_a_way_is_refused() {
+    fn a_room_without_a_connection_is_rejected() {
         let spec = FloorSpec::resolve(1, 1, 64, 64, Some(Kind::Maze)).unwrap();
         let mut arena = Arena::default();
         arena.reset(&spec);
@@ -253,10 +257,10 @@ mod tests {
         for x in [4, 20, 36] {
             place(&mut arena, &Shape::draw(Form::Hall, 8, 8, rng), x, 10);
         }
-        let way = |from, to| Way { from, to, gate: None, lock: 0, secret: false };
-        arena.ways.push(way(0, 1));
+        let connection = |from, to| ConnectionDraft::open(from, to, None);
+        arena.connections.push(connection(0, 1));
         assert!(trace_path(&mut arena, 0, 1).is_err());
-        arena.ways.push(way(1, 2));
+        arena.connections.push(connection(1, 2));
         assert_eq!(trace_path(&mut arena, 0, 1), Ok(()));
     }
 }

@@ -1,40 +1,40 @@
-//! Lakes: water, lava or a chasm over many rooms and the rock between them. A lake takes no cell that a way needs: what
-//! must stay is a ford through water, or a bridge over what nobody wades. (A lake laid over a finished map, and a wreath of
-//! shallows around it, are Brian Walker's, as he tells it of his game Brogue.)
+//! Lakes of water, lava or a chasm that cover several rooms and the rock between them. A lake never cuts a path: the
+//! cells that must stay become a ford or a bridge. Lakes on a finished map, with shallows around them, are an idea from
+//! Brian Walker's game Brogue.
 
 use crate::arena::{Arena, MAX_ROOMS, SEALED};
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Rng;
 use crate::shape::MAX_SIDE;
 use crate::spec::{FloorSpec, Kind};
-use crate::stages::blot::Blot;
+use crate::stages::blob::Blob;
 use crate::stages::scenery::stays_joined;
 use crate::theme::Theme;
 
 /// Cells of a floor for each lake.
 const CELLS_PER_LAKE: usize = 5_000;
-/// Least and greatest width and height of a lake, in cells, on floors of 100x100; on others in proportion to the side.
+/// Smallest and largest width and height of a lake on floors of 100x100, in cells; on others in proportion to the side.
 const WIDTH: (i32, i32) = (16, 36);
 const HEIGHT: (i32, i32) = (9, 20);
-/// Floors with a shorter side have no lake, in cells: it would be all there is.
-const LEAST_SIDE: usize = 32;
+/// Floors with a shorter side have no lake, in cells.
+const MIN_SIDE: usize = 32;
 /// Outlines tried for each lake.
-const GLANCES: usize = 8;
-/// Cells between those that are looked at to see which rooms an outline lies over.
+const TRIES_PER_LAKE: usize = 8;
+/// Every so many cells of an outline are sampled to see which rooms it covers.
 const SAMPLE: usize = 3;
-/// Cells of rooms that a lake takes at the least: one in the rock alone would never be seen.
-const LEAST_GROUND: u32 = 16;
-/// Cells of rooms that a lake takes for each that it must leave as a causeway.
+/// A lake takes at least so many cells of rooms; without them no player would see it.
+const MIN_GROUND: u32 = 16;
+/// Cells of rooms that a lake takes for each cell that it leaves as a causeway.
 const GROUND_PER_CAUSEWAY: u32 = 6;
-/// The most of a room that a lake takes, in thousandths.
-const MOST_OF_A_ROOM: u32 = 550;
+/// The largest share of a room that a lake takes, in thousandths.
+const MAX_ROOM_SHARE: u32 = 550;
 
-/// Lays the floor's lakes, and tells how many found a place. Runs when stairs and keys lie where they will, and before
-/// anything else stands in the rooms.
-pub(crate) fn flood(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) -> usize {
+/// Places the lakes of the floor, and returns how many fit. Runs after stairs and keys are placed, and before anything
+/// else is.
+pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) -> usize {
     let most = share(spec.kind()) * (arena.width * arena.height / CELLS_PER_LAKE).max(1) as u32;
     let wanted = rng.below(most + 1_000) / 1_000;
-    if wanted == 0 || arena.width.min(arena.height) < LEAST_SIDE {
+    if wanted == 0 || arena.width.min(arena.height) < MIN_SIDE {
         return 0;
     }
     let deep = Theme::of_number(spec.number()).ground().deep;
@@ -43,39 +43,38 @@ pub(crate) fn flood(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) -> usize
         *left = if stays_dry(room.role) || room.zone == SEALED || room.set_piece {
             0
         } else {
-            room.area * MOST_OF_A_ROOM / 1_000
+            room.area * MAX_ROOM_SHARE / 1_000
         };
     }
-    // The center is where a walker must get to; it stays what it is.
-    arena.shortlist.clear();
+    // Room centers stay passable.
+    arena.room_list.clear();
     for room in 0..arena.rooms.len() {
         let center = arena.rooms[room].center;
-        if !arena.is_taken(center) {
-            arena.take(center);
-            arena.shortlist.push(room as u8);
+        if !arena.is_reserved(center) {
+            arena.reserve(center);
+            arena.room_list.push(room as u8);
         }
     }
     let mut laid = 0;
     for _ in 0..wanted {
-        for _ in 0..GLANCES {
-            let Some(blot) = outline(arena, &left, rng) else { continue };
-            if sink(arena, &blot, deep, &mut left) {
-                shore(arena, &blot, deep, &left);
+        for _ in 0..TRIES_PER_LAKE {
+            let Some(blob) = outline(arena, &left, rng) else { continue };
+            if sink(arena, &blob, deep, &mut left) {
+                add_shore(arena, &blob, deep, &left);
                 laid += 1;
                 break;
             }
-            drain(arena, &mut left);
+            undo(arena, &mut left);
         }
     }
-    for i in 0..arena.shortlist.len() {
-        let center = arena.rooms[usize::from(arena.shortlist[i])].center;
+    for i in 0..arena.room_list.len() {
+        let center = arena.rooms[usize::from(arena.room_list[i])].center;
         arena.release(center);
     }
     laid
 }
 
-/// How many lakes a kind has, in thousandths of what its size would hold. What was built with care was not built on wet
-/// ground, and a vault or an arena is remembered better alone: other kinds stay dry, but for what lies within a room.
+/// How many lakes a kind has, in thousandths of those that its size allows. Built kinds, vaults and arenas have none.
 const fn share(kind: Kind) -> u32 {
     match kind {
         Kind::Cavern => 2_000,
@@ -86,13 +85,13 @@ const fn share(kind: Kind) -> u32 {
     }
 }
 
-/// Rooms that somebody looks after, or that nobody is to see from outside.
+/// Rooms that a lake never takes.
 const fn stays_dry(role: RoomRole) -> bool {
     matches!(role, RoomRole::Shop | RoomRole::Shrine | RoomRole::Boss | RoomRole::Vault | RoomRole::Secret)
 }
 
-/// An outline somewhere inside the floor, if it lies over two rooms or more as far as a coarse sample tells.
-fn outline(arena: &Arena, left: &[u32], rng: &mut Rng) -> Option<Blot> {
+/// An outline inside the floor, if a coarse sample shows that it covers two rooms or more.
+fn outline(arena: &Arena, left: &[u32], rng: &mut Rng) -> Option<Blob> {
     let side = |side: usize, (least, most): (i32, i32), rng: &mut Rng| {
         rng.range(side as i32 * least / 100, side as i32 * most / 100).min(MAX_SIDE)
     };
@@ -106,52 +105,52 @@ fn outline(arena: &Arena, left: &[u32], rng: &mut Rng) -> Option<Blot> {
         let floods = room > 0 && left[usize::from(room)] > 0;
         floods && *seen.get_or_insert(room) != room
     });
-    several.then(|| Blot::around((x as i32 + width / 2, y as i32 + height / 2), width, height, rng))
+    several.then(|| Blob::around((x as i32 + width / 2, y as i32 + height / 2), width, height, rng))
 }
 
-/// Sinks rock first, then ground from the rock inwards, so that what must stay comes to lie in the middle of what was
-/// there and not along its walls. A lake that meets no rock begins in its own middle. What was sunk is the arena's trail;
-/// false if it is no lake that a climber would see, or one that is mostly causeways.
-fn sink(arena: &mut Arena, blot: &Blot, deep: Terrain, left: &mut [u32]) -> bool {
-    arena.trail.clear();
-    blot.each(arena, |arena, at| {
+/// Floods rock first, then ground from the rock inwards, so that the cells that must stay lie in the middle of the lake
+/// and not along the walls. A lake without rock begins in its middle. The flooded cells are in `cell_list`. False if
+/// the lake takes too few cells of rooms, or leaves too many causeways.
+fn sink(arena: &mut Arena, blob: &Blob, deep: Terrain, left: &mut [u32]) -> bool {
+    arena.cell_list.clear();
+    blob.each(arena, |arena, at| {
         if arena.terrain[at] == Terrain::Wall && may_flood_rock(arena, at, left) {
             arena.terrain[at] = deep;
-            arena.trail.push(at as u32);
+            arena.cell_list.push(at as u32);
         }
     });
-    if arena.trail.is_empty() {
-        blot.each(arena, |arena, at| {
-            if arena.trail.is_empty() && sink_ground(arena, at, deep, left) {
-                arena.trail.push(at as u32);
+    if arena.cell_list.is_empty() {
+        blob.each(arena, |arena, at| {
+            if arena.cell_list.is_empty() && sink_ground(arena, at, deep, left) {
+                arena.cell_list.push(at as u32);
             }
         });
     }
     let mut next = 0;
-    while let Some(&at) = arena.trail.get(next) {
+    while let Some(&at) = arena.cell_list.get(next) {
         next += 1;
         for there in arena.neighbours(at as usize) {
             if arena.terrain[there] == Terrain::Floor
-                && blot.covers(arena.column(there), arena.row(there))
+                && blob.covers(arena.column(there), arena.row(there))
                 && sink_ground(arena, there, deep, left)
             {
-                arena.trail.push(there as u32);
+                arena.cell_list.push(there as u32);
             }
         }
     }
     let (mut ground, mut causeways) = (0, 0);
-    blot.each(arena, |arena, at| {
+    blob.each(arena, |arena, at| {
         let [north, east, south, west] = arena.neighbours(at).map(|there| arena.terrain[there] == deep);
         let room = arena.region[at] > 0;
         ground += u32::from(room && arena.terrain[at] == deep);
         causeways += u32::from(room && arena.terrain[at] == Terrain::Floor && ((north && south) || (east && west)));
     });
-    ground >= LEAST_GROUND && causeways * GROUND_PER_CAUSEWAY <= ground
+    ground >= MIN_GROUND && causeways * GROUND_PER_CAUSEWAY <= ground
 }
 
-/// Undoes what was sunk last.
-fn drain(arena: &mut Arena, left: &mut [u32]) {
-    for &at in &arena.trail {
+/// Restores the cells that were flooded last.
+fn undo(arena: &mut Arena, left: &mut [u32]) {
+    for &at in &arena.cell_list {
         let at = at as usize;
         let room = usize::from(arena.region[at]);
         arena.terrain[at] = if room > 0 { Terrain::Floor } else { Terrain::Wall };
@@ -161,7 +160,7 @@ fn drain(arena: &mut Arena, left: &mut [u32]) {
     }
 }
 
-/// Whether nothing beside that rock needs it: no door stands in it and no room that stays dry lies behind it.
+/// Whether the rock may be flooded: it has no door and no dry room beside it.
 fn may_flood_rock(arena: &Arena, at: usize, left: &[u32]) -> bool {
     let w = arena.width;
     [at - w - 1, at - w, at - w + 1, at - 1, at + 1, at + w - 1, at + w, at + w + 1].into_iter().all(|there| {
@@ -171,10 +170,10 @@ fn may_flood_rock(arena: &Arena, at: usize, left: &[u32]) -> bool {
     })
 }
 
-/// Sinks a cell of a room, if no way needs it and enough of the room stays.
+/// Floods a cell of a room, if no path needs it and enough of the room stays.
 fn sink_ground(arena: &mut Arena, at: usize, deep: Terrain, left: &mut [u32]) -> bool {
     let room = usize::from(arena.region[at]);
-    let free = room > 0 && left[room] > 0 && arena.terrain[at] == Terrain::Floor && !arena.is_taken(at);
+    let free = room > 0 && left[room] > 0 && arena.terrain[at] == Terrain::Floor && !arena.is_reserved(at);
     if !free || !stays_joined(arena, at) {
         return false;
     }
@@ -183,11 +182,11 @@ fn sink_ground(arena: &mut Arena, at: usize, deep: Terrain, left: &mut [u32]) ->
     true
 }
 
-/// What a climber walks on beside the lake and across it: shallows around water, bridges over what is deep.
-fn shore(arena: &mut Arena, blot: &Blot, deep: Terrain, left: &[u32]) {
+/// Adds shallows around water, and bridges over what is impassable.
+fn add_shore(arena: &mut Arena, blob: &Blob, deep: Terrain, left: &[u32]) {
     let first = |least: i32| least.max(2) as usize;
-    let columns = first(blot.x - 1)..((blot.x + blot.width + 1).max(0) as usize).min(arena.width - 2);
-    let rows = first(blot.y - 1)..((blot.y + blot.height + 1).max(0) as usize).min(arena.height - 2);
+    let columns = first(blob.x - 1)..((blob.x + blob.width + 1).max(0) as usize).min(arena.width - 2);
+    let rows = first(blob.y - 1)..((blob.y + blob.height + 1).max(0) as usize).min(arena.height - 2);
     let w = arena.width;
     for (x, y) in rows.flat_map(|y| columns.clone().map(move |x| (x, y))) {
         let at = arena.at(x, y);
@@ -199,7 +198,7 @@ fn shore(arena: &mut Arena, blot: &Blot, deep: Terrain, left: &[u32]) {
         let corridor = arena.region[at] == 0;
         let over = (north && south) || (east && west) || (corridor && (north || south) && (east || west));
         let wet = deep == Terrain::DeepWater;
-        if over && (corridor || !wet) && !arena.is_taken(at) {
+        if over && (corridor || !wet) && !arena.is_reserved(at) {
             arena.terrain[at] = Terrain::Bridge;
         } else if wet && !corridor && left[usize::from(arena.region[at])] > 0 {
             let corner = [at - w - 1, at - w + 1, at + w - 1, at + w + 1].map(is_deep);

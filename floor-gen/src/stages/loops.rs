@@ -1,79 +1,86 @@
-//! Loops: a second way where the walk between two rooms that lie side by side is long.
+//! Loops: a second connection between adjacent rooms whose walk is long.
 
 use crate::arena::{Arena, SEALED, Side};
 use crate::floor::Terrain;
 use crate::rng::Rng;
-use crate::stages::accrete::{Grain, doorway, flanked, join};
+use crate::stages::accrete::{RoomParams, doorway, is_flanked, join};
 
-/// How many loops a layout wants and what counts as a long walk.
+/// How many loops a layout needs, and what counts as a long walk.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct LoopGoal {
     pub(crate) loops: usize,
-    /// Doors on the shortest way so far, at the least.
+    /// Least number of doors on the shortest walk.
     pub(crate) detour: u32,
-    /// Spots to look at.
+    /// Spots to try.
     pub(crate) tries: usize,
 }
 
-/// Digs up to the wanted number of ways between rooms of one zone. Asks for long detours first, then takes shorter.
-pub(crate) fn close(arena: &mut Arena, grain: &Grain, wanted: Wanted, rng: &mut Rng) -> usize {
-    arena.graph.rebuild(arena.rooms.len(), &arena.ways);
+/// Digs up to `goal.loops` connections between rooms of one zone, and returns how many. Tries long detours first, then
+/// shorter ones.
+pub(crate) fn add_loops(arena: &mut Arena, params: &RoomParams, goal: LoopGoal, rng: &mut Rng) -> usize {
+    arena.graph.rebuild(arena.rooms.len(), &arena.connections);
     let mut made = 0;
-    for detour in (2..=wanted.detour).rev() {
-        for _ in 0..wanted.tries {
-            if made >= wanted.loops {
+    for detour in (2..=goal.detour).rev() {
+        for _ in 0..goal.tries {
+            if made >= goal.loops {
                 return made;
             }
-            made += usize::from(try_one(arena, grain, detour, rng));
+            made += usize::from(try_loop(arena, params, detour, rng));
         }
     }
     made
 }
 
-/// Looks out of one random spot of one random room, and digs if that joins two rooms far apart.
-fn try_one(arena: &mut Arena, grain: &Grain, detour: u32, rng: &mut Rng) -> bool {
+/// Casts a ray from a random spot of a random room, and digs if that joins two rooms far apart.
+fn try_loop(arena: &mut Arena, params: &RoomParams, detour: u32, rng: &mut Rng) -> bool {
     let room = rng.index(arena.rooms.len());
     let side = rng.pick(&Side::ALL);
-    let Some(sight) = look_out(arena, room, side, grain.corridor as usize, rng) else { return false };
-    let (here, there) = (&arena.rooms[room], &arena.rooms[sight.room]);
+    let Some(hit) = cast_ray_from_side(arena, room, side, params.corridor as usize, rng) else { return false };
+    let (here, there) = (&arena.rooms[room], &arena.rooms[hit.room]);
     if here.zone != there.zone || here.zone == SEALED || here.set_piece || there.set_piece {
         return false;
     }
-    if arena.graph.within_doors(room, sight.room, detour - 1, &arena.ways) {
+    if arena.graph.within_doors(room, hit.room, detour - 1, &arena.connections) {
         return false;
     }
-    let door = if rng.chance(grain.doors) { Terrain::Door } else { Terrain::Floor };
-    join(arena, (room, sight.room), sight.gate, side, sight.corridor, door);
-    arena.graph.rebuild(arena.rooms.len(), &arena.ways);
+    let door = if rng.chance(params.door_chance) { Terrain::Door } else { Terrain::Floor };
+    join(arena, (room, hit.room), hit.gate, side, hit.corridor, door);
+    arena.graph.rebuild(arena.rooms.len(), &arena.connections);
     true
 }
 
-/// A room seen straight through rock.
+/// A room that a ray through rock reached.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sight {
+pub(crate) struct RayHit {
     pub(crate) room: usize,
     pub(crate) gate: usize,
     /// Cells between the gate and the room.
     pub(crate) corridor: usize,
 }
 
-/// The first thing out of a random spot on that side, if it is a room and nothing else lies beside the line.
-pub(crate) fn look_out(arena: &Arena, room: usize, side: Side, farthest: usize, rng: &mut Rng) -> Option<Sight> {
-    look_from(arena, room, doorway(arena, room, side, rng)?, side, farthest)
+/// Casts a ray from a random doorway on that side; `None` unless it reaches another room through solid rock.
+pub(crate) fn cast_ray_from_side(
+    arena: &Arena,
+    room: usize,
+    side: Side,
+    farthest: usize,
+    rng: &mut Rng,
+) -> Option<RayHit> {
+    cast_ray(arena, room, doorway(arena, room, side, rng)?, side, farthest)
 }
 
 /// The same from a given doorway of the room.
-pub(crate) fn look_from(arena: &Arena, room: usize, gate: usize, side: Side, farthest: usize) -> Option<Sight> {
+pub(crate) fn cast_ray(arena: &Arena, room: usize, gate: usize, side: Side, farthest: usize) -> Option<RayHit> {
     let step = arena.step(side);
     let mut at = gate;
     for corridor in 0..=farthest {
         at = at.checked_add_signed(step).filter(|&at| at < arena.terrain.len())?;
         if let Some(seen) = arena.room_at(at) {
-            return (seen != room).then_some(Sight { room: seen, gate, corridor });
+            return (seen != room).then_some(RayHit { room: seen, gate, corridor });
         }
         let (x, y) = (arena.column(at), arena.row(at));
         let inside = (1..arena.width - 1).contains(&x) && (1..arena.height - 1).contains(&y);
-        if !inside || arena.terrain[at] != Terrain::Wall || !flanked(arena, at, side) {
+        if !inside || arena.terrain[at] != Terrain::Wall || !is_flanked(arena, at, side) {
             return None;
         }
     }

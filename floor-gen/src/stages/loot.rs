@@ -1,4 +1,4 @@
-//! Loot, worth more where getting it is riskier, and the hint that each secret room has somewhere.
+//! Loot, worth more at higher risk, and a hint to each secret room.
 
 use crate::arena::Arena;
 use crate::curve;
@@ -7,23 +7,23 @@ use crate::rng::Rng;
 use crate::spec::{FloorSpec, Kind};
 use crate::stages::spots;
 
-/// What lies in rooms of each worth.
+/// Archetypes of plain and of fine loot.
 pub(crate) const PLAIN: [&str; 4] = ["gold", "potion", "bread", "scroll"];
 pub(crate) const FINE: [&str; 4] = ["gem", "ring", "elixir", "blade"];
 
-/// The most dead ends with something in them.
-const MOST_NOOKS: usize = 8;
+/// The most dead ends that hold loot.
+const MAX_FILLED_DEAD_ENDS: usize = 8;
 
-/// Fills the rooms that are worth a visit, then lays the hints.
-pub(crate) fn lay(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
-    let deepest = arena.deepest();
+/// Places loot in rooms and dead ends, then the hints.
+pub(crate) fn place_loot(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+    let max_depth = arena.max_depth();
     let level = curve::level_of_floor(spec.number());
     for room in 0..arena.rooms.len() {
         if arena.rooms[room].set_piece {
             continue;
         }
-        let progress = arena.rooms[room].depth * curve::WALK / deepest;
-        // How many, and their worth in tenths of what lies about.
+        let progress = arena.rooms[room].depth * curve::FULL_PROGRESS / max_depth;
+        // How many items, and their worth in tenths of ordinary loot.
         let (count, worth) = match arena.rooms[room].role {
             RoomRole::Vault => (3, 50),
             RoomRole::Secret => (2, 40),
@@ -41,10 +41,10 @@ pub(crate) fn lay(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
             drop_item(arena, room, archetype, value, rng);
         }
     }
-    for i in 0..arena.nooks.len().min(MOST_NOOKS) {
-        let pick = i + rng.index(arena.nooks.len() - i);
-        arena.nooks.swap(i, pick);
-        let at = arena.nooks[i] as usize;
+    for i in 0..arena.dead_ends.len().min(MAX_FILLED_DEAD_ENDS) {
+        let pick = i + rng.index(arena.dead_ends.len() - i);
+        arena.dead_ends.swap(i, pick);
+        let at = arena.dead_ends[i] as usize;
         let archetype = rng.pick(&PLAIN);
         put(arena, at, archetype, (5 + level) * (10 + rng.below(10)) / 10);
     }
@@ -55,7 +55,7 @@ pub(crate) fn lay(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     }
 }
 
-/// Lays a map to a secret room where everybody comes.
+/// Places a map to a secret room in an open room.
 fn hint(arena: &mut Arena, rng: &mut Rng) {
     for _ in 0..8 {
         let room = rng.index(arena.rooms.len());
@@ -75,6 +75,6 @@ fn drop_item(arena: &mut Arena, room: usize, archetype: &'static str, value: u32
 }
 
 fn put(arena: &mut Arena, at: usize, archetype: &'static str, value: u32) {
-    arena.take(at);
+    arena.reserve(at);
     arena.items.push(Item { at: arena.point(at), archetype, value, opens_lock: 0 });
 }

@@ -1,7 +1,7 @@
-//! The passes that kinds are made of, one job each, named after what a designer would call it.
+//! The passes that kinds are made of. Each has one job and is named after what it places.
 
 pub(crate) mod accrete;
-pub(crate) mod blot;
+pub(crate) mod blob;
 pub(crate) mod cave;
 pub(crate) mod corridors;
 pub(crate) mod gates;

@@ -1,19 +1,19 @@
-//! Niches: small rooms dug off a floor whose other rooms lie open to each other, each with a door of its own. They are
-//! what can be locked there: the exit, the rooms that hold its keys, vaults and secrets.
+//! Niches: small rooms with one door each, dug off rooms that lie open to each other. On such floors only niches can be
+//! locked: the exit, the rooms that hold its keys, vaults and secret rooms.
 
 use crate::arena::{Arena, SEALED, Side};
 use crate::floor::RoomRole;
 use crate::rng::Rng;
 use crate::shape::{Form, Shape};
 use crate::spec::FloorSpec;
-use crate::stages::accrete::{Grain, attach};
+use crate::stages::accrete::{RoomParams, attach};
 use crate::stages::gates;
-use crate::stages::survey::Unfit;
+use crate::stages::survey::LayoutRejected;
 
-/// What to dig.
+/// How many niches to dig.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
-    /// Locks one behind the other: the exit's, the one on the room of that lock's key, and so on.
+pub(crate) struct NicheCounts {
+    /// Nested locks: the exit's, then that of the room with the exit's key, and so on.
     pub(crate) locks: usize,
     pub(crate) vaults: usize,
     pub(crate) secrets: usize,
@@ -21,12 +21,12 @@ pub(crate) struct Wanted {
 
 /// Tries to dig one niche.
 const TRIES: usize = 90;
-/// Cells of a niche's sides.
-const LEAST: i32 = 3;
-const GREATEST: (i32, i32) = (8, 5);
+/// Least side and greatest sides of a niche, in cells.
+const MIN_SIDE: i32 = 3;
+const MAX_SIDE: (i32, i32) = (8, 5);
 
-impl Wanted {
-    /// A lock for every 8,000 cells, up to three.
+impl NicheCounts {
+    /// A lock for every 8,000 cells, at most three.
     pub(crate) fn for_floor(arena: &Arena, spec: &FloorSpec) -> Self {
         let cells = arena.width * arena.height;
         Self {
@@ -36,107 +36,108 @@ impl Wanted {
         }
     }
 
-    /// Rooms to shut besides the exit.
+    /// Closed rooms besides the exit.
     pub(crate) const fn beside_exit(&self) -> usize {
         self.locks.saturating_sub(1) + self.vaults + self.secrets
     }
 }
 
-/// Digs the niches off the first `hosts` rooms, and chooses entry and exit: as far from each other as the floor has it.
-pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: Wanted, rng: &mut Rng) -> Result<(), Unfit> {
+/// Digs the niches off the first `hosts` rooms, and chooses an entry and an exit far apart.
+pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rng) -> Result<(), LayoutRejected> {
     if hosts == 0 {
-        return Err(Unfit("no room to dig from"));
+        return Err(LayoutRejected("no room to dig from"));
     }
-    let Arena { graph, rooms, ways, .. } = arena;
-    graph.rebuild(hosts, ways);
-    graph.measure_walk(rng.index(hosts), rooms, ways, |_| true);
+    let Arena { graph, rooms, connections, .. } = arena;
+    graph.rebuild(hosts, connections);
+    graph.measure_distances(rng.index(hosts), rooms, connections, |_| true);
     let entry = graph.farthest(|_| true);
-    graph.measure_walk(entry, rooms, ways, |_| true);
+    graph.measure_distances(entry, rooms, connections, |_| true);
     let far = graph.farthest(|_| true);
 
-    // The exit lies off the room farthest from the entry, or in it where the rock is too thin.
+    // The exit is a niche off the room farthest from the entry, or that room if no niche fits.
     let exit = dig_one(arena, Some(far), hosts, rng).unwrap_or(far);
     if exit == entry {
-        return Err(Unfit("nowhere to go"));
+        return Err(LayoutRejected("entry and exit in one room"));
     }
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
-    let wanted = Wanted { locks: if exit == far { 0 } else { wanted.locks }, ..wanted };
+    let wanted = NicheCounts { locks: if exit == far { 0 } else { wanted.locks }, ..wanted };
     dig_closed(arena, hosts, wanted, rng);
     seal(arena, exit, wanted);
     gates::trace_path(arena, entry, exit)
 }
 
-/// Digs vaults and secret rooms alone, off a floor whose entry and exit are settled.
-pub(crate) fn dig_beside(arena: &mut Arena, hosts: usize, wanted: Wanted, rng: &mut Rng) {
+/// Digs only vaults and secret rooms, for a floor that has an entry and an exit.
+pub(crate) fn dig_beside(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rng) {
     dig_closed(arena, hosts, wanted, rng);
-    seal(arena, 0, Wanted { locks: 0, ..wanted });
+    seal(arena, 0, NicheCounts { locks: 0, ..wanted });
 }
 
-/// Digs the niches that are wanted besides the exit's onto the shortlist.
-fn dig_closed(arena: &mut Arena, hosts: usize, wanted: Wanted, rng: &mut Rng) {
-    arena.shortlist.clear();
+/// Digs the niches besides the exit's, and lists them in `room_list`.
+fn dig_closed(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rng) {
+    arena.room_list.clear();
     for _ in 0..wanted.beside_exit() {
         if let Some(niche) = dig_one(arena, None, hosts, rng) {
-            arena.shortlist.push(niche as u8);
+            arena.room_list.push(niche as u8);
         }
     }
 }
 
-/// Shuts the exit and the rooms on the shortlist, which have one way each, with a gate: first those that hold the keys
-/// of nested locks, then vaults, then secret rooms.
-pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: Wanted) {
+/// Closes the exit and the listed rooms, which have one connection each: first the rooms for keys of nested locks, then
+/// vaults, then secret rooms.
+pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: NicheCounts) {
     let mut next = 0;
     let mut take = |arena: &mut Arena, count: usize, role: RoomRole| {
-        let last = (next + count).min(arena.shortlist.len());
+        let last = (next + count).min(arena.room_list.len());
         for i in next..last {
-            let room = usize::from(arena.shortlist[i]);
+            let room = usize::from(arena.room_list[i]);
             arena.rooms[room].role = role;
             close(arena, room);
         }
         next = last;
     };
-    // Locks are numbered as they are opened: the first one's key lies in the open, each other's in the room that the
-    // lock before it opens, the exit's in the last of those.
+    // Locks are numbered in the order in which they are opened. The first key lies in the open, each other key in the
+    // room that the lock before it opens.
     if wanted.locks > 0 {
         take(arena, wanted.locks - 1, RoomRole::Key);
         close(arena, exit);
-        arena.needed = arena.locks.len();
-        for i in 1..arena.needed {
-            arena.hides[i] = Some(arena.shortlist[i - 1]);
+        arena.required_locks = arena.locks.len();
+        for i in 1..arena.required_locks {
+            arena.key_rooms[i] = Some(arena.room_list[i - 1]);
         }
     }
     take(arena, wanted.vaults, RoomRole::Vault);
     take(arena, wanted.secrets, RoomRole::Secret);
 }
 
-/// Locks a room's one way, or hides it if the room is secret.
+/// Locks a room's only connection, or hides it if the room is secret.
 fn close(arena: &mut Arena, room: usize) {
     let here = room as u8;
-    let way = arena.ways.iter().position(|way| way.gate.is_some() && (way.from == here || way.to == here));
-    if let Some(way) = way {
+    let connection =
+        arena.connections.iter().position(|connection| connection.gate.is_some() && connection.touches(here));
+    if let Some(connection) = connection {
         if arena.rooms[room].role == RoomRole::Secret {
-            gates::hide(arena, way);
+            gates::make_secret(arena, connection);
         } else {
-            gates::lock(arena, way);
+            gates::lock(arena, connection);
         }
         arena.rooms[room].zone = SEALED;
     }
 }
 
-/// A niche off one of the hosts, or off the one named.
+/// Digs a niche off room `host`, or off a random one of the hosts.
 fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) -> Option<usize> {
-    let grain = Grain { apart: 350, corridor: 4, doors: 1_000, ..Grain::of(arena) };
+    let params = RoomParams { corridor_chance: 350, corridor: 4, door_chance: 1_000, ..RoomParams::of(arena) };
     for tried in 0..TRIES {
-        // Plans shrink as tries go by.
+        // Each try draws smaller shapes.
         let slack = (TRIES - tried) as i32;
-        let width = rng.range(LEAST, LEAST + (GREATEST.0 - LEAST) * slack / TRIES as i32);
-        let height = rng.range(LEAST, LEAST + (GREATEST.1 - LEAST) * slack / TRIES as i32);
+        let width = rng.range(MIN_SIDE, MIN_SIDE + (MAX_SIDE.0 - MIN_SIDE) * slack / TRIES as i32);
+        let height = rng.range(MIN_SIDE, MIN_SIDE + (MAX_SIDE.1 - MIN_SIDE) * slack / TRIES as i32);
         let form = rng.pick(&[Form::Hall, Form::Octagon, Form::Rotunda]);
         let shape = Shape::draw(form, width, height, rng);
         let parent = host.unwrap_or_else(|| rng.index(hosts));
         let side = rng.pick(&Side::ALL);
-        if let Some(niche) = attach(arena, &grain, parent, side, &shape, rng) {
+        if let Some(niche) = attach(arena, &params, parent, side, &shape, rng) {
             return Some(niche);
         }
     }

@@ -1,4 +1,4 @@
-//! What each room is for.
+//! The roles of the rooms that the layout left plain.
 
 use crate::arena::Arena;
 use crate::curve;
@@ -9,17 +9,17 @@ use crate::rng::Rng;
 const ROOMS_PER_SHRINE: usize = 14;
 const ROOMS_PER_SHOP: usize = 30;
 
-/// Gives the rooms that are still plain their roles: dead ends hold treasure, narrow rooms lead on, shrines lie where
-/// the curve of difficulty rests, and shops half way.
+/// Dead ends become treasure rooms, narrow rooms passages. Shrines lie where the difficulty curve rests, shops half
+/// way.
 pub(crate) fn assign(arena: &mut Arena, rng: &mut Rng) {
-    arena.graph.rebuild(arena.rooms.len(), &arena.ways);
+    arena.graph.rebuild(arena.rooms.len(), &arena.connections);
     for room in 0..arena.rooms.len() {
-        let chamber = &arena.rooms[room];
-        if chamber.role != RoomRole::Combat {
+        let draft = &arena.rooms[room];
+        if draft.role != RoomRole::Combat {
             continue;
         }
-        let narrow = chamber.width().min(chamber.height()) <= 3 && chamber.width().max(chamber.height()) >= 8;
-        match arena.graph.links(room).len() {
+        let narrow = draft.width().min(draft.height()) <= 3 && draft.width().max(draft.height()) >= 8;
+        match arena.graph.edges(room).len() {
             0 | 1 if rng.chance(650) => arena.rooms[room].role = RoomRole::Treasure,
             2.. if narrow => arena.rooms[room].role = RoomRole::Passage,
             _ => {}
@@ -28,23 +28,23 @@ pub(crate) fn assign(arena: &mut Arena, rng: &mut Rng) {
     let count = arena.rooms.len();
     let shrines = (count / ROOMS_PER_SHRINE).max(usize::from(count >= 7)) as u32;
     for i in 0..shrines {
-        // The first act begins with the entry, where nobody needs a rest.
+        // The first act begins at the entry and needs no shrine.
         let act = 1 + i % (curve::ACTS - 1);
-        cast_near(arena, RoomRole::Shrine, act * curve::WALK / curve::ACTS, rng);
+        assign_nearest(arena, RoomRole::Shrine, act * curve::FULL_PROGRESS / curve::ACTS, rng);
     }
     let shops = count / ROOMS_PER_SHOP + usize::from(count >= 9 && rng.chance(350));
     for _ in 0..shops {
-        cast_near(arena, RoomRole::Shop, curve::WALK / 2, rng);
+        assign_nearest(arena, RoomRole::Shop, curve::FULL_PROGRESS / 2, rng);
     }
 }
 
-/// Gives the role to the plain room that lies nearest to that part of the walk, rather to a dead end.
-fn cast_near(arena: &mut Arena, role: RoomRole, progress: u32, rng: &mut Rng) {
-    let wanted = arena.deepest() * progress / curve::WALK;
-    let busy = arena.deepest() / 10;
+/// Gives the role to the plain room nearest to that progress; prefers dead ends.
+fn assign_nearest(arena: &mut Arena, role: RoomRole, progress: u32, rng: &mut Rng) {
+    let wanted = arena.max_depth() * progress / curve::FULL_PROGRESS;
+    let busy = arena.max_depth() / 10;
     let plain = (0..arena.rooms.len()).filter(|&room| arena.rooms[room].role == RoomRole::Combat);
     let chosen = plain.min_by_key(|&room| {
-        let through = u32::from(arena.graph.links(room).len() > 1);
+        let through = u32::from(arena.graph.edges(room).len() > 1);
         (arena.rooms[room].depth.abs_diff(wanted) + through * busy, rng.next())
     });
     if let Some(room) = chosen {

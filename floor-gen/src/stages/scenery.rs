@@ -1,58 +1,58 @@
-//! What the rooms look like inside: pillars, water, grass, rubble. Nothing here ever cuts a way: a cell is made
-//! impassable only while its passable neighbours stay joined around it.
+//! The inside of rooms: pillars, water, grass, rubble. Scenery never cuts a path: a cell becomes impassable only while
+//! its passable neighbours stay connected around it.
 
-use crate::arena::{Arena, Chamber};
+use crate::arena::{Arena, RoomDraft};
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Rng;
 use crate::spec::{FloorSpec, Kind};
-use crate::stages::blot::Blot;
+use crate::stages::blob::Blob;
 use crate::theme::{Ground, Theme};
 
 /// Rooms of fewer cells stay bare.
-const LEAST_AREA: u32 = 20;
-/// Rooms of fewer cells hold no lake and no row of pillars.
-const LEAST_AREA_OF_LAKE: u32 = 48;
-/// Half the greatest width and height of a patch or lake, in cells: each row of one costs two runs on the wire.
-const MOST_REACH: (i32, i32) = (9, 4);
+const MIN_AREA: u32 = 20;
+/// Rooms of fewer cells hold no pond and no pillars.
+const MIN_AREA_OF_LAKE: u32 = 48;
+/// Half the largest width and height of a patch or pond, in cells: each of its rows costs two runs on the wire.
+const MAX_REACH: (i32, i32) = (9, 4);
 /// Rooms shorter than this hold no rift, in cells.
-const LEAST_LENGTH_OF_RIFT: usize = 10;
+const MIN_LENGTH_OF_RIFT: usize = 10;
 
-/// Arenas with a shorter side hold no pools, in cells, and neither a moat nor a colonnade.
-const LEAST_SIDE_OF_POOLS: usize = 9;
-const LEAST_SIDE_OF_MOAT: usize = 17;
+/// Arenas with a shorter side have no pools, in cells; and those for moats and colonnades.
+const MIN_SIDE_OF_POOLS: usize = 9;
+const MIN_SIDE_OF_MOAT: usize = 17;
 /// Cells from one pillar of a colonnade to the next.
 const SPACING: usize = 7;
-/// The moat's inner and outer edge, in hundredths of the way from the middle to the wall.
+/// The moat's inner and outer edge, in hundredths of the distance from the middle to the wall.
 const MOAT: (i32, i32) = (48, 66);
 
-/// Dresses every room as its theme and role want it.
-pub(crate) fn dress(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+/// Decorates every room by its theme and role.
+pub(crate) fn decorate(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
     let ground = Theme::of_number(spec.number()).ground();
-    // Nobody raises pillars in a cave.
+    // Caves have no pillars.
     let built = spec.kind() != Kind::Cavern;
     for room in 0..arena.rooms.len() {
-        let chamber = arena.rooms[room];
-        if chamber.set_piece {
+        let draft = arena.rooms[room];
+        if draft.set_piece {
             continue;
         }
-        // The center is where a walker must get to; it stays what it is.
-        let was_taken = arena.is_taken(chamber.center);
-        arena.take(chamber.center);
-        match chamber.role {
-            RoomRole::Boss => stage_a_fight(arena, room, &ground, rng),
+        // Room centers stay passable.
+        let was_reserved = arena.is_reserved(draft.center);
+        arena.reserve(draft.center);
+        match draft.role {
+            RoomRole::Boss => decorate_arena(arena, room, &ground, rng),
             RoomRole::Shop | RoomRole::Shrine if built => pillars(arena, room),
-            _ if chamber.area >= LEAST_AREA => dress_one(arena, room, &ground, built, rng),
+            _ if draft.area >= MIN_AREA => decorate_room(arena, room, &ground, built, rng),
             _ => {}
         }
-        if !was_taken {
-            arena.release(chamber.center);
+        if !was_reserved {
+            arena.release(draft.center);
         }
     }
 }
 
-/// One thing that a climber remembers the room by, or nothing.
-fn dress_one(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: &mut Rng) {
-    let roomy = arena.rooms[room].area >= LEAST_AREA_OF_LAKE;
+/// Gives the room one feature, or none.
+fn decorate_room(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: &mut Rng) {
+    let roomy = arena.rooms[room].area >= MIN_AREA_OF_LAKE;
     match rng.below(100) {
         0..10 if roomy => lake(arena, room, ground.deep, rng),
         10..16 if roomy && built => rift(arena, room, ground.deep, rng),
@@ -65,33 +65,32 @@ fn dress_one(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: 
 
 /// A pond or a pit. Water is shallow at its shore.
 fn lake(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
-    let blot = within(arena, room, rng);
+    let blob = within(arena, room, rng);
     if deep == Terrain::DeepWater {
-        blot.each(arena, |arena, at| lay(arena, room, at, Terrain::ShallowWater));
+        blob.each(arena, |arena, at| lay(arena, room, at, Terrain::ShallowWater));
     }
-    blot.shrunk().each(arena, |arena, at| sink(arena, room, at, deep));
+    blob.eroded().each(arena, |arena, at| sink(arena, room, at, deep));
 }
 
-/// An outline that fits about half of the room, somewhere in it.
-fn within(arena: &Arena, room: usize, rng: &mut Rng) -> Blot {
-    let chamber = &arena.rooms[room];
-    let (width, height) = (chamber.width() as i32, chamber.height() as i32);
+/// A random outline of about half the room.
+fn within(arena: &Arena, room: usize, rng: &mut Rng) -> Blob {
+    let draft = &arena.rooms[room];
+    let (width, height) = (draft.width() as i32, draft.height() as i32);
     let reach = (
-        rng.range(width / 5, width / 3).clamp(2, MOST_REACH.0),
-        rng.range(height / 5, height / 3).clamp(1, MOST_REACH.1),
+        rng.range(width / 5, width / 3).clamp(2, MAX_REACH.0),
+        rng.range(height / 5, height / 3).clamp(1, MAX_REACH.1),
     );
-    let x = i32::from(chamber.min.x) + rng.range(width / 4, 3 * width / 4);
-    let y = i32::from(chamber.min.y) + rng.range(height / 4, 3 * height / 4);
-    Blot::around((x, y), 2 * reach.0 + 1, 2 * reach.1 + 1, rng)
+    let x = i32::from(draft.min.x) + rng.range(width / 4, 3 * width / 4);
+    let y = i32::from(draft.min.y) + rng.range(height / 4, 3 * height / 4);
+    Blob::around((x, y), 2 * reach.0 + 1, 2 * reach.1 + 1, rng)
 }
 
-/// A band across the room's short side, with a bridge over it.
+/// A rift across the room's short side, with a bridge over it.
 fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
-    let chamber = arena.rooms[room];
-    let lies_broad = chamber.width() >= chamber.height();
-    let (along, across) =
-        if lies_broad { (chamber.width(), chamber.height()) } else { (chamber.height(), chamber.width()) };
-    if along < LEAST_LENGTH_OF_RIFT || across < 5 {
+    let draft = arena.rooms[room];
+    let lies_broad = draft.width() >= draft.height();
+    let (along, across) = if lies_broad { (draft.width(), draft.height()) } else { (draft.height(), draft.width()) };
+    if along < MIN_LENGTH_OF_RIFT || across < 5 {
         return;
     }
     let breadth = 2 + rng.index(2);
@@ -99,9 +98,9 @@ fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let bridge = across / 4 + rng.index(across / 2);
     let cell = |along: usize, across: usize| {
         let (x, y) = if lies_broad { (along, across) } else { (across, along) };
-        (usize::from(chamber.min.x) + x, usize::from(chamber.min.y) + y)
+        (usize::from(draft.min.x) + x, usize::from(draft.min.y) + y)
     };
-    // The bridge first: what is sunk beside it may then part the room.
+    // The bridge comes first: it keeps the room connected.
     for i in start..start + breadth {
         let (x, y) = cell(i, bridge);
         lay(arena, room, arena.at(x, y), Terrain::Bridge);
@@ -112,7 +111,7 @@ fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
             sink(arena, room, arena.at(x, y), deep);
         }
     }
-    // A bridge over nothing is ground.
+    // Removes bridges that lead over nothing.
     for i in start..start + breadth {
         let (x, y) = cell(i, bridge);
         let at = arena.at(x, y);
@@ -123,10 +122,10 @@ fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     }
 }
 
-/// Two rows of pillars along the room, evenly from both ends.
+/// Two rows of pillars along the room, symmetric from both ends.
 fn pillars(arena: &mut Arena, room: usize) {
-    let chamber = arena.rooms[room];
-    let (width, height) = (chamber.width(), chamber.height());
+    let draft = arena.rooms[room];
+    let (width, height) = (draft.width(), draft.height());
     if width < 7 || height < 5 {
         return;
     }
@@ -134,57 +133,57 @@ fn pillars(arena: &mut Arena, room: usize) {
     for offset in (2..width / 2).step_by(gap) {
         for x in [offset, width - 1 - offset] {
             for y in [1, height - 2] {
-                raise(arena, room, usize::from(chamber.min.x) + x, usize::from(chamber.min.y) + y);
+                place_pillar(arena, room, usize::from(draft.min.x) + x, usize::from(draft.min.y) + y);
             }
         }
     }
 }
 
-/// What makes a fight with a boss more than an exchange of blows: cover to hide behind, or ground to be driven into.
-fn stage_a_fight(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
-    let chamber = arena.rooms[room];
-    let least = chamber.width().min(chamber.height());
+/// The arena's feature: pools, a moat, a colonnade or piers.
+fn decorate_arena(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
+    let draft = arena.rooms[room];
+    let least = draft.width().min(draft.height());
     match rng.below(4) {
-        0 if least >= LEAST_SIDE_OF_POOLS => pools(arena, room, ground.deep, rng),
-        1 if least >= LEAST_SIDE_OF_MOAT => moat(arena, room, ground.deep),
-        2 if least >= LEAST_SIDE_OF_MOAT => colonnade(arena, room),
+        0 if least >= MIN_SIDE_OF_POOLS => pools(arena, room, ground.deep, rng),
+        1 if least >= MIN_SIDE_OF_MOAT => moat(arena, room, ground.deep),
+        2 if least >= MIN_SIDE_OF_MOAT => colonnade(arena, room),
         _ => piers(arena, room, (least / 9).clamp(1, 4)),
     }
 }
 
-/// The middles of an arena's four quarters.
-fn quarters(chamber: &Chamber) -> [(usize, usize); 4] {
-    let (width, height) = (chamber.width(), chamber.height());
-    let (left, top) = (usize::from(chamber.min.x), usize::from(chamber.min.y));
+/// The centers of the four quarters of a room.
+fn quarters(draft: &RoomDraft) -> [(usize, usize); 4] {
+    let (width, height) = (draft.width(), draft.height());
+    let (left, top) = (usize::from(draft.min.x), usize::from(draft.min.y));
     let (near, far) = ((width / 4, height / 4), (width - 1 - width / 4, height - 1 - height / 4));
     [(near.0, near.1), (far.0, near.1), (near.0, far.1), (far.0, far.1)].map(|(x, y)| (left + x, top + y))
 }
 
-/// Four pools of what is deep.
+/// Four pools of impassable ground.
 fn pools(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
-    let chamber = arena.rooms[room];
+    let draft = arena.rooms[room];
     let side = |side: usize| (side / 4).max(3) as i32;
-    for (x, y) in quarters(&chamber) {
-        let pool = Blot::around((x as i32, y as i32), side(chamber.width()) | 1, side(chamber.height()) | 1, rng);
+    for (x, y) in quarters(&draft) {
+        let pool = Blob::around((x as i32, y as i32), side(draft.width()) | 1, side(draft.height()) | 1, rng);
         pool.each(arena, |arena, at| sink(arena, room, at, deep));
     }
 }
 
-/// Four piers, that many cells a side.
+/// Four square piers.
 fn piers(arena: &mut Arena, room: usize, side: usize) {
     for (x, y) in quarters(&arena.rooms[room]) {
         for i in 0..side * side {
-            raise(arena, room, x + i % side - side / 2, y + i / side - side / 2);
+            place_pillar(arena, room, x + i % side - side / 2, y + i / side - side / 2);
         }
     }
 }
 
-/// Rows of broad pillars from wall to wall, but for the middle, where the boss waits.
+/// Rows of pillars from wall to wall, except in the middle, where the boss stands.
 fn colonnade(arena: &mut Arena, room: usize) {
-    let chamber = arena.rooms[room];
-    let (width, height) = (chamber.width(), chamber.height());
+    let draft = arena.rooms[room];
+    let (width, height) = (draft.width(), draft.height());
     let clearing = (width / 5, height / 5);
-    // As many as fit, with what is left over shared out between them.
+    // As many as fit, evenly spaced.
     let places = |side: usize| {
         let count = side / SPACING;
         (0..count).map(move |i| (2 * i + 1) * side / (2 * count) - 1)
@@ -195,19 +194,19 @@ fn colonnade(arena: &mut Arena, room: usize) {
                 continue;
             }
             for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-                raise(arena, room, usize::from(chamber.min.x) + x + dx, usize::from(chamber.min.y) + y + dy);
+                place_pillar(arena, room, usize::from(draft.min.x) + x + dx, usize::from(draft.min.y) + y + dy);
             }
         }
     }
 }
 
-/// A ring of what is deep, with bridges from all four sides to the place in its middle.
+/// A ring of impassable ground, with bridges from all four sides to its middle.
 fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
-    let chamber = arena.rooms[room];
-    let (left, top) = (i32::from(chamber.min.x), i32::from(chamber.min.y));
-    let (width, height) = (chamber.width() as i32, chamber.height() as i32);
+    let draft = arena.rooms[room];
+    let (left, top) = (i32::from(draft.min.x), i32::from(draft.min.y));
+    let (width, height) = (draft.width() as i32, draft.height() as i32);
     let row = arena.width as i32;
-    // Twice the distances from the middle, so that halves are whole.
+    // Twice the distances from the middle, so that they are whole numbers.
     let from_middle =
         |at: usize| (2 * (at as i32 % row - left) - (width - 1), 2 * (at as i32 / row - top) - (height - 1));
     let within = |(dx, dy): (i32, i32), part: i32| {
@@ -229,27 +228,27 @@ fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
     }
 }
 
-/// Sinks what lies `inside` and hangs together with a cell, from there outwards: a hole that grows from one place leaves
-/// no ridge where two would have met.
+/// Floods the cells that are `inside` and connected to `start`, outwards from it. Growth from one cell leaves no ridge
+/// between two parts.
 fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: impl Fn(usize) -> bool) {
     sink(arena, room, start, deep);
-    arena.trail.clear();
-    arena.trail.push(start as u32);
+    arena.cell_list.clear();
+    arena.cell_list.push(start as u32);
     let mut next = 0;
-    while let Some(&at) = arena.trail.get(next) {
+    while let Some(&at) = arena.cell_list.get(next) {
         next += 1;
         for there in arena.neighbours(at as usize) {
             if arena.terrain[there] != deep && inside(there) {
                 sink(arena, room, there, deep);
                 if arena.terrain[there] == deep {
-                    arena.trail.push(there as u32);
+                    arena.cell_list.push(there as u32);
                 }
             }
         }
     }
 }
 
-/// Ground cover, in one piece and broad, so that it reads as a patch and costs few runs.
+/// A connected patch of ground cover; few runs on the wire.
 fn patch(arena: &mut Arena, room: usize, cover: Terrain, rng: &mut Rng) {
     within(arena, room, rng).each(arena, |arena, at| {
         if arena.terrain[at] == Terrain::Floor {
@@ -258,8 +257,8 @@ fn patch(arena: &mut Arena, room: usize, cover: Terrain, rng: &mut Rng) {
     });
 }
 
-/// A pillar, if it stands free of the walls and cuts nothing.
-fn raise(arena: &mut Arena, room: usize, x: usize, y: usize) {
+/// Places a pillar that touches no wall and cuts no path.
+fn place_pillar(arena: &mut Arena, room: usize, x: usize, y: usize) {
     let at = arena.at(x, y);
     let free = arena.neighbours(at).into_iter().all(|there| arena.region[there] == arena.region[at]);
     if free && stays_joined(arena, at) {
@@ -267,27 +266,27 @@ fn raise(arena: &mut Arena, room: usize, x: usize, y: usize) {
     }
 }
 
-/// Makes a cell impassable, if that cuts nothing.
+/// Makes a cell impassable if that cuts no path.
 fn sink(arena: &mut Arena, room: usize, at: usize, deep: Terrain) {
     if stays_joined(arena, at) {
         lay(arena, room, at, deep);
     }
 }
 
-/// Changes bare ground of the room, and leaves all else.
+/// Changes bare ground of the room and nothing else.
 fn lay(arena: &mut Arena, room: usize, at: usize, terrain: Terrain) {
     let ground = matches!(arena.terrain[at], Terrain::Floor | Terrain::ShallowWater);
-    if ground && arena.room_at(at) == Some(room) && !arena.is_taken(at) {
+    if ground && arena.room_at(at) == Some(room) && !arena.is_reserved(at) {
         arena.terrain[at] = terrain;
     }
 }
 
-/// Whether the passable cells beside `at` stay joined, through the eight cells around it, when `at` is no longer
-/// passable: then no walk is cut, whatever the rest of the floor looks like. (The test for a simple point of digital
-/// topology: Kong and Rosenfeld, "Digital topology: introduction and survey", 1989.)
+/// Whether the passable neighbours of `at` stay connected through the eight cells around it when `at` becomes
+/// impassable. Then no path is cut anywhere. This is the test for a simple point of digital topology: Kong and
+/// Rosenfeld, "Digital topology: introduction and survey", 1989.
 pub(crate) fn stays_joined(arena: &Arena, at: usize) -> bool {
     let w = arena.width;
-    // Clockwise from the north; even places are the four neighbours.
+    // Clockwise from the north; even indices are the four neighbours.
     let ring = [at - w, at - w + 1, at + 1, at + w + 1, at + w, at + w - 1, at - 1, at - w - 1];
     let mut open = 0u32;
     for (i, there) in ring.into_iter().enumerate() {
@@ -296,15 +295,15 @@ pub(crate) fn stays_joined(arena: &Arena, at: usize) -> bool {
     one_arc(open)
 }
 
-/// Passable, or so once a key is held or a search made.
+/// Passable, at least with a key or a search.
 const fn may_be_walked(terrain: Terrain) -> bool {
     terrain.passable() || matches!(terrain, Terrain::LockedDoor | Terrain::SecretDoor)
 }
 
 /// Whether all open neighbours (even bits) lie in one arc of open cells around the ring of eight.
 const fn one_arc(open: u32) -> bool {
-    // An arc that holds a neighbour begins where the cell before it is shut. A lone corner is no arc: nobody walks
-    // diagonally. Count arcs by the neighbours whose arc, followed back, begins with them or with the corner before.
+    // A corner alone is no arc: nothing walks diagonally. An arc is counted at the neighbour with which it begins,
+    // possibly after the corner before it.
     let mut arcs = 0;
     let mut neighbours = 0;
     let mut i = 0;
@@ -329,7 +328,7 @@ mod tests {
     #[test]
     fn an_arc_is_one_when_its_neighbours_meet_around_the_ring() {
         for open in 0..256u32 {
-            // Walk the ring of eight: which neighbours hang together through open cells in between?
+            // Groups the neighbours that are connected through open cells of the ring.
             let mut group: [usize; 8] = core::array::from_fn(|i| i);
             for _ in 0..8 {
                 for i in 0..8 {

@@ -1,19 +1,19 @@
-//! Cells for things to lie on.
+//! Finds free cells of rooms for stairs, keys, items, monsters and traps.
 
 use crate::arena::Arena;
 use crate::floor::Terrain;
 use crate::rng::Rng;
 
-/// Random cells looked at before the room is searched row by row.
-const GLANCES: usize = 12;
+/// Random cells tried before the room is searched row by row.
+const RANDOM_TRIES: usize = 12;
 
-/// Whether a thing may be put there: open ground of a room on which nothing lies.
+/// Whether a thing may be placed there: open ground without another thing.
 pub(crate) fn is_open(arena: &Arena, at: usize) -> bool {
     let ground = matches!(
         arena.terrain[at],
         Terrain::Floor | Terrain::Grass | Terrain::Rubble | Terrain::ShallowWater | Terrain::Bridge
     );
-    ground && !arena.is_taken(at)
+    ground && !arena.is_reserved(at)
 }
 
 /// An open cell of the room.
@@ -21,17 +21,17 @@ pub(crate) fn open(arena: &Arena, room: usize, rng: &mut Rng) -> Option<usize> {
     open_where(arena, room, rng, |_| true).or_else(|| cells(arena, room).find(|&at| is_open(arena, at)))
 }
 
-/// An open cell of the room that is also `fit`, if a few glances find one.
+/// An open cell of the room that is also `fit`, if a few random tries find one.
 pub(crate) fn open_where(arena: &Arena, room: usize, rng: &mut Rng, fit: impl Fn(usize) -> bool) -> Option<usize> {
-    (0..GLANCES).find_map(|_| Some(glance(arena, room, rng)?).filter(|&at| is_open(arena, at) && fit(at)))
+    (0..RANDOM_TRIES).find_map(|_| Some(random_cell(arena, room, rng)?).filter(|&at| is_open(arena, at) && fit(at)))
 }
 
-/// A cell by a wall and far from the room's ways, as stairs want it. Only the center stays free for a key.
-pub(crate) fn retired(arena: &Arena, room: usize, rng: &mut Rng) -> usize {
+/// A cell by a wall and far from the room's doors, for stairs. Leaves the center free for a key.
+pub(crate) fn secluded(arena: &Arena, room: usize, rng: &mut Rng) -> usize {
     let center = arena.rooms[room].center;
     let mut best = (0, center);
-    for _ in 0..2 * GLANCES {
-        let Some(at) = glance(arena, room, rng) else { continue };
+    for _ in 0..2 * RANDOM_TRIES {
+        let Some(at) = random_cell(arena, room, rng) else { continue };
         if !is_open(arena, at) || at == center {
             continue;
         }
@@ -45,29 +45,33 @@ pub(crate) fn retired(arena: &Arena, room: usize, rng: &mut Rng) -> usize {
     best.1
 }
 
-/// A random cell of the room, or nothing when the box's corner was hit.
-fn glance(arena: &Arena, room: usize, rng: &mut Rng) -> Option<usize> {
-    let chamber = &arena.rooms[room];
-    let x = usize::from(chamber.min.x) + rng.index(chamber.width());
-    let y = usize::from(chamber.min.y) + rng.index(chamber.height());
+/// A random cell of the room; `None` if a cell of its box was drawn that is not its own.
+fn random_cell(arena: &Arena, room: usize, rng: &mut Rng) -> Option<usize> {
+    let draft = &arena.rooms[room];
+    let x = usize::from(draft.min.x) + rng.index(draft.width());
+    let y = usize::from(draft.min.y) + rng.index(draft.height());
     let at = arena.at(x, y);
     (arena.room_at(at) == Some(room)).then_some(at)
 }
 
 /// Every cell of the room.
 pub(crate) fn cells(arena: &Arena, room: usize) -> impl Iterator<Item = usize> + '_ {
-    let chamber = arena.rooms[room];
-    (chamber.min.y..=chamber.max.y)
-        .flat_map(move |y| (chamber.min.x..=chamber.max.x).map(move |x| arena.at(x.into(), y.into())))
+    let draft = arena.rooms[room];
+    (draft.min.y..=draft.max.y)
+        .flat_map(move |y| (draft.min.x..=draft.max.x).map(move |x| arena.at(x.into(), y.into())))
         .filter(move |&at| arena.room_at(at) == Some(room))
 }
 
 fn gates_of(arena: &Arena, room: usize) -> impl Iterator<Item = usize> + '_ {
     let here = room as u8;
-    arena.ways.iter().filter(move |way| way.from == here || way.to == here).filter_map(|way| Some(way.gate? as usize))
+    arena
+        .connections
+        .iter()
+        .filter(move |connection| connection.touches(here))
+        .filter_map(|connection| Some(connection.gate? as usize))
 }
 
-/// Steps if nothing were in the way.
+/// Steps without obstacles.
 pub(crate) fn distance(arena: &Arena, a: usize, b: usize) -> u32 {
     (arena.column(a).abs_diff(arena.column(b)) + arena.row(a).abs_diff(arena.row(b))) as u32
 }

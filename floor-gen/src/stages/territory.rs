@@ -1,13 +1,12 @@
-//! Territories: every open cell goes to the room whose seed is the fewest steps away, and rooms whose territories touch
-//! have a way between them. For floors whose rooms no walls part.
+//! Territories, for floors whose rooms have no walls between them: every open cell belongs to the room with the nearest
+//! seed, and rooms whose territories touch are connected.
 
 use alloc::vec::Vec;
 
-use crate::arena::{MAX_ROOMS, Way};
+use crate::arena::{ConnectionDraft, MAX_ROOMS};
 
-/// Spreads the marks of the cells in `queue` over every cell that is `open` and unmarked, in rings. Afterwards `queue`
-/// holds every marked cell, in the order of its distance. A territory hangs together, because a cell takes its mark
-/// from a neighbour.
+/// Spreads the marks of the cells in `queue` over all open unmarked cells, breadth first. Afterwards `queue` holds
+/// every marked cell, by distance. A territory is connected, because a cell takes its mark from a neighbour.
 pub(crate) fn spread(marks: &mut [u8], queue: &mut Vec<u32>, width: usize, open: impl Fn(usize) -> bool) {
     let mut next = 0;
     while let Some(&at) = queue.get(next) {
@@ -22,8 +21,8 @@ pub(crate) fn spread(marks: &mut [u8], queue: &mut Vec<u32>, width: usize, open:
     }
 }
 
-/// Adds a way, without a gate, between every two rooms (mark - 1) whose territories touch.
-pub(crate) fn join_touching(marks: &[u8], cells: &[u32], width: usize, ways: &mut Vec<Way>) {
+/// Adds a connection without a gate between every two rooms (mark - 1) whose territories touch.
+pub(crate) fn join_touching(marks: &[u8], cells: &[u32], width: usize, connections: &mut Vec<ConnectionDraft>) {
     let mut met = [[0u64; 4]; MAX_ROOMS + 1];
     for &at in cells {
         let at = at as usize;
@@ -36,7 +35,7 @@ pub(crate) fn join_touching(marks: &[u8], cells: &[u32], width: usize, ways: &mu
             let (word, bit) = (&mut met[usize::from(a)][usize::from(b / 64)], 1 << (b % 64));
             if *word & bit == 0 {
                 *word |= bit;
-                ways.push(Way { from: a - 1, to: b - 1, gate: None, lock: 0, secret: false });
+                connections.push(ConnectionDraft::open(a - 1, b - 1, None));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Tiles: a coarse grid over the floor with at most one room in each, for kinds that decide first which rooms there are
-//! and how they hang together, and only then what each looks like.
+//! Tiles: a coarse grid over the floor with at most one room in each, for kinds that plan rooms and connections before
+//! they draw them.
 
 use crate::arena::{Arena, Side};
 use crate::rng::Rng;
@@ -7,7 +7,7 @@ use crate::shape::{Form, MAX_SIDE, Shape};
 use crate::stages::accrete::place;
 
 /// The most tiles along a side: 196 in all, which leaves room ids for niches.
-const MOST_ALONG: usize = 14;
+const MAX_ALONG: usize = 14;
 /// Cells of each tile that stay rock, across and down: a corridor and a wall on both its sides.
 const ROCK: i32 = 3;
 
@@ -22,10 +22,10 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// Tiles of about that many cells, two along each side at the least.
+    /// Tiles of about that size, at least two along each side.
     pub(crate) fn over(arena: &Arena, (width, height): (usize, usize)) -> Self {
-        let columns = (arena.width / width).clamp(2, MOST_ALONG);
-        let rows = (arena.height / height).clamp(2, MOST_ALONG);
+        let columns = (arena.width / width).clamp(2, MAX_ALONG);
+        let rows = (arena.height / height).clamp(2, MAX_ALONG);
         Self { columns, rows, width: (arena.width - 2) / columns, height: (arena.height - 2) / rows }
     }
 
@@ -34,7 +34,7 @@ impl Tiles {
     }
 
     /// The next tile on that side.
-    pub(crate) const fn beside(&self, tile: usize, side: Side) -> Option<usize> {
+    pub(crate) const fn neighbour(&self, tile: usize, side: Side) -> Option<usize> {
         let (column, row) = (tile % self.columns, tile / self.columns);
         match side {
             Side::North if row > 0 => Some(tile - self.columns),
@@ -45,8 +45,8 @@ impl Tiles {
         }
     }
 
-    /// Builds a room somewhere in a tile, `fill` thousandths of the tile's sides, and never within a corridor's breadth
-    /// of the next tile's room.
+    /// Builds a room at random in a tile. `fill` is its share of the tile's sides, in thousandths. Leaves space for a
+    /// corridor between neighbouring tiles.
     pub(crate) fn build(&self, arena: &mut Arena, tile: usize, form: Form, fill: (i32, i32), rng: &mut Rng) -> usize {
         let (most_x, most_y) = (self.width as i32 - ROCK, self.height as i32 - ROCK);
         let side = |most: i32, rng: &mut Rng| (most * rng.range(fill.0, fill.1) / 1_000).clamp(3, most.min(MAX_SIDE));

@@ -1,4 +1,4 @@
-//! Traps, where a climber looks at something else: never by a door or the stairs.
+//! Traps, away from doors and stairs.
 
 use crate::arena::Arena;
 use crate::curve;
@@ -12,8 +12,8 @@ const ROOMS_PER_TRAP: usize = 4;
 /// Cells around a trap, on each side, that hold no door and no stairs.
 const CLEARANCE: usize = 2;
 
-/// Sets the traps of the floor.
-pub(crate) fn set(arena: &mut Arena, number: u32, rng: &mut Rng) {
+/// Places the traps of the floor.
+pub(crate) fn place_traps(arena: &mut Arena, number: u32, rng: &mut Rng) {
     let level = curve::level_of_floor(number) as u16;
     for _ in 0..arena.rooms.len().div_ceil(ROOMS_PER_TRAP) {
         let room = rng.index(arena.rooms.len());
@@ -23,7 +23,7 @@ pub(crate) fn set(arena: &mut Arena, number: u32, rng: &mut Rng) {
             continue;
         }
         if let Some(at) = spots::open_where(arena, room, rng, |at| is_clear(arena, at)) {
-            arena.take(at);
+            arena.reserve(at);
             arena.traps.push(Trap { at: arena.point(at), archetype: rng.pick(&TRAPS), level });
         }
     }

@@ -1,4 +1,4 @@
-//! What a walker gets to, and what lies about.
+//! Checks what a player can reach, and where spawns, items and traps lie.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,13 +7,13 @@ use super::walker::{Walker, is_open};
 use super::{Violation, index};
 use crate::floor::{Floor, Point, RoomRole};
 
-/// The exit, every key and every room but the secret ones without searching; the secret ones by searching alone.
+/// The exit, every key and every other room are reached without a search; secret rooms only by one.
 pub(super) fn check_reach(floor: &Floor, explorer: &Walker, searcher: &Walker, found: &mut Vec<Violation>) {
     if !explorer.reaches(floor.exit) {
         found.push(Violation::ExitOutOfReach);
     }
     for key in floor.items.iter().filter(|item| item.opens_lock != 0) {
-        // Somebody who leaves the lock shut must still find its key.
+        // The key must be reached while its lock is closed.
         if !Walker::explore(floor, false, Some(key.opens_lock)).reaches(key.at) {
             found.push(Violation::KeyOutOfReach(key.opens_lock));
         }
@@ -34,7 +34,7 @@ pub(super) fn check_reach(floor: &Floor, explorer: &Walker, searcher: &Walker, f
     }
 }
 
-/// Every spawn, item and trap to be stood on, no two on one cell.
+/// Every spawn, item and trap lies on a reachable cell, no two on one cell.
 pub(super) fn check_things(floor: &Floor, searcher: &Walker, found: &mut Vec<Violation>) {
     let spawns = floor.spawns.iter().map(|spawn| ("spawn", spawn.at));
     let items = floor.items.iter().map(|item| ("item", item.at));

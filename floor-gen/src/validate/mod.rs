@@ -1,11 +1,11 @@
-//! Proves a finished floor: every rule that makes a floor valid, checked from its data alone. Shares no code with the
-//! stages that build floors, not even the list of what can be walked on, so that one mistake cannot hide in both.
+//! Checks a finished floor against every rule, from its data alone. It shares no code with the stages, not even the
+//! list of passable terrain, so that one mistake cannot hide in both.
 
 mod contents;
+mod metrics;
+mod structure;
 #[cfg(test)]
-mod harm;
-mod measures;
-mod plan;
+mod tests;
 mod violation;
 mod walker;
 
@@ -16,33 +16,33 @@ pub use violation::Violation;
 use crate::floor::{Floor, Point, Terrain};
 use walker::Walker;
 
-/// Checks the floor against the whole rule.
+/// Checks `floor` against every rule of docs/protocol.md.
 ///
 /// # Errors
-/// Everything that is wrong with it, in the order of the checks. A floor whose grids have the wrong size, or whose
-/// parts lie outside it, is checked no further.
+/// Every violation, in the order of the checks. A floor whose grids have the wrong size, or whose parts lie outside it,
+/// is checked no further.
 pub fn validate(floor: &Floor) -> Result<(), Vec<Violation>> {
     let mut found = Vec::new();
-    plan::check_frame(floor, &mut found);
+    structure::check_frame(floor, &mut found);
     if !found.is_empty() {
         return Err(found);
     }
-    plan::check_rooms(floor, &mut found);
-    plan::check_locks(floor, &mut found);
+    structure::check_rooms(floor, &mut found);
+    structure::check_locks(floor, &mut found);
     let explorer = Walker::explore(floor, false, None);
     let searcher = Walker::explore(floor, true, None);
     contents::check_reach(floor, &explorer, &searcher, &mut found);
     contents::check_things(floor, &searcher, &mut found);
-    measures::check(floor, &explorer, &mut found);
+    metrics::check(floor, &explorer, &mut found);
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
-/// What lies at a point inside the floor.
+/// The terrain at a point inside the floor.
 fn terrain_at(floor: &Floor, at: Point) -> Terrain {
     floor.terrain[index(floor, at)]
 }
 
-/// A point's place in the grids.
+/// The index of a point in the grids.
 fn index(floor: &Floor, at: Point) -> usize {
     usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x)
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a floor.
+//! The rules that a floor can break.
 
 use core::fmt;
 
@@ -15,22 +15,22 @@ pub enum Violation {
         /// Cells that it holds.
         cells: usize,
     },
-    /// Something lies outside the floor.
+    /// A part lies outside the floor.
     Outside(&'static str, Point),
-    /// A connection or a cell names a room that is not there.
+    /// A connection or a cell names a room that does not exist.
     NoSuchRoom(usize),
     /// A border cell is not wall.
     OpenBorder(Point),
-    /// The stairs are not where the floor says, or not once.
+    /// The stairs are missing, not unique, or not at the stated cell.
     Stairs {
         /// Which stairs.
         kind: Terrain,
         /// How many such cells there are.
         count: usize,
     },
-    /// A room's id is not its place in the list.
+    /// A room's id is not its index.
     RoomId(usize),
-    /// A room's box is not the one around its cells, or it has none.
+    /// A room's box is not the bounding box of its cells, or it has no cells.
     RoomBox(usize),
     /// A room's center is not a passable cell of it.
     RoomCenter(usize),
@@ -38,35 +38,35 @@ pub enum Violation {
     RoomCell(Point),
     /// Lock ids are not 1, 2, 3 and so on, each once.
     LockId(u8),
-    /// A lock's cell is no locked door, or another lock's too.
+    /// A lock's cell is no locked door, or another lock has it too.
     LockCell(Point),
     /// A locked door without a lock.
     DoorWithoutLock(Point),
     /// A lock without a key.
     LockWithoutKey(u8),
-    /// A key, or a connection, of a lock that is not there.
+    /// A key or a connection names a lock that does not exist.
     NoSuchLock(u8),
-    /// The exit cannot be walked to without searching.
+    /// The exit cannot be reached without a search.
     ExitOutOfReach,
-    /// A key that cannot be picked up before its lock is opened.
+    /// A key cannot be reached before its lock is opened.
     KeyOutOfReach(u8),
-    /// The keys that the way out needs cannot be fetched in the order of their locks.
+    /// The keys that the exit needs cannot be collected in the order of their locks.
     LockOrder,
-    /// A room whose center cannot be reached, by a walker or, for a secret room, by a searcher.
+    /// The center of a room cannot be reached; for a secret room, not even by a search.
     RoomOutOfReach(usize, RoomRole),
-    /// A secret room's cell that is reached without searching.
+    /// A cell of a secret room is reached without a search.
     SecretInTheOpen(Point),
-    /// A spawn, item or trap on a cell that a searcher with all keys cannot stand on.
+    /// A spawn, item or trap lies on a cell that cannot be reached with all keys and a search.
     ThingOutOfReach(&'static str, Point),
-    /// Two things on one cell.
+    /// Two things lie on one cell.
     ThingsCollide(Point),
-    /// A measure that differs from the floor's.
-    Measure {
-        /// Which measure.
+    /// A metric is not that of the floor.
+    Metric {
+        /// Which metric.
         name: &'static str,
-        /// What the floor says.
-        told: u32,
-        /// What a walk over it says.
+        /// The value that the floor states.
+        stated: u32,
+        /// The value that the validator counts.
         counted: u32,
     },
 }
@@ -76,10 +76,10 @@ impl fmt::Display for Violation {
         match self {
             Self::GridSize { grid, cells } => write!(f, "the {grid} grid holds {cells} cells"),
             Self::Outside(what, at) => write!(f, "{what} at {} lies outside the floor", Cell(*at)),
-            Self::NoSuchRoom(room) => write!(f, "room {room} is named but not there"),
+            Self::NoSuchRoom(room) => write!(f, "room {room} is named but does not exist"),
             Self::OpenBorder(at) => write!(f, "the border is open at {}", Cell(*at)),
             Self::Stairs { kind, count } => write!(f, "{count} cells of {kind:?}, or not where the floor says"),
-            Self::RoomId(room) => write!(f, "room {room} does not carry its place as its id"),
+            Self::RoomId(room) => write!(f, "room {room} has another id than its index"),
             Self::RoomBox(room) => write!(f, "the box of room {room} is not the one around its cells"),
             Self::RoomCenter(room) => write!(f, "the center of room {room} is not a passable cell of it"),
             Self::RoomCell(at) => write!(f, "the wall or door at {} is marked as a room's cell", Cell(*at)),
@@ -87,22 +87,22 @@ impl fmt::Display for Violation {
             Self::LockCell(at) => write!(f, "the lock at {} closes no door of its own", Cell(*at)),
             Self::DoorWithoutLock(at) => write!(f, "the locked door at {} has no lock", Cell(*at)),
             Self::LockWithoutKey(id) => write!(f, "lock {id} has no key"),
-            Self::NoSuchLock(id) => write!(f, "lock {id} is named but not there"),
+            Self::NoSuchLock(id) => write!(f, "lock {id} is named but does not exist"),
             Self::ExitOutOfReach => write!(f, "the exit is out of reach"),
             Self::KeyOutOfReach(id) => write!(f, "a key of lock {id} is out of reach before the lock is opened"),
-            Self::LockOrder => write!(f, "the keys on the way out cannot be fetched in the order of their locks"),
+            Self::LockOrder => write!(f, "the keys on the way out cannot be collected in the order of their locks"),
             Self::RoomOutOfReach(room, role) => write!(f, "the center of room {room} ({role:?}) is out of reach"),
             Self::SecretInTheOpen(at) => write!(f, "the secret cell at {} is reached without searching", Cell(*at)),
             Self::ThingOutOfReach(what, at) => write!(f, "the {what} at {} is out of reach", Cell(*at)),
             Self::ThingsCollide(at) => write!(f, "two things lie at {}", Cell(*at)),
-            Self::Measure { name, told, counted } => write!(f, "{name} is {counted}, not {told}"),
+            Self::Metric { name, stated, counted } => write!(f, "{name} is {counted}, not {stated}"),
         }
     }
 }
 
 impl core::error::Error for Violation {}
 
-/// A point as people write it.
+/// Writes a point as `(x, y)`.
 struct Cell(Point);
 
 impl fmt::Display for Cell {

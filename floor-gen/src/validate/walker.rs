@@ -1,4 +1,5 @@
-//! Somebody who walks the floor: opens a locked door once every key to it is in the bag, and may search for doors.
+//! A player that walks the floor: picks up keys, opens locks once it has every key of them, and may search for secret
+//! doors.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,40 +7,39 @@ use alloc::vec::Vec;
 use super::index;
 use crate::floor::{Floor, Point, Terrain};
 
-/// Where a walker got to.
+/// The cells that a walk reached.
 pub(super) struct Walker {
     width: usize,
     reached: Vec<bool>,
 }
 
-/// What stands in a walker's way.
-enum Ground {
+/// Whether a cell can be entered.
+enum Passability {
     Open,
-    /// A locked door, by its lock's place in the floor's list.
+    /// A locked door, by the index of its lock in the floor's list.
     Locked(usize),
-    Shut,
+    Blocked,
 }
 
 impl Walker {
-    /// Walks everywhere from the entry, opening whatever the keys found so far open. Leaves the lock `shunned` shut even
-    /// with its key.
-    pub(super) fn explore(floor: &Floor, searches: bool, shunned: Option<u8>) -> Self {
+    /// Walks everywhere from the entry, with the keys found so far. Never opens the lock `kept_locked`.
+    pub(super) fn explore(floor: &Floor, searches: bool, kept_locked: Option<u8>) -> Self {
         let mut walker = Self { width: floor.spec.width().into(), reached: vec![false; floor.terrain.len()] };
         let mut opened = vec![false; floor.locks.len()];
-        let mut faced = vec![false; floor.locks.len()];
-        let mut ahead = vec![floor.entry];
+        let mut reached_door = vec![false; floor.locks.len()];
+        let mut frontier = vec![floor.entry];
         walker.reached[index(floor, floor.entry)] = true;
-        while !ahead.is_empty() {
-            while let Some(here) = ahead.pop() {
+        while !frontier.is_empty() {
+            while let Some(here) = frontier.pop() {
                 for there in around(floor, here) {
                     let i = index(floor, there);
-                    match ground(floor, there, searches) {
+                    match passability(floor, there, searches) {
                         _ if walker.reached[i] => {}
-                        Ground::Locked(lock) if !opened[lock] => faced[lock] = true,
-                        Ground::Shut => {}
-                        Ground::Open | Ground::Locked(_) => {
+                        Passability::Locked(lock) if !opened[lock] => reached_door[lock] = true,
+                        Passability::Blocked => {}
+                        Passability::Open | Passability::Locked(_) => {
                             walker.reached[i] = true;
-                            ahead.push(there);
+                            frontier.push(there);
                         }
                     }
                 }
@@ -47,11 +47,11 @@ impl Walker {
             for (place, lock) in floor.locks.iter().enumerate() {
                 let mut keys = floor.items.iter().filter(|item| item.opens_lock == lock.id);
                 let holds_all = keys.all(|key| walker.reaches(key.at));
-                if holds_all && shunned != Some(lock.id) && !opened[place] {
+                if holds_all && kept_locked != Some(lock.id) && !opened[place] {
                     opened[place] = true;
-                    if faced[place] {
+                    if reached_door[place] {
                         walker.reached[index(floor, lock.at)] = true;
-                        ahead.push(lock.at);
+                        frontier.push(lock.at);
                     }
                 }
             }
@@ -64,13 +64,13 @@ impl Walker {
     }
 }
 
-/// Steps of the shortest walk from `start` to `end` without searching, through the locked doors whose lock, by its place
-/// in the floor's list, is `open`.
+/// Steps of the shortest walk from `start` to `end` without a search. `open` gets the index of a lock in the floor's
+/// list.
 pub(super) fn steps_between(floor: &Floor, start: Point, end: Point, open: impl Fn(usize) -> bool) -> Option<u32> {
     let mut seen = vec![false; floor.terrain.len()];
     seen[index(floor, start)] = true;
     let (mut ring, mut next) = (vec![start], Vec::new());
-    // Ring by ring: all cells that are `walked` steps away, then those one further.
+    // Cells in rings of equal distance.
     let mut walked = 0;
     while !ring.is_empty() {
         for &here in &ring {
@@ -79,10 +79,10 @@ pub(super) fn steps_between(floor: &Floor, start: Point, end: Point, open: impl 
             }
             for there in around(floor, here) {
                 let i = index(floor, there);
-                let walkable = match ground(floor, there, false) {
-                    Ground::Open => true,
-                    Ground::Locked(lock) => open(lock),
-                    Ground::Shut => false,
+                let walkable = match passability(floor, there, false) {
+                    Passability::Open => true,
+                    Passability::Locked(lock) => open(lock),
+                    Passability::Blocked => false,
                 };
                 if walkable && !seen[i] {
                     seen[i] = true;
@@ -97,7 +97,7 @@ pub(super) fn steps_between(floor: &Floor, start: Point, end: Point, open: impl 
     None
 }
 
-/// The cells beside one, inside the floor.
+/// The neighbours of a cell, inside the floor.
 fn around(floor: &Floor, at: Point) -> impl Iterator<Item = Point> {
     let (width, height) = (floor.spec.width(), floor.spec.height());
     let beside = [(0, -1), (1, 0), (0, 1), (-1, 0)];
@@ -107,18 +107,20 @@ fn around(floor: &Floor, at: Point) -> impl Iterator<Item = Point> {
     })
 }
 
-fn ground(floor: &Floor, at: Point, searches: bool) -> Ground {
+fn passability(floor: &Floor, at: Point, searches: bool) -> Passability {
     match floor.terrain[index(floor, at)] {
-        Terrain::SecretDoor if searches => Ground::Open,
-        // A locked door without a lock stays shut.
-        Terrain::LockedDoor => floor.locks.iter().position(|lock| lock.at == at).map_or(Ground::Shut, Ground::Locked),
-        cell if is_open(cell) => Ground::Open,
-        _ => Ground::Shut,
+        Terrain::SecretDoor if searches => Passability::Open,
+        // A locked door without a lock cannot be opened.
+        Terrain::LockedDoor => {
+            floor.locks.iter().position(|lock| lock.at == at).map_or(Passability::Blocked, Passability::Locked)
+        }
+        cell if is_open(cell) => Passability::Open,
+        _ => Passability::Blocked,
     }
 }
 
-/// Whether anybody may stand there. The validator's own list, so that a slip in [`Terrain::passable`], by which floors are
-/// built, is seen here.
+/// Whether terrain is passable without a key or a search. This list is the validator's own, so that it finds a mistake
+/// in [`Terrain::passable`].
 pub(super) const fn is_open(cell: Terrain) -> bool {
     match cell {
         Terrain::Wall

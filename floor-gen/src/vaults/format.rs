@@ -1,33 +1,32 @@
-// The text format of hand-made vaults. Compiled into the build script too, which reads the library and refuses a
-// broken file.
+// The text format of hand-made vaults. The build script compiles this file too, to check the library.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A vault as its author drew it.
+/// A vault, as its file describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vault<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The least floor number that it appears on.
-    pub least_number: u32,
+    /// The lowest floor number that it appears on.
+    pub min_number: u32,
     /// Columns of the map.
     pub width: usize,
     /// Rows of the map.
     pub height: usize,
-    /// The map's rows, from north to south; shorter rows go on as rock.
+    /// The rows of the map from north to south; a short row is filled up with rock.
     pub map: &'a str,
 }
 
-/// Why a vault file cannot be used, and where. Lines and columns count from 1.
+/// Why a vault file cannot be used. Lines and columns count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VaultError {
     /// The line of the file.
     pub line: usize,
     /// The column of that line.
     pub column: usize,
-    /// What is wrong there.
+    /// What is wrong.
     pub what: &'static str,
 }
 
@@ -39,24 +38,24 @@ impl fmt::Display for VaultError {
 
 impl core::error::Error for VaultError {}
 
-/// The greatest width and height of a map, in cells.
+/// The largest width and height of a map, in cells.
 pub(crate) const MAX_SIDE: usize = 40;
 /// Rock or wall.
 pub(crate) const ROCK: &[u8] = b"# ";
 /// Doors between two parts of a vault.
 pub(crate) const DOORS: &[u8] = b"+XS";
-/// Where the vault may open to the rest of the floor.
+/// A doorway, where the vault may open to the rest of the floor.
 pub(crate) const DOORWAY: u8 = b'@';
-/// Ground of every sort, and things on it.
+/// Ground of all kinds, and things on it.
 pub(crate) const GROUND: &[u8] = b".~wlc=\",O$*MCB^A";
 
 impl<'a> Vault<'a> {
-    /// Reads a vault: `//` comments, `name:` and `least:` lines, then `map:` and its rows to the end.
+    /// Parses a vault file: `//` comments, `name:` and `least:` lines, then `map:` and the rows of the map.
     ///
     /// # Errors
-    /// Names the first line and column that breaks a rule.
+    /// The first line and column that break a rule.
     pub fn parse(text: &'a str) -> Result<Self, VaultError> {
-        let (mut name, mut least_number) = ("", 1);
+        let (mut name, mut min_number) = ("", 1);
         let mut start = 0;
         for (i, line) in text.split_inclusive('\n').enumerate() {
             let fail = |column, what| Err(VaultError { line: i + 1, column, what });
@@ -73,7 +72,7 @@ impl<'a> Vault<'a> {
                 ("name", "") => return fail(column, "a vault needs a name"),
                 ("name", value) => name = value,
                 ("least", value) => match value.parse() {
-                    Ok(number) => least_number = number,
+                    Ok(number) => min_number = number,
                     Err(_) => return fail(column, "`least` is the least floor number, a whole number"),
                 },
                 ("map", "") => {
@@ -83,7 +82,7 @@ impl<'a> Vault<'a> {
                     let map = text[start..].trim_end();
                     let vault = Self {
                         name,
-                        least_number,
+                        min_number,
                         width: map.lines().map(|row| row.trim_end().len()).max().unwrap_or(0),
                         height: map.lines().count(),
                         map,
@@ -97,12 +96,12 @@ impl<'a> Vault<'a> {
         Err(VaultError { line: text.lines().count().max(1), column: 1, what: "the file ends before its `map:`" })
     }
 
-    /// The map's characters by row, each row filled up with rock.
+    /// The characters of the map, row by row, each row filled up with rock.
     pub fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = u8> + '_> + '_ {
         self.map.lines().map(|row| row.trim_end().bytes().chain(core::iter::repeat(b' ')).take(self.width))
     }
 
-    /// Holds the map against the rules that the generator relies on. `first` is the line of its first row.
+    /// Checks the rules that the generator relies on. `first` is the line of the first row.
     fn check(&self, first: usize) -> Result<(), VaultError> {
         let fail = |x: usize, y: usize, what| Err(VaultError { line: first + y, column: x + 1, what });
         if self.width < 3 || self.height < 3 {
@@ -141,13 +140,13 @@ impl<'a> Vault<'a> {
             }
         }
         if doorways == 0 {
-            return fail(0, 0, "a vault needs an `@`: nobody could come in");
+            return fail(0, 0, "a vault needs a doorway `@`");
         }
         self.check_walk(first, &cells)
     }
 
-    /// Everything is reached from the first `@` by who has every key and finds every door, and what lies behind a lock
-    /// or a secret door has that one door alone.
+    /// Everything can be reached from the first `@` with all keys and a search, and a part behind a lock or a secret
+    /// door has no other door.
     fn check_walk(&self, first: usize, cells: &[u8]) -> Result<(), VaultError> {
         let place = |i: usize| (i % self.width, i / self.width);
         let fail = |i: usize, what| {
@@ -155,7 +154,7 @@ impl<'a> Vault<'a> {
             Err(VaultError { line: first + y, column: x + 1, what })
         };
         let passable = |cell: u8| !ROCK.contains(&cell) && !b"wlcO".contains(&cell);
-        let flood = |start: usize, shut: Option<usize>| {
+        let flood = |start: usize, closed: Option<usize>| {
             let mut seen = vec![false; cells.len()];
             let mut left = vec![start];
             seen[start] = true;
@@ -165,7 +164,7 @@ impl<'a> Vault<'a> {
                 let east = if x + 1 < self.width { Some(i + 1) } else { None };
                 let around = [i.checked_sub(self.width), west, east, Some(i + self.width)];
                 for there in around.into_iter().flatten().filter(|&there| there < cells.len()) {
-                    if !seen[there] && shut != Some(there) && passable(cells[there]) {
+                    if !seen[there] && closed != Some(there) && passable(cells[there]) {
                         seen[there] = true;
                         left.push(there);
                     }
@@ -176,31 +175,32 @@ impl<'a> Vault<'a> {
         let Some(start) = cells.iter().position(|&cell| cell == DOORWAY) else { return Ok(()) };
         let whole = flood(start, None);
         if let Some(i) = (0..cells.len()).find(|&i| passable(cells[i]) && !whole[i]) {
-            return fail(i, "nobody gets here from the first `@`");
+            return fail(i, "not reachable from the first `@`");
         }
-        // Every part is a room, and a room has a cell to stand on. What is sunk or raised may hide behind more of its kind.
-        let mut stood_on = whole.clone();
+        // Every part becomes a room, and a room needs a passable cell. Impassable ground is part of the room if other
+        // impassable ground joins it to such a cell.
+        let mut grounded = whole.clone();
         let beside = |i: usize| [i.wrapping_sub(self.width), i + 1, i + self.width, i.wrapping_sub(1)];
         for _ in 0..cells.len() {
-            let spread = |i: &usize| GROUND.contains(&cells[*i]) && !stood_on[*i];
-            let stands = |there: usize| GROUND.contains(cells.get(there).unwrap_or(&b'#')) && stood_on[there];
-            let Some(next) = (0..cells.len()).filter(spread).find(|&i| beside(i).into_iter().any(stands)) else {
+            let spread = |i: &usize| GROUND.contains(&cells[*i]) && !grounded[*i];
+            let is_grounded = |there: usize| GROUND.contains(cells.get(there).unwrap_or(&b'#')) && grounded[there];
+            let Some(next) = (0..cells.len()).filter(spread).find(|&i| beside(i).into_iter().any(is_grounded)) else {
                 break;
             };
-            stood_on[next] = true;
+            grounded[next] = true;
         }
-        if let Some(i) = (0..cells.len()).find(|&i| GROUND.contains(&cells[i]) && !stood_on[i]) {
-            return fail(i, "a part without a cell to stand on");
+        if let Some(i) = (0..cells.len()).find(|&i| GROUND.contains(&cells[i]) && !grounded[i]) {
+            return fail(i, "a part without a passable cell");
         }
         for (i, _) in cells.iter().enumerate().filter(|(_, cell)| b"XS".contains(cell)) {
             let without = flood(start, Some(i));
             let hidden = |j: usize| whole[j] && !without[j] && j != i;
             if !(0..cells.len()).any(hidden) {
-                return fail(i, "there is a way around this door");
+                return fail(i, "this door can be bypassed");
             }
             if let Some(j) = (0..cells.len()).find(|&j| hidden(j) && (DOORS.contains(&cells[j]) || cells[j] == DOORWAY))
             {
-                return fail(j, "what a locked or secret door hides has no other door");
+                return fail(j, "what lies behind a locked or secret door has no other door");
             }
         }
         Ok(())

@@ -1,11 +1,11 @@
-//! The library of hand-made vaults: text files in this crate's `vaults/`, read and checked when the crate is built.
-//! docs/generator.md tells how to write one.
+//! The library of hand-made vaults: the text files in `vaults/` of this crate, checked when it is built.
+//! docs/generator.md explains how to write one.
 
 mod format;
 
 pub use format::{Vault, VaultError};
 
-// `pub static LIBRARY: [Vault<'static>; N]`, in the order of the files' names. Written by the build script.
+// The build script writes `pub static LIBRARY: [Vault<'static>; N]`, in the order of the file names.
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 #[cfg(test)]
@@ -14,15 +14,15 @@ mod tests {
     use alloc::collections::BTreeSet;
 
     #[test]
-    fn the_library_is_worth_a_visit() {
+    fn the_library_has_distinct_vaults_for_every_floor() {
         let names: BTreeSet<_> = LIBRARY.iter().map(|vault| vault.name).collect();
         assert!(names.len() >= 8 && names.len() == LIBRARY.len(), "two vaults share a name: {names:?}");
-        // Something fits the least floor, whatever its number.
-        assert!(LIBRARY.iter().any(|vault| vault.least_number == 1 && vault.width.max(vault.height) <= 8));
+        // A vault fits the smallest floor with any number.
+        assert!(LIBRARY.iter().any(|vault| vault.min_number == 1 && vault.width.max(vault.height) <= 8));
     }
 
     #[test]
-    fn a_broken_file_is_told_by_line_and_column() {
+    fn a_broken_file_is_reported_with_line_and_column() {
         let error = |text| {
             let VaultError { line, column, what } = Vault::parse(text).unwrap_err();
             (line, column, what)
@@ -33,13 +33,13 @@ mod tests {
         assert_eq!(error("name: a\nleast: ten\n").0, 2);
         assert_eq!(error("name: a\nsize: 3\n"), (2, 1, "unknown key: expected `name`, `least` or `map`"));
         assert_eq!(error("name: a\nmap:\n#####\n#.?.@\n#####\n"), (4, 3, "unknown character"));
-        assert_eq!(error("name: a\nmap:\n####\n#..#\n####\n").2, "a vault needs an `@`: nobody could come in");
+        assert_eq!(error("name: a\nmap:\n####\n#..#\n####\n").2, "a vault needs a doorway `@`");
         assert_eq!(error("name: a\nmap:\n######\n#.+#.@\n######\n"), (4, 3, door));
         assert_eq!(error("name: a\nmap:\n#####\n...@#\n#####\n"), (4, 1, "the map's edge is rock, wall or `@`"));
-        assert_eq!(error("name: a\nmap:\n#####\n#.#.@\n#####\n"), (4, 2, "nobody gets here from the first `@`"));
+        assert_eq!(error("name: a\nmap:\n#####\n#.#.@\n#####\n"), (4, 2, "not reachable from the first `@`"));
         let pocket = "name: a\nmap:\n#######\n#ww#..@\n#######\n";
-        assert_eq!(error(pocket), (4, 2, "a part without a cell to stand on"));
+        assert_eq!(error(pocket), (4, 2, "a part without a passable cell"));
         let around = "name: a\nmap:\n#######\n#..X..@\n#.###.#\n#.....#\n#######\n";
-        assert_eq!(error(around), (4, 4, "there is a way around this door"));
+        assert_eq!(error(around), (4, 4, "this door can be bypassed"));
     }
 }

@@ -1,31 +1,31 @@
-//! Blots: the outlines of ponds, lakes and patches of ground, ragged as nature leaves them.
+//! Blobs: random connected outlines for ponds, lakes and patches of ground.
 
 use crate::arena::Arena;
 use crate::rng::Rng;
 use crate::shape::{Form, MAX_SIDE, Shape};
 use crate::stages::cave::{majority, noise};
 
-/// How much of a blot's width and height is filled for certain, in thousandths; what lies around it is noise.
+/// The share of a blob's width and height that is always filled, in thousandths; the rest is noise.
 const CORE: i32 = 620;
-/// Rounds that smooth the noise.
+/// Rounds of smoothing.
 const ROUNDS: usize = 2;
-/// Of 16 cells around the core, how many are filled before smoothing.
+/// How many of 16 cells around the core are filled before smoothing.
 const FILL: u32 = 9;
 
-/// An outline laid somewhere on a floor.
+/// An outline on a floor.
 #[derive(Debug, Clone)]
-pub(crate) struct Blot {
-    /// The cell of its north-west corner; may lie outside the floor.
+pub(crate) struct Blob {
+    /// The north-west corner of its box; may lie outside the floor.
     pub(crate) x: i32,
     pub(crate) y: i32,
     pub(crate) width: i32,
     pub(crate) height: i32,
-    /// From north to south, the westmost cell of each in the lowest bit.
+    /// From north to south; the lowest bit is the westmost cell.
     rows: [u64; MAX_SIDE as usize],
 }
 
-impl Blot {
-    /// One of at most that many cells a side, around a cell. Sides are held to `3 ..= MAX_SIDE`.
+impl Blob {
+    /// A random blob of at most that size around a cell. Sides are clamped to `3 ..= MAX_SIDE`.
     pub(crate) fn around((x, y): (i32, i32), width: i32, height: i32, rng: &mut Rng) -> Self {
         let (width, height) = (width.clamp(3, MAX_SIDE), height.clamp(3, MAX_SIDE));
         let mut rows = [0; MAX_SIDE as usize];
@@ -48,13 +48,13 @@ impl Blot {
                 rows[y] = majority(around.map(|row| [row << 1, row, row >> 1])) & outline.rows()[y] | kept[y];
             }
         }
-        let mut blot = Self { x: x - width / 2, y: y - height / 2, width, height, rows };
-        blot.keep_joined(kept);
-        blot
+        let mut blob = Self { x: x - width / 2, y: y - height / 2, width, height, rows };
+        blob.keep_connected(kept);
+        blob
     }
 
-    /// The same without its outermost cells.
-    pub(crate) fn shrunk(&self) -> Self {
+    /// The blob without its outermost cells.
+    pub(crate) fn eroded(&self) -> Self {
         let row = |y: usize| self.rows.get(y).copied().unwrap_or(0);
         let mut inner = self.clone();
         for y in 0..self.height as usize {
@@ -64,14 +64,14 @@ impl Blot {
         inner
     }
 
-    /// Whether it covers that cell of the floor.
+    /// Whether it covers a cell of the floor.
     pub(crate) fn covers(&self, x: usize, y: usize) -> bool {
         let (dx, dy) = (x as i32 - self.x, y as i32 - self.y);
         (0..self.width).contains(&dx) && (0..self.height).contains(&dy) && self.rows[dy as usize] >> dx & 1 == 1
     }
 
-    /// Every cell of it inside the floor's border, from the middle row outwards. In this order a blot that is sunk stays
-    /// in one piece, since each cell has all its passable neighbours on one side.
+    /// Calls `change` for every cell inside the floor's border, from the middle row outwards. Each cell then has all
+    /// its passable neighbours on one side, so a blob made impassable in this order stays in one piece.
     pub(crate) fn each(&self, arena: &mut Arena, mut change: impl FnMut(&mut Arena, usize)) {
         let middle = self.height / 2;
         let outward = (1..=middle + 1).flat_map(|away| [middle + away, middle - away]);
@@ -92,8 +92,8 @@ impl Blot {
         }
     }
 
-    /// Drops what noise left apart from the core.
-    fn keep_joined(&mut self, core: [u64; MAX_SIDE as usize]) {
+    /// Removes the cells that are not connected to the core.
+    fn keep_connected(&mut self, core: [u64; MAX_SIDE as usize]) {
         let last = self.height as usize;
         let mut kept = core;
         loop {
@@ -118,21 +118,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_blot_is_in_one_piece_and_within_its_box() {
+    fn a_blob_is_connected_and_within_its_box() {
         let mut rng = Rng::from_seed(5);
         for width in 3..=MAX_SIDE {
             for height in 3..=MAX_SIDE {
-                let blot = Blot::around((100, 100), width, height, &mut rng);
-                let cells = |blot: &Blot| blot.rows.iter().map(|row| row.count_ones()).sum::<u32>();
-                assert!(blot.rows.iter().all(|row| row >> width == 0), "{width}x{height}");
-                assert!(cells(&blot) * 5 >= (width * height) as u32, "{width}x{height}: {}", cells(&blot));
+                let blob = Blob::around((100, 100), width, height, &mut rng);
+                let cells = |blob: &Blob| blob.rows.iter().map(|row| row.count_ones()).sum::<u32>();
+                assert!(blob.rows.iter().all(|row| row >> width == 0), "{width}x{height}");
+                assert!(cells(&blob) * 5 >= (width * height) as u32, "{width}x{height}: {}", cells(&blob));
                 let mut seed = [0; MAX_SIDE as usize];
-                let first = blot.rows.iter().position(|&row| row != 0).unwrap();
-                seed[first] = blot.rows[first] & blot.rows[first].wrapping_neg();
-                let mut joined = blot.clone();
-                joined.keep_joined(seed);
-                assert_eq!(cells(&joined), cells(&blot), "{width}x{height}");
-                assert!(cells(&blot.shrunk()) < cells(&blot));
+                let first = blob.rows.iter().position(|&row| row != 0).unwrap();
+                seed[first] = blob.rows[first] & blob.rows[first].wrapping_neg();
+                let mut joined = blob.clone();
+                joined.keep_connected(seed);
+                assert_eq!(cells(&joined), cells(&blob), "{width}x{height}");
+                assert!(cells(&blob.eroded()) < cells(&blob));
             }
         }
     }

@@ -1,33 +1,32 @@
-//! Shortest walks over cells, breadth first.
+//! Shortest walks over cells by breadth-first search, for the metrics of a floor.
 
 use alloc::vec::Vec;
 
 use crate::floor::Terrain;
 
-/// A cell that may be walked, and was not on any walk so far.
+/// A passable cell that no search has reached.
 const UNSEEN: u32 = 0;
-/// A cell that may not be walked. Greater than every stamp, so that one comparison tells a cell to be stepped on from all
-/// others.
+/// A cell that no search may enter. Greater than every stamp, so that one comparison finds the cells to enter.
 const BLOCKED: u32 = u32::MAX;
 
-/// Steps from the last start to every cell, and the queue that counted them.
+/// Steps from the start of the last search to every cell.
 ///
-/// A cell's stamp is the start's stamp and the steps from there. Each walk stamps its start above every stamp of the walk
-/// before, so nothing needs to be wiped in between.
+/// The stamp of a cell is the stamp of the start plus the steps from there. Each search starts above every stamp of the
+/// search before, so the stamps need no reset between searches.
 #[derive(Debug, Default)]
-pub(crate) struct Walk {
+pub(crate) struct DistanceMap {
     stamps: Vec<u32>,
-    /// As long as there are cells, and four more: the last cell of a walk may write so far past the end of its queue.
+    /// One entry for each cell and four more: the last cell of a search may write that far past the end of its queue.
     queue: Vec<u32>,
-    /// The stamp of the last start.
+    /// The stamp of the start of the last search.
     start: u32,
     /// Above every stamp so far.
     next: u32,
 }
 
-impl Walk {
-    /// Makes every passable cell one that may be walked, and no other. Returns how many there are.
-    pub(crate) fn survey(&mut self, terrain: &[Terrain]) -> u32 {
+impl DistanceMap {
+    /// Makes exactly the passable cells walkable. Returns how many there are.
+    pub(crate) fn reset(&mut self, terrain: &[Terrain]) -> u32 {
         self.stamps.clear();
         self.stamps.extend(terrain.iter().map(|cell| if cell.passable() { UNSEEN } else { BLOCKED }));
         if self.queue.len() < terrain.len() + 4 {
@@ -37,13 +36,13 @@ impl Walk {
         self.stamps.iter().map(|&stamp| u32::from(stamp == UNSEEN)).sum()
     }
 
-    /// Lets this cell be walked too: a door whose key is held.
+    /// Makes a locked door walkable.
     pub(crate) fn unlock(&mut self, at: usize) {
         self.stamps[at] = UNSEEN;
     }
 
-    /// Counts the steps from `start` to every cell that it reaches, or until `goal` is reached. The border is wall, so
-    /// no neighbour of a walked cell lies outside.
+    /// Counts the steps from `start` to every cell that it reaches, or until it reaches `goal`. The border is wall, so
+    /// no neighbour of a walkable cell lies outside.
     pub(crate) fn flood(&mut self, start: usize, width: usize, goal: Option<usize>) {
         let Self { stamps, queue, .. } = self;
         self.start = self.next;
@@ -59,8 +58,8 @@ impl Walk {
             if goal == Some(at) {
                 break;
             }
-            // No branch on what lies beside a cell: which neighbours are new is past guessing, and a wrong guess costs
-            // more than the writes.
+            // Writes without a branch: which neighbours are new is unpredictable, and a misprediction costs more than
+            // the write.
             for there in [at - width, at + 1, at + width, at - 1] {
                 let seen = stamps[there];
                 let new = seen < first;
@@ -69,11 +68,11 @@ impl Walk {
                 tail += usize::from(new);
             }
         }
-        // The last stamp given is one above the stamp of the last cell looked at, at the most.
+        // The highest stamp is at most one above that of the last cell in the queue.
         self.next = stamp + 1;
     }
 
-    /// Steps from the last start, if it was reached.
+    /// Steps from the start of the last search, if it reached the cell.
     pub(crate) fn steps_to(&self, at: usize) -> Option<u32> {
         Some(self.stamps[at]).filter(|&stamp| (self.start..BLOCKED).contains(&stamp)).map(|stamp| stamp - self.start)
     }
@@ -85,22 +84,22 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn each_walk_counts_from_its_own_start() {
+    fn each_flood_counts_from_its_own_start() {
         // A corridor of seven cells with a door in it.
         let mut terrain = vec![Terrain::Wall; 9 * 3];
         terrain[10..17].fill(Terrain::Floor);
         terrain[13] = Terrain::LockedDoor;
-        let mut walk = Walk::default();
-        assert_eq!(walk.survey(&terrain), 6);
-        walk.flood(10, 9, None);
-        assert_eq!([10, 12, 14].map(|at| walk.steps_to(at)), [Some(0), Some(2), None]);
-        walk.unlock(13);
-        walk.flood(12, 9, Some(14));
-        assert_eq!([12, 14].map(|at| walk.steps_to(at)), [Some(0), Some(2)]);
-        walk.flood(16, 9, None);
-        assert_eq!([16, 10, 9].map(|at| walk.steps_to(at)), [Some(0), Some(6), None]);
-        assert_eq!(walk.survey(&terrain), 6);
-        walk.flood(16, 9, None);
-        assert_eq!(walk.steps_to(12), None);
+        let mut distances = DistanceMap::default();
+        assert_eq!(distances.reset(&terrain), 6);
+        distances.flood(10, 9, None);
+        assert_eq!([10, 12, 14].map(|at| distances.steps_to(at)), [Some(0), Some(2), None]);
+        distances.unlock(13);
+        distances.flood(12, 9, Some(14));
+        assert_eq!([12, 14].map(|at| distances.steps_to(at)), [Some(0), Some(2)]);
+        distances.flood(16, 9, None);
+        assert_eq!([16, 10, 9].map(|at| distances.steps_to(at)), [Some(0), Some(6), None]);
+        assert_eq!(distances.reset(&terrain), 6);
+        distances.flood(16, 9, None);
+        assert_eq!(distances.steps_to(12), None);
     }
 }

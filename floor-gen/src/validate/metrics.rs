@@ -1,4 +1,4 @@
-//! The floor's measures, counted again.
+//! Recomputes the metrics of a floor and compares them.
 
 use alloc::vec::Vec;
 
@@ -7,9 +7,9 @@ use super::walker::{Walker, is_open, steps_between};
 use crate::floor::Floor;
 
 pub(super) fn check(floor: &Floor, explorer: &Walker, found: &mut Vec<Violation>) {
-    let mut compare = |name, told, counted| {
-        if told != counted {
-            found.push(Violation::Measure { name, told, counted });
+    let mut compare = |name, stated, counted| {
+        if stated != counted {
+            found.push(Violation::Metric { name, stated, counted });
         }
     };
     let passable = floor.terrain.iter().filter(|&&cell| is_open(cell)).count();
@@ -17,30 +17,30 @@ pub(super) fn check(floor: &Floor, explorer: &Walker, found: &mut Vec<Violation>
     compare("loops", floor.metrics.loops, loops(floor));
     match critical_path(floor) {
         Some(steps) => compare("critical_path", floor.metrics.critical_path, steps),
-        // A floor whose exit is out of reach has no path to count; that is a violation of its own.
+        // Without a path to the exit there is nothing to count; check_reach reports it.
         None if !explorer.reaches(floor.exit) => {}
         None => found.push(Violation::LockOrder),
     }
 }
 
-/// Connections - rooms + connected pieces.
+/// Connections minus rooms plus connected components.
 fn loops(floor: &Floor) -> u32 {
-    let mut piece: Vec<usize> = (0..floor.rooms.len()).collect();
-    for way in &floor.connections {
-        let (a, b) = (piece[usize::from(way.from_room)], piece[usize::from(way.to_room)]);
-        for mark in &mut piece {
+    let mut component: Vec<usize> = (0..floor.rooms.len()).collect();
+    for connection in &floor.connections {
+        let (a, b) = (component[usize::from(connection.from_room)], component[usize::from(connection.to_room)]);
+        for mark in &mut component {
             if *mark == a {
                 *mark = b;
             }
         }
     }
-    piece.sort_unstable();
-    piece.dedup();
-    (floor.connections.len() + piece.len()).saturating_sub(floor.rooms.len()) as u32
+    component.sort_unstable();
+    component.dedup();
+    (floor.connections.len() + component.len()).saturating_sub(floor.rooms.len()) as u32
 }
 
-/// Steps along the entry, the keys that the way out needs in lock order, and the exit. A lock is needed when somebody
-/// who leaves it shut never gets out.
+/// Steps from the entry, by the keys that the exit needs in lock order, to the exit. A lock is needed if the exit
+/// cannot be reached while it is closed.
 fn critical_path(floor: &Floor) -> Option<u32> {
     let mut locks: Vec<u8> = floor.locks.iter().map(|lock| lock.id).collect();
     locks.sort_unstable();

@@ -1,5 +1,4 @@
-//! The floor that always fits: rooms in rows and columns, joined along one winding walk. It takes over when a layout
-//! found no place for what it needs, so that every spec has a floor.
+//! The fallback for rejected layouts, which fits every spec: rooms in rows and columns, joined along one winding path.
 
 use crate::arena::{Arena, Side};
 use crate::floor::{RoomRole, Terrain};
@@ -8,21 +7,22 @@ use crate::shape::{Form, Shape};
 use crate::spec::{FloorSpec, Kind};
 use crate::stages::accrete::{join, place};
 use crate::stages::gates;
-use crate::stages::survey::Unfit;
+use crate::stages::survey::LayoutRejected;
 
 /// Cells of a side for each room along it.
 const PITCH: usize = 16;
-/// The most rooms along a side: 144 in all, each no broader than a plan may be.
-const MOST_ALONG: usize = 12;
+/// The most rooms along a side: 144 in all, each within the size limit of a shape.
+const MAX_ALONG: usize = 12;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), Unfit> {
-    let columns = (arena.width / PITCH).clamp(2, MOST_ALONG);
-    let rows = (arena.height / PITCH).clamp(2, MOST_ALONG);
+pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+    let columns = (arena.width / PITCH).clamp(2, MAX_ALONG);
+    let rows = (arena.height / PITCH).clamp(2, MAX_ALONG);
+    // Stages keep their names: they seed the streams.
     let rng = &mut streams.open("refuge");
     for row in 0..rows {
-        let (top, bottom) = stretch(arena.height, row, rows);
+        let (top, bottom) = span(arena.height, row, rows);
         for column in 0..columns {
-            let (left, right) = stretch(arena.width, column, columns);
+            let (left, right) = span(arena.width, column, columns);
             let (width, height) = ((right - left + 1) as i32, (bottom - top + 1) as i32);
             place(arena, &Shape::draw(Form::Hall, width, height, rng), left, top);
         }
@@ -40,14 +40,15 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
     gates::trace_path(arena, entry, exit)?;
-    // The last door but one is locked: before it, every room; behind it, the boss's on a boss's floor.
+    // Locks the last door but one: all rooms but two lie before it, and on a boss floor the boss room is the first
+    // behind it.
     gates::lock(arena, last - 2);
-    arena.needed = 1;
+    arena.required_locks = 1;
     if spec.kind() == Kind::Boss {
         arena.rooms[at(last - 1)].role = RoomRole::Boss;
     }
-    gates::zone(arena, entry);
-    // The rows' far ends meet too, as long as no lock lies between.
+    gates::assign_zones(arena, entry);
+    // Joins the rows' far ends too, where no lock lies between them.
     for row in 1..rows {
         let far = at(row * columns) - row * columns;
         let far = columns - 1 - far;
@@ -59,13 +60,13 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     Ok(())
 }
 
-/// First and last cell of a room's stretch of a side, with one wall between neighbours and one at each end.
-fn stretch(side: usize, index: usize, count: usize) -> (usize, usize) {
+/// First and last cell of a room's part of a side, with a wall between neighbours and at both ends.
+fn span(side: usize, index: usize, count: usize) -> (usize, usize) {
     let edge = |i: usize| i * (side - 1) / count;
     (edge(index) + 1, edge(index + 1) - 1)
 }
 
-/// A door in the middle of the wall between two rooms side by side.
+/// Builds a door in the middle of the wall between two adjacent rooms.
 fn join_neighbours(arena: &mut Arena, from: usize, to: usize) {
     let (a, b) = (arena.rooms[from], arena.rooms[to]);
     let (x, y) = (usize::from(a.min.x + a.max.x) / 2, usize::from(a.min.y + a.max.y) / 2);

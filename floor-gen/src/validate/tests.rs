@@ -1,4 +1,4 @@
-//! The validator itself: every rule is broken once, on a good floor, and the harm is found and named for what it is.
+//! Breaks every rule once on a valid floor; the validator must report that rule.
 
 use alloc::vec::Vec;
 
@@ -30,12 +30,12 @@ const RULES: [&str; 24] = [
     "secret in the open",
     "thing out of reach",
     "things collide",
-    "measure of the path",
-    "measure of the cells",
-    "measure of the loops",
+    "metric critical_path",
+    "metric passable_cells",
+    "metric loops",
 ];
 
-/// No wildcard: who adds a rule adds it here and to [`RULES`], and then owes a harm.
+/// No wildcard: a new rule must be added here and to [`RULES`], and needs a case.
 fn rule(violation: &Violation) -> &'static str {
     match violation {
         Violation::GridSize { .. } => "grid size",
@@ -59,14 +59,14 @@ fn rule(violation: &Violation) -> &'static str {
         Violation::SecretInTheOpen(_) => "secret in the open",
         Violation::ThingOutOfReach(..) => "thing out of reach",
         Violation::ThingsCollide(_) => "things collide",
-        Violation::Measure { name: "critical_path", .. } => "measure of the path",
-        Violation::Measure { name: "passable_cells", .. } => "measure of the cells",
-        Violation::Measure { name: "loops", .. } => "measure of the loops",
-        Violation::Measure { .. } => "a measure that is not listed here",
+        Violation::Metric { name: "critical_path", .. } => "metric critical_path",
+        Violation::Metric { name: "passable_cells", .. } => "metric passable_cells",
+        Violation::Metric { name: "loops", .. } => "metric loops",
+        Violation::Metric { .. } => "a metric that is not listed here",
     }
 }
 
-/// A harm, and the violation that it must be found as.
+/// A change to a valid floor, and the violation that it causes.
 type Case<'a> = (&'a dyn Fn(&mut Floor), &'a dyn Fn(&Violation) -> bool);
 
 const SIDE: usize = 100;
@@ -79,7 +79,7 @@ fn point(at: usize) -> Point {
     Point { x: (at % SIDE) as u16, y: (at / SIDE) as u16 }
 }
 
-/// A floor with two locks on the way out, a secret room, and nothing wrong.
+/// A valid floor with at least three locks and a secret room.
 fn good_floor() -> Floor {
     let spec = |seed| FloorSpec::resolve(seed, 9, 0, 0, Some(Kind::Standard)).unwrap();
     let good = (0..)
@@ -91,11 +91,11 @@ fn good_floor() -> Floor {
 }
 
 #[test]
-fn harm_is_found() {
+fn every_broken_rule_is_reported() {
     let good = good_floor();
     let lock = good.locks[0];
     let (key_place, key) = good.items.iter().enumerate().find(|(_, item)| item.opens_lock == lock.id).unwrap();
-    // Rock within the border, and a cell of a room.
+    // Rock inside the border, and a cell of a room.
     let rock = (SIDE + 1..SIDE * (SIDE - 1) - 1)
         .find(|&at| (1..SIDE - 1).contains(&(at % SIDE)) && good.terrain[at] == Terrain::Wall)
         .unwrap();
@@ -127,12 +127,12 @@ fn harm_is_found() {
         (&|f| f.items[key_place].opens_lock = 78, &|v| *v == Violation::NoSuchLock(78)),
         (&wall_up, &|v| *v == Violation::ExitOutOfReach),
         (&|f| f.items[key_place].at = f.exit, &|v| *v == Violation::KeyOutOfReach(lock.id)),
-        // Every lock has its key and door as before, but the first in order is the second on the way.
+        // Swaps the ids of the first two locks and their keys: only the order is wrong.
         (
             &|f| {
                 f.locks.iter_mut().for_each(|lock| lock.id = swap(lock.id));
                 f.items.iter_mut().for_each(|item| item.opens_lock = swap(item.opens_lock));
-                f.connections.iter_mut().for_each(|way| way.lock_id = swap(way.lock_id));
+                f.connections.iter_mut().for_each(|connection| connection.lock_id = swap(connection.lock_id));
             },
             &|v| *v == Violation::LockOrder,
         ),
@@ -150,18 +150,18 @@ fn harm_is_found() {
         (&|f| f.items.push(Item { at: key.at, archetype: "gem", value: 1, opens_lock: 0 }), &|v| {
             *v == Violation::ThingsCollide(key.at)
         }),
-        (&|f| f.metrics.critical_path += 1, &|v| matches!(v, Violation::Measure { name: "critical_path", .. })),
-        (&|f| f.metrics.passable_cells += 1, &|v| matches!(v, Violation::Measure { name: "passable_cells", .. })),
-        (&|f| f.metrics.loops += 1, &|v| matches!(v, Violation::Measure { name: "loops", .. })),
+        (&|f| f.metrics.critical_path += 1, &|v| matches!(v, Violation::Metric { name: "critical_path", .. })),
+        (&|f| f.metrics.passable_cells += 1, &|v| matches!(v, Violation::Metric { name: "passable_cells", .. })),
+        (&|f| f.metrics.loops += 1, &|v| matches!(v, Violation::Metric { name: "loops", .. })),
     ];
     let mut named: Vec<&str> = Vec::new();
-    for (case, (harm, names)) in cases.iter().enumerate() {
+    for (case, (change, names)) in cases.iter().enumerate() {
         let mut floor = good.clone();
-        harm(&mut floor);
-        let violations = validate(&floor).expect_err("the harm was not found");
+        change(&mut floor);
+        let violations = validate(&floor).expect_err("the change was not found");
         let found = violations.iter().find(|violation| names(violation));
         named.push(rule(found.unwrap_or_else(|| panic!("case {case}: {violations:?}"))));
     }
     let missing: Vec<_> = RULES.iter().filter(|rule| !named.contains(rule)).collect();
-    assert!(missing.is_empty(), "no harm breaks these rules: {missing:?}");
+    assert!(missing.is_empty(), "no case breaks these rules: {missing:?}");
 }

@@ -1,4 +1,4 @@
-//! What needs no walking: the frame, the rooms' boxes, the locks' books.
+//! Checks that need no walk: the grids, the rooms, the locks.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,7 +7,8 @@ use super::walker::is_open;
 use super::{Violation, terrain_at};
 use crate::floor::{Floor, Point, Terrain};
 
-/// Grids of the right size, everything inside, a closed border and one of each stairs. What follows relies on it.
+/// Grids of the right size, everything inside the floor, a closed border, and one of each stairs. All other checks rely
+/// on it.
 pub(super) fn check_frame(floor: &Floor, found: &mut Vec<Violation>) {
     let (width, height) = (floor.spec.width(), floor.spec.height());
     for (grid, cells) in [("terrain", floor.terrain.len()), ("region", floor.region.len())] {
@@ -26,7 +27,8 @@ pub(super) fn check_frame(floor: &Floor, found: &mut Vec<Violation>) {
             found.push(Violation::Outside(what, at));
         }
     }
-    let named = floor.connections.iter().flat_map(|way| [way.from_room, way.to_room]).map(usize::from);
+    let named =
+        floor.connections.iter().flat_map(|connection| [connection.from_room, connection.to_room]).map(usize::from);
     let marked = floor.region.iter().filter_map(|&mark| usize::from(mark).checked_sub(1));
     found.extend(named.chain(marked).filter(|&room| room >= floor.rooms.len()).map(Violation::NoSuchRoom));
     if !found.is_empty() {
@@ -46,7 +48,7 @@ pub(super) fn check_frame(floor: &Floor, found: &mut Vec<Violation>) {
     }
 }
 
-/// Ids without gaps, boxes that bound the rooms' own cells, centers to stand on.
+/// Consecutive ids, exact bounding boxes, passable centers.
 pub(super) fn check_rooms(floor: &Floor, found: &mut Vec<Violation>) {
     let mut boxes: Vec<Option<(Point, Point)>> = vec![None; floor.rooms.len()];
     for ((at, cell), &mark) in cells(floor).zip(&floor.region) {
@@ -72,7 +74,7 @@ pub(super) fn check_rooms(floor: &Floor, found: &mut Vec<Violation>) {
     }
 }
 
-/// Locks from 1, each once, one door each; every locked door, lock and key has its counterpart.
+/// Consecutive lock ids, one locked door for each lock, and a key for each.
 pub(super) fn check_locks(floor: &Floor, found: &mut Vec<Violation>) {
     let exists = |id: u8| floor.locks.iter().any(|lock| lock.id == id);
     let mut ids: Vec<u8> = floor.locks.iter().map(|lock| lock.id).collect();
@@ -90,11 +92,15 @@ pub(super) fn check_locks(floor: &Floor, found: &mut Vec<Violation>) {
     let locked = cells(floor).filter(|&(_, cell)| cell == Terrain::LockedDoor);
     let loose = locked.filter(|&(at, _)| !floor.locks.iter().any(|lock| lock.at == at));
     found.extend(loose.map(|(at, _)| Violation::DoorWithoutLock(at)));
-    let named = floor.items.iter().map(|item| item.opens_lock).chain(floor.connections.iter().map(|way| way.lock_id));
+    let named = floor
+        .items
+        .iter()
+        .map(|item| item.opens_lock)
+        .chain(floor.connections.iter().map(|connection| connection.lock_id));
     found.extend(named.filter(|&id| id != 0 && !exists(id)).map(Violation::NoSuchLock));
 }
 
-/// Every cell and where it lies.
+/// Every cell and its position.
 fn cells(floor: &Floor) -> impl Iterator<Item = (Point, Terrain)> + '_ {
     let width = usize::from(floor.spec.width());
     floor
