@@ -13,7 +13,6 @@ use benches::{
     stores::{Backend, Store},
     timing::{answered, timed, timed_concurrently},
 };
-use bevy_server::wire;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_cache::{Key, Tier};
 use floor_gen::{Generator, Kind};
@@ -87,7 +86,7 @@ fn generation(criterion: &mut Criterion) {
                         let mut generator = Generator::new();
                         for step in steps {
                             let spec = &specs[floors::index_at(step, specs.len())];
-                            black_box(wire::framed(&generator.generate(spec)));
+                            black_box(floor_wire::framed(&generator.generate(spec)));
                         }
                         generator.fallbacks()
                     }

@@ -1,6 +1,6 @@
 //! Floors and values for the benches, generated before the clock runs.
 
-use bevy_server::{key, wire};
+use bevy_server::key;
 use bytes::{Bytes, BytesMut};
 use floor_cache::{Class, Key};
 use floor_gen::{Floor, FloorSpec, Generator, Kind};
@@ -40,7 +40,7 @@ impl Entries {
     /// `count` STANDARD floors of 100x100 as the server stores them: encoded and framed, under their keys.
     #[must_use]
     pub fn floors(count: u32) -> Self {
-        Self(standard(count).iter().map(|floor| (key::of(&floor.spec), wire::framed(floor))).collect())
+        Self(standard(count).iter().map(|floor| (key::of(&floor.spec), floor_wire::framed(floor))).collect())
     }
 
     /// `count` values of exactly `len` bytes, cut from concatenated encoded floors, so that they compress as floors do.

@@ -3,13 +3,12 @@
 
 use alloc::vec::Vec;
 
+use crate::cave::Cave;
 use crate::distance_map::DistanceMap;
 use crate::floor::{Item, Lock, Metrics, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::graph::Graph;
-use crate::kinds::Plot;
 use crate::mask::Mask;
 use crate::spec::FloorSpec;
-use crate::stages::cave::Cave;
 
 /// The most rooms of a floor: room ids are a byte on the wire, and 0 stands for none.
 pub(crate) const MAX_ROOMS: usize = 255;
@@ -94,6 +93,15 @@ pub(crate) struct ConnectionDraft {
     /// The lock that closes it, 0 = none.
     pub(crate) lock: u8,
     pub(crate) secret: bool,
+}
+
+/// A rectangle for one hall of a keep, without walls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plot {
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+    pub(crate) width: i32,
+    pub(crate) height: i32,
 }
 
 /// The zone of a room whose only connection is locked or secret.

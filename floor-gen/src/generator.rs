@@ -6,7 +6,7 @@ use crate::explain::Observer;
 use crate::floor::{Connection, Floor, Room};
 use crate::kinds;
 use crate::rng::Streams;
-use crate::spec::{FloorSpec, Kind};
+use crate::spec::FloorSpec;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{gates, lakes, loot, monsters, roles, scenery, survey, traps};
 use crate::theme::Theme;
@@ -79,7 +79,8 @@ impl Generator {
     /// Builds the fallback, which no spec rejects.
     fn generate_fallback(&mut self, spec: &FloorSpec, streams: &Streams<'_>) -> Floor {
         self.arena.reset(spec);
-        kinds::lay_out_fallback(&mut self.arena, spec, streams).expect("all rooms of the fallback lie on one path");
+        kinds::lay_out_fallback(&mut self.arena, &kinds::rules(spec.kind()), streams)
+            .expect("all rooms of the fallback lie on one path");
         populate(&mut self.arena, spec, streams);
         survey::measure(&mut self.arena)
             .expect("the fallback's key lies before its only lock, and scenery blocks no path");
@@ -128,23 +129,24 @@ pub fn generate(spec: &FloorSpec) -> Floor {
 
 /// Fills the rooms of a layout.
 fn populate(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
+    let rules = &kinds::rules(spec.kind());
     gates::place_stairs(arena, &mut streams.open("stairs"));
-    gates::place_keys(arena, spec, &mut streams.open("keys"));
-    // A story's beats have set the roles already.
-    if spec.kind() != Kind::Story {
+    gates::place_keys(arena, rules, &mut streams.open("keys"));
+    if !rules.fixed_roles {
         roles::assign(arena, &mut streams.open("roles"));
     }
-    let lakes = lakes::place_lakes(arena, spec, &mut streams.open("lakes"));
+    let lakes = lakes::place_lakes(arena, spec, rules, &mut streams.open("lakes"));
     streams.note("lakes", lakes);
-    scenery::decorate(arena, spec, &mut streams.open("scenery"));
-    loot::place_loot(arena, spec, &mut streams.open("loot"));
-    monsters::place_monsters(arena, spec, &mut streams.open("monsters"));
+    scenery::decorate(arena, spec, rules, &mut streams.open("scenery"));
+    loot::place_loot(arena, spec, rules, &mut streams.open("loot"));
+    monsters::place_monsters(arena, spec, rules, &mut streams.open("monsters"));
     traps::place_traps(arena, spec.number(), &mut streams.open("traps"));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Kind;
     use crate::validate::validate;
 
     const SIZES: [(u32, u32); 9] =

@@ -29,6 +29,7 @@
 extern crate alloc;
 
 mod arena;
+mod cave;
 mod curve;
 mod distance_map;
 pub mod explain;

@@ -9,7 +9,6 @@ mod tatami;
 use std::time::Duration;
 
 use benches::floors::{self, SIDE};
-use bevy_server::wire;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_gen::{FloorSpec, Generator, Kind, validate::validate};
 
@@ -42,7 +41,7 @@ fn generation(criterion: &mut Criterion) {
             let mut step = 0;
             bencher.iter(|| {
                 step += 1;
-                wire::framed(&generator.generate(&specs[floors::index_at(step, specs.len())]))
+                floor_wire::framed(&generator.generate(&specs[floors::index_at(step, specs.len())]))
             });
         });
     }

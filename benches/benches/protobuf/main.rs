@@ -8,7 +8,6 @@ mod serializers;
 use std::cell::LazyCell;
 
 use benches::{floors, tile_floor};
-use bevy_server::wire;
 use bytes::Bytes;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use floor_gen::rng::Rng;
@@ -25,11 +24,11 @@ fn encode(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| floors::standard(COUNT));
     let mut group = criterion.benchmark_group("protobuf/encode");
     group.bench_function("floor-to-framed-bytes", |bencher| {
-        each(bencher, &floors, wire::framed);
-        assert_eq!(decoded(&wire::framed(&floors[0])).terrain, wire::message(&floors[0]).terrain);
+        each(bencher, &floors, floor_wire::framed);
+        assert_eq!(decoded(&floor_wire::framed(&floors[0])).terrain, floor_wire::message(&floors[0]).terrain);
     });
-    group.bench_function("floor-to-message", |bencher| each(bencher, &floors, wire::message));
-    let messages = LazyCell::new(|| floors.iter().map(wire::message).collect::<Vec<_>>());
+    group.bench_function("floor-to-message", |bencher| each(bencher, &floors, floor_wire::message));
+    let messages = LazyCell::new(|| floors.iter().map(floor_wire::message).collect::<Vec<_>>());
     group.bench_function("message-to-bytes", |bencher| each(bencher, &messages, Message::encode_to_vec));
     group.bench_function("tile-a-message/floor-to-bytes", |bencher| {
         each(bencher, &floors, |floor| tile_floor::message(floor).encode_to_vec());
@@ -44,7 +43,7 @@ fn encode(criterion: &mut Criterion) {
 
 fn decode(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| floors::standard(COUNT));
-    let framed = LazyCell::new(|| floors.iter().map(|floor| wire::unframed(&wire::framed(floor))).collect::<Vec<_>>());
+    let framed = LazyCell::new(|| floors.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect::<Vec<_>>());
     let mut group = criterion.benchmark_group("protobuf/decode");
     group.bench_function("bytes-to-message", |bencher| {
         each(bencher, &framed, |bytes| v1::Floor::decode(bytes.clone()).expect("our own bytes"));
@@ -98,7 +97,7 @@ fn cells(bytes: &Bytes) -> (v1::Floor, Vec<u8>, Vec<u8>) {
 }
 
 fn decoded(framed: &Bytes) -> v1::Floor {
-    v1::Floor::decode(wire::unframed(framed)).expect("our own bytes")
+    v1::Floor::decode(floor_wire::unframed(framed)).expect("our own bytes")
 }
 
 /// Times `work` on the `inputs` in rotation. Its results are dropped outside the measured time.

@@ -5,7 +5,6 @@
 use std::cell::{Cell, LazyCell};
 
 use benches::{floors, tile_floor, timing::median};
-use bevy_server::wire;
 use criterion::Criterion;
 use floor_proto::v1;
 use prost::Message;
@@ -25,7 +24,7 @@ pub(crate) fn serializers(criterion: &mut Criterion) {
     let ran = Cell::new(false);
     let messages = LazyCell::new(|| {
         ran.set(true);
-        floors::standard(COUNT).iter().map(wire::message).collect::<Vec<_>>()
+        floors::standard(COUNT).iter().map(floor_wire::message).collect::<Vec<_>>()
     });
     let mut group = criterion.benchmark_group("protobuf/yardsticks");
     group.bench_function("prost/encode", |bencher| each(bencher, &messages, Message::encode_to_vec));

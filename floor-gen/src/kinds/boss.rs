@@ -5,6 +5,7 @@ use crate::floor::RoomRole;
 use crate::rng::{Rng, Streams};
 use crate::shape::{Form, MAX_SIDE, Shape};
 use crate::stages::accrete::{self, RoomParams};
+use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::LoopGoal;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{gates, loops};
@@ -14,6 +15,15 @@ const ROOMS_PER_SECRET: usize = 6;
 const MAX_SECRETS: usize = 3;
 /// Tries to place a required room.
 const TRIES: usize = 40;
+
+pub(crate) const RULES: KindRules = KindRules {
+    fixed_roles: false,
+    lakes: 0,
+    is_built: true,
+    exit_pack: None,
+    exit_loot: Some((2, 50)),
+    fallback_boss: true,
+};
 
 pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let mut params = RoomParams::of(arena);

@@ -5,8 +5,9 @@ use crate::floor::{Point, Terrain};
 use crate::graph::Components;
 use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
-use crate::stages::{cave, niches, territory};
+use crate::stages::{niches, territory};
 
 /// Width and height of the tile that holds a chamber, in cells.
 const TILE: (usize, usize) = (24, 20);
@@ -17,6 +18,15 @@ const SPARE_NECKS: u32 = 320;
 /// How far a neck bends from the straight line, as a fraction of the distance between its chambers.
 const WINDING: i32 = 3;
 
+pub(crate) const RULES: KindRules = KindRules {
+    fixed_roles: false,
+    lakes: 2_000,
+    is_built: false,
+    exit_pack: Some(700),
+    exit_loot: None,
+    fallback_boss: false,
+};
+
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let size = (arena.width, arena.height);
     arena.cave.reset(arena.width, arena.height);
@@ -25,7 +35,8 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     sketch_necks(arena, &tiles, &mut streams.open("necks"));
     arena.cave.generate(size, &mut streams.open("cave"));
     arena.cave.remove_small_rocks(size);
-    cave::carve_largest(arena);
+    let Arena { cave, terrain, claimed, .. } = arena;
+    cave.carve_largest(size, terrain, claimed);
     assign_cells(arena);
     let chambers = arena.rooms.len();
     niches::dig(arena, chambers, niches::NicheCounts::for_floor(arena, spec), &mut streams.open("niches"))?;

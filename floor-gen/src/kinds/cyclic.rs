@@ -10,6 +10,7 @@ use crate::rng::{Rng, Streams};
 use crate::shape::Form;
 use crate::spec::FloorSpec;
 use crate::stages::corridors::connect;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
 use crate::stages::{gates, niches};
@@ -26,6 +27,15 @@ const DOORS: u32 = 250;
 const FREE: u8 = 0;
 /// The tile is on the current ear.
 const ON_EAR: u8 = u8::MAX;
+
+pub(crate) const RULES: KindRules = KindRules {
+    fixed_roles: false,
+    lakes: 1_100,
+    is_built: true,
+    exit_pack: Some(700),
+    exit_loot: None,
+    fallback_boss: false,
+};
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let tiles = Tiles::over(arena, TILE);

@@ -9,6 +9,7 @@ use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
 use crate::stages::accrete::{self, RoomParams, is_flanked};
 use crate::stages::gates::{self, LockCounts};
+use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::LoopGoal;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{loops, loot, spots, territory, traps};
@@ -26,6 +27,15 @@ const VAULTS_COMPARED: usize = 2;
 const TRIES: usize = 30;
 /// Rooms grown around the vault, in hundredths of those of a floor without one.
 const ROOMS_AROUND: usize = 70;
+
+pub(crate) const RULES: KindRules = KindRules {
+    fixed_roles: false,
+    lakes: 0,
+    is_built: true,
+    exit_pack: Some(700),
+    exit_loot: None,
+    fallback_boss: false,
+};
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let rng = &mut streams.open("vault");

@@ -4,9 +4,9 @@ use crate::arena::{Arena, Side};
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Streams;
 use crate::shape::{Form, Shape};
-use crate::spec::{FloorSpec, Kind};
 use crate::stages::accrete::{join, place};
 use crate::stages::gates;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 
 /// Cells of a side for each room along it.
@@ -14,7 +14,7 @@ const PITCH: usize = 16;
 /// The most rooms along a side: 144 in all, each within the size limit of a shape.
 const MAX_ALONG: usize = 12;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+pub(crate) fn lay_out(arena: &mut Arena, rules: &KindRules, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let columns = (arena.width / PITCH).clamp(2, MAX_ALONG);
     let rows = (arena.height / PITCH).clamp(2, MAX_ALONG);
     // Stages keep their names: they seed the streams.
@@ -44,7 +44,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     // behind it.
     gates::lock(arena, last - 2);
     arena.required_locks = 1;
-    if spec.kind() == Kind::Boss {
+    if rules.fallback_boss {
         arena.rooms[at(last - 1)].role = RoomRole::Boss;
     }
     gates::assign_zones(arena, entry);

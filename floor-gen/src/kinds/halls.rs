@@ -12,6 +12,7 @@ use crate::spec::FloorSpec;
 use crate::stages::accrete::{RoomParams, place};
 use crate::stages::corridors::connect;
 use crate::stages::gates::{self, LockCounts};
+use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 
 /// Cells of floor and rock for each hall.
@@ -24,6 +25,15 @@ const SPOTS_PER_HALL: usize = 14;
 const MIN_GAP: i32 = 3;
 /// How often, in 1,000, a corridor's end has a door.
 const DOORS: u32 = 900;
+
+pub(crate) const RULES: KindRules = KindRules {
+    fixed_roles: false,
+    lakes: 600,
+    is_built: true,
+    exit_pack: Some(700),
+    exit_loot: None,
+    fallback_boss: false,
+};
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     scatter(arena, &mut streams.open("halls"));

@@ -1,6 +1,6 @@
 //! KEEP: a fortress of halls side by side behind thick walls, by binary space partition.
 
-use crate::arena::{Arena, MAX_ROOMS, SEALED, Side};
+use crate::arena::{Arena, MAX_ROOMS, Plot, SEALED, Side};
 use crate::floor::Terrain;
 use crate::graph::Components;
 use crate::rng::{Rng, Streams};
@@ -8,6 +8,7 @@ use crate::shape::{Form, MAX_SIDE, Shape};
 use crate::spec::FloorSpec;
 use crate::stages::accrete::{doorway_on, join, place};
 use crate::stages::gates::{self, LockCounts};
+use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::cast_ray;
 use crate::stages::survey::LayoutRejected;
 
@@ -16,14 +17,14 @@ const CELLS_PER_HALL: usize = 560;
 /// The most halls.
 const MAX_HALLS: usize = 200;
 
-/// A rectangle for one hall, without walls.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Plot {
-    x: i32,
-    y: i32,
-    width: i32,
-    height: i32,
-}
+pub(crate) const RULES: KindRules = KindRules {
+    fixed_roles: false,
+    lakes: 0,
+    is_built: true,
+    exit_pack: Some(700),
+    exit_loot: None,
+    fallback_boss: false,
+};
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let wall = wall_thickness(arena);

@@ -6,6 +6,7 @@ use crate::rng::{Rng, Streams};
 use crate::shape::{Form, Shape};
 use crate::spec::FloorSpec;
 use crate::stages::accrete::place;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::niches::{self, NicheCounts};
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{gates, spots, territory};
@@ -48,6 +49,15 @@ struct Block {
 const REACHED: u8 = 1;
 /// A crossing inside a room.
 const BUILT_ON: u8 = 2;
+
+pub(crate) const RULES: KindRules = KindRules {
+    fixed_roles: false,
+    lakes: 0,
+    is_built: true,
+    exit_pack: Some(700),
+    exit_loot: None,
+    fallback_boss: false,
+};
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let lattice = Lattice::over(arena);

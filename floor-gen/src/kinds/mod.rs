@@ -3,6 +3,7 @@
 use crate::arena::Arena;
 use crate::rng::Streams;
 use crate::spec::{FloorSpec, Kind};
+use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 
 mod boss;
@@ -32,5 +33,19 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     }
 }
 
+/// What the kind decides for the shared stages.
+pub(crate) const fn rules(kind: Kind) -> KindRules {
+    match kind {
+        Kind::Boss => boss::RULES,
+        Kind::Keep => keep::RULES,
+        Kind::Cavern => cavern::RULES,
+        Kind::Maze => maze::RULES,
+        Kind::Cyclic => cyclic::RULES,
+        Kind::Story => story::RULES,
+        Kind::Event => event::RULES,
+        Kind::Halls => halls::RULES,
+        Kind::Standard => standard::RULES,
+    }
+}
+
 pub(crate) use fallback::lay_out as lay_out_fallback;
-pub(crate) use keep::Plot;

@@ -4,12 +4,22 @@ use crate::arena::Arena;
 use crate::rng::Streams;
 use crate::spec::FloorSpec;
 use crate::stages::gates::LockCounts;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::LoopGoal;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{accrete, gates, loops};
 
 /// A loop is dug between rooms that are at least so many doors apart.
 const LONG_DETOUR: u32 = 5;
+
+pub(crate) const RULES: KindRules = KindRules {
+    fixed_roles: false,
+    lakes: 900,
+    is_built: true,
+    exit_pack: Some(700),
+    exit_loot: None,
+    fallback_boss: false,
+};
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let params = accrete::RoomParams::of(arena);

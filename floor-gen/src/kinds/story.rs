@@ -7,6 +7,7 @@ use crate::rng::{Rng, Streams};
 use crate::shape::Form;
 use crate::spec::FloorSpec;
 use crate::stages::corridors::connect;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
 use crate::stages::{gates, niches};
@@ -66,6 +67,15 @@ const ACTS: [[Beat; 4]; 3] = [
 const MAX_GATES: usize = 4;
 /// The most beats. On large floors the tiles grow instead.
 const MAX_BEATS: usize = 15;
+
+pub(crate) const RULES: KindRules = KindRules {
+    fixed_roles: true,
+    lakes: 0,
+    is_built: true,
+    exit_pack: Some(700),
+    exit_loot: None,
+    fallback_boss: false,
+};
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let mut tiles = Tiles::over(arena, TILE);

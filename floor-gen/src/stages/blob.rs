@@ -1,9 +1,9 @@
 //! Blobs: random connected outlines for ponds, lakes and patches of ground.
 
 use crate::arena::Arena;
+use crate::cave::{majority, noise};
 use crate::rng::Rng;
 use crate::shape::{Form, MAX_SIDE, Shape};
-use crate::stages::cave::{majority, noise};
 
 /// The share of a blob's width and height that is always filled, in thousandths; the rest is noise.
 const CORE: i32 = 620;

@@ -5,7 +5,8 @@ use crate::arena::{Arena, RoomDraft, SEALED};
 use crate::floor::{Item, Lock, RoomRole, Terrain};
 use crate::graph::UNREACHED;
 use crate::rng::Rng;
-use crate::spec::{FloorSpec, Kind};
+use crate::spec::FloorSpec;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::spots;
 use crate::stages::survey::LayoutRejected;
 
@@ -200,7 +201,7 @@ pub(crate) fn place_stairs(arena: &mut Arena, rng: &mut Rng) {
 
 /// Places the key of each lock in a room that is reached without it. The key of a lock on the path lies in the zone
 /// before it, so that keys are found in order.
-pub(crate) fn place_keys(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+pub(crate) fn place_keys(arena: &mut Arena, rules: &KindRules, rng: &mut Rng) {
     for i in 0..arena.locks.len() {
         let id = arena.locks[i].id;
         let room = arena.key_rooms[i].map(usize::from).or_else(|| choose_key_room(arena, id, rng));
@@ -209,8 +210,7 @@ pub(crate) fn place_keys(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
         let center = arena.rooms[room].center;
         let at = if arena.is_reserved(center) { spots::open(arena, room, rng) } else { Some(center) };
         let Some(at) = at else { continue };
-        // The beats of a story keep their roles.
-        if arena.rooms[room].role == RoomRole::Combat && spec.kind() != Kind::Story {
+        if arena.rooms[room].role == RoomRole::Combat && !rules.fixed_roles {
             arena.rooms[room].role = RoomRole::Key;
         }
         arena.reserve(at);
@@ -246,6 +246,7 @@ mod tests {
     use super::*;
     use crate::arena::ConnectionDraft;
     use crate::shape::{Form, Shape};
+    use crate::spec::Kind;
     use crate::stages::accrete::place;
 
     #[test]

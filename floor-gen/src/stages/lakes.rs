@@ -6,8 +6,9 @@ use crate::arena::{Arena, MAX_ROOMS, SEALED};
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Rng;
 use crate::shape::MAX_SIDE;
-use crate::spec::{FloorSpec, Kind};
+use crate::spec::FloorSpec;
 use crate::stages::blob::Blob;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::scenery::stays_joined;
 use crate::theme::Theme;
 
@@ -31,8 +32,8 @@ const MAX_ROOM_SHARE: u32 = 550;
 
 /// Places the lakes of the floor, and returns how many fit. Runs after stairs and keys are placed, and before anything
 /// else is.
-pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) -> usize {
-    let most = share(spec.kind()) * (arena.width * arena.height / CELLS_PER_LAKE).max(1) as u32;
+pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, rng: &mut Rng) -> usize {
+    let most = rules.lakes * (arena.width * arena.height / CELLS_PER_LAKE).max(1) as u32;
     let wanted = rng.below(most + 1_000) / 1_000;
     if wanted == 0 || arena.width.min(arena.height) < MIN_SIDE {
         return 0;
@@ -72,17 +73,6 @@ pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) ->
         arena.release(center);
     }
     laid
-}
-
-/// How many lakes a kind has, in thousandths of those that its size allows. Built kinds, vaults and arenas have none.
-const fn share(kind: Kind) -> u32 {
-    match kind {
-        Kind::Cavern => 2_000,
-        Kind::Cyclic => 1_100,
-        Kind::Standard => 900,
-        Kind::Halls => 600,
-        Kind::Boss | Kind::Event | Kind::Keep | Kind::Maze | Kind::Story => 0,
-    }
 }
 
 /// Rooms that a lake never takes.

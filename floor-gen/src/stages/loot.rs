@@ -4,7 +4,8 @@ use crate::arena::Arena;
 use crate::curve;
 use crate::floor::{Item, RoomRole};
 use crate::rng::Rng;
-use crate::spec::{FloorSpec, Kind};
+use crate::spec::FloorSpec;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::spots;
 
 /// Archetypes of plain and of fine loot.
@@ -15,7 +16,7 @@ pub(crate) const FINE: [&str; 4] = ["gem", "ring", "elixir", "blade"];
 const MAX_FILLED_DEAD_ENDS: usize = 8;
 
 /// Places loot in rooms and dead ends, then the hints.
-pub(crate) fn place_loot(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+pub(crate) fn place_loot(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, rng: &mut Rng) {
     let max_depth = arena.max_depth();
     let level = curve::level_of_floor(spec.number());
     for room in 0..arena.rooms.len() {
@@ -30,8 +31,10 @@ pub(crate) fn place_loot(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
             RoomRole::Treasure => (2, 20),
             RoomRole::Shop => (3, 25),
             RoomRole::Shrine => (1, 15),
-            // The reward for the boss.
-            RoomRole::Exit if spec.kind() == Kind::Boss => (2, 50),
+            RoomRole::Exit => {
+                let Some(loot) = rules.exit_loot else { continue };
+                loot
+            }
             RoomRole::Combat if rng.chance(300) => (1, 10),
             _ => continue,
         };

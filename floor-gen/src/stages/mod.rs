@@ -2,9 +2,9 @@
 
 pub(crate) mod accrete;
 pub(crate) mod blob;
-pub(crate) mod cave;
 pub(crate) mod corridors;
 pub(crate) mod gates;
+pub(crate) mod kind_rules;
 pub(crate) mod lakes;
 pub(crate) mod loops;
 pub(crate) mod loot;

@@ -4,7 +4,8 @@ use crate::arena::Arena;
 use crate::curve;
 use crate::floor::{RoomRole, Spawn};
 use crate::rng::Rng;
-use crate::spec::{FloorSpec, Kind};
+use crate::spec::FloorSpec;
+use crate::stages::kind_rules::KindRules;
 use crate::stages::spots;
 use crate::theme::{Roster, Theme};
 
@@ -41,7 +42,7 @@ const MAX_PACKS: u32 = 2;
 const FULL_ROOM: u32 = 60;
 
 /// Places a pack in every room that may hold one. Entry rooms, shrines and shops have none.
-pub(crate) fn place_monsters(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+pub(crate) fn place_monsters(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, rng: &mut Rng) {
     let max_depth = arena.max_depth();
     let floor_level = curve::level_of_floor(spec.number());
     let roster = Theme::of_number(spec.number()).roster();
@@ -56,8 +57,10 @@ pub(crate) fn place_monsters(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng)
             RoomRole::Key => 800,
             RoomRole::Treasure => 500,
             RoomRole::Passage => 300,
-            // There are no monsters behind a boss.
-            RoomRole::Exit if spec.kind() != Kind::Boss => 700,
+            RoomRole::Exit => {
+                let Some(share) = rules.exit_pack else { continue };
+                share
+            }
             RoomRole::Boss => {
                 spawn_boss(arena, room, &roster, level, rng);
                 continue;

@@ -4,8 +4,9 @@
 use crate::arena::{Arena, RoomDraft};
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Rng;
-use crate::spec::{FloorSpec, Kind};
+use crate::spec::FloorSpec;
 use crate::stages::blob::Blob;
+use crate::stages::kind_rules::KindRules;
 use crate::theme::{Ground, Theme};
 
 /// Rooms of fewer cells stay bare.
@@ -26,10 +27,8 @@ const SPACING: usize = 7;
 const MOAT: (i32, i32) = (48, 66);
 
 /// Decorates every room by its theme and role.
-pub(crate) fn decorate(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
+pub(crate) fn decorate(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, rng: &mut Rng) {
     let ground = Theme::of_number(spec.number()).ground();
-    // Caves have no pillars.
-    let built = spec.kind() != Kind::Cavern;
     for room in 0..arena.rooms.len() {
         let draft = arena.rooms[room];
         if draft.set_piece {
@@ -40,8 +39,8 @@ pub(crate) fn decorate(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
         arena.reserve(draft.center);
         match draft.role {
             RoomRole::Boss => decorate_arena(arena, room, &ground, rng),
-            RoomRole::Shop | RoomRole::Shrine if built => pillars(arena, room),
-            _ if draft.area >= MIN_AREA => decorate_room(arena, room, &ground, built, rng),
+            RoomRole::Shop | RoomRole::Shrine if rules.is_built => pillars(arena, room),
+            _ if draft.area >= MIN_AREA => decorate_room(arena, room, &ground, rules.is_built, rng),
             _ => {}
         }
         if !was_reserved {
@@ -51,12 +50,12 @@ pub(crate) fn decorate(arena: &mut Arena, spec: &FloorSpec, rng: &mut Rng) {
 }
 
 /// Gives the room one feature, or none.
-fn decorate_room(arena: &mut Arena, room: usize, ground: &Ground, built: bool, rng: &mut Rng) {
+fn decorate_room(arena: &mut Arena, room: usize, ground: &Ground, is_built: bool, rng: &mut Rng) {
     let roomy = arena.rooms[room].area >= MIN_AREA_OF_LAKE;
     match rng.below(100) {
         0..10 if roomy => lake(arena, room, ground.deep, rng),
-        10..16 if roomy && built => rift(arena, room, ground.deep, rng),
-        16..26 if roomy && built => pillars(arena, room),
+        10..16 if roomy && is_built => rift(arena, room, ground.deep, rng),
+        16..26 if roomy && is_built => pillars(arena, room),
         26..46 => patch(arena, room, ground.cover[0], rng),
         46..56 => patch(arena, room, ground.cover[1], rng),
         _ => {}

@@ -6,7 +6,6 @@ use benches::{
     floors, tile_floor,
     timing::{format_nanos, median, percentile},
 };
-use bevy_server::wire;
 use floor_gen::{Generator, Kind};
 use floor_proto::{grid, v1};
 use prost::Message;
@@ -25,8 +24,8 @@ pub(crate) fn measure() -> Vec<Figure> {
     // Also warms up: the first round grows the generator's scratch memory.
     let made: Vec<_> = specs.iter().map(|spec| generator.generate(spec)).collect();
     let mut generate = samples(&specs, |spec| generator.generate(spec));
-    let mut encode = samples(&made, wire::framed);
-    let bytes: Vec<_> = made.iter().map(|floor| wire::unframed(&wire::framed(floor))).collect();
+    let mut encode = samples(&made, floor_wire::framed);
+    let bytes: Vec<_> = made.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect();
     let mut decode = samples(&bytes, |bytes| {
         let floor = v1::Floor::decode(bytes.clone()).expect("our own bytes");
         let cells = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids"));

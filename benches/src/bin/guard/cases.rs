@@ -15,7 +15,6 @@ use benches::{
     tile_floor,
     timing::answered,
 };
-use bevy_server::wire;
 use floor_cache::{ChainConfig, Options, TierKind, assemble};
 use floor_gen::{Generator, Kind};
 use floor_proto::{grid, v1};
@@ -119,11 +118,11 @@ fn lmdb_hits(entries: &Arc<Entries>) -> Work {
 
 fn encode(made: &Rc<Vec<floor_gen::Floor>>) -> Work {
     let made = Rc::clone(made);
-    Box::new(move || each(COUNT, |n| assert!(black_box(wire::framed(&made[n as usize])).len() > 100)))
+    Box::new(move || each(COUNT, |n| assert!(black_box(floor_wire::framed(&made[n as usize])).len() > 100)))
 }
 
 fn decode(made: &[floor_gen::Floor]) -> Work {
-    let bytes: Vec<_> = made.iter().map(|floor| wire::unframed(&wire::framed(floor))).collect();
+    let bytes: Vec<_> = made.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect();
     Box::new(move || {
         each(COUNT, |n| {
             let floor = v1::Floor::decode(bytes[n as usize].clone()).expect("our own bytes");

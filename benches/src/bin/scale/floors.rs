@@ -3,7 +3,6 @@
 use std::{hint::black_box, time::Instant};
 
 use benches::{floors, timing::median};
-use bevy_server::wire;
 use floor_gen::{Generator, Kind};
 use floor_proto::{grid, v1};
 use prost::Message;
@@ -24,8 +23,8 @@ pub(crate) fn measure() -> Vec<Curve> {
         let specs = floors::specs(Kind::Standard, side, COUNT);
         let made: Vec<_> = specs.iter().map(|spec| generator.generate(spec)).collect();
         make.push((cells, micros(&specs, |spec| generator.generate(spec))));
-        encode.push((cells, micros(&made, wire::framed)));
-        let bytes: Vec<_> = made.iter().map(|floor| wire::unframed(&wire::framed(floor))).collect();
+        encode.push((cells, micros(&made, floor_wire::framed)));
+        let bytes: Vec<_> = made.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect();
         let cells_of = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids")).expect("ours");
         decode.push((
             cells,

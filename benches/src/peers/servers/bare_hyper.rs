@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, net::SocketAddr};
 
-use bevy_server::{grpc::FloorBody, wire};
+use bevy_server::grpc::FloorBody;
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt;
@@ -21,7 +21,7 @@ pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
 /// Passes each connection to `serve`, with the framed floor that answers every request.
 pub(super) async fn accept(address: SocketAddr, serve: impl Fn(TcpStream, Bytes)) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await?;
-    let floor = wire::framed(&super::static_floor());
+    let floor = floor_wire::framed(&super::static_floor());
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;

@@ -2,7 +2,6 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use bevy_server::wire;
 use floor_gen::FloorSpec;
 use floor_proto::{
     hash,
@@ -33,7 +32,7 @@ pub(super) async fn serve_cells(address: SocketAddr) -> anyhow::Result<()> {
 
 /// A floor as a message with its content hash.
 fn message(floor: &floor_gen::Floor) -> Floor {
-    let message = wire::message(floor);
+    let message = floor_wire::message(floor);
     Floor { content_hash: hash::content_hash(&message), ..message }
 }
 
@@ -64,7 +63,7 @@ impl FloorCache for Cells {
             let content_hash = message(&floor).content_hash;
             Arc::new((floor, content_hash))
         });
-        Floor { content_hash: cached.1, ..wire::message(&cached.0) }
+        Floor { content_hash: cached.1, ..floor_wire::message(&cached.0) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use bevy_server::{grpc::SERVICE_NAME, wire};
+use bevy_server::grpc::SERVICE_NAME;
 use bytes::Bytes;
 use floor_proto::raw::RawCodec;
 use futures_util::future::BoxFuture;
@@ -19,7 +19,7 @@ use tonic::{
 };
 
 pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
-    let floor = wire::unframed(&wire::framed(&super::static_floor()));
+    let floor = floor_wire::unframed(&floor_wire::framed(&super::static_floor()));
     Ok(Server::builder().add_service(StaticService(floor)).serve(address).await?)
 }
 

@@ -3,7 +3,6 @@
 
 use alloc::vec::Vec;
 
-use crate::arena::Arena;
 use crate::floor::Terrain;
 use crate::mask::Mask;
 use crate::rng::Rng;
@@ -144,30 +143,33 @@ impl Cave {
             }
         }
     }
-}
 
-/// Carves the largest cave and leaves the rest rock. Returns its size in cells.
-pub(crate) fn carve_largest(arena: &mut Arena) -> usize {
-    let Arena { width, height, cave, terrain, claimed, .. } = arena;
-    let Cave { open, next: kept, runs, .. } = cave;
-    label(runs, (*width, *height), |y, x| {
-        let from = open.next_set(y, x)?;
-        Some((from, open.next_unset(y, from).unwrap_or(*width)))
-    });
-    let Some(largest) = (0..runs.len()).max_by_key(|&i| if is_root(runs, i) { runs[i].cells } else { 0 }) else {
-        return 0;
-    };
-    kept.reset(*width, *height);
-    for i in 0..runs.len() {
-        if root(runs, i) == largest {
-            let Run { row, from, to, .. } = runs[i];
-            let (row, from, to) = (usize::from(row), usize::from(from), usize::from(to));
-            terrain[row * *width + from..row * *width + to].fill(Terrain::Floor);
-            kept.insert_run(row, from, to);
+    /// Carves the largest cave into `terrain` and claims its cells and their neighbours. The rest stays rock.
+    pub(crate) fn carve_largest(
+        &mut self,
+        (width, height): (usize, usize),
+        terrain: &mut [Terrain],
+        claimed: &mut Mask,
+    ) {
+        let Self { open, next: kept, runs, .. } = self;
+        label(runs, (width, height), |y, x| {
+            let from = open.next_set(y, x)?;
+            Some((from, open.next_unset(y, from).unwrap_or(width)))
+        });
+        let Some(largest) = (0..runs.len()).max_by_key(|&i| if is_root(runs, i) { runs[i].cells } else { 0 }) else {
+            return;
+        };
+        kept.reset(width, height);
+        for i in 0..runs.len() {
+            if root(runs, i) == largest {
+                let Run { row, from, to, .. } = runs[i];
+                let (row, from, to) = (usize::from(row), usize::from(from), usize::from(to));
+                terrain[row * width + from..row * width + to].fill(Terrain::Floor);
+                kept.insert_run(row, from, to);
+            }
         }
+        claimed.insert_around(kept, height);
     }
-    claimed.insert_around(kept, *height);
-    runs[largest].cells as usize
 }
 
 /// Lists the runs of one ground and joins those that touch into components. `next` finds the first run of a row from a
