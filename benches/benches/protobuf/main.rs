@@ -43,7 +43,9 @@ fn encode(criterion: &mut Criterion) {
 
 fn decode(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| floors::standard(COUNT));
-    let framed = LazyCell::new(|| floors.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect::<Vec<_>>());
+    let framed = LazyCell::new(|| {
+        floors.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect::<Vec<_>>()
+    });
     let mut group = criterion.benchmark_group("protobuf/decode");
     group.bench_function("bytes-to-message", |bencher| {
         each(bencher, &framed, |bytes| v1::Floor::decode(bytes.clone()).expect("our own bytes"));

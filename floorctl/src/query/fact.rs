@@ -5,7 +5,6 @@ use std::cell::{OnceCell, RefCell};
 use floor_gen::{Floor, FloorSpec, Generator, RoomRole};
 use prost::Message as _;
 
-
 /// A numeric property of a floor. A kind or theme is represented by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fact {
