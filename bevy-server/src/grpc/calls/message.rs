@@ -1,6 +1,7 @@
 //! Reads the message of a unary request from its body.
 
 use std::{
+    fmt::Display,
     future::poll_fn,
     pin::{Pin, pin},
     task::Poll,
@@ -35,11 +36,11 @@ impl Default for MemoryBudget {
 }
 
 /// The request message. It mostly arrives with the headers, and then no timer is needed.
-pub(super) async fn receive<B>(call: &Call, body: B, budget: &MemoryBudget) -> Result<Bytes, Status>
-where
-    B: Body<Data = Bytes>,
-    B::Error: std::fmt::Display,
-{
+pub(super) async fn receive(
+    call: &Call,
+    body: impl Body<Data = Bytes, Error: Display>,
+    budget: &MemoryBudget,
+) -> Result<Bytes, Status> {
     let mut message = pin!(read(body, budget));
     if let Poll::Ready(message) = poll_fn(|cx| Poll::Ready(message.as_mut().poll(cx))).await {
         return message;
@@ -52,11 +53,7 @@ where
 }
 
 /// Reads a unary request body to its end. Returns its message without the frame prefix.
-async fn read<B>(body: B, budget: &MemoryBudget) -> Result<Bytes, Status>
-where
-    B: Body<Data = Bytes>,
-    B::Error: std::fmt::Display,
-{
+async fn read(body: impl Body<Data = Bytes, Error: Display>, budget: &MemoryBudget) -> Result<Bytes, Status> {
     let mut body = pin!(body);
     let mut assembler = MessageAssembler { received: BytesMut::new(), budget, permit: None };
     let message = loop {
@@ -76,11 +73,7 @@ where
 
 /// Reads the rest of a body, mostly nothing. Dropping it earlier would reset the call, and h2 closes a connection on
 /// which many frames arrive for reset calls.
-async fn read_to_end<B>(mut body: Pin<&mut B>) -> Result<(), Status>
-where
-    B: Body<Data = Bytes>,
-    B::Error: std::fmt::Display,
-{
+async fn read_to_end(mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>) -> Result<(), Status> {
     let mut extra_bytes = 0;
     while !body.is_end_stream()
         && let Some(frame) = body.as_mut().frame().await
@@ -95,7 +88,7 @@ where
     Ok(())
 }
 
-fn body_error(error: &impl std::fmt::Display) -> Status {
+fn body_error(error: &impl Display) -> Status {
     Status::cancelled(format!("the request body failed: {error}"))
 }
 

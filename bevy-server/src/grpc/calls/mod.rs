@@ -13,7 +13,7 @@ mod state;
 mod stream_body;
 mod stream_floors;
 
-use std::time::Instant;
+use std::{fmt::Display, time::Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
@@ -37,17 +37,13 @@ pub(super) enum Answer {
 }
 
 /// Answers a call whose headers were received at `started`.
-pub(super) async fn answer<B>(
+pub(super) async fn answer(
     state: &ServiceState,
     rpc: Rpc,
     headers: &HeaderMap,
-    body: B,
+    body: impl Body<Data = Bytes, Error: Display>,
     started: Instant,
-) -> Result<Answer, Status>
-where
-    B: Body<Data = Bytes>,
-    B::Error: std::fmt::Display,
-{
+) -> Result<Answer, Status> {
     let guard = state.deps.in_flight.try_begin().ok_or_else(draining)?;
     let call = Call::from_headers(headers, started)?;
     let message = message::receive(&call, body, &state.budget).await?;

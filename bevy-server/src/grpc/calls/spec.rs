@@ -1,15 +1,14 @@
 //! Resolves the floor specs of requests. What is resolved is valid, and no code behind checks it again.
 
+use std::fmt::Display;
+
 use floor_gen::{FloorSpec, Kind, SpecError};
 use floor_proto::v1;
 
 use crate::grpc::status::Violation;
 
 /// Resolves the spec in `field` of the request.
-pub(super) fn resolve(
-    requested: Option<&v1::FloorSpec>,
-    field: impl std::fmt::Display,
-) -> Result<FloorSpec, Vec<Violation>> {
+pub(super) fn resolve(requested: Option<&v1::FloorSpec>, field: impl Display) -> Result<FloorSpec, Vec<Violation>> {
     let Some(requested) = requested else {
         return Err(vec![Violation::new(field.to_string(), "missing: it must name a floor")]);
     };
@@ -26,7 +25,7 @@ pub(super) fn resolve(
 }
 
 /// The violations of every invalid field. Each is checked with valid values for the others.
-fn field_violations(requested: &v1::FloorSpec, kind_is_valid: bool, field: &impl std::fmt::Display) -> Vec<Violation> {
+fn field_violations(requested: &v1::FloorSpec, kind_is_valid: bool, field: &impl Display) -> Vec<Violation> {
     let alone = |number, width, height| FloorSpec::resolve(requested.seed, number, width, height, None).err();
     let errors = [alone(requested.number, 0, 0), alone(1, requested.width, 0), alone(1, 0, requested.height)];
     let wrong = |error: SpecError| Violation::new(format!("{field}.{}", error.field()), error.to_string());

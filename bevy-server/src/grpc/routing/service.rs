@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    fmt::Display,
     panic::AssertUnwindSafe,
     sync::Arc,
     task::{Context, Poll},
@@ -40,11 +41,7 @@ impl FloorService {
     }
 
     /// Handles one call. Every error is a status in the response.
-    pub async fn answer<B>(self, request: Request<B>) -> Response<FloorBody>
-    where
-        B: Body<Data = Bytes>,
-        B::Error: std::fmt::Display,
-    {
+    pub async fn answer(self, request: Request<impl Body<Data = Bytes, Error: Display>>) -> Response<FloorBody> {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let rpc = match Rpc::from_path(head.uri.path()) {
@@ -72,8 +69,7 @@ impl FloorService {
 
 impl<B> tower::Service<Request<B>> for FloorService
 where
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: std::fmt::Display,
+    B: Body<Data = Bytes, Error: Display> + Send + 'static,
 {
     type Response = Response<tonic::body::Body>;
     type Error = Infallible;
