@@ -56,7 +56,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         .insert_resource(ChainResource(chain));
 
     let workers = config.generation_threads;
-    app.add_plugins((task_pools(workers), StatesPlugin, LifecyclePlugin, GenerationPlugin { workers }));
+    app.add_plugins((task_pools(workers), StatesPlugin, LifecyclePlugin, GenerationPlugin));
     // Without a tier there is no place to store prefetched floors.
     if config.prefetch_ahead > 0 && !config.cache.chain.is_empty() {
         // Half the workers, so that prefetches never occupy all of them.

@@ -12,16 +12,13 @@ use bevy::{app::TaskPoolThreadAssignmentPolicy, prelude::*, tasks::AsyncComputeT
 pub use queue::GenerationQueue;
 pub(crate) use worker::panic_message;
 
-/// Starts the workers that serve the resource [`GenerationQueue`].
+/// Starts the workers that serve the resource [`GenerationQueue`], one per thread of the `AsyncComputeTaskPool`.
 #[derive(Debug)]
-pub struct GenerationPlugin {
-    /// The number of workers, equal to the number of threads of the `AsyncComputeTaskPool`.
-    pub workers: usize,
-}
+pub struct GenerationPlugin;
 
 impl Plugin for GenerationPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(Workers(self.workers)).add_systems(Startup, start_workers);
+        app.add_systems(Startup, start_workers);
     }
 }
 
@@ -46,11 +43,8 @@ pub fn task_pools(threads: usize) -> TaskPoolPlugin {
     }
 }
 
-#[derive(Resource)]
-struct Workers(usize);
-
-fn start_workers(generation: Res<'_, GenerationQueue>, workers: Res<'_, Workers>) {
-    for _ in 0..workers.0 {
+fn start_workers(generation: Res<'_, GenerationQueue>) {
+    for _ in 0..generation.0.workers {
         AsyncComputeTaskPool::get().spawn(worker::run(generation.0.clone())).detach();
     }
 }

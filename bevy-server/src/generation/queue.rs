@@ -38,7 +38,7 @@ pub(super) struct Queue {
     /// and each notification wakes a thread.
     idle: Notify,
     idle_wake_requested: AtomicBool,
-    workers: usize,
+    pub(super) workers: usize,
     /// Running mean of the time per floor, in nanoseconds.
     mean_ns: AtomicU64,
 }

@@ -28,7 +28,7 @@ impl InFlight {
     #[must_use]
     pub fn try_begin(&self) -> Option<InFlightGuard> {
         // Increment before reading `closed`, so that `idle` cannot miss a call that was admitted.
-        let guard = InFlightGuard(Hold::Counted(Counted::new(&self.0)));
+        let guard = InFlightGuard(GuardKind::Counted(Counted::new(&self.0)));
         (!self.0.closed.load(Ordering::SeqCst)).then_some(guard)
     }
 
@@ -53,11 +53,11 @@ impl InFlight {
 /// have to send holds a clone.
 #[derive(Debug, Clone)]
 #[allow(dead_code, reason = "a guard is only held")]
-pub struct InFlightGuard(Hold);
+pub struct InFlightGuard(GuardKind);
 
 #[derive(Debug, Clone)]
 #[allow(dead_code, reason = "a guard is only held")]
-enum Hold {
+enum GuardKind {
     Counted(Counted),
     /// All clones share one count, which ends at the deadline.
     UntilDeadline(Arc<UntilDeadline>),
@@ -78,7 +78,7 @@ impl InFlightGuard {
             }
         });
         let _ = shared.timer.set(timer.abort_handle());
-        Self(Hold::UntilDeadline(shared))
+        Self(GuardKind::UntilDeadline(shared))
     }
 }
 
