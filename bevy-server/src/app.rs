@@ -1,6 +1,6 @@
 //! The composition root: opens files and ports, then wires the Bevy app. `main` calls [`app()`].
 
-use std::{io::IsTerminal, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io::IsTerminal, net::SocketAddr, sync::Arc};
 
 use bevy::{
     ecs::schedule::SingleThreadedExecutor,
@@ -8,20 +8,23 @@ use bevy::{
     prelude::*,
     state::app::StatesPlugin,
 };
-use floor_cache::Chain;
 use prometheus::Registry;
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    net::TcpListener,
+    runtime::{Builder, Runtime},
+};
 
 use crate::{
-    bound_listener::BoundListener,
-    cache::{CachePlugin, ChainResource},
+    cache::ChainResource,
     config::Config,
+    drain::DrainPlugin,
     generation::{GenerationPlugin, GenerationQueue, task_pools},
-    grpc::{FloorService, GrpcPlugin, GrpcServer, ServiceDeps},
-    lifecycle::{EventSender, InFlight, LifecyclePlugin, Phase, ServerEvent},
-    metrics::RequestMetrics,
-    ops::OpsPlugin,
-    prefetch::{AccessRecorder, PrefetchPlugin},
+    grpc::{GrpcListener, GrpcPlugin},
+    lifecycle::LifecyclePlugin,
+    metrics::{MetricsRegistry, RequestMetrics},
+    ops::{OpsListener, OpsPlugin},
+    prefetch::PrefetchPlugin,
+    runtime::TokioHandle,
 };
 
 /// The log filter unless `RUST_LOG` is set, in addition to level INFO.
@@ -36,60 +39,34 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let mut app = App::new();
     app.add_plugins(LogPlugin { level: Level::INFO, filter: LOG_FILTER.to_owned(), fmt_layer, ..default() });
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
-    let grpc_listener = bind_listener(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?;
-    let ops_listener = bind_listener(config.ops_listen, "the operations pages", "ops.listen", &runtime)?;
+    let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
+    let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
     let registry = Registry::new();
     let metrics = RequestMetrics::register(&registry)?;
     let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, &registry)?;
     let source = Arc::new(generation.clone());
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime.handle())?;
-    let in_flight = InFlight::default();
-    // Without a tier there is no place to store prefetched floors.
-    let prefetch_enabled = config.prefetch_ahead > 0 && !config.cache.chain.is_empty();
-    let access_recorder = prefetch_enabled.then(AccessRecorder::default);
-    let service = FloorService::new(ServiceDeps {
-        chain: chain.clone(),
-        metrics,
-        in_flight: in_flight.clone(),
-        access_recorder: access_recorder.clone(),
-    });
-    let handle = runtime.handle().clone();
+    app.insert_resource(TokioHandle(runtime.handle().clone()))
+        .insert_resource(TokioRuntime(runtime))
+        .insert_resource(grpc_listener)
+        .insert_resource(ops_listener)
+        .insert_resource(MetricsRegistry(registry))
+        .insert_resource(metrics)
+        .insert_resource(generation)
+        .insert_resource(ChainResource(chain));
 
-    app.add_plugins((
-        task_pools(config.generation_threads),
-        StatesPlugin,
-        LifecyclePlugin { runtime: handle.clone() },
-        GenerationPlugin { generation: generation.clone(), workers: config.generation_threads },
-        CachePlugin { chain: chain.clone() },
-        GrpcPlugin { service, listener: grpc_listener, runtime: handle.clone() },
-        OpsPlugin {
-            listener: ops_listener,
-            runtime: handle.clone(),
-            registry: registry.clone(),
-            chain: chain.clone(),
-            generation: generation.clone(),
-        },
-    ));
-    if let Some(access_recorder) = access_recorder {
-        app.add_plugins(PrefetchPlugin {
-            ahead: config.prefetch_ahead,
-            access_recorder,
-            chain,
-            generation,
-            // Half the workers, so that prefetches never occupy all of them.
-            budget: config.generation_threads.div_ceil(2),
-            runtime: handle,
-            registry,
-        });
+    let workers = config.generation_threads;
+    app.add_plugins((task_pools(workers), StatesPlugin, LifecyclePlugin, GenerationPlugin));
+    // Without a tier there is no place to store prefetched floors.
+    if config.prefetch_ahead > 0 && !config.cache.chain.is_empty() {
+        // Half the workers, so that prefetches never occupy all of them.
+        app.add_plugins(PrefetchPlugin { ahead: config.prefetch_ahead, budget: workers.div_ceil(2) });
     }
+    app.add_plugins((GrpcPlugin, OpsPlugin, DrainPlugin { deadline: config.drain }));
     // Each system takes a few microseconds. Running it on another thread would cost more.
     for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
         schedule.set_executor(SingleThreadedExecutor::new());
     }
-    app.insert_resource(in_flight)
-        .insert_resource(TokioRuntime(runtime))
-        .insert_resource(DrainDeadline(config.drain))
-        .add_systems(OnEnter(Phase::Draining), drain);
     Ok(app)
 }
 
@@ -101,52 +78,22 @@ fn fmt_layer(_: &mut App) -> Option<BoxedFmtLayer> {
     Some(Box::new(tracing_subscriber::fmt::layer().with_writer(errors).with_ansi(colour)))
 }
 
-fn bind_listener(
+/// Binds `address`. Port 0 selects a free port. Only a bound port becomes a resource, so a port in use is an error and
+/// not a panic of a plugin.
+fn bind(
     address: SocketAddr,
     what: &'static str,
     key: &'static str,
     runtime: &Runtime,
-) -> Result<BoundListener, StartError> {
-    BoundListener::bind(address, runtime.handle()).map_err(|cause| StartError::Bind { address, what, key, cause })
+) -> Result<TcpListener, StartError> {
+    let listener = runtime.block_on(TcpListener::bind(address));
+    listener.map_err(|cause| StartError::Bind { address, what, key, cause })
 }
 
 /// The tokio runtime. Its threads end with the app.
 #[derive(Resource)]
+#[allow(dead_code, reason = "the runtime is only held")]
 struct TokioRuntime(Runtime);
-
-#[derive(Resource)]
-struct DrainDeadline(Duration);
-
-/// Drains the server: reports NOT_SERVING, refuses new calls, waits for calls in flight, flushes queued writes, then
-/// sends [`ServerEvent::Drained`].
-fn drain(
-    tokio: Res<'_, TokioRuntime>,
-    deadline: Res<'_, DrainDeadline>,
-    server: Res<'_, GrpcServer>,
-    in_flight: Res<'_, InFlight>,
-    chain: Res<'_, ChainResource>,
-    generation: Res<'_, GenerationQueue>,
-    events: Res<'_, EventSender>,
-) {
-    let (deadline, server, in_flight) = (deadline.0, server.clone(), in_flight.clone());
-    let (chain, generation, events) = (Chain::clone(&chain), generation.clone(), events.clone());
-    tokio.0.spawn(async move {
-        // First, so that a load balancer stops sending before calls are refused.
-        server.set_health(tonic_health::ServingStatus::NotServing).await;
-        in_flight.close();
-        let drain_ends = tokio::time::Instant::now() + deadline;
-        let calls_ended = tokio::time::timeout_at(drain_ends, in_flight.idle()).await.is_ok();
-        generation.stop();
-        // Connections and stores get at least a second, even if the calls used up the deadline.
-        let remaining = drain_ends.saturating_duration_since(tokio::time::Instant::now()).max(Duration::from_secs(1));
-        let (connections_closed, flushed) =
-            tokio::join!(tokio::time::timeout(remaining, server.close()), chain.close(remaining));
-        if connections_closed.is_err() {
-            tracing::warn!("responses were cut off: clients did not read them in time");
-        }
-        events.send(ServerEvent::Drained { complete: calls_ended && connections_closed.is_ok() && flushed });
-    });
-}
 
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]

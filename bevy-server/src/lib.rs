@@ -10,10 +10,10 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
-pub mod bound_listener;
 pub mod cache;
 pub mod cli;
 pub mod config;
+pub mod drain;
 pub mod generation;
 pub mod grpc;
 pub mod healthcheck;
@@ -22,6 +22,7 @@ pub mod lifecycle;
 pub mod metrics;
 pub mod ops;
 pub mod prefetch;
+pub mod runtime;
 pub mod stored;
 
 pub use app::{StartError, app};

@@ -1,55 +1,29 @@
-//! The metrics of the gRPC service: `floors_requests_total{rpc,code}` and `floors_request_seconds{rpc}`.
+//! The registry of all metrics, and the metrics of the gRPC service: `floors_requests_total{rpc,code}` and
+//! `floors_request_seconds{rpc}`.
 
 use std::time::Duration;
 
+use bevy::prelude::*;
 use floor_proto::status::code_name;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
 use tonic::Code;
+
+use crate::grpc::Rpc;
+
+/// The registry of every metric of the server.
+#[derive(Resource, Debug, Clone, Deref)]
+pub struct MetricsRegistry(pub Registry);
 
 /// From a hit in memory to a wait for the generation queue, in seconds.
 const REQUEST_BUCKETS: &[f64] =
     &[10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1.0, 5.0];
 
-/// The methods of the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rpc {
-    /// `GetFloor`
-    GetFloor,
-    /// `BatchGetFloors`
-    BatchGetFloors,
-    /// `StreamFloors`
-    StreamFloors,
-    /// `GetServerInfo`
-    GetServerInfo,
-}
-
-impl Rpc {
-    const ALL: [Self; 4] = [Self::GetFloor, Self::BatchGetFloors, Self::StreamFloors, Self::GetServerInfo];
-
-    /// The name in the .proto and in metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::GetFloor => "GetFloor",
-            Self::BatchGetFloors => "BatchGetFloors",
-            Self::StreamFloors => "StreamFloors",
-            Self::GetServerInfo => "GetServerInfo",
-        }
-    }
-
-    /// The method with that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rpc| rpc.name() == name)
-    }
-}
-
 /// Handles to the request metrics, resolved once, so that counting is an atomic add.
-#[derive(Debug, Clone)]
+#[derive(Resource, Debug, Clone)]
 pub struct RequestMetrics {
     requests: IntCounterVec,
-    succeeded: [IntCounter; 4],
-    seconds: [Histogram; 4],
+    succeeded: [IntCounter; Rpc::COUNT],
+    seconds: [Histogram; Rpc::COUNT],
 }
 
 impl RequestMetrics {

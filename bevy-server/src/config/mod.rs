@@ -3,19 +3,22 @@
 //! `layers` merges, [`Config::resolve`] parses every key and collects all errors. Nothing is opened before that
 //! succeeds.
 
+mod keywords;
 mod layers;
 mod redis;
+mod units;
 mod values;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use floor_cache::{
-    Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning, envelope::ValueCheck, tls::Tls,
+    Admit, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning, envelope::ValueCheck, tls::Tls,
 };
 
+use keywords::Admission;
 pub use layers::{ConfigError, Problem};
 use layers::{Layers, Reader};
-use values::{Admission, BypassMode, ByteCount, Tiers, TimeSpan};
+use units::{ByteCount, TimeSpan};
 
 use crate::stored;
 
@@ -67,9 +70,9 @@ impl Config {
         let grpc_listen = reader.key("grpc.listen");
         let drain = reader.key::<TimeSpan>("grpc.drain");
         let ops_listen = reader.key("ops.listen");
-        let chain = reader.key::<Tiers>("cache.chain");
+        let chain = reader.key::<values::Tiers>("cache.chain");
         let namespace = reader.key::<values::Namespace>("cache.namespace");
-        let bypass = reader.key::<BypassMode>("cache.bypass");
+        let bypass = reader.key("cache.bypass");
         let hedge = reader.key("cache.hedge");
         let audit = reader.key::<values::OneIn>("cache.audit");
         let compress = reader.key("cache.compress");
@@ -80,14 +83,14 @@ impl Config {
         let lmdb_path = reader.key::<PathBuf>("cache.lmdb.path");
         let map_size = reader.key::<ByteCount>("cache.lmdb.map_size");
         let sled_path = reader.key::<PathBuf>("cache.sled.path");
-        let sled_capacity = reader.key::<values::DiskLimit>("cache.sled.capacity");
-        let url = reader.key::<values::RedisUrl>("cache.redis.url");
+        let sled_capacity = reader.key::<units::DiskLimit>("cache.sled.capacity");
+        let url = reader.key::<redis::RedisUrl>("cache.redis.url");
         let admit = reader.key::<Admission>("cache.redis.admit");
-        let timeout = reader.key::<values::Timeout>("cache.redis.timeout");
+        let timeout = reader.key::<units::Timeout>("cache.redis.timeout");
         let ca = reader.key::<redis::CaFile>("cache.redis.ca");
         let cert = reader.key::<redis::CertFile>("cache.redis.cert");
         let key = reader.key::<redis::KeyFile>("cache.redis.key");
-        let lease = reader.key::<redis::LeaseMode>("cache.redis.lease");
+        let lease = reader.key("cache.redis.lease");
         let queue = reader.key::<values::QueueCapacity>("generation.queue");
         let threads = reader.key::<usize>("generation.threads");
         let ahead = reader.key::<values::FloorCount>("prefetch.ahead");
@@ -99,11 +102,7 @@ impl Config {
             cache: ChainConfig {
                 chain: chain?.0,
                 namespace: namespace?.0,
-                bypass: match bypass? {
-                    BypassMode::Auto => Bypass::Auto,
-                    BypassMode::Off => Bypass::Off,
-                    BypassMode::Forced => Bypass::Forced,
-                },
+                bypass: bypass?,
                 value_version: floor_gen::GENERATOR_VERSION,
                 lru: LruConfig { capacity: capacity?.0, ttl: Some(ttl?.0).filter(|ttl| !ttl.is_zero()) },
                 lmdb: LmdbConfig { path: lmdb_path?, map_size: map_size?.0 },
@@ -116,7 +115,7 @@ impl Config {
                     },
                     timeout: timeout?.0,
                     tls: Tls { ca: ca?.0, cert: cert?.0, key: key?.0 },
-                    lease: lease?.0,
+                    lease: lease?,
                 },
             },
             tuning: Tuning {

@@ -1,14 +1,14 @@
-//! Types for the keys that only Redis has: TLS files, which are read with the configuration, and the lease mode.
+//! Types for the keys that only Redis has: its address, and TLS files, which are read with the configuration.
 
 use std::path::Path;
 
 use figment::value::Value;
 use floor_cache::{
-    Lease,
+    RedisConfig,
     tls::{Certificates, PrivateKey},
 };
 
-use super::values::{Setting, text};
+use super::values::{Redaction, Setting, text};
 
 /// The trusted authorities, if configured.
 pub(super) struct CaFile(pub(super) Option<Certificates>);
@@ -57,29 +57,24 @@ impl Setting for KeyFile {
     }
 }
 
-/// `auto`, `on` or `off`.
-pub(super) struct LeaseMode(pub(super) Lease);
+/// The address of Redis. Printed without user and password.
+pub(super) struct RedisUrl(pub(super) String);
 
-impl Setting for LeaseMode {
-    const EXPECTED: &'static str = "write \"auto\" (one server generates an expensive floor \
-         that several miss at once), \"on\" (any floor) or \"off\"";
+impl Setting for RedisUrl {
+    const REDACTION: Redaction = Redaction::Credentials;
+    const EXPECTED: &'static str = "write redis://host:port, rediss://host:port (TLS) or \
+         redis+cluster://host:port,host:port";
 
     fn parse(value: &Value) -> Option<Self> {
-        match text(value)?.as_str() {
-            "auto" => Some(Self(Lease::Auto)),
-            "on" => Some(Self(Lease::On)),
-            "off" => Some(Self(Lease::Off)),
-            _ => None,
-        }
+        let url = text(value)?;
+        let (scheme, rest) = url.split_once("://")?;
+        let known = ["redis", "rediss", "redis+cluster"].contains(&scheme) && !rest.is_empty();
+        known.then_some(Self(url))
     }
 
     fn show(&self) -> String {
-        let name = match self.0 {
-            Lease::Auto => "auto",
-            Lease::On => "on",
-            Lease::Off => "off",
-        };
-        format!("\"{name}\"")
+        let config = RedisConfig { url: self.0.clone(), ..RedisConfig::default() };
+        format!("\"{}\"", config.redacted_url())
     }
 }
 

@@ -1,10 +1,9 @@
 //! Types for the values of keys. Each parses a merged value, prints itself as TOML, and describes what is valid.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf};
 
-use bytesize::ByteSize;
 use figment::value::Value;
-use floor_cache::{RedisConfig, TierKind, envelope::MasterKeys};
+use floor_cache::{TierKind, envelope::MasterKeys};
 use floor_proto::limits::MAX_BATCH;
 
 /// The value of a key.
@@ -182,86 +181,6 @@ impl Setting for FloorCount {
     }
 }
 
-/// A size in memory or on disk.
-pub(super) struct ByteCount(pub(super) u64);
-
-impl Setting for ByteCount {
-    const EXPECTED: &'static str = "write a size of at least 1MiB, as in \"256MiB\" or \"4GiB\"";
-
-    fn parse(value: &Value) -> Option<Self> {
-        let size: ByteSize = text(value)?.parse().ok()?;
-        Some(Self(size.as_u64())).filter(|size| size.0 >= bytesize::MIB)
-    }
-
-    fn show(&self) -> String {
-        let (unit, name) = [(bytesize::GIB, "GiB"), (bytesize::MIB, "MiB"), (bytesize::KIB, "KiB"), (1, "B")]
-            .into_iter()
-            .find(|(unit, _)| self.0.is_multiple_of(*unit))
-            .expect("every size is a multiple of a byte");
-        format!("\"{}{name}\"", self.0 / unit)
-    }
-}
-
-/// A limit on disk; 0 for none.
-pub(super) struct DiskLimit(pub(super) u64);
-
-impl Setting for DiskLimit {
-    const EXPECTED: &'static str = "write a size of at least 1MiB, as in \"4GiB\", or \"0\" for no limit";
-
-    fn parse(value: &Value) -> Option<Self> {
-        match text(value)?.parse::<ByteSize>().ok()?.as_u64() {
-            0 => Some(Self(0)),
-            _ => ByteCount::parse(value).map(|size| Self(size.0)),
-        }
-    }
-
-    fn show(&self) -> String {
-        if self.0 == 0 { "\"0\"".to_owned() } else { ByteCount(self.0).show() }
-    }
-}
-
-fn duration(value: &Value) -> Option<Duration> {
-    humantime::parse_duration(&text(value)?).ok()
-}
-
-fn show_duration(span: Duration) -> String {
-    format!("\"{}\"", humantime::format_duration(span))
-}
-
-/// Ten years: longer than any useful value, and far below the overflow of clocks.
-const MAX_DURATION: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
-
-/// A duration, 0 included.
-pub(super) struct TimeSpan(pub(super) Duration);
-
-impl Setting for TimeSpan {
-    const EXPECTED: &'static str = "write a duration of 0s ..= 3650days, as in \"50ms\", \"10s\" or \"0s\"";
-
-    fn parse(value: &Value) -> Option<Self> {
-        duration(value).filter(|span| *span <= MAX_DURATION).map(Self)
-    }
-
-    fn show(&self) -> String {
-        show_duration(self.0)
-    }
-}
-
-/// A time limit, never 0.
-pub(super) struct Timeout(pub(super) Duration);
-
-impl Setting for Timeout {
-    const EXPECTED: &'static str = "write a duration of 1ms ..= 60s, as in \"50ms\"";
-
-    fn parse(value: &Value) -> Option<Self> {
-        let bounds = Duration::from_millis(1)..=Duration::from_secs(60);
-        duration(value).filter(|span| bounds.contains(span)).map(Self)
-    }
-
-    fn show(&self) -> String {
-        show_duration(self.0)
-    }
-}
-
 /// The tiers in probing order.
 pub(super) struct Tiers(pub(super) Vec<TierKind>);
 
@@ -295,82 +214,5 @@ impl Setting for Namespace {
 
     fn show(&self) -> String {
         format!("\"{}\"", self.0)
-    }
-}
-
-/// `auto`, `off` or `forced`.
-#[derive(Clone, Copy)]
-pub(super) enum BypassMode {
-    Auto,
-    Off,
-    Forced,
-}
-
-impl Setting for BypassMode {
-    const EXPECTED: &'static str = "write \"auto\" (a tier is probed while its measured cost is below generation), \
-         \"off\" (always probed) or \"forced\" (no tier below memory is probed)";
-
-    fn parse(value: &Value) -> Option<Self> {
-        match text(value)?.as_str() {
-            "auto" => Some(Self::Auto),
-            "off" => Some(Self::Off),
-            "forced" => Some(Self::Forced),
-            _ => None,
-        }
-    }
-
-    fn show(&self) -> String {
-        match self {
-            Self::Auto => "\"auto\"".to_owned(),
-            Self::Off => "\"off\"".to_owned(),
-            Self::Forced => "\"forced\"".to_owned(),
-        }
-    }
-}
-
-/// `all` or `special`.
-#[derive(Clone, Copy)]
-pub(super) enum Admission {
-    All,
-    Special,
-}
-
-impl Setting for Admission {
-    const EXPECTED: &'static str = "write \"all\" or \"special\" (only boss, event and story floors)";
-
-    fn parse(value: &Value) -> Option<Self> {
-        match text(value)?.as_str() {
-            "all" => Some(Self::All),
-            "special" => Some(Self::Special),
-            _ => None,
-        }
-    }
-
-    fn show(&self) -> String {
-        match self {
-            Self::All => "\"all\"".to_owned(),
-            Self::Special => "\"special\"".to_owned(),
-        }
-    }
-}
-
-/// The address of Redis. Printed without user and password.
-pub(super) struct RedisUrl(pub(super) String);
-
-impl Setting for RedisUrl {
-    const REDACTION: Redaction = Redaction::Credentials;
-    const EXPECTED: &'static str = "write redis://host:port, rediss://host:port (TLS) or \
-         redis+cluster://host:port,host:port";
-
-    fn parse(value: &Value) -> Option<Self> {
-        let url = text(value)?;
-        let (scheme, rest) = url.split_once("://")?;
-        let known = ["redis", "rediss", "redis+cluster"].contains(&scheme) && !rest.is_empty();
-        known.then_some(Self(url))
-    }
-
-    fn show(&self) -> String {
-        let config = RedisConfig { url: self.0.clone(), ..RedisConfig::default() };
-        format!("\"{}\"", config.redacted_url())
     }
 }

@@ -4,43 +4,21 @@
 
 use std::{
     fmt::Display,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
 use axum::{
-    Router,
     extract::{RawQuery, State},
     http::{StatusCode, header},
-    middleware,
     response::{IntoResponse, Response},
-    routing::{get, post},
 };
-use floor_cache::{Chain, Compaction, Holdings, Removal, TierStats};
+use floor_cache::{Compaction, Holdings, Removal, TierStats};
 use floor_gen::FloorSpec;
 use futures_util::future::join_all;
 use serde::Serialize;
 
-use super::{browsers, floors};
+use super::{OpsState, floors};
 use crate::key;
-
-/// The routes of these pages.
-pub(super) fn router(chain: Chain) -> Router {
-    Router::new()
-        .route("/purge", post(purge).fallback(use_post))
-        .route("/contains", get(contains))
-        .route("/stats", get(stats))
-        .route("/compact", post(compact).fallback(use_post))
-        .route_layer(middleware::from_fn(browsers::reject))
-        .with_state(Arc::new(ChainState { chain, compacting: AtomicBool::new(false) }))
-}
-
-struct ChainState {
-    chain: Chain,
-    compacting: AtomicBool,
-}
 
 #[derive(Serialize)]
 struct Purged {
@@ -120,12 +98,7 @@ struct Size {
     disk_bytes: Option<u64>,
 }
 
-async fn use_post() -> Response {
-    let message = "use POST: links and crawlers must not change the stores\n";
-    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")], message).into_response()
-}
-
-async fn purge(State(state): State<Arc<ChainState>>, RawQuery(query): RawQuery) -> Response {
+pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
     let specs = match floors::parse(&query.unwrap_or_default()) {
         Ok(specs) => specs,
         Err(error) => return bad_request(&error),
@@ -147,7 +120,7 @@ async fn purge(State(state): State<Arc<ChainState>>, RawQuery(query): RawQuery) 
     json(status(complete), &Purged { floors: specs.len(), tiers })
 }
 
-async fn contains(State(state): State<Arc<ChainState>>, RawQuery(query): RawQuery) -> Response {
+pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
     let specs = match floors::parse(&query.unwrap_or_default()) {
         Ok(specs) => specs,
         Err(error) => return bad_request(&error),
@@ -162,11 +135,11 @@ async fn contains(State(state): State<Arc<ChainState>>, RawQuery(query): RawQuer
     json(StatusCode::OK, &Contains { floors: join_all(lookups).await })
 }
 
-async fn stats(State(state): State<Arc<ChainState>>) -> Response {
+pub(super) async fn stats(State(state): State<Arc<OpsState>>) -> Response {
     json(StatusCode::OK, &Stats { tiers: state.chain.holdings().into_iter().map(tier).collect() })
 }
 
-async fn compact(State(state): State<Arc<ChainState>>) -> Response {
+pub(super) async fn compact(State(state): State<Arc<OpsState>>) -> Response {
     if state.compacting.swap(true, Ordering::AcqRel) {
         return (StatusCode::CONFLICT, "a compaction is already running; wait until it ends\n").into_response();
     }
@@ -186,7 +159,7 @@ async fn compact(State(state): State<Arc<ChainState>>) -> Response {
 }
 
 /// Marks the compaction as ended, also after a panic.
-struct CompactionGuard(Arc<ChainState>);
+struct CompactionGuard(Arc<OpsState>);
 
 impl Drop for CompactionGuard {
     fn drop(&mut self) {

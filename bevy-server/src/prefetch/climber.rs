@@ -2,24 +2,14 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
     time::Instant,
 };
 
 use bevy::prelude::*;
-use floor_cache::{Chain, Options, Priority};
-use floor_gen::FloorSpec;
-use prometheus::{IntCounterVec, Opts, Registry};
-use tokio::runtime::Handle;
 
-use super::{PrefetchPlugin, Step, StepBatch, recorder::CLIMBER_TIMEOUT};
-use crate::{
-    generation::GenerationQueue,
-    key,
-    lifecycle::{EventSender, ServerEvent},
+use super::{
+    Prefetcher, Step,
+    recorder::{CLIMBER_TIMEOUT, StepBatches},
 };
 
 /// Maximum of climbers.
@@ -50,125 +40,9 @@ impl Climber {
 #[derive(Resource, Debug, Default, Deref, DerefMut)]
 pub(super) struct Climbers(HashMap<Step, Entity>);
 
-/// Starts prefetches within a budget.
-#[derive(Resource, Debug)]
-pub struct Prefetcher {
-    ahead: u32,
-    budget: usize,
-    in_progress: InProgress,
-    chain: Chain,
-    generation: GenerationQueue,
-    runtime: Handle,
-    outcomes: IntCounterVec,
-}
-
-impl Prefetcher {
-    pub(super) fn new(plugin: &PrefetchPlugin, events: EventSender) -> prometheus::Result<Self> {
-        let in_progress = InProgress { count: Arc::default(), wake_requested: Arc::default(), events };
-        let (generation, waker) = (plugin.generation.clone(), in_progress.clone());
-        plugin.runtime.spawn(async move {
-            loop {
-                generation.idle().await;
-                waker.wake();
-            }
-        });
-        Ok(Self {
-            ahead: plugin.ahead,
-            budget: plugin.budget,
-            in_progress,
-            chain: plugin.chain.clone(),
-            generation: plugin.generation.clone(),
-            runtime: plugin.runtime.clone(),
-            outcomes: outcomes(&plugin.registry)?,
-        })
-    }
-
-    /// The steps that a climber who takes `step` may have taken last, nearest first. The recorder can miss accesses,
-    /// and a missed one does not end a climb.
-    fn steps_below(&self, step: &Step) -> impl Iterator<Item = Step> + use<> {
-        let step = *step;
-        (1..=self.ahead).filter_map(move |distance| Some(Step { number: step.number.checked_sub(distance)?, ..step }))
-    }
-
-    fn count(&self, outcome: &str, floors: usize) {
-        self.outcomes.with_label_values(&[outcome]).inc_by(floors as u64);
-    }
-
-    /// Whether another prefetch may start: the budget has room and no caller waits for generation.
-    fn may_prefetch(&self) -> bool {
-        self.in_progress.count.load(Ordering::SeqCst) < self.budget && !self.generation.has_waiting_callers()
-    }
-
-    /// Requests a wake-up of the app, then checks again. Returns true if a prefetch may start and the wake-up was not
-    /// sent meanwhile.
-    fn may_prefetch_or_request_wake(&self) -> bool {
-        self.in_progress.wake_requested.store(true, Ordering::SeqCst);
-        self.generation.request_idle_wake();
-        self.may_prefetch() && self.in_progress.wake_requested.swap(false, Ordering::SeqCst)
-    }
-
-    fn start_prefetch(&self, spec: &FloorSpec) {
-        let (chain, outcomes) = (self.chain.clone(), self.outcomes.clone());
-        let key = key::of(spec);
-        let guard = self.in_progress.begin();
-        self.runtime.spawn(async move {
-            let options = Options { priority: Priority::Background, ..Options::default() };
-            if chain.get(key, options).await.is_ok() {
-                outcomes.with_label_values(&["prefetched"]).inc();
-            }
-            drop(guard);
-        });
-    }
-}
-
-/// The running prefetches, and whether to wake the app when one ends.
-#[derive(Debug, Clone)]
-struct InProgress {
-    count: Arc<AtomicUsize>,
-    /// Whether a climber waits for the budget or for callers to be served.
-    wake_requested: Arc<AtomicBool>,
-    events: EventSender,
-}
-
-impl InProgress {
-    /// Counts a prefetch until the guard is dropped.
-    fn begin(&self) -> PrefetchGuard {
-        self.count.fetch_add(1, Ordering::SeqCst);
-        PrefetchGuard(self.clone())
-    }
-
-    /// Wakes the app if that was requested.
-    fn wake(&self) {
-        if self.wake_requested.swap(false, Ordering::SeqCst) {
-            self.events.send(ServerEvent::Steps(StepBatch::default()));
-        }
-    }
-}
-
-/// Counts one running prefetch.
-struct PrefetchGuard(InProgress);
-
-impl Drop for PrefetchGuard {
-    fn drop(&mut self) {
-        self.0.count.fetch_sub(1, Ordering::SeqCst);
-        self.0.wake();
-    }
-}
-
-/// `floors_prefetches_total{outcome}`: prefetched, and of these used or wasted.
-fn outcomes(registry: &Registry) -> prometheus::Result<IntCounterVec> {
-    let help = "Floors prefetched for climbers, from a tier or generation, and those of them that were used or wasted.";
-    let outcomes = IntCounterVec::new(Opts::new("floors_prefetches_total", help), &["outcome"])?;
-    registry.register(Box::new(outcomes.clone()))?;
-    for outcome in ["prefetched", "used", "wasted"] {
-        outcomes.with_label_values(&[outcome]).inc_by(0);
-    }
-    Ok(outcomes)
-}
-
 /// Moves climbers by their steps and adds new climbers.
 pub(super) fn update_climbers(
-    mut batches: MessageReader<'_, '_, StepBatch>,
+    batches: Res<'_, StepBatches>,
     mut by_step: ResMut<'_, Climbers>,
     mut climbers: Query<'_, '_, &mut Climber>,
     mut commands: Commands<'_, '_>,
@@ -176,30 +50,36 @@ pub(super) fn update_climbers(
 ) {
     let now = Instant::now();
     let climber_count = climbers.iter().len();
-    // Entities are spawned after this system, and a later step of the batch may belong to a new climber.
+    // Entities are spawned after this system, and a later step may belong to a new climber.
     let mut new_climbers = HashMap::new();
-    for step in batches.read().flat_map(|batch| &batch.0) {
-        if let Some(climber) = by_step.get(step).and_then(|entity| find(*entity, &mut climbers, &mut new_climbers)) {
+    for step in batches.drain() {
+        if let Some(climber) = by_step.get(&step).and_then(|entity| find(*entity, &mut climbers, &mut new_climbers)) {
             // A step of another climber to the same floor.
             climber.last_step_at = now;
-        } else if let Some(entity) = prefetcher.steps_below(step).find_map(|below| by_step.remove(&below))
+        } else if let Some(entity) = steps_below(step, prefetcher.ahead).find_map(|below| by_step.remove(&below))
             && let Some(climber) = find(entity, &mut climbers, &mut new_climbers)
         {
-            (climber.last_step, climber.last_step_at, climber.needs_prefetch) = (*step, now, true);
+            (climber.last_step, climber.last_step_at, climber.needs_prefetch) = (step, now, true);
             climber.window = (2 * climber.window).min(prefetcher.ahead);
             // The floors below were requested by calls that the recorder missed.
             let reached = climber.prefetched.partition_point(|number| *number <= step.number);
             prefetcher.count("used", climber.prefetched.drain(..reached).len());
-            by_step.insert(*step, entity);
+            by_step.insert(step, entity);
         } else if climber_count + new_climbers.len() < MAX_CLIMBERS {
             let entity = commands.spawn_empty().id();
-            new_climbers.insert(entity, Climber::new(*step, now));
-            by_step.insert(*step, entity);
+            new_climbers.insert(entity, Climber::new(step, now));
+            by_step.insert(step, entity);
         }
     }
     for (entity, climber) in new_climbers {
         commands.entity(entity).insert(climber);
     }
+}
+
+/// The steps that a climber who takes `step` may have taken last, nearest first. The recorder can miss accesses, and a
+/// missed one does not end a climb.
+fn steps_below(step: Step, ahead: u32) -> impl Iterator<Item = Step> {
+    (1..=ahead).filter_map(move |distance| Some(Step { number: step.number.checked_sub(distance)?, ..step }))
 }
 
 fn find<'a>(
@@ -258,13 +138,22 @@ pub(super) fn remove_inactive(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use bevy::state::app::StatesPlugin;
+    use floor_gen::FloorSpec;
+    use prometheus::Registry;
+    use tokio::runtime::Handle;
 
     use super::*;
     use crate::{
+        cache::ChainResource,
         config::Config,
+        generation::GenerationQueue,
         lifecycle::LifecyclePlugin,
-        prefetch::{AccessRecorder, Tower},
+        metrics::MetricsRegistry,
+        prefetch::{PrefetchPlugin, Tower},
+        runtime::TokioHandle,
     };
 
     /// An app that follows climbers and prefetches nothing.
@@ -279,10 +168,12 @@ mod tests {
         let generation = GenerationQueue::new(1, 1, &registry).unwrap();
         let source = Arc::new(generation.clone());
         let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime).unwrap();
-        let (access_recorder, runtime) = (AccessRecorder::default(), runtime.clone());
         let mut app = App::new();
-        app.add_plugins((StatesPlugin, LifecyclePlugin { runtime: runtime.clone() }));
-        app.add_plugins(PrefetchPlugin { ahead: 4, access_recorder, chain, generation, budget, runtime, registry });
+        app.insert_resource(TokioHandle(runtime.clone()))
+            .insert_resource(MetricsRegistry(registry))
+            .insert_resource(generation)
+            .insert_resource(ChainResource(chain))
+            .add_plugins((StatesPlugin, LifecyclePlugin, PrefetchPlugin { ahead: 4, budget }));
         app
     }
 
@@ -292,7 +183,7 @@ mod tests {
 
     /// Runs one update with these steps. Returns the last step of every climber, checked against the map.
     fn after(app: &mut App, steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
-        app.world_mut().write_message(StepBatch(steps.into_iter().collect()));
+        app.world().resource::<StepBatches>().send(steps.into_iter().collect());
         app.update();
         let mut climbers = app.world_mut().query::<(Entity, &Climber)>();
         let (world, by_step) = (app.world(), app.world().resource::<Climbers>());

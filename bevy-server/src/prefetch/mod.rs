@@ -5,50 +5,42 @@
 //! background work, while no caller waits for generation. Climbers without steps are removed.
 
 mod climber;
+mod prefetcher;
 mod recorder;
 mod tower;
 
 use bevy::prelude::*;
-use floor_cache::Chain;
-use prometheus::Registry;
-use tokio::runtime::Handle;
 
-use crate::{generation::GenerationQueue, lifecycle::EventSender};
+use crate::{lifecycle::EventSender, runtime::TokioHandle};
 
-pub use climber::Prefetcher;
-pub use recorder::{AccessRecorder, StepBatch};
+pub use prefetcher::Prefetcher;
+pub use recorder::AccessRecorder;
 pub use tower::{Step, Tower};
 
-/// Prefetches the floors above every climber.
+/// Prefetches the floors above every climber, and adds the [`AccessRecorder`] where calls record their accesses.
+///
+/// Needs the resources of the chain, the generation queue, the metrics and the runtime, and the
+/// [`LifecyclePlugin`](crate::lifecycle::LifecyclePlugin).
 #[derive(Debug)]
 pub struct PrefetchPlugin {
     /// Maximum of floors to prefetch above a climber.
     pub ahead: u32,
-    /// Where calls record their accesses.
-    pub access_recorder: AccessRecorder,
-    /// The chain to prefetch through.
-    pub chain: Chain,
-    /// The queue whose callers have priority.
-    pub generation: GenerationQueue,
     /// Maximum of concurrent prefetches.
     pub budget: usize,
-    /// The runtime for prefetches.
-    pub runtime: Handle,
-    /// Where `floors_prefetches_total{outcome}` is registered.
-    pub registry: Registry,
 }
 
 impl Plugin for PrefetchPlugin {
     fn build(&self, app: &mut App) {
-        let events = app.world().resource::<EventSender>().clone();
-        let prefetcher = match Prefetcher::new(self, events.clone()) {
-            Ok(prefetcher) => prefetcher,
-            Err(error) => panic!("floors_prefetches_total is registered twice: {error}"),
-        };
-        self.runtime.spawn(recorder::send_batches(self.access_recorder.clone(), events));
-        app.insert_resource(prefetcher)
+        let (recorder, batches) = (AccessRecorder::default(), recorder::StepBatches::default());
+        let world = app.world();
+        let prefetcher = Prefetcher::new(self, world).expect("no other plugin registers floors_prefetches_total");
+        let events = world.resource::<EventSender>().clone();
+        let send_batches = recorder::send_batches(recorder.clone(), batches.clone(), events);
+        world.resource::<TokioHandle>().spawn(send_batches);
+        app.insert_resource(recorder)
+            .insert_resource(batches)
+            .insert_resource(prefetcher)
             .init_resource::<climber::Climbers>()
-            .add_message::<StepBatch>()
             .add_systems(Update, (climber::update_climbers, climber::prefetch, climber::remove_inactive).chain());
     }
 }

@@ -23,12 +23,34 @@ pub(super) const CLIMBER_TIMEOUT: Duration = Duration::from_secs(60);
 /// When to check for inactive climbers after the last step: a little after [`CLIMBER_TIMEOUT`].
 const TIMEOUT_CHECK_DELAY: Duration = Duration::from_secs(61);
 
-/// Steps, oldest first. Empty to wake the app after a timeout or the end of a prefetch.
-#[derive(Message, Debug, Clone, Default)]
-pub struct StepBatch(pub Vec<Step>);
+/// The batches of steps that [`send_batches`] sends to the app. Cheap to clone.
+#[derive(Resource, Debug, Clone)]
+pub(super) struct StepBatches {
+    sender: Sender<Vec<Step>>,
+    receiver: Receiver<Vec<Step>>,
+}
+
+impl Default for StepBatches {
+    fn default() -> Self {
+        let (sender, receiver) = async_channel::unbounded();
+        Self { sender, receiver }
+    }
+}
+
+impl StepBatches {
+    pub(super) fn send(&self, batch: Vec<Step>) {
+        // The channel is unbounded and never closes.
+        let _ = self.sender.try_send(batch);
+    }
+
+    /// Removes the steps of every batch, oldest first.
+    pub(super) fn drain(&self) -> impl Iterator<Item = Step> {
+        std::iter::from_fn(|| self.receiver.try_recv().ok()).flatten()
+    }
+}
 
 /// Records accesses. Cheap to clone. Only a step wakes the app.
-#[derive(Debug, Clone)]
+#[derive(Resource, Debug, Clone)]
 pub struct AccessRecorder {
     history: Arc<Mutex<AccessHistory>>,
     sender: Sender<Step>,
@@ -56,8 +78,8 @@ impl AccessRecorder {
     }
 }
 
-/// Sends batches of steps to the app, and an empty one when climbers may have timed out.
-pub(super) async fn send_batches(recorder: AccessRecorder, events: EventSender) {
+/// Sends batches of steps, and wakes the app for each of them and when climbers may have timed out.
+pub(super) async fn send_batches(recorder: AccessRecorder, batches: StepBatches, events: EventSender) {
     let receiver = recorder.receiver;
     let mut timeout_check: Option<Instant> = None;
     loop {
@@ -68,13 +90,14 @@ pub(super) async fn send_batches(recorder: AccessRecorder, events: EventSender) 
         };
         let Ok(first) = first else {
             timeout_check = None;
-            events.send(ServerEvent::Steps(StepBatch::default()));
+            events.send(ServerEvent::Wake);
             continue;
         };
         let Ok(first) = first else { return };
         tokio::time::sleep(BATCH_INTERVAL).await;
         let rest = std::iter::from_fn(|| receiver.try_recv().ok());
         timeout_check = Some(Instant::now() + TIMEOUT_CHECK_DELAY);
-        events.send(ServerEvent::Steps(StepBatch(std::iter::once(first).chain(rest).collect())));
+        batches.send(std::iter::once(first).chain(rest).collect());
+        events.send(ServerEvent::Wake);
     }
 }

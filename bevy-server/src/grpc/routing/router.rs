@@ -10,21 +10,25 @@ use tonic_health::pb::health_server::{Health, HealthServer};
 use tower::{ServiceExt, util::BoxCloneSyncService};
 use tower_http::cors::{Any, CorsLayer};
 
-use super::{FloorBody, FloorService, SERVICE_NAME, body::SharedGuard, service::is_grpc};
+use super::service::{FloorService, is_grpc};
+use crate::{
+    grpc::{FloorBody, SERVICE_NAME},
+    lifecycle::InFlightGuard,
+};
 
 /// How long a browser may cache a CORS preflight response.
 const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The service of a connection. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Router {
+pub(in crate::grpc) struct Router {
     floor_service: FloorService,
     /// Health, reflection, and the floor service for gRPC-Web.
     tonic_routes: BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>,
 }
 
 impl Router {
-    pub(super) fn new(floor_service: FloorService, health: HealthServer<impl Health>) -> Self {
+    pub(in crate::grpc) fn new(floor_service: FloorService, health: HealthServer<impl Health>) -> Self {
         let reflection = || {
             tonic_reflection::server::Builder::configure()
                 .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
@@ -73,7 +77,7 @@ impl hyper::service::Service<Request<Incoming>> for Router {
         let tonic_routes = self.tonic_routes.clone();
         Box::pin(async move {
             let mut response = tonic_routes.oneshot(request.map(Body::new)).await?;
-            let guard = response.extensions_mut().remove::<SharedGuard>();
+            let guard = response.extensions_mut().remove::<InFlightGuard>();
             Ok(response.map(|body| FloorBody::Other(body, guard)))
         })
     }

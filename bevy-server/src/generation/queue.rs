@@ -1,27 +1,17 @@
-//! Generates floors on Bevy's task pool. The cache chain calls [`GenerationQueue`] on a miss.
-//!
-//! A miss puts a job into a bounded queue and waits on a oneshot. Workers on the `AsyncComputeTaskPool` take jobs,
-//! generate, encode and reply. A job never waits for a frame of the app. Each worker reuses the scratch memory of its
-//! generator.
+//! The bounded queue of generation jobs.
 
 use std::{
-    any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use async_channel::{Receiver, Sender, TrySendError};
-use bevy::{
-    app::TaskPoolThreadAssignmentPolicy,
-    prelude::*,
-    tasks::{AsyncComputeTaskPool, futures_lite::future},
-};
+use bevy::{prelude::*, tasks::futures_lite::future};
 use floor_cache::{Class, Key, Made, Priority, Source, SourceError};
-use floor_gen::{Generator, Kind};
+use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntGauge, Registry};
 use tokio::sync::{Notify, oneshot};
@@ -35,59 +25,12 @@ const BACKGROUND_CAPACITY: usize = 64;
 /// prefetch is in the background queue.
 const BACKGROUND_INTERVAL: u32 = 16;
 
-/// Starts the workers that serve a [`GenerationQueue`].
-#[derive(Debug)]
-pub struct GenerationPlugin {
-    /// The queue.
-    pub generation: GenerationQueue,
-    /// The number of workers, equal to the number of threads of the `AsyncComputeTaskPool`.
-    pub workers: usize,
-}
-
-impl Plugin for GenerationPlugin {
-    fn build(&self, app: &mut App) {
-        app.insert_resource(self.generation.clone())
-            .insert_resource(Workers(self.workers))
-            .add_systems(Startup, start_workers);
-    }
-}
-
-/// Task pools with `threads` threads for generation and as few as possible for everything else.
-#[must_use]
-pub fn task_pools(threads: usize) -> TaskPoolPlugin {
-    let exactly = |threads| TaskPoolThreadAssignmentPolicy {
-        min_threads: threads,
-        max_threads: threads,
-        percent: 0.0,
-        on_thread_spawn: None,
-        on_thread_destroy: None,
-    };
-    TaskPoolPlugin {
-        task_pool_options: TaskPoolOptions {
-            min_total_threads: threads + 2,
-            max_total_threads: usize::MAX,
-            io: exactly(1),
-            async_compute: exactly(threads),
-            compute: exactly(1),
-        },
-    }
-}
-
-#[derive(Resource)]
-struct Workers(usize);
-
-fn start_workers(generation: Res<'_, GenerationQueue>, workers: Res<'_, Workers>) {
-    for _ in 0..workers.0 {
-        AsyncComputeTaskPool::get().spawn(run_worker(generation.0.clone())).detach();
-    }
-}
-
 /// The bounded queue of generation jobs, and the [`Source`] behind the chain. Cheap to clone.
 #[derive(Debug, Clone, Resource)]
-pub struct GenerationQueue(Arc<Queue>);
+pub struct GenerationQueue(pub(super) Arc<Queue>);
 
 #[derive(Debug)]
-struct Queue {
+pub(super) struct Queue {
     foreground: (Sender<Job>, Receiver<Job>),
     background: (Sender<Job>, Receiver<Job>),
     waiting: IntGauge,
@@ -95,15 +38,16 @@ struct Queue {
     /// and each notification wakes a thread.
     idle: Notify,
     idle_wake_requested: AtomicBool,
-    workers: usize,
+    pub(super) workers: usize,
     /// Running mean of the time per floor, in nanoseconds.
     mean_ns: AtomicU64,
 }
 
+/// A floor to generate.
 #[derive(Debug)]
-struct Job {
-    key: Key,
-    reply: oneshot::Sender<Result<Made, SourceError>>,
+pub(super) struct Job {
+    pub(super) key: Key,
+    pub(super) reply: oneshot::Sender<Result<Made, SourceError>>,
 }
 
 impl GenerationQueue {
@@ -206,7 +150,7 @@ impl Queue {
     }
 
     /// The next job of a worker, foreground first. `None` if both queues are closed and empty.
-    async fn next(&self, job_number: u32) -> Option<Job> {
+    pub(super) async fn next(&self, job_number: u32) -> Option<Job> {
         if job_number.is_multiple_of(BACKGROUND_INTERVAL)
             && let Ok(job) = self.background.1.try_recv()
         {
@@ -237,63 +181,10 @@ impl Queue {
         job
     }
 
-    fn record_duration(&self, took: Duration) {
+    pub(super) fn record_duration(&self, took: Duration) {
         let sample = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let mean = self.mean_ns.load(Ordering::Relaxed);
         let next = if mean == 0 { sample } else { mean - mean / 16 + sample / 16 };
         self.mean_ns.store(next, Ordering::Relaxed);
     }
-}
-
-async fn run_worker(queue: Arc<Queue>) {
-    let mut generator = Generator::new();
-    let mut job_number = 0u32;
-    while let Some(job) = queue.next(job_number).await {
-        job_number = job_number.wrapping_add(1);
-        if job.reply.is_closed() {
-            continue;
-        }
-        let result = generate_floor(&mut generator, job.key);
-        match &result {
-            Ok(made) => queue.record_duration(made.took),
-            Err(error) => {
-                tracing::error!(%error, "a floor could not be generated");
-                // The panic may have left the scratch memory inconsistent.
-                generator = Generator::new();
-            }
-        }
-        let _ = job.reply.send(result);
-    }
-}
-
-/// Generates and encodes the floor of `key`. A panic becomes an error of this floor only.
-fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
-    let failed = |reason: String| SourceError::Failed { key, reason };
-    let spec = key::spec(&key).ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
-    let (started, cpu) = (Instant::now(), thread_cpu());
-    let value = catch_unwind(AssertUnwindSafe(|| floor_wire::framed(&generator.generate(&spec))))
-        .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
-    let took = started.elapsed();
-    let cpu = cpu.zip(thread_cpu()).map_or(took, |(before, after)| after.saturating_sub(before));
-    Ok(Made { value, took, cpu })
-}
-
-/// CPU time of this thread; `None` if the system does not report it.
-#[cfg(unix)]
-fn thread_cpu() -> Option<Duration> {
-    rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().ok()
-}
-
-#[cfg(not(unix))]
-fn thread_cpu() -> Option<Duration> {
-    None
-}
-
-/// The message of a panic.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without a message")
 }

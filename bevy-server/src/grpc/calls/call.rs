@@ -9,7 +9,7 @@ use floor_cache::{Options, Priority};
 use http::{HeaderMap, HeaderValue};
 use tonic::Status;
 
-use super::status;
+use crate::grpc::status;
 
 /// The options of one call.
 #[derive(Debug, Clone, Copy)]

@@ -3,88 +3,31 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
-    time::Instant,
 };
 
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
-use tokio::task::AbortHandle;
 
-use super::stream::StreamBody;
+use super::{responses::ok_trailers, stream_body::StreamBody};
 use crate::lifecycle::InFlightGuard;
-
-/// A shared [`InFlightGuard`]: the remaining parts of a response each hold a clone. The guard is released when the last
-/// clone is dropped, or at the call's deadline, even if the transport still has parts of the response.
-#[derive(Debug, Clone)]
-pub struct SharedGuard(Arc<Mutex<SharedGuardState>>);
-
-#[derive(Debug)]
-struct SharedGuardState {
-    /// `None` after the deadline.
-    guard: Option<InFlightGuard>,
-    timer: Option<AbortHandle>,
-}
-
-impl SharedGuard {
-    pub(super) fn new(guard: InFlightGuard) -> Self {
-        Self(Arc::new(Mutex::new(SharedGuardState { guard: Some(guard), timer: None })))
-    }
-
-    /// Calls `on_deadline` and releases the guard at `deadline`, unless all clones are dropped before.
-    pub(super) fn release_at(&self, deadline: Instant, on_deadline: impl FnOnce() + Send + 'static) {
-        let state = Arc::downgrade(&self.0);
-        let timer = tokio::spawn(async move {
-            tokio::time::sleep_until(deadline.into()).await;
-            on_deadline();
-            if let Some(state) = state.upgrade() {
-                lock(&state).guard = None;
-            }
-        });
-        lock(&self.0).timer = Some(timer.abort_handle());
-    }
-}
-
-/// Locks `mutex`, also if it is poisoned.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Drop for SharedGuardState {
-    fn drop(&mut self) {
-        if let Some(timer) = &self.timer {
-            timer.abort();
-        }
-    }
-}
-
-/// Keeps the call of a [`GuardedBytes`] in flight.
-#[derive(Debug)]
-#[allow(dead_code, reason = "a guard is only held")]
-pub(super) enum Guard {
-    /// The only guard: these bytes are the whole response.
-    Owned(InFlightGuard),
-    /// A clone of the response's guard.
-    Shared(SharedGuard),
-}
 
 /// Bytes of a response with a guard. The transport takes frames long before it has sent them, and a call stays in
 /// flight until its response is sent.
 #[derive(Debug)]
 pub struct GuardedBytes {
     bytes: Bytes,
-    _guard: Option<Guard>,
+    _guard: Option<InFlightGuard>,
 }
 
 impl GuardedBytes {
-    pub(super) const fn new(bytes: Bytes, guard: Option<Guard>) -> Self {
+    pub(super) const fn new(bytes: Bytes, guard: Option<InFlightGuard>) -> Self {
         Self { bytes, _guard: guard }
     }
 
     /// The bytes without the guard, for a transport whose response holds the guard elsewhere.
-    pub(super) fn into_bytes(self) -> Bytes {
+    pub(in crate::grpc) fn into_bytes(self) -> Bytes {
         self.bytes
     }
 }
@@ -121,7 +64,7 @@ pub enum FloorBody {
     /// The frames of a stream.
     Stream(StreamBody),
     /// The body of a tonic service, with a guard if the call is one for floors.
-    Other(tonic::body::Body, Option<SharedGuard>),
+    Other(tonic::body::Body, Option<InFlightGuard>),
 }
 
 impl FloorBody {
@@ -133,7 +76,7 @@ impl FloorBody {
 
     /// Attaches the guard that keeps the call in flight.
     #[must_use]
-    pub(super) fn with_guard(mut self, call_guard: InFlightGuard) -> Self {
+    pub(in crate::grpc) fn with_guard(mut self, call_guard: InFlightGuard) -> Self {
         if let Self::Unary { guard, .. } = &mut self {
             *guard = Some(call_guard);
         }
@@ -141,20 +84,13 @@ impl FloorBody {
     }
 
     /// The guard of this body, for gRPC-Web, which replaces the bytes of the body.
-    pub(super) fn shared_guard(&mut self) -> Option<SharedGuard> {
+    pub(in crate::grpc) fn take_guard(&mut self) -> Option<InFlightGuard> {
         match self {
-            Self::Unary { guard, .. } => guard.take().map(SharedGuard::new),
+            Self::Unary { guard, .. } => guard.take(),
             Self::Stream(stream) => Some(stream.guard().clone()),
             Self::Empty | Self::Other(..) => None,
         }
     }
-}
-
-/// `grpc-status: 0`.
-pub(super) fn ok_trailers() -> HeaderMap {
-    let mut trailers = HeaderMap::with_capacity(1);
-    trailers.insert("grpc-status", http::HeaderValue::from_static("0"));
-    trailers
 }
 
 impl Body for FloorBody {
@@ -168,15 +104,14 @@ impl Body for FloorBody {
         match &mut *self {
             Self::Empty => Poll::Ready(None),
             Self::Unary { message, trailers, guard } => {
-                let message =
-                    message.take().map(|bytes| Frame::data(GuardedBytes::new(bytes, guard.take().map(Guard::Owned))));
+                let message = message.take().map(|bytes| Frame::data(GuardedBytes::new(bytes, guard.take())));
                 Poll::Ready(message.or_else(|| trailers.take().map(Frame::trailers)).map(Ok))
             }
             Self::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
             Self::Other(body, guard) => {
                 let frame = Pin::new(body).poll_frame(cx);
                 // Any frame may be the last, so each holds the guard.
-                frame.map_ok(|frame| frame.map_data(|bytes| GuardedBytes::new(bytes, guard.clone().map(Guard::Shared))))
+                frame.map_ok(|frame| frame.map_data(|bytes| GuardedBytes::new(bytes, guard.clone())))
             }
         }
     }

@@ -1,0 +1,64 @@
+//! The drain: what happens between the signal to stop and the exit.
+
+use std::time::Duration;
+
+use bevy::prelude::*;
+use floor_cache::Chain;
+use tokio::time::{Instant, timeout, timeout_at};
+use tonic_health::ServingStatus;
+
+use crate::{
+    cache::ChainResource,
+    generation::GenerationQueue,
+    grpc::GrpcServer,
+    lifecycle::{EventSender, InFlight, Phase, ServerEvent},
+    runtime::TokioHandle,
+};
+
+/// Connections and stores get at least this long to close, even if the calls used up the deadline.
+const MIN_CLOSE_TIME: Duration = Duration::from_secs(1);
+
+/// Drains the server on entering [`Phase::Draining`].
+#[derive(Debug)]
+pub struct DrainPlugin {
+    /// How long calls in flight may take.
+    pub deadline: Duration,
+}
+
+impl Plugin for DrainPlugin {
+    fn build(&self, app: &mut App) {
+        app.insert_resource(DrainDeadline(self.deadline)).add_systems(OnEnter(Phase::Draining), drain);
+    }
+}
+
+#[derive(Resource)]
+struct DrainDeadline(Duration);
+
+/// Drains the server: reports NOT_SERVING, refuses new calls, waits for calls in flight, flushes queued writes, then
+/// sends [`ServerEvent::Drained`].
+fn drain(
+    runtime: Res<'_, TokioHandle>,
+    deadline: Res<'_, DrainDeadline>,
+    server: Res<'_, GrpcServer>,
+    in_flight: Res<'_, InFlight>,
+    chain: Res<'_, ChainResource>,
+    generation: Res<'_, GenerationQueue>,
+    events: Res<'_, EventSender>,
+) {
+    let (deadline, server, in_flight) = (deadline.0, server.clone(), in_flight.clone());
+    let (chain, generation, events) = (Chain::clone(&chain), generation.clone(), events.clone());
+    runtime.spawn(async move {
+        // First, so that a load balancer stops sending before calls are refused.
+        server.set_health(ServingStatus::NotServing).await;
+        in_flight.close();
+        let drain_ends = Instant::now() + deadline;
+        let calls_ended = timeout_at(drain_ends, in_flight.idle()).await.is_ok();
+        generation.stop();
+        let remaining = drain_ends.saturating_duration_since(Instant::now()).max(MIN_CLOSE_TIME);
+        let (connections_closed, flushed) = tokio::join!(timeout(remaining, server.close()), chain.close(remaining));
+        if connections_closed.is_err() {
+            tracing::warn!("responses were cut off: clients did not read them in time");
+        }
+        events.send(ServerEvent::Drained { complete: calls_ended && connections_closed.is_ok() && flushed });
+    });
+}

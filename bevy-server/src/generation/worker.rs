@@ -1,0 +1,68 @@
+//! The workers: each takes jobs from the queue and generates their floors.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use floor_cache::{Key, Made, SourceError};
+use floor_gen::Generator;
+
+use super::queue::Queue;
+use crate::key;
+
+/// Serves `queue` until it is stopped and empty.
+pub(super) async fn run(queue: Arc<Queue>) {
+    let mut generator = Generator::new();
+    let mut job_number = 0u32;
+    while let Some(job) = queue.next(job_number).await {
+        job_number = job_number.wrapping_add(1);
+        if job.reply.is_closed() {
+            continue;
+        }
+        let result = generate_floor(&mut generator, job.key);
+        match &result {
+            Ok(made) => queue.record_duration(made.took),
+            Err(error) => {
+                tracing::error!(%error, "a floor could not be generated");
+                // The panic may have left the scratch memory inconsistent.
+                generator = Generator::new();
+            }
+        }
+        let _ = job.reply.send(result);
+    }
+}
+
+/// Generates and encodes the floor of `key`. A panic becomes an error of this floor only.
+fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
+    let failed = |reason: String| SourceError::Failed { key, reason };
+    let spec = key::spec(&key).ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
+    let (started, cpu) = (Instant::now(), thread_cpu());
+    let value = catch_unwind(AssertUnwindSafe(|| floor_wire::framed(&generator.generate(&spec))))
+        .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
+    let took = started.elapsed();
+    let cpu = cpu.zip(thread_cpu()).map_or(took, |(before, after)| after.saturating_sub(before));
+    Ok(Made { value, took, cpu })
+}
+
+/// CPU time of this thread; `None` if the system does not report it.
+#[cfg(unix)]
+fn thread_cpu() -> Option<Duration> {
+    rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().ok()
+}
+
+#[cfg(not(unix))]
+fn thread_cpu() -> Option<Duration> {
+    None
+}
+
+/// The message of a panic.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
+}

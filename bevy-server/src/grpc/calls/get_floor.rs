@@ -1,0 +1,45 @@
+//! `GetFloor`: one floor.
+
+use bytes::Bytes;
+use floor_cache::TierKind;
+use floor_gen::FloorSpec;
+use floor_proto::v1;
+use http::{HeaderValue, Response};
+use prost::Message;
+use tonic::Status;
+
+use super::{
+    Call, FloorBody, ServiceState,
+    responses::{add_trace, respond},
+    spec::resolve,
+};
+use crate::{
+    grpc::status::{from_source_error, invalid, malformed},
+    key,
+};
+
+pub(super) async fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
+    let (spec, scheduled) = decode(&message)?;
+    // The message may be large, and the lookup may take long.
+    drop(message);
+    let key = key::of(&spec);
+    // A hit in memory is ready at the first poll: no task, no timer, no allocation.
+    let get = async { state.deps.chain.get(key, call.options()).await.map_err(from_source_error) };
+    let served = call.with_deadline(get).await?;
+    if let Some(recorder) = state.deps.access_recorder.as_ref().filter(|_| scheduled) {
+        recorder.record(spec, served.by != TierKind::Lru.name());
+    }
+    let mut response = respond(served.value, HeaderValue::from_static(served.by));
+    if served.coalesced {
+        response.headers_mut().insert("floor-coalesced", HeaderValue::from_static("1"));
+    }
+    add_trace(&call, served.trace.as_deref().unwrap_or_default(), response.headers_mut());
+    Ok(response)
+}
+
+/// The requested floor, and whether its kind is the scheduled one (not requested by name).
+fn decode(message: &[u8]) -> Result<(FloorSpec, bool), Status> {
+    let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
+    let spec = resolve(request.spec.as_ref(), "spec").map_err(invalid)?;
+    Ok((spec, request.spec.is_some_and(|requested| requested.kind == 0)))
+}

@@ -1,0 +1,59 @@
+//! `GetServerInfo`: versions, limits and the report of the tiers.
+
+use bytes::{Bytes, BytesMut};
+use floor_cache::TierReport;
+use floor_gen::{GENERATOR_VERSION, Kind};
+use floor_proto::{
+    FRAME_PREFIX_BYTES,
+    limits::{MAX_BATCH, MAX_STREAM},
+    v1,
+};
+use http::Response;
+use prost::Message;
+use tonic::Status;
+
+use super::{
+    Call, FloorBody, ServiceState,
+    responses::{add_trace, head, put_prefix},
+};
+use crate::grpc::status::malformed;
+
+pub(super) fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
+    v1::GetServerInfoRequest::decode(message).map_err(|error| malformed(&error))?;
+    let info = v1::ServerInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        generator_version: GENERATOR_VERSION,
+        kinds: Kind::ALL.iter().map(|kind| floor_wire::kind(*kind).into()).collect(),
+        max_batch: MAX_BATCH as u32,
+        max_stream: MAX_STREAM,
+        uptime_seconds: state.since.elapsed().as_secs(),
+        tiers: state.deps.chain.report().into_iter().map(tier_info).collect(),
+    };
+    let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + info.encoded_len());
+    put_prefix(&mut message, info.encoded_len());
+    info.encode(&mut message).expect("a BytesMut grows");
+    let mut response = head(FloorBody::unary(message.freeze()));
+    add_trace(&call, &[], response.headers_mut());
+    Ok(response)
+}
+
+fn tier_info(tier: TierReport) -> v1::TierInfo {
+    v1::TierInfo {
+        name: tier.name.to_owned(),
+        hits: tier.hits,
+        misses: tier.misses,
+        errors: tier.errors,
+        bypasses: tier.bypasses,
+        entries: tier.entries,
+        bytes: tier.bytes,
+        hit_cost_us: tier.hit_cost_us,
+        miss_cost_us: tier.miss_cost_us,
+        verdict: tier.verdict.to_owned(),
+        hit_ratio: tier.hit_ratio,
+        generation_cost_us: tier.generation_cost_us,
+        verdict_seconds: tier.since.as_secs(),
+        probe_cost_us: tier.probe_cost_us,
+        asked_ratio: tier.asked_ratio,
+        reason: tier.reason.to_owned(),
+    }
+}

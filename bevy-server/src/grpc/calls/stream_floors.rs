@@ -1,0 +1,171 @@
+//! `StreamFloors`: fetches a window of floors at a time, in order, as fast as the client reads.
+
+use std::panic::AssertUnwindSafe;
+
+use bytes::Bytes;
+use floor_cache::{Chain, Served, Step};
+use floor_gen::{FloorSpec, Kind};
+use floor_proto::{
+    limits::{MAX_FLOOR, MAX_STREAM},
+    v1,
+};
+use futures_util::{FutureExt, StreamExt, stream};
+use http::{HeaderMap, Response};
+use prost::Message;
+use tonic::{Code, Status};
+
+use super::{
+    Call, FloorBody, MetricsGuard, ServiceState,
+    responses::{ServedCounts, add_trace, error_trailers, head, ok_trailers},
+    spec::resolve,
+    stream_body::{StreamBody, StreamItem},
+};
+use crate::{
+    grpc::status::{self, Violation, from_source_error, invalid, malformed},
+    key,
+    lifecycle::InFlightGuard,
+};
+
+/// Maximum of floors per window: enough for batch lookups in every tier and for generation on every core.
+const WINDOW_FLOORS: usize = 16;
+/// Maximum of cells per window, unless one floor has more. A client that stops reading makes the server hold one
+/// window, about 100 KiB for any floor size.
+const WINDOW_CELLS: usize = 160_000;
+
+/// The floors of one `StreamFloors` call.
+pub(in crate::grpc) struct FloorStream {
+    chain: Chain,
+    range: FloorRange,
+    call: Call,
+    window: usize,
+    ready: std::vec::IntoIter<Served>,
+    counts: ServedCounts,
+    trace: Vec<Step>,
+}
+
+impl FloorStream {
+    /// Fetches the first window. Its error becomes the status of the call, so that a client can retry, which it cannot
+    /// after the stream has started.
+    pub(super) async fn open(state: &ServiceState, call: Call, message: Bytes) -> Result<Self, Status> {
+        let (chain, range) = (state.deps.chain.clone(), decode(&message)?);
+        drop(message);
+        let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
+        let ready = Vec::new().into_iter();
+        let mut floors = Self { chain, range, call, window, ready, counts: ServedCounts::default(), trace: Vec::new() };
+        floors.fetch().await?;
+        Ok(floors)
+    }
+
+    /// The response. The transport takes one frame and waits until it can send it, so a slow client holds that frame
+    /// and the rest of its window.
+    pub(in crate::grpc) fn respond(self, metrics_guard: MetricsGuard, guard: InFlightGuard) -> Response<FloorBody> {
+        let deadline = self.call.deadline();
+        let items = stream::unfold(Some(self), |floors| async {
+            let mut floors = floors?;
+            let next = AssertUnwindSafe(floors.next()).catch_unwind().await;
+            Some(match next.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
+                Ok(Some(floor)) => (StreamItem::Floor { floor, last: floors.is_complete() }, Some(floors)),
+                Ok(None) => (StreamItem::End(Code::Ok, floors.trailers(ok_trailers())), None),
+                Err(status) => (StreamItem::End(status.code(), floors.trailers(error_trailers(&status))), None),
+            })
+        });
+        head(FloorBody::Stream(StreamBody::new(items.boxed(), metrics_guard, guard, deadline)))
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, Status> {
+        self.call.check_deadline()?;
+        if self.ready.as_slice().is_empty() {
+            self.fetch().await?;
+        }
+        Ok(self.ready.next().map(|served| served.value))
+    }
+
+    /// Fetches the next window, if there is one.
+    async fn fetch(&mut self) -> Result<(), Status> {
+        let keys: Vec<_> = self.range.by_ref().take(self.window).map(|spec| key::of(&spec)).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source_error) };
+        let served = self.call.with_deadline(get).await?;
+        served.iter().for_each(|served| self.counts.add(served));
+        if self.trace.is_empty() {
+            self.trace = served.iter().find_map(|served| served.trace.as_deref()).unwrap_or_default().to_vec();
+        }
+        self.ready = served.into_iter();
+        Ok(())
+    }
+
+    /// Whether every floor was returned.
+    fn is_complete(&self) -> bool {
+        self.ready.as_slice().is_empty() && self.range.size_hint().0 == 0
+    }
+
+    fn trailers(&self, mut trailers: HeaderMap) -> HeaderMap {
+        trailers.insert("floor-served-by", self.counts.served_by());
+        if let Some(coalesced) = self.counts.coalesced() {
+            trailers.insert("floor-coalesced", coalesced);
+        }
+        add_trace(&self.call, &self.trace, &mut trailers);
+        trailers
+    }
+}
+
+/// The floors of a stream: consecutive numbers from `first`, each of the requested or the scheduled kind.
+#[derive(Debug, Clone, Copy)]
+struct FloorRange {
+    first: FloorSpec,
+    kind: Option<Kind>,
+    next: u32,
+    count: u32,
+}
+
+impl FloorRange {
+    /// Cells per floor.
+    const fn cells(&self) -> usize {
+        self.first.cells()
+    }
+}
+
+impl Iterator for FloorRange {
+    type Item = FloorSpec;
+
+    fn next(&mut self) -> Option<FloorSpec> {
+        if self.next == self.count {
+            return None;
+        }
+        let number = self.first.number() + self.next;
+        self.next += 1;
+        let (width, height) = (self.first.width().into(), self.first.height().into());
+        let spec = FloorSpec::resolve(self.first.seed(), number, width, height, self.kind);
+        Some(spec.expect("validated by decode"))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = (self.count - self.next) as usize;
+        (left, Some(left))
+    }
+}
+
+fn decode(message: &[u8]) -> Result<FloorRange, Status> {
+    let request = v1::StreamFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
+    let count = request.count;
+    let mut violations = Vec::new();
+    if !(1..=MAX_STREAM).contains(&count) {
+        violations.push(Violation::new("count", format!("a stream holds 1 ..= {MAX_STREAM} floors, not {count}")));
+    }
+    match resolve(request.first.as_ref(), "first") {
+        Err(wrong) => violations.extend(wrong),
+        Ok(first) if u64::from(first.number()) + u64::from(count) > u64::from(MAX_FLOOR) + 1 => {
+            let description =
+                format!("{count} floors from {} on pass floor {MAX_FLOOR}, the last of a tower", first.number());
+            violations.push(Violation::new("count", description));
+        }
+        Ok(first) if violations.is_empty() => {
+            let kind = request.first.and_then(|first| Kind::from_number(u32::try_from(first.kind).ok()?));
+            return Ok(FloorRange { first, kind, next: 0, count });
+        }
+        Ok(_) => {}
+    }
+    Err(invalid(violations))
+}

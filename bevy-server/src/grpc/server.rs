@@ -1,0 +1,53 @@
+//! The running gRPC server: its address, its health status, and its end.
+
+use std::net::SocketAddr;
+
+use bevy::prelude::*;
+use tokio::{net::TcpListener, runtime::Handle, sync::watch};
+use tonic_health::{ServingStatus, server::HealthReporter};
+
+use super::{FloorService, SERVICE_NAME, connection, routing::Router};
+
+/// The bound port of the gRPC server. [`GrpcPlugin`](super::GrpcPlugin) removes this resource and serves on it.
+#[derive(Resource, Debug)]
+pub struct GrpcListener(pub TcpListener);
+
+/// The running gRPC server. Cheap to clone.
+#[derive(Resource, Debug, Clone)]
+pub struct GrpcServer {
+    address: SocketAddr,
+    health: HealthReporter,
+    /// Set to true to close. The server holds receivers until its last connection has ended.
+    closing: watch::Sender<bool>,
+}
+
+impl GrpcServer {
+    pub(super) fn start(listener: TcpListener, service: FloorService, runtime: &Handle) -> Self {
+        let (health, health_service) = tonic_health::server::health_reporter();
+        let (closing, closed) = watch::channel(false);
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let server = Self { address, health, closing };
+        // Before the first connection: a new health reporter reports SERVING.
+        runtime.block_on(server.set_health(ServingStatus::NotServing));
+        runtime.spawn(connection::serve(listener, Router::new(service, health_service), closed));
+        server
+    }
+
+    /// The bound address.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sets the status of the server and of the floor service.
+    pub async fn set_health(&self, status: ServingStatus) {
+        self.health.set_service_status("", status).await;
+        self.health.set_service_status(SERVICE_NAME, status).await;
+    }
+
+    /// Stops accepting, lets open connections send what they have, and returns when all have ended.
+    pub async fn close(&self) {
+        self.closing.send_replace(true);
+        self.closing.closed().await;
+    }
+}

@@ -1,0 +1,70 @@
+//! The server's states, the runner that sleeps until the next event, signals, and the count of calls in flight.
+
+mod in_flight;
+mod runner;
+mod signals;
+
+use bevy::prelude::*;
+
+pub use in_flight::{InFlight, InFlightGuard};
+pub use runner::{EventSender, ServerEvent};
+
+use crate::runtime::TokioHandle;
+
+/// The state of the server.
+#[derive(States, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Phase {
+    /// Ports are bound and health reports NOT_SERVING, until the app is wired.
+    #[default]
+    Starting,
+    /// Calls are answered.
+    Serving,
+    /// Calls in flight finish; new calls are refused.
+    Draining,
+}
+
+/// Adds [`Phase`], [`InFlight`] and [`EventSender`], handles [`ServerEvent`]s, and installs the runner. Needs the
+/// resource [`TokioHandle`].
+///
+/// Events are read in `PreUpdate`, so a state transition runs in the same update.
+#[derive(Debug)]
+pub struct LifecyclePlugin;
+
+impl Plugin for LifecyclePlugin {
+    fn build(&self, app: &mut App) {
+        let (sender, receiver) = runner::channel();
+        app.world().resource::<TokioHandle>().spawn(signals::handle_signals(sender.clone()));
+        app.insert_resource(sender)
+            .init_resource::<InFlight>()
+            .init_state::<Phase>()
+            .add_message::<ServerEvent>()
+            .add_systems(PostStartup, enter_serving)
+            .add_systems(PreUpdate, handle_events)
+            .set_runner(move |app| runner::run(app, &receiver));
+    }
+}
+
+fn enter_serving(mut next: ResMut<'_, NextState<Phase>>) {
+    next.set(Phase::Serving);
+}
+
+fn handle_events(
+    mut events: MessageReader<'_, '_, ServerEvent>,
+    phase: Res<'_, State<Phase>>,
+    mut next: ResMut<'_, NextState<Phase>>,
+    mut exit: MessageWriter<'_, AppExit>,
+) {
+    for event in events.read() {
+        match event {
+            ServerEvent::Terminate(signal) if *phase.get() != Phase::Draining => {
+                tracing::info!(signal, "draining");
+                next.set(Phase::Draining);
+            }
+            ServerEvent::Terminate(_) | ServerEvent::Wake => {}
+            ServerEvent::Drained { complete } => {
+                tracing::info!(complete, "stopped");
+                exit.write(AppExit::Success);
+            }
+        }
+    }
+}

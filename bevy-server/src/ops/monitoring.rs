@@ -1,0 +1,68 @@
+//! The pages for monitoring: `/`, `/metrics` and `/readyz`.
+
+use std::{
+    fmt::Write as _,
+    sync::{Arc, atomic::Ordering},
+};
+
+use axum::{
+    extract::State,
+    http::{StatusCode, header},
+    response::{Html, IntoResponse},
+};
+use prometheus::TextEncoder;
+
+use super::OpsState;
+
+pub(super) async fn metrics(State(state): State<Arc<OpsState>>) -> impl IntoResponse {
+    match TextEncoder::new().encode_to_string(&state.registry.gather()) {
+        Ok(text) => (StatusCode::OK, [(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
+}
+
+pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, &'static str) {
+    if !state.serving.load(Ordering::Acquire) {
+        (StatusCode::SERVICE_UNAVAILABLE, "not serving: starting or draining\n")
+    } else if !state.generation.has_capacity() {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready: the generation queue is full\n")
+    } else {
+        (StatusCode::OK, "ready\n")
+    }
+}
+
+pub(super) async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
+    let mut rows = String::new();
+    for tier in state.chain.report() {
+        let lookups = (tier.hits + tier.misses).max(1);
+        let _ = write!(
+            rows,
+            "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{:.0} %<td>{}<td>{}<td>{} s",
+            tier.name,
+            tier.hits,
+            tier.misses,
+            tier.hits as f64 * 100.0 / lookups as f64,
+            tier.errors,
+            tier.entries,
+            tier.bytes,
+            tier.hit_cost_us,
+            tier.miss_cost_us,
+            tier.asked_ratio * 100.0,
+            tier.reason,
+            tier.verdict,
+            tier.since.as_secs(),
+        );
+    }
+    Html(format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Floor Server</title>\
+         <style>body{{font:15px system-ui;margin:2em;max-width:60em}}td,th{{padding:.2em .8em;text-align:right}}\
+         td:first-child,th:first-child{{text-align:left}}</style>\
+         <h1>Floor Server {}</h1><p>Up for {} s, generator version {}. <a href=/metrics>metrics</a> \
+         <a href=/healthz>healthz</a> <a href=/readyz>readyz</a></p>\
+         <table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
+         <th>asked<th>reason<th>verdict<th>for{rows}</table></html>",
+        env!("CARGO_PKG_VERSION"),
+        state.since.elapsed().as_secs(),
+        floor_gen::GENERATOR_VERSION,
+    ))
+}
