@@ -5,15 +5,12 @@ mod fixture;
 
 use std::time::{Duration, Instant};
 
-use fixture::{Fixture, LONG_TIMEOUT, key, keys, redis_server::RedisServer, slow_proxy::SlowProxy, wait_until};
+use fixture::{Fixture, LONG_TIMEOUT, TRACED, key, keys, redis_server::RedisServer, slow_proxy::SlowProxy, wait_until};
 use floor_cache::{Bypass, Options, Outcome, RedisConfig, Served, TierKind};
 
 /// The ratio of an earlier game, 0.55 ms to 6.19 ms, ten times slower: far above the noise of a busy machine.
 const GENERATION: Duration = Duration::from_micros(5500);
 const SLOW: Duration = Duration::from_micros(61_900);
-
-const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_cache::Priority::Foreground };
-const CLOSE: Duration = Duration::from_secs(10);
 
 /// A chain of Redis alone with the keys 0 to 99.
 async fn warm(server: &RedisServer, proxy: &SlowProxy, bypass: Bypass) -> Fixture {
@@ -23,7 +20,7 @@ async fn warm(server: &RedisServer, proxy: &SlowProxy, bypass: Bypass) -> Fixtur
     });
     fixture.source.set_cost(GENERATION);
     fixture.chain.get_many(&keys(0..100), Options::default()).await.expect("it serves");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     ask(&fixture, 50).await;
     assert_eq!(fixture.tier("redis").verdict, "probed");
     fixture
@@ -92,12 +89,12 @@ const WARM: u64 = 50;
 /// A chain of Redis alone behind a delay of [`ROUND_TRIP`], with the keys 0 to 99 and past batches.
 async fn warm_for_batches(server: &RedisServer, proxy: &SlowProxy) -> Fixture {
     let fixture = Fixture::serial(&[TierKind::Redis], |config| {
-        config.redis = RedisConfig { url: proxy.url(), timeout: CLOSE, ..server.config() };
+        config.redis = RedisConfig { url: proxy.url(), timeout: LONG_TIMEOUT, ..server.config() };
     });
     fixture.source.set_cost(Duration::from_millis(1));
     proxy.set_delay(ROUND_TRIP);
     fixture.chain.get_many(&keys(0..100), Options::default()).await.expect("it serves");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     assert_eq!(ask_in_batches(&fixture, WARM).await, WARM);
     fixture
 }
@@ -169,7 +166,7 @@ async fn with_bypass_forced_a_tier_is_written_and_never_asked() {
         assert_eq!(ask(&fixture, 100).await, 0);
     }
     assert_eq!(fixture.source.generations(), 200, "each of 200 calls generated its value");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     let lmdb = fixture.tier("lmdb");
     assert_eq!((lmdb.hits, lmdb.misses, lmdb.bypasses, lmdb.entries), (0, 0, 200, 100), "{lmdb:?}");
     assert_eq!(lmdb.verdict, "bypassed by configuration");

@@ -5,7 +5,7 @@ mod fixture;
 use std::time::Duration;
 
 use fixture::{
-    Fixture, LONG_TIMEOUT,
+    Fixture, LONG_TIMEOUT, TRACED,
     fake_source::{Behavior, value_of},
     key, keys,
     redis_server::RedisServer,
@@ -13,8 +13,6 @@ use fixture::{
     wait_until,
 };
 use floor_cache::{Bypass, Lease, Options, Outcome, RedisConfig, Served, TierKind};
-
-const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_cache::Priority::Foreground };
 
 /// Longer than other steps on a busy machine, and shorter than the tier's deadline.
 const SLOW: Duration = Duration::from_millis(1000);

@@ -11,12 +11,12 @@ use std::{
             Ordering::{Relaxed, SeqCst},
         },
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use bytes::Bytes;
 use fixture::{
-    Fixture, LONG_TIMEOUT, envelope,
+    Fixture, LONG_TIMEOUT, NO_CACHE, envelope,
     fake_source::{Behavior, FakeSource, value_of},
     key, keys,
     redis_server::RedisServer,
@@ -31,9 +31,6 @@ use futures_util::FutureExt;
 use prometheus::Registry;
 use tempfile::TempDir;
 use tokio::{runtime::Handle, sync::Semaphore};
-
-const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
-const CLOSE: Duration = Duration::from_secs(10);
 
 /// The tiers that still have each of `keys`.
 async fn held(chain: &Chain, keys: &[Key]) -> Vec<(Key, &'static str)> {
@@ -56,7 +53,7 @@ async fn a_purge_removes_the_keys_from_every_tier_and_no_others() {
         }
     });
     fixture.chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     assert_eq!(held(&fixture.chain, &keys(0..300)).await.len(), 300 * tiers.len());
     let removals = fixture.chain.purge(&keys(0..100)).await;
     assert_eq!(removals.len(), tiers.len() - 1);
@@ -75,7 +72,7 @@ async fn queued_writes_do_not_restore_purged_values() {
         let batch = keys(round * 1000..(round + 1) * 1000);
         fixture.chain.get_many(&batch, NO_CACHE).await.expect("it serves");
         fixture.chain.purge(&batch).await;
-        assert!(fixture.chain.close(CLOSE).await);
+        assert!(fixture.chain.close(LONG_TIMEOUT).await);
         assert_eq!(held(&fixture.chain, &batch).await, []);
     }
 }
@@ -87,7 +84,7 @@ async fn a_tier_that_fails_to_remove_is_reported() {
         config.redis = server.config();
     });
     fixture.chain.get_many(&keys(0..10), Options::default()).await.expect("it serves");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     server.pause();
     let removals = fixture.chain.purge(&keys(0..10)).await;
     server.resume();
@@ -309,12 +306,12 @@ async fn a_concurrent_call_does_not_restore_a_purged_value() {
     gate.add_permits(2);
     assert_eq!(one.await.expect("it ends").expect("it was found").value, value_of(&key(0, 1)));
     assert!(many.await.expect("it ends").expect("they were found").iter().all(|served| served.by == "lmdb"));
-    assert!(chain.close(CLOSE).await);
+    assert!(chain.close(LONG_TIMEOUT).await);
     assert_eq!(held(&chain, &keys(0..20)).await, [], "values found before the purge are not stored after it");
 
     gate.add_permits(Semaphore::MAX_PERMITS / 2);
     assert_eq!(chain.get(key(0, 1), Options::default()).await.expect("the value is generated").by, "generated");
-    assert!(chain.close(CLOSE).await);
+    assert!(chain.close(LONG_TIMEOUT).await);
     assert_eq!(held(&chain, &keys(0..1)).await.len(), 3, "values generated after it are stored");
 }
 
@@ -328,7 +325,7 @@ async fn concurrent_readers_restore_nothing() {
         fixture.source.set(Behavior::Generate);
         let batch = keys(round * 20..(round + 1) * 20);
         chain.get_many(&batch, Options::default()).await.expect("it serves");
-        assert!(chain.close(CLOSE).await);
+        assert!(chain.close(LONG_TIMEOUT).await);
         // Values that only the last tier has fill the tiers above at every hit.
         fixture.source.set(Behavior::Fail);
         stop.store(false, Relaxed);

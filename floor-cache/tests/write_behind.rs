@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use fixture::{
-    Fixture, LONG_TIMEOUT,
+    Fixture, LONG_TIMEOUT, NO_CACHE,
     fake_source::{FakeSource, value_of},
     key, keys,
     redis_server::RedisServer,
@@ -21,8 +21,6 @@ use floor_cache::{
 };
 use prometheus::Registry;
 use tokio::runtime::Handle;
-
-const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
 
 fn writes(fixture: &Fixture, outcome: &str) -> f64 {
     fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", outcome)])
