@@ -2,24 +2,16 @@
 
 mod fixture;
 
-use std::{fs, ops::Range, path::Path};
+use std::{fs, path::Path};
 
-use bytes::Bytes;
 use fixture::{
     entries,
     fake_source::value_of,
     key, keys, put, put_durably,
-    stores::{AGE, Lmdb, Store, StoreDir, lmdb_database, stored, within_lmdb},
+    stores::{AGE, Lmdb, Store, StoreDir, VALUE, fill, held, lmdb_database, sized, stored, within_lmdb},
 };
-use floor_cache::{Key, Tier};
 
 const PAGE: usize = 4096;
-
-/// `keys` with values of `length` bytes.
-fn sized(numbers: Range<u64>, length: usize) -> Vec<(Key, Bytes)> {
-    let value = Bytes::from(vec![7; length]);
-    keys(numbers).into_iter().map(|key| (key, value.clone())).collect()
-}
 
 /// Writes `bytes` to `data` without changing its length and time, like bits that flip on the disk.
 fn write_unseen(data: &Path, bytes: &[u8]) {
@@ -62,7 +54,7 @@ async fn a_store_found_damaged_in_use_is_quarantined_at_the_next_start() {
 async fn a_store_with_damaged_ages_is_quarantined_at_the_next_start() {
     let dir = StoreDir::new(&Lmdb);
     let tier = dir.open_sized(1 << 20);
-    tier.put_many(&sized(0..10, 3000)).await.unwrap();
+    fill(&*tier, 0..10).await;
     tier.flush().await.unwrap();
     drop(tier);
     let data = dir.path().join("data.mdb");
@@ -76,7 +68,7 @@ async fn a_store_with_damaged_ages_is_quarantined_at_the_next_start() {
     let tier = Lmdb.open(dir.path(), 1 << 20).expect("the damage is not detected at the start");
     let mut failed = false;
     for number in 10..1000 {
-        failed |= tier.put_many(&sized(number..number + 1, 3000)).await.is_err();
+        failed |= tier.put_many(&sized(number..number + 1, VALUE)).await.is_err();
     }
     assert!(failed, "the oldest cannot be found");
     drop(tier);
@@ -89,7 +81,7 @@ async fn a_store_with_damaged_ages_is_quarantined_at_the_next_start() {
 async fn a_damaged_age_does_not_keep_another_value_forever() {
     let dir = StoreDir::new(&Lmdb);
     let tier = dir.open_small();
-    tier.put_many(&sized(0..3, 3000)).await.unwrap();
+    fill(&*tier, 0..3).await;
     drop(tier);
     // The first record gets the age of the second. The age of the third is lost.
     within_lmdb(&dir.path(), |env, txn| {
@@ -102,9 +94,7 @@ async fn a_damaged_age_does_not_keep_another_value_forever() {
     });
     let tier = dir.open_small();
     tier.remove_many(&keys(0..1)).await.unwrap();
-    for first in (1000..4000).step_by(100) {
-        tier.put_many(&sized(first..first + 100, 3000)).await.expect("there is space");
-    }
+    fill(&*tier, 1000..4000).await;
     assert!(!tier.contains(&key(1, 1)).await.expect("it answers"), "the second value was evicted in order");
 }
 
@@ -116,30 +106,20 @@ async fn values_without_an_age_are_evicted() {
     for first in (0..300).step_by(10) {
         tier.put_many(&sized(first..first + 10, 100_000)).await.unwrap();
     }
-    let before = held(&*tier, 0..300).await;
+    let before = held(&*tier, 0..300).await.len();
     drop(tier);
     within_lmdb(&dir.path(), |env, txn| lmdb_database(env, txn, "ages").clear(txn).expect("they go"));
     let tier = dir.open();
     tier.put_many(&sized(3000..3004, 100_000)).await.expect("there is space");
-    assert!(held(&*tier, 0..300).await < before, "{before} before");
-    assert_eq!(held(&*tier, 3000..3004).await, 4);
-}
-
-async fn held(tier: &dyn Tier, numbers: Range<u64>) -> usize {
-    let mut held = 0;
-    for key in keys(numbers) {
-        held += usize::from(tier.contains(&key).await.expect("it answers"));
-    }
-    held
+    assert!(held(&*tier, 0..300).await.len() < before, "{before} before");
+    assert_eq!(held(&*tier, 3000..3004).await.len(), 4);
 }
 
 #[tokio::test]
 async fn a_read_writes_nothing() {
     let dir = StoreDir::new(&Lmdb);
     let tier = dir.open_small();
-    for first in (0..2000).step_by(50) {
-        tier.put_many(&sized(first..first + 50, 3000)).await.unwrap();
-    }
+    fill(&*tier, 0..2000).await;
     let data = || fs::read(dir.path().join("data.mdb")).expect("it can be read");
     let before = data();
     let found = tier.get_many(&keys(0..2000)).await.unwrap();

@@ -4,46 +4,26 @@ mod fixture;
 
 use std::fs;
 
-use bytes::Bytes;
 use fixture::{
-    key, keys,
-    stores::{Sled, StoreDir},
+    keys,
+    stores::{Sled, StoreDir, fill, held},
     when_free,
 };
-use floor_cache::{OpenError, Tier};
-
-/// The stored keys below `count`.
-async fn held(tier: &dyn Tier, count: u64) -> Vec<u64> {
-    let mut held = Vec::new();
-    for number in 0..count {
-        if tier.contains(&key(number, 1)).await.expect("it answers") {
-            held.push(number);
-        }
-    }
-    held
-}
-
-async fn put(tier: &dyn Tier, numbers: std::ops::Range<u64>) {
-    let value = Bytes::from(vec![7; 3000]);
-    let all: Vec<_> = numbers.map(|number| (key(number, 1), value.clone())).collect();
-    for batch in all.chunks(64) {
-        tier.put_many(batch).await.expect("a full store is no error");
-    }
-}
+use floor_cache::OpenError;
 
 #[tokio::test]
 async fn sleds_counts_follow_removals_and_repeated_writes() {
     let dir = StoreDir::new(&Sled);
     let tier = dir.open_sized(1 << 20);
-    put(&*tier, 0..100).await;
+    fill(&*tier, 0..100).await;
     let before = tier.stats();
     assert_eq!(before.limit, 1 << 20);
-    put(&*tier, 50..100).await;
+    fill(&*tier, 50..100).await;
     assert_eq!(tier.stats().bytes, before.bytes, "a repeated write takes no more space");
     tier.remove_many(&keys(0..100)).await.unwrap();
     assert_eq!((tier.stats().entries, tier.stats().bytes), (0, 0));
-    put(&*tier, 0..1000).await;
-    let held = held(&*tier, 1000).await;
+    fill(&*tier, 0..1000).await;
+    let held = held(&*tier, 0..1000).await;
     assert_eq!(held.len() as u64, tier.stats().entries);
     assert_eq!(held.last(), Some(&999), "ages of removed entries do not affect eviction");
     assert_eq!(tier.stats().bytes, before.bytes / 100 * held.len() as u64);
@@ -53,7 +33,7 @@ async fn sleds_counts_follow_removals_and_repeated_writes() {
 async fn sled_without_a_limit_evicts_nothing() {
     let dir = StoreDir::new(&Sled);
     let tier = dir.open_sized(0);
-    put(&*tier, 0..1000).await;
+    fill(&*tier, 0..1000).await;
     assert_eq!((tier.stats().entries, tier.stats().limit), (1000, 0));
 }
 
@@ -62,7 +42,7 @@ async fn sled_without_a_limit_evicts_nothing() {
 async fn sled_evicts_from_a_store_of_an_earlier_release() {
     let dir = StoreDir::new(&Sled);
     let tier = dir.open_sized(0);
-    put(&*tier, 0..1000).await;
+    fill(&*tier, 0..1000).await;
     drop(tier);
     let raw = when_free(|| sled::open(dir.path()));
     assert!(raw.drop_tree("ages").unwrap());
@@ -70,10 +50,10 @@ async fn sled_evicts_from_a_store_of_an_earlier_release() {
     drop(raw);
     let tier = dir.open_sized(1 << 20);
     assert_eq!(tier.stats().entries, 1000, "recounted");
-    put(&*tier, 1000..1001).await;
+    fill(&*tier, 1000..1001).await;
     let stats = tier.stats();
     assert!(stats.bytes <= 1 << 20 && stats.bytes > (1 << 20) * 9 / 10, "{stats:?}");
-    let held = held(&*tier, 1001).await;
+    let held = held(&*tier, 0..1001).await;
     assert_eq!(held.len() as u64, stats.entries);
     assert!(held.contains(&1000), "the newest entry is kept");
 }

@@ -5,19 +5,10 @@ use std::ops::Range;
 use bytes::Bytes;
 use floor_cache::{Tier, TierStats};
 
-use crate::fixture::{key, stores::StoreDir};
-
-const VALUE: usize = 3000;
-
-/// Entries in one call.
-const BATCH: u64 = 32;
-
-async fn put(tier: &dyn Tier, numbers: Range<u64>) {
-    let all: Vec<_> = numbers.map(|number| (key(number, 1), Bytes::from(vec![7; VALUE]))).collect();
-    for batch in all.chunks(BATCH as usize) {
-        tier.put_many(batch).await.expect("a full store is no error");
-    }
-}
+use crate::fixture::{
+    key,
+    stores::{BATCH, StoreDir, VALUE, fill, held},
+};
 
 /// Reads each of `numbers`. Returns how many are stored.
 async fn read(tier: &dyn Tier, numbers: Range<u64>) -> u64 {
@@ -37,20 +28,9 @@ async fn ask(tier: &dyn Tier, numbers: Range<u64>) -> usize {
         }
     }
     for number in &missing {
-        put(tier, *number..*number + 1).await;
+        fill(tier, *number..*number + 1).await;
     }
     missing.len()
-}
-
-/// The stored ones of `numbers`, without reading them.
-async fn held(tier: &dyn Tier, numbers: Range<u64>) -> Vec<u64> {
-    let mut held = Vec::new();
-    for number in numbers {
-        if tier.contains(&key(number, 1)).await.expect("it looks") {
-            held.push(number);
-        }
-    }
-    held
 }
 
 /// How often [`VALUE`] fits `times` the small capacity.
@@ -68,7 +48,7 @@ pub(crate) async fn the_oldest_entries_are_evicted(dir: &StoreDir) {
     let count = small_capacity_in_values(dir, 4);
     for half in [0..count / 2, count / 2..count] {
         let tier = dir.open_small();
-        put(&*tier, half.clone()).await;
+        fill(&*tier, half.clone()).await;
         let stats = tier.stats();
         assert_full(dir, stats, dir.store.small_capacity());
         let held = held(&*tier, 0..count).await;
@@ -83,7 +63,7 @@ pub(crate) async fn the_oldest_entries_are_evicted(dir: &StoreDir) {
 pub(crate) async fn entries_are_evicted_under_continuous_writes(dir: &StoreDir) {
     let tier = dir.open_small();
     let count = small_capacity_in_values(dir, 20);
-    put(&*tier, 0..count).await;
+    fill(&*tier, 0..count).await;
     assert_full(dir, tier.stats(), dir.store.small_capacity());
     assert_eq!(tier.get(&key(count - 1, 1)).await.unwrap(), Some(Bytes::from(vec![7; VALUE])));
     assert_eq!(tier.get(&key(0, 1)).await.unwrap(), None);
@@ -111,11 +91,11 @@ pub(crate) async fn the_limit_holds_for_values_of_any_length(dir: &StoreDir) {
 /// A smaller store keeps what fits; the rest is evicted, gradually if that takes long.
 pub(crate) async fn a_store_shrinks_into_a_smaller_capacity(dir: &StoreDir) {
     let tier = dir.open_sized(16 << 20);
-    put(&*tier, 0..3008).await;
+    fill(&*tier, 0..3008).await;
     assert!(tier.stats().bytes > 8 << 20);
     drop(tier);
     let tier = dir.open_sized(4 << 20);
-    put(&*tier, 3000..9024).await;
+    fill(&*tier, 3000..9024).await;
     let stats = tier.stats();
     assert!(stats.bytes <= stats.limit && stats.limit <= 4 << 20, "{stats:?}");
 }
@@ -123,22 +103,22 @@ pub(crate) async fn a_store_shrinks_into_a_smaller_capacity(dir: &StoreDir) {
 /// A value larger than the store.
 pub(crate) async fn a_batch_that_cannot_fit_harms_no_other(dir: &StoreDir) {
     let tier = dir.open_sized(1 << 20);
-    put(&*tier, 1..2).await;
+    fill(&*tier, 1..2).await;
     let _refused_or_not = tier.put_many(&[(key(2, 1), Bytes::from(vec![7; 3 << 20]))]).await;
     assert_eq!(tier.get(&key(2, 1)).await.unwrap(), None);
-    put(&*tier, 3..4).await;
+    fill(&*tier, 3..4).await;
     assert_eq!(tier.get(&key(3, 1)).await.unwrap(), Some(Bytes::from(vec![7; VALUE])));
 }
 
 pub(crate) async fn read_entries_are_kept_and_unread_ones_evicted(dir: &StoreDir) {
     let tier = dir.open_small();
-    put(&*tier, 0..400).await;
+    fill(&*tier, 0..400).await;
     // Five times the capacity, while a hundred of the first are read repeatedly. A few of those are lost, because
     // entries share bits.
     let mut missed = 0;
     for first in (400..4400).step_by(200) {
         missed += ask(&*tier, 100..200).await;
-        put(&*tier, first..first + 200).await;
+        fill(&*tier, first..first + 200).await;
     }
     assert!(missed < 100, "{missed} of 2000 reads");
     assert!(held(&*tier, 100..200).await.len() >= 90);
@@ -149,20 +129,20 @@ pub(crate) async fn read_entries_are_kept_and_unread_ones_evicted(dir: &StoreDir
 
 pub(crate) async fn an_entry_that_is_no_longer_read_is_evicted(dir: &StoreDir) {
     let tier = dir.open_small();
-    put(&*tier, 0..400).await;
+    fill(&*tier, 0..400).await;
     assert_eq!(read(&*tier, 0..400).await, 400);
-    put(&*tier, 400..10_000).await;
+    fill(&*tier, 400..10_000).await;
     assert!(held(&*tier, 0..400).await.is_empty());
 }
 
 /// Every entry was read, so the sieve prefers none. A write still evicts about what it needs.
 pub(crate) async fn a_write_evicts_only_what_it_needs_if_everything_was_read(dir: &StoreDir) {
     let tier = dir.open_small();
-    put(&*tier, 0..2000).await;
+    fill(&*tier, 0..2000).await;
     for first in (2000..4000).step_by(BATCH as usize) {
         let before = tier.stats().entries;
         assert_eq!(read(&*tier, 0..4000).await, before);
-        put(&*tier, first..first + BATCH).await;
+        fill(&*tier, first..first + BATCH).await;
         let stats = tier.stats();
         assert!(stats.bytes <= stats.limit + (4 << 20) / 16, "{stats:?}");
         assert!(stats.entries + BATCH >= before, "{before} entries became {}", stats.entries);
@@ -174,16 +154,16 @@ pub(crate) async fn a_write_evicts_only_what_it_needs_if_everything_was_read(dir
 /// The read entries are the oldest, and a restart loses the read bits. The hand, which has passed them, is persisted.
 pub(crate) async fn a_restart_does_not_evict_read_entries_first(dir: &StoreDir) {
     let tier = dir.open_small();
-    put(&*tier, 0..100).await;
+    fill(&*tier, 0..100).await;
     for first in (100..2000).step_by(100) {
         ask(&*tier, 0..100).await;
-        put(&*tier, first..first + 100).await;
+        fill(&*tier, first..first + 100).await;
     }
     ask(&*tier, 0..100).await;
     tier.flush().await.expect("it flushes");
     drop(tier);
     let tier = dir.open_small();
-    put(&*tier, 2000..2200).await;
+    fill(&*tier, 2000..2200).await;
     let kept = held(&*tier, 0..100).await.len();
     assert!(kept >= 90, "{kept} after a restart");
 }
