@@ -16,7 +16,7 @@ use std::{
 
 use bytes::Bytes;
 use fixture::{
-    Fixture, LONG_TIMEOUT, NO_CACHE, envelope,
+    Fixture, LONG_TIMEOUT, NO_CACHE, entries, envelope,
     fake_source::{Behavior, FakeSource, value_of},
     key, keys,
     redis_server::RedisServer,
@@ -93,43 +93,80 @@ async fn a_tier_that_fails_to_remove_is_reported() {
     assert!(!fixture.chain.contains(&key(1, 1)).await[2].1, "lmdb has removed it");
 }
 
-/// A tier whose writes wait at a gate while reads continue.
+/// A real LMDB whose reads or writes wait at a gate. A read waits with the value that it has found.
 #[derive(Debug)]
-struct BlockedWrites {
+struct BlockedTier {
     store: LmdbTier,
+    blocked: Blocked,
     gate: Arc<Semaphore>,
     waiting: Arc<AtomicU64>,
 }
 
-impl BlockedWrites {
-    fn hold<'a>(&'a self, work: impl FnOnce() -> Answer<'a, ()> + Send + 'a) -> Answer<'a, ()> {
+#[derive(Debug, PartialEq, Eq)]
+enum Blocked {
+    Reads,
+    Writes,
+}
+
+impl BlockedTier {
+    /// A tier that has the values of `held`.
+    fn new(home: &TempDir, blocked: Blocked, held: &[Key]) -> Self {
+        let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 64 << 20 };
+        let store = LmdbTier::open(&config, envelope()).expect("it opens");
+        let Answer::Now(Ok(())) = store.put_many(&entries(held)) else { panic!("it takes them") };
+        Self { store, blocked, gate: Arc::new(Semaphore::new(0)), waiting: Arc::default() }
+    }
+
+    async fn wait(&self) {
+        self.waiting.fetch_add(1, SeqCst);
+        let _permit = self.gate.acquire().await.expect("the gate is never closed");
+    }
+
+    fn read<'a, T: Send + Unpin + 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
+        if self.blocked == Blocked::Writes {
+            return answer;
+        }
         Answer::later(async move {
-            self.waiting.fetch_add(1, SeqCst);
-            let _permit = self.gate.acquire().await.expect("the gate is never closed");
+            let found = answer.await;
+            self.wait().await;
+            found
+        })
+    }
+
+    fn write<'a>(&'a self, work: impl FnOnce() -> Answer<'a, ()> + Send + 'a) -> Answer<'a, ()> {
+        if self.blocked == Blocked::Reads {
+            return work();
+        }
+        Answer::later(async move {
+            self.wait().await;
             work().await
         })
     }
 }
 
-impl Tier for BlockedWrites {
+impl Tier for BlockedTier {
     fn name(&self) -> &'static str {
         self.store.name()
     }
 
+    fn waits(&self) -> bool {
+        self.blocked == Blocked::Reads
+    }
+
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
-        self.store.get(key)
+        self.read(self.store.get(key))
     }
 
     fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
-        self.store.get_many(keys)
+        self.read(self.store.get_many(keys))
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        self.hold(|| self.store.put_many(entries))
+        self.write(|| self.store.put_many(entries))
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        self.hold(|| self.store.remove_many(keys))
+        self.write(|| self.store.remove_many(keys))
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
@@ -143,12 +180,8 @@ impl Tier for BlockedWrites {
 
 /// A chain of memory and a tier with blocked writes that has the values of `keys`.
 fn over_blocked_writes(home: &TempDir, held: &[Key]) -> (Chain, Arc<Semaphore>, Arc<AtomicU64>) {
-    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 64 << 20 };
-    let store = LmdbTier::open(&config, envelope()).expect("it opens");
-    let entries: Vec<_> = held.iter().map(|key| (*key, value_of(key))).collect();
-    let Answer::Now(Ok(())) = store.put_many(&entries) else { panic!("it takes them") };
-    let (gate, waiting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU64::new(0)));
-    let blocked = BlockedWrites { store, gate: gate.clone(), waiting: waiting.clone() };
+    let blocked = BlockedTier::new(home, Blocked::Writes, held);
+    let (gate, waiting) = (blocked.gate.clone(), blocked.waiting.clone());
     let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
     let chain = ChainBuilder::new(&ChainConfig::default(), &tuning, &Registry::new(), &Handle::current())
         .and_then(|chain| chain.memory("lru", &LruConfig::default()))
@@ -219,68 +252,11 @@ async fn a_background_call_does_not_restore_a_value_in_memory() {
     assert!(!fixture.chain.contains_now(&key(1, 1)), "the removed value was restored");
 }
 
-/// A real LMDB whose answers wait at a gate, like a call that read a value just before a purge.
-#[derive(Debug)]
-struct BlockedReads {
-    store: LmdbTier,
-    gate: Arc<Semaphore>,
-    waiting: Arc<AtomicU64>,
-}
-
-impl BlockedReads {
-    fn hold<'a, T: Send + Unpin + 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
-        Answer::later(async move {
-            let found = answer.await;
-            self.waiting.fetch_add(1, SeqCst);
-            let _permit = self.gate.acquire().await.expect("the gate is never closed");
-            found
-        })
-    }
-}
-
-impl Tier for BlockedReads {
-    fn name(&self) -> &'static str {
-        self.store.name()
-    }
-
-    fn waits(&self) -> bool {
-        true
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
-        self.hold(self.store.get(key))
-    }
-
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
-        self.hold(self.store.get_many(keys))
-    }
-
-    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        self.store.put_many(entries)
-    }
-
-    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        self.store.remove_many(keys)
-    }
-
-    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
-        self.store.contains(key)
-    }
-
-    fn stats(&self) -> TierStats {
-        self.store.stats()
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_concurrent_call_does_not_restore_a_purged_value() {
     let home = tempfile::tempdir().expect("a directory");
-    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
-    let store = LmdbTier::open(&config, envelope()).expect("it opens");
-    let entries: Vec<_> = keys(0..20).into_iter().map(|key| (key, value_of(&key))).collect();
-    store.put_many(&entries).await.expect("it takes them");
-    let (gate, waiting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU64::new(0)));
-    let blocked = BlockedReads { store, gate: gate.clone(), waiting: waiting.clone() };
+    let blocked = BlockedTier::new(&home, Blocked::Reads, &keys(0..20));
+    let (gate, waiting) = (blocked.gate.clone(), blocked.waiting.clone());
     let sled = SledTier::open(&SledConfig { path: home.path().join("sled"), ..SledConfig::default() }, envelope());
     let (config, registry, source) = (ChainConfig::default(), Registry::new(), Arc::new(FakeSource::default()));
     let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };

@@ -22,10 +22,6 @@ use floor_cache::{
 use prometheus::Registry;
 use tokio::runtime::Handle;
 
-fn writes(fixture: &Fixture, outcome: &str) -> f64 {
-    fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", outcome)])
-}
-
 /// A paused server accepts no writes: what does not fit the queue is dropped and counted, and callers do not wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_drops_and_counts() {
@@ -37,14 +33,14 @@ async fn a_full_queue_drops_and_counts() {
     let started = Instant::now();
     fixture.chain.get_many(&keys(0..12_000), NO_CACHE).await.unwrap();
     assert!(started.elapsed() < Duration::from_secs(25), "no caller waits for a write");
-    let dropped = writes(&fixture, "dropped");
+    let dropped = fixture.redis_writes("dropped");
     assert!(dropped > 0.0, "12,000 do not fit a queue of 8,192");
     assert!(!fixture.chain.close(Duration::from_millis(100)).await, "a flush that times out returns false");
 
     server.resume();
     assert!(fixture.chain.close(Duration::from_secs(20)).await);
-    assert_eq!(writes(&fixture, "stored") + writes(&fixture, "dropped"), 12_000.0);
-    assert_eq!(writes(&fixture, "dropped"), dropped);
+    assert_eq!(fixture.redis_writes("stored") + fixture.redis_writes("dropped"), 12_000.0);
+    assert_eq!(fixture.redis_writes("dropped"), dropped);
     assert_eq!(fixture.chain.get(keys(0..1)[0], Options::default()).await.unwrap().by, "redis");
 }
 
@@ -58,10 +54,10 @@ async fn a_paused_tier_delays_no_other() {
     server.pause();
     fixture.chain.get_many(&keys(0..500), NO_CACHE).await.unwrap();
     wait_until("lmdb has them all", || fixture.tier("lmdb").entries == 500).await;
-    assert_eq!(writes(&fixture, "stored"), 0.0);
+    assert_eq!(fixture.redis_writes("stored"), 0.0);
     server.resume();
     assert!(fixture.chain.close(Duration::from_secs(20)).await);
-    assert_eq!(writes(&fixture, "stored"), 500.0);
+    assert_eq!(fixture.redis_writes("stored"), 500.0);
 }
 
 /// Values read back are the generated ones.
