@@ -113,10 +113,7 @@ async fn refusing_to_write() {
     let Some(server) = RedisServer::start_with(&["--maxmemory", "1mb"]) else { return };
     let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
     assert_all_served(&fixture, 0..1000).await;
-    wait_until("a write was refused", || {
-        fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", "failed")]) > 0.0
-    })
-    .await;
+    wait_until("a write was refused", || fixture.redis_writes("failed") > 0.0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
