@@ -38,7 +38,9 @@ fn small_capacity_in_values(dir: &StoreDir, times: u64) -> u64 {
     times * dir.store.small_capacity() / VALUE as u64
 }
 
-fn assert_full(dir: &StoreDir, stats: TierStats, capacity: u64) {
+/// Asserts the size of a full store of the small capacity.
+fn assert_full(dir: &StoreDir, stats: TierStats) {
+    let capacity = dir.store.small_capacity();
     assert!(stats.bytes <= capacity && stats.limit <= capacity, "{stats:?} in {capacity}");
     assert!(stats.bytes as f64 > dir.store.least_use() * stats.limit as f64, "most is used: {stats:?}");
 }
@@ -50,7 +52,7 @@ pub(crate) async fn the_oldest_entries_are_evicted(dir: &StoreDir) {
         let tier = dir.open_small();
         fill(&*tier, half.clone()).await;
         let stats = tier.stats();
-        assert_full(dir, stats, dir.store.small_capacity());
+        assert_full(dir, stats);
         let held = held(&*tier, 0..count).await;
         assert_eq!(held.len() as u64, stats.entries);
         assert_eq!(held, (half.end - stats.entries..half.end).collect::<Vec<_>>(), "the newest, without a gap");
@@ -64,7 +66,7 @@ pub(crate) async fn entries_are_evicted_under_continuous_writes(dir: &StoreDir) 
     let tier = dir.open_small();
     let count = small_capacity_in_values(dir, 20);
     fill(&*tier, 0..count).await;
-    assert_full(dir, tier.stats(), dir.store.small_capacity());
+    assert_full(dir, tier.stats());
     assert_eq!(tier.get(&key(count - 1, 1)).await.unwrap(), Some(Bytes::from(vec![7; VALUE])));
     assert_eq!(tier.get(&key(0, 1)).await.unwrap(), None);
 }
