@@ -11,13 +11,8 @@ use std::{
 };
 
 use bytes::Bytes;
-use fixture::{
-    fake_source::{FakeSource, value_of},
-    key, keys, wait_until,
-};
-use floor_cache::{Admit, Answer, Bypass, ChainBuilder, ChainConfig, Key, Options, Tier, TierError, TierStats, Tuning};
-use prometheus::Registry;
-use tokio::runtime::Handle;
+use fixture::{build_chain, fake_source::value_of, key, keys, wait_until};
+use floor_cache::{Admit, Answer, Bypass, ChainConfig, Key, Options, Tier, TierError, TierStats, Tuning};
 
 /// A tier that panics at every call until it is healthy.
 #[derive(Debug, Default)]
@@ -72,12 +67,9 @@ fn io_error() -> TierError {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panicking_tier_fails_no_call_and_is_used_again_when_healthy() {
-    let (tier, registry, tuning) = (Arc::new(Panicking::default()), Registry::new(), Tuning::default());
+    let tier = Arc::new(Panicking::default());
     let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
-    let chain = ChainBuilder::new(&config, &tuning, &registry, &Handle::current())
-        .and_then(|chain| chain.tier(SharedTier(tier.clone()), Admit::All))
-        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
-        .unwrap();
+    let chain = build_chain(&config, &Tuning::default(), |chain| chain.tier(SharedTier(tier.clone()), Admit::All));
     for key in keys(0..50) {
         assert_eq!(chain.get(key, Options::default()).await.unwrap().value, value_of(&key));
     }

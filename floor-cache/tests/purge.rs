@@ -16,21 +16,20 @@ use std::{
 
 use bytes::Bytes;
 use fixture::{
-    Fixture, LONG_TIMEOUT, NO_CACHE, entries, envelope,
-    fake_source::{Behavior, FakeSource, value_of},
+    Fixture, LONG_TIMEOUT, NO_CACHE, build_chain, entries, envelope,
+    fake_source::{Behavior, value_of},
     key, keys,
     redis_server::RedisServer,
     wait_until,
 };
 use floor_cache::{
-    Admit, Answer, Chain, ChainBuilder, ChainConfig, Key, LmdbConfig, LruConfig, Options, SledConfig, Tier, TierKind,
-    TierStats, Tuning,
+    Admit, Answer, Chain, ChainConfig, Key, LmdbConfig, LruConfig, Options, SledConfig, Tier, TierKind, TierStats,
+    Tuning,
     tiers::{LmdbTier, SledTier},
 };
 use futures_util::FutureExt;
-use prometheus::Registry;
 use tempfile::TempDir;
-use tokio::{runtime::Handle, sync::Semaphore};
+use tokio::sync::Semaphore;
 
 /// The tiers that still have each of `keys`.
 async fn held(chain: &Chain, keys: &[Key]) -> Vec<(Key, &'static str)> {
@@ -183,11 +182,9 @@ fn over_blocked_writes(home: &TempDir, held: &[Key]) -> (Chain, Arc<Semaphore>, 
     let blocked = BlockedTier::new(home, Blocked::Writes, held);
     let (gate, waiting) = (blocked.gate.clone(), blocked.waiting.clone());
     let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
-    let chain = ChainBuilder::new(&ChainConfig::default(), &tuning, &Registry::new(), &Handle::current())
-        .and_then(|chain| chain.memory("lru", &LruConfig::default()))
-        .and_then(|chain| chain.tier(blocked, Admit::All))
-        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
-        .expect("it opens");
+    let chain = build_chain(&ChainConfig::default(), &tuning, |chain| {
+        chain.memory("lru", &LruConfig::default())?.tier(blocked, Admit::All)
+    });
     (chain, gate, waiting)
 }
 
@@ -258,14 +255,11 @@ async fn a_concurrent_call_does_not_restore_a_purged_value() {
     let blocked = BlockedTier::new(&home, Blocked::Reads, &keys(0..20));
     let (gate, waiting) = (blocked.gate.clone(), blocked.waiting.clone());
     let sled = SledTier::open(&SledConfig { path: home.path().join("sled"), ..SledConfig::default() }, envelope());
-    let (config, registry, source) = (ChainConfig::default(), Registry::new(), Arc::new(FakeSource::default()));
     let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
-    let chain = ChainBuilder::new(&config, &tuning, &registry, &Handle::current())
-        .and_then(|chain| chain.memory("lru", &LruConfig::default()))
-        .and_then(|chain| chain.tier(sled.expect("it opens"), Admit::All))
-        .and_then(|chain| chain.tier(blocked, Admit::All))
-        .and_then(|chain| chain.build(source.clone()))
-        .expect("it opens");
+    let chain = build_chain(&ChainConfig::default(), &tuning, |chain| {
+        let chain = chain.memory("lru", &LruConfig::default())?;
+        chain.tier(sled.expect("it opens"), Admit::All)?.tier(blocked, Admit::All)
+    });
 
     // One call for a single key and one for many: both have their values and wait at the gate.
     let one = tokio::spawn({

@@ -2,25 +2,17 @@
 
 mod fixture;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use fixture::{
-    Fixture, LONG_TIMEOUT, NO_CACHE,
-    fake_source::{FakeSource, value_of},
-    key, keys,
-    redis_server::RedisServer,
+    Fixture, LONG_TIMEOUT, NO_CACHE, build_chain, fake_source::value_of, key, keys, redis_server::RedisServer,
     wait_until,
 };
 use floor_cache::{
-    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Key, Options, RedisConfig, Tier, TierError, TierErrorKind,
-    TierKind, TierStats, Tuning,
+    Admit, Answer, Bypass, Chain, ChainConfig, Key, Options, RedisConfig, Tier, TierError, TierErrorKind, TierKind,
+    TierStats, Tuning,
 };
-use prometheus::Registry;
-use tokio::runtime::Handle;
 
 /// A paused server accepts no writes: what does not fit the queue is dropped and counted, and callers do not wait.
 #[tokio::test(flavor = "multi_thread")]
@@ -123,10 +115,8 @@ impl Tier for FailingWrites {
 
 fn over_failing_writes(flushes: bool) -> Chain {
     let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
-    ChainBuilder::new(&config, &Tuning { audit: 0, ..Tuning::default() }, &Registry::new(), &Handle::current())
-        .and_then(|chain| chain.tier(FailingWrites { flushes }, Admit::All))
-        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
-        .expect("it opens")
+    let tuning = Tuning { audit: 0, ..Tuning::default() };
+    build_chain(&config, &tuning, |chain| chain.tier(FailingWrites { flushes }, Admit::All))
 }
 
 #[tokio::test(flavor = "multi_thread")]
