@@ -1,4 +1,4 @@
-//! Tests of damage in LMDB's own structures: it is found in use, or harms no other entry.
+//! Tests of damage in LMDB's own structures: it is found in use, or affects no other entry.
 
 mod fixture;
 

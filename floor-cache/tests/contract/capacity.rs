@@ -103,7 +103,7 @@ pub(crate) async fn a_store_shrinks_into_a_smaller_capacity(dir: &StoreDir) {
 }
 
 /// A value larger than the store.
-pub(crate) async fn a_batch_that_cannot_fit_harms_no_other(dir: &StoreDir) {
+pub(crate) async fn a_batch_that_cannot_fit_affects_no_other(dir: &StoreDir) {
     let tier = dir.open_sized(1 << 20);
     fill(&*tier, 1..2).await;
     let _refused_or_not = tier.put_many(&[(key(2, 1), Bytes::from(vec![7; 3 << 20]))]).await;

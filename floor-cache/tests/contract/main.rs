@@ -61,7 +61,7 @@ macro_rules! file_clauses {
             entries_are_evicted_under_continuous_writes
             the_limit_holds_for_values_of_any_length
             a_store_shrinks_into_a_smaller_capacity
-            a_batch_that_cannot_fit_harms_no_other
+            a_batch_that_cannot_fit_affects_no_other
             read_entries_are_kept_and_unread_ones_evicted
             an_entry_that_is_no_longer_read_is_evicted
             a_write_evicts_only_what_it_needs_if_everything_was_read
