@@ -14,7 +14,7 @@ use crate::key::Key;
 
 /// A store for values.
 ///
-/// Every implementation passes the contract suite (`tests/contract.rs`). Values are immutable, so a key always has the
+/// Every implementation passes the contract suite (`tests/contract/`). Values are immutable, so a key always has the
 /// same value. All methods may be called concurrently.
 pub trait Tier: fmt::Debug + Send + Sync + 'static {
     /// The name in configuration, metrics and responses: `lru`, `redis`, `lmdb`, `sled`.

@@ -11,17 +11,15 @@ use std::{
 
 use bytes::Bytes;
 use fixture::{
-    Fixture, LONG_TIMEOUT,
-    fake_source::{Behavior, FakeSource, value_of},
+    Fixture, LONG_TIMEOUT, build_chain,
+    fake_source::{Behavior, value_of},
     key, keys, wait_until,
 };
 use floor_cache::{
-    Admit, Answer, Chain, ChainBuilder, ChainConfig, Key, Options, Served, Tier, TierError, TierErrorKind, TierKind,
-    TierStats, Tuning,
+    Admit, Answer, Chain, ChainConfig, Key, Options, Served, Tier, TierError, TierErrorKind, TierKind, TierStats,
+    Tuning,
 };
 use parking_lot::Mutex;
-use prometheus::Registry;
-use tokio::runtime::Handle;
 
 fn audited(every: u32) -> Tuning {
     Tuning { audit: every, ..Tuning::default() }
@@ -84,11 +82,8 @@ impl Tier for NoRemoveTier {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tier_that_fails_to_remove_a_wrong_value_is_overwritten() {
-    let (config, registry, tier) = (ChainConfig::default(), Registry::new(), NoRemoveTier::default());
-    let chain = ChainBuilder::new(&config, &audited(1), &registry, &Handle::current())
-        .and_then(|chain| chain.tier(tier.clone(), Admit::All))
-        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
-        .unwrap();
+    let tier = NoRemoveTier::default();
+    let chain = build_chain(&ChainConfig::default(), &audited(1), |chain| chain.tier(tier.clone(), Admit::All));
     for key in keys(0..3) {
         tier.0.lock().insert(key, Bytes::from_static(b"wrong"));
         // An audit is skipped while another runs, so more than one call may be needed.

@@ -8,15 +8,19 @@ mod fixture;
 use std::{
     env, fs,
     fs::File,
-    path::Path,
-    process::{Command, Stdio},
+    ops::Range,
+    path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use bytes::Bytes;
-use fixture::{envelope, fake_source::value_of, keys};
-use floor_cache::{Key, LmdbConfig, Tier, tiers::LmdbTier};
-use tempfile::TempDir;
+use fixture::{
+    fake_source::value_of,
+    keys, output_of,
+    stores::{CAPACITY, Lmdb, Store, StoreDir},
+    test_process,
+};
+use floor_cache::Key;
 
 /// Set in the child process that opens a damaged store: its directory.
 const OPEN: &str = "FLOORS_TEST_OPEN";
@@ -29,10 +33,6 @@ const FLIPS: u64 = 200;
 
 const FLOORS: u64 = 1500;
 
-fn config(home: &Path) -> LmdbConfig {
-    LmdbConfig { path: home.join("lmdb"), map_size: 16 << 20 }
-}
-
 /// The right value of a key. Some values are in a leaf, most in overflow pages.
 fn value(key: &Key) -> Bytes {
     let short = value_of(key);
@@ -40,10 +40,14 @@ fn value(key: &Key) -> Bytes {
     Bytes::from(short.iter().copied().cycle().take(short.len().max(len)).collect::<Vec<_>>())
 }
 
-/// Fills a store, then removes and writes some floors, so that it has free pages.
-async fn fill(home: &Path) {
-    let tier = LmdbTier::open(&config(home), envelope()).unwrap();
-    let entries = |numbers| -> Vec<_> { keys(numbers).into_iter().map(|key| (key, value(&key))).collect() };
+fn entries(numbers: Range<u64>) -> Vec<(Key, Bytes)> {
+    keys(numbers).into_iter().map(|key| (key, value(&key))).collect()
+}
+
+/// A closed store with free pages, because some floors were removed and written again.
+async fn filled() -> StoreDir {
+    let dir = StoreDir::new(&Lmdb);
+    let tier = dir.open();
     for first in (0..FLOORS).step_by(100) {
         tier.put_many(&entries(first..first + 100)).await.unwrap();
     }
@@ -52,6 +56,7 @@ async fn fill(home: &Path) {
         tier.put_many(&entries(first..first + 20)).await.unwrap();
     }
     tier.flush().await.unwrap();
+    dir
 }
 
 /// Pseudo-random numbers (`SplitMix64`).
@@ -66,19 +71,12 @@ impl Random {
     }
 }
 
-/// Whether a store was quarantined in `home`.
-fn is_quarantined(home: &Path) -> bool {
-    let names = fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name());
-    names.into_iter().any(|name| name.to_string_lossy().starts_with("lmdb.damaged-"))
-}
-
 /// The child process of the test below; it must not crash. It reads, writes and removes everything, twice.
 #[tokio::test]
 async fn the_process_that_opens_a_damaged_store() {
-    let Some(home) = env::var_os(OPEN) else { return };
-    let config = config(Path::new(&home));
+    let Some(path) = env::var_os(OPEN).map(PathBuf::from) else { return };
     for _ in 0..2 {
-        let tier = LmdbTier::open(&config, envelope()).expect("a damaged store does not prevent a start");
+        let tier = Lmdb.open(path.clone(), CAPACITY).expect("a damaged store does not prevent a start");
         for some in keys(0..FLOORS).chunks(100) {
             // Errors and misses are allowed, but every value must be right.
             let served = tier.get_many(some).await.unwrap_or_else(|_error| vec![None; some.len()]);
@@ -86,8 +84,7 @@ async fn the_process_that_opens_a_damaged_store() {
                 assert!(served.is_none_or(|served| served == value(key)), "a wrong value of {key}");
             }
         }
-        let fresh: Vec<_> = keys(FLOORS..2 * FLOORS).into_iter().map(|key| (key, value(&key))).collect();
-        for batch in fresh.chunks(100) {
+        for batch in entries(FLOORS..2 * FLOORS).chunks(100) {
             let _an_error_is_allowed = tier.put_many(batch).await;
         }
         for some in keys(0..2 * FLOORS).chunks(100) {
@@ -101,15 +98,12 @@ async fn the_process_that_opens_a_damaged_store() {
 #[tokio::test]
 async fn flipped_bits_cause_no_crash_and_no_wrong_value() {
     let rounds = env::var("FLOORS_TEST_FLIPS").map_or(ROUNDS, |rounds| rounds.parse().expect("a number of rounds"));
-    let original = TempDir::new().unwrap();
-    fill(original.path()).await;
-    let good = fs::read(config(original.path()).path.join("data.mdb")).unwrap();
+    let good = fs::read(filled().await.path().join("data.mdb")).unwrap();
     let mut quarantined = 0;
     // Each round twice: many bits anywhere in the file, then one in the header of a page, which LMDB trusts.
     for (round, is_anywhere) in (0..rounds).flat_map(|round| [(round, true), (round, false)]) {
-        let home = TempDir::new().unwrap();
-        let path = config(home.path()).path;
-        fs::create_dir(&path).unwrap();
+        let dir = StoreDir::new(&Lmdb);
+        fs::create_dir(dir.path()).unwrap();
         let (mut bytes, mut random) = (good.clone(), Random(round));
         if is_anywhere {
             for _ in 0..FLIPS {
@@ -121,21 +115,11 @@ async fn flipped_bits_cause_no_crash_and_no_wrong_value() {
             let at = (page * 4096 + random.next() % 64) as usize;
             bytes[at] ^= 1 << (random.next() % 8);
         }
-        fs::write(path.join("data.mdb"), bytes).unwrap();
-        let child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "the_process_that_opens_a_damaged_store", "--nocapture"])
-            .env(OPEN, home.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&child.stdout);
-        assert!(
-            child.status.success() && said.contains("survived"),
-            "round {round}: {}: {said}{}",
-            child.status,
-            String::from_utf8_lossy(&child.stderr)
-        );
-        quarantined += u64::from(is_quarantined(home.path()));
+        fs::write(dir.path().join("data.mdb"), bytes).unwrap();
+        println!("round {round}, bits anywhere: {is_anywhere}");
+        let said = output_of(test_process("the_process_that_opens_a_damaged_store").env(OPEN, dir.path()));
+        assert!(said.contains("survived"), "{said}");
+        quarantined += u64::from(dir.quarantined() > 0);
     }
     println!("{rounds} rounds of {FLIPS} bits and as many of one; {quarantined} stores were quarantined");
     assert!(quarantined >= rounds / 2, "most flips are detected: {quarantined} in {rounds} rounds");
@@ -144,35 +128,33 @@ async fn flipped_bits_cause_no_crash_and_no_wrong_value() {
 /// Stores that only LMDB has written pass the check.
 #[tokio::test]
 async fn no_undamaged_store_is_quarantined() {
-    let home = TempDir::new().unwrap();
-    let config = LmdbConfig { map_size: 4 << 20, ..config(home.path()) };
+    let dir = StoreDir::new(&Lmdb);
+    // Without the clean mark, the store is checked at each start.
+    let remove_mark = || fs::remove_file(dir.path().join("clean"));
     let mut random = Random(7);
     for round in 0..60 {
-        // Without the clean mark, the store is checked at each start.
-        let _ = fs::remove_file(config.path.join("clean"));
-        let tier = LmdbTier::open(&config, envelope()).unwrap();
-        assert!(!is_quarantined(home.path()), "round {round}");
+        let _ = remove_mark();
+        let tier = dir.open_small();
+        assert_eq!(dir.quarantined(), 0, "round {round}");
         for _ in 0..8 {
             let first = random.next() % 2000;
-            let some = keys(first..first + random.next() % 200 + 1);
+            let some = first..first + random.next() % 200 + 1;
             if random.next().is_multiple_of(3) {
-                tier.remove_many(&some).await.unwrap();
+                tier.remove_many(&keys(some)).await.unwrap();
             } else {
-                let entries: Vec<_> = some.iter().map(|key| (*key, value(key))).collect();
-                tier.put_many(&entries).await.unwrap();
+                tier.put_many(&entries(some)).await.unwrap();
             }
         }
     }
     // Also copies by LMDB's tools.
-    let _ = fs::remove_file(config.path.join("clean"));
-    drop(LmdbTier::open(&config, envelope()).unwrap());
+    let _ = remove_mark();
+    drop(dir.open_small());
     for compaction in [heed::CompactionOption::Disabled, heed::CompactionOption::Enabled] {
-        let copy = TempDir::new().unwrap();
-        let to = LmdbConfig { path: copy.path().join("lmdb"), ..config.clone() };
-        fs::create_dir(&to.path).unwrap();
-        copy_lmdb(&config.path, &to.path, compaction);
-        let tier = LmdbTier::open(&to, envelope()).unwrap();
-        assert!(!is_quarantined(copy.path()), "a copy is undamaged");
+        let copy = StoreDir::new(&Lmdb);
+        fs::create_dir(copy.path()).unwrap();
+        copy_lmdb(&dir.path(), &copy.path(), compaction);
+        let tier = copy.open_small();
+        assert_eq!(copy.quarantined(), 0, "a copy is undamaged");
         assert!(tier.stats().entries > 0);
     }
 }
@@ -191,11 +173,8 @@ fn copy_lmdb(from: &Path, to: &Path, compaction: heed::CompactionOption) {
 /// The clean mark contains the state of the file, so a change is detected.
 #[tokio::test]
 async fn a_store_that_changed_after_a_clean_close_is_checked() {
-    let home = TempDir::new().unwrap();
-    fill(home.path()).await;
-    let config = config(home.path());
-    let data = config.path.join("data.mdb");
-    let mark = config.path.join("clean");
+    let dir = filled().await;
+    let (data, mark) = (dir.path().join("data.mdb"), dir.path().join("clean"));
     let named = fs::read_to_string(&mark).expect("the clean mark exists");
     let break_root = || {
         use std::os::unix::fs::FileExt;
@@ -213,23 +192,21 @@ async fn a_store_that_changed_after_a_clean_close_is_checked() {
     assert_eq!(fs::read_to_string(&mark).unwrap(), named, "the mark is unchanged");
     // With another inode or time, the file is checked.
     fs::write(&data, &copy).unwrap();
-    drop(LmdbTier::open(&config, envelope()).unwrap());
-    assert!(!is_quarantined(home.path()), "undamaged, although it was rewritten");
+    drop(dir.open());
+    assert_eq!(dir.quarantined(), 0, "undamaged, although it was rewritten");
     assert!(mark.exists(), "a clean close");
     break_root().set_modified(SystemTime::now()).unwrap();
-    let tier = LmdbTier::open(&config, envelope()).unwrap();
-    assert!(is_quarantined(home.path()));
+    let tier = dir.open();
+    assert_eq!(dir.quarantined(), 1);
     assert_eq!(tier.stats().entries, 0);
 }
 
 /// The clean mark exists only while nothing was written.
 #[tokio::test]
 async fn the_clean_mark_exists_until_the_next_write() {
-    let home = TempDir::new().unwrap();
-    let config = config(home.path());
-    let mark = config.path.join("clean");
-    let entries: Vec<_> = keys(0..3).into_iter().map(|key| (key, value(&key))).collect();
-    let tier = LmdbTier::open(&config, envelope()).unwrap();
+    let dir = StoreDir::new(&Lmdb);
+    let (mark, entries) = (dir.path().join("clean"), entries(0..3));
+    let tier = dir.open();
     assert!(!mark.exists(), "it is in use");
     tier.put_many(&entries).await.unwrap();
     tier.flush().await.unwrap();
@@ -240,6 +217,6 @@ async fn the_clean_mark_exists_until_the_next_write() {
     assert!(!mark.exists(), "something was written");
     drop(tier);
     assert!(mark.exists(), "a clean close");
-    drop(LmdbTier::open(&config, envelope()).unwrap());
-    assert!(mark.exists() && !is_quarantined(home.path()));
+    drop(dir.open());
+    assert!(mark.exists() && dir.quarantined() == 0);
 }

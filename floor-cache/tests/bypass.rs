@@ -5,28 +5,27 @@ mod fixture;
 
 use std::time::{Duration, Instant};
 
-use fixture::{Fixture, LONG_TIMEOUT, key, keys, redis_server::RedisServer, slow_proxy::SlowProxy, wait_until};
+use fixture::{Fixture, LONG_TIMEOUT, TRACED, key, keys, redis_server::RedisServer, slow_proxy::SlowProxy, wait_until};
 use floor_cache::{Bypass, Options, Outcome, RedisConfig, Served, TierKind};
 
 /// The ratio of an earlier game, 0.55 ms to 6.19 ms, ten times slower: far above the noise of a busy machine.
 const GENERATION: Duration = Duration::from_micros(5500);
 const SLOW: Duration = Duration::from_micros(61_900);
 
-const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_cache::Priority::Foreground };
-const CLOSE: Duration = Duration::from_secs(10);
-
-/// A chain of Redis alone with the keys 0 to 99.
-async fn warm(server: &RedisServer, proxy: &SlowProxy, bypass: Bypass) -> Fixture {
+/// A Redis, a proxy to it, and a chain of it alone with the keys 0 to 99.
+async fn warm(bypass: Bypass) -> Option<(RedisServer, SlowProxy, Fixture)> {
+    let server = RedisServer::start()?;
+    let proxy = SlowProxy::to(server.port()).await;
     let fixture = Fixture::new(&[TierKind::Redis], |config| {
         config.redis = RedisConfig { url: proxy.url(), ..server.config() };
         config.bypass = bypass;
     });
     fixture.source.set_cost(GENERATION);
     fixture.chain.get_many(&keys(0..100), Options::default()).await.expect("it serves");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     ask(&fixture, 50).await;
     assert_eq!(fixture.tier("redis").verdict, "probed");
-    fixture
+    Some((server, proxy, fixture))
 }
 
 /// Asks until the verdict on Redis is `verdict`. The verdict follows the lookups of the last second or two.
@@ -53,9 +52,7 @@ async fn ask(fixture: &Fixture, count: u64) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_tier_is_bypassed_within_200_requests_and_a_fast_one_asked_again_within_200() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm(&server, &proxy, Bypass::Auto).await;
+    let Some((_server, proxy, fixture)) = warm(Bypass::Auto).await else { return };
 
     proxy.set_delay(SLOW);
     let asked = ask(&fixture, 200).await;
@@ -90,16 +87,18 @@ const BATCH: u64 = 64;
 const WARM: u64 = 50;
 
 /// A chain of Redis alone behind a delay of [`ROUND_TRIP`], with the keys 0 to 99 and past batches.
-async fn warm_for_batches(server: &RedisServer, proxy: &SlowProxy) -> Fixture {
+async fn warm_for_batches() -> Option<(RedisServer, SlowProxy, Fixture)> {
+    let server = RedisServer::start()?;
+    let proxy = SlowProxy::to(server.port()).await;
     let fixture = Fixture::serial(&[TierKind::Redis], |config| {
-        config.redis = RedisConfig { url: proxy.url(), timeout: CLOSE, ..server.config() };
+        config.redis = RedisConfig { url: proxy.url(), timeout: LONG_TIMEOUT, ..server.config() };
     });
     fixture.source.set_cost(Duration::from_millis(1));
     proxy.set_delay(ROUND_TRIP);
     fixture.chain.get_many(&keys(0..100), Options::default()).await.expect("it serves");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     assert_eq!(ask_in_batches(&fixture, WARM).await, WARM);
-    fixture
+    Some((server, proxy, fixture))
 }
 
 /// Asks for `count` batches of keys that Redis has. Returns for how many Redis was asked.
@@ -116,9 +115,7 @@ async fn ask_in_batches(fixture: &Fixture, count: u64) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_ask_a_tier_again_after_a_stall() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm_for_batches(&server, &proxy).await;
+    let Some((_server, proxy, fixture)) = warm_for_batches().await else { return };
 
     proxy.set_delay(STALL);
     // Few batches, because background queries queue up behind the delay.
@@ -137,9 +134,7 @@ async fn batches_ask_a_tier_again_after_a_stall() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_ask_a_tier_that_single_queries_bypass() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm_for_batches(&server, &proxy).await;
+    let Some((_server, _proxy, fixture)) = warm_for_batches().await else { return };
     for _ in 0..20 {
         assert_eq!(ask(&fixture, 10).await, 0, "4 ms for a value that takes 1 ms to generate");
         assert_eq!(ask_in_batches(&fixture, 2).await, 2);
@@ -150,9 +145,8 @@ async fn batches_ask_a_tier_that_single_queries_bypass() {
 /// After a restart the generation cost is unknown, and a tier with every value causes no generation.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_tier_with_every_value_is_bypassed() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm(&server, &proxy, Bypass::Auto).await.reopened().await;
+    let Some((_server, proxy, fixture)) = warm(Bypass::Auto).await else { return };
+    let fixture = fixture.reopened().await;
     fixture.source.set_cost(GENERATION);
     proxy.set_delay(SLOW);
     let asked = ask(&fixture, 200).await;
@@ -169,7 +163,7 @@ async fn with_bypass_forced_a_tier_is_written_and_never_asked() {
         assert_eq!(ask(&fixture, 100).await, 0);
     }
     assert_eq!(fixture.source.generations(), 200, "each of 200 calls generated its value");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     let lmdb = fixture.tier("lmdb");
     assert_eq!((lmdb.hits, lmdb.misses, lmdb.bypasses, lmdb.entries), (0, 0, 200, 100), "{lmdb:?}");
     assert_eq!(lmdb.verdict, "bypassed by configuration");
@@ -185,9 +179,7 @@ async fn with_bypass_forced_a_tier_is_written_and_never_asked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_bypass_off_a_tier_is_always_asked() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm(&server, &proxy, Bypass::Off).await;
+    let Some((_server, proxy, fixture)) = warm(Bypass::Off).await else { return };
     proxy.set_delay(SLOW);
     assert_eq!(ask(&fixture, 40).await, 40);
     assert_eq!(fixture.tier("redis").verdict, "probed");

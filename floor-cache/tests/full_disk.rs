@@ -1,27 +1,32 @@
-//! Tests of stores on a full disk: a start reports it and changes nothing, reads continue, and no signal kills the
-//! process.
+//! Tests of the tiers in files on a full disk: a start reports it and changes nothing, reads continue, and no signal
+//! kills the process.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod fixture;
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::{env, fs, iter, path::Path, sync::Arc};
 
 use bytes::Bytes;
-use fixture::{envelope, keys, small_disk::SmallDisk, when_free};
-use floor_cache::{
-    Key, LmdbConfig, OpenError, SledConfig, Tier,
-    tiers::{LmdbTier, SledTier},
+use fixture::{
+    LONG_TIMEOUT,
+    fake_source::{FakeSource, value_of},
+    keys, names_in, output_of, series,
+    small_disk::SmallDisk,
+    stores::{STORES, Store},
+    test_process, when_free,
 };
+use floor_cache::{Bypass, ChainConfig, Key, OpenError, Options, Tier, TierKind, assemble};
+use prometheus::Registry;
+use tokio::runtime::Handle;
 
 /// Set in the child process that opens a store: its path and kind.
 const OPEN: &str = "FLOORS_TEST_OPEN";
 const STORE: &str = "FLOORS_TEST_STORE";
 
 const DISK: u64 = 8 << 20;
+
+/// The capacity of a store, larger than the disk.
+const CAPACITY: u64 = 64 << 20;
 
 /// Floors stored before the disk is full.
 const FLOORS: u64 = 50;
@@ -30,28 +35,26 @@ fn value(key: &Key) -> Bytes {
     Bytes::from(key.as_bytes().repeat(100))
 }
 
-fn open(store: &str, path: PathBuf) -> Result<Box<dyn Tier>, OpenError> {
-    match store {
-        "lmdb" => Ok(Box::new(LmdbTier::open(&LmdbConfig { path, map_size: 64 << 20 }, envelope())?)),
-        _ => Ok(Box::new(SledTier::open(&SledConfig { path, ..SledConfig::default() }, envelope())?)),
-    }
+fn open(store: &dyn Store, path: &Path) -> Result<Box<dyn Tier>, OpenError> {
+    store.open(path.to_owned(), CAPACITY)
 }
 
 /// The child process: it opens a store on a full disk and uses it, if it opens.
 #[tokio::test]
 async fn the_process_on_a_full_disk() {
     let (Some(path), Ok(store)) = (env::var_os(OPEN), env::var(STORE)) else { return };
-    let tier = match open(&store, PathBuf::from(path)) {
+    let store = STORES.iter().find(|other| other.name() == store).expect("the name of a store");
+    let tier = match open(*store, Path::new(&path)) {
         Ok(tier) => tier,
         Err(error) => {
             println!("refused: {error}");
             return;
         }
     };
-    // sled fails every query after a write to a full disk. LMDB fails none.
+    let is_readable = store.is_readable_on_a_full_disk();
     let read = async |keys: &[Key]| {
         let read = tier.get_many(keys).await;
-        if store == "lmdb" { read.unwrap() } else { read.unwrap_or_else(|_error| vec![None; keys.len()]) }
+        if is_readable { read.unwrap() } else { read.unwrap_or_else(|_error| vec![None; keys.len()]) }
     };
     let held = read(&keys(0..FLOORS)).await.into_iter().flatten().count();
     let mut failed = 0;
@@ -64,32 +67,16 @@ async fn the_process_on_a_full_disk() {
     }
     let _it_may_fail = tier.flush().await;
     let after = read(&keys(0..FLOORS)).await.into_iter().flatten().count();
-    assert!(held == after || store == "sled", "stored values are kept: {after} of {held}");
+    assert!(held == after || !is_readable, "stored values are kept: {after} of {held}");
     println!("opened: held {held}; writes failed: {}", failed > 0);
 }
 
 /// Runs the child for the store in `path` and returns its result line. The child must not be killed.
-fn ask(store: &str, path: &Path) -> String {
-    let child = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "the_process_on_a_full_disk", "--nocapture"])
-        .env(OPEN, path)
-        .env(STORE, store)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout).into_owned();
-    assert!(child.status.success(), "{}: {said}{}", child.status, String::from_utf8_lossy(&child.stderr));
+fn ask(store: &dyn Store, path: &Path) -> String {
+    let said = output_of(test_process("the_process_on_a_full_disk").env(OPEN, path).env(STORE, store.name()));
     let line = said.lines().find(|line| line.contains("refused: ") || line.contains("opened: "));
     let line = line.unwrap_or_else(|| panic!("no result line: {said}"));
     line[line.find("refused: ").or(line.find("opened: ")).expect("just seen")..].to_owned()
-}
-
-/// The names in `directory`, sorted.
-fn names(directory: &Path) -> Vec<String> {
-    let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
-    let mut names: Vec<_> = names.collect();
-    names.sort();
-    names
 }
 
 /// Free bytes on the disk.
@@ -102,67 +89,83 @@ fn check_refusal(said: &str, path: &Path) {
 
 #[test]
 fn a_new_store_on_a_full_disk_is_refused_or_opens() {
-    for store in ["lmdb", "sled"] {
-        for free in FREE {
-            let Some(disk) = SmallDisk::mount(DISK) else { return };
-            let path = disk.path().join("store");
-            disk.fill(free);
-            // Twice: the files of the first attempt must not look like a damaged store.
-            for attempt in 1..=2 {
-                let said = ask(store, &path);
-                println!("{store}, {free} bytes free, attempt {attempt}: {said}");
-                if said.starts_with("refused") {
-                    check_refusal(&said, &path);
-                }
-                assert!(free > 0 || said.starts_with("refused"), "{store} cannot open: {said}");
-                let names = names(disk.path());
-                assert!(names.iter().all(|name| name == "ballast" || name == "store"), "{store}: {names:?}");
+    for (store, free) in STORES.iter().flat_map(|store| FREE.map(|free| (*store, free))) {
+        let Some(disk) = SmallDisk::mount(DISK) else { return };
+        let (name, path) = (store.name(), disk.path().join("store"));
+        disk.fill(free);
+        // Twice: the files of the first attempt must not look like a damaged store.
+        for attempt in 1..=2 {
+            let said = ask(store, &path);
+            println!("{name}, {free} bytes free, attempt {attempt}: {said}");
+            if said.starts_with("refused") {
+                check_refusal(&said, &path);
             }
-            disk.free().unwrap();
-            let tier = when_free(|| open(store, path.clone()));
-            drop(tier);
-            let names = names(disk.path());
-            assert_eq!(names, ["store"], "{store}, {free} bytes free");
+            assert!(free > 0 || said.starts_with("refused"), "{name} cannot open: {said}");
+            let names = names_in(disk.path());
+            assert!(names.iter().all(|name| name == "ballast" || name == "store"), "{name}: {names:?}");
         }
+        disk.free().unwrap();
+        drop(when_free(|| open(store, &path)));
+        assert_eq!(names_in(disk.path()), ["store"], "{name}, {free} bytes free");
     }
 }
 
 #[tokio::test]
 async fn a_store_is_readable_on_a_full_disk_and_undamaged_afterwards() {
-    for store in ["lmdb", "sled"] {
-        for free in FREE {
-            for has_lock_file in [true, false] {
-                let Some(disk) = SmallDisk::mount(DISK) else { return };
-                let path = disk.path().join("store");
-                let tier = open(store, path.clone()).unwrap();
-                let entries: Vec<_> = keys(0..FLOORS).into_iter().map(|key| (key, value(&key))).collect();
-                tier.put_many(&entries).await.unwrap();
-                tier.flush().await.unwrap();
-                drop(tier);
-                // As after `mdb_copy`.
-                if !has_lock_file && store == "lmdb" {
-                    fs::remove_file(path.join("lock.mdb")).unwrap();
-                }
-                when_free(|| open(store, path.clone()).map(drop));
-                if !has_lock_file && store == "lmdb" {
-                    fs::remove_file(path.join("lock.mdb")).unwrap();
-                }
-                disk.fill(free);
-                let said = ask(store, &path);
-                println!("{store}, {free} bytes free, with its lock file: {has_lock_file}: {said}");
-                if said.starts_with("refused") {
-                    check_refusal(&said, &path);
-                } else {
-                    assert!(said.contains(&format!("held {FLOORS}")), "{said}");
-                }
-                assert_eq!(names(disk.path()), ["ballast", "store"], "nothing is renamed");
-                disk.free().unwrap();
-                let tier = when_free(|| open(store, path.clone()));
-                let held = tier.get_many(&keys(0..FLOORS)).await.unwrap();
-                assert_eq!(held.into_iter().flatten().count() as u64, FLOORS, "{store}, {free}: all values are kept");
-                drop(tier);
-                assert_eq!(names(disk.path()), ["store"], "nothing is renamed");
+    for (store, free) in STORES.iter().flat_map(|store| FREE.map(|free| (*store, free))) {
+        for missing in iter::once(None).chain(store.lock_file().map(Some)) {
+            let Some(disk) = SmallDisk::mount(DISK) else { return };
+            let (name, path) = (store.name(), disk.path().join("store"));
+            let remove_missing = || missing.into_iter().for_each(|file| fs::remove_file(path.join(file)).unwrap());
+            let tier = open(store, &path).unwrap();
+            let entries: Vec<_> = keys(0..FLOORS).into_iter().map(|key| (key, value(&key))).collect();
+            tier.put_many(&entries).await.unwrap();
+            tier.flush().await.unwrap();
+            drop(tier);
+            remove_missing();
+            when_free(|| open(store, &path).map(drop));
+            remove_missing();
+            disk.fill(free);
+            let said = ask(store, &path);
+            println!("{name}, {free} bytes free, without {missing:?}: {said}");
+            if said.starts_with("refused") {
+                check_refusal(&said, &path);
+            } else {
+                assert!(said.contains(&format!("held {FLOORS}")), "{said}");
             }
+            assert_eq!(names_in(disk.path()), ["ballast", "store"], "nothing is renamed");
+            disk.free().unwrap();
+            let tier = when_free(|| open(store, &path));
+            let held = tier.get_many(&keys(0..FLOORS)).await.unwrap();
+            assert_eq!(held.into_iter().flatten().count() as u64, FLOORS, "{name}, {free}: all values are kept");
+            drop(tier);
+            assert_eq!(names_in(disk.path()), ["store"], "nothing is renamed");
         }
+    }
+}
+
+/// The store is larger than the disk, so writes fail. LMDB writes with system calls, so a full disk is an error and not
+/// a signal.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_fails_no_call() {
+    for store in STORES.iter().filter(|store| store.is_readable_on_a_full_disk()) {
+        let Some(disk) = SmallDisk::mount(3 << 20) else { return };
+        let path = disk.path().join("store");
+        let chain = vec![TierKind::Lru, store.kind()];
+        let mut config = ChainConfig { chain, bypass: Bypass::Off, ..ChainConfig::default() };
+        store.configure(&mut config, path.clone(), CAPACITY);
+        let registry = Registry::new();
+        let chain = assemble(&config, Arc::new(FakeSource::default()), &registry, &Handle::current()).unwrap();
+        for some in keys(0..4000).chunks(64) {
+            let served = chain.get_many(some, Options::default()).await.expect("a full disk reaches no caller");
+            assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
+        }
+        chain.close(LONG_TIMEOUT).await;
+        let failed = series(&registry, "floors_tier_writes_total", &[("outcome", "failed")]);
+        let failed: f64 = failed.iter().map(|metric| metric.get_counter().get_value()).sum();
+        assert!(failed > 0.0, "the disk was full");
+        drop(chain);
+        let reopened = when_free(|| open(*store, &path));
+        assert!(reopened.stats().entries > 0, "the store is undamaged and has what fitted");
     }
 }

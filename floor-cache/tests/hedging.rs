@@ -5,7 +5,7 @@ mod fixture;
 use std::time::Duration;
 
 use fixture::{
-    Fixture, LONG_TIMEOUT,
+    Fixture, LONG_TIMEOUT, TRACED,
     fake_source::{Behavior, value_of},
     key, keys,
     redis_server::RedisServer,
@@ -13,8 +13,6 @@ use fixture::{
     wait_until,
 };
 use floor_cache::{Bypass, Lease, Options, Outcome, RedisConfig, Served, TierKind};
-
-const TRACED: Options = Options { trace: true, no_cache: false, priority: floor_cache::Priority::Foreground };
 
 /// Longer than other steps on a busy machine, and shorter than the tier's deadline.
 const SLOW: Duration = Duration::from_millis(1000);
@@ -28,7 +26,9 @@ fn hedges(fixture: &Fixture, winner: &str) -> f64 {
 
 /// A chain of Redis alone with the keys 0 to 99, a measured generation cost and a full allowance, from enough batches
 /// without a slow one.
-async fn warm(server: &RedisServer, proxy: &SlowProxy) -> Fixture {
+async fn warm() -> Option<(RedisServer, SlowProxy, Fixture)> {
+    let server = RedisServer::start()?;
+    let proxy = SlowProxy::to(server.port()).await;
     let fixture = Fixture::new(&[TierKind::Redis], |config| {
         config.redis = RedisConfig { url: proxy.url(), timeout: LONG_TIMEOUT, lease: Lease::Off, ..server.config() };
         config.bypass = Bypass::Off;
@@ -42,7 +42,7 @@ async fn warm(server: &RedisServer, proxy: &SlowProxy) -> Fixture {
             fixture.chain.get_many(&keys(0..BATCH), Options::default()).await.expect("it serves");
         }
     }
-    fixture
+    Some((server, proxy, fixture))
 }
 
 fn steps(served: &Served) -> Vec<(&'static str, Outcome)> {
@@ -53,9 +53,7 @@ const HEDGED: [(&str, Outcome); 2] = [("redis", Outcome::Slow), ("generated", Ou
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_answer_is_hedged() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm(&server, &proxy).await;
+    let Some((_server, proxy, fixture)) = warm().await else { return };
     let before = hedges(&fixture, "source");
     proxy.set_delay(SLOW);
     let served = fixture.chain.get(key(7, 1), TRACED).await.unwrap();
@@ -72,9 +70,7 @@ async fn a_slow_answer_is_hedged() {
 /// A batch waits for all its keys, so all are hedged.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_batch_is_hedged() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm(&server, &proxy).await;
+    let Some((_server, proxy, fixture)) = warm().await else { return };
     proxy.set_delay(SLOW);
     let batch = fixture.chain.get_many(&keys(0..BATCH), TRACED).await.unwrap();
     assert!(batch.iter().all(|served| steps(served) == HEDGED), "{batch:?}");
@@ -85,9 +81,7 @@ async fn a_large_batch_is_hedged() {
 /// none is generated again after the tier missed it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_generation_affects_no_other_key() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm(&server, &proxy).await;
+    let Some((_server, proxy, fixture)) = warm().await else { return };
     let (before, source, tier) = (fixture.source.generations(), hedges(&fixture, "source"), hedges(&fixture, "tier"));
     proxy.set_delay(SLOW);
     fixture.source.set(Behavior::WaitAndPanicOn(key(7, 1)));
@@ -110,9 +104,7 @@ async fn a_failed_generation_affects_no_other_key() {
 /// The tier misses first: running generations are awaited and not started again.
 #[tokio::test(flavor = "multi_thread")]
 async fn running_generations_are_not_repeated_after_the_tier_answers() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm(&server, &proxy).await;
+    let Some((_server, proxy, fixture)) = warm().await else { return };
     let (before, misses) = (fixture.source.generations(), fixture.tier("redis").misses);
     proxy.set_delay(Duration::from_millis(100));
     fixture.source.set(Behavior::WaitAndPanicOn(key(1007, 1)));
@@ -124,16 +116,14 @@ async fn running_generations_are_not_repeated_after_the_tier_answers() {
     wait_until("the failed generation is repeated", || fixture.source.generations() == before + 9).await;
     fixture.source.open_gate();
     assert!(call.await.unwrap().is_err(), "a batch fails if one key fails");
-    let stored = || fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", "stored")]);
+    let stored = || fixture.redis_writes("stored");
     wait_until("the others are stored", || stored() >= (BATCH + 7) as f64).await;
     assert_eq!(fixture.source.generations(), before + 9, "the others generated once");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tier_that_is_always_slow_is_not_hedged_forever() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm(&server, &proxy).await;
+    let Some((_server, proxy, fixture)) = warm().await else { return };
     proxy.set_delay(Duration::from_millis(10));
     let before = fixture.source.generations();
     for number in 0..300 {
@@ -150,9 +140,7 @@ async fn a_tier_that_is_always_slow_is_not_hedged_forever() {
 /// The tier answers during the generation: its answer wins.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tier_may_answer_first() {
-    let Some(server) = RedisServer::start() else { return };
-    let proxy = SlowProxy::to(server.port()).await;
-    let fixture = warm(&server, &proxy).await;
+    let Some((_server, proxy, fixture)) = warm().await else { return };
     let before = hedges(&fixture, "tier");
     fixture.source.set(Behavior::Wait);
     proxy.set_delay(Duration::from_millis(50));

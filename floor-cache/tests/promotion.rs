@@ -3,27 +3,18 @@
 
 mod fixture;
 
-use std::sync::Arc;
-
-use fixture::{
-    fake_source::{FakeSource, value_of},
-    keys,
-};
-use floor_cache::{Chain, ChainBuilder, ChainConfig, Key, LruConfig, Tuning};
-use prometheus::Registry;
-use tokio::runtime::Handle;
+use fixture::{build_chain, fake_source::value_of, keys};
+use floor_cache::{Chain, ChainConfig, Key, LruConfig, Tuning};
 
 /// Space for a few values of up to 4,000 bytes.
 const TINY: u64 = 12 << 10;
 
 /// A chain of two memory tiers that were both given `keys`, of which the upper holds a few. Hits are audited as usual.
 fn two_tiers(keys: &[Key]) -> Chain {
-    let (config, registry) = (ChainConfig::default(), Registry::new());
-    let chain = ChainBuilder::new(&config, &Tuning::default(), &registry, &Handle::current())
-        .and_then(|chain| chain.memory("upper", &LruConfig { capacity: TINY, ttl: None }))
-        .and_then(|chain| chain.memory("lower", &LruConfig::default()))
-        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
-        .expect("it opens");
+    let chain = build_chain(&ChainConfig::default(), &Tuning::default(), |chain| {
+        let upper = LruConfig { capacity: TINY, ttl: None };
+        chain.memory("upper", &upper)?.memory("lower", &LruConfig::default())
+    });
     keys.iter().for_each(|key| chain.put(*key, &value_of(key)));
     chain
 }

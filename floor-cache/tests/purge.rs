@@ -11,29 +11,25 @@ use std::{
             Ordering::{Relaxed, SeqCst},
         },
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use bytes::Bytes;
 use fixture::{
-    Fixture, LONG_TIMEOUT, envelope,
-    fake_source::{Behavior, FakeSource, value_of},
+    Fixture, LONG_TIMEOUT, NO_CACHE, build_chain, entries, envelope,
+    fake_source::{Behavior, value_of},
     key, keys,
     redis_server::RedisServer,
     wait_until,
 };
 use floor_cache::{
-    Admit, Answer, Chain, ChainBuilder, ChainConfig, Key, LmdbConfig, LruConfig, Options, SledConfig, Tier, TierKind,
-    TierStats, Tuning,
+    Admit, Answer, Chain, ChainConfig, Key, LmdbConfig, LruConfig, Options, SledConfig, Tier, TierKind, TierStats,
+    Tuning,
     tiers::{LmdbTier, SledTier},
 };
 use futures_util::FutureExt;
-use prometheus::Registry;
 use tempfile::TempDir;
-use tokio::{runtime::Handle, sync::Semaphore};
-
-const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
-const CLOSE: Duration = Duration::from_secs(10);
+use tokio::sync::Semaphore;
 
 /// The tiers that still have each of `keys`.
 async fn held(chain: &Chain, keys: &[Key]) -> Vec<(Key, &'static str)> {
@@ -56,7 +52,7 @@ async fn a_purge_removes_the_keys_from_every_tier_and_no_others() {
         }
     });
     fixture.chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     assert_eq!(held(&fixture.chain, &keys(0..300)).await.len(), 300 * tiers.len());
     let removals = fixture.chain.purge(&keys(0..100)).await;
     assert_eq!(removals.len(), tiers.len() - 1);
@@ -75,7 +71,7 @@ async fn queued_writes_do_not_restore_purged_values() {
         let batch = keys(round * 1000..(round + 1) * 1000);
         fixture.chain.get_many(&batch, NO_CACHE).await.expect("it serves");
         fixture.chain.purge(&batch).await;
-        assert!(fixture.chain.close(CLOSE).await);
+        assert!(fixture.chain.close(LONG_TIMEOUT).await);
         assert_eq!(held(&fixture.chain, &batch).await, []);
     }
 }
@@ -87,7 +83,7 @@ async fn a_tier_that_fails_to_remove_is_reported() {
         config.redis = server.config();
     });
     fixture.chain.get_many(&keys(0..10), Options::default()).await.expect("it serves");
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     server.pause();
     let removals = fixture.chain.purge(&keys(0..10)).await;
     server.resume();
@@ -96,43 +92,80 @@ async fn a_tier_that_fails_to_remove_is_reported() {
     assert!(!fixture.chain.contains(&key(1, 1)).await[2].1, "lmdb has removed it");
 }
 
-/// A tier whose writes wait at a gate while reads continue.
+/// A real LMDB whose reads or writes wait at a gate. A read waits with the value that it has found.
 #[derive(Debug)]
-struct BlockedWrites {
+struct BlockedTier {
     store: LmdbTier,
+    blocked: Blocked,
     gate: Arc<Semaphore>,
     waiting: Arc<AtomicU64>,
 }
 
-impl BlockedWrites {
-    fn hold<'a>(&'a self, work: impl FnOnce() -> Answer<'a, ()> + Send + 'a) -> Answer<'a, ()> {
+#[derive(Debug, PartialEq, Eq)]
+enum Blocked {
+    Reads,
+    Writes,
+}
+
+impl BlockedTier {
+    /// A tier that has the values of `held`.
+    fn new(home: &TempDir, blocked: Blocked, held: &[Key]) -> Self {
+        let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 64 << 20 };
+        let store = LmdbTier::open(&config, envelope()).expect("it opens");
+        let Answer::Now(Ok(())) = store.put_many(&entries(held)) else { panic!("it takes them") };
+        Self { store, blocked, gate: Arc::new(Semaphore::new(0)), waiting: Arc::default() }
+    }
+
+    async fn wait(&self) {
+        self.waiting.fetch_add(1, SeqCst);
+        let _permit = self.gate.acquire().await.expect("the gate is never closed");
+    }
+
+    fn read<'a, T: Send + Unpin + 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
+        if self.blocked == Blocked::Writes {
+            return answer;
+        }
         Answer::later(async move {
-            self.waiting.fetch_add(1, SeqCst);
-            let _permit = self.gate.acquire().await.expect("the gate is never closed");
+            let found = answer.await;
+            self.wait().await;
+            found
+        })
+    }
+
+    fn write<'a>(&'a self, work: impl FnOnce() -> Answer<'a, ()> + Send + 'a) -> Answer<'a, ()> {
+        if self.blocked == Blocked::Reads {
+            return work();
+        }
+        Answer::later(async move {
+            self.wait().await;
             work().await
         })
     }
 }
 
-impl Tier for BlockedWrites {
+impl Tier for BlockedTier {
     fn name(&self) -> &'static str {
         self.store.name()
     }
 
+    fn waits(&self) -> bool {
+        self.blocked == Blocked::Reads
+    }
+
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
-        self.store.get(key)
+        self.read(self.store.get(key))
     }
 
     fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
-        self.store.get_many(keys)
+        self.read(self.store.get_many(keys))
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        self.hold(|| self.store.put_many(entries))
+        self.write(|| self.store.put_many(entries))
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        self.hold(|| self.store.remove_many(keys))
+        self.write(|| self.store.remove_many(keys))
     }
 
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
@@ -146,18 +179,12 @@ impl Tier for BlockedWrites {
 
 /// A chain of memory and a tier with blocked writes that has the values of `keys`.
 fn over_blocked_writes(home: &TempDir, held: &[Key]) -> (Chain, Arc<Semaphore>, Arc<AtomicU64>) {
-    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 64 << 20 };
-    let store = LmdbTier::open(&config, envelope()).expect("it opens");
-    let entries: Vec<_> = held.iter().map(|key| (*key, value_of(key))).collect();
-    let Answer::Now(Ok(())) = store.put_many(&entries) else { panic!("it takes them") };
-    let (gate, waiting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU64::new(0)));
-    let blocked = BlockedWrites { store, gate: gate.clone(), waiting: waiting.clone() };
+    let blocked = BlockedTier::new(home, Blocked::Writes, held);
+    let (gate, waiting) = (blocked.gate.clone(), blocked.waiting.clone());
     let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
-    let chain = ChainBuilder::new(&ChainConfig::default(), &tuning, &Registry::new(), &Handle::current())
-        .and_then(|chain| chain.memory("lru", &LruConfig::default()))
-        .and_then(|chain| chain.tier(blocked, Admit::All))
-        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
-        .expect("it opens");
+    let chain = build_chain(&ChainConfig::default(), &tuning, |chain| {
+        chain.memory("lru", &LruConfig::default())?.tier(blocked, Admit::All)
+    });
     (chain, gate, waiting)
 }
 
@@ -222,77 +249,17 @@ async fn a_background_call_does_not_restore_a_value_in_memory() {
     assert!(!fixture.chain.contains_now(&key(1, 1)), "the removed value was restored");
 }
 
-/// A real LMDB whose answers wait at a gate, like a call that read a value just before a purge.
-#[derive(Debug)]
-struct BlockedReads {
-    store: LmdbTier,
-    gate: Arc<Semaphore>,
-    waiting: Arc<AtomicU64>,
-}
-
-impl BlockedReads {
-    fn hold<'a, T: Send + Unpin + 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
-        Answer::later(async move {
-            let found = answer.await;
-            self.waiting.fetch_add(1, SeqCst);
-            let _permit = self.gate.acquire().await.expect("the gate is never closed");
-            found
-        })
-    }
-}
-
-impl Tier for BlockedReads {
-    fn name(&self) -> &'static str {
-        self.store.name()
-    }
-
-    fn waits(&self) -> bool {
-        true
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
-        self.hold(self.store.get(key))
-    }
-
-    fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
-        self.hold(self.store.get_many(keys))
-    }
-
-    fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        self.store.put_many(entries)
-    }
-
-    fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        self.store.remove_many(keys)
-    }
-
-    fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
-        self.store.contains(key)
-    }
-
-    fn stats(&self) -> TierStats {
-        self.store.stats()
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_concurrent_call_does_not_restore_a_purged_value() {
     let home = tempfile::tempdir().expect("a directory");
-    let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 16 << 20 };
-    let store = LmdbTier::open(&config, envelope()).expect("it opens");
-    let entries: Vec<_> = keys(0..20).into_iter().map(|key| (key, value_of(&key))).collect();
-    store.put_many(&entries).await.expect("it takes them");
-    let (gate, waiting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU64::new(0)));
-    let blocked = BlockedReads { store, gate: gate.clone(), waiting: waiting.clone() };
+    let blocked = BlockedTier::new(&home, Blocked::Reads, &keys(0..20));
+    let (gate, waiting) = (blocked.gate.clone(), blocked.waiting.clone());
     let sled = SledTier::open(&SledConfig { path: home.path().join("sled"), ..SledConfig::default() }, envelope());
-    let (config, registry, source) = (ChainConfig::default(), Registry::new(), Arc::new(FakeSource::default()));
     let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
-    let chain = ChainBuilder::new(&config, &tuning, &registry, &Handle::current())
-        .and_then(|chain| chain.memory("lru", &LruConfig::default()))
-        .and_then(|chain| chain.tier(sled.expect("it opens"), Admit::All))
-        .and_then(|chain| chain.tier(blocked, Admit::All))
-        .and_then(|chain| chain.build(source.clone()))
-        .expect("it opens");
+    let chain = build_chain(&ChainConfig::default(), &tuning, |chain| {
+        let chain = chain.memory("lru", &LruConfig::default())?;
+        chain.tier(sled.expect("it opens"), Admit::All)?.tier(blocked, Admit::All)
+    });
 
     // One call for a single key and one for many: both have their values and wait at the gate.
     let one = tokio::spawn({
@@ -309,12 +276,12 @@ async fn a_concurrent_call_does_not_restore_a_purged_value() {
     gate.add_permits(2);
     assert_eq!(one.await.expect("it ends").expect("it was found").value, value_of(&key(0, 1)));
     assert!(many.await.expect("it ends").expect("they were found").iter().all(|served| served.by == "lmdb"));
-    assert!(chain.close(CLOSE).await);
+    assert!(chain.close(LONG_TIMEOUT).await);
     assert_eq!(held(&chain, &keys(0..20)).await, [], "values found before the purge are not stored after it");
 
     gate.add_permits(Semaphore::MAX_PERMITS / 2);
     assert_eq!(chain.get(key(0, 1), Options::default()).await.expect("the value is generated").by, "generated");
-    assert!(chain.close(CLOSE).await);
+    assert!(chain.close(LONG_TIMEOUT).await);
     assert_eq!(held(&chain, &keys(0..1)).await.len(), 3, "values generated after it are stored");
 }
 
@@ -328,7 +295,7 @@ async fn concurrent_readers_restore_nothing() {
         fixture.source.set(Behavior::Generate);
         let batch = keys(round * 20..(round + 1) * 20);
         chain.get_many(&batch, Options::default()).await.expect("it serves");
-        assert!(chain.close(CLOSE).await);
+        assert!(chain.close(LONG_TIMEOUT).await);
         // Values that only the last tier has fill the tiers above at every hit.
         fixture.source.set(Behavior::Fail);
         stop.store(false, Relaxed);

@@ -19,8 +19,6 @@ use floor_cache::{Bypass, ChainConfig, Options, RedisConfig, TierKind};
 /// The deadline of one call in these tests.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
-const CLOSE: Duration = Duration::from_secs(10);
-
 fn over_redis(server: &RedisServer) -> impl FnOnce(&mut ChainConfig) {
     let config = RedisConfig { timeout: TIMEOUT, ..server.config() };
     move |chain| {
@@ -46,7 +44,7 @@ async fn wait_until_redis_is_back(fixture: &Fixture) {
     loop {
         number += 1;
         fixture.chain.get(key(number, 1), Options::default()).await.expect("a fault fails no call");
-        fixture.chain.close(CLOSE).await;
+        fixture.chain.close(LONG_TIMEOUT).await;
         let served = fixture.chain.get(key(number, 1), Options::default()).await.expect("a fault fails no call");
         if served.by == "redis" {
             return;
@@ -115,10 +113,7 @@ async fn refusing_to_write() {
     let Some(server) = RedisServer::start_with(&["--maxmemory", "1mb"]) else { return };
     let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
     assert_all_served(&fixture, 0..1000).await;
-    wait_until("a write was refused", || {
-        fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", "failed")]) > 0.0
-    })
-    .await;
+    wait_until("a write was refused", || fixture.redis_writes("failed") > 0.0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,7 +126,7 @@ async fn other_data_under_our_keys() {
     server.command(&[b"HSET", &stored(2), b"a", b"hash"]);
     let served = fixture.chain.get_many(&keys(0..3), Options::default()).await.unwrap();
     assert!(served.iter().all(|served| served.by == "generated"));
-    assert!(fixture.chain.close(CLOSE).await);
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
     for key in keys(0..3) {
         let served = fixture.chain.get(key, Options::default()).await.unwrap();
         assert_eq!((served.by, served.value), ("redis", value_of(&key)), "the right value has replaced it");

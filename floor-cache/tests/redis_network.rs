@@ -70,10 +70,6 @@ fn outcome(fixture: &Fixture, outcome: &str) -> f64 {
     fixture.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", outcome)])
 }
 
-fn writes(fixture: &Fixture, outcome: &str) -> f64 {
-    fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", outcome)])
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_reset_during_a_reply() {
     let Some(server) = RedisServer::start() else { return };
@@ -156,7 +152,7 @@ async fn a_replica_is_readable_and_refuses_writes() {
         assert!(removals.iter().all(refused), "the caller gets the error: {removals:?}");
         assert_eq!(ask(&fixture, 0..30).await, 30, "reads continue");
     }
-    assert_eq!((writes(&fixture, "failed"), writes(&fixture, "stored")), (100.0, 0.0));
+    assert_eq!((fixture.redis_writes("failed"), fixture.redis_writes("stored")), (100.0, 0.0));
     assert!(fixture.metric("floors_leases_total", &[("outcome", "failed")]) > 0.0);
     assert_eq!((outcome(&fixture, "error"), fixture.tier("redis").verdict), (0.0, "probed"));
     replica.follow(None).await;
@@ -173,7 +169,7 @@ async fn a_server_out_of_memory_is_readable_and_refuses_writes() {
     // More than fits the server.
     ask(&fixture, 1000..2000).await;
     fixture.chain.close(LONG_TIMEOUT).await;
-    assert!(writes(&fixture, "failed") > 0.0);
+    assert!(fixture.redis_writes("failed") > 0.0);
     assert_eq!(ask(&fixture, 0..30).await, 30, "reads continue");
     assert_eq!((outcome(&fixture, "error"), fixture.tier("redis").verdict), (0.0, "probed"));
     assert_eq!(server.command(&[b"CONFIG", b"SET", b"maxmemory", b"0"]), b"+OK\r\n");
@@ -240,7 +236,7 @@ async fn large_writes_on_a_slow_connection_succeed_and_delay_no_reader() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(rounds > 0, "the writes took a while");
-    assert_eq!(writes(&fixture, "failed"), 0.0);
+    assert_eq!(fixture.redis_writes("failed"), 0.0);
     for number in 100..120 {
         assert_eq!(fixture.chain.get(key(number, 1), Options::default()).await.unwrap().value, large);
     }

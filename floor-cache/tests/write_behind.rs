@@ -2,31 +2,17 @@
 
 mod fixture;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use fixture::{
-    Fixture, LONG_TIMEOUT,
-    fake_source::{FakeSource, value_of},
-    key, keys,
-    redis_server::RedisServer,
+    Fixture, LONG_TIMEOUT, NO_CACHE, build_chain, fake_source::value_of, key, keys, redis_server::RedisServer,
     wait_until,
 };
 use floor_cache::{
-    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Key, Options, RedisConfig, Tier, TierError, TierErrorKind,
-    TierKind, TierStats, Tuning,
+    Admit, Answer, Bypass, Chain, ChainConfig, Key, Options, RedisConfig, Tier, TierError, TierErrorKind, TierKind,
+    TierStats, Tuning,
 };
-use prometheus::Registry;
-use tokio::runtime::Handle;
-
-const NO_CACHE: Options = Options { no_cache: true, trace: false, priority: floor_cache::Priority::Foreground };
-
-fn writes(fixture: &Fixture, outcome: &str) -> f64 {
-    fixture.metric("floors_tier_writes_total", &[("tier", "redis"), ("outcome", outcome)])
-}
 
 /// A paused server accepts no writes: what does not fit the queue is dropped and counted, and callers do not wait.
 #[tokio::test(flavor = "multi_thread")]
@@ -39,14 +25,14 @@ async fn a_full_queue_drops_and_counts() {
     let started = Instant::now();
     fixture.chain.get_many(&keys(0..12_000), NO_CACHE).await.unwrap();
     assert!(started.elapsed() < Duration::from_secs(25), "no caller waits for a write");
-    let dropped = writes(&fixture, "dropped");
+    let dropped = fixture.redis_writes("dropped");
     assert!(dropped > 0.0, "12,000 do not fit a queue of 8,192");
     assert!(!fixture.chain.close(Duration::from_millis(100)).await, "a flush that times out returns false");
 
     server.resume();
     assert!(fixture.chain.close(Duration::from_secs(20)).await);
-    assert_eq!(writes(&fixture, "stored") + writes(&fixture, "dropped"), 12_000.0);
-    assert_eq!(writes(&fixture, "dropped"), dropped);
+    assert_eq!(fixture.redis_writes("stored") + fixture.redis_writes("dropped"), 12_000.0);
+    assert_eq!(fixture.redis_writes("dropped"), dropped);
     assert_eq!(fixture.chain.get(keys(0..1)[0], Options::default()).await.unwrap().by, "redis");
 }
 
@@ -60,10 +46,10 @@ async fn a_paused_tier_delays_no_other() {
     server.pause();
     fixture.chain.get_many(&keys(0..500), NO_CACHE).await.unwrap();
     wait_until("lmdb has them all", || fixture.tier("lmdb").entries == 500).await;
-    assert_eq!(writes(&fixture, "stored"), 0.0);
+    assert_eq!(fixture.redis_writes("stored"), 0.0);
     server.resume();
     assert!(fixture.chain.close(Duration::from_secs(20)).await);
-    assert_eq!(writes(&fixture, "stored"), 500.0);
+    assert_eq!(fixture.redis_writes("stored"), 500.0);
 }
 
 /// Values read back are the generated ones.
@@ -129,10 +115,8 @@ impl Tier for FailingWrites {
 
 fn over_failing_writes(flushes: bool) -> Chain {
     let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
-    ChainBuilder::new(&config, &Tuning { audit: 0, ..Tuning::default() }, &Registry::new(), &Handle::current())
-        .and_then(|chain| chain.tier(FailingWrites { flushes }, Admit::All))
-        .and_then(|chain| chain.build(Arc::new(FakeSource::default())))
-        .expect("it opens")
+    let tuning = Tuning { audit: 0, ..Tuning::default() };
+    build_chain(&config, &tuning, |chain| chain.tier(FailingWrites { flushes }, Admit::All))
 }
 
 #[tokio::test(flavor = "multi_thread")]

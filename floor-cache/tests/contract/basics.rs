@@ -1,97 +1,23 @@
-//! The contract suite: every tier passes it with its real store.
-
-mod fixture;
+//! Clauses of every tier: values, batches, removals and counts.
 
 use bytes::Bytes;
-use fixture::{envelope, fake_source::value_of, key, keys, redis_server::RedisServer};
-use floor_cache::{
-    Key, LmdbConfig, LruConfig, SledConfig, Tier,
-    tiers::{LmdbTier, LruTier, RedisTier, SledTier},
-};
-use tempfile::TempDir;
+use floor_cache::{Key, Tier};
 use tokio::runtime::Handle;
 
-/// A tier and its store.
-struct Subject<T, H> {
-    tier: T,
-    _home: H,
-}
-
-fn lru() -> Option<Subject<LruTier, ()>> {
-    Some(Subject { tier: LruTier::new(&LruConfig::default()), _home: () })
-}
-
-fn lmdb() -> Option<Subject<LmdbTier, TempDir>> {
-    let home = tempfile::tempdir().expect("a directory");
-    let config = LmdbConfig { path: home.path().to_owned(), map_size: 16 << 20 };
-    Some(Subject { tier: LmdbTier::open(&config, envelope()).expect("it opens"), _home: home })
-}
-
-fn sled() -> Option<Subject<SledTier, TempDir>> {
-    let home = tempfile::tempdir().expect("a directory");
-    let config = SledConfig { path: home.path().to_owned(), ..SledConfig::default() };
-    Some(Subject { tier: SledTier::open(&config, envelope()).expect("it opens"), _home: home })
-}
-
-fn redis() -> Option<Subject<RedisTier, RedisServer>> {
-    let home = RedisServer::start()?;
-    let tier = RedisTier::open(&home.config(), envelope(), &Handle::current()).expect("the URL is good");
-    Some(Subject { tier, _home: home })
-}
-
-/// Instantiates the suite for each tier.
-macro_rules! contract {
-    ($($tier:ident)*) => {$(
-        mod $tier {
-            contract!(@clauses $tier
-                a_new_tier_is_empty
-                put_values_are_returned
-                get_many_keeps_the_order_of_keys
-                empty_batches_succeed
-                removed_values_are_gone
-                contains_reports_stored_keys
-                putting_again_changes_nothing
-                an_empty_value_is_a_value
-                a_large_value_is_stored
-                keys_that_differ_in_one_bit_are_distinct
-                concurrent_use_is_safe
-                stats_count_entries_and_bytes
-            );
-        }
-    )*};
-    (@clauses $tier:ident $($clause:ident)*) => {$(
-        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        async fn $clause() {
-            if let Some(subject) = super::$tier() {
-                super::$clause(&subject.tier).await;
-            }
-        }
-    )*};
-}
-
-contract!(lru lmdb sled redis);
-
-fn entry(key: Key) -> (Key, Bytes) {
-    (key, value_of(&key))
-}
-
-async fn put(tier: &dyn Tier, keys: &[Key]) {
-    let entries: Vec<_> = keys.iter().copied().map(entry).collect();
-    tier.put_many(&entries).await.expect("it takes the values");
-}
+use crate::fixture::{fake_source::value_of, key, keys, put};
 
 async fn get(tier: &dyn Tier, key: Key) -> Option<Bytes> {
     tier.get(&key).await.expect("it answers")
 }
 
-async fn a_new_tier_is_empty(tier: &dyn Tier) {
+pub(crate) async fn a_new_tier_is_empty(tier: &dyn Tier) {
     assert_eq!(get(tier, key(1, 1)).await, None);
     assert_eq!(tier.get_many(&keys(1..3)).await.expect("it answers"), [None, None]);
     assert!(!tier.contains(&key(1, 1)).await.expect("it answers"));
     assert_eq!(tier.stats().entries, 0);
 }
 
-async fn put_values_are_returned(tier: &dyn Tier) {
+pub(crate) async fn put_values_are_returned(tier: &dyn Tier) {
     put(tier, &keys(0..100)).await;
     for key in keys(0..100) {
         assert_eq!(get(tier, key).await, Some(value_of(&key)), "{key}");
@@ -100,20 +26,20 @@ async fn put_values_are_returned(tier: &dyn Tier) {
     assert_eq!(get(tier, key(50, 1)).await, Some(value_of(&key(50, 1))));
 }
 
-async fn get_many_keeps_the_order_of_keys(tier: &dyn Tier) {
+pub(crate) async fn get_many_keeps_the_order_of_keys(tier: &dyn Tier) {
     put(tier, &[key(1, 1), key(3, 1)]).await;
     let asked = [key(3, 1), key(2, 1), key(1, 1), key(3, 1)];
     let expected = [Some(value_of(&asked[0])), None, Some(value_of(&asked[2])), Some(value_of(&asked[3]))];
     assert_eq!(tier.get_many(&asked).await.expect("it answers"), expected);
 }
 
-async fn empty_batches_succeed(tier: &dyn Tier) {
+pub(crate) async fn empty_batches_succeed(tier: &dyn Tier) {
     assert_eq!(tier.get_many(&[]).await.expect("it answers"), Vec::<Option<Bytes>>::new());
     tier.put_many(&[]).await.expect("it answers");
     tier.remove_many(&[]).await.expect("it answers");
 }
 
-async fn removed_values_are_gone(tier: &dyn Tier) {
+pub(crate) async fn removed_values_are_gone(tier: &dyn Tier) {
     put(tier, &keys(0..10)).await;
     let gone = [key(2, 1), key(7, 1), key(99, 1)];
     tier.remove_many(&gone).await.expect("missing keys are no error");
@@ -123,13 +49,13 @@ async fn removed_values_are_gone(tier: &dyn Tier) {
     }
 }
 
-async fn contains_reports_stored_keys(tier: &dyn Tier) {
+pub(crate) async fn contains_reports_stored_keys(tier: &dyn Tier) {
     put(tier, &[key(1, 1)]).await;
     assert!(tier.contains(&key(1, 1)).await.expect("it answers"));
     assert!(!tier.contains(&key(2, 1)).await.expect("it answers"));
 }
 
-async fn putting_again_changes_nothing(tier: &dyn Tier) {
+pub(crate) async fn putting_again_changes_nothing(tier: &dyn Tier) {
     put(tier, &[key(1, 1), key(2, 1)]).await;
     put(tier, &[key(2, 1), key(1, 1)]).await;
     assert_eq!(get(tier, key(1, 1)).await, Some(value_of(&key(1, 1))));
@@ -138,18 +64,18 @@ async fn putting_again_changes_nothing(tier: &dyn Tier) {
     assert_eq!(get(tier, key(1, 1)).await, None);
 }
 
-async fn an_empty_value_is_a_value(tier: &dyn Tier) {
+pub(crate) async fn an_empty_value_is_a_value(tier: &dyn Tier) {
     tier.put_many(&[(key(1, 1), Bytes::new())]).await.expect("it takes the value");
     assert_eq!(get(tier, key(1, 1)).await, Some(Bytes::new()));
 }
 
-async fn a_large_value_is_stored(tier: &dyn Tier) {
+pub(crate) async fn a_large_value_is_stored(tier: &dyn Tier) {
     let large: Bytes = (0..1 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     tier.put_many(&[(key(1, 1), large.clone())]).await.expect("it takes the value");
     assert!(get(tier, key(1, 1)).await == Some(large));
 }
 
-async fn keys_that_differ_in_one_bit_are_distinct(tier: &dyn Tier) {
+pub(crate) async fn keys_that_differ_in_one_bit_are_distinct(tier: &dyn Tier) {
     put(tier, &[key(1, 1)]).await;
     let bytes = *key(1, 1).as_bytes();
     for bit in 0..8 * (Key::LEN - 1) {
@@ -161,7 +87,7 @@ async fn keys_that_differ_in_one_bit_are_distinct(tier: &dyn Tier) {
     assert_eq!(get(tier, key(1, 2)).await, None, "another class");
 }
 
-async fn concurrent_use_is_safe(tier: &dyn Tier) {
+pub(crate) async fn concurrent_use_is_safe(tier: &dyn Tier) {
     let worker = async |thread: u64| {
         for round in 0..20 {
             let mine: Vec<Key> = (0..5).map(|i| key(thread * 1000 + round * 5 + i, 1)).collect();
@@ -181,7 +107,7 @@ async fn concurrent_use_is_safe(tier: &dyn Tier) {
     });
 }
 
-async fn stats_count_entries_and_bytes(tier: &dyn Tier) {
+pub(crate) async fn stats_count_entries_and_bytes(tier: &dyn Tier) {
     put(tier, &keys(0..10)).await;
     tier.flush().await.expect("it flushes");
     let stats = tier.stats();

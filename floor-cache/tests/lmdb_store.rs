@@ -1,0 +1,128 @@
+//! Tests of damage in LMDB's own structures: it is found in use, or affects no other entry.
+
+mod fixture;
+
+use std::{fs, path::Path};
+
+use fixture::{
+    entries,
+    fake_source::value_of,
+    key, keys, put, put_durably,
+    stores::{AGE, Lmdb, Store, StoreDir, VALUE, fill, held, lmdb_database, sized, stored, within_lmdb},
+};
+
+const PAGE: usize = 4096;
+
+/// Writes `bytes` to `data` without changing its length and time, like bits that flip on the disk.
+fn write_unseen(data: &Path, bytes: &[u8]) {
+    let before = fs::metadata(data).and_then(|file| file.modified()).expect("it is there");
+    fs::write(data, bytes).expect("it can be written");
+    let file = fs::OpenOptions::new().write(true).open(data).expect("it is there");
+    file.set_modified(before).expect("its time can be set");
+}
+
+/// Zeroed pages of values, which are not checked after a clean close: queries fail, and the next start quarantines the
+/// store.
+#[tokio::test]
+async fn a_store_found_damaged_in_use_is_quarantined_at_the_next_start() {
+    let dir = StoreDir::new(&Lmdb);
+    let tier = dir.open();
+    put_durably(&*tier, &keys(0..300)).await;
+    drop(tier);
+    let data = dir.path().join("data.mdb");
+    let mut bytes = fs::read(&data).unwrap();
+    // A page starts with its number and flags, of which 2 means leaf, and the bounds of its free space, which may
+    // contain stale data.
+    let nodes = |page: &[u8]| usize::from(u16::from_le_bytes([page[14], page[15]])).min(PAGE);
+    let holds_values = |page: &[u8]| page[10] & 2 != 0 && page[nodes(page)..].windows(4).any(|word| word == b"FLC\x01");
+    bytes.chunks_exact_mut(PAGE).filter(|page| holds_values(page)).for_each(|page| page.fill(0));
+    write_unseen(&data, &bytes);
+
+    let tier = dir.try_open().expect("the damage is not detected at the start");
+    assert_eq!(dir.quarantined(), 0);
+    tier.get(&key(1, 1)).await.expect_err("the page is gone");
+    tier.put_many(&entries(&keys(0..300))).await.expect_err("LMDB is not used again");
+    drop(tier);
+    let tier = dir.open();
+    assert_eq!(dir.quarantined(), 1);
+    put(&*tier, &keys(0..300)).await;
+    assert_eq!(tier.get(&key(1, 1)).await.unwrap(), Some(value_of(&key(1, 1))));
+}
+
+/// A damaged age, which no hash covers, breaks the order of a tree: eviction still ends.
+#[tokio::test]
+async fn a_store_with_damaged_ages_is_quarantined_at_the_next_start() {
+    let dir = StoreDir::new(&Lmdb);
+    let tier = dir.open_sized(1 << 20);
+    fill(&*tier, 0..10).await;
+    tier.flush().await.unwrap();
+    drop(tier);
+    let data = dir.path().join("data.mdb");
+    let mut bytes = fs::read(&data).unwrap();
+    let oldest = [&[0; 8][..], &stored(&key(0, 1))].concat();
+    let places: Vec<usize> = (0..bytes.len() - oldest.len()).filter(|at| bytes[*at..].starts_with(&oldest)).collect();
+    assert!(!places.is_empty(), "the first age is there");
+    places.iter().for_each(|at| bytes[*at] = 0xFF);
+    write_unseen(&data, &bytes);
+
+    let tier = Lmdb.open(dir.path(), 1 << 20).expect("the damage is not detected at the start");
+    let mut failed = false;
+    for number in 10..1000 {
+        failed |= tier.put_many(&sized(number..number + 1, VALUE)).await.is_err();
+    }
+    assert!(failed, "the oldest cannot be found");
+    drop(tier);
+    drop(dir.open_sized(1 << 20));
+    assert_eq!(dir.quarantined(), 1);
+}
+
+/// No hash covers the age of a record. A wrong age must not replace that of another value in the eviction order.
+#[tokio::test]
+async fn a_damaged_age_does_not_keep_another_value_forever() {
+    let dir = StoreDir::new(&Lmdb);
+    let tier = dir.open_small();
+    fill(&*tier, 0..3).await;
+    drop(tier);
+    // The first record gets the age of the second. The age of the third is lost.
+    within_lmdb(&dir.path(), |env, txn| {
+        let (values, ages) = (lmdb_database(env, txn, "values"), lmdb_database(env, txn, "ages"));
+        let [first, second, third] = [0, 1, 2]
+            .map(|number| values.get(txn, &stored(&key(number, 1))).expect("no error").expect("it is there").to_vec());
+        let wrong = [&second[..AGE], &first[AGE..]].concat();
+        values.put(txn, &stored(&key(0, 1)), &wrong).expect("it takes the record");
+        ages.delete(txn, &third[..AGE]).expect("no error");
+    });
+    let tier = dir.open_small();
+    tier.remove_many(&keys(0..1)).await.unwrap();
+    fill(&*tier, 1000..4000).await;
+    assert!(!tier.contains(&key(1, 1)).await.expect("it answers"), "the second value was evicted in order");
+}
+
+/// Values without an age are evicted after all others.
+#[tokio::test]
+async fn values_without_an_age_are_evicted() {
+    let dir = StoreDir::new(&Lmdb);
+    let tier = dir.open();
+    for first in (0..300).step_by(10) {
+        tier.put_many(&sized(first..first + 10, 100_000)).await.unwrap();
+    }
+    let before = held(&*tier, 0..300).await.len();
+    drop(tier);
+    within_lmdb(&dir.path(), |env, txn| lmdb_database(env, txn, "ages").clear(txn).expect("they go"));
+    let tier = dir.open();
+    tier.put_many(&sized(3000..3004, 100_000)).await.expect("there is space");
+    assert!(held(&*tier, 0..300).await.len() < before, "{before} before");
+    assert_eq!(held(&*tier, 3000..3004).await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_read_writes_nothing() {
+    let dir = StoreDir::new(&Lmdb);
+    let tier = dir.open_small();
+    fill(&*tier, 0..2000).await;
+    let data = || fs::read(dir.path().join("data.mdb")).expect("it can be read");
+    let before = data();
+    let found = tier.get_many(&keys(0..2000)).await.unwrap();
+    assert!(found.into_iter().flatten().count() > 300);
+    assert!(data() == before, "the file has changed");
+}
