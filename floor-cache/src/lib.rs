@@ -22,6 +22,7 @@ pub mod key;
 pub mod layers;
 mod lease_store;
 mod memory_tier;
+mod names;
 mod open_error;
 mod policy;
 mod producer;

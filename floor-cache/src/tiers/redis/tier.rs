@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use tracing::debug;
 
 use super::{
+    NAME,
     connection::Connection,
     connector,
     lease::{self, RedisLeases},
@@ -117,7 +118,7 @@ impl RedisTier {
             },
             other => format!("the server sent {}", kind_of(&other)),
         };
-        debug!(tier = "redis", %key, %defect, "a stored value is wrong; it will be removed");
+        debug!(tier = NAME, %key, %defect, "a stored value is wrong; it will be removed");
         self.corrupt.fetch_add(1, Relaxed);
         self.pending_deletes.add(stored);
         None
@@ -134,7 +135,7 @@ impl RedisTier {
                 Ok(()) => {
                     pipeline.set(stored.as_bytes(), record.as_slice());
                 }
-                Err(defect) => debug!(tier = "redis", %key, %defect, "a value cannot be stored"),
+                Err(defect) => debug!(tier = NAME, %key, %defect, "a value cannot be stored"),
             }
         }
         pipeline
@@ -207,7 +208,7 @@ const fn kind_of(reply: &Value) -> &'static str {
 
 impl Tier for RedisTier {
     fn name(&self) -> &'static str {
-        "redis"
+        NAME
     }
 
     fn waits(&self) -> bool {
