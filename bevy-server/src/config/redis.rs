@@ -1,12 +1,9 @@
-//! Types for the keys that only Redis has: TLS files, which are read with the configuration, and the lease mode.
+//! Types for the TLS files of Redis, which are read with the configuration.
 
 use std::path::Path;
 
 use figment::value::Value;
-use floor_cache::{
-    Lease,
-    tls::{Certificates, PrivateKey},
-};
+use floor_cache::tls::{Certificates, PrivateKey};
 
 use super::values::{Setting, text};
 
@@ -54,32 +51,6 @@ impl Setting for KeyFile {
 
     fn show(&self) -> String {
         show_path(self.0.as_ref().map(PrivateKey::path))
-    }
-}
-
-/// `auto`, `on` or `off`.
-pub(super) struct LeaseMode(pub(super) Lease);
-
-impl Setting for LeaseMode {
-    const EXPECTED: &'static str = "write \"auto\" (one server generates an expensive floor \
-         that several miss at once), \"on\" (any floor) or \"off\"";
-
-    fn parse(value: &Value) -> Option<Self> {
-        match text(value)?.as_str() {
-            "auto" => Some(Self(Lease::Auto)),
-            "on" => Some(Self(Lease::On)),
-            "off" => Some(Self(Lease::Off)),
-            _ => None,
-        }
-    }
-
-    fn show(&self) -> String {
-        let name = match self.0 {
-            Lease::Auto => "auto",
-            Lease::On => "on",
-            Lease::Off => "off",
-        };
-        format!("\"{name}\"")
     }
 }
 

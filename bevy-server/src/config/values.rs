@@ -1,11 +1,17 @@
 //! Types for the values of keys. Each parses a merged value, prints itself as TOML, and describes what is valid.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{fmt::Display, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use bytesize::ByteSize;
 use figment::value::Value;
-use floor_cache::{RedisConfig, TierKind, envelope::MasterKeys};
+use floor_cache::{Admit, Bypass, Lease, RedisConfig, TierKind, envelope::MasterKeys};
+use floor_gen::Kind;
 use floor_proto::limits::MAX_BATCH;
+
+use crate::key::class;
+
+/// The kinds that `admit = "special"` admits to Redis.
+const SPECIAL: [Kind; 3] = [Kind::Boss, Kind::Event, Kind::Story];
 
 /// The value of a key.
 pub(super) trait Setting: Sized {
@@ -262,23 +268,28 @@ impl Setting for Timeout {
     }
 }
 
-/// The tiers in probing order.
-pub(super) struct Tiers(pub(super) Vec<TierKind>);
+/// A value that has a name.
+fn named<T: FromStr>(value: &Value) -> Option<T> {
+    text(value)?.parse().ok()
+}
 
-impl Setting for Tiers {
+fn show_name(name: impl Display) -> String {
+    format!("\"{name}\"")
+}
+
+/// The tiers in probing order.
+impl Setting for Vec<TierKind> {
     const EXPECTED: &'static str = "write a list of lru, redis, lmdb and sled, each at most once, as in \
          [\"lru\", \"lmdb\"]; [] generates every floor";
 
     fn parse(value: &Value) -> Option<Self> {
-        let names = value.as_array()?;
-        let tiers = names.iter().map(|name| text(name)?.parse().ok()).collect::<Option<Vec<TierKind>>>()?;
+        let tiers = value.as_array()?.iter().map(named).collect::<Option<Self>>()?;
         let twice = tiers.iter().enumerate().any(|(i, tier)| tiers[..i].contains(tier));
-        (!twice).then_some(Self(tiers))
+        (!twice).then_some(tiers)
     }
 
     fn show(&self) -> String {
-        let names: Vec<_> = self.0.iter().map(|tier| format!("\"{tier}\"")).collect();
-        format!("[{}]", names.join(", "))
+        format!("[{}]", self.iter().map(show_name).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -298,59 +309,45 @@ impl Setting for Namespace {
     }
 }
 
-/// `auto`, `off` or `forced`.
-#[derive(Clone, Copy)]
-pub(super) enum BypassMode {
-    Auto,
-    Off,
-    Forced,
-}
-
-impl Setting for BypassMode {
+impl Setting for Bypass {
     const EXPECTED: &'static str = "write \"auto\" (a tier is probed while its measured cost is below generation), \
          \"off\" (always probed) or \"forced\" (no tier below memory is probed)";
 
     fn parse(value: &Value) -> Option<Self> {
-        match text(value)?.as_str() {
-            "auto" => Some(Self::Auto),
-            "off" => Some(Self::Off),
-            "forced" => Some(Self::Forced),
-            _ => None,
-        }
+        named(value)
     }
 
     fn show(&self) -> String {
-        match self {
-            Self::Auto => "\"auto\"".to_owned(),
-            Self::Off => "\"off\"".to_owned(),
-            Self::Forced => "\"forced\"".to_owned(),
-        }
+        show_name(self)
     }
 }
 
-/// `all` or `special`.
-#[derive(Clone, Copy)]
-pub(super) enum Admission {
-    All,
-    Special,
+impl Setting for Lease {
+    const EXPECTED: &'static str = "write \"auto\" (one server generates an expensive floor \
+         that several miss at once), \"on\" (any floor) or \"off\"";
+
+    fn parse(value: &Value) -> Option<Self> {
+        named(value)
+    }
+
+    fn show(&self) -> String {
+        show_name(self)
+    }
 }
 
-impl Setting for Admission {
+impl Setting for Admit {
     const EXPECTED: &'static str = "write \"all\" or \"special\" (only boss, event and story floors)";
 
     fn parse(value: &Value) -> Option<Self> {
         match text(value)?.as_str() {
             "all" => Some(Self::All),
-            "special" => Some(Self::Special),
+            "special" => Some(Self::Only(SPECIAL.into_iter().map(class).collect())),
             _ => None,
         }
     }
 
     fn show(&self) -> String {
-        match self {
-            Self::All => "\"all\"".to_owned(),
-            Self::Special => "\"special\"".to_owned(),
-        }
+        show_name(if *self == Self::All { "all" } else { "special" })
     }
 }
 
@@ -372,5 +369,24 @@ impl Setting for RedisUrl {
     fn show(&self) -> String {
         let config = RedisConfig { url: self.0.clone(), ..RedisConfig::default() };
         format!("\"{}\"", config.redacted_url())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Setting>(names: &[&str]) {
+        for name in names {
+            assert!(T::EXPECTED.contains(name), "{name} is missing in: {}", T::EXPECTED);
+        }
+    }
+
+    #[test]
+    fn messages_list_every_name() {
+        check::<Vec<TierKind>>(&TierKind::ALL.map(TierKind::name));
+        check::<Bypass>(&Bypass::ALL.map(Bypass::name));
+        check::<Lease>(&Lease::ALL.map(Lease::name));
+        check::<Admit>(&SPECIAL.map(Kind::name));
     }
 }
