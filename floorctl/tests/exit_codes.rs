@@ -129,7 +129,8 @@ fn an_invalid_address_is_a_usage_error() {
 fn every_command_of_an_operator_exits_with_3_when_nothing_listens() {
     let (_socket, ops) = closed_port();
     for command in commands_with("--ops") {
-        let (code, stdout, stderr) = run(&[&[command.as_str(), "--ops", ops.as_str()][..], arguments_of(&command)].concat());
+        let (code, stdout, stderr) =
+            run(&[&[command.as_str(), "--ops", ops.as_str()][..], arguments_of(&command)].concat());
         assert_eq!(code, Some(3), "{command:?}: {stderr}");
         assert!(stderr.contains(&ops) && stderr.contains("operations port"), "{stderr}");
         assert!(stderr.contains("--ops URL or FLOORCTL_OPS") && !stderr.contains("--server"), "{stderr}");
@@ -142,7 +143,8 @@ fn every_command_that_connects_exits_with_3_when_nothing_listens() {
     let (_socket, server) = closed_port();
     // `explain` needs no server.
     for command in commands_with("--server").into_iter().filter(|command| command != "explain") {
-        let (code, stdout, stderr) = run(&[&["--server", server.as_str(), command.as_str()][..], arguments_of(&command)].concat());
+        let (code, stdout, stderr) =
+            run(&[&["--server", server.as_str(), command.as_str()][..], arguments_of(&command)].concat());
         assert_eq!(code, Some(3), "{command:?}: {stderr}");
         assert!(stderr.contains(&server) && stderr.contains("refused"), "{command:?} said: {stderr}");
         assert!(stderr.contains("cargo run --release"), "{command:?} said: {stderr}");
