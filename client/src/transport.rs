@@ -16,8 +16,8 @@ use tonic::{
 
 use crate::{CallOptions, ClientError, error::innermost};
 
-/// Time limit for establishing the connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time limit for establishing a connection.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Parses the URL of a server; `127.0.0.1:50051` means `http://127.0.0.1:50051`.
 pub(crate) fn endpoint(url: &str) -> Result<Endpoint, ClientError> {

@@ -48,7 +48,7 @@ pub struct RedisTier {
 const PIPELINE: usize = 1 << 20;
 
 /// Deadline of connecting. Longer than a caller waits, because later calls use the new connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl RedisTier {
     /// A tier for `config.url`. It connects at its first request.
@@ -61,7 +61,7 @@ impl RedisTier {
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
         // Callers see the deadlines of the tier. These timeouts end requests that no caller waits for.
         let connection = |reply_timeout| {
-            Connection::new(config, CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
+            Connection::new(config, MIN_CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
         };
         let reads = connection(config.timeout).map_err(unusable)?;
         let writes = connection(WRITE_TIMEOUT_FACTOR * config.timeout).map_err(unusable)?;
