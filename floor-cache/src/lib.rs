@@ -37,9 +37,7 @@ pub mod tiers;
 pub mod tls;
 
 pub use chain::{Chain, ChainBuilder, assemble, assemble_tuned};
-pub use config::{
-    Admit, Bypass, ChainConfig, ClassSet, Lease, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
-};
+pub use config::*;
 pub use key::{Class, Key};
 pub use open_error::OpenError;
 pub use report::{Compaction, Holdings, TierReport, WriteCounts};
