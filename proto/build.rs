@@ -1,5 +1,5 @@
 //! Compiles `floors/v1/floors.proto` with protox, so that a build does not need protoc. Writes the descriptor set for
-//! server reflection.
+//! server reflection, and the list of RPCs for `src/rpc.rs`.
 
 use std::{env, error::Error, fs, path::PathBuf};
 
@@ -12,6 +12,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let descriptors = protox::compile([PROTO], ["."])?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("floors_descriptor.bin"), descriptors.encode_to_vec())?;
+    for file in &descriptors.file {
+        for service in &file.service {
+            let names = service.method.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ");
+            let list = format!("rpcs!(\"{}.{}\": {names});\n", file.package(), service.name());
+            fs::write(out.join("rpcs.rs"), list)?;
+        }
+    }
     tonic_prost_build::configure().compile_fds(descriptors)?;
     Ok(())
 }

@@ -17,6 +17,7 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
+use floor_proto::rpc::Rpc;
 use hdrhistogram::Histogram;
 use http::{HeaderValue, Request, Uri, header};
 use http_body_util::{BodyExt, Full};
@@ -42,8 +43,8 @@ impl Method {
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
-            Self::GetFloor => "/floors.v1.FloorService/GetFloor",
-            Self::BatchGetFloors => "/floors.v1.FloorService/BatchGetFloors",
+            Self::GetFloor => Rpc::GetFloor.path(),
+            Self::BatchGetFloors => Rpc::BatchGetFloors.path(),
         }
     }
 }

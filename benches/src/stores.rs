@@ -101,7 +101,8 @@ impl Store {
             }
             (Backend::RedisTcp, Some(server)) => Arc::new(redis(server.tcp_url())),
             (Backend::RedisUnix, Some(server)) => Arc::new(redis(server.unix_url())),
-            _ => Arc::new(LruTier::new(&LruConfig::default())),
+            (Backend::Lru, _) => Arc::new(LruTier::new(&LruConfig::default())),
+            (Backend::RedisTcp | Backend::RedisUnix, None) => unreachable!("a Redis backend has a server"),
         };
         Self { backend, tier, runtime, server, _directory: directory }
     }

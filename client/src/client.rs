@@ -7,8 +7,9 @@ use std::{
 
 use backon::{ExponentialBuilder, Retryable};
 use bytes::Bytes;
-use floor_proto::v1::{
-    BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetServerInfoRequest, ServerInfo, StreamFloorsRequest,
+use floor_proto::{
+    rpc::Rpc,
+    v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetServerInfoRequest, ServerInfo, StreamFloorsRequest},
 };
 use prost::Message;
 use tonic::{
@@ -16,10 +17,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use crate::{
-    CallOptions, ClientError, EncodedFloor, Floor, FloorStream, Served,
-    transport::{self, Rpc},
-};
+use crate::{CallOptions, ClientError, EncodedFloor, Floor, FloorStream, Served, transport};
 
 /// The first wait between two attempts if the server names none.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);

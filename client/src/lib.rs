@@ -38,3 +38,4 @@ pub use floor_proto::{grid::GridError, hash::HashError, limits};
 pub use options::CallOptions;
 pub use served::{Served, ServedBy, TraceStep};
 pub use stream::FloorStream;
+pub use transport::CONNECT_TIMEOUT;

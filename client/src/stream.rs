@@ -9,15 +9,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use floor_proto::v1::FloorSpec;
+use floor_proto::{rpc::Rpc, v1::FloorSpec};
 use futures_util::{FutureExt as _, Stream, StreamExt};
 use tokio::time::{Sleep, sleep_until, timeout_at};
 use tonic::{Status, Streaming};
 
-use crate::{
-    ClientError, EncodedFloor, Floor, Served,
-    transport::{OpenStream, Rpc},
-};
+use crate::{ClientError, EncodedFloor, Floor, Served, transport::OpenStream};
 
 /// Floors of one tower in order, each decoded and checked on arrival. The server sends no faster than the caller reads.
 ///

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use floor_proto::{limits::CLIENT_MESSAGE_BYTES, raw::RawCodec};
+use floor_proto::{limits::CLIENT_MESSAGE_BYTES, raw::RawCodec, rpc::Rpc};
 use http::uri::PathAndQuery;
 use tonic::{
     Request, Response, Status, Streaming,
@@ -16,37 +16,8 @@ use tonic::{
 
 use crate::{CallOptions, ClientError, error::innermost};
 
-/// Time limit for establishing the connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// An RPC of `floors.v1.FloorService`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Rpc {
-    GetFloor,
-    BatchGetFloors,
-    StreamFloors,
-    GetServerInfo,
-}
-
-impl Rpc {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::GetFloor => "GetFloor",
-            Self::BatchGetFloors => "BatchGetFloors",
-            Self::StreamFloors => "StreamFloors",
-            Self::GetServerInfo => "GetServerInfo",
-        }
-    }
-
-    fn path(self) -> PathAndQuery {
-        PathAndQuery::from_static(match self {
-            Self::GetFloor => "/floors.v1.FloorService/GetFloor",
-            Self::BatchGetFloors => "/floors.v1.FloorService/BatchGetFloors",
-            Self::StreamFloors => "/floors.v1.FloorService/StreamFloors",
-            Self::GetServerInfo => "/floors.v1.FloorService/GetServerInfo",
-        })
-    }
-}
+/// Time limit for establishing a connection.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Parses the URL of a server; `127.0.0.1:50051` means `http://127.0.0.1:50051`.
 pub(crate) fn endpoint(url: &str) -> Result<Endpoint, ClientError> {
@@ -70,7 +41,7 @@ pub(crate) async fn unary(
     deadline: Option<Instant>,
 ) -> Result<Response<Bytes>, Status> {
     let mut grpc = ready_client(channel).await?;
-    grpc.unary(request(body, options, deadline), rpc.path(), RawCodec).await
+    grpc.unary(request(body, options, deadline), PathAndQuery::from_static(rpc.path()), RawCodec).await
 }
 
 /// An open stream: its first message, `None` if the stream is empty, and the rest.
@@ -89,7 +60,9 @@ pub(crate) async fn streaming(
     deadline: Option<Instant>,
 ) -> Result<OpenStream, Status> {
     let mut grpc = ready_client(channel).await?;
-    let response = grpc.server_streaming(request(body, options, deadline), rpc.path(), RawCodec).await?;
+    let response = grpc
+        .server_streaming(request(body, options, deadline), PathAndQuery::from_static(rpc.path()), RawCodec)
+        .await?;
     let mut rest = response.into_inner();
     let first = rest.message().await?;
     Ok(OpenStream { first, rest })

@@ -1,10 +1,12 @@
 //! The configuration of a chain.
 
-use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
+pub use crate::names::UnknownName;
 use crate::{
     envelope::{MasterKeys, ValueCheck},
     key::Class,
+    names::named_enum,
     tls::Tls,
 };
 
@@ -70,77 +72,47 @@ impl Default for Tuning {
     }
 }
 
-/// The kind of a tier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TierKind {
-    /// [`LruTier`](crate::tiers::LruTier)
-    Lru,
-    /// [`RedisTier`](crate::tiers::RedisTier)
-    Redis,
-    /// [`LmdbTier`](crate::tiers::LmdbTier)
-    Lmdb,
-    /// [`SledTier`](crate::tiers::SledTier)
-    Sled,
-}
-
-impl TierKind {
-    /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Lru, Self::Redis, Self::Lmdb, Self::Sled];
-
-    /// Its name in configuration, metrics and responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Lru => "lru",
-            Self::Redis => "redis",
-            Self::Lmdb => "lmdb",
-            Self::Sled => "sled",
-        }
+named_enum! {
+    /// The kind of a tier.
+    pub enum TierKind: "tier" {
+        /// [`LruTier`](crate::tiers::LruTier)
+        Lru = "lru",
+        /// [`RedisTier`](crate::tiers::RedisTier)
+        Redis = "redis",
+        /// [`LmdbTier`](crate::tiers::LmdbTier)
+        Lmdb = "lmdb",
+        /// [`SledTier`](crate::tiers::SledTier)
+        Sled = "sled",
     }
 }
 
-impl fmt::Display for TierKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named_enum! {
+    /// When a tier is bypassed.
+    #[derive(Default)]
+    pub enum Bypass: "bypass mode" {
+        /// A tier is asked if that costs less than generating.
+        #[default]
+        Auto = "auto",
+        /// Every tier is always asked.
+        Off = "off",
+        /// No lower tier is asked, not even to measure its cost; a miss in memory is generated. Lower tiers still get
+        /// writes and removals, so they are warm when the mode changes back.
+        Forced = "forced",
     }
 }
 
-impl FromStr for TierKind {
-    type Err = UnknownTier;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| UnknownTier(name.to_owned()))
+named_enum! {
+    /// Whether a server takes a lease before it generates a value, so that other servers wait for it.
+    #[derive(Default)]
+    pub enum Lease: "lease mode" {
+        /// For values whose measured generation cost justifies a lease.
+        #[default]
+        Auto = "auto",
+        /// For every value that the shared tier missed.
+        On = "on",
+        /// Never.
+        Off = "off",
     }
-}
-
-/// No tier has that name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no tier {0:?}; the tiers are lru, redis, lmdb, sled")]
-pub struct UnknownTier(String);
-
-/// When a tier is bypassed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Bypass {
-    /// A tier is asked if that costs less than generating.
-    #[default]
-    Auto,
-    /// Every tier is always asked.
-    Off,
-    /// No lower tier is asked, not even to measure its cost; a miss in memory is generated. Lower tiers still get
-    /// writes and removals, so they are warm when the mode changes back.
-    Forced,
-}
-
-/// Whether a server takes a lease before it generates a value, so that other servers wait for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Lease {
-    /// For values whose measured generation cost justifies a lease.
-    #[default]
-    Auto,
-    /// For every value that the shared tier missed.
-    On,
-    /// Never.
-    Off,
 }
 
 /// See [`LruTier`](crate::tiers::LruTier).
@@ -301,6 +273,9 @@ mod tests {
     fn names_round_trip() {
         for kind in TierKind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        for mode in Bypass::ALL {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
         }
         let error = "memcached".parse::<TierKind>().unwrap_err();
         assert_eq!(error.to_string(), "there is no tier \"memcached\"; the tiers are lru, redis, lmdb, sled");

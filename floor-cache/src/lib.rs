@@ -22,6 +22,7 @@ pub mod key;
 pub mod layers;
 mod lease_store;
 mod memory_tier;
+mod names;
 mod open_error;
 mod policy;
 mod producer;
@@ -36,9 +37,7 @@ pub mod tiers;
 pub mod tls;
 
 pub use chain::{Chain, ChainBuilder, assemble, assemble_tuned};
-pub use config::{
-    Admit, Bypass, ChainConfig, ClassSet, Lease, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
-};
+pub use config::*;
 pub use key::{Class, Key};
 pub use open_error::OpenError;
 pub use report::{Compaction, Holdings, TierReport, WriteCounts};

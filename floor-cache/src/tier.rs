@@ -17,7 +17,7 @@ use crate::key::Key;
 /// Every implementation passes the contract suite (`tests/contract/`). Values are immutable, so a key always has the
 /// same value. All methods may be called concurrently.
 pub trait Tier: fmt::Debug + Send + Sync + 'static {
-    /// The name in configuration, metrics and responses: `lru`, `redis`, `lmdb`, `sled`.
+    /// The name in configuration, metrics and responses, as [`TierKind::name`](crate::TierKind::name) has it.
     fn name(&self) -> &'static str;
 
     /// Whether answers are [`Later`](Answer::Later). The chain asks such a tier from a spawned task, not on the

@@ -3,15 +3,15 @@
 use crate::arena::Side;
 use crate::rng::Rng;
 
-/// The largest width and height of a room, in cells: a row with a neighbour on each side fits a word.
-pub(crate) const MAX_SIDE: i32 = 60;
+/// The largest width and height of a shape, in cells: a row with a neighbour on each side fits a word.
+pub(crate) const MAX_SHAPE: i32 = 60;
 
 /// The cells of a room in its bounding box. Its outermost rows and columns are not empty, and its cells are connected.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) width: i32,
     pub(crate) height: i32,
-    rows: [u64; MAX_SIDE as usize],
+    rows: [u64; MAX_SHAPE as usize],
 }
 
 /// The form of a room.
@@ -32,10 +32,10 @@ pub(crate) enum Form {
 }
 
 impl Shape {
-    /// A shape of that form and size; sides are clamped to `3 ..= MAX_SIDE`.
+    /// A shape of that form and size; sides are clamped to `3 ..= MAX_SHAPE`.
     pub(crate) fn draw(form: Form, width: i32, height: i32, rng: &mut Rng) -> Self {
-        let (width, height) = (width.clamp(3, MAX_SIDE), height.clamp(3, MAX_SIDE));
-        let mut shape = Self { width, height, rows: [0; MAX_SIDE as usize] };
+        let (width, height) = (width.clamp(3, MAX_SHAPE), height.clamp(3, MAX_SHAPE));
+        let mut shape = Self { width, height, rows: [0; MAX_SHAPE as usize] };
         let small = width < 5 || height < 5;
         match form {
             _ if small => shape.fill(0, 0, width, height),
@@ -134,8 +134,8 @@ mod tests {
     fn every_shape_is_tight_and_connected() {
         let mut rng = Rng::from_seed(1);
         for form in [Form::Hall, Form::Cross, Form::Ell, Form::Octagon, Form::Rotunda, Form::Grotto] {
-            for width in 3..=MAX_SIDE {
-                for height in 3..=MAX_SIDE {
+            for width in 3..=MAX_SHAPE {
+                for height in 3..=MAX_SHAPE {
                     let shape = Shape::draw(form, width, height, &mut rng);
                     for side in Side::ALL {
                         assert_ne!(shape.edge(side), 0, "{form:?} {width}x{height} {side:?}");
@@ -150,7 +150,7 @@ mod tests {
 
     /// How many cells are connected to the center.
     fn flood(shape: &Shape) -> u32 {
-        let mut seen = [0u64; MAX_SIDE as usize];
+        let mut seen = [0u64; MAX_SHAPE as usize];
         let mut open = vec![shape.center()];
         while let Some((x, y)) = open.pop() {
             let inside = (0..shape.width).contains(&x) && (0..shape.height).contains(&y);

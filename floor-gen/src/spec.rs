@@ -85,44 +85,53 @@ fn side(cells: u32) -> Option<u16> {
     }
 }
 
-/// The kind of a floor. The numbers are those of `floors.v1.FloorKind`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Kind {
+/// Defines [`Kind`] from one list of variants, numbers and names.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $Kind:ident = $number:literal $name:literal,)+) => {
+        /// The kind of a floor. The numbers are those of `floors.v1.FloorKind`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$doc])* $Kind = $number,)+
+        }
+
+        impl Kind {
+            /// Every kind, in the order of its number.
+            pub const ALL: [Self; [$($number),+].len()] = [$(Self::$Kind),+];
+
+            /// Its name in lower case.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Kind => $name,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// Rooms and corridors, grown by accretion, with loops.
-    Standard = 1,
+    Standard = 1 "standard",
     /// Halls side by side behind thick walls.
-    Keep = 2,
+    Keep = 2 "keep",
     /// Large rooms far apart, joined by long corridors.
-    Halls = 3,
+    Halls = 3 "halls",
     /// A cave.
-    Cavern = 4,
+    Cavern = 4 "cavern",
     /// A graph of cycles.
-    Cyclic = 5,
+    Cyclic = 5 "cyclic",
     /// A braided maze with rooms.
-    Maze = 6,
+    Maze = 6 "maze",
     /// A boss's arena with approach and reward.
-    Boss = 7,
+    Boss = 7 "boss",
     /// A hand-made vault in a court.
-    Event = 8,
+    Event = 8 "event",
     /// Scenes in a fixed order.
-    Story = 9,
+    Story = 9 "story",
 }
 
 impl Kind {
-    /// Every kind, in the order of its number.
-    pub const ALL: [Self; 9] = [
-        Self::Standard,
-        Self::Keep,
-        Self::Halls,
-        Self::Cavern,
-        Self::Cyclic,
-        Self::Maze,
-        Self::Boss,
-        Self::Event,
-        Self::Story,
-    ];
-
     /// The kind that the schedule of tower `seed` gives floor `number`.
     #[must_use]
     pub fn scheduled(seed: u64, number: u32) -> Self {
@@ -133,22 +142,6 @@ impl Kind {
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u32 == number)
-    }
-
-    /// Its name in lower case.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Keep => "keep",
-            Self::Halls => "halls",
-            Self::Cavern => "cavern",
-            Self::Cyclic => "cyclic",
-            Self::Maze => "maze",
-            Self::Boss => "boss",
-            Self::Event => "event",
-            Self::Story => "story",
-        }
     }
 }
 

@@ -4,7 +4,14 @@
 
 use bytes::Bytes;
 use floor_gen::{Floor, FloorSpec, Kind, Point};
-use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, v1};
+use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, v1};
+
+/// Generator and wire do not know each other, so each states the limits.
+const _: () = {
+    assert!(FloorSpec::MAX_NUMBER == limits::MAX_FLOOR);
+    assert!(FloorSpec::MIN_SIDE as u32 == limits::MIN_SIDE && FloorSpec::MAX_SIDE as u32 == limits::MAX_SIDE);
+    assert!(FloorSpec::DEFAULT_SIDE as u32 == limits::DEFAULT_SIDE);
+};
 
 /// Encodes `floor` with its content hash, after the 5-byte gRPC frame prefix. The tiers store these bytes, and the
 /// transport sends them unchanged.

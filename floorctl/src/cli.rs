@@ -1,6 +1,10 @@
 //! The command line: the flags that commands share, and the list of commands.
 
-use std::{collections::BTreeMap, process::ExitCode, time::Duration};
+use std::{
+    collections::BTreeMap,
+    process::{ExitCode, Termination},
+    time::Duration,
+};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind, parser::ValueSource};
 use floor_client::{CallOptions, ClientError, FloorClient};
@@ -31,10 +35,64 @@ pub(crate) struct Cli {
     command: Command,
 }
 
-/// The commands that call the operations port and ignore the server's address.
-const OPERATIONS: [&str; 4] = ["purge", "contains", "stats", "compact"];
-/// The commands that call no server.
-const OFFLINE: [&str; 2] = ["search", "completions"];
+/// The port that a command calls. It decides which of the shared flags the command uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Port {
+    Grpc,
+    /// The command ignores the server's address.
+    Operations,
+    None,
+}
+
+/// Defines the commands from one list: the module in [`cmd`], which is also the name on the command line, the struct
+/// with the flags, and the port that the command calls. The help lists them in this order.
+macro_rules! commands {
+    ($($module:ident::$Command:ident calls $port:ident,)+) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($Command(cmd::$module::$Command),)+
+        }
+
+        impl Command {
+            async fn run(self, server: &Server) -> anyhow::Result<ExitCode> {
+                match self {
+                    $(Self::$Command(command) => commands!(@run $port command server),)+
+                }
+            }
+        }
+
+        const PORTS: &[(&str, Port)] = &[$((stringify!($module), Port::$port)),+];
+    };
+    (@run Grpc $command:ident $server:ident) => { $command.run($server).await.map(Termination::report) };
+    (@run Operations $command:ident $server:ident) => { $command.run(&$server.limits).await.map(Termination::report) };
+    (@run None $command:ident $server:ident) => { $command.run().map(Termination::report) };
+}
+
+commands! {
+    get::Get calls Grpc,
+    batch::Batch calls Grpc,
+    stream::Stream calls Grpc,
+    render::Render calls Grpc,
+    info::Info calls Grpc,
+    tiers::Tiers calls Grpc,
+    warm::Warm calls Grpc,
+    verify::Verify calls Grpc,
+    bench::Bench calls Grpc,
+    purge::Purge calls Operations,
+    contains::Contains calls Operations,
+    stats::Stats calls Operations,
+    compact::Compact calls Operations,
+    diff::Diff calls Grpc,
+    explain::Explain calls Grpc,
+    search::Search calls None,
+    completions::Completions calls None,
+}
+
+/// The port that the command with that name calls.
+fn port(command: &str) -> Port {
+    let listed = PORTS.iter().find(|(name, _)| *name == command);
+    listed.expect("clap's commands and the ports come from one list").1
+}
 
 /// The derived clap command with two changes. The help of each command hides the shared flags that the command does not
 /// use. The usage line after an error is the one of the help; clap would list each given flag in it as if required.
@@ -42,10 +100,10 @@ pub(crate) fn command() -> clap::Command {
     let command = Cli::command();
     let shared = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect::<Vec<_>>();
     let command = command.mut_subcommands(|command| {
-        let name = command.get_name().to_owned();
+        let port = port(command.get_name());
         let uses = |flag: &str| match flag {
-            SERVER => !OFFLINE.contains(&name.as_str()) && !OPERATIONS.contains(&name.as_str()),
-            _ => !OFFLINE.contains(&name.as_str()),
+            SERVER => port == Port::Grpc,
+            _ => port != Port::None,
         };
         let unused = shared.iter().filter(|flag| !uses(flag.get_id().as_str()));
         command.args(unused.map(|flag| flag.clone().hide(true)))
@@ -68,7 +126,7 @@ impl Cli {
     pub(crate) fn read() -> Self {
         let matches = command().get_matches();
         if let Some((name, flags)) = matches.subcommand()
-            && OPERATIONS.contains(&name)
+            && port(name) == Port::Operations
             && flags.value_source(SERVER) == Some(ValueSource::CommandLine)
         {
             let what = format!(
@@ -83,48 +141,8 @@ impl Cli {
     /// Runs the command and returns its exit code. `Ok` with a failure code means a difference found, or no match.
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { server, command } = self;
-        let result = match command {
-            Command::Get(get) => get.run(&server).await,
-            Command::Batch(batch) => batch.run(&server).await,
-            Command::Stream(stream) => stream.run(&server).await,
-            Command::Render(render) => render.run(&server).await,
-            Command::Info(info) => info.run(&server).await,
-            Command::Tiers(tiers) => tiers.run(&server).await,
-            Command::Warm(warm) => warm.run(&server).await,
-            Command::Verify(verify) => verify.run(&server).await,
-            Command::Bench(bench) => bench.run(&server).await,
-            Command::Purge(purge) => purge.run(&server.limits).await,
-            Command::Contains(contains) => contains.run(&server.limits).await,
-            Command::Stats(stats) => stats.run(&server.limits).await,
-            Command::Compact(compact) => compact.run(&server.limits).await,
-            Command::Completions(completions) => completions.run(),
-            Command::Explain(explain) => explain.run(&server).await,
-            Command::Diff(diff) => return diff.run(&server).await,
-            Command::Search(search) => return search.run(),
-        };
-        result.map(|()| ExitCode::SUCCESS)
+        command.run(&server).await
     }
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    Get(cmd::Get),
-    Batch(cmd::Batch),
-    Stream(cmd::Stream),
-    Render(cmd::Render),
-    Info(cmd::Info),
-    Tiers(cmd::Tiers),
-    Warm(cmd::Warm),
-    Verify(cmd::Verify),
-    Bench(cmd::Bench),
-    Purge(cmd::Purge),
-    Contains(cmd::Contains),
-    Stats(cmd::Stats),
-    Compact(cmd::Compact),
-    Diff(cmd::Diff),
-    Explain(cmd::Explain),
-    Search(cmd::Search),
-    Completions(cmd::Completions),
 }
 
 /// The id of the flag that names the server.
@@ -206,5 +224,42 @@ impl FetchOptions {
     pub(crate) async fn connect(&self, server: &Server) -> Result<FloorClient, ClientError> {
         let options = server.options().no_cache(self.no_cache).trace(self.trace);
         Ok(server.connect().await?.with_options(options))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const PAGE: &str = include_str!("../../docs/floorctl.md");
+
+    #[test]
+    fn clap_accepts_the_commands() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn exactly_the_commands_of_an_operator_have_the_flag_for_the_operations_port() {
+        for command in command().get_subcommands() {
+            let flag = command.get_arguments().any(|argument| argument.get_long() == Some("ops"));
+            assert_eq!(flag, port(command.get_name()) == Port::Operations, "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn the_help_of_every_command_has_an_example() {
+        for command in command().get_subcommands_mut() {
+            let (name, help) = (command.get_name().to_owned(), command.render_long_help().to_string());
+            assert!(help.contains(&format!("  floorctl {name}")), "{name} shows no example:\n{help}");
+        }
+    }
+
+    #[test]
+    fn the_table_of_the_page_lists_every_command() {
+        let cells = PAGE.lines().filter(|line| line.starts_with("| [`")).filter_map(|line| line.split('|').nth(1));
+        let listed: BTreeSet<_> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        assert_eq!(listed, PORTS.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>());
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
 use clap::Args;
-use floor_client::ClientError;
+use floor_client::{CONNECT_TIMEOUT, ClientError};
 use http::{Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::client::conn::http1;
@@ -16,8 +16,6 @@ use tokio::net::TcpStream;
 
 use crate::cli::CallLimits;
 
-/// Time limit for establishing the connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The first wait between two attempts. It doubles after each.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 

@@ -2,8 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
-use clap::{ArgGroup, Args, ValueEnum, builder::Resettable};
+use clap::{
+    ArgGroup, Args,
+    builder::{PossibleValuesParser, Resettable, TypedValueParser},
+};
 use floor_client::{FloorKind, FloorSpec, limits};
+use floor_gen::Kind;
 
 use crate::{
     names,
@@ -28,7 +32,7 @@ pub(crate) struct Tower {
     #[arg(long, conflicts_with_all = ["width", "height"], value_name = "WxH")]
     size: Option<Size>,
     /// The kind of floor; by default the tower's schedule chooses it
-    #[arg(long)]
+    #[arg(long, value_parser = kind_parser())]
     kind: Option<Kind>,
 }
 
@@ -37,7 +41,7 @@ impl Tower {
     pub(crate) fn floor(&self, number: u32) -> FloorSpec {
         let sides = Size { width: self.width.unwrap_or(0), height: self.height.unwrap_or(0) };
         let Size { width, height } = self.size.unwrap_or(sides);
-        let kind = self.kind.map_or(FloorKind::Unspecified, Kind::on_wire);
+        let kind = self.kind.map_or(FloorKind::Unspecified, floor_wire::kind);
         FloorSpec { seed: self.seed, number, width, height, kind: kind.into() }
     }
 
@@ -123,7 +127,7 @@ impl FloorName {
     /// The floor without its number.
     pub(crate) fn tower(&self) -> Tower {
         let FloorSpec { seed, width, height, kind, .. } = self.0;
-        let kind = FloorKind::try_from(kind).ok().and_then(Kind::from_wire);
+        let kind = u32::try_from(kind).ok().and_then(Kind::from_number);
         let requested = |side: u32| (side != 0).then_some(side);
         Tower { seed, width: requested(width), height: requested(height), size: None, kind }
     }
@@ -138,10 +142,7 @@ impl FromStr for FloorName {
             None => (text, Size { width: 0, height: 0 }),
         };
         let (rest, kind) = match rest.split_once(':') {
-            Some((rest, name)) => {
-                let kind = <Kind as ValueEnum>::from_str(name, true).map_err(|_| Kind::unknown(name))?;
-                (rest, kind.on_wire())
-            }
+            Some((rest, name)) => (rest, floor_wire::kind(kind(name)?)),
             None => (rest, FloorKind::Unspecified),
         };
         let (tower, number) =
@@ -200,46 +201,19 @@ fn side(text: &str) -> Result<u32, String> {
     }
 }
 
-/// The kinds in the .proto. A server may support fewer.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
-    Standard,
-    Keep,
-    Halls,
-    Cavern,
-    Cyclic,
-    Maze,
-    Boss,
-    Event,
-    Story,
+/// Parses the value of `--kind`.
+fn kind_parser() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| kind(&name))
 }
 
-impl Kind {
-    /// The error message for an unknown kind.
-    fn unknown(name: &str) -> String {
-        let kinds = Self::value_variants().iter().map(|kind| names::kind(kind.on_wire())).collect::<Vec<_>>();
-        let meant = names::nearest(name, kinds.iter().map(String::as_str));
+/// The kind of that name, or the message of the error.
+fn kind(name: &str) -> Result<Kind, String> {
+    let named = Kind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
+    named.ok_or_else(|| {
+        let meant = names::nearest(name, Kind::ALL.into_iter().map(Kind::name));
         let meant = meant.map(|kind| format!("did you mean {kind}? ")).unwrap_or_default();
-        format!("no kind is called {name:?}; {meant}The kinds are {}", kinds.join(", "))
-    }
-
-    fn from_wire(kind: FloorKind) -> Option<Self> {
-        Self::value_variants().iter().copied().find(|known| known.on_wire() == kind)
-    }
-
-    const fn on_wire(self) -> FloorKind {
-        match self {
-            Self::Standard => FloorKind::Standard,
-            Self::Keep => FloorKind::Keep,
-            Self::Halls => FloorKind::Halls,
-            Self::Cavern => FloorKind::Cavern,
-            Self::Cyclic => FloorKind::Cyclic,
-            Self::Maze => FloorKind::Maze,
-            Self::Boss => FloorKind::Boss,
-            Self::Event => FloorKind::Event,
-            Self::Story => FloorKind::Story,
-        }
-    }
+        format!("no kind is called {name:?}; {meant}The kinds are {}", Kind::ALL.map(Kind::name).join(", "))
+    })
 }
 
 #[cfg(test)]

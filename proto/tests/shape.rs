@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use floor_proto::rpc::Rpc;
 use prost::Message;
 use prost_types::{DescriptorProto, FileDescriptorSet, field_descriptor_proto::Label};
 
@@ -33,6 +34,20 @@ fn the_shape_of_the_wire() {
         }
     }
     insta::assert_snapshot!(out);
+}
+
+#[test]
+fn the_list_of_rpcs_is_that_of_the_descriptor() {
+    let set = FileDescriptorSet::decode(floor_proto::FILE_DESCRIPTOR_SET).unwrap();
+    let mut paths = Vec::new();
+    for file in set.file.iter().filter(|file| file.package() == "floors.v1") {
+        for service in &file.service {
+            let path = |name: &str| format!("/{}.{}/{name}", file.package(), service.name());
+            paths.extend(service.method.iter().map(|method| path(method.name())));
+        }
+    }
+    assert_eq!(paths, Rpc::ALL.map(Rpc::path));
+    assert!(Rpc::ALL.iter().all(|rpc| rpc.path().ends_with(&format!("/{}", rpc.name()))));
 }
 
 fn show(out: &mut String, message: &DescriptorProto) {

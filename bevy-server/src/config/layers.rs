@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
                 Ok(value)
             }
             Err(is) => {
-                let problem = Problem { key: key.to_owned(), message: format!("{is} ({from}); {}", T::EXPECTED) };
+                let problem = Problem { key: key.to_owned(), message: format!("{is} ({from}); {}", T::expected()) };
                 self.problems.push(problem.clone());
                 Err(problem.into())
             }

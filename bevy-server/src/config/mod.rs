@@ -3,22 +3,19 @@
 //! `layers` merges, [`Config::resolve`] parses every key and collects all errors. Nothing is opened before that
 //! succeeds.
 
-mod keywords;
 mod layers;
 mod redis;
-mod units;
 mod values;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use floor_cache::{
-    Admit, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning, envelope::ValueCheck, tls::Tls,
+    ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning, envelope::ValueCheck, tls::Tls,
 };
 
-use keywords::Admission;
 pub use layers::{ConfigError, Problem};
 use layers::{Layers, Reader};
-use units::{ByteCount, TimeSpan};
+use values::{ByteCount, TimeSpan};
 
 use crate::stored;
 
@@ -70,7 +67,7 @@ impl Config {
         let grpc_listen = reader.key("grpc.listen");
         let drain = reader.key::<TimeSpan>("grpc.drain");
         let ops_listen = reader.key("ops.listen");
-        let chain = reader.key::<values::Tiers>("cache.chain");
+        let chain = reader.key("cache.chain");
         let namespace = reader.key::<values::Namespace>("cache.namespace");
         let bypass = reader.key("cache.bypass");
         let hedge = reader.key("cache.hedge");
@@ -83,10 +80,10 @@ impl Config {
         let lmdb_path = reader.key::<PathBuf>("cache.lmdb.path");
         let map_size = reader.key::<ByteCount>("cache.lmdb.map_size");
         let sled_path = reader.key::<PathBuf>("cache.sled.path");
-        let sled_capacity = reader.key::<units::DiskLimit>("cache.sled.capacity");
-        let url = reader.key::<redis::RedisUrl>("cache.redis.url");
-        let admit = reader.key::<Admission>("cache.redis.admit");
-        let timeout = reader.key::<units::Timeout>("cache.redis.timeout");
+        let sled_capacity = reader.key::<values::DiskLimit>("cache.sled.capacity");
+        let url = reader.key::<values::RedisUrl>("cache.redis.url");
+        let admit = reader.key("cache.redis.admit");
+        let timeout = reader.key::<values::Timeout>("cache.redis.timeout");
         let ca = reader.key::<redis::CaFile>("cache.redis.ca");
         let cert = reader.key::<redis::CertFile>("cache.redis.cert");
         let key = reader.key::<redis::KeyFile>("cache.redis.key");
@@ -100,7 +97,7 @@ impl Config {
             drain: drain?.0,
             ops_listen: ops_listen?,
             cache: ChainConfig {
-                chain: chain?.0,
+                chain: chain?,
                 namespace: namespace?.0,
                 bypass: bypass?,
                 value_version: floor_gen::GENERATOR_VERSION,
@@ -109,10 +106,7 @@ impl Config {
                 sled: SledConfig { path: sled_path?, capacity: sled_capacity?.0 },
                 redis: RedisConfig {
                     url: url?.0,
-                    admit: match admit? {
-                        Admission::All => Admit::All,
-                        Admission::Special => Admit::Only(special()),
-                    },
+                    admit: admit?,
                     timeout: timeout?.0,
                     tls: Tls { ca: ca?.0, cert: cert?.0, key: key?.0 },
                     lease: lease?,
@@ -143,8 +137,24 @@ impl Config {
     }
 }
 
-/// The classes that `admit = "special"` admits to Redis.
-fn special() -> floor_cache::ClassSet {
-    use floor_gen::Kind;
-    [Kind::Boss, Kind::Event, Kind::Story].into_iter().map(crate::key::class).collect()
+#[cfg(test)]
+mod tests {
+    use floor_cache::TierKind;
+
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_floor_cache() {
+        let defaults = Config::from_toml("").expect("the defaults are valid");
+        let cache = ChainConfig { value_version: floor_gen::GENERATOR_VERSION, ..ChainConfig::default() };
+        assert_eq!(defaults.cache, cache);
+        assert_eq!(Tuning { value_check: None, ..defaults.tuning }, Tuning::default());
+    }
+
+    #[test]
+    fn every_tier_has_keys() {
+        for tier in TierKind::ALL {
+            assert!(DEFAULTS.contains(&format!("[cache.{tier}]")), "defaults.toml has no table for {tier}");
+        }
+    }
 }

@@ -1,14 +1,11 @@
-//! Types for the keys that only Redis has: its address, and TLS files, which are read with the configuration.
+//! Types for the TLS files of Redis, which are read with the configuration.
 
 use std::path::Path;
 
 use figment::value::Value;
-use floor_cache::{
-    RedisConfig,
-    tls::{Certificates, PrivateKey},
-};
+use floor_cache::tls::{Certificates, PrivateKey};
 
-use super::values::{Redaction, Setting, text};
+use super::values::{Setting, text};
 
 /// The trusted authorities, if configured.
 pub(super) struct CaFile(pub(super) Option<Certificates>);
@@ -54,27 +51,6 @@ impl Setting for KeyFile {
 
     fn show(&self) -> String {
         show_path(self.0.as_ref().map(PrivateKey::path))
-    }
-}
-
-/// The address of Redis. Printed without user and password.
-pub(super) struct RedisUrl(pub(super) String);
-
-impl Setting for RedisUrl {
-    const REDACTION: Redaction = Redaction::Credentials;
-    const EXPECTED: &'static str = "write redis://host:port, rediss://host:port (TLS) or \
-         redis+cluster://host:port,host:port";
-
-    fn parse(value: &Value) -> Option<Self> {
-        let url = text(value)?;
-        let (scheme, rest) = url.split_once("://")?;
-        let known = ["redis", "rediss", "redis+cluster"].contains(&scheme) && !rest.is_empty();
-        known.then_some(Self(url))
-    }
-
-    fn show(&self) -> String {
-        let config = RedisConfig { url: self.0.clone(), ..RedisConfig::default() };
-        format!("\"{}\"", config.redacted_url())
     }
 }
 

@@ -48,7 +48,7 @@ pub fn assemble_tuned(
         }
         let envelope = chain.envelope();
         chain = match kind {
-            TierKind::Lru => chain.memory("lru", &config.lru)?,
+            TierKind::Lru => chain.memory(kind.name(), &config.lru)?,
             TierKind::Lmdb => chain.tier(LmdbTier::open(&config.lmdb, envelope)?, Admit::All)?,
             TierKind::Sled => chain.tier(SledTier::open(&config.sled, envelope)?, Admit::All)?,
             TierKind::Redis => {

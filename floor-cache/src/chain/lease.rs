@@ -55,7 +55,7 @@ struct Counts {
 /// other servers: the first server to take a lease finds no other. It makes a miss at most a sixteenth slower if no
 /// other server wants the value.
 const FIRST_FOUND_RATIO: f64 = 0.5;
-const FOUND_WEIGHT: f64 = 1.0 / 32.0;
+const FOUND_RATIO_WEIGHT: f64 = 1.0 / 32.0;
 const LEAST_FOUND_RATIO: f64 = 1.0 / 16.0;
 
 /// One in 64 values that are not worth a lease takes one, to measure the ratio.
@@ -142,7 +142,7 @@ impl Leases {
 
     fn learn(&self, found: bool) {
         let mut ratio = self.found_ratio.lock();
-        *ratio += FOUND_WEIGHT * (f64::from(u8::from(found)) - *ratio);
+        *ratio += FOUND_RATIO_WEIGHT * (f64::from(u8::from(found)) - *ratio);
     }
 
     /// Generates the value of `key` under a lease, or waits for another server to do so.

@@ -54,7 +54,7 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 /// Weights of a new measurement.
 const RATE_WEIGHT: f64 = 0.25;
 const OVERHEAD_WEIGHT: f64 = 0.125;
-const FOUND_WEIGHT: f64 = 1.0 / 64.0;
+const IN_FLIGHT_WEIGHT: f64 = 1.0 / 64.0;
 
 /// Least operations in an interval to measure the overhead: with fewer, other work of the process dominates.
 const MIN_OPERATIONS: u64 = 50;
@@ -79,7 +79,7 @@ impl Load {
 
     /// Records a new call, which makes `in_flight` calls.
     pub(crate) fn call(&mut self, in_flight: usize) {
-        self.found.add(in_flight as f64, FOUND_WEIGHT);
+        self.found.add(in_flight as f64, IN_FLIGHT_WEIGHT);
     }
 
     /// Whether it is time to measure again.

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::doorkeeper::Doorkeeper;
 use crate::{
-    config::LruConfig,
+    config::{LruConfig, TierKind},
     ewma::AtomicMean,
     hash::{Hashed, IdentityHasher},
     key::Key,
@@ -81,7 +81,7 @@ impl LruTier {
     /// An empty tier named `lru`.
     #[must_use]
     pub fn new(config: &LruConfig) -> Self {
-        Self::named("lru", config)
+        Self::named(TierKind::Lru.name(), config)
     }
 
     /// An empty tier named `name`, for chains with several memory tiers.

@@ -13,7 +13,7 @@ use tracing::debug;
 
 use super::{quarantine::open_or_quarantine, sieve::Sieve};
 use crate::{
-    config::SledConfig,
+    config::{SledConfig, TierKind},
     envelope::{Defect, Envelope},
     key::Key,
     open_error::OpenError,
@@ -47,6 +47,8 @@ struct Store {
     ages: Tree,
 }
 
+const NAME: &str = TierKind::Sled.name();
+
 /// The format of the store, in its default tree under [`LAYOUT_KEY`].
 const LAYOUT: &str = "floor-cache sled 1";
 const LAYOUT_KEY: &str = "layout";
@@ -75,16 +77,16 @@ impl SledTier {
 
     fn open_existing(config: &SledConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
-        fs::create_dir_all(path).map_err(|error| OpenError::directory("sled", path, &error))?;
+        fs::create_dir_all(path).map_err(|error| OpenError::directory(NAME, path, &error))?;
         let broken = |error: sled::Error| match &error {
             sled::Error::Io(io) if io.kind() == io::ErrorKind::WouldBlock || io.to_string().contains("lock") => {
-                OpenError::Locked { tier: "sled", path: path.to_owned() }
+                OpenError::Locked { tier: NAME, path: path.to_owned() }
             }
-            sled::Error::Io(io) => OpenError::directory("sled", path, io),
+            sled::Error::Io(io) => OpenError::directory(NAME, path, io),
             sled::Error::Unsupported(_) if has_settings(path) => {
-                OpenError::version("sled", path, "another version of sled, or other settings", LAYOUT)
+                OpenError::version(NAME, path, "another version of sled, or other settings", LAYOUT)
             }
-            _ => OpenError::store("sled", path, &error),
+            _ => OpenError::store(NAME, path, &error),
         };
         let store = Store::open(path).map_err(broken)?;
         match store.db.get(LAYOUT_KEY).map_err(broken)? {
@@ -94,7 +96,7 @@ impl SledTier {
             }
             other => {
                 let found = other.unwrap_or_default();
-                return Err(OpenError::version("sled", path, &String::from_utf8_lossy(&found), LAYOUT));
+                return Err(OpenError::version(NAME, path, &String::from_utf8_lossy(&found), LAYOUT));
             }
         }
         let (entries, bytes) = match store.values.get(COUNTS_KEY).map_err(broken)?.as_deref().and_then(counts_from) {
@@ -130,7 +132,7 @@ impl SledTier {
             }
             Err(Defect::UnknownKey) => Ok(None),
             Err(defect) => {
-                debug!(tier = "sled", %key, %defect, "a stored value is wrong; removed");
+                debug!(tier = NAME, %key, %defect, "a stored value is wrong; removed");
                 self.corrupt.fetch_add(1, Relaxed);
                 // Only if it is unchanged since the read: a valid value may have replaced it.
                 let size = size_of_entry(stored.as_bytes(), &record);
@@ -152,7 +154,7 @@ impl SledTier {
             let stored = self.envelope.stored(key);
             let mut record = Vec::new();
             if let Err(defect) = self.envelope.seal(&stored, value, &mut record) {
-                debug!(tier = "sled", %key, %defect, "a value cannot be stored");
+                debug!(tier = NAME, %key, %defect, "a value cannot be stored");
                 continue;
             }
             let size = size_of_entry(stored.as_bytes(), &record);
@@ -301,7 +303,7 @@ fn failed(action: &'static str) -> impl FnOnce(sled::Error) -> TierError {
 
 impl Tier for SledTier {
     fn name(&self) -> &'static str {
-        "sled"
+        NAME
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {

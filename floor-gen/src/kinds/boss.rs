@@ -3,7 +3,7 @@
 use crate::arena::{Arena, Side};
 use crate::floor::RoomRole;
 use crate::rng::{Rng, Streams};
-use crate::shape::{Form, MAX_SIDE, Shape};
+use crate::shape::{Form, MAX_SHAPE, Shape};
 use crate::stages::accrete::{self, RoomParams};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::LoopGoal;
@@ -72,8 +72,8 @@ pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), La
 /// the side of the arena that the reward lies on.
 fn place_arena(arena: &mut Arena, rng: &mut Rng) -> Side {
     let (long, short) = (arena.width.max(arena.height) as i32 - 2, arena.width.min(arena.height) as i32 - 2);
-    let along = (long * 2 / 5).clamp(5, MAX_SIDE);
-    let across = (short * rng.range(55, 75) / 100).clamp(5, MAX_SIDE.min(along + along / 3));
+    let along = (long * 2 / 5).clamp(5, MAX_SHAPE);
+    let across = (short * rng.range(55, 75) / 100).clamp(5, MAX_SHAPE.min(along + along / 3));
     // Of the cells that remain, a fifth for the reward, and at least a small room.
     let behind = ((long - along) / 5).max(4);
     let lies_broad = arena.width >= arena.height;

@@ -4,7 +4,7 @@ use crate::arena::{Arena, MAX_ROOMS, Plot, SEALED, Side};
 use crate::floor::Terrain;
 use crate::graph::Components;
 use crate::rng::{Rng, Streams};
-use crate::shape::{Form, MAX_SIDE, Shape};
+use crate::shape::{Form, MAX_SHAPE, Shape};
 use crate::spec::FloorSpec;
 use crate::stages::accrete::{doorway_on, join, place};
 use crate::stages::gates::{self, LockCounts};
@@ -63,7 +63,7 @@ fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
     arena.plots.push(whole);
     while arena.plots.len() < wanted {
         // First the plots that are too large for a hall.
-        let size = |plot: &Plot| (plot.width > MAX_SIDE || plot.height > MAX_SIDE, plot.width * plot.height);
+        let size = |plot: &Plot| (plot.width > MAX_SHAPE || plot.height > MAX_SHAPE, plot.width * plot.height);
         let Some(largest) = (0..arena.plots.len()).max_by_key(|&i| size(&arena.plots[i])) else { return };
         let Some((a, b)) = halve(arena.plots[largest], wall, rng) else { return };
         arena.plots[largest] = a;
@@ -73,7 +73,7 @@ fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
     let mut i = 0;
     while i < arena.plots.len() && arena.plots.len() < MAX_ROOMS {
         let plot = arena.plots[i];
-        if plot.width <= MAX_SIDE && plot.height <= MAX_SIDE {
+        if plot.width <= MAX_SHAPE && plot.height <= MAX_SHAPE {
             i += 1;
         } else if let Some((a, b)) = halve(plot, wall, rng) {
             arena.plots[i] = a;

@@ -14,7 +14,7 @@ use crate::stages::{gates, spots, territory};
 /// Cells of floor and rock for each room.
 const CELLS_PER_ROOM: usize = 900;
 /// The most rooms.
-const MAX_ROOMS: usize = 120;
+const MAX_ROOMS_OF_MAZE: usize = 120;
 /// Spots tried for each room.
 const SPOTS_PER_ROOM: usize = 12;
 /// Additional spots, so that the smallest floor gets two rooms.
@@ -115,7 +115,7 @@ fn place_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
     let Arena { marks, width, height, .. } = arena;
     marks.clear();
     marks.resize(*width * *height, 0);
-    let wanted = (*width * *height / CELLS_PER_ROOM).clamp(2, MAX_ROOMS);
+    let wanted = (*width * *height / CELLS_PER_ROOM).clamp(2, MAX_ROOMS_OF_MAZE);
     // The largest blocks, in crossings; they grow with the floor.
     let (broadest, highest) = ((3 + *width / 200).min(lattice.columns / 2), (4 + *height / 200).min(lattice.rows / 2));
     for _ in 0..wanted * SPOTS_PER_ROOM + MIN_SPOTS {

@@ -4,7 +4,7 @@
 use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, RoomDraft, Side};
 use crate::floor::{Point, Terrain};
 use crate::rng::Rng;
-use crate::shape::{Form, MAX_SIDE, Shape};
+use crate::shape::{Form, MAX_SHAPE, Shape};
 
 /// The sizes and distances of rooms.
 #[derive(Debug, Clone, Copy)]
@@ -46,9 +46,9 @@ impl RoomParams {
         let (widest, highest) = (arena.width as i32 / 3, arena.height as i32 / 3);
         Self {
             rooms,
-            pitch: pitch.min(MAX_SIDE),
-            width: ((pitch * 2 / 5).clamp(3, widest), (pitch * 6 / 5).clamp(4, widest).min(MAX_SIDE)),
-            height: ((pitch / 4).clamp(3, highest), (pitch * 3 / 5).clamp(4, highest).min(MAX_SIDE)),
+            pitch: pitch.min(MAX_SHAPE),
+            width: ((pitch * 2 / 5).clamp(3, widest), (pitch * 6 / 5).clamp(4, widest).min(MAX_SHAPE)),
+            height: ((pitch / 4).clamp(3, highest), (pitch * 3 / 5).clamp(4, highest).min(MAX_SHAPE)),
             corridor: (pitch / 2).clamp(2, 14),
             corridor_chance: 450,
             door_chance: 850,

@@ -3,7 +3,7 @@
 use crate::arena::Arena;
 use crate::cave::{majority, noise};
 use crate::rng::Rng;
-use crate::shape::{Form, MAX_SIDE, Shape};
+use crate::shape::{Form, MAX_SHAPE, Shape};
 
 /// The share of a blob's width and height that is always filled, in thousandths; the rest is noise.
 const CORE: i32 = 620;
@@ -21,17 +21,17 @@ pub(crate) struct Blob {
     pub(crate) width: i32,
     pub(crate) height: i32,
     /// From north to south; the lowest bit is the westmost cell.
-    rows: [u64; MAX_SIDE as usize],
+    rows: [u64; MAX_SHAPE as usize],
 }
 
 impl Blob {
-    /// A random blob of at most that size around a cell. Sides are clamped to `3 ..= MAX_SIDE`.
+    /// A random blob of at most that size around a cell. Sides are clamped to `3 ..= MAX_SHAPE`.
     pub(crate) fn around((x, y): (i32, i32), width: i32, height: i32, rng: &mut Rng) -> Self {
-        let (width, height) = (width.clamp(3, MAX_SIDE), height.clamp(3, MAX_SIDE));
-        let mut rows = [0; MAX_SIDE as usize];
+        let (width, height) = (width.clamp(3, MAX_SHAPE), height.clamp(3, MAX_SHAPE));
+        let mut rows = [0; MAX_SHAPE as usize];
         let outline = Shape::draw(Form::Rotunda, width, height, rng);
         let core = Shape::draw(Form::Rotunda, width * CORE / 1_000, height * CORE / 1_000, rng);
-        let mut kept = [0; MAX_SIDE as usize];
+        let mut kept = [0; MAX_SHAPE as usize];
         let (left, top) = ((width - core.width) / 2, (height - core.height) / 2);
         for (row, kept) in core.rows().iter().zip(&mut kept[top as usize..]) {
             *kept = row << left;
@@ -93,7 +93,7 @@ impl Blob {
     }
 
     /// Removes the cells that are not connected to the core.
-    fn keep_connected(&mut self, core: [u64; MAX_SIDE as usize]) {
+    fn keep_connected(&mut self, core: [u64; MAX_SHAPE as usize]) {
         let last = self.height as usize;
         let mut kept = core;
         loop {
@@ -120,13 +120,13 @@ mod tests {
     #[test]
     fn a_blob_is_connected_and_within_its_box() {
         let mut rng = Rng::from_seed(5);
-        for width in 3..=MAX_SIDE {
-            for height in 3..=MAX_SIDE {
+        for width in 3..=MAX_SHAPE {
+            for height in 3..=MAX_SHAPE {
                 let blob = Blob::around((100, 100), width, height, &mut rng);
                 let cells = |blob: &Blob| blob.rows.iter().map(|row| row.count_ones()).sum::<u32>();
                 assert!(blob.rows.iter().all(|row| row >> width == 0), "{width}x{height}");
                 assert!(cells(&blob) * 5 >= (width * height) as u32, "{width}x{height}: {}", cells(&blob));
-                let mut seed = [0; MAX_SIDE as usize];
+                let mut seed = [0; MAX_SHAPE as usize];
                 let first = blob.rows.iter().position(|&row| row != 0).unwrap();
                 seed[first] = blob.rows[first] & blob.rows[first].wrapping_neg();
                 let mut joined = blob.clone();

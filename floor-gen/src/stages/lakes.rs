@@ -5,7 +5,7 @@
 use crate::arena::{Arena, MAX_ROOMS, SEALED};
 use crate::floor::{RoomRole, Terrain};
 use crate::rng::Rng;
-use crate::shape::MAX_SIDE;
+use crate::shape::MAX_SHAPE;
 use crate::spec::FloorSpec;
 use crate::stages::blob::Blob;
 use crate::stages::kind_rules::KindRules;
@@ -18,7 +18,7 @@ const CELLS_PER_LAKE: usize = 5_000;
 const WIDTH: (i32, i32) = (16, 36);
 const HEIGHT: (i32, i32) = (9, 20);
 /// Floors with a shorter side have no lake, in cells.
-const MIN_SIDE: usize = 32;
+const MIN_SIDE_OF_LAKES: usize = 32;
 /// Outlines tried for each lake.
 const TRIES_PER_LAKE: usize = 8;
 /// Every so many cells of an outline are sampled to see which rooms it covers.
@@ -35,7 +35,7 @@ const MAX_ROOM_SHARE: u32 = 550;
 pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, rng: &mut Rng) -> usize {
     let most = rules.lakes * (arena.width * arena.height / CELLS_PER_LAKE).max(1) as u32;
     let wanted = rng.below(most + 1_000) / 1_000;
-    if wanted == 0 || arena.width.min(arena.height) < MIN_SIDE {
+    if wanted == 0 || arena.width.min(arena.height) < MIN_SIDE_OF_LAKES {
         return 0;
     }
     let deep = Theme::of_number(spec.number()).ground().deep;
@@ -83,7 +83,7 @@ const fn stays_dry(role: RoomRole) -> bool {
 /// An outline inside the floor, if a coarse sample shows that it covers two rooms or more.
 fn outline(arena: &Arena, left: &[u32], rng: &mut Rng) -> Option<Blob> {
     let side = |side: usize, (least, most): (i32, i32), rng: &mut Rng| {
-        rng.range(side as i32 * least / 100, side as i32 * most / 100).min(MAX_SIDE)
+        rng.range(side as i32 * least / 100, side as i32 * most / 100).min(MAX_SHAPE)
     };
     let (width, height) = (side(arena.width, WIDTH, rng), side(arena.height, HEIGHT, rng));
     let x = 1 + rng.index(arena.width - 1 - width as usize);

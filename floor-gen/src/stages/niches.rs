@@ -22,8 +22,8 @@ pub(crate) struct NicheCounts {
 /// Tries to dig one niche.
 const TRIES: usize = 90;
 /// Least side and greatest sides of a niche, in cells.
-const MIN_SIDE: i32 = 3;
-const MAX_SIDE: (i32, i32) = (8, 5);
+const MIN_NICHE: i32 = 3;
+const MAX_NICHE: (i32, i32) = (8, 5);
 
 impl NicheCounts {
     /// A lock for every 8,000 cells, at most three.
@@ -131,8 +131,8 @@ fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) 
     for tried in 0..TRIES {
         // Each try draws smaller shapes.
         let slack = (TRIES - tried) as i32;
-        let width = rng.range(MIN_SIDE, MIN_SIDE + (MAX_SIDE.0 - MIN_SIDE) * slack / TRIES as i32);
-        let height = rng.range(MIN_SIDE, MIN_SIDE + (MAX_SIDE.1 - MIN_SIDE) * slack / TRIES as i32);
+        let width = rng.range(MIN_NICHE, MIN_NICHE + (MAX_NICHE.0 - MIN_NICHE) * slack / TRIES as i32);
+        let height = rng.range(MIN_NICHE, MIN_NICHE + (MAX_NICHE.1 - MIN_NICHE) * slack / TRIES as i32);
         let form = rng.pick(&[Form::Hall, Form::Octagon, Form::Rotunda]);
         let shape = Shape::draw(form, width, height, rng);
         let parent = host.unwrap_or_else(|| rng.index(hosts));

@@ -3,7 +3,7 @@
 
 use crate::arena::{Arena, Side};
 use crate::rng::Rng;
-use crate::shape::{Form, MAX_SIDE, Shape};
+use crate::shape::{Form, MAX_SHAPE, Shape};
 use crate::stages::accrete::place;
 
 /// The most tiles along a side: 196 in all, which leaves room ids for niches.
@@ -49,7 +49,7 @@ impl Tiles {
     /// corridor between neighbouring tiles.
     pub(crate) fn build(&self, arena: &mut Arena, tile: usize, form: Form, fill: (i32, i32), rng: &mut Rng) -> usize {
         let (most_x, most_y) = (self.width as i32 - ROCK, self.height as i32 - ROCK);
-        let side = |most: i32, rng: &mut Rng| (most * rng.range(fill.0, fill.1) / 1_000).clamp(3, most.min(MAX_SIDE));
+        let side = |most: i32, rng: &mut Rng| (most * rng.range(fill.0, fill.1) / 1_000).clamp(3, most.min(MAX_SHAPE));
         let (width, height) = (side(most_x, rng), side(most_y, rng));
         let shape = Shape::draw(form, width, height, rng);
         let left = 1 + tile % self.columns * self.width + rng.index((most_x - shape.width + 1) as usize);

@@ -39,7 +39,7 @@ impl fmt::Display for VaultError {
 impl core::error::Error for VaultError {}
 
 /// The largest width and height of a map, in cells.
-pub(crate) const MAX_SIDE: usize = 40;
+pub(crate) const MAX_VAULT: usize = 40;
 /// Rock or wall.
 pub(crate) const ROCK: &[u8] = b"# ";
 /// Doors between two parts of a vault.
@@ -107,7 +107,7 @@ impl<'a> Vault<'a> {
         if self.width < 3 || self.height < 3 {
             return fail(0, 0, "a map has three columns and three rows at the least");
         }
-        if self.width > MAX_SIDE || self.height > MAX_SIDE {
+        if self.width > MAX_VAULT || self.height > MAX_VAULT {
             return fail(0, 0, "a map has 40 columns and 40 rows at the most");
         }
         let cells: Vec<u8> = self.rows().flatten().collect();

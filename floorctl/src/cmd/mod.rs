@@ -1,25 +1,19 @@
-//! The commands, one file each. Each is a struct with the flags and a method `run`.
+//! The commands, one file each, with a struct of the flags and a method `run`. The list is in [`cli`](crate::cli).
 
-mod batch;
-mod bench;
-mod compact;
-mod completions;
-mod contains;
-mod diff;
-mod explain;
-mod get;
-mod info;
-mod purge;
-mod render;
-mod search;
-mod stats;
-mod stream;
-mod tiers;
-mod verify;
-mod warm;
-
-pub(crate) use self::{
-    batch::Batch, bench::Bench, compact::Compact, completions::Completions, contains::Contains, diff::Diff,
-    explain::Explain, get::Get, info::Info, purge::Purge, render::Render, search::Search, stats::Stats, stream::Stream,
-    tiers::Tiers, verify::Verify, warm::Warm,
-};
+pub(crate) mod batch;
+pub(crate) mod bench;
+pub(crate) mod compact;
+pub(crate) mod completions;
+pub(crate) mod contains;
+pub(crate) mod diff;
+pub(crate) mod explain;
+pub(crate) mod get;
+pub(crate) mod info;
+pub(crate) mod purge;
+pub(crate) mod render;
+pub(crate) mod search;
+pub(crate) mod stats;
+pub(crate) mod stream;
+pub(crate) mod tiers;
+pub(crate) mod verify;
+pub(crate) mod warm;

@@ -236,6 +236,7 @@ fn seconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use floor_gen::{Kind, Theme};
 
     use super::*;
 
@@ -248,6 +249,13 @@ mod tests {
     fn search(line: &str) -> Search {
         let arguments = [&["x", "--where", "1 == 1"][..], &line.split(' ').collect::<Vec<_>>()].concat();
         TestArgs::try_parse_from(arguments).unwrap().search
+    }
+
+    #[test]
+    fn the_help_lists_every_kind_and_theme() {
+        for name in Kind::ALL.into_iter().map(Kind::name).chain(Theme::ALL.into_iter().map(Theme::name)) {
+            assert!(AFTER_HELP.contains(name), "{name} is missing");
+        }
     }
 
     #[test]

@@ -5,87 +5,55 @@ use std::cell::{OnceCell, RefCell};
 use floor_gen::{Floor, FloorSpec, Generator, RoomRole};
 use prost::Message as _;
 
-/// A numeric property of a floor. A kind or theme is represented by its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fact {
-    Kind,
-    Theme,
-    Seed,
-    Number,
-    Width,
-    Height,
-    Rooms,
-    Connections,
-    Loops,
-    Locks,
-    Secrets,
-    Treasures,
-    Vaults,
-    Shrines,
-    Shops,
-    Spawns,
-    Items,
-    Traps,
-    Passable,
-    CriticalPath,
-    Difficulty,
-    Bytes,
+/// Defines [`Fact`] from one list of variants and names.
+macro_rules! facts {
+    ($($Fact:ident = $name:literal,)+) => {
+        /// A numeric property of a floor. A kind or theme is represented by its number.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum Fact {
+            $($Fact,)+
+        }
+
+        impl Fact {
+            /// All facts, in the order of the list.
+            pub(crate) const ALL: [Self; [$($name),+].len()] = [$(Self::$Fact),+];
+
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Fact => $name,)+
+                }
+            }
+        }
+    };
+}
+
+// Those that follow from the spec come first.
+facts! {
+    Kind = "kind",
+    Theme = "theme",
+    Seed = "seed",
+    Number = "number",
+    Width = "width",
+    Height = "height",
+    Rooms = "rooms",
+    Connections = "connections",
+    Loops = "loops",
+    Locks = "locks",
+    Secrets = "secrets",
+    Treasures = "treasures",
+    Vaults = "vaults",
+    Shrines = "shrines",
+    Shops = "shops",
+    Spawns = "spawns",
+    Items = "items",
+    Traps = "traps",
+    Passable = "passable",
+    CriticalPath = "critical_path",
+    Difficulty = "difficulty",
+    Bytes = "bytes",
 }
 
 impl Fact {
-    /// All facts. Those that follow from the spec come first.
-    pub(crate) const ALL: [Self; 22] = [
-        Self::Kind,
-        Self::Theme,
-        Self::Seed,
-        Self::Number,
-        Self::Width,
-        Self::Height,
-        Self::Rooms,
-        Self::Connections,
-        Self::Loops,
-        Self::Locks,
-        Self::Secrets,
-        Self::Treasures,
-        Self::Vaults,
-        Self::Shrines,
-        Self::Shops,
-        Self::Spawns,
-        Self::Items,
-        Self::Traps,
-        Self::Passable,
-        Self::CriticalPath,
-        Self::Difficulty,
-        Self::Bytes,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Kind => "kind",
-            Self::Theme => "theme",
-            Self::Seed => "seed",
-            Self::Number => "number",
-            Self::Width => "width",
-            Self::Height => "height",
-            Self::Rooms => "rooms",
-            Self::Connections => "connections",
-            Self::Loops => "loops",
-            Self::Locks => "locks",
-            Self::Secrets => "secrets",
-            Self::Treasures => "treasures",
-            Self::Vaults => "vaults",
-            Self::Shrines => "shrines",
-            Self::Shops => "shops",
-            Self::Spawns => "spawns",
-            Self::Items => "items",
-            Self::Traps => "traps",
-            Self::Passable => "passable",
-            Self::CriticalPath => "critical_path",
-            Self::Difficulty => "difficulty",
-            Self::Bytes => "bytes",
-        }
-    }
-
     /// The value of the fact. Generates the floor of the candidate if needed.
     pub(super) fn evaluate(self, candidate: &Candidate<'_>) -> i128 {
         let spec = &candidate.spec;

@@ -16,9 +16,12 @@ use std::{
 
 use tracing::info;
 
-use super::layout::{
-    self, BIG, Counts, DATABASE, Damage, MAX_DEPTH, MAX_KEY, META_LEN, METAS, Meta, NO_PAGE, Node, OVERFLOW,
-    PAGE_HEADER, RECORD, Record, VERSION, damage, pages_of, u16_at, u32_at, u64_at,
+use super::{
+    NAME,
+    layout::{
+        self, BIG, Counts, DATABASE, Damage, MAX_DEPTH, MAX_KEY, META_LEN, METAS, Meta, NO_PAGE, Node, OVERFLOW,
+        PAGE_HEADER, RECORD, Record, VERSION, damage, pages_of, u16_at, u32_at, u64_at,
+    },
 };
 
 /// The result of checking a file that is not damaged.
@@ -359,7 +362,7 @@ impl Checker {
                 self.read(page, 0, &mut window)?;
                 if reported.elapsed() > PROGRESS_INTERVAL {
                     reported = Instant::now();
-                    info!(tier = "lmdb", percent = 100 * page / self.pages, "checking the store");
+                    info!(tier = NAME, percent = 100 * page / self.pages, "checking the store");
                 }
             }
             let header = &window[(at - begin) as usize..][..PAGE_HEADER];

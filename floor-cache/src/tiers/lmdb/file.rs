@@ -9,7 +9,7 @@ use std::{
 use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, RwTxn, WithTls};
 use tracing::{debug, error, warn};
 
-use super::clean;
+use super::{NAME, clean};
 use crate::open_error::OpenError;
 
 /// LMDB's data file.
@@ -41,17 +41,17 @@ pub(super) fn open(
     // in this process.
     let env = unsafe { options.open(path) }.map_err(|error| match &error {
         heed::Error::Mdb(MdbError::VersionMismatch) => {
-            OpenError::version("lmdb", path, "another version of LMDB", layout)
+            OpenError::version(NAME, path, "another version of LMDB", layout)
         }
-        heed::Error::Io(io) => OpenError::directory("lmdb", path, io),
-        heed::Error::EnvAlreadyOpened => OpenError::Locked { tier: "lmdb", path: path.to_owned() },
-        _ => OpenError::store("lmdb", path, &error),
+        heed::Error::Io(io) => OpenError::directory(NAME, path, io),
+        heed::Error::EnvAlreadyOpened => OpenError::Locked { tier: NAME, path: path.to_owned() },
+        _ => OpenError::store(NAME, path, &error),
     })?;
     let data = OpenOptions::new().read(true).write(true).open(path.join(DATA));
-    let data = data.map_err(|error| OpenError::directory("lmdb", path, &error))?;
+    let data = data.map_err(|error| OpenError::directory(NAME, path, &error))?;
     // Reading a page beyond the end of the file would kill the process.
     if !is_whole(&env, &data) {
-        return Err(OpenError::store("lmdb", path, &"its file is shorter than its pages"));
+        return Err(OpenError::store(NAME, path, &"its file is shorter than its pages"));
     }
     Ok((env, data))
 }
@@ -86,7 +86,7 @@ pub(super) fn write_txn<'e>(env: &'e Env<WithTls>, data: &File, space: u64) -> R
         && let Err(error) = data.set_len((bytes_of_pages(env) + 2 * space).min(map))
     {
         // `extend_to_last_page` tries again after the transaction.
-        debug!(tier = "lmdb", %error, "the file could not be extended");
+        debug!(tier = NAME, %error, "the file could not be extended");
     }
     Ok(txn)
 }
@@ -118,7 +118,7 @@ pub(super) fn extend_to_last_page(env: &Env<WithTls>, data: &File) {
         data.set_len(bytes_of_pages(env))
     };
     if let Err(error) = extend() {
-        warn!(tier = "lmdb", %error, "the file could not be extended to its pages");
+        warn!(tier = NAME, %error, "the file could not be extended to its pages");
     }
 }
 
@@ -134,9 +134,9 @@ pub(super) fn record_damage(env: &Env<WithTls>, data: &File, error: &heed::Error
     }
     let mark = env.path().join(DAMAGED);
     if !mark.exists() {
-        error!(tier = "lmdb", %error, "the store is damaged; it will be put aside at the next start");
+        error!(tier = NAME, %error, "the store is damaged; it will be put aside at the next start");
         if let Err(error) = fs::write(mark, "") {
-            warn!(tier = "lmdb", %error, "the damage marker could not be written");
+            warn!(tier = NAME, %error, "the damage marker could not be written");
         }
     }
 }

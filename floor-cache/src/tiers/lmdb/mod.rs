@@ -8,3 +8,5 @@ mod open_guard;
 mod tier;
 
 pub use tier::LmdbTier;
+
+const NAME: &str = crate::TierKind::Lmdb.name();

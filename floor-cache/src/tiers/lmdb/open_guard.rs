@@ -11,6 +11,7 @@ use std::{
 use tracing::{debug, info, warn};
 
 use super::{
+    NAME,
     check::{self, CheckOutcome},
     clean,
     file::{DAMAGED, DATA},
@@ -42,15 +43,15 @@ impl OpenGuard {
     /// [`OpenError::Store`] when the store is damaged, [`OpenError::Locked`] when this process has it open, and
     /// [`OpenError::NoSpace`].
     pub(super) fn acquire(path: &Path, readers: u32) -> Result<Self, OpenError> {
-        let unusable = |error: io::Error| OpenError::directory("lmdb", path, &error);
+        let unusable = |error: io::Error| OpenError::directory(NAME, path, &error);
         let path = fs::canonicalize(path).map_err(unusable)?;
         let lock = lock_directory(&path).map_err(unusable)?;
         // Before the lock file is opened: closing any handle of it would release the locks of this process.
         if heed::env_closing_event(&path).is_some() {
-            return Err(OpenError::Locked { tier: "lmdb", path });
+            return Err(OpenError::Locked { tier: NAME, path });
         }
         if path.join(DAMAGED).exists() {
-            return Err(OpenError::store("lmdb", &path, &"damage was found in it while it was in use"));
+            return Err(OpenError::store(NAME, &path, &"damage was found in it while it was in use"));
         }
         let is_new = fs::metadata(path.join(DATA)).map_or(true, |file| file.len() == 0);
         let is_in_use = is_in_use(&path);
@@ -60,7 +61,7 @@ impl OpenGuard {
         }
         clean::unmark(&path).map_err(unusable)?;
         if !is_in_use {
-            reserve(&path, readers).map_err(|error| OpenError::directory("lmdb", &path, &error))?;
+            reserve(&path, readers).map_err(|error| OpenError::directory(NAME, &path, &error))?;
         }
         Ok(Self { path, _lock: lock, is_new })
     }
@@ -71,7 +72,7 @@ impl OpenGuard {
         if self.is_new {
             for file in [DATA, LOCK] {
                 if let Err(error) = fs::remove_file(self.path.join(file)) {
-                    debug!(tier = "lmdb", file, %error, "a file of an incomplete store could not be removed");
+                    debug!(tier = NAME, file, %error, "a file of an incomplete store could not be removed");
                 }
             }
         }
@@ -85,21 +86,21 @@ fn check_pages(path: &Path) -> Result<(), OpenError> {
     }
     let bytes = fs::metadata(path.join(DATA)).map_or(0, |file| file.len());
     if bytes > LARGE {
-        info!(tier = "lmdb", path = %path.display(), bytes, "the store was not closed cleanly; its pages are checked");
+        info!(tier = NAME, path = %path.display(), bytes, "the store was not closed cleanly; its pages are checked");
     }
     let started = Instant::now();
     let outcome = check::check(&path.join(DATA), &DATABASES);
     let took = started.elapsed();
     match outcome {
         Ok(CheckOutcome::Whole) => {
-            info!(tier = "lmdb", bytes, ?took, "the store was not closed cleanly; its pages are whole");
+            info!(tier = NAME, bytes, ?took, "the store was not closed cleanly; its pages are whole");
             Ok(())
         }
         Ok(CheckOutcome::Unknown) => {
-            debug!(tier = "lmdb", "the store was not checked: it has another version");
+            debug!(tier = NAME, "the store was not checked: it has another version");
             Ok(())
         }
-        Err(damage) => Err(OpenError::store("lmdb", path, &damage)),
+        Err(damage) => Err(OpenError::store(NAME, path, &damage)),
     }
 }
 
@@ -109,7 +110,7 @@ fn lock_directory(path: &Path) -> io::Result<Option<File>> {
     let directory = File::open(path)?;
     match directory.try_lock() {
         Ok(()) => return Ok(Some(directory)),
-        Err(fs::TryLockError::WouldBlock) => info!(tier = "lmdb", "another server opens the store; waiting for it"),
+        Err(fs::TryLockError::WouldBlock) => info!(tier = NAME, "another server opens the store; waiting for it"),
         Err(fs::TryLockError::Error(error)) => return Err(error),
     }
     directory.lock().map(|()| Some(directory))
@@ -130,7 +131,7 @@ fn is_in_use(path: &Path) -> bool {
     match fcntl_getlk(&file, &first_byte) {
         Ok(holder) => holder.is_some(),
         Err(error) => {
-            warn!(tier = "lmdb", %error, "cannot find out whether another server uses the store; assuming not");
+            warn!(tier = NAME, %error, "cannot find out whether another server uses the store; assuming not");
             false
         }
     }

@@ -15,7 +15,7 @@ use heed::{
 };
 use tracing::{debug, warn};
 
-use super::{clean, file, open_guard::OpenGuard};
+use super::{NAME, clean, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
@@ -102,7 +102,7 @@ impl LmdbTier {
 
     fn open_existing(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
-        fs::create_dir_all(path).map_err(|error| OpenError::directory("lmdb", path, &error))?;
+        fs::create_dir_all(path).map_err(|error| OpenError::directory(NAME, path, &error))?;
         let guard = OpenGuard::acquire(path, MAX_READERS)?;
         let opened = Self::open_checked(config, envelope);
         if matches!(opened, Err(OpenError::NoSpace { .. })) {
@@ -118,8 +118,8 @@ impl LmdbTier {
         options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
         let (env, data) = file::open(&options, path, LAYOUT)?;
         let broken = |error: heed::Error| match &error {
-            heed::Error::Io(io) => OpenError::directory("lmdb", path, io),
-            _ => OpenError::store("lmdb", path, &error),
+            heed::Error::Io(io) => OpenError::directory(NAME, path, io),
+            _ => OpenError::store(NAME, path, &error),
         };
 
         env.clear_stale_readers().map_err(broken)?;
@@ -132,7 +132,7 @@ impl LmdbTier {
             None if values.is_empty(&txn).map_err(broken)? => {
                 meta.put(&mut txn, LAYOUT_KEY, LAYOUT).map_err(broken)?;
             }
-            other => return Err(OpenError::version("lmdb", path, other.unwrap_or("none"), LAYOUT)),
+            other => return Err(OpenError::version(NAME, path, other.unwrap_or("none"), LAYOUT)),
         }
         let hand = meta.get(&txn, HAND_KEY).map_err(broken)?.and_then(|hand| hand.parse().ok()).unwrap_or(0);
         txn.commit().map_err(broken)?;
@@ -155,7 +155,7 @@ impl LmdbTier {
         let used = tier.env.read_txn().and_then(|txn| tier.used(&txn)).map_err(broken)?;
         if used > tier.high_water {
             warn!(
-                tier = "lmdb",
+                tier = NAME,
                 used,
                 limit = tier.high_water,
                 "the store exceeds its map size; the oldest entries will be evicted"
@@ -177,7 +177,7 @@ impl LmdbTier {
             }
             Err(Defect::UnknownKey) => Ok(None),
             Err(defect) => {
-                debug!(tier = "lmdb", %key, %defect, "a stored value is wrong; it will be removed");
+                debug!(tier = NAME, %key, %defect, "a stored value is wrong; it will be removed");
                 self.corrupt.fetch_add(1, Relaxed);
                 self.pending_deletes.add(stored);
                 if defect.is_damage() && !self.is_suspect.swap(true, Relaxed) {
@@ -207,7 +207,7 @@ impl LmdbTier {
         match file::mark_clean(&self.env, &self.data) {
             Ok(()) => self.is_marked.store(true, Relaxed),
             Err(error) => {
-                debug!(tier = "lmdb", %error, "the clean mark could not be written; the next start will check the store")
+                debug!(tier = NAME, %error, "the clean mark could not be written; the next start will check the store")
             }
         }
     }
@@ -217,7 +217,7 @@ impl LmdbTier {
         if self.is_marked.swap(false, Relaxed)
             && let Err(error) = clean::unmark(self.env.path())
         {
-            warn!(tier = "lmdb", %error, "the clean mark could not be removed");
+            warn!(tier = NAME, %error, "the clean mark could not be removed");
         }
     }
 
@@ -262,7 +262,7 @@ impl LmdbTier {
             record.clear();
             record.extend_from_slice(&age);
             if let Err(defect) = self.envelope.seal(&stored, value, &mut record) {
-                debug!(tier = "lmdb", %key, %defect, "a value cannot be stored");
+                debug!(tier = NAME, %key, %defect, "a value cannot be stored");
                 continue;
             }
             self.values.put(&mut txn, stored.as_bytes(), &record)?;
@@ -303,7 +303,7 @@ impl LmdbTier {
             Ok::<_, heed::Error>(())
         };
         if let Err(error) = evict() {
-            warn!(tier = "lmdb", %error, "the map is full and entries could not be evicted");
+            warn!(tier = NAME, %error, "the map is full and entries could not be evicted");
         }
     }
 
@@ -334,7 +334,7 @@ impl LmdbTier {
             evicted += 1;
         }
         if evicted > 0 {
-            debug!(tier = "lmdb", evicted, freed, "evicted entries");
+            debug!(tier = NAME, evicted, freed, "evicted entries");
         }
         Ok(())
     }
@@ -465,7 +465,7 @@ const fn footprint(len: usize) -> u64 {
 
 impl Tier for LmdbTier {
     fn name(&self) -> &'static str {
-        "lmdb"
+        NAME
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> Answer<'a, Option<Bytes>> {
@@ -513,7 +513,7 @@ impl Tier for LmdbTier {
         };
         let (entries, bytes) = read().unwrap_or_else(|error| {
             self.record_damage(&error);
-            warn!(tier = "lmdb", %error, "the entries could not be counted");
+            warn!(tier = NAME, %error, "the entries could not be counted");
             (0, 0)
         });
         TierStats {

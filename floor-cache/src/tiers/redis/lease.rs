@@ -14,7 +14,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use redis::{Cmd, Value};
 use tracing::debug;
 
-use super::{connection::Connection, tier::failed};
+use super::{NAME, connection::Connection, tier::failed};
 use crate::{
     envelope::{Defect, Envelope, StoredKey},
     key::Key,
@@ -124,7 +124,7 @@ fn claim_from_reply(envelope: &Envelope, key: &StoredKey, token: Token, found: V
             Err(Defect::UnknownKey) => Ok(Claim::Unusable),
             // Not an error of Redis. The lookup counted the defect, and the generated value replaces this one.
             Err(defect) => {
-                debug!(tier = "redis", %defect, "a stored value is wrong; it will be replaced");
+                debug!(tier = NAME, %defect, "a stored value is wrong; it will be replaced");
                 Ok(Claim::Unusable)
             }
         },

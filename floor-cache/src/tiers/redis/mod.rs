@@ -7,3 +7,5 @@ mod server_stats;
 mod tier;
 
 pub use tier::RedisTier;
+
+const NAME: &str = crate::TierKind::Redis.name();

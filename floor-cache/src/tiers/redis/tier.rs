@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use tracing::debug;
 
 use super::{
+    NAME,
     connection::Connection,
     connector,
     lease::{self, RedisLeases},
@@ -47,7 +48,7 @@ pub struct RedisTier {
 const PIPELINE: usize = 1 << 20;
 
 /// Deadline of connecting. Longer than a caller waits, because later calls use the new connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl RedisTier {
     /// A tier for `config.url`. It connects at its first request.
@@ -60,7 +61,7 @@ impl RedisTier {
         let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
         // Callers see the deadlines of the tier. These timeouts end requests that no caller waits for.
         let connection = |reply_timeout| {
-            Connection::new(config, CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
+            Connection::new(config, MIN_CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
         };
         let reads = connection(config.timeout).map_err(unusable)?;
         let writes = connection(WRITE_TIMEOUT_FACTOR * config.timeout).map_err(unusable)?;
@@ -117,7 +118,7 @@ impl RedisTier {
             },
             other => format!("the server sent {}", kind_of(&other)),
         };
-        debug!(tier = "redis", %key, %defect, "a stored value is wrong; it will be removed");
+        debug!(tier = NAME, %key, %defect, "a stored value is wrong; it will be removed");
         self.corrupt.fetch_add(1, Relaxed);
         self.pending_deletes.add(stored);
         None
@@ -134,7 +135,7 @@ impl RedisTier {
                 Ok(()) => {
                     pipeline.set(stored.as_bytes(), record.as_slice());
                 }
-                Err(defect) => debug!(tier = "redis", %key, %defect, "a value cannot be stored"),
+                Err(defect) => debug!(tier = NAME, %key, %defect, "a value cannot be stored"),
             }
         }
         pipeline
@@ -207,7 +208,7 @@ const fn kind_of(reply: &Value) -> &'static str {
 
 impl Tier for RedisTier {
     fn name(&self) -> &'static str {
-        "redis"
+        NAME
     }
 
     fn waits(&self) -> bool {

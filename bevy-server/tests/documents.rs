@@ -1,0 +1,107 @@
+//! Checks that docs/operating.md lists exactly the configuration keys, the metrics and the alerts that there are.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use bevy_server::config::DEFAULTS;
+
+const RULES: &str = include_str!("../../deploy/prometheus/alerts.yml");
+const DASHBOARD: &str = include_str!("../../deploy/grafana/dashboards/floors.json");
+const PAGE: &str = include_str!("../../docs/operating.md");
+
+/// The columns of each row of the tables in a section. A column may hold escaped pipes.
+fn rows(section: &str) -> Vec<Vec<String>> {
+    let section = PAGE.split(&format!("\n## {section}\n")).nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `")).map(|line| line.replace("\\|", "\0"));
+    rows.map(|line| line.split('|').skip(1).map(|column| column.trim().replace('\0', "|")).collect()).collect()
+}
+
+/// The words in backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_page_lists_every_key_with_its_default() {
+    let mut defaults = BTreeSet::new();
+    for (table, keys) in &DEFAULTS.parse::<toml::Table>().unwrap() {
+        leaves(table, keys, &mut defaults);
+    }
+    let listed = rows("Configuration").into_iter().flat_map(|row| {
+        let default = quoted(&row[1]).next().unwrap().to_owned();
+        quoted(&row[0]).map(|key| format!("{key} = {default}")).collect::<Vec<_>>()
+    });
+    assert_eq!(listed.collect::<BTreeSet<_>>(), defaults);
+}
+
+fn leaves(prefix: &str, value: &toml::Value, found: &mut BTreeSet<String>) {
+    match value.as_table() {
+        Some(table) => table.iter().for_each(|(name, value)| leaves(&format!("{prefix}.{name}"), value, found)),
+        None => {
+            found.insert(format!("{prefix} = {value}"));
+        }
+    }
+}
+
+fn listed_metrics() -> BTreeSet<String> {
+    rows("Metrics").iter().flat_map(|row| quoted(&row[0])).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_lists_every_metric() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut sources = String::new();
+    for krate in ["floor-cache", "bevy-server"] {
+        read_sources(&root.join(krate).join("src"), &mut sources);
+    }
+    let literals = sources.split('"').filter(|text| text.starts_with("floors_") && text.chars().all(in_name));
+    assert_eq!(literals.map(str::to_owned).collect::<BTreeSet<_>>(), listed_metrics());
+}
+
+#[test]
+fn alerts_and_dashboard_use_metrics_of_the_page() {
+    let listed = listed_metrics();
+    for text in [RULES, DASHBOARD] {
+        let words = text.split(|c: char| !in_name(c)).filter(|word| word.starts_with("floors_"));
+        for word in words {
+            let series = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| word.strip_suffix(suffix));
+            assert!(listed.contains(series.unwrap_or(word)), "docs/operating.md has no metric {word}");
+        }
+    }
+}
+
+fn in_name(c: char) -> bool {
+    c.is_ascii_lowercase() || c == '_'
+}
+
+fn read_sources(directory: &Path, text: &mut String) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_sources(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// The value of a key in each rule, in the order of the file.
+fn each(key: &str) -> Vec<String> {
+    let lines = RULES.lines().map(|line| line.trim_start().trim_start_matches("- "));
+    lines.filter_map(|line| line.strip_prefix(key)).map(|value| value.trim().to_owned()).collect()
+}
+
+#[test]
+fn the_page_lists_every_alert_with_its_severity_and_expression() {
+    let severity = |labels: String| labels.replace("{ severity: ", "").replace(" }", "");
+    let severities = each("labels:").into_iter().map(severity);
+    let rules = each("alert:").into_iter().zip(severities).zip(each("expr:"));
+    let rules = rules.map(|((name, severity), expression)| [format!("`{name}`"), severity, format!("`{expression}`")]);
+    let listed = rows("Alerts");
+    assert_eq!(listed.len(), rules.len(), "{listed:#?}");
+    for (row, rule) in listed.iter().zip(rules) {
+        assert_eq!(row[..2], rule[..2]);
+        assert!(row[2].starts_with(&rule[2]), "docs/operating.md has\n  {}\nand alerts.yml\n  {}", row[2], rule[2]);
+    }
+}

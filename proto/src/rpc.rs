@@ -1,0 +1,38 @@
+//! The RPCs of the floor service. The build script writes the list from the .proto; server and client use it.
+
+/// Defines [`Rpc`] from the name of the service and those of its RPCs.
+macro_rules! rpcs {
+    ($service:literal: $($name:ident),+) => {
+        /// An RPC of the floor service.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Rpc {
+            $(#[doc = concat!("`", stringify!($name), "`")] $name,)+
+        }
+
+        impl Rpc {
+            /// Every RPC, in the order of their discriminants.
+            pub const ALL: [Self; Self::COUNT] = [$(Self::$name),+];
+
+            /// The number of RPCs.
+            pub const COUNT: usize = [$(stringify!($name)),+].len();
+
+            /// The name in the .proto and in metrics.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)+
+                }
+            }
+
+            /// The path of a request.
+            #[must_use]
+            pub const fn path(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!("/", $service, "/", stringify!($name)),)+
+                }
+            }
+        }
+    };
+}
+
+include!(concat!(env!("OUT_DIR"), "/rpcs.rs"));
