@@ -9,10 +9,9 @@
 //! - [`load`]: closed loops over gRPC. [`open_loop`]: calls at a fixed rate. [`h2load`]: a closed loop by an external
 //!   program. [`mixed`]: a sequence of gets, puts and removals.
 //! - [`peers`]: other caches and other servers for the same work.
-//! - [`timing`]: timed loops and statistics. [`bar_chart`]: plots. [`regret`]: the benchmark of `cache.bypass`.
+//! - [`timing`]: timed loops and statistics. [`report`]: tables and records. [`regret`]: the benchmark of `cache.bypass`.
 #![forbid(unsafe_code)]
 
-pub mod bar_chart;
 pub mod delay_proxy;
 pub mod floors;
 pub mod h2load;
@@ -27,6 +26,7 @@ pub mod process;
 pub mod redis_cluster;
 pub mod redis_server;
 pub mod regret;
+pub mod report;
 pub mod server;
 pub mod stores;
 pub mod tile_floor;

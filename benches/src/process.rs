@@ -57,9 +57,9 @@ impl CpuPartition {
     ///
     /// # Errors
     /// When there is no process `pid`, or its affinity may not be changed.
-    pub fn from(pid: u32) -> io::Result<Self> {
+    pub fn isolate(pid: u32) -> io::Result<Self> {
         let all = sched_getaffinity(None)?;
-        let apart = Self { pid, all };
+        let partition = Self { pid, all };
         if let Some(last) = (0..CpuSet::MAX_CPU).rev().find(|cpu| all.is_set(*cpu)).filter(|_| all.count() > 1) {
             let (mut ours, mut others) = (CpuSet::new(), all);
             ours.set(last);
@@ -67,7 +67,7 @@ impl CpuPartition {
             sched_setaffinity(None, &ours)?;
             move_threads(pid, &others)?;
         }
-        Ok(apart)
+        Ok(partition)
     }
 }
 
