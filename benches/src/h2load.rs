@@ -1,5 +1,5 @@
 //! Runs h2load and parses its output. h2load is a load generator in C that needs less CPU than any server measured
-//! here. The commands `serving` and `versus` call it.
+//! here. The command `serving` calls it.
 
 use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 
