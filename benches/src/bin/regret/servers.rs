@@ -19,17 +19,16 @@ use anyhow::ensure;
 use benches::{
     floors,
     load::{ClosedLoop, Method},
-    machine::Machine,
     process::cpu_time,
     redis_cluster::RedisCluster,
     redis_server::RedisServer,
     regret::{Bypass, Cell, Keys, Options, Ratio},
+    report::{self, Origin},
     server::{Server, Setup},
     timing::mean_and_interval,
 };
 use bytes::Bytes;
 use clap::Args;
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
@@ -87,9 +86,8 @@ struct Round {
 
 #[derive(Debug, Serialize)]
 struct Report {
-    date: String,
-    machine: String,
-    command: String,
+    #[serde(flatten)]
+    origin: Origin,
     /// Distinct floors of the calls in the parts *cold* and *small memory*.
     cold_distinct: usize,
     small_distinct: usize,
@@ -108,9 +106,7 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
         asked.collect::<HashSet<_>>().len()
     };
     let mut report = Report {
-        date: Machine::today(),
-        machine: Machine::current().to_string(),
-        command: crate::command(),
+        origin: Origin::of("regret"),
         cold_distinct: distinct(COLD_CALLS),
         small_distinct: distinct(SMALL_CALLS),
         rounds: Vec::new(),
@@ -129,7 +125,7 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
     println!("{}", report.markdown());
     let name = if args.cluster { "regret-cluster" } else { "regret-servers" };
     if let Some(directory) = &common.record {
-        crate::write_record(directory, name, "Servers that share a Redis", &report, &report.markdown())?;
+        report.origin.write(directory, name, "Servers that share a Redis", &report.markdown(), &report)?;
     }
     Ok(!args.check || report.passes())
 }
@@ -293,17 +289,9 @@ impl Report {
     }
 
     fn markdown(&self) -> String {
-        let mut table = Table::new();
-        table.load_preset(ASCII_MARKDOWN).set_header([
-            "bypass",
-            "part",
-            "generations",
-            "a distinct floor",
-            "answers/s",
-            "p99 us",
-            "CPU us/answer",
-            "Redis",
-        ]);
+        let header =
+            ["bypass", "part", "generations", "a distinct floor", "answers/s", "p99 us", "CPU us/answer", "Redis"];
+        let mut table = report::table(header);
         for bypass in [Bypass::Auto, Bypass::Off] {
             let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(bypass, figure)).0;
             type Phase = fn(&Round) -> &Figures;
@@ -329,11 +317,9 @@ impl Report {
             table.add_row([bypass.to_string(), "joining".to_owned(), joining, share, none(), none(), none(), none()]);
         }
         let mut text = format!(
-            "{}\n\n`{}`, {}. Three servers, 5,000 floors of 100x100, {} rounds, alternating; means, and ratios with 95 % \
+            "{}. Three servers, 5,000 floors of 100x100, {} rounds, alternating; means, and ratios with 95 % \
              intervals (Student's t).\n\n{table}\n\n",
-            self.machine,
-            self.command,
-            self.date,
+            self.origin,
             self.rounds.len() / 2
         );
         for (target, is_met) in self.targets() {

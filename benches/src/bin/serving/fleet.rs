@@ -1,11 +1,12 @@
 //! Starts the servers under comparison and checks the first answer of each.
 
 use std::{
-    env, fs, io,
+    env, io,
     net::{SocketAddr, TcpStream},
-    path::{self, Path, PathBuf},
+    path::{self, PathBuf},
     process::{Child, Command},
     str::FromStr,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -13,7 +14,7 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, Method},
+    load::{self, ClosedLoop, Method, Tally},
     peers::servers::PeerServer,
     process,
     server::{Server, Setup, free_address},
@@ -56,10 +57,8 @@ impl FromStr for Build {
 }
 
 /// The servers, in the order of measurement. The last is the first one started again: the difference is the noise.
-pub(crate) struct Fleet {
-    servers: Vec<MeasuredServer>,
-    directory: TempDir,
-}
+#[derive(Default)]
+pub(crate) struct Fleet(Vec<MeasuredServer>);
 
 /// A running server whose first answers were checked.
 pub(crate) struct MeasuredServer {
@@ -88,7 +87,7 @@ impl Drop for Process {
 impl Fleet {
     /// Our server and its peers.
     pub(crate) fn of_peers() -> anyhow::Result<Self> {
-        let mut fleet = Self::empty()?;
+        let mut fleet = Self::default();
         fleet.add_ours(OURS.to_owned(), &Setup::new())?;
         for peer in PeerServer::ALL {
             fleet.add_peer(peer).with_context(|| peer.name())?;
@@ -99,7 +98,7 @@ impl Fleet {
 
     /// Builds of our server with memory as the only tier, so that the figures show the cost of serving.
     pub(crate) fn of_builds(builds: &[Build]) -> anyhow::Result<Self> {
-        let mut fleet = Self::empty()?;
+        let mut fleet = Self::default();
         let again = Build { name: format!("{} again", builds[0].name), ..builds[0].clone() };
         for build in builds.iter().chain([&again]) {
             // The path becomes absolute, since the server runs in another directory.
@@ -111,14 +110,6 @@ impl Fleet {
                 .with_context(|| format!("{} ({})", build.name, build.binary.display()))?;
         }
         Ok(fleet)
-    }
-
-    fn empty() -> anyhow::Result<Self> {
-        let directory = tempfile::tempdir()?;
-        for method in [Method::GetFloor, Method::BatchGetFloors] {
-            fs::write(body(directory.path(), method), request(method))?;
-        }
-        Ok(Self { servers: Vec::new(), directory })
     }
 
     fn add_ours(&mut self, name: String, setup: &Setup) -> anyhow::Result<()> {
@@ -141,7 +132,7 @@ impl Fleet {
         let ask = |method| load::unary_call(address, method, &request(method));
         let floor = ask(Method::GetFloor)?;
         let batch = if batches { Some(ask(Method::BatchGetFloors)?) } else { None };
-        if let Some(first) = self.servers.first() {
+        if let Some(first) = self.0.first() {
             if name == PeerServer::TileMessages.name() {
                 let spec = hash::verify_encoded(&first.floor)?.spec.unwrap_or_default();
                 let tiles = TileFloor::decode(floor.clone())?;
@@ -151,23 +142,19 @@ impl Fleet {
             }
             ensure!(batch.is_none() || batch == first.batch, "{name} sends another batch than {}", first.name);
         }
-        self.servers.push(MeasuredServer { name, address, process, floor, batch });
+        self.0.push(MeasuredServer { name, address, process, floor, batch });
         Ok(())
     }
 
     /// The servers that can answer `method`, in the order of measurement.
     pub(crate) fn order(&self, method: Method) -> Vec<&MeasuredServer> {
         let can_answer = |server: &&MeasuredServer| method == Method::GetFloor || server.batch.is_some();
-        self.servers.iter().filter(can_answer).collect()
+        self.0.iter().filter(can_answer).collect()
     }
 
     /// The server called `name`.
     pub(crate) fn server(&self, name: &str) -> &MeasuredServer {
-        self.servers.iter().find(|server| server.name == name).expect("every server was started")
-    }
-
-    pub(crate) fn body(&self, method: Method) -> PathBuf {
-        body(self.directory.path(), method)
+        self.0.iter().find(|server| server.name == name).expect("every server was started")
     }
 }
 
@@ -181,6 +168,14 @@ impl MeasuredServer {
 
     pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
         process::cpu_time(self.pid())
+    }
+
+    /// Makes `calls` calls in a closed loop from one thread, and checks the bytes of the answers.
+    pub(crate) fn load(&self, method: Method, connections: usize, streams: usize, calls: u64) -> anyhow::Result<Tally> {
+        let mut load = ClosedLoop::new(&[self.address], method, connections, streams, Arc::new([request(method)]));
+        let (tally, expected) = (load.run_calls(calls)?, calls * self.answer_bytes(method)?);
+        ensure!(tally.bytes == expected, "{} sent {} bytes and not {expected}", self.name, tally.bytes);
+        Ok(tally)
     }
 
     /// The bytes of DATA frames of one answer.
@@ -203,13 +198,6 @@ pub(crate) fn request(method: Method) -> Bytes {
             load::framed(&v1::BatchGetFloorsRequest { specs })
         }
     }
-}
-
-fn body(directory: &Path, method: Method) -> PathBuf {
-    directory.join(match method {
-        Method::GetFloor => "get-floor",
-        Method::BatchGetFloors => "batch-get-floors",
-    })
 }
 
 fn wait_for(address: SocketAddr) -> anyhow::Result<()> {

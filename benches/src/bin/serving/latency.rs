@@ -6,10 +6,7 @@ use std::sync::Arc;
 use benches::{load::Method, open_loop::OpenLoop, peers::servers::PeerServer, process::CpuPartition};
 use serde::Serialize;
 
-use crate::{
-    fleet::{Fleet, OURS, request},
-    h2load,
-};
+use crate::fleet::{Fleet, OURS, request};
 
 /// Calls in flight on each connection of the load that finds the maximum rate.
 const STREAMS: usize = 10;
@@ -48,8 +45,7 @@ pub(crate) fn measure(fleet: &Fleet, connections: usize, round: usize) -> anyhow
 fn measure_server(fleet: &Fleet, connections: usize, round: usize, who: &'static str) -> anyhow::Result<LatencySample> {
     let (server, method) = (fleet.server(who), Method::GetFloor);
     let _partition = CpuPartition::isolate(server.pid())?;
-    let most = h2load::run(server.address, method, &fleet.body(method), connections, STREAMS, CALLS)?;
-    let pace = CALLS as f64 / most.took.as_secs_f64() / 2.0;
+    let pace = server.load(method, connections, STREAMS, CALLS)?.rate() / 2.0;
     let load = OpenLoop {
         server: server.address,
         method,

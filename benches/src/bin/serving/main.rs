@@ -14,7 +14,7 @@ mod syscalls;
 use std::{net::SocketAddr, path::PathBuf};
 
 use anyhow::ensure;
-use benches::{h2load, load::Method, peers::servers::PeerServer};
+use benches::{load::Method, peers::servers::PeerServer};
 use clap::Parser;
 use fleet::{Build, Fleet};
 use report::{Report, Round};
@@ -63,7 +63,6 @@ fn main() -> anyhow::Result<()> {
         return tokio::runtime::Runtime::new()?.block_on(peer.expect("checked above").serve(address));
     }
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
-    h2load::installed()?;
     let has_peers = args.against.is_empty();
     let fleet = if has_peers { Fleet::of_peers()? } else { Fleet::of_builds(&args.against)? };
     if args.syscalls {
@@ -110,23 +109,15 @@ fn measure(
             Method::GetFloor if server.name == PeerServer::TileMessages.name() => args.calls / TILE_DIVISOR,
             Method::GetFloor => args.calls,
         };
-        let body = fleet.body(method);
         let before = server.cpu_time()?;
-        let outcome = h2load::run(server.address, method, &body, args.connections, streams, calls)?;
+        let tally = server.load(method, args.connections, streams, calls)?;
         let cpu = server.cpu_time()? - before;
-        ensure!(
-            outcome.data_bytes == calls * server.answer_bytes(method)?,
-            "{} sent {} bytes for {calls} answers of {}",
-            server.name,
-            outcome.data_bytes,
-            server.answer_bytes(method)?
-        );
         report.samples.push(Round {
             who: server.name.clone(),
             method: method.path().rsplit('/').next().unwrap_or_default(),
             streams,
             round,
-            rate: calls as f64 / outcome.took.as_secs_f64(),
+            rate: tally.rate(),
             cpu_us: cpu.as_secs_f64() * 1e6 / calls as f64,
         });
     }

@@ -56,7 +56,7 @@ impl Report {
     pub(crate) fn markdown(&self) -> String {
         let first = &self.servers[0];
         let mut text = format!(
-            "{}. {} connections, h2load in one thread on the same cores, {} rounds, interleaved. Medians, and ratios of \
+            "{}. {} connections, one client thread on the same cores, {} rounds, interleaved. Medians, and ratios of \
              {first} to each server within a round: geometric means with 95 % intervals (Student's t), above 1 where \
              {first} is better.\n",
             self.origin, self.connections, self.rounds

@@ -18,10 +18,7 @@ use benches::{
     report::{self, Origin},
 };
 
-use crate::{
-    fleet::{Fleet, OURS},
-    h2load,
-};
+use crate::fleet::{Fleet, OURS};
 
 /// Answers that are counted together, so that rare system calls, such as those of timers, hardly matter.
 const CALLS: u64 = 20_000;
@@ -51,7 +48,7 @@ pub(crate) fn print(fleet: &Fleet, connections: usize, streams: &[usize]) -> any
 
 /// System calls of a server while it answers [`CALLS`] calls, by name.
 fn counted(fleet: &Fleet, name: &str, connections: usize, streams: usize) -> anyhow::Result<BTreeMap<String, u64>> {
-    let (server, method) = (fleet.server(name), Method::GetFloor);
+    let server = fleet.server(name);
     let summary = tempfile::NamedTempFile::new()?;
     let mut strace = Command::new("strace")
         .args(["-f", "-c", "-U", "name,calls", "-p", &server.pid().to_string(), "-o"])
@@ -65,11 +62,11 @@ fn counted(fleet: &Fleet, name: &str, connections: usize, streams: usize) -> any
         ensure!(Instant::now() < until, "strace does not attach to {name} within {STRACE_TIMEOUT:?}");
         thread::sleep(Duration::from_millis(5));
     }
-    let outcome = h2load::run(server.address, method, &fleet.body(method), connections, streams, CALLS);
+    let answered = server.load(Method::GetFloor, connections, streams, CALLS);
     // On SIGINT strace detaches and writes its summary.
     Command::new("kill").args(["-INT", &strace.id().to_string()]).status()?;
     strace.wait()?;
-    ensure!(outcome?.data_bytes == CALLS * server.answer_bytes(method)?, "{name} sent other answers than it should");
+    answered?;
     parse(&fs::read_to_string(summary.path())?)
 }
 
