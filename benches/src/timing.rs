@@ -66,6 +66,17 @@ where
     })
 }
 
+/// Splits `steps` into rounds of at most `most`. Returns the sum of the times that `round` returns.
+pub fn in_rounds(steps: u64, most: u64, mut round: impl FnMut(u64) -> Duration) -> Duration {
+    let (mut took, mut left) = (Duration::ZERO, steps);
+    while left > 0 {
+        let count = left.min(most);
+        left -= count;
+        took += round(count);
+    }
+    took
+}
+
 /// `nanos` as text, in ns, us or ms.
 #[must_use]
 pub fn format_nanos(nanos: f64) -> String {

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use benches::mixed::{self, Operation};
+use benches::{
+    mixed::{self, Operation},
+    timing::in_rounds,
+};
 use criterion::{BenchmarkId, Criterion};
 use floor_cache::{Bypass, Key, Options, TierKind};
 
@@ -74,12 +77,8 @@ pub(crate) fn through(criterion: &mut Criterion) {
 
 /// Times misses in rounds. Each round first removes its floors from every tier, untimed.
 fn misses(fixture: &Fixture, steps: u64) -> Duration {
-    let mut took = Duration::ZERO;
-    let mut left = steps;
-    while left > 0 {
-        let round = left.min(u64::from(COUNT));
-        left -= round;
-        took += fixture.runtime.block_on(async {
+    in_rounds(steps, COUNT.into(), |round| {
+        fixture.runtime.block_on(async {
             let keys: Vec<Key> = (0..round).map(|step| fixture.entries.at(step).0).collect();
             fixture.chain.remove_many(&keys).await;
             let mut made = 0;
@@ -91,9 +90,8 @@ fn misses(fixture: &Fixture, steps: u64) -> Duration {
             let took = started.elapsed();
             assert_eq!(made, round, "every floor came from the source");
             took
-        });
-    }
-    took
+        })
+    })
 }
 
 /// Looks a key up in every tier.

@@ -4,7 +4,6 @@
 
 mod dashmap;
 mod foyer;
-mod mini_moka;
 mod moka;
 mod quick_cache;
 pub mod servers;
@@ -14,7 +13,6 @@ use floor_cache::Key;
 
 pub use dashmap::Dashmap;
 pub use foyer::Foyer;
-pub use mini_moka::MiniMoka;
 pub use moka::Moka;
 pub use quick_cache::QuickCache;
 
