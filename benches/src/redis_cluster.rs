@@ -2,17 +2,15 @@
 
 use std::{
     process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, ensure};
 
-use crate::{redis_server::RedisServer, server::free_address};
+use crate::{process::wait_until, redis_server::RedisServer, server::free_address};
 
 /// How long the nodes may take until each knows every slot and every replica is synchronized.
 const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
-const POLL: Duration = Duration::from_millis(50);
 
 /// Nodes, of which half are replicas.
 const NODES: usize = 6;
@@ -45,11 +43,7 @@ impl RedisCluster {
             .context("redis-cli does not start; it comes with redis-server")?;
         ensure!(created.success(), "redis-cli did not create the cluster: {created}");
         let cluster = Self { nodes };
-        let until = Instant::now() + CLUSTER_TIMEOUT;
-        while !cluster.nodes.iter().all(is_ready) {
-            ensure!(Instant::now() < until, "the Redis Cluster is not ready within {CLUSTER_TIMEOUT:?}");
-            thread::sleep(POLL);
-        }
+        wait_until("a ready Redis Cluster", CLUSTER_TIMEOUT, || Ok(cluster.nodes.iter().all(is_ready)))?;
         Ok(cluster)
     }
 

@@ -3,7 +3,7 @@
 
 use std::{
     fmt::Write as _,
-    process::{Child, Command},
+    process::Command,
     sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
@@ -13,6 +13,7 @@ use anyhow::{Context, ensure};
 use benches::{
     delay_proxy::DelayProxy,
     load::Window,
+    process::KillOnDrop,
     redis_server::RedisServer,
     regret::{Bypass, Cell, Fleet, Options, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
     report::{self, Origin},
@@ -187,7 +188,7 @@ impl Runner {
     }
 
     fn busy(&self, cell: Cell) -> anyhow::Result<Outcome> {
-        let _busy = (0..BUSY_PROCESSES).map(|_| BusyProcess::start()).collect::<anyhow::Result<Vec<_>>>()?;
+        let _busy = (0..BUSY_PROCESSES).map(|_| start_busy()).collect::<anyhow::Result<Vec<_>>>()?;
         self.compare(cell, &self.options, BUSY)
     }
 
@@ -282,21 +283,10 @@ fn row(name: &str, samples: &[&Sample]) -> [String; 6] {
     ]
 }
 
-/// A process that keeps a processor busy. Dropping it kills the process.
-struct BusyProcess(Child);
-
-impl BusyProcess {
-    fn start() -> anyhow::Result<Self> {
-        let child = Command::new(std::env::current_exe()?).arg("busy").spawn();
-        Ok(Self(child.context("a busy process does not start")?))
-    }
-}
-
-impl Drop for BusyProcess {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a process that keeps a processor busy.
+fn start_busy() -> anyhow::Result<KillOnDrop> {
+    let child = Command::new(std::env::current_exe()?).arg("busy").spawn();
+    Ok(KillOnDrop(child.context("a busy process does not start")?))
 }
 
 /// The main function of a busy process. Returns when the parent has ended, or after half an hour.

@@ -11,7 +11,6 @@ use std::{
     collections::HashSet,
     fmt::Write as _,
     sync::Arc,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -19,7 +18,7 @@ use anyhow::ensure;
 use benches::{
     floors,
     load::{ClosedLoop, Method},
-    process::cpu_time,
+    process::{cpu_time, wait_until},
     redis_cluster::RedisCluster,
     redis_server::RedisServer,
     regret::{Bypass, Cell, Keys, Options, Ratio},
@@ -55,7 +54,6 @@ const SMALL: &str = "4MiB";
 
 /// How long the servers may take to write all floors to Redis.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
-const POLL: Duration = Duration::from_millis(20);
 
 /// Targets: generations per distinct floor, rate and CPU of `auto` to `off`, the share that a joining server generates.
 const MAX_GENERATIONS: f64 = 1.1;
@@ -176,7 +174,8 @@ impl Runner {
         self.redis.flush()?;
         let servers = self.start(SERVERS, bypass, &[])?;
         let cold = self.load(&servers, COLD_CALLS)?;
-        self.wait_until_redis_has(distinct)?;
+        // Servers write to Redis after the answers.
+        wait_until("every floor in Redis", WRITE_TIMEOUT, || Ok(self.redis.keys()? >= distinct))?;
         let (asked, joining) = self.join(bypass)?;
         drop(servers);
         self.redis.flush()?;
@@ -228,20 +227,6 @@ impl Runner {
         let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, 4, 10, messages);
         let tally = load.run_calls(asked)?;
         Ok((asked, tally.served_by.get("generated").copied().unwrap_or(0)))
-    }
-
-    /// Servers write to Redis after the answers.
-    fn wait_until_redis_has(&self, keys: u64) -> anyhow::Result<()> {
-        let until = Instant::now() + WRITE_TIMEOUT;
-        while self.redis.keys()? < keys {
-            ensure!(
-                Instant::now() < until,
-                "Redis holds {} of {keys} floors after {WRITE_TIMEOUT:?}",
-                self.redis.keys()?
-            );
-            thread::sleep(POLL);
-        }
-        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use benches::{
     floors::TOWER,
     load::{self, ClosedLoop, Method},
-    process::cpu_time,
+    process::{cpu_time, wait_until},
     redis_server::RedisServer,
     server::{Server, Setup},
 };
@@ -137,12 +137,7 @@ impl Fleet {
     /// Servers write to Redis after the answers.
     fn wait_until_redis_has_all(&self) -> anyhow::Result<()> {
         let written = || self.sum("floors_tier_writes_total{outcome=\"stored\",tier=\"redis\"}");
-        let until = std::time::Instant::now() + Duration::from_secs(20);
-        while written()? < f64::from(FLOORS) {
-            ensure!(std::time::Instant::now() < until, "{} of {FLOORS} floors were written to Redis", written()?);
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
+        wait_until("every floor written to Redis", Duration::from_secs(20), || Ok(written()? >= f64::from(FLOORS)))
     }
 }
 

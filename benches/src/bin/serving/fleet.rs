@@ -4,19 +4,18 @@ use std::{
     env, io,
     net::{SocketAddr, TcpStream},
     path::{self, PathBuf},
-    process::{Child, Command},
+    process::Command,
     str::FromStr,
     sync::Arc,
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use benches::{
     floors::{NUMBER, TOWER},
     load::{self, ClosedLoop, Method, Tally},
     peers::servers::PeerServer,
-    process,
+    process::{self, KillOnDrop, wait_until},
     server::{Server, Setup, free_address},
     tile_floor::TileFloor,
 };
@@ -72,16 +71,7 @@ pub(crate) struct MeasuredServer {
 /// A server's process, which ends when dropped.
 enum Process {
     Ours { server: Server, _data: TempDir },
-    Peer(Child),
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        if let Self::Peer(child) = self {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+    Peer(KillOnDrop),
 }
 
 impl Fleet {
@@ -122,8 +112,8 @@ impl Fleet {
         let address = free_address()?;
         let mut command = Command::new(env::current_exe()?);
         let child = command.arg("--serve").arg(peer.name()).arg(address.to_string()).spawn()?;
-        let process = Process::Peer(child);
-        wait_for(address)?;
+        let process = Process::Peer(KillOnDrop(child));
+        wait_until("a listening peer", START_TIMEOUT, || Ok(TcpStream::connect(address).is_ok()))?;
         self.add(peer.name().to_owned(), address, process, peer.batches())
     }
 
@@ -162,7 +152,7 @@ impl MeasuredServer {
     pub(crate) fn pid(&self) -> u32 {
         match &self.process {
             Process::Ours { server, .. } => server.pid(),
-            Process::Peer(child) => child.id(),
+            Process::Peer(child) => child.0.id(),
         }
     }
 
@@ -198,15 +188,4 @@ pub(crate) fn request(method: Method) -> Bytes {
             load::framed(&v1::BatchGetFloorsRequest { specs })
         }
     }
-}
-
-fn wait_for(address: SocketAddr) -> anyhow::Result<()> {
-    let until = Instant::now() + START_TIMEOUT;
-    while TcpStream::connect(address).is_err() {
-        if Instant::now() > until {
-            bail!("nothing listens on {address} within {START_TIMEOUT:?}");
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    Ok(())
 }

@@ -7,14 +7,14 @@ use std::{
     collections::BTreeMap,
     fs,
     process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, ensure};
 use benches::{
     load::Method,
     peers::servers::PeerServer,
+    process::wait_until,
     report::{self, Origin},
 };
 
@@ -56,12 +56,10 @@ fn counted(fleet: &Fleet, name: &str, connections: usize, streams: usize) -> any
         .stderr(Stdio::null())
         .spawn()
         .context("strace does not start; install it (Debian: apt install strace)")?;
-    let until = Instant::now() + STRACE_TIMEOUT;
-    while !is_traced(server.pid())? {
+    wait_until(&format!("strace watches {name}"), STRACE_TIMEOUT, || {
         ensure!(strace.try_wait()?.is_none(), "strace may not watch another process here (ptrace is not permitted)");
-        ensure!(Instant::now() < until, "strace does not attach to {name} within {STRACE_TIMEOUT:?}");
-        thread::sleep(Duration::from_millis(5));
-    }
+        is_traced(server.pid())
+    })?;
     let answered = server.load(Method::GetFloor, connections, streams, CALLS);
     // On SIGINT strace detaches and writes its summary.
     Command::new("kill").args(["-INT", &strace.id().to_string()]).status()?;
