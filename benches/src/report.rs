@@ -6,7 +6,7 @@ use anyhow::Context;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
-use crate::machine::Machine;
+use crate::machine;
 
 /// The date, machine and command of a run. Every report begins with it.
 #[derive(Debug, Clone, Serialize)]
@@ -36,7 +36,7 @@ impl Origin {
             }
         }
         command.truncate(command.trim_end_matches(" --").len());
-        Self { date: Machine::today(), machine: Machine::current().to_string(), command }
+        Self { date: machine::today(), machine: machine::describe(), command }
     }
 
     /// Writes `text` to `DIRECTORY/DATE/NAME.md` and `samples` to `NAME.json` beside it.

@@ -95,7 +95,7 @@ struct Report {
 pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<bool> {
     ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
     let runner = Runner {
-        redis: if args.cluster { Redis::Cluster(RedisCluster::start()?) } else { Redis::One(RedisServer::start()?) },
+        redis: if args.cluster { RedisCluster::start()? } else { RedisCluster::single()? },
         options: common.options()?,
         messages: Cell::PLAIN.messages(),
     };
@@ -128,43 +128,8 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
     Ok(!args.check || report.passes())
 }
 
-enum Redis {
-    One(RedisServer),
-    Cluster(RedisCluster),
-}
-
-impl Redis {
-    fn url(&self) -> String {
-        match self {
-            Self::One(server) => server.tcp_url(),
-            Self::Cluster(cluster) => cluster.url(),
-        }
-    }
-
-    fn keys(&self) -> anyhow::Result<u64> {
-        match self {
-            Self::One(server) => server.keys(),
-            Self::Cluster(cluster) => cluster.keys(),
-        }
-    }
-
-    fn flush(&self) -> anyhow::Result<()> {
-        match self {
-            Self::One(server) => server.flush(),
-            Self::Cluster(cluster) => cluster.flush(),
-        }
-    }
-
-    fn cpu(&self) -> anyhow::Result<Duration> {
-        match self {
-            Self::One(server) => Ok(cpu_time(server.pid())?),
-            Self::Cluster(cluster) => cluster.pids().map(|pid| Ok(cpu_time(pid)?)).sum(),
-        }
-    }
-}
-
 struct Runner {
-    redis: Redis,
+    redis: RedisCluster,
     options: Options,
     messages: Arc<[Bytes]>,
 }
@@ -203,14 +168,14 @@ impl Runner {
         let cpu = || -> anyhow::Result<Duration> { servers.iter().map(|it| Ok(cpu_time(it.server.pid())?)).sum() };
         let addresses: Vec<_> = servers.iter().map(|it| it.server.grpc).collect();
         let mut load = ClosedLoop::new(&addresses, Method::GetFloor, 4, 10, Arc::clone(&self.messages));
-        let before = (generations()?, cpu()?, self.redis.cpu()?);
+        let before = (generations()?, cpu()?, self.redis.cpu_time()?);
         let tally = load.run_calls(calls)?;
         let us = |now: Duration, then: Duration| now.saturating_sub(then).as_secs_f64() * 1e6 / calls as f64;
         Ok(Figures {
             rate: tally.rate(),
             p99_us: tally.micros(99.0),
             server_cpu_us: us(cpu()?, before.1),
-            redis_cpu_us: us(self.redis.cpu()?, before.2),
+            redis_cpu_us: us(self.redis.cpu_time()?, before.2),
             generations: (generations()? - before.0) as u64,
         })
     }
