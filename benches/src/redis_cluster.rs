@@ -1,4 +1,5 @@
-//! Starts a Redis Cluster for one bench: three masters with one replica each. Or one server in its place. The command `regret servers` uses it.
+//! Starts a Redis Cluster, three masters with one replica each, or one server in its place. The command `regret servers`
+//! uses it.
 
 use std::{
     process::{Command, Stdio},

@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    hint::black_box,
     ops::Range,
     time::{Duration, Instant},
 };
@@ -64,6 +65,21 @@ where
         }
         (started.elapsed().mul_f64(steps as f64 / (share * tasks) as f64), counted)
     })
+}
+
+/// The nanoseconds that `work` takes on each of `inputs`, without dropping its result.
+pub fn nanos_of_each<'a, I: 'a, O>(
+    inputs: impl IntoIterator<Item = &'a I>,
+    mut work: impl FnMut(&'a I) -> O,
+) -> Vec<f64> {
+    let sample = |input| {
+        let started = Instant::now();
+        let output = black_box(work(black_box(input)));
+        let took = started.elapsed().as_nanos() as f64;
+        drop(output);
+        took
+    };
+    inputs.into_iter().map(sample).collect()
 }
 
 /// Splits `steps` into rounds of at most `most`. Returns the sum of the times that `round` returns.

@@ -1,19 +1,14 @@
 //! Prints the percentiles of generation, and the server's start, memory and CPU at idle:
 //! `cargo run --release -p benches --bin figures`. The other figures of `docs/benchmarks.md` are criterion's.
 
-use std::{
-    hint::black_box,
-    path::PathBuf,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, thread, time::Duration};
 
 use benches::{
     floors,
     process::{cpu_time, resident_bytes},
     report::{self, Origin},
     server::Setup,
-    timing::{format_nanos, median, percentile},
+    timing::{format_nanos, median, nanos_of_each, percentile},
 };
 use clap::Parser;
 use floor_gen::{Generator, Kind};
@@ -69,14 +64,8 @@ fn generation() -> Vec<Figure> {
     let mut generator = Generator::new();
     // The first runs grow the generator's scratch memory.
     specs.iter().for_each(|spec| drop(generator.generate(spec)));
-    let sample = |spec| {
-        let started = Instant::now();
-        let floor = black_box(generator.generate(black_box(spec)));
-        let took = started.elapsed().as_nanos() as f64;
-        drop(floor);
-        took
-    };
-    let mut samples: Vec<f64> = (0..REPEATS).flat_map(|_| &specs).map(sample).collect();
+    let repeated = (0..REPEATS).flat_map(|_| &specs);
+    let mut samples = nanos_of_each(repeated, |spec| generator.generate(spec));
     let (middle, p99) = (format_nanos(median(&mut samples)), format_nanos(percentile(&mut samples, 99)));
     vec![
         Figure { what: "generate, median", measured: middle, aim: "<= 200 us" },
