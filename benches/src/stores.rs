@@ -110,7 +110,8 @@ impl Store {
             }
             (Backend::RedisTcp, Some(server)) => Arc::new(redis(server.tcp_url())),
             (Backend::RedisUnix, Some(server)) => Arc::new(redis(server.unix_url())),
-            _ => Arc::new(LruTier::new(&LruConfig { capacity: memory, ttl: None })),
+            (Backend::Lru, _) => Arc::new(LruTier::new(&LruConfig { capacity: memory, ttl: None })),
+            (Backend::RedisTcp | Backend::RedisUnix, None) => unreachable!("a Redis backend has a server"),
         };
         Self { backend, tier, runtime, server, _directory: directory }
     }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use benches::{
+    regret::Ratio,
     report::{self, Origin},
     timing::mean_and_interval,
 };
@@ -80,7 +81,7 @@ impl Report {
         text
     }
 
-    /// The effect of prefetching on each load that runs with it and without, as the mean of the runs' ratios.
+    /// The effect of prefetching on each load that runs with it and without, as the geometric mean of the runs' ratios.
     fn prefetching(&self) -> String {
         let mut text = String::new();
         let pairs = [
@@ -95,9 +96,7 @@ impl Report {
                     let Some(plain) = without_it.iter().find(|plain| plain.chain == cell.chain) else { continue };
                     let ratio = |figure: fn(&Figures) -> f64| {
                         let runs = cell.runs.iter().zip(&plain.runs);
-                        let (mean, half) =
-                            mean_and_interval(&runs.map(|(it, plain)| figure(it) / figure(plain)).collect::<Vec<_>>());
-                        format!("{mean:.3} ± {half:.3}")
+                        Ratio::of(&runs.map(|(it, plain)| (figure(it), figure(plain))).collect::<Vec<_>>())
                     };
                     let _ = writeln!(
                         text,
