@@ -11,7 +11,7 @@ use benches::{
     floors::{self, Entries, SIDE},
     mixed::{self, Operation},
     stores::{Backend, Store},
-    timing::{answered, timed, timed_concurrently},
+    timing::{answered, in_rounds, timed, timed_concurrently},
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_cache::{Key, Tier};
@@ -185,13 +185,9 @@ fn contains(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Du
 
 /// Removes values one by one. Each round first puts all of them, untimed.
 fn remove(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let mut took = Duration::ZERO;
-    let mut left = steps;
-    while left > 0 {
-        let round = left.min(entries.all().len() as u64);
-        left -= round;
+    let took = in_rounds(steps, entries.all().len() as u64, |round| {
         put_all(store, entries);
-        let (removing, _) = timed_concurrently(&store.runtime, tasks, round, |steps| {
+        let (took, _) = timed_concurrently(&store.runtime, tasks, round, |steps| {
             let (tier, work) = (Arc::clone(&store.tier), Arc::clone(entries));
             async move {
                 for step in steps {
@@ -200,10 +196,10 @@ fn remove(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Dura
                 0
             }
         });
-        took += removing;
         let gone = store.runtime.block_on(get_all(&*store.tier, (0..round).map(|step| &entries.at(step).0)));
         assert_eq!(gone.0, 0, "what was removed is gone");
-    }
+        took
+    });
     put_all(store, entries);
     took
 }

@@ -4,10 +4,10 @@
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
-    os::fd::{AsFd, BorrowedFd},
 };
 
 use anyhow::{Context, bail, ensure};
+use rustix::event::{PollFd, PollFlags};
 
 use crate::load::Method;
 
@@ -40,7 +40,7 @@ pub(crate) struct AnswerPart<'a> {
 pub(crate) enum Content<'a> {
     Headers(HeaderBlock<'a>),
     /// Bytes of the message.
-    Data(u32),
+    Data(&'a [u8]),
 }
 
 /// Types of frames.
@@ -102,9 +102,10 @@ impl Connection {
         self.calls as usize - 1
     }
 
-    /// Whether bytes are queued that were not sent.
-    pub(crate) fn has_queued(&self) -> bool {
-        !self.out.is_empty()
+    /// For `poll`: waits until an answer can be received or queued bytes can be sent.
+    pub(crate) fn poll_fd(&self) -> PollFd<'_> {
+        let queued = if self.out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
+        PollFd::new(&self.stream, PollFlags::IN | queued)
     }
 
     /// Sends queued bytes, as many as the socket takes without blocking.
@@ -128,9 +129,8 @@ impl Connection {
             let is_last = frame.flags & END_STREAM != 0;
             match frame.kind {
                 DATA => {
-                    let bytes = frame.payload.len() as u32;
-                    self.unacknowledged += bytes;
-                    take(AnswerPart { call: frame.call(), content: Content::Data(bytes), is_last })?;
+                    self.unacknowledged += frame.payload.len() as u32;
+                    take(AnswerPart { call: frame.call(), content: Content::Data(frame.payload), is_last })?;
                 }
                 HEADERS => {
                     ensure!(frame.flags & END_HEADERS != 0, "the server sent headers in several frames");
@@ -155,12 +155,6 @@ impl Connection {
             self.unacknowledged = 0;
         }
         Ok(())
-    }
-}
-
-impl AsFd for Connection {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
     }
 }
 

@@ -6,16 +6,14 @@
 //!   [`delay_proxy`]: a slow network in front of a Redis.
 //! - [`server`]: the floor server as a process. [`process`]: its CPU time, memory and processors. [`machine`]: what
 //!   a run was measured on.
-//! - [`load`]: closed loops over gRPC. [`open_loop`]: calls at a fixed rate. [`h2load`]: a closed loop by an external
-//!   program. [`mixed`]: a sequence of gets, puts and removals.
+//! - [`load`]: closed loops over gRPC. [`open_loop`]: calls at a fixed rate. [`mixed`]: a sequence of gets, puts and
+//!   removals.
 //! - [`peers`]: other caches and other servers for the same work.
-//! - [`timing`]: timed loops and statistics. [`bar_chart`]: plots. [`regret`]: the benchmark of `cache.bypass`.
+//! - [`timing`]: timed loops and statistics. [`report`]: tables and records. [`regret`]: the benchmark of `cache.bypass`.
 #![forbid(unsafe_code)]
 
-pub mod bar_chart;
 pub mod delay_proxy;
 pub mod floors;
-pub mod h2load;
 mod http2_client;
 pub mod load;
 pub mod machine;
@@ -27,6 +25,7 @@ pub mod process;
 pub mod redis_cluster;
 pub mod redis_server;
 pub mod regret;
+pub mod report;
 pub mod server;
 pub mod stores;
 pub mod tile_floor;

@@ -1,31 +1,23 @@
 //! Closed loops of gRPC calls: each stream makes its next call when the last one is answered. Requests are framed
 //! beforehand and answers are counted, not decoded, so that the client needs little CPU.
 //!
-//! [`HyperLoad`] makes a number of calls to one server through hyper. [`ClosedLoop`] calls one or several servers, for
-//! a number of calls or for a time, with a fifth of the CPU. [`open_loop`](crate::open_loop) makes calls at a fixed
-//! rate.
+//! [`ClosedLoop`] calls one or several servers, for a number of calls or for a time. [`open_loop`](crate::open_loop)
+//! makes calls at a fixed rate.
 
 use std::{
     collections::BTreeMap,
+    mem,
     net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
 use floor_proto::rpc::Rpc;
 use hdrhistogram::Histogram;
-use http::{HeaderValue, Request, Uri, header};
-use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http2::{self, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tokio::{net::TcpStream, task::JoinSet};
+use rustix::event::{PollFd, Timespec, poll};
 
 use crate::http2_client::{Connection, Content, HeaderName};
 
@@ -47,21 +39,6 @@ impl Method {
             Self::BatchGetFloors => Rpc::BatchGetFloors.path(),
         }
     }
-}
-
-/// A closed loop of a number of calls to one server, through hyper.
-#[derive(Debug, Clone)]
-pub struct HyperLoad {
-    /// The server's address.
-    pub server: SocketAddr,
-    /// The method to call.
-    pub method: Method,
-    /// TCP connections.
-    pub connections: usize,
-    /// Calls in flight on each.
-    pub streams: usize,
-    /// The number of calls.
-    pub calls: u64,
 }
 
 /// The counts of a load.
@@ -91,14 +68,6 @@ impl Tally {
         Self { took: Duration::ZERO, latency: latency_histogram(), bytes: 0, served_by: BTreeMap::new() }
     }
 
-    fn add(&mut self, other: Self) {
-        self.latency.add(other.latency).expect("histograms of one shape");
-        self.bytes += other.bytes;
-        for (tier, count) in other.served_by {
-            *self.served_by.entry(tier).or_default() += count;
-        }
-    }
-
     /// Answers a second.
     #[must_use]
     pub fn rate(&self) -> f64 {
@@ -112,89 +81,14 @@ impl Tally {
     }
 }
 
-impl HyperLoad {
-    /// Makes the calls. Call `n` sends `request(n)`, a message with its frame prefix.
-    ///
-    /// # Errors
-    /// When a connection cannot be made, or the status of any answer is not OK.
-    pub async fn run(&self, request: impl Fn(u64) -> Bytes + Clone + Send + 'static) -> anyhow::Result<Tally> {
-        let connections = self.connect().await?;
-        self.run_on(connections, request).await
-    }
-
-    /// Opens the connections of the load, which stay idle.
-    ///
-    /// # Errors
-    /// When one cannot be made.
-    pub async fn connect(&self) -> anyhow::Result<Vec<HyperConnection>> {
-        let mut connections = Vec::with_capacity(self.connections);
-        for _ in 0..self.connections {
-            connections.push(connect(self.server).await?);
-        }
-        Ok(connections)
-    }
-
-    /// As [`run`](Self::run), on connections opened before.
-    ///
-    /// # Errors
-    /// When the status of any answer is not OK.
-    pub async fn run_on(
-        &self,
-        connections: Vec<HyperConnection>,
-        request: impl Fn(u64) -> Bytes + Clone + Send + 'static,
-    ) -> anyhow::Result<Tally> {
-        let next = Arc::new(AtomicU64::new(0));
-        let (mut tasks, started) = (JoinSet::new(), Instant::now());
-        for connection in connections {
-            for _ in 0..self.streams {
-                let (load, connection, next, request) =
-                    (self.clone(), connection.clone(), Arc::clone(&next), request.clone());
-                tasks.spawn(async move { load.stream(connection, &next, request).await });
-            }
-        }
-        let mut tally = Tally::new();
-        while let Some(stream) = tasks.join_next().await {
-            tally.add(stream??);
-        }
-        tally.took = started.elapsed();
-        ensure!(tally.latency.len() == self.calls, "{} answers to {} calls", tally.latency.len(), self.calls);
-        Ok(tally)
-    }
-
-    async fn stream(
-        &self,
-        mut connection: HyperConnection,
-        next: &AtomicU64,
-        request: impl Fn(u64) -> Bytes,
-    ) -> anyhow::Result<Tally> {
-        let mut tally = Tally::new();
-        loop {
-            let call = next.fetch_add(1, Relaxed);
-            if call >= self.calls {
-                return Ok(tally);
-            }
-            let started = Instant::now();
-            let answer = connection.call(self.method, request(call)).await?;
-            tally.latency.record(u64::try_from(started.elapsed().as_nanos())?.min(MAX_LATENCY_NANOS))?;
-            tally.bytes += answer.bytes;
-            if let Some(tier) = answer.served_by {
-                *tally.served_by.entry(text(&tier)).or_default() += 1;
-            }
-        }
-    }
-}
-
-fn text(value: &HeaderValue) -> String {
-    String::from_utf8_lossy(value.as_bytes()).into_owned()
-}
-
 /// A closed loop of calls to one or several servers. Each stream sends the next message of a table. With several
 /// servers each stream calls them in rotation, so that the load is even.
 ///
 /// The loop runs in the calling thread, which sleeps until an answer arrives. It shares the processors with the servers
 /// that it measures, so it uses `http2_client`, which takes a few microseconds per call.
 ///
-/// Each run opens new connections: a server closes idle ones that do not answer its pings.
+/// Each run opens new connections, unless [`connect`](ClosedLoop::connect) did: a server closes idle ones that do not
+/// answer its pings.
 #[derive(Debug)]
 pub struct ClosedLoop {
     servers: Vec<SocketAddr>,
@@ -202,6 +96,8 @@ pub struct ClosedLoop {
     connections: usize,
     /// The connections of a run, by connection of the load, then by server.
     open: Vec<OpenConnection>,
+    /// Whether `open` has new connections for the next run.
+    is_connected: bool,
     streams: usize,
     messages: Arc<[Bytes]>,
     /// Messages sent.
@@ -272,6 +168,7 @@ impl ClosedLoop {
             method,
             connections,
             open: Vec::new(),
+            is_connected: false,
             streams,
             messages,
             sent: 0,
@@ -322,8 +219,11 @@ impl ClosedLoop {
         Ok(TimedRun { tally, slices, before, after })
     }
 
-    /// Opens the connections and makes the first call of each stream. Stream `n` begins with server `n`.
-    fn begin(&mut self, end: usize) -> anyhow::Result<()> {
+    /// Opens the connections, which are idle until the next run.
+    ///
+    /// # Errors
+    /// When one cannot be made.
+    pub fn connect(&mut self) -> anyhow::Result<()> {
         self.open.clear();
         for _ in 0..self.connections {
             for server in &self.servers {
@@ -332,6 +232,16 @@ impl ClosedLoop {
                     open_calls: Vec::new(),
                 });
             }
+        }
+        self.is_connected = true;
+        Ok(())
+    }
+
+    /// Makes the first call of each stream. Stream `n` begins with server `n`.
+    fn begin(&mut self, end: usize) -> anyhow::Result<()> {
+        if !mem::take(&mut self.is_connected) {
+            self.connect()?;
+            self.is_connected = false;
         }
         for stream in 0..self.streams {
             for connection in 0..self.connections {
@@ -379,11 +289,7 @@ impl ClosedLoop {
 
     /// Waits up to `timeout` for data and handles it. Returns whether any arrived.
     fn advance(&mut self, timeout: Duration, end: usize, tally: &mut Tally) -> anyhow::Result<bool> {
-        let mut polled: Vec<PollFd<'_>> = Vec::with_capacity(self.open.len());
-        for open in &self.open {
-            let queued = if open.connection.has_queued() { PollFlags::OUT } else { PollFlags::empty() };
-            polled.push(PollFd::new(&open.connection, PollFlags::IN | queued));
-        }
+        let mut polled: Vec<PollFd<'_>> = self.open.iter().map(|open| open.connection.poll_fd()).collect();
         let timeout = Timespec::try_from(timeout).context("a timeout is short")?;
         if poll(&mut polled, Some(&timeout))? == 0 {
             return Ok(false);
@@ -408,7 +314,7 @@ impl ClosedLoop {
                 open_calls.iter().position(|call| call.number == part.call).context("an answer to no call")?;
             let call = &mut open_calls[position];
             match part.content {
-                Content::Data(bytes) => call.bytes += u64::from(bytes),
+                Content::Data(bytes) => call.bytes += bytes.len() as u64,
                 Content::Headers(block) => {
                     if let Some(tier) = block.get(served_by)? {
                         call.served_by = tier.read()?;
@@ -454,70 +360,6 @@ fn tiers(served_by: &str) -> impl Iterator<Item = (&str, u64)> {
     })
 }
 
-/// A connection through hyper. Clones share it.
-#[derive(Debug, Clone)]
-pub struct HyperConnection {
-    sender: SendRequest<Full<Bytes>>,
-    get_floor: Uri,
-    batch_get_floors: Uri,
-}
-
-struct CallResult {
-    bytes: u64,
-    served_by: Option<HeaderValue>,
-}
-
-async fn connect(server: SocketAddr) -> anyhow::Result<HyperConnection> {
-    let stream = TcpStream::connect(server).await.with_context(|| format!("cannot connect to {server}"))?;
-    stream.set_nodelay(true)?;
-    let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let uri = |method: Method| format!("http://{server}{}", method.path()).parse();
-    Ok(HyperConnection { sender, get_floor: uri(Method::GetFloor)?, batch_get_floors: uri(Method::BatchGetFloors)? })
-}
-
-impl HyperConnection {
-    async fn call(&mut self, method: Method, message: Bytes) -> anyhow::Result<CallResult> {
-        let mut bytes = 0;
-        let served_by = self.call_with(method, message, |data| bytes += data.len() as u64).await?;
-        Ok(CallResult { bytes, served_by })
-    }
-
-    /// Passes every piece of the answer to `take`. Returns `floor-served-by`, if the answer has it.
-    async fn call_with(
-        &mut self,
-        method: Method,
-        message: Bytes,
-        mut take: impl FnMut(&[u8]),
-    ) -> anyhow::Result<Option<HeaderValue>> {
-        let uri = match method {
-            Method::GetFloor => self.get_floor.clone(),
-            Method::BatchGetFloors => self.batch_get_floors.clone(),
-        };
-        let request = Request::post(uri)
-            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"))
-            .header(header::TE, HeaderValue::from_static("trailers"))
-            .body(Full::new(message))?;
-        self.sender.ready().await?;
-        let response = self.sender.send_request(request).await?;
-        let served_by = response.headers().get("floor-served-by").cloned();
-        let mut status = response.headers().get("grpc-status").cloned();
-        let mut body = response.into_body();
-        while let Some(frame) = body.frame().await {
-            let frame = frame?;
-            if let Some(data) = frame.data_ref() {
-                take(data);
-            } else if let Some(trailers) = frame.trailers_ref() {
-                status = trailers.get("grpc-status").cloned();
-            }
-        }
-        if status.as_ref().map(HeaderValue::as_bytes) != Some(b"0") {
-            bail!("{} answered status {status:?}", method.path());
-        }
-        Ok(served_by)
-    }
-}
-
 /// `message` with its frame prefix of five bytes, as gRPC sends it.
 #[must_use]
 pub fn framed(message: &impl Message) -> Bytes {
@@ -532,10 +374,31 @@ pub fn framed(message: &impl Message) -> Bytes {
 /// Makes one call on a new connection. Returns the answer's message without its frame prefix.
 ///
 /// # Errors
-/// When no message comes, or the status is not OK.
-pub async fn unary_call(server: SocketAddr, method: Method, message: Bytes) -> anyhow::Result<Bytes> {
-    let mut answer = BytesMut::new();
-    connect(server).await?.call_with(method, message, |data| answer.extend_from_slice(data)).await?;
+/// When the answer does not come within a minute, has no message, or its status is not OK.
+pub fn unary_call(server: SocketAddr, method: Method, message: &[u8]) -> anyhow::Result<Bytes> {
+    let (mut answer, mut status, mut is_complete) = (BytesMut::new(), None, false);
+    let grpc_status = HeaderName::new("grpc-status");
+    let timeout = Timespec::try_from(ANSWER_TIMEOUT).context("a timeout is short")?;
+    let mut connection = Connection::open(server, method)?;
+    connection.queue_call(message);
+    while !is_complete {
+        connection.send()?;
+        let ready = poll(&mut [connection.poll_fd()], Some(&timeout))?;
+        ensure!(ready > 0, "no answer came within {ANSWER_TIMEOUT:?}");
+        connection.receive(|part| {
+            match part.content {
+                Content::Data(bytes) => answer.extend_from_slice(bytes),
+                Content::Headers(block) => {
+                    if let Some(text) = block.get(&grpc_status)? {
+                        status = Some(text.read()?);
+                    }
+                }
+            }
+            is_complete |= part.is_last;
+            Ok(())
+        })?;
+    }
+    ensure!(status.as_deref() == Some("0"), "{} answered status {status:?}", method.path());
     ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
     Ok(answer.freeze().slice(floor_proto::FRAME_PREFIX_BYTES..))
 }

@@ -143,8 +143,8 @@ impl TrackedConnection {
         let (calls, open_calls) = (&mut self.calls, &mut self.open_calls);
         self.connection.receive(|part| {
             let (due, bytes) = &mut calls[part.call];
-            if let Content::Data(length) = part.content {
-                *bytes += u64::from(length);
+            if let Content::Data(data) = part.content {
+                *bytes += data.len() as u64;
             }
             if part.is_last {
                 if let Some(expected) = answer_bytes {
@@ -174,10 +174,9 @@ mod tests {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.spawn(PeerServer::BareHyper.serve(address));
         let message = load::framed(&floor_proto::v1::GetFloorRequest::default());
-        let asked = || runtime.block_on(load::unary_call(address, Method::GetFloor, message.clone()));
         let started = Instant::now();
         let answer = loop {
-            match asked() {
+            match load::unary_call(address, Method::GetFloor, &message) {
                 Ok(answer) => break answer,
                 Err(error) => assert!(started.elapsed() < ANSWER_TIMEOUT, "{error:#}"),
             }

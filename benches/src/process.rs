@@ -1,7 +1,13 @@
-//! CPU time and memory of a process, from /proc, and the processors on which it may run.
+//! Child processes; CPU time and memory of a process, from /proc; and the processors on which it may run.
 
-use std::{fs, io, time::Duration};
+use std::{
+    fs, io,
+    process::Child,
+    thread,
+    time::{Duration, Instant},
+};
 
+use anyhow::ensure;
 use rustix::{
     process::Pid,
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
@@ -9,6 +15,37 @@ use rustix::{
 
 /// Linux's "no such process".
 const ESRCH: i32 = 3;
+
+/// How often [`wait_until`] asks: the resolution of the start time of a server.
+const POLL: Duration = Duration::from_millis(1);
+
+/// Waits until `is_true`. `what` names it in the error.
+///
+/// # Errors
+/// When that takes longer than `timeout`, or `is_true` fails.
+pub fn wait_until(
+    what: &str,
+    timeout: Duration,
+    mut is_true: impl FnMut() -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    let until = Instant::now() + timeout;
+    while !is_true()? {
+        ensure!(Instant::now() < until, "not within {timeout:?}: {what}");
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// A child process that is killed when dropped.
+#[derive(Debug)]
+pub struct KillOnDrop(pub Child);
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// CPU time, user and system, of the living threads of process `pid`.
 ///
@@ -57,9 +94,9 @@ impl CpuPartition {
     ///
     /// # Errors
     /// When there is no process `pid`, or its affinity may not be changed.
-    pub fn from(pid: u32) -> io::Result<Self> {
+    pub fn isolate(pid: u32) -> io::Result<Self> {
         let all = sched_getaffinity(None)?;
-        let apart = Self { pid, all };
+        let partition = Self { pid, all };
         if let Some(last) = (0..CpuSet::MAX_CPU).rev().find(|cpu| all.is_set(*cpu)).filter(|_| all.count() > 1) {
             let (mut ours, mut others) = (CpuSet::new(), all);
             ours.set(last);
@@ -67,7 +104,7 @@ impl CpuPartition {
             sched_setaffinity(None, &ours)?;
             move_threads(pid, &others)?;
         }
-        Ok(apart)
+        Ok(partition)
     }
 }
 
@@ -89,8 +126,6 @@ fn move_threads(pid: u32, to: &CpuSet) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     #[test]

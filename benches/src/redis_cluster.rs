@@ -1,29 +1,40 @@
-//! Starts a Redis Cluster for one bench: three masters with one replica each. The command `regret servers` uses it.
+//! Starts a Redis Cluster, three masters with one replica each, or one server in its place. The command `regret servers`
+//! uses it.
 
 use std::{
     process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, ensure};
 
-use crate::{redis_server::RedisServer, server::free_address};
+use crate::{
+    process::{cpu_time, wait_until},
+    redis_server::RedisServer,
+    server::free_address,
+};
 
 /// How long the nodes may take until each knows every slot and every replica is synchronized.
 const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
-const POLL: Duration = Duration::from_millis(50);
 
 /// Nodes, of which half are replicas.
 const NODES: usize = 6;
 
-/// A running cluster; killed when dropped.
+/// A running cluster, or one server; killed when dropped.
 #[derive(Debug)]
 pub struct RedisCluster {
     nodes: Vec<RedisServer>,
 }
 
 impl RedisCluster {
+    /// Starts one server, which is no cluster.
+    ///
+    /// # Errors
+    /// When it does not answer within ten seconds.
+    pub fn single() -> anyhow::Result<Self> {
+        Ok(Self { nodes: vec![RedisServer::start()?] })
+    }
+
     /// Starts a cluster and waits until it is ready.
     ///
     /// # Errors
@@ -45,24 +56,26 @@ impl RedisCluster {
             .context("redis-cli does not start; it comes with redis-server")?;
         ensure!(created.success(), "redis-cli did not create the cluster: {created}");
         let cluster = Self { nodes };
-        let until = Instant::now() + CLUSTER_TIMEOUT;
-        while !cluster.nodes.iter().all(is_ready) {
-            ensure!(Instant::now() < until, "the Redis Cluster is not ready within {CLUSTER_TIMEOUT:?}");
-            thread::sleep(POLL);
-        }
+        wait_until("a ready Redis Cluster", CLUSTER_TIMEOUT, || Ok(cluster.nodes.iter().all(is_ready)))?;
         Ok(cluster)
     }
 
-    /// The cluster's URL with the addresses of all nodes.
+    /// The URL with the addresses of all nodes.
     #[must_use]
     pub fn url(&self) -> String {
+        if let [single] = &self.nodes[..] {
+            return single.tcp_url();
+        }
         let hosts: Vec<_> = self.nodes.iter().map(|node| node.address().to_string()).collect();
         format!("redis+cluster://{}", hosts.join(","))
     }
 
-    /// The ids of its processes.
-    pub fn pids(&self) -> impl Iterator<Item = u32> {
-        self.nodes.iter().map(RedisServer::pid)
+    /// CPU time of its processes.
+    ///
+    /// # Errors
+    /// When one has ended.
+    pub fn cpu_time(&self) -> anyhow::Result<Duration> {
+        self.nodes.iter().map(|node| Ok(cpu_time(node.pid())?)).sum()
     }
 
     /// The number of keys of its masters.
@@ -106,7 +119,7 @@ mod tests {
             return;
         }
         let cluster = RedisCluster::start().unwrap();
-        assert_eq!(cluster.pids().count(), NODES);
+        assert_eq!(cluster.nodes.len(), NODES);
         assert_eq!(cluster.nodes.iter().filter(|node| is_master(node)).count(), NODES / 2);
         assert_eq!(cluster.keys().unwrap(), 0);
         assert!(cluster.url().starts_with("redis+cluster://127.0.0.1:"), "{}", cluster.url());

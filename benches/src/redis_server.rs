@@ -4,13 +4,14 @@ use std::{
     io::{Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     path::Path,
-    process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    process::{Command, Stdio},
+    time::Duration,
 };
 
 use anyhow::{Context, bail};
 use tempfile::TempDir;
+
+use crate::process::{KillOnDrop, wait_until};
 
 /// How long a server may take to start or to answer.
 const REDIS_TIMEOUT: Duration = Duration::from_secs(10);
@@ -18,7 +19,7 @@ const REDIS_TIMEOUT: Duration = Duration::from_secs(10);
 /// A running server; killed when dropped.
 #[derive(Debug)]
 pub struct RedisServer {
-    process: Child,
+    process: KillOnDrop,
     port: u16,
     directory: TempDir,
 }
@@ -61,15 +62,15 @@ impl RedisServer {
             .stdout(Stdio::null())
             .spawn()
             .context("redis-server does not start")?;
-        let server = Self { process, port, directory };
-        server.wait_until_ready()?;
+        let server = Self { process: KillOnDrop(process), port, directory };
+        wait_until("an answer of redis-server", REDIS_TIMEOUT, || Ok(server.answers()))?;
         Ok(server)
     }
 
     /// The id of its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.process.id()
+        self.process.0.id()
     }
 
     /// The address of its TCP port.
@@ -88,17 +89,6 @@ impl RedisServer {
     #[must_use]
     pub fn unix_url(&self) -> String {
         format!("redis+unix://{}", socket(self.directory.path()).display())
-    }
-
-    fn wait_until_ready(&self) -> anyhow::Result<()> {
-        let until = Instant::now() + REDIS_TIMEOUT;
-        while !self.answers() {
-            if Instant::now() > until {
-                bail!("redis-server on port {} does not answer within {REDIS_TIMEOUT:?}", self.port);
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        Ok(())
     }
 
     fn answers(&self) -> bool {
@@ -144,11 +134,4 @@ impl RedisServer {
 
 fn socket(directory: &Path) -> std::path::PathBuf {
     directory.join("redis.sock")
-}
-
-impl Drop for RedisServer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }

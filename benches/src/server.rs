@@ -5,19 +5,17 @@ use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     path::PathBuf,
-    process::{Child, Command, Stdio},
-    thread,
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail};
 use tempfile::TempDir;
 
+use crate::process::{KillOnDrop, wait_until};
+
 /// How long a server may take to start or to end.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// How often a starting server is polled: the resolution of a start time.
-const POLL: Duration = Duration::from_millis(1);
 
 /// The binary and the settings of a server to start.
 #[derive(Debug, Clone, Default)]
@@ -95,6 +93,7 @@ impl Setup {
             .stdin(Stdio::null());
         let started = Instant::now();
         let process = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
+        let process = KillOnDrop(process);
         let mut server = Server { process, grpc, ops, started_in: Duration::ZERO };
         server.wait_until_ready(started)?;
         Ok(server)
@@ -104,7 +103,7 @@ impl Setup {
 /// A running server; killed when dropped.
 #[derive(Debug)]
 pub struct Server {
-    process: Child,
+    process: KillOnDrop,
     /// The address of its gRPC port.
     pub grpc: SocketAddr,
     ops: SocketAddr,
@@ -116,7 +115,7 @@ impl Server {
     /// The id of its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.process.id()
+        self.process.0.id()
     }
 
     /// The body of a page of its operations port.
@@ -173,35 +172,21 @@ impl Server {
     /// When it does not end in time with exit code 0.
     pub fn stop(mut self) -> anyhow::Result<()> {
         Command::new("kill").arg(self.pid().to_string()).status()?;
-        let until = Instant::now() + SERVER_TIMEOUT;
-        while Instant::now() < until {
-            if let Some(status) = self.process.try_wait()? {
-                return if status.success() { Ok(()) } else { bail!("the server ended with {status}") };
-            }
-            thread::sleep(POLL);
-        }
-        bail!("the server does not end within {SERVER_TIMEOUT:?}")
+        wait_until("the end of the server", SERVER_TIMEOUT, || match self.process.0.try_wait()? {
+            Some(status) if !status.success() => bail!("the server ended with {status}"),
+            status => Ok(status.is_some()),
+        })
     }
 
     fn wait_until_ready(&mut self, started: Instant) -> anyhow::Result<()> {
-        while self.page("/readyz").is_err() {
-            if let Some(status) = self.process.try_wait()? {
+        wait_until("a ready server", SERVER_TIMEOUT, || {
+            if let Some(status) = self.process.0.try_wait()? {
                 bail!("the server ended with {status} before it was ready");
             }
-            if started.elapsed() > SERVER_TIMEOUT {
-                bail!("the server is not ready within {SERVER_TIMEOUT:?}");
-            }
-            thread::sleep(POLL);
-        }
+            Ok(self.page("/readyz").is_ok())
+        })?;
         self.started_in = started.elapsed();
         Ok(())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

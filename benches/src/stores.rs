@@ -80,6 +80,15 @@ impl Store {
     /// When it cannot be opened.
     #[must_use]
     pub fn open(backend: Backend) -> Self {
+        Self::open_with(backend, LruConfig::default().capacity, LmdbConfig::default().map_size)
+    }
+
+    /// An empty store with `memory` bytes for the LRU, or `disk` bytes for LMDB or sled.
+    ///
+    /// # Panics
+    /// When it cannot be opened.
+    #[must_use]
+    pub fn open_with(backend: Backend, memory: u64, disk: u64) -> Self {
         let runtime = runtime();
         let directory = tempfile::tempdir().expect("a directory for the store");
         let envelope = Envelope::new(Namespace::new("floors").expect("a good name"), floor_gen::GENERATOR_VERSION);
@@ -92,16 +101,16 @@ impl Store {
         };
         let tier: Arc<dyn Tier> = match (backend, &server) {
             (Backend::Lmdb, _) => {
-                let config = LmdbConfig { path, ..LmdbConfig::default() };
+                let config = LmdbConfig { path, map_size: disk };
                 Arc::new(LmdbTier::open(&config, envelope.clone()).expect("an empty directory"))
             }
             (Backend::Sled, _) => {
-                let config = SledConfig { path, ..SledConfig::default() };
+                let config = SledConfig { path, capacity: disk };
                 Arc::new(SledTier::open(&config, envelope.clone()).expect("an empty directory"))
             }
             (Backend::RedisTcp, Some(server)) => Arc::new(redis(server.tcp_url())),
             (Backend::RedisUnix, Some(server)) => Arc::new(redis(server.unix_url())),
-            (Backend::Lru, _) => Arc::new(LruTier::new(&LruConfig::default())),
+            (Backend::Lru, _) => Arc::new(LruTier::new(&LruConfig { capacity: memory, ttl: None })),
             (Backend::RedisTcp | Backend::RedisUnix, None) => unreachable!("a Redis backend has a server"),
         };
         Self { backend, tier, runtime, server, _directory: directory }

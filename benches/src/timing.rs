@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    hint::black_box,
     ops::Range,
     time::{Duration, Instant},
 };
@@ -64,6 +65,32 @@ where
         }
         (started.elapsed().mul_f64(steps as f64 / (share * tasks) as f64), counted)
     })
+}
+
+/// The nanoseconds that `work` takes on each of `inputs`, without dropping its result.
+pub fn nanos_of_each<'a, I: 'a, O>(
+    inputs: impl IntoIterator<Item = &'a I>,
+    mut work: impl FnMut(&'a I) -> O,
+) -> Vec<f64> {
+    let sample = |input| {
+        let started = Instant::now();
+        let output = black_box(work(black_box(input)));
+        let took = started.elapsed().as_nanos() as f64;
+        drop(output);
+        took
+    };
+    inputs.into_iter().map(sample).collect()
+}
+
+/// Splits `steps` into rounds of at most `most`. Returns the sum of the times that `round` returns.
+pub fn in_rounds(steps: u64, most: u64, mut round: impl FnMut(u64) -> Duration) -> Duration {
+    let (mut took, mut left) = (Duration::ZERO, steps);
+    while left > 0 {
+        let count = left.min(most);
+        left -= count;
+        took += round(count);
+    }
+    took
 }
 
 /// `nanos` as text, in ns, us or ms.

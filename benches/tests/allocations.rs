@@ -3,16 +3,16 @@
 //! Counts are the same on every machine, so tests can assert them. They come from the global allocator.
 #![allow(clippy::unwrap_used, reason = "a failed set-up shows its line")]
 
-use std::{future::Future, slice, sync::Arc};
+use std::{future::Future, slice};
 
-use benches::{floors::Entries, load, pregenerated::PregeneratedSource, stores};
+use benches::{floors::Entries, load, pregenerated::layers_in_memory, stores};
 use bevy_server::{
     grpc::{FloorService, ServiceDeps},
     lifecycle::InFlight,
     metrics::RequestMetrics,
 };
 use bytes::Bytes;
-use floor_cache::{Chain, ChainBuilder, ChainConfig, LruConfig, Options, Tuning};
+use floor_cache::{Chain, LruConfig, Options, Tuning};
 use floor_proto::v1;
 use futures_util::FutureExt;
 use http::Request;
@@ -32,23 +32,18 @@ const MAX_PER_CALL: u64 = 8;
 struct Fixture {
     chain: Chain,
     entries: Entries,
-    registry: Registry,
     _runtime: Runtime,
 }
 
 impl Fixture {
     /// Two layers in memory that hold every floor, without audits, which would generate floors.
     fn warm() -> Self {
-        let (runtime, entries, registry) = (stores::runtime(), Entries::floors(COUNT), Registry::new());
-        let (config, tuning) = (ChainConfig::default(), Tuning { audit: 0, ..Tuning::default() });
-        let builder = ChainBuilder::new(&config, &tuning, &registry, runtime.handle()).unwrap();
-        let builder = builder.memory("first", &LruConfig::default()).unwrap();
-        let chain =
-            builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(PregeneratedSource::new(&entries)));
-        let chain = chain.unwrap();
-        entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
+        let (runtime, entries) = (stores::runtime(), Entries::floors(COUNT));
+        let tuning = Tuning { audit: 0, ..Tuning::default() };
+        let layers = [LruConfig::default(), LruConfig::default()];
+        let chain = layers_in_memory(&layers, &tuning, &entries, runtime.handle());
         entries.all().iter().for_each(|(key, _)| assert!(chain.get_now(key).is_some()));
-        Self { chain, entries, registry, _runtime: runtime }
+        Self { chain, entries, _runtime: runtime }
     }
 }
 
@@ -80,10 +75,10 @@ fn removing_from_two_layers_allocates_nothing() {
 
 #[test]
 fn an_answered_call_allocates_what_http_takes_and_no_floor() {
-    let Fixture { chain, registry, .. } = &Fixture::warm();
+    let Fixture { chain, .. } = &Fixture::warm();
     let deps = ServiceDeps {
         chain: chain.clone(),
-        metrics: RequestMetrics::register(registry).unwrap(),
+        metrics: RequestMetrics::register(&Registry::new()).unwrap(),
         in_flight: InFlight::default(),
         access_recorder: None,
     };

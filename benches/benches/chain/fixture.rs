@@ -1,20 +1,18 @@
 //! A chain as it is deployed, with its files and its Redis, and with every floor in every tier.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use benches::{floors::Entries, pregenerated::PregeneratedSource, redis_server::RedisServer, stores};
-use floor_cache::{Bypass, Chain, ChainConfig, Key, LmdbConfig, Options, RedisConfig, SledConfig, TierKind, assemble};
-use prometheus::Registry;
+use benches::{
+    floors::Entries,
+    pregenerated::{FLUSH, filled_chain},
+    redis_server::RedisServer,
+    stores,
+};
+use floor_cache::{Bypass, Chain, ChainConfig, LmdbConfig, RedisConfig, SledConfig, TierKind};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::COUNT;
-
-/// How long the chain may take to write its queue.
-const FLUSH: Duration = Duration::from_secs(30);
 
 /// Long, so that a busy machine gives a slow figure and not a failed bench.
 const REDIS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -57,18 +55,7 @@ impl Fixture {
             },
             ..config
         };
-        let chain = runtime.block_on(async {
-            let source = Arc::new(PregeneratedSource::new(&entries));
-            let chain = assemble(&config, source, &Registry::new(), runtime.handle()).expect("empty directories");
-            let keys: Vec<Key> = entries.all().iter().map(|(key, _)| *key).collect();
-            chain.get_many(&keys, Options::default()).await.expect("they were generated beforehand");
-            assert!(chain.close(FLUSH).await, "every tier has written its queue");
-            for (key, value) in entries.all() {
-                let served = chain.get(*key, Options::default()).await.expect("a warm chain");
-                assert_eq!(served.value, *value, "the chain returns the source's value");
-            }
-            chain
-        });
+        let chain = filled_chain(&config, &entries, &runtime);
         Self { chain, runtime, entries, _redis: redis, _data: data }
     }
 

@@ -31,8 +31,6 @@ criterion_group! {
         stores::front,
         stores::below,
         stores::through,
-        stores::contains,
-        stores::mixed,
         many::get,
         many::put,
         many::remove

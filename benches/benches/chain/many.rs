@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use benches::timing::in_rounds;
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use floor_cache::{Bypass, Key, Options, TierKind};
@@ -126,28 +127,28 @@ pub(crate) fn remove(criterion: &mut Criterion) {
             group.throughput(Throughput::Elements(batch as u64));
             let batches = LazyCell::new(|| keys(&fixture, batch));
             group.bench_function(BenchmarkId::new(name(tiers), batch), |bencher| {
-                bencher.iter_custom(|steps| fixture.runtime.block_on(remove_rounds(&fixture, &batches, steps)));
+                bencher.iter_custom(|steps| remove_rounds(&fixture, &batches, steps));
             });
         }
     }
 }
 
-async fn remove_rounds(fixture: &Fixture, batches: &[Vec<Key>], steps: u64) -> Duration {
-    let (mut took, mut left) = (Duration::ZERO, steps);
-    while left > 0 {
-        let round = left.min(batches.len() as u64);
-        left -= round;
-        fixture.entries.all().iter().for_each(|(key, value)| fixture.chain.put(*key, value));
-        fixture.flush().await;
-        let started = Instant::now();
-        for keys in &batches[..round as usize] {
-            fixture.chain.remove_many(keys).await;
-        }
-        took += started.elapsed();
-        for key in batches[..round as usize].iter().flatten() {
-            let places = fixture.chain.contains(key).await;
-            assert!(places.iter().all(|(_, held)| !*held), "what was removed is gone: {places:?}");
-        }
-    }
-    took
+fn remove_rounds(fixture: &Fixture, batches: &[Vec<Key>], steps: u64) -> Duration {
+    in_rounds(steps, batches.len() as u64, |round| {
+        let removed = &batches[..round as usize];
+        fixture.runtime.block_on(async {
+            fixture.entries.all().iter().for_each(|(key, value)| fixture.chain.put(*key, value));
+            fixture.flush().await;
+            let started = Instant::now();
+            for keys in removed {
+                fixture.chain.remove_many(keys).await;
+            }
+            let took = started.elapsed();
+            for key in removed.iter().flatten() {
+                let places = fixture.chain.contains(key).await;
+                assert!(places.iter().all(|(_, held)| !*held), "what was removed is gone: {places:?}");
+            }
+            took
+        })
+    })
 }

@@ -4,48 +4,44 @@ use std::{
     cell::LazyCell,
     hint::black_box,
     slice,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use benches::{
     floors::{self, Entries},
     mixed::{self, Operation},
-    pregenerated::PregeneratedSource,
+    pregenerated::{LAYERS, layers_in_memory},
     stores,
+    timing::in_rounds,
 };
 use criterion::{BenchmarkId, Criterion};
-use floor_cache::{Chain, ChainBuilder, ChainConfig, Key, LruConfig, Options, Tuning};
-use prometheus::Registry;
+use floor_cache::{Chain, LruConfig, Options, Tuning};
 use tokio::runtime::Runtime;
 
 use super::COUNT;
 
-/// The names of the layers.
-pub(super) const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
-
-/// A chain of layers in memory, each with every floor.
-struct Layers {
-    chain: Chain,
-    runtime: Runtime,
-    entries: Entries,
+/// A chain of layers in memory.
+pub(super) struct Layers {
+    pub(super) chain: Chain,
+    pub(super) runtime: Runtime,
+    pub(super) entries: Entries,
 }
 
 impl Layers {
+    pub(super) fn new(layers: &[LruConfig]) -> Self {
+        let (runtime, entries) = (stores::runtime(), Entries::floors(COUNT));
+        let chain = layers_in_memory(layers, &Tuning::default(), &entries, runtime.handle());
+        Self { chain, runtime, entries }
+    }
+
+    /// `count` layers, each with every floor.
     fn of(count: usize) -> Self {
-        let (runtime, entries, registry) = (stores::runtime(), Entries::floors(COUNT), Registry::new());
-        let (config, tuning) = (ChainConfig::default(), Tuning::default());
-        let mut builder = ChainBuilder::new(&config, &tuning, &registry, runtime.handle()).expect("a good name");
-        for name in LAYERS.into_iter().take(count) {
-            builder = builder.memory(name, &LruConfig::default()).expect("a layer in memory");
-        }
-        let chain = builder.build(Arc::new(PregeneratedSource::new(&entries))).expect("a registry of its own");
-        entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
-        for (key, value) in entries.all() {
-            let served = runtime.block_on(chain.get(*key, Options::default())).expect("it was put");
+        let layers = Self::new(&vec![LruConfig::default(); count]);
+        for (key, value) in layers.entries.all() {
+            let served = layers.runtime.block_on(layers.chain.get(*key, Options::default())).expect("it was put");
             assert_eq!(served.value, *value, "the chain gives back what was put");
         }
-        Self { chain, runtime, entries }
+        layers
     }
 
     /// Times `steps` calls of `work`.
@@ -132,23 +128,19 @@ pub(crate) fn writes(criterion: &mut Criterion) {
 
 /// Times removals in rounds. Each round first puts every floor, untimed.
 fn remove(layers: &Layers, steps: u64) -> Duration {
-    let mut took = Duration::ZERO;
-    let mut left = steps;
-    while left > 0 {
-        let round = left.min(u64::from(COUNT));
-        left -= round;
+    in_rounds(steps, COUNT.into(), |round| {
         layers.entries.all().iter().for_each(|(key, value)| layers.chain.put(*key, value));
-        took += layers.runtime.block_on(async {
+        let took = layers.runtime.block_on(async {
             let started = Instant::now();
             for step in 0..round {
                 layers.chain.remove_many(slice::from_ref(&layers.entries.at(step).0)).await;
             }
             started.elapsed()
         });
-        let gone = |key: &Key| !layers.chain.contains_now(key);
-        assert!((0..round).all(|step| gone(&layers.entries.at(step).0)), "what was removed is gone");
-    }
-    took
+        let is_gone = |step| !layers.chain.contains_now(&layers.entries.at(step).0);
+        assert!((0..round).all(is_gone), "what was removed is gone");
+        took
+    })
 }
 
 /// Times [`mixed::operation`]. Gets use the first layer; puts and removals use every layer.

@@ -3,20 +3,17 @@
 use std::{
     cell::LazyCell,
     hint::black_box,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
-use benches::{floors::Entries, pregenerated::PregeneratedSource, stores};
+use benches::{floors::Entries, pregenerated::LAYERS};
 use criterion::{BenchmarkId, Criterion};
-use floor_cache::{Bypass, Chain, ChainBuilder, ChainConfig, LruConfig, Options, TierKind, Tuning};
-use prometheus::Registry;
+use floor_cache::{Bypass, Chain, ChainConfig, LruConfig, Options, TierKind};
 use tokio::runtime::Runtime;
 
 use super::{
-    COUNT,
     fixture::{Fixture, name},
-    memory::LAYERS,
+    memory::Layers,
 };
 
 /// A tier above the last. It holds a dozen floors, so that a floor is evicted before it is visited again.
@@ -28,7 +25,8 @@ const WARM: u64 = 100;
 pub(crate) fn promotion(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/promotion");
     for depth in 2..=LAYERS.len() {
-        let layers = LazyCell::new(|| Layers::of(depth));
+        // Only the last has every floor.
+        let layers = LazyCell::new(|| Layers::new(&[&vec![SMALL; depth - 1][..], &[LruConfig::default()]].concat()));
         group.bench_function(BenchmarkId::new("memory", depth), |bencher| {
             bencher.iter_custom(|steps| {
                 promoted(&layers.chain, &layers.entries, &layers.runtime, LAYERS[depth - 1], steps)
@@ -65,26 +63,4 @@ fn promoted(chain: &Chain, entries: &Entries, runtime: &Runtime, last: &str, ste
         assert!(again.is_some_and(|by| by != last), "the floor was promoted");
         took
     })
-}
-
-/// Layers in memory; only the last has every floor.
-struct Layers {
-    chain: Chain,
-    entries: Entries,
-    runtime: Runtime,
-}
-
-impl Layers {
-    fn of(depth: usize) -> Self {
-        let (runtime, entries, registry) = (stores::runtime(), Entries::floors(COUNT), Registry::new());
-        let (config, tuning) = (ChainConfig::default(), Tuning::default());
-        let mut builder = ChainBuilder::new(&config, &tuning, &registry, runtime.handle()).expect("a good name");
-        for (layer, name) in LAYERS.into_iter().take(depth).enumerate() {
-            let room = if layer + 1 == depth { LruConfig::default() } else { SMALL };
-            builder = builder.memory(name, &room).expect("a layer in memory");
-        }
-        let chain = builder.build(Arc::new(PregeneratedSource::new(&entries))).expect("a registry of its own");
-        entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
-        Self { chain, entries, runtime }
-    }
 }

@@ -3,11 +3,10 @@
 use std::{
     cell::LazyCell,
     hint::black_box,
-    slice,
     time::{Duration, Instant},
 };
 
-use benches::mixed::{self, Operation};
+use benches::timing::in_rounds;
 use criterion::{BenchmarkId, Criterion};
 use floor_cache::{Bypass, Key, Options, TierKind};
 
@@ -74,12 +73,8 @@ pub(crate) fn through(criterion: &mut Criterion) {
 
 /// Times misses in rounds. Each round first removes its floors from every tier, untimed.
 fn misses(fixture: &Fixture, steps: u64) -> Duration {
-    let mut took = Duration::ZERO;
-    let mut left = steps;
-    while left > 0 {
-        let round = left.min(u64::from(COUNT));
-        left -= round;
-        took += fixture.runtime.block_on(async {
+    in_rounds(steps, COUNT.into(), |round| {
+        fixture.runtime.block_on(async {
             let keys: Vec<Key> = (0..round).map(|step| fixture.entries.at(step).0).collect();
             fixture.chain.remove_many(&keys).await;
             let mut made = 0;
@@ -91,66 +86,6 @@ fn misses(fixture: &Fixture, steps: u64) -> Duration {
             let took = started.elapsed();
             assert_eq!(made, round, "every floor came from the source");
             took
-        });
-    }
-    took
-}
-
-/// Looks a key up in every tier.
-pub(crate) fn contains(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("chain/contains");
-    for tiers in chains() {
-        let fixture = LazyCell::new(|| Fixture::open(tiers, Bypass::Off));
-        group.bench_function(name(tiers), |bencher| {
-            bencher.iter_custom(|steps| {
-                fixture.runtime.block_on(async {
-                    let mut held = 0;
-                    let started = Instant::now();
-                    for step in 0..steps {
-                        let places = black_box(fixture.chain.contains(&fixture.entries.at(step).0).await);
-                        held += places.iter().filter(|(_, held)| *held).count() as u64;
-                    }
-                    let took = started.elapsed();
-                    assert_eq!(held, steps * tiers.len() as u64, "every tier had every floor");
-                    took
-                })
-            });
-        });
-    }
-}
-
-/// Times [`mixed::operation`]. A removal waits for every tier, a put for memory only.
-pub(crate) fn mixed(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("chain/mixed-80-10-10");
-    for tiers in chains() {
-        let fixture = LazyCell::new(|| Fixture::open(tiers, Bypass::Off));
-        group.bench_function(name(tiers), |bencher| {
-            bencher.iter_custom(|steps| {
-                let (chain, entries) = (&fixture.chain, &fixture.entries);
-                let before = fixture.hits("lru");
-                fixture.runtime.block_on(async {
-                    let started = Instant::now();
-                    for step in 0..steps {
-                        match mixed::operation(step) {
-                            Operation::Remove(at) => chain.remove_many(slice::from_ref(&entries.at(at).0)).await,
-                            Operation::Put(at) => {
-                                let (key, value) = entries.at(at);
-                                chain.put(*key, value);
-                            }
-                            Operation::Get(at) => {
-                                drop(black_box(chain.get(entries.at(at).0, Options::default()).await));
-                            }
-                        }
-                    }
-                    let took = started.elapsed();
-                    assert_eq!(fixture.hits("lru") - before, mixed::gets(steps), "every get found its floor");
-                    // A run may end between a removal and its put.
-                    let (key, value) = entries.at(mixed::last_removed(steps));
-                    chain.put(*key, value);
-                    fixture.flush().await;
-                    took
-                })
-            });
-        });
-    }
+        })
+    })
 }

@@ -1,20 +1,15 @@
 //! Caches with an async `get`, compared with ours: two layers in memory, and memory over files.
 
-use std::{
-    cell::LazyCell,
-    future::Future,
-    hint::black_box,
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{cell::LazyCell, future::Future, hint::black_box, path::Path, sync::Arc, time::Instant};
 
-use benches::{floors::Entries, pregenerated::PregeneratedSource, stores};
+use benches::{
+    floors::Entries,
+    pregenerated::{FLUSH, PregeneratedSource, layers_in_memory},
+    stores,
+};
 use bytes::Bytes;
 use criterion::Criterion;
-use floor_cache::{
-    Bypass, Chain, ChainBuilder, ChainConfig, Key, LmdbConfig, LruConfig, Options, TierKind, Tuning, assemble,
-};
+use floor_cache::{Bypass, Chain, ChainConfig, Key, LmdbConfig, LruConfig, Options, TierKind, Tuning, assemble};
 use prometheus::Registry;
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
@@ -23,9 +18,6 @@ use crate::{COUNT, foyer_hybrid::FoyerHybrid, multi_tier_cache::MultiTier};
 
 /// Bytes of the memory over files: a twentieth of the floors, so that nearly every hit is in the files.
 pub(crate) const OVER_FILES: usize = 256 << 10;
-
-/// How long a chain may take to write its queue.
-const FLUSH: Duration = Duration::from_secs(30);
 
 /// A cache with an async `get`.
 pub(crate) trait AsyncPeer: Sized {
@@ -108,14 +100,8 @@ impl AsyncPeer for TwoLayers {
     }
 
     async fn filled(entries: &Entries, _: &Path) -> Self {
-        let (config, tuning, registry, handle) =
-            (ChainConfig::default(), Tuning::default(), Registry::new(), Handle::current());
-        let builder = ChainBuilder::new(&config, &tuning, &registry, &handle).unwrap();
-        let builder = builder.memory("first", &LruConfig::default()).unwrap();
-        let chain =
-            builder.memory("second", &LruConfig::default()).unwrap().build(Arc::new(PregeneratedSource::new(entries)));
-        let chain = chain.unwrap();
-        entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
+        let layers = [LruConfig::default(), LruConfig::default()];
+        let chain = layers_in_memory(&layers, &Tuning::default(), entries, &Handle::current());
         Self(chain)
     }
 

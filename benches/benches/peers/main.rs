@@ -20,17 +20,15 @@ use std::{
 
 use benches::{
     floors::Entries,
-    peers::{self, Dashmap, Foyer, MiniMoka, Moka, Peer, QuickCache},
-    pregenerated::PregeneratedSource,
+    peers::{self, Dashmap, Foyer, Moka, Peer, QuickCache},
+    pregenerated::filled_chain,
     stores,
+    timing::in_rounds,
 };
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use floor_cache::{
-    Chain, ChainConfig, Key, LruConfig, Options, Tier, TierKind, assemble, tier::Answer, tiers::LruTier,
-};
+use floor_cache::{Chain, ChainConfig, Key, LruConfig, Tier, TierKind, tier::Answer, tiers::LruTier};
 use lru_mutex::LruMutex;
-use prometheus::Registry;
 use tokio::runtime::Runtime;
 
 /// Floors in each cache.
@@ -55,7 +53,6 @@ fn hits(criterion: &mut Criterion) {
         peer::<OurLru>(group, &entries, threads);
         peer::<LruMutex>(group, &entries, threads);
         peer::<Moka>(group, &entries, threads);
-        peer::<MiniMoka>(group, &entries, threads);
         peer::<QuickCache>(group, &entries, threads);
         peer::<Foyer>(group, &entries, threads);
         peer::<Dashmap>(group, &entries, threads);
@@ -83,7 +80,6 @@ fn writes(criterion: &mut Criterion) {
     write::<OurLru>(group, &entries);
     write::<LruMutex>(group, &entries);
     write::<Moka>(group, &entries);
-    write::<MiniMoka>(group, &entries);
     write::<QuickCache>(group, &entries);
     write::<Foyer>(group, &entries);
     write::<Dashmap>(group, &entries);
@@ -106,16 +102,12 @@ fn write<P: Peer>(group: &mut Group<'_>, entries: &Entries) {
     group.bench_function(BenchmarkId::new("remove", P::NAME), |bencher| {
         bencher.iter_custom(|steps| {
             let peer = &*peer;
-            let mut took = Duration::ZERO;
-            let mut left = steps;
-            while left > 0 {
-                let round = left.min(u64::from(COUNT));
-                left -= round;
+            in_rounds(steps, COUNT.into(), |round| {
                 entries.all().iter().for_each(|(key, value)| peer.put(*key, value.clone()));
-                took += timed(1, round, |step| peer.remove(&entries.at(step).0));
+                let took = timed(1, round, |step| peer.remove(&entries.at(step).0));
                 assert!((0..round).all(|step| peer.get(&entries.at(step).0).is_none()), "what was removed is gone");
-            }
-            took
+                took
+            })
         });
     });
 }
@@ -174,13 +166,7 @@ impl WarmChain {
     fn of(entries: &Entries) -> Self {
         let runtime = stores::runtime();
         let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-        let chain =
-            assemble(&config, Arc::new(PregeneratedSource::new(entries)), &Registry::new(), runtime.handle()).unwrap();
-        for (key, value) in entries.all() {
-            let made = runtime.block_on(chain.get(*key, Options::default())).unwrap();
-            assert_eq!(made.value, *value);
-        }
-        Self { chain, _runtime: runtime }
+        Self { chain: filled_chain(&config, entries, &runtime), _runtime: runtime }
     }
 
     fn hits(&self) -> u64 {

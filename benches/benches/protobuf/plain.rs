@@ -3,31 +3,29 @@
 
 use floor_proto::{grid, v1};
 
+/// Column and row.
+type Point = (u32, u32);
+
+/// A monster or a trap: its place, archetype and level.
+type Placed = (Point, String, u32);
+
+/// Messages within it are tuples of their fields.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub(crate) struct Floor {
-    spec: Spec,
+    spec: (u64, u32, u32, u32, i32),
     generator_version: u32,
     content_hash: u64,
     pub(crate) terrain: Grid,
     region: Grid,
     entry: Point,
     exit: Point,
-    rooms: Vec<Room>,
-    connections: Vec<Connection>,
+    rooms: Vec<(u32, Point, Point, i32, Point)>,
+    connections: Vec<(u32, u32, u32, bool)>,
     spawns: Vec<Placed>,
-    items: Vec<Item>,
-    locks: Vec<Lock>,
-    metrics: Metrics,
+    items: Vec<(Point, String, u32, u32)>,
+    locks: Vec<(u32, Point)>,
+    metrics: (u32, u32, u32, u32),
     traps: Vec<Placed>,
-}
-
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-struct Spec {
-    seed: u64,
-    number: u32,
-    width: u32,
-    height: u32,
-    kind: i32,
 }
 
 /// A grid, encoded, or one byte per cell if `encoding` is 0.
@@ -41,118 +39,28 @@ pub(crate) struct Grid {
     pub(crate) data: Vec<u8>,
 }
 
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-struct Point {
-    x: u32,
-    y: u32,
-}
-
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-struct Room {
-    id: u32,
-    min: Point,
-    max: Point,
-    role: i32,
-    center: Point,
-}
-
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-struct Connection {
-    from_room: u32,
-    to_room: u32,
-    lock_id: u32,
-    secret: bool,
-}
-
-/// A monster or a trap.
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-struct Placed {
-    at: Point,
-    archetype: String,
-    level: u32,
-}
-
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-struct Item {
-    at: Point,
-    archetype: String,
-    value: u32,
-    opens_lock: u32,
-}
-
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-struct Lock {
-    id: u32,
-    at: Point,
-}
-
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-struct Metrics {
-    critical_path: u32,
-    passable_cells: u32,
-    loops: u32,
-    difficulty: u32,
-}
-
 impl Floor {
     /// The fields of `message`, with its encoded grids.
     pub(crate) fn of(message: &v1::Floor) -> Self {
         let (spec, metrics) = (message.spec.unwrap_or_default(), message.metrics.unwrap_or_default());
-        let placed = |at, archetype: &String, level| Placed { at: point(at), archetype: archetype.clone(), level };
+        let rooms = message.rooms.iter();
+        let connections = message.connections.iter();
+        let items = message.items.iter();
         Self {
-            spec: Spec {
-                seed: spec.seed,
-                number: spec.number,
-                width: spec.width,
-                height: spec.height,
-                kind: spec.kind,
-            },
+            spec: (spec.seed, spec.number, spec.width, spec.height, spec.kind),
             generator_version: message.generator_version,
             content_hash: message.content_hash,
             terrain: encoded(message.terrain.as_ref()),
             region: encoded(message.region.as_ref()),
             entry: point(message.entry),
             exit: point(message.exit),
-            rooms: message
-                .rooms
-                .iter()
-                .map(|room| Room {
-                    id: room.id,
-                    min: point(room.min),
-                    max: point(room.max),
-                    role: room.role,
-                    center: point(room.center),
-                })
-                .collect(),
-            connections: message
-                .connections
-                .iter()
-                .map(|connection| Connection {
-                    from_room: connection.from_room,
-                    to_room: connection.to_room,
-                    lock_id: connection.lock_id,
-                    secret: connection.secret,
-                })
-                .collect(),
-            spawns: message.spawns.iter().map(|spawn| placed(spawn.at, &spawn.archetype, spawn.level)).collect(),
-            items: message
-                .items
-                .iter()
-                .map(|item| Item {
-                    at: point(item.at),
-                    archetype: item.archetype.clone(),
-                    value: item.value,
-                    opens_lock: item.opens_lock,
-                })
-                .collect(),
-            locks: message.locks.iter().map(|lock| Lock { id: lock.id, at: point(lock.at) }).collect(),
-            metrics: Metrics {
-                critical_path: metrics.critical_path,
-                passable_cells: metrics.passable_cells,
-                loops: metrics.loops,
-                difficulty: metrics.difficulty,
-            },
-            traps: message.traps.iter().map(|trap| placed(trap.at, &trap.archetype, trap.level)).collect(),
+            rooms: rooms.map(|it| (it.id, point(it.min), point(it.max), it.role, point(it.center))).collect(),
+            connections: connections.map(|it| (it.from_room, it.to_room, it.lock_id, it.secret)).collect(),
+            spawns: message.spawns.iter().map(|it| (point(it.at), it.archetype.clone(), it.level)).collect(),
+            items: items.map(|it| (point(it.at), it.archetype.clone(), it.value, it.opens_lock)).collect(),
+            locks: message.locks.iter().map(|it| (it.id, point(it.at))).collect(),
+            metrics: (metrics.critical_path, metrics.passable_cells, metrics.loops, metrics.difficulty),
+            traps: message.traps.iter().map(|it| (point(it.at), it.archetype.clone(), it.level)).collect(),
         }
     }
 
@@ -165,29 +73,16 @@ impl Floor {
 
 fn point(point: Option<v1::Point>) -> Point {
     let point = point.unwrap_or_default();
-    Point { x: point.x, y: point.y }
+    (point.x, point.y)
 }
 
 fn encoded(grid: Option<&v1::Grid>) -> Grid {
-    let grid = grid.expect("a floor has its grids");
-    Grid {
-        width: grid.width,
-        height: grid.height,
-        palette: grid.palette.clone(),
-        encoding: grid.encoding,
-        bits: grid.bits,
-        data: grid.data.to_vec(),
-    }
+    let v1::Grid { width, height, palette, encoding, bits, data } = grid.expect("a floor has its grids").clone();
+    Grid { width, height, palette, encoding, bits, data: data.to_vec() }
 }
 
 fn cells(grid: Option<&v1::Grid>) -> Grid {
     let grid = grid.expect("a floor has its grids");
-    Grid {
-        width: grid.width,
-        height: grid.height,
-        palette: Vec::new(),
-        encoding: 0,
-        bits: 0,
-        data: grid::decode(grid).expect("our own grid"),
-    }
+    let data = grid::decode(grid).expect("our own grid");
+    Grid { width: grid.width, height: grid.height, palette: Vec::new(), encoding: 0, bits: 0, data }
 }

@@ -1,22 +1,12 @@
-//! Adapters of other caches for `peers` and `guard`: the same keys, bytes and capacity as our LRU.
-//!
-//! Each peer is set up as in its documentation's first example of a cache bounded by weight, with its default hasher.
+//! Peers for `peers` and `guard`: other caches with the same keys, bytes and capacity as our LRU; and other servers.
 
-mod dashmap;
-mod foyer;
-mod mini_moka;
-mod moka;
-mod quick_cache;
+mod caches;
 pub mod servers;
 
 use bytes::Bytes;
 use floor_cache::Key;
 
-pub use dashmap::Dashmap;
-pub use foyer::Foyer;
-pub use mini_moka::MiniMoka;
-pub use moka::Moka;
-pub use quick_cache::QuickCache;
+pub use caches::{Dashmap, Foyer, Moka, QuickCache};
 
 use crate::floors::Entries;
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 
 use super::fleet::Bypass;
-use crate::{load::TimedRun, process::cpu_time, server::Server};
+use crate::{load::TimedRun, process::cpu_time, server::Server, timing::median};
 
 /// The counters of the processes at one moment.
 #[derive(Debug, Clone, Default)]
@@ -89,5 +89,51 @@ impl Sample {
             served_by: tally.served_by.clone(),
             slices: timed.slices.clone(),
         }
+    }
+
+    /// The figures of all `turns` of one variant: mean rate, medians of the percentiles, CPU weighted by answers, sums.
+    ///
+    /// # Panics
+    /// When there are no turns.
+    #[must_use]
+    pub fn of_all(turns: &[&Self]) -> Self {
+        let answers: u64 = turns.iter().map(|it| it.answers).sum();
+        let middle = |figure: fn(&Self) -> f64| median(&mut turns.iter().map(|it| figure(it)).collect::<Vec<_>>());
+        let weighted = |figure: fn(&Self) -> f64| {
+            turns.iter().map(|it| figure(it) * it.answers as f64).sum::<f64>() / answers as f64
+        };
+        let mut served_by = BTreeMap::<String, u64>::new();
+        for (tier, floors) in turns.iter().flat_map(|it| &it.served_by) {
+            *served_by.entry(tier.clone()).or_default() += floors;
+        }
+        Self {
+            bypass: turns[0].bypass,
+            answers,
+            rate: turns.iter().map(|it| it.rate).sum::<f64>() / turns.len() as f64,
+            p50_us: middle(|it| it.p50_us),
+            p99_us: middle(|it| it.p99_us),
+            server_cpu_us: weighted(|it| it.server_cpu_us),
+            redis_cpu_us: weighted(|it| it.redis_cpu_us),
+            client_cpu_us: weighted(|it| it.client_cpu_us),
+            generations: turns.iter().map(|it| it.generations).sum(),
+            served_by,
+            slices: Vec::new(),
+        }
+    }
+
+    /// Floors generated for each answer.
+    #[must_use]
+    pub fn generations_per_answer(&self) -> f64 {
+        self.generations as f64 / self.answers as f64
+    }
+
+    /// The share of floors by tier, in percent, in descending order.
+    #[must_use]
+    pub fn shares(&self) -> Vec<(&str, f64)> {
+        let all: u64 = self.served_by.values().sum();
+        let mut shares: Vec<(&str, f64)> =
+            self.served_by.iter().map(|(tier, floors)| (tier.as_str(), *floors as f64 * 100.0 / all as f64)).collect();
+        shares.sort_by(|one, other| other.1.total_cmp(&one.1));
+        shares
     }
 }

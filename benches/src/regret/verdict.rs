@@ -12,7 +12,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{cell::Cell, fleet::Bypass, sample::Sample};
-use crate::timing::{mean_and_interval, median};
+use crate::timing::mean_and_interval;
 
 /// A ratio with the ends of its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -96,62 +96,6 @@ fn paired(samples: &[Sample], one: Bypass, other: Bypass, figure: Figure) -> Vec
     of(one).zip(of(other)).collect()
 }
 
-/// The figures of one variant over all its turns.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Summary {
-    /// Mean answers a second.
-    pub rate: f64,
-    /// The median of the turns' medians, in microseconds.
-    pub p50_us: f64,
-    /// The median of the turns' 99th percentiles, in microseconds.
-    pub p99_us: f64,
-    /// CPU microseconds of the servers for each answer.
-    pub server_cpu_us: f64,
-    /// CPU microseconds of Redis for each answer.
-    pub redis_cpu_us: f64,
-    /// CPU microseconds of the load generator and the proxy for each answer.
-    pub client_cpu_us: f64,
-    /// Floors generated for each answer.
-    pub generations: f64,
-}
-
-impl Summary {
-    /// The figures of `own`, the turns of one variant.
-    ///
-    /// # Panics
-    /// When there are no turns.
-    #[must_use]
-    pub fn of(own: &[&Sample]) -> Self {
-        let middle = |figure: Figure| median(&mut own.iter().map(|it| figure(it)).collect::<Vec<_>>());
-        let answers: u64 = own.iter().map(|it| it.answers).sum();
-        let weighted =
-            |figure: Figure| own.iter().map(|it| figure(it) * it.answers as f64).sum::<f64>() / answers as f64;
-        Self {
-            rate: own.iter().map(|it| it.rate).sum::<f64>() / own.len() as f64,
-            p50_us: middle(|it| it.p50_us),
-            p99_us: middle(|it| it.p99_us),
-            server_cpu_us: weighted(|it| it.server_cpu_us),
-            redis_cpu_us: weighted(|it| it.redis_cpu_us),
-            client_cpu_us: weighted(|it| it.client_cpu_us),
-            generations: own.iter().map(|it| it.generations).sum::<u64>() as f64 / answers as f64,
-        }
-    }
-}
-
-/// The share of floors by tier over all turns with `bypass`, in percent, in descending order.
-#[must_use]
-pub fn shares(samples: &[Sample], bypass: Bypass) -> Vec<(String, f64)> {
-    let mut counts = std::collections::BTreeMap::<&str, u64>::new();
-    for (tier, count) in samples.iter().filter(|it| it.bypass == bypass).flat_map(|it| &it.served_by) {
-        *counts.entry(tier).or_default() += count;
-    }
-    let all: u64 = counts.values().sum();
-    let mut shares: Vec<(String, f64)> =
-        counts.into_iter().map(|(tier, count)| (tier.to_owned(), count as f64 * 100.0 / all as f64)).collect();
-    shares.sort_by(|one, other| other.1.total_cmp(&one.1));
-    shares
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,7 +131,7 @@ mod tests {
         assert!(!verdict.passes());
         let low_load = Cell { shape: super::super::Shape::new(1, 1), ..Cell::PLAIN };
         assert!((Verdict::of(low_load, &samples).primary.value - 0.9).abs() < 1e-9);
-        assert_eq!(shares(&samples, Bypass::Auto), [("redis".to_owned(), 75.0), ("lru".to_owned(), 25.0)]);
+        assert_eq!(Sample::of_all(&[&samples[0], &samples[3]]).shares(), [("redis", 75.0), ("lru", 25.0)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context;
 use benches::{
-    load::{HyperLoad, Method, Tally},
+    load::{ClosedLoop, Method, Tally},
     open_loop::OpenLoop,
     process::{CpuPartition, cpu_time, resident_bytes},
     redis_server::RedisServer,
@@ -71,16 +71,16 @@ impl Candidate {
     }
 
     /// A cold run, and a warm run on the stores that it filled.
-    pub(crate) async fn run(self, workload: Workload, calls: u64) -> anyhow::Result<(Figures, Figures)> {
+    pub(crate) fn run(self, workload: Workload, calls: u64) -> anyhow::Result<(Figures, Figures)> {
         let requests = workload.requests(calls);
         let data = tempfile::tempdir()?;
         let redis = if self.needs_redis() { Some(RedisServer::start()?) } else { None };
-        let cold = self.measured(workload, &data, redis.as_ref(), &requests).await.context("a cold run")?;
-        let warm = self.measured(workload, &data, redis.as_ref(), &requests).await.context("a warm run")?;
+        let cold = self.measured(workload, &data, redis.as_ref(), &requests).context("a cold run")?;
+        let warm = self.measured(workload, &data, redis.as_ref(), &requests).context("a warm run")?;
         Ok((cold, warm))
     }
 
-    async fn measured(
+    fn measured(
         self,
         workload: Workload,
         data: &TempDir,
@@ -104,11 +104,11 @@ impl Candidate {
             Ok((cpu_time(server.pid())? + redis).as_secs_f64())
         };
         if workload.is_repeated() {
-            run_closed_loop(&server, requests).await?;
+            run_closed_loop(&server, requests)?;
         }
         let before = cpu()?;
         let mut figures = match workload.calls_per_second() {
-            None => Figures::of(&run_closed_loop(&server, requests).await?),
+            None => Figures::of(&run_closed_loop(&server, requests)?),
             Some(pace) => run_open_loop(&server, pace, requests)?,
         };
         figures.cpu_seconds = cpu()? - before;
@@ -166,14 +166,7 @@ fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow:
     })
 }
 
-async fn run_closed_loop(server: &Server, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
-    let load = HyperLoad {
-        server: server.grpc,
-        method: Method::GetFloor,
-        connections: CONNECTIONS,
-        streams: STREAMS,
-        calls: requests.len() as u64,
-    };
-    let requests = Arc::clone(requests);
-    load.run(move |call| requests[call as usize].clone()).await
+fn run_closed_loop(server: &Server, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
+    let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, CONNECTIONS, STREAMS, Arc::clone(requests));
+    load.run_calls(requests.len() as u64)
 }

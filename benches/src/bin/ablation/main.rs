@@ -46,12 +46,11 @@ fn main() -> anyhow::Result<()> {
     let workloads = select(&args.loads, Workload::ALL, |workload| workload.name().to_owned())?;
     let available = Candidate::ALL.into_iter().filter(|it| redis || !it.needs_redis());
     let candidates = select(&args.chains, available, |candidate| candidate.name())?;
-    let runtime = tokio::runtime::Runtime::new()?;
     let mut report = Report::new(args.runs, args.calls);
     for run in 0..args.runs {
         for workload in alternate(run, &workloads) {
             for candidate in alternate(run, &candidates).filter(|candidate| candidate.supports(workload)) {
-                let (cold, warm) = runtime.block_on(candidate.run(workload, args.calls))?;
+                let (cold, warm) = candidate.run(workload, args.calls)?;
                 for (warm, figures) in [(false, cold), (true, warm)] {
                     report.add(Sample { chain: candidate.name(), workload: workload.name(), warm, run, figures });
                 }
@@ -61,7 +60,7 @@ fn main() -> anyhow::Result<()> {
     }
     println!("{}", report.markdown());
     if let Some(directory) = &args.record {
-        report.write(directory)?;
+        report.origin.write(directory, "ablation", "Which chain", &report.markdown(), &report)?;
     }
     Ok(())
 }

@@ -1,14 +1,16 @@
-//! The tables of `ablation`: means with intervals, the best chain of each load, and the record with its plots.
+//! The tables of `ablation`: means with intervals, the effect of prefetching, and the chain to deploy.
 
 use std::{
     collections::BTreeMap,
     fmt::{self, Write as _},
-    fs,
-    path::Path,
 };
 
-use benches::{bar_chart, machine::Machine, timing::mean_and_interval};
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
+use benches::{
+    regret::Ratio,
+    report::{self, Origin},
+    timing::mean_and_interval,
+};
+use comfy_table::Table;
 use serde::Serialize;
 
 use crate::{candidate::Figures, workload::Workload};
@@ -32,8 +34,8 @@ struct RelativeRate<'a> {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    date: String,
-    machine: String,
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     runs: usize,
     calls: u64,
     samples: Vec<Sample>,
@@ -47,7 +49,7 @@ struct Cell<'a> {
 
 impl Report {
     pub(crate) fn new(runs: usize, calls: u64) -> Self {
-        Self { date: Machine::today(), machine: Machine::current().to_string(), runs, calls, samples: Vec::new() }
+        Self { origin: Origin::of("ablation"), runs, calls, samples: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, sample: Sample) {
@@ -56,10 +58,9 @@ impl Report {
 
     pub(crate) fn markdown(&self) -> String {
         let mut text = format!(
-            "{}\n\n`cargo run --release -p benches --bin ablation -- --runs {} --calls {}`, {}. {} calls a run, means of \
-             {} interleaved runs with 95 % intervals (Student's t). CPU and memory are the server's and its Redis's \
-             together.\n",
-            self.machine, self.runs, self.calls, self.date, self.calls, self.runs
+            "{}. {} calls a run, means of {} interleaved runs with 95 % intervals (Student's t). CPU and memory are \
+             the server's and its Redis's together.\n",
+            self.origin, self.calls, self.runs
         );
         for (workload, warm) in loads() {
             let cells = self.cells(workload.name(), warm);
@@ -67,8 +68,7 @@ impl Report {
                 continue;
             }
             let start = if warm { "warm" } else { "cold" };
-            let verdict = verdict(workload, &cells);
-            let _ = write!(text, "\n### {}, {start}\n\n{}\n\n{verdict}\n", workload.name(), table(&cells));
+            let _ = write!(text, "\n### {}, {start}\n\n{}\n", workload.name(), table(&cells));
         }
         let prefetching = self.prefetching();
         if !prefetching.is_empty() {
@@ -81,7 +81,7 @@ impl Report {
         text
     }
 
-    /// The effect of prefetching on each load that runs with it and without, as the mean of the runs' ratios.
+    /// The effect of prefetching on each load that runs with it and without, as the geometric mean of the runs' ratios.
     fn prefetching(&self) -> String {
         let mut text = String::new();
         let pairs = [
@@ -96,9 +96,7 @@ impl Report {
                     let Some(plain) = without_it.iter().find(|plain| plain.chain == cell.chain) else { continue };
                     let ratio = |figure: fn(&Figures) -> f64| {
                         let runs = cell.runs.iter().zip(&plain.runs);
-                        let (mean, half) =
-                            mean_and_interval(&runs.map(|(it, plain)| figure(it) / figure(plain)).collect::<Vec<_>>());
-                        format!("{mean:.3} ± {half:.3}")
+                        Ratio::of(&runs.map(|(it, plain)| (figure(it), figure(plain))).collect::<Vec<_>>())
                     };
                     let _ = writeln!(
                         text,
@@ -174,29 +172,6 @@ impl Report {
         }
         cells
     }
-
-    /// Writes every run to `DATE-ablation.json`, the tables to `.md`, and a plot each for cold and warm starts.
-    pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
-        let path = |end: &str| directory.join(format!("{}-ablation{end}", self.date));
-        fs::write(path(".json"), serde_json::to_string_pretty(self)? + "\n")?;
-        let mut text = format!("# Which chain, {}\n\n{}", self.date, self.markdown());
-        for warm in [false, true] {
-            let start = if warm { "warm" } else { "cold" };
-            let groups: Vec<(String, Vec<bar_chart::Bar>)> = Workload::ALL
-                .into_iter()
-                .filter(|workload| workload.is_compared())
-                .map(|workload| {
-                    let cells = self.cells(workload.name(), warm);
-                    (workload.name().to_owned(), cells.iter().map(Cell::bar).collect())
-                })
-                .collect();
-            let title = format!("Answers a second, {start} start, {}", self.date);
-            fs::write(path(&format!("-{start}.svg")), bar_chart::svg(&title, &groups))?;
-            let _ = write!(text, "\n![{title}]({}-ablation-{start}.svg)\n", self.date);
-        }
-        fs::write(path(".md"), text)?;
-        Ok(())
-    }
 }
 
 impl RelativeRate<'_> {
@@ -230,11 +205,6 @@ impl Cell<'_> {
         mean_and_interval(&self.runs.iter().map(|run| figure(run)).collect::<Vec<_>>())
     }
 
-    fn bar(&self) -> bar_chart::Bar {
-        let (mean, half) = self.of(|run| run.rate);
-        bar_chart::Bar { label: self.chain.to_owned(), value: mean, half_interval: half }
-    }
-
     /// The share of answers by tier, in percent.
     fn shares(&self) -> String {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -248,17 +218,8 @@ impl Cell<'_> {
 }
 
 fn table(cells: &[Cell<'_>]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header([
-        "chain",
-        "answers/s",
-        "p50 us",
-        "p99 us",
-        "sent late, p99 us",
-        "CPU ms",
-        "memory MB",
-        "served by",
-    ]);
+    let header = ["chain", "answers/s", "p50 us", "p99 us", "sent late, p99 us", "CPU ms", "memory MB", "served by"];
+    let mut table = report::table(header);
     for cell in cells {
         let show = |(mean, half): (f64, f64)| format!("{mean:.0} ± {half:.0}");
         table.add_row([
@@ -273,29 +234,4 @@ fn table(cells: &[Cell<'_>]) -> Table {
         ]);
     }
     table
-}
-
-/// The best chain by answers a second, or by median latency under a paced load, and the best by CPU.
-fn verdict(workload: Workload, cells: &[Cell<'_>]) -> String {
-    let by_time = if workload.calls_per_second().is_some() {
-        leader(cells, "In the median wait", false, |run| run.p50_us)
-    } else {
-        leader(cells, "In answers a second", true, |run| run.rate)
-    };
-    let by_cpu = leader(cells, "In CPU", false, |run| run.cpu_seconds);
-    [by_time, by_cpu].into_iter().flatten().collect::<Vec<_>>().join(" ")
-}
-
-/// The chain with the best mean, and whether its interval overlaps the next one's.
-fn leader(cells: &[Cell<'_>], what: &str, more_is_better: bool, figure: fn(&Figures) -> f64) -> Option<String> {
-    let mut ranked: Vec<(&str, (f64, f64))> = cells.iter().map(|cell| (cell.chain, cell.of(figure))).collect();
-    ranked.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
-    if more_is_better {
-        ranked.reverse();
-    }
-    let [(first, (best, half)), (second, (next, next_half)), ..] = ranked[..] else { return None };
-    let by = if more_is_better { best / next - 1.0 } else { next / best - 1.0 };
-    let clear = (best - next).abs() > half + next_half;
-    let sure = if clear { "the intervals apart" } else { "the intervals overlapping, so it is not proven" };
-    Some(format!("{what}, **{first}** leads {second} by {:.0} %, {sure}.", by * 100.0))
 }

@@ -10,15 +10,14 @@ use std::{
 use benches::{
     floors::{self, Entries},
     peers::{self, Dashmap, Moka, Peer, QuickCache},
-    pregenerated::PregeneratedSource,
+    pregenerated::filled_chain,
     stores::{self, Backend, Store},
     tile_floor,
     timing::answered,
 };
-use floor_cache::{ChainConfig, Options, TierKind, assemble};
+use floor_cache::{ChainConfig, TierKind};
 use floor_gen::{Generator, Kind};
 use floor_proto::{grid, v1};
-use prometheus::Registry;
 use prost::Message;
 
 /// Floors of each case.
@@ -85,12 +84,7 @@ pub(crate) fn all() -> Vec<Case> {
 fn chain_hit(entries: &Arc<Entries>) -> Work {
     let (runtime, entries) = (stores::runtime(), Arc::clone(entries));
     let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-    let chain = assemble(&config, Arc::new(PregeneratedSource::new(&entries)), &Registry::new(), runtime.handle());
-    let chain = chain.expect("a chain in memory");
-    for (key, value) in entries.all() {
-        let served = runtime.block_on(chain.get(*key, Options::default())).expect("it was generated beforehand");
-        assert_eq!(served.value, *value);
-    }
+    let chain = filled_chain(&config, &entries, &runtime);
     Box::new(move || {
         let _alive = &runtime;
         lookups(|step| chain.get_now(&entries.at(step).0).is_some_and(|served| served.by == "lru"))

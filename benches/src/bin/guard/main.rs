@@ -11,10 +11,9 @@ mod regret;
 use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
-use benches::{machine::Machine, timing::median};
+use benches::{machine, report, timing::median};
 use cases::Case;
 use clap::Parser;
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Parser)]
@@ -63,7 +62,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut ratios: BTreeMap<String, f64> = cases.into_iter().map(|case| (case.name.to_owned(), ratio(case))).collect();
     ratios.extend(regret::ratios()?);
     if args.update {
-        let record = Record { date: Machine::today(), machine: Machine::current().to_string(), ratios };
+        let record = Record { date: machine::today(), machine: machine::describe(), ratios };
         fs::write(&args.record, serde_json::to_string_pretty(&record)? + "\n")?;
         println!("recorded in {}", args.record.display());
         return Ok(ExitCode::SUCCESS);
@@ -79,8 +78,7 @@ fn ratio(mut case: Case) -> f64 {
 }
 
 fn compare(record: &Record, ratios: &BTreeMap<String, f64>, budget: u32) -> ExitCode {
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(["ours / its peer", "record", "now", "change", ""]);
+    let mut table = report::table(["ours / its peer", "record", "now", "change", ""]);
     let mut over = 0;
     for (name, now) in ratios {
         let Some(then) = record.ratios.get(name) else {

@@ -3,7 +3,7 @@
 
 use std::{
     fmt::Write as _,
-    process::{Child, Command},
+    process::Command,
     sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
@@ -13,15 +13,13 @@ use anyhow::{Context, ensure};
 use benches::{
     delay_proxy::DelayProxy,
     load::Window,
-    machine::Machine,
+    process::KillOnDrop,
     redis_server::RedisServer,
-    regret::{
-        Bypass, Cell, Fleet, Options, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict, verdict::Summary,
-    },
+    regret::{Bypass, Cell, Fleet, Options, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
+    report::{self, Origin},
     server::Setup,
 };
 use clap::Args;
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
@@ -71,9 +69,8 @@ struct Outcome {
 
 #[derive(Debug, Serialize)]
 struct Report {
-    date: String,
-    machine: String,
-    command: String,
+    #[serde(flatten)]
+    origin: Origin,
     outcomes: Vec<Outcome>,
 }
 
@@ -105,12 +102,7 @@ pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Resu
         options: common.options()?,
         plan: Plan { rounds: args.rounds, turns: 4, turn: Duration::from_millis(2500), warmup: Duration::from_secs(5) },
     };
-    let mut report = Report {
-        date: Machine::today(),
-        machine: Machine::current().to_string(),
-        command: crate::command(),
-        outcomes: Vec::new(),
-    };
+    let mut report = Report { origin: Origin::of("regret"), outcomes: Vec::new() };
     let filter = args.only.as_deref().unwrap_or_default();
     for (name, measure) in CONDITIONS.iter().filter(|(name, _)| name.contains(filter)) {
         eprintln!("{name}");
@@ -121,14 +113,14 @@ pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Resu
     ensure!(!report.outcomes.is_empty(), "no condition's name contains {filter:?}");
     println!("{}", report.markdown());
     if let Some(directory) = &common.record {
-        crate::write_record(directory, "regret-conditions", "Bad conditions", &report, &report.markdown())?;
+        report.origin.write(directory, "regret-conditions", "Bad conditions", &report.markdown(), &report)?;
     }
     Ok(!args.check || report.outcomes.iter().all(|outcome| outcome.passes))
 }
 
 impl Report {
     fn markdown(&self) -> String {
-        let mut text = format!("{}\n\n`{}`, {}.\n", self.machine, self.command, self.date);
+        let mut text = format!("{}.\n", self.origin);
         for Outcome { name, text: found, passes, .. } in &self.outcomes {
             let _ = write!(text, "\n### {name}\n\n{found}\n{}\n", if *passes { "Passes." } else { "FAILS." });
         }
@@ -158,7 +150,7 @@ impl Runner {
             let (sum, count) = phases.fold((0.0, 0), |(sum, count), rate| (sum + rate, count + 1));
             sum / f64::from(count)
         };
-        let mut table = table(["part", "auto", "off", "forced", "auto / better", "worst phase / better"]);
+        let mut table = report::table(["part", "auto", "off", "forced", "auto / better", "worst phase / better"]);
         let mut passes = true;
         type PhaseFilter = fn(usize) -> bool;
         let parts: [(&str, PhaseFilter); 3] =
@@ -196,7 +188,7 @@ impl Runner {
     }
 
     fn busy(&self, cell: Cell) -> anyhow::Result<Outcome> {
-        let _busy = (0..BUSY_PROCESSES).map(|_| BusyProcess::start()).collect::<anyhow::Result<Vec<_>>>()?;
+        let _busy = (0..BUSY_PROCESSES).map(|_| start_busy()).collect::<anyhow::Result<Vec<_>>>()?;
         self.compare(cell, &self.options, BUSY)
     }
 
@@ -204,7 +196,7 @@ impl Runner {
     fn compare(&self, cell: Cell, options: &Options, target: f64) -> anyhow::Result<Outcome> {
         let samples = self.plan.run(cell, options)?;
         let verdict = Verdict::of(cell, &samples);
-        let mut table = table(["bypass", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
+        let mut table = report::table(["bypass", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
         for bypass in Bypass::ALL {
             let own: Vec<&Sample> = samples.iter().filter(|it| it.bypass == bypass).collect();
             table.add_row(row(bypass.name(), &own));
@@ -226,7 +218,8 @@ impl Runner {
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
         proxy.set_stalls(STALLS, STALL);
         let blocks = self.plan.turns(&mut fleet)?;
-        let mut table = table(["variant", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
+        let mut table =
+            report::table(["variant", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
         let mut text = format!(
             "{cell}, {} % of the deliveries of Redis wait {STALL:?}, and what follows on the connection behind them.\n\n",
             STALLS * 100.0
@@ -278,39 +271,22 @@ fn alternate<T>(proxy: &DelayProxy, work: impl FnOnce() -> anyhow::Result<T>) ->
     })
 }
 
-fn table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(header);
-    table
-}
-
 fn row(name: &str, samples: &[&Sample]) -> [String; 6] {
-    let summary = Summary::of(samples);
+    let summary = Sample::of_all(samples);
     [
         name.to_owned(),
         format!("{:.0}", summary.rate),
         format!("{:.0}", summary.p50_us),
         format!("{:.0}", summary.p99_us),
         format!("{:.1}", summary.server_cpu_us),
-        format!("{:.3}", summary.generations),
+        format!("{:.3}", summary.generations_per_answer()),
     ]
 }
 
-/// A process that keeps a processor busy. Dropping it kills the process.
-struct BusyProcess(Child);
-
-impl BusyProcess {
-    fn start() -> anyhow::Result<Self> {
-        let child = Command::new(std::env::current_exe()?).arg("busy").spawn();
-        Ok(Self(child.context("a busy process does not start")?))
-    }
-}
-
-impl Drop for BusyProcess {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a process that keeps a processor busy.
+fn start_busy() -> anyhow::Result<KillOnDrop> {
+    let child = Command::new(std::env::current_exe()?).arg("busy").spawn();
+    Ok(KillOnDrop(child.context("a busy process does not start")?))
 }
 
 /// The main function of a busy process. Returns when the parent has ended, or after half an hour.

@@ -5,24 +5,15 @@
 //! turns of a few seconds, in rotating order. Turns are short, so that a drift of the machine affects all three alike.
 
 mod conditions;
-mod grid;
 mod report;
 mod servers;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    time::Duration,
-};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context, bail};
-use benches::{
-    machine::Machine,
-    regret::{Cell, Options, Plan, covering},
-};
+use benches::regret::{Cell, Options, Plan, covering, fleet::can_run};
 use clap::{Parser, Subcommand};
-use serde::Serialize;
+use report::{MeasuredCell, Report};
 
 #[derive(Debug, Parser)]
 #[command(about = "Compares cache.bypass = \"auto\" with the better of the fixed choices")]
@@ -125,40 +116,25 @@ fn main() -> anyhow::Result<ExitCode> {
         warmup: Duration::try_from_secs_f64(args.warmup)?,
     };
     let plan = if args.short { Plan::SHORT } else { plan };
-    let report = grid::measure(&cells, &options, &plan)?;
+    let report = measure(&cells, &options, &plan)?;
     println!("{}", report.markdown());
     if let Some(directory) = &args.common.record {
-        write_record(directory, "regret", "Regret", &report, &report.markdown())?;
+        report.origin.write(directory, "regret", "Regret", &report.markdown(), &report)?;
     }
     Ok(exit(!args.check || report.passes()))
 }
 
-/// The command line for a record, without the options that contain paths of this machine.
-fn command() -> String {
-    let mut arguments = std::env::args().skip(1);
-    let mut command = "cargo run --release -p benches --bin regret --".to_owned();
-    while let Some(argument) = arguments.next() {
-        match argument.split('=').next() {
-            Some("--server-binary" | "--record") => {
-                if !argument.contains('=') {
-                    arguments.next();
-                }
-            }
-            _ => command.extend([" ", &argument]),
-        }
+/// Measures the cells and prints the progress on standard error.
+fn measure(cells: &[(usize, Cell)], options: &Options, plan: &Plan) -> anyhow::Result<Report> {
+    let mut report = Report::new(plan);
+    for (done, (number, cell)) in cells.iter().enumerate().filter(|(_, (_, cell))| can_run(cell, options)) {
+        let minutes = plan.cell().as_secs() * (cells.len() - done) as u64 / 60;
+        eprintln!("cell {number}: {cell}; about {minutes} minutes left");
+        let measured = MeasuredCell::new(*number, *cell, plan.run(*cell, options)?);
+        eprintln!("  {}", measured.line());
+        report.add(measured);
     }
-    command.trim_end_matches(" --").to_owned()
-}
-
-/// Writes every sample to `DATE-NAME.json` and the tables to `DATE-NAME.md`.
-fn write_record(directory: &Path, name: &str, title: &str, report: &impl Serialize, text: &str) -> anyhow::Result<()> {
-    let date = Machine::today();
-    let put = |end: &str, text: String| {
-        let path = directory.join(format!("{date}-{name}.{end}"));
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-    };
-    put("json", serde_json::to_string_pretty(report)? + "\n")?;
-    put("md", format!("# {title}, {date}\n\n{text}"))
+    Ok(report)
 }
 
 /// The cells that `filter` selects, with their numbers in the list.

@@ -1,15 +1,12 @@
-//! The report of the grid: its tables, with the worst cell first, and its record.
+//! The report of the grid: its tables, with the worst cell first.
 
 use std::fmt::Write as _;
 
 use benches::{
-    machine::Machine,
-    regret::{
-        Bypass, Cell, Plan, Sample, Verdict,
-        verdict::{Summary, shares},
-    },
+    regret::{Bypass, Cell, Plan, Sample, Verdict},
+    report::{self, Origin},
 };
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
+use comfy_table::Table;
 use serde::Serialize;
 
 /// A cell with its verdict and its samples.
@@ -43,15 +40,14 @@ impl MeasuredCell {
     }
 }
 
-fn summary(samples: &[Sample], bypass: Bypass) -> Summary {
-    Summary::of(&samples.iter().filter(|it| it.bypass == bypass).collect::<Vec<_>>())
+fn summary(samples: &[Sample], bypass: Bypass) -> Sample {
+    Sample::of_all(&samples.iter().filter(|it| it.bypass == bypass).collect::<Vec<_>>())
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    date: String,
-    machine: String,
-    command: String,
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     blocks: usize,
     turn_seconds: f64,
     cells: Vec<MeasuredCell>,
@@ -60,9 +56,7 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
-            date: Machine::today(),
-            machine: Machine::current().to_string(),
-            command: crate::command(),
+            origin: Origin::of("regret"),
             blocks: plan.blocks(),
             turn_seconds: plan.turn.as_secs_f64(),
             cells: Vec::new(),
@@ -81,11 +75,9 @@ impl Report {
     pub(crate) fn markdown(&self) -> String {
         let failed = self.cells.iter().filter(|cell| !cell.verdict.passes()).count();
         let mut text = format!(
-            "{}\n\n`{}`, {}. {} blocks of turns of {} s. Ratios are geometric means over blocks with 95 % intervals \
+            "{}. {} blocks of turns of {} s. Ratios are geometric means over blocks with 95 % intervals \
              (Student's t). {failed} of {} cells fail: the interval of the primary ratio stays below {}.\n\n",
-            self.machine,
-            self.command,
-            self.date,
+            self.origin,
             self.blocks,
             self.turn_seconds,
             self.cells.len(),
@@ -97,18 +89,8 @@ impl Report {
     }
 
     fn verdicts(&self) -> Table {
-        let mut table = Table::new();
-        table.load_preset(ASCII_MARKDOWN).set_header([
-            "cell",
-            "",
-            "primary",
-            "better",
-            "auto / better",
-            "answers/s",
-            "p99 (better / auto)",
-            "CPU",
-            "",
-        ]);
+        let header = ["cell", "", "primary", "better", "auto / better", "answers/s", "p99 (better / auto)", "CPU", ""];
+        let mut table = report::table(header);
         for MeasuredCell { number, verdict, .. } in &self.cells {
             table.add_row([
                 number.to_string(),
@@ -126,8 +108,7 @@ impl Report {
     }
 
     fn figures(&self) -> Table {
-        let mut table = Table::new();
-        table.load_preset(ASCII_MARKDOWN).set_header([
+        let mut table = report::table([
             "cell",
             "bypass",
             "answers/s",
@@ -143,7 +124,7 @@ impl Report {
             for bypass in Bypass::ALL {
                 let summary = summary(samples, bypass);
                 let tiers: Vec<String> =
-                    shares(samples, bypass).iter().map(|(tier, share)| format!("{tier} {share:.1}")).collect();
+                    summary.shares().iter().map(|(tier, share)| format!("{tier} {share:.1}")).collect();
                 table.add_row([
                     verdict.cell.to_string(),
                     bypass.to_string(),
@@ -153,7 +134,7 @@ impl Report {
                     format!("{:.1}", summary.server_cpu_us),
                     format!("{:.1}", summary.redis_cpu_us),
                     format!("{:.1}", summary.client_cpu_us),
-                    format!("{:.3}", summary.generations),
+                    format!("{:.3}", summary.generations_per_answer()),
                     tiers.join(", "),
                 ]);
             }

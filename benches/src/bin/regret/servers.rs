@@ -11,7 +11,6 @@ use std::{
     collections::HashSet,
     fmt::Write as _,
     sync::Arc,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -19,17 +18,16 @@ use anyhow::ensure;
 use benches::{
     floors,
     load::{ClosedLoop, Method},
-    machine::Machine,
-    process::cpu_time,
+    process::{cpu_time, wait_until},
     redis_cluster::RedisCluster,
     redis_server::RedisServer,
     regret::{Bypass, Cell, Keys, Options, Ratio},
+    report::{self, Origin},
     server::{Server, Setup},
     timing::mean_and_interval,
 };
 use bytes::Bytes;
 use clap::Args;
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
@@ -56,7 +54,6 @@ const SMALL: &str = "4MiB";
 
 /// How long the servers may take to write all floors to Redis.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
-const POLL: Duration = Duration::from_millis(20);
 
 /// Targets: generations per distinct floor, rate and CPU of `auto` to `off`, the share that a joining server generates.
 const MAX_GENERATIONS: f64 = 1.1;
@@ -87,9 +84,8 @@ struct Round {
 
 #[derive(Debug, Serialize)]
 struct Report {
-    date: String,
-    machine: String,
-    command: String,
+    #[serde(flatten)]
+    origin: Origin,
     /// Distinct floors of the calls in the parts *cold* and *small memory*.
     cold_distinct: usize,
     small_distinct: usize,
@@ -99,7 +95,7 @@ struct Report {
 pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<bool> {
     ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
     let runner = Runner {
-        redis: if args.cluster { Redis::Cluster(RedisCluster::start()?) } else { Redis::One(RedisServer::start()?) },
+        redis: if args.cluster { RedisCluster::start()? } else { RedisCluster::single()? },
         options: common.options()?,
         messages: Cell::PLAIN.messages(),
     };
@@ -108,9 +104,7 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
         asked.collect::<HashSet<_>>().len()
     };
     let mut report = Report {
-        date: Machine::today(),
-        machine: Machine::current().to_string(),
-        command: crate::command(),
+        origin: Origin::of("regret"),
         cold_distinct: distinct(COLD_CALLS),
         small_distinct: distinct(SMALL_CALLS),
         rounds: Vec::new(),
@@ -129,48 +123,13 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
     println!("{}", report.markdown());
     let name = if args.cluster { "regret-cluster" } else { "regret-servers" };
     if let Some(directory) = &common.record {
-        crate::write_record(directory, name, "Servers that share a Redis", &report, &report.markdown())?;
+        report.origin.write(directory, name, "Servers that share a Redis", &report.markdown(), &report)?;
     }
     Ok(!args.check || report.passes())
 }
 
-enum Redis {
-    One(RedisServer),
-    Cluster(RedisCluster),
-}
-
-impl Redis {
-    fn url(&self) -> String {
-        match self {
-            Self::One(server) => server.tcp_url(),
-            Self::Cluster(cluster) => cluster.url(),
-        }
-    }
-
-    fn keys(&self) -> anyhow::Result<u64> {
-        match self {
-            Self::One(server) => server.keys(),
-            Self::Cluster(cluster) => cluster.keys(),
-        }
-    }
-
-    fn flush(&self) -> anyhow::Result<()> {
-        match self {
-            Self::One(server) => server.flush(),
-            Self::Cluster(cluster) => cluster.flush(),
-        }
-    }
-
-    fn cpu(&self) -> anyhow::Result<Duration> {
-        match self {
-            Self::One(server) => Ok(cpu_time(server.pid())?),
-            Self::Cluster(cluster) => cluster.pids().map(|pid| Ok(cpu_time(pid)?)).sum(),
-        }
-    }
-}
-
 struct Runner {
-    redis: Redis,
+    redis: RedisCluster,
     options: Options,
     messages: Arc<[Bytes]>,
 }
@@ -180,7 +139,8 @@ impl Runner {
         self.redis.flush()?;
         let servers = self.start(SERVERS, bypass, &[])?;
         let cold = self.load(&servers, COLD_CALLS)?;
-        self.wait_until_redis_has(distinct)?;
+        // Servers write to Redis after the answers.
+        wait_until("every floor in Redis", WRITE_TIMEOUT, || Ok(self.redis.keys()? >= distinct))?;
         let (asked, joining) = self.join(bypass)?;
         drop(servers);
         self.redis.flush()?;
@@ -208,14 +168,14 @@ impl Runner {
         let cpu = || -> anyhow::Result<Duration> { servers.iter().map(|it| Ok(cpu_time(it.server.pid())?)).sum() };
         let addresses: Vec<_> = servers.iter().map(|it| it.server.grpc).collect();
         let mut load = ClosedLoop::new(&addresses, Method::GetFloor, 4, 10, Arc::clone(&self.messages));
-        let before = (generations()?, cpu()?, self.redis.cpu()?);
+        let before = (generations()?, cpu()?, self.redis.cpu_time()?);
         let tally = load.run_calls(calls)?;
         let us = |now: Duration, then: Duration| now.saturating_sub(then).as_secs_f64() * 1e6 / calls as f64;
         Ok(Figures {
             rate: tally.rate(),
             p99_us: tally.micros(99.0),
             server_cpu_us: us(cpu()?, before.1),
-            redis_cpu_us: us(self.redis.cpu()?, before.2),
+            redis_cpu_us: us(self.redis.cpu_time()?, before.2),
             generations: (generations()? - before.0) as u64,
         })
     }
@@ -232,20 +192,6 @@ impl Runner {
         let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, 4, 10, messages);
         let tally = load.run_calls(asked)?;
         Ok((asked, tally.served_by.get("generated").copied().unwrap_or(0)))
-    }
-
-    /// Servers write to Redis after the answers.
-    fn wait_until_redis_has(&self, keys: u64) -> anyhow::Result<()> {
-        let until = Instant::now() + WRITE_TIMEOUT;
-        while self.redis.keys()? < keys {
-            ensure!(
-                Instant::now() < until,
-                "Redis holds {} of {keys} floors after {WRITE_TIMEOUT:?}",
-                self.redis.keys()?
-            );
-            thread::sleep(POLL);
-        }
-        Ok(())
     }
 }
 
@@ -293,17 +239,9 @@ impl Report {
     }
 
     fn markdown(&self) -> String {
-        let mut table = Table::new();
-        table.load_preset(ASCII_MARKDOWN).set_header([
-            "bypass",
-            "part",
-            "generations",
-            "a distinct floor",
-            "answers/s",
-            "p99 us",
-            "CPU us/answer",
-            "Redis",
-        ]);
+        let header =
+            ["bypass", "part", "generations", "a distinct floor", "answers/s", "p99 us", "CPU us/answer", "Redis"];
+        let mut table = report::table(header);
         for bypass in [Bypass::Auto, Bypass::Off] {
             let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(bypass, figure)).0;
             type Phase = fn(&Round) -> &Figures;
@@ -329,11 +267,9 @@ impl Report {
             table.add_row([bypass.to_string(), "joining".to_owned(), joining, share, none(), none(), none(), none()]);
         }
         let mut text = format!(
-            "{}\n\n`{}`, {}. Three servers, 5,000 floors of 100x100, {} rounds, alternating; means, and ratios with 95 % \
+            "{}. Three servers, 5,000 floors of 100x100, {} rounds, alternating; means, and ratios with 95 % \
              intervals (Student's t).\n\n{table}\n\n",
-            self.machine,
-            self.command,
-            self.date,
+            self.origin,
             self.rounds.len() / 2
         );
         for (target, is_met) in self.targets() {

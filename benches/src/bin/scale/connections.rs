@@ -1,10 +1,10 @@
 //! The cost of connections: the server's memory while they are idle, and its CPU while each has a call in flight.
 
-use std::{thread, time::Duration};
+use std::{sync::Arc, thread, time::Duration};
 
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, HyperLoad, Method},
+    load::{self, ClosedLoop, Method},
     process::{cpu_time, resident_bytes},
     server::Setup,
 };
@@ -26,10 +26,9 @@ const CALLS: u64 = 20_000;
 const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
-    let runtime = tokio::runtime::Runtime::new()?;
     let (mut idle, mut active) = (Vec::new(), Vec::new());
     let spec = v1::FloorSpec { seed: TOWER, number: NUMBER, ..v1::FloorSpec::default() };
-    let request = load::framed(&v1::GetFloorRequest { spec: Some(spec) });
+    let messages: Arc<[_]> = Arc::new([load::framed(&v1::GetFloorRequest { spec: Some(spec) })]);
     let allowed = raise_open_files()?;
     for connections in COUNTS.into_iter().filter(|count| *count <= most) {
         if connections as u64 + OTHER_FILES > allowed {
@@ -38,23 +37,16 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
         }
         let data = tempfile::tempdir()?;
         let server = Setup::new().start(&data)?;
-        let load = HyperLoad {
-            server: server.grpc,
-            method: Method::GetFloor,
-            connections,
-            streams: 1,
-            calls: CALLS.max(2 * connections as u64),
-        };
+        let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, connections, 1, Arc::clone(&messages));
         let empty = resident_bytes(server.pid())?;
-        let open = runtime.block_on(load.connect())?;
+        load.connect()?;
         thread::sleep(SETTLE);
         let full = resident_bytes(server.pid())?;
         if connections >= 100 {
             idle.push((connections as f64, full.saturating_sub(empty) as f64 / 1e3 / connections as f64));
         }
         let before = cpu_time(server.pid())?;
-        let request = request.clone();
-        let tally = runtime.block_on(load.run_on(open, move |_| request.clone()))?;
+        let tally = load.run_calls(CALLS.max(2 * connections as u64))?;
         let cpu = cpu_time(server.pid())? - before;
         active.push((connections as f64, cpu.as_secs_f64() * 1e6 / tally.latency.len() as f64));
     }

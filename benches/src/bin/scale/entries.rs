@@ -6,16 +6,11 @@ use std::{
 };
 
 use benches::{
-    stores::{self, Backend},
+    stores::{Backend, Store},
     timing::{answered, median},
 };
 use bytes::Bytes;
-use floor_cache::{
-    Class, Key, LmdbConfig, LruConfig, SledConfig, Tier,
-    envelope::{Envelope, Namespace},
-    tiers::{LmdbTier, LruTier, SledTier},
-};
-use tempfile::TempDir;
+use floor_cache::{Class, Key};
 
 use crate::Curve;
 
@@ -39,8 +34,7 @@ pub(crate) fn measure(most: u32) -> Vec<Curve> {
     let mut curves = Vec::new();
     for backend in [Backend::Lru, Backend::Lmdb, Backend::Sled] {
         let (mut hits, mut puts) = (Vec::new(), Vec::<(f64, f64)>::new());
-        let directory = tempfile::tempdir().expect("a directory for the store");
-        let tier = open(backend, &directory);
+        let store = Store::open_with(backend, CAPACITY, CAPACITY);
         let mut stored = 0;
         for power in 3..=most {
             let entries = 10_u32.pow(power);
@@ -49,10 +43,10 @@ pub(crate) fn measure(most: u32) -> Vec<Curve> {
                 eprintln!("left out: {entries} entries in {}, which would take {expected:.0} s to put", backend.name());
                 break;
             }
-            let took = fill(&*tier, stored..entries);
+            let took = fill(&store, stored..entries);
             puts.push((f64::from(entries), took.as_secs_f64() * 1e6 / f64::from(entries - stored)));
             stored = entries;
-            hits.push((f64::from(entries), hit(&*tier, entries)));
+            hits.push((f64::from(entries), hit(&store, entries)));
         }
         let curve = |what: &str, points| Curve {
             what: format!("{} of {}", what, backend.name()),
@@ -66,52 +60,35 @@ pub(crate) fn measure(most: u32) -> Vec<Curve> {
     curves
 }
 
-fn open(backend: Backend, directory: &TempDir) -> Box<dyn Tier> {
-    let envelope = Envelope::new(Namespace::new("scale").expect("a good name"), floor_gen::GENERATOR_VERSION);
-    let path = directory.path().to_owned();
-    match backend {
-        Backend::Lmdb => {
-            let config = LmdbConfig { path, map_size: CAPACITY };
-            Box::new(LmdbTier::open(&config, envelope).expect("an empty directory"))
-        }
-        Backend::Sled => {
-            Box::new(SledTier::open(&SledConfig { path, capacity: 0 }, envelope).expect("an empty directory"))
-        }
-        Backend::Lru => Box::new(LruTier::new(&LruConfig { capacity: CAPACITY, ttl: None })),
-        Backend::RedisTcp | Backend::RedisUnix => unreachable!("only tiers in this process are measured"),
-    }
-}
-
 fn key(number: u32) -> Key {
     let mut identity = [0; Key::LEN - 1];
     identity[..4].copy_from_slice(&number.to_be_bytes());
     Key::new(identity, Class::new(1))
 }
 
-fn fill(tier: &dyn Tier, numbers: std::ops::Range<u32>) -> Duration {
-    let (runtime, value) = (stores::runtime(), Bytes::from(vec![1; VALUE]));
+fn fill(store: &Store, numbers: std::ops::Range<u32>) -> Duration {
+    let value = Bytes::from(vec![1; VALUE]);
     let mut took = Duration::ZERO;
     for first in numbers.clone().step_by(BATCH as usize) {
         let last = numbers.end.min(first + BATCH);
         let entries: Vec<(Key, Bytes)> = (first..last).map(|number| (key(number), value.clone())).collect();
         let started = Instant::now();
-        runtime.block_on(answered(tier.put_many(&entries))).expect("the store takes them");
+        store.runtime.block_on(answered(store.tier.put_many(&entries))).expect("the store takes them");
         took += started.elapsed();
     }
     took
 }
 
 /// The microseconds of a hit. Consecutive keys are far apart.
-fn hit(tier: &dyn Tier, entries: u32) -> f64 {
-    let runtime = stores::runtime();
+fn hit(store: &Store, entries: u32) -> f64 {
     let sample = |sample: usize| {
         let keys: Vec<Key> = (0..LOOKUPS)
             .map(|step| key(((sample as u64 * 104_729 + u64::from(step) * 7_919) % u64::from(entries)) as u32))
             .collect();
-        runtime.block_on(async {
+        store.runtime.block_on(async {
             let started = Instant::now();
             for key in &keys {
-                let found = black_box(answered(tier.get(key)).await);
+                let found = black_box(answered(store.tier.get(key)).await);
                 assert!(found.is_ok_and(|found| found.is_some()), "every lookup is a hit");
             }
             started.elapsed().as_secs_f64() * 1e6 / f64::from(LOOKUPS)

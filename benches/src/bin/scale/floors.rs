@@ -1,8 +1,9 @@
 //! The cost of generating, encoding and decoding against the cells of a floor.
 
-use std::{hint::black_box, time::Instant};
-
-use benches::{floors, timing::median};
+use benches::{
+    floors,
+    timing::{median, nanos_of_each},
+};
 use floor_gen::{Generator, Kind};
 use floor_proto::{grid, v1};
 use prost::Message;
@@ -39,13 +40,6 @@ pub(crate) fn measure() -> Vec<Curve> {
 }
 
 /// The median over `inputs` of the duration of `work`, in microseconds.
-fn micros<I, O>(inputs: &[I], mut work: impl FnMut(&I) -> O) -> f64 {
-    let sample = |input| {
-        let started = Instant::now();
-        let output = black_box(work(input));
-        let took = started.elapsed();
-        drop(output);
-        took.as_secs_f64() * 1e6
-    };
-    median(&mut inputs.iter().map(sample).collect::<Vec<_>>())
+fn micros<'a, I: 'a, O>(inputs: &'a [I], work: impl FnMut(&'a I) -> O) -> f64 {
+    median(&mut nanos_of_each(inputs, work)) / 1e3
 }

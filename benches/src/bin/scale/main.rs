@@ -8,14 +8,14 @@ mod entries;
 mod floors;
 mod servers;
 
-use std::{fmt::Write as _, fs, path::PathBuf};
+use std::path::PathBuf;
 
 use benches::{
-    machine::Machine,
+    report::{self, Origin},
     timing::{exponent, last_exponent},
 };
 use clap::Parser;
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
+use comfy_table::Table;
 use serde::Serialize;
 
 #[derive(Debug, Parser)]
@@ -44,30 +44,21 @@ struct Curve {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     anyhow::ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
-    let machine = Machine::current();
+    let origin = Origin::of("scale");
     let mut curves = floors::measure();
     curves.extend(entries::measure(args.entries));
     curves.extend(connections::measure(args.connections)?);
     curves.extend(servers::measure()?);
-    let text = format!(
-        "{machine}\n\n`cargo run --release -p benches --bin scale -- --entries {} --connections {}`, {}\n\n{}",
-        args.entries,
-        args.connections,
-        Machine::today(),
-        markdown(&curves)
-    );
+    let text = format!("{origin}\n\n{}\n", table(&curves));
     println!("{text}");
-    if let Some(directory) = &args.record {
-        let path = |end| directory.join(format!("{}-scale.{end}", Machine::today()));
-        fs::write(path("md"), format!("# Scale, {}\n\n{text}", Machine::today()))?;
-        fs::write(path("json"), serde_json::to_string_pretty(&(machine.to_string(), &curves))? + "\n")?;
+    match &args.record {
+        Some(directory) => origin.write(directory, "scale", "Scale", &text, &(&origin, &curves)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-fn markdown(curves: &[Curve]) -> String {
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(["cost", "against", "points", "exponent", "of the last step"]);
+fn table(curves: &[Curve]) -> Table {
+    let mut table = report::table(["cost", "against", "points", "exponent", "of the last step"]);
     for curve in curves {
         let show = |fit: fn(&[(f64, f64)]) -> f64| match curve.points.len() {
             ..2 => "-".to_owned(),
@@ -82,7 +73,5 @@ fn markdown(curves: &[Curve]) -> String {
             show(last_exponent),
         ]);
     }
-    let mut text = String::new();
-    let _ = writeln!(text, "{table}");
-    text
+    table
 }

@@ -1,18 +1,17 @@
 //! The cost of a call when servers share one Redis: for a floor generated, found in Redis, and found in memory.
 
-use std::{sync::Arc, time::Duration};
+use std::{sync::Arc, thread, time::Duration};
 
 use anyhow::ensure;
 use benches::{
     floors::TOWER,
-    load::{self, HyperLoad, Method},
-    process::cpu_time,
+    load::{self, ClosedLoop, Method},
+    process::{cpu_time, wait_until},
     redis_server::RedisServer,
     server::{Server, Setup},
 };
 use bytes::Bytes;
 use floor_proto::v1;
-use tokio::runtime::Runtime;
 
 use crate::Curve;
 
@@ -35,11 +34,10 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
     if !RedisServer::is_available() {
         return Ok(Vec::new());
     }
-    let runtime = Runtime::new()?;
     let (mut made, mut found, mut hit) = (Vec::new(), Vec::new(), Vec::new());
     for count in SERVERS {
         let size = count as f64;
-        let fleet = Fleet::start(&runtime, count)?;
+        let fleet = Fleet::start(count)?;
         made.push((size, fleet.generate_shares()?));
         if count > 1 {
             found.push((size, fleet.find_others()?));
@@ -56,15 +54,14 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
     ])
 }
 
-struct Fleet<'r> {
-    runtime: &'r Runtime,
+struct Fleet {
     servers: Vec<Server>,
     redis: RedisServer,
     _data: Vec<tempfile::TempDir>,
 }
 
-impl<'r> Fleet<'r> {
-    fn start(runtime: &'r Runtime, count: usize) -> anyhow::Result<Self> {
+impl Fleet {
+    fn start(count: usize) -> anyhow::Result<Self> {
         let redis = RedisServer::start()?;
         let data = (0..count).map(|_| tempfile::tempdir()).collect::<Result<Vec<_>, _>>()?;
         let mut setup =
@@ -75,7 +72,7 @@ impl<'r> Fleet<'r> {
             setup = setup.with(key, value);
         }
         let servers = data.iter().map(|data| setup.start(data)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { runtime, servers, redis, _data: data })
+        Ok(Self { servers, redis, _data: data })
     }
 
     /// Requests each of the floors 1 ..= [`FLOORS`] from one server, which generates and stores it.
@@ -108,17 +105,15 @@ impl<'r> Fleet<'r> {
             .collect();
         let calls: usize = shares.iter().map(|share| share.len()).sum();
         let before = self.cpu()?;
-        let loads = self.servers.iter().zip(shares).map(|(server, share)| {
-            let load = HyperLoad {
-                server: server.grpc,
-                method: Method::GetFloor,
-                connections: CONNECTIONS,
-                streams: STREAMS,
-                calls: share.len() as u64,
+        thread::scope(|scope| {
+            let load = |(server, share): (&Server, Arc<[Bytes]>)| {
+                let calls = share.len() as u64;
+                let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, CONNECTIONS, STREAMS, share);
+                scope.spawn(move || load.run_calls(calls))
             };
-            async move { load.run(move |call| share[call as usize].clone()).await }
-        });
-        self.runtime.block_on(futures_util::future::try_join_all(loads))?;
+            let loads: Vec<_> = self.servers.iter().zip(shares).map(load).collect();
+            loads.into_iter().try_for_each(|load| load.join().expect("a load does not panic").map(drop))
+        })?;
         Ok((self.cpu()? - before).as_secs_f64() * 1e6 / calls as f64)
     }
 
@@ -142,12 +137,7 @@ impl<'r> Fleet<'r> {
     /// Servers write to Redis after the answers.
     fn wait_until_redis_has_all(&self) -> anyhow::Result<()> {
         let written = || self.sum("floors_tier_writes_total{outcome=\"stored\",tier=\"redis\"}");
-        let until = std::time::Instant::now() + Duration::from_secs(20);
-        while written()? < f64::from(FLOORS) {
-            ensure!(std::time::Instant::now() < until, "{} of {FLOORS} floors were written to Redis", written()?);
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
+        wait_until("every floor written to Redis", Duration::from_secs(20), || Ok(written()? >= f64::from(FLOORS)))
     }
 }
 

@@ -1,20 +1,21 @@
 //! Starts the servers under comparison and checks the first answer of each.
 
 use std::{
-    env, fmt, fs, io,
+    env, io,
     net::{SocketAddr, TcpStream},
-    path::{Path, PathBuf},
-    process::{Child, Command},
-    thread,
-    time::{Duration, Instant},
+    path::{self, PathBuf},
+    process::Command,
+    str::FromStr,
+    sync::Arc,
+    time::Duration,
 };
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, Method},
+    load::{self, ClosedLoop, Method, Tally},
     peers::servers::PeerServer,
-    process,
+    process::{self, KillOnDrop, wait_until},
     server::{Server, Setup, free_address},
     tile_floor::TileFloor,
 };
@@ -22,144 +23,149 @@ use bytes::Bytes;
 use floor_proto::{FRAME_PREFIX_BYTES, hash, v1};
 use prost::Message;
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
 use crate::BATCH;
 
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server that is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
-    Ours,
-    /// The same process, measured a second time to find the noise.
-    OursRepeated,
-    Peer(PeerServer),
+/// The name of our server when it is compared with peers.
+pub(crate) const OURS: &str = "ours";
+
+/// A build of our server: its name, its binary and environment variables for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Build {
+    name: String,
+    binary: PathBuf,
+    variables: Vec<(String, String)>,
 }
 
-impl Target {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Ours => "ours",
-            Self::OursRepeated => "ours-again",
-            Self::Peer(peer) => peer.name(),
-        }
+impl FromStr for Build {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let pair = |text: &str| {
+            let (name, value) = text.split_once('=')?;
+            (!name.is_empty() && !value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+        };
+        let mut parts = text.split(',').map(|part| {
+            pair(part).ok_or_else(|| format!("{part:?} in {text:?} is not of the form NAME=BINARY or VARIABLE=VALUE"))
+        });
+        let (name, binary) = parts.next().expect("a split has a part")?;
+        Ok(Self { name, binary: binary.into(), variables: parts.collect::<Result<_, _>>()? })
     }
 }
 
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-pub(crate) struct Fleet {
-    ours: MeasuredServer,
-    peers: Vec<(PeerServer, MeasuredServer)>,
-    directory: TempDir,
-}
+/// The servers, in the order of measurement. The last is the first one started again: the difference is the noise.
+#[derive(Default)]
+pub(crate) struct Fleet(Vec<MeasuredServer>);
 
 /// A running server whose first answers were checked.
 pub(crate) struct MeasuredServer {
+    pub(crate) name: String,
     pub(crate) address: SocketAddr,
     process: Process,
     floor: Bytes,
     batch: Option<Bytes>,
 }
 
+/// A server's process, which ends when dropped.
 enum Process {
-    Ours(Server),
+    Ours { server: Server, _data: TempDir },
     Peer(KillOnDrop),
 }
 
-/// A child process that is killed when dropped.
-struct KillOnDrop(Child);
-
-impl Drop for KillOnDrop {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 impl Fleet {
-    pub(crate) fn start(runtime: &Runtime) -> anyhow::Result<Self> {
-        let directory = tempfile::tempdir()?;
-        for method in [Method::GetFloor, Method::BatchGetFloors] {
-            fs::write(body(directory.path(), method), request(method))?;
-        }
-        let server = Setup::new().start(&directory)?;
-        let address = server.grpc;
-        let ours = MeasuredServer::probe(runtime, address, Process::Ours(server), true).context("our server")?;
-        let mut peers = Vec::new();
+    /// Our server and its peers.
+    pub(crate) fn of_peers() -> anyhow::Result<Self> {
+        let mut fleet = Self::default();
+        fleet.add_ours(OURS.to_owned(), &Setup::new())?;
         for peer in PeerServer::ALL {
-            let address = free_address()?;
-            let process = KillOnDrop(
-                Command::new(env::current_exe()?).arg("--serve").arg(peer.name()).arg(address.to_string()).spawn()?,
-            );
-            wait_for(address)?;
-            let measured = MeasuredServer::probe(runtime, address, Process::Peer(process), peer.batches());
-            let measured = measured.with_context(|| peer.name())?;
-            measured.check(peer, &ours)?;
-            peers.push((peer, measured));
+            fleet.add_peer(peer).with_context(|| peer.name())?;
         }
-        Ok(Self { ours, peers, directory })
+        fleet.add_ours(format!("{OURS}-again"), &Setup::new())?;
+        Ok(fleet)
     }
 
-    /// The servers that can answer `method`, in the order of measurement: ours first and last.
-    pub(crate) fn order(&self, method: Method) -> Vec<Target> {
-        let peers = self.peers.iter().filter(|(_, server)| method == Method::GetFloor || server.batch.is_some());
-        [Target::Ours]
-            .into_iter()
-            .chain(peers.map(|(peer, _)| Target::Peer(*peer)))
-            .chain([Target::OursRepeated])
-            .collect()
-    }
-
-    pub(crate) fn server(&self, target: Target) -> &MeasuredServer {
-        let peer = |peer| self.peers.iter().find(|(other, _)| *other == peer).map(|(_, server)| server);
-        match target {
-            Target::Ours | Target::OursRepeated => &self.ours,
-            Target::Peer(which) => peer(which).expect("every peer was started"),
+    /// Builds of our server with memory as the only tier, so that the figures show the cost of serving.
+    pub(crate) fn of_builds(builds: &[Build]) -> anyhow::Result<Self> {
+        let mut fleet = Self::default();
+        let again = Build { name: format!("{} again", builds[0].name), ..builds[0].clone() };
+        for build in builds.iter().chain([&again]) {
+            // The path becomes absolute, since the server runs in another directory.
+            let setup = Setup::of_binary(path::absolute(&build.binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
+            let variables = build.variables.iter();
+            let setup = variables.fold(setup, |setup, (name, value)| setup.with_variable(name, value));
+            fleet
+                .add_ours(build.name.clone(), &setup)
+                .with_context(|| format!("{} ({})", build.name, build.binary.display()))?;
         }
+        Ok(fleet)
     }
 
-    pub(crate) fn body(&self, method: Method) -> PathBuf {
-        body(self.directory.path(), method)
+    fn add_ours(&mut self, name: String, setup: &Setup) -> anyhow::Result<()> {
+        let data = tempfile::tempdir()?;
+        let server = setup.start(&data)?;
+        self.add(name, server.grpc, Process::Ours { server, _data: data }, true)
+    }
+
+    fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
+        let address = free_address()?;
+        let mut command = Command::new(env::current_exe()?);
+        let child = command.arg("--serve").arg(peer.name()).arg(address.to_string()).spawn()?;
+        let process = Process::Peer(KillOnDrop(child));
+        wait_until("a listening peer", START_TIMEOUT, || Ok(TcpStream::connect(address).is_ok()))?;
+        self.add(peer.name().to_owned(), address, process, peer.batches())
+    }
+
+    /// Adds a server that sends the same floor as the first: the same bytes, or a tile for each of its cells.
+    fn add(&mut self, name: String, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<()> {
+        let ask = |method| load::unary_call(address, method, &request(method));
+        let floor = ask(Method::GetFloor)?;
+        let batch = if batches { Some(ask(Method::BatchGetFloors)?) } else { None };
+        if let Some(first) = self.0.first() {
+            if name == PeerServer::TileMessages.name() {
+                let spec = hash::verify_encoded(&first.floor)?.spec.unwrap_or_default();
+                let tiles = TileFloor::decode(floor.clone())?;
+                ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not one tile per cell");
+            } else {
+                ensure!(floor == first.floor, "{name} sends another floor than {}", first.name);
+            }
+            ensure!(batch.is_none() || batch == first.batch, "{name} sends another batch than {}", first.name);
+        }
+        self.0.push(MeasuredServer { name, address, process, floor, batch });
+        Ok(())
+    }
+
+    /// The servers that can answer `method`, in the order of measurement.
+    pub(crate) fn order(&self, method: Method) -> Vec<&MeasuredServer> {
+        let can_answer = |server: &&MeasuredServer| method == Method::GetFloor || server.batch.is_some();
+        self.0.iter().filter(can_answer).collect()
+    }
+
+    /// The server called `name`.
+    pub(crate) fn server(&self, name: &str) -> &MeasuredServer {
+        self.0.iter().find(|server| server.name == name).expect("every server was started")
     }
 }
 
 impl MeasuredServer {
-    fn probe(runtime: &Runtime, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<Self> {
-        let ask = |method| runtime.block_on(load::unary_call(address, method, request(method)));
-        let floor = ask(Method::GetFloor)?;
-        let batch = if batches { Some(ask(Method::BatchGetFloors)?) } else { None };
-        Ok(Self { address, process, floor, batch })
-    }
-
-    /// Checks that a peer sends the same floor as our server: the same bytes, or a tile for each of its cells.
-    fn check(&self, peer: PeerServer, ours: &Self) -> anyhow::Result<()> {
-        let floor = hash::verify_encoded(&ours.floor)?;
-        if peer == PeerServer::TileMessages {
-            let tiles = TileFloor::decode(self.floor.clone())?;
-            let spec = floor.spec.unwrap_or_default();
-            ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not one tile per cell");
-        } else {
-            ensure!(self.floor == ours.floor, "{} sends another floor than ours", peer.name());
-        }
-        ensure!(self.batch.is_none() || self.batch == ours.batch, "{} sends another batch than ours", peer.name());
-        Ok(())
-    }
-
     pub(crate) fn pid(&self) -> u32 {
         match &self.process {
-            Process::Ours(server) => server.pid(),
+            Process::Ours { server, .. } => server.pid(),
             Process::Peer(child) => child.0.id(),
         }
     }
 
     pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
         process::cpu_time(self.pid())
+    }
+
+    /// Makes `calls` calls in a closed loop from one thread, and checks the bytes of the answers.
+    pub(crate) fn load(&self, method: Method, connections: usize, streams: usize, calls: u64) -> anyhow::Result<Tally> {
+        let mut load = ClosedLoop::new(&[self.address], method, connections, streams, Arc::new([request(method)]));
+        let (tally, expected) = (load.run_calls(calls)?, calls * self.answer_bytes(method)?);
+        ensure!(tally.bytes == expected, "{} sent {} bytes and not {expected}", self.name, tally.bytes);
+        Ok(tally)
     }
 
     /// The bytes of DATA frames of one answer.
@@ -172,40 +178,14 @@ impl MeasuredServer {
     }
 }
 
-/// The request of single calls.
-pub(crate) fn one_floor() -> v1::GetFloorRequest {
-    v1::GetFloorRequest { spec: Some(spec(NUMBER)) }
-}
-
 /// The framed request of `method`: for one floor, or for a batch that begins with it.
-fn request(method: Method) -> Bytes {
+pub(crate) fn request(method: Method) -> Bytes {
+    let spec = |number| v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() };
     match method {
-        Method::GetFloor => load::framed(&one_floor()),
+        Method::GetFloor => load::framed(&v1::GetFloorRequest { spec: Some(spec(NUMBER)) }),
         Method::BatchGetFloors => {
             let specs = (NUMBER..).take(BATCH as usize).map(spec).collect();
             load::framed(&v1::BatchGetFloorsRequest { specs })
         }
     }
-}
-
-fn spec(number: u32) -> v1::FloorSpec {
-    v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() }
-}
-
-fn body(directory: &Path, method: Method) -> PathBuf {
-    directory.join(match method {
-        Method::GetFloor => "get-floor",
-        Method::BatchGetFloors => "batch-get-floors",
-    })
-}
-
-fn wait_for(address: SocketAddr) -> anyhow::Result<()> {
-    let until = Instant::now() + START_TIMEOUT;
-    while TcpStream::connect(address).is_err() {
-        if Instant::now() > until {
-            bail!("nothing listens on {address} within {START_TIMEOUT:?}");
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    Ok(())
 }

@@ -3,18 +3,10 @@
 
 use std::sync::Arc;
 
-use benches::{
-    load::{self, Method},
-    open_loop::OpenLoop,
-    peers::servers::PeerServer,
-    process::CpuPartition,
-};
+use benches::{load::Method, open_loop::OpenLoop, peers::servers::PeerServer, process::CpuPartition};
 use serde::Serialize;
 
-use crate::{
-    fleet::{Fleet, Target},
-    h2load,
-};
+use crate::fleet::{Fleet, OURS, request};
 
 /// Calls in flight on each connection of the load that finds the maximum rate.
 const STREAMS: usize = 10;
@@ -23,12 +15,12 @@ const STREAMS: usize = 10;
 const CALLS: u64 = 40_000;
 
 /// The servers whose latency is measured.
-const TARGETS: [Target; 5] = [
-    Target::Ours,
-    Target::Peer(PeerServer::BareHyper),
-    Target::Peer(PeerServer::CoalescingHyper),
-    Target::Peer(PeerServer::StaticTonic),
-    Target::Peer(PeerServer::CachedMessage),
+const SERVERS: [&str; 5] = [
+    OURS,
+    PeerServer::BareHyper.name(),
+    PeerServer::CoalescingHyper.name(),
+    PeerServer::StaticTonic.name(),
+    PeerServer::CachedMessage.name(),
 ];
 
 /// The latency of one server at half of its maximum rate, in one round.
@@ -47,18 +39,17 @@ pub(crate) struct LatencySample {
 }
 
 pub(crate) fn measure(fleet: &Fleet, connections: usize, round: usize) -> anyhow::Result<Vec<LatencySample>> {
-    TARGETS.into_iter().map(|target| measure_server(fleet, connections, round, target)).collect()
+    SERVERS.into_iter().map(|name| measure_server(fleet, connections, round, name)).collect()
 }
 
-fn measure_server(fleet: &Fleet, connections: usize, round: usize, target: Target) -> anyhow::Result<LatencySample> {
-    let (server, method) = (fleet.server(target), Method::GetFloor);
+fn measure_server(fleet: &Fleet, connections: usize, round: usize, who: &'static str) -> anyhow::Result<LatencySample> {
+    let (server, method) = (fleet.server(who), Method::GetFloor);
     let _partition = CpuPartition::isolate(server.pid())?;
-    let most = h2load::run(server.address, method, &fleet.body(method), connections, STREAMS, CALLS)?;
-    let pace = CALLS as f64 / most.took.as_secs_f64() / 2.0;
+    let pace = server.load(method, connections, STREAMS, CALLS)?.rate() / 2.0;
     let load = OpenLoop {
         server: server.address,
         method,
-        messages: Arc::new([load::framed(&crate::fleet::one_floor())]),
+        messages: Arc::new([request(method)]),
         answer_bytes: Some(server.answer_bytes(method)?),
         connections,
         calls: CALLS,
@@ -67,7 +58,7 @@ fn measure_server(fleet: &Fleet, connections: usize, round: usize, target: Targe
     let (latencies, timer_lateness) = (load.run()?, load.timer_lateness());
     let micros = |nanos: u64| nanos as f64 / 1e3;
     Ok(LatencySample {
-        who: target.name(),
+        who,
         round,
         pace,
         p50_us: micros(latencies.latency.value_at_quantile(0.5)),

@@ -1,8 +1,10 @@
-//! Compares our server with other implementations of the service: `cargo run --release -p benches --bin serving`.
+//! Compares our server with other implementations of the service: `cargo run --release -p benches --bin serving`. With
+//! `--against before=PATH --against after=PATH` it compares builds of our server. An optimisation stays when it gains
+//! more than the noise.
 //!
 //! All servers run at the same time, each as a process; all but the measured one are idle. In each round every server
-//! answers the same load, and ours does so twice: the difference is the noise. The figures are answers a second and the
-//! server's CPU for each answer. The second comes from the kernel and depends less on other load of the machine.
+//! answers the same load. The first is started twice: the difference is the noise. The figures are answers a second and
+//! the server's CPU for each answer. The second comes from the kernel and depends less on other load of the machine.
 
 mod fleet;
 mod latency;
@@ -12,9 +14,9 @@ mod syscalls;
 use std::{net::SocketAddr, path::PathBuf};
 
 use anyhow::ensure;
-use benches::{h2load, load::Method, peers::servers::PeerServer};
+use benches::{load::Method, peers::servers::PeerServer};
 use clap::Parser;
-use fleet::{Fleet, Target};
+use fleet::{Build, Fleet};
 use report::{Report, Round};
 
 #[derive(Debug, Parser)]
@@ -32,6 +34,10 @@ struct Args {
     /// Calls in flight on each connection; each number is one load
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 50])]
     streams: Vec<usize>,
+    /// Compare this build of the server: a name, the binary, and environment variables for it. Repeated for each build;
+    /// the others are compared with the first
+    #[arg(long, value_name = "NAME=BINARY[,VARIABLE=VALUE]...", conflicts_with = "syscalls")]
+    against: Vec<Build>,
     /// Only count the system calls of an answer, with strace
     #[arg(long)]
     syscalls: bool,
@@ -51,30 +57,35 @@ const TILE_DIVISOR: u64 = 20;
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let runtime = tokio::runtime::Runtime::new()?;
     if let Some(serve) = &args.serve {
         let (peer, address) = (PeerServer::from_name(&serve[0]), serve[1].parse::<SocketAddr>()?);
         ensure!(peer.is_some(), "there is no server named {:?}", serve[0]);
-        return runtime.block_on(peer.expect("checked above").serve(address));
+        return tokio::runtime::Runtime::new()?.block_on(peer.expect("checked above").serve(address));
     }
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
-    h2load::installed()?;
-    let fleet = Fleet::start(&runtime)?;
+    let has_peers = args.against.is_empty();
+    let fleet = if has_peers { Fleet::of_peers()? } else { Fleet::of_builds(&args.against)? };
     if args.syscalls {
         return syscalls::print(&fleet, args.connections, &args.streams);
     }
-    let mut report = Report::new(args.rounds, args.connections);
+    let new_report = || Report::new(&fleet, args.rounds, args.connections);
+    // Warms up: the first calls grow buffers.
+    measure(&fleet, &args, 0, Method::GetFloor, args.streams[0], &mut new_report())?;
+    let mut report = new_report();
     for round in 0..args.rounds {
         for streams in &args.streams {
             measure(&fleet, &args, round, Method::GetFloor, *streams, &mut report)?;
         }
-        measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
-        report.add_latencies(latency::measure(&fleet, args.connections, round)?);
+        if has_peers {
+            measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
+            report.latencies.extend(latency::measure(&fleet, args.connections, round)?);
+        }
         eprintln!("round {} of {} done", round + 1, args.rounds);
     }
     println!("{}", report.markdown());
     if let Some(directory) = &args.record {
-        report.write(directory)?;
+        let name = if has_peers { "serving" } else { "builds" };
+        report.origin.write(directory, name, "Serving", &report.markdown(), &report)?;
     }
     Ok(())
 }
@@ -92,29 +103,21 @@ fn measure(
     if round % 2 == 1 {
         order.reverse();
     }
-    for target in order {
-        let server = fleet.server(target);
-        let calls = match (method, target) {
-            (Method::BatchGetFloors, _) => args.calls / BATCH,
-            (_, Target::Peer(PeerServer::TileMessages)) => args.calls / TILE_DIVISOR,
-            _ => args.calls,
+    for server in order {
+        let calls = match method {
+            Method::BatchGetFloors => args.calls / BATCH,
+            Method::GetFloor if server.name == PeerServer::TileMessages.name() => args.calls / TILE_DIVISOR,
+            Method::GetFloor => args.calls,
         };
-        let body = fleet.body(method);
         let before = server.cpu_time()?;
-        let outcome = h2load::run(server.address, method, &body, args.connections, streams, calls)?;
+        let tally = server.load(method, args.connections, streams, calls)?;
         let cpu = server.cpu_time()? - before;
-        ensure!(
-            outcome.data_bytes == calls * server.answer_bytes(method)?,
-            "{target} sent {} bytes for {calls} answers of {}",
-            outcome.data_bytes,
-            server.answer_bytes(method)?
-        );
-        report.add(Round {
-            who: target.name(),
+        report.samples.push(Round {
+            who: server.name.clone(),
             method: method.path().rsplit('/').next().unwrap_or_default(),
             streams,
             round,
-            rate: calls as f64 / outcome.took.as_secs_f64(),
+            rate: tally.rate(),
             cpu_us: cpu.as_secs_f64() * 1e6 / calls as f64,
         });
     }

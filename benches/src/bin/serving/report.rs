@@ -1,17 +1,21 @@
-//! The tables of `serving`, with medians over rounds and ratios within a round, and its record.
+//! The tables of `serving`: medians over rounds, and ratios within a round.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::fmt::Write as _;
 
-use benches::{machine::Machine, timing::median};
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
+use benches::{
+    regret::Ratio,
+    report::{self, Origin},
+    timing::median,
+};
+use comfy_table::Table;
 use serde::Serialize;
 
-use crate::latency::LatencySample;
+use crate::{Method, fleet::Fleet, latency::LatencySample};
 
 /// The figures of one server under one load in one round.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Round {
-    pub(crate) who: &'static str,
+    pub(crate) who: String,
     pub(crate) method: &'static str,
     pub(crate) streams: usize,
     pub(crate) round: usize,
@@ -21,27 +25,27 @@ pub(crate) struct Round {
     pub(crate) cpu_us: f64,
 }
 
+/// A figure of a round.
+type Figure = fn(&Round) -> f64;
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    date: String,
-    machine: String,
-    command: String,
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
+    /// The names of the servers. The first is compared with all.
+    servers: Vec<String>,
     rounds: usize,
     connections: usize,
-    samples: Vec<Round>,
+    pub(crate) samples: Vec<Round>,
     #[serde(rename = "waits")]
-    latencies: Vec<LatencySample>,
+    pub(crate) latencies: Vec<LatencySample>,
 }
 
 impl Report {
-    pub(crate) fn new(rounds: usize, connections: usize) -> Self {
-        let machine = Machine::current();
-        let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-        let command = format!("cargo run --release -p benches --bin serving -- {command}");
+    pub(crate) fn new(fleet: &Fleet, rounds: usize, connections: usize) -> Self {
         Self {
-            date: Machine::today(),
-            machine: machine.to_string(),
-            command,
+            origin: Origin::of("serving"),
+            servers: fleet.order(Method::GetFloor).iter().map(|server| server.name.clone()).collect(),
             rounds,
             connections,
             samples: Vec::new(),
@@ -49,20 +53,13 @@ impl Report {
         }
     }
 
-    pub(crate) fn add(&mut self, round: Round) {
-        self.samples.push(round);
-    }
-
-    pub(crate) fn add_latencies(&mut self, latencies: Vec<LatencySample>) {
-        self.latencies.extend(latencies);
-    }
-
-    /// A table for each load: rate and CPU as medians over rounds, and the ratio of our server to each as the median of
-    /// the rounds' ratios, with the least and the greatest.
     pub(crate) fn markdown(&self) -> String {
+        let first = &self.servers[0];
         let mut text = format!(
-            "{}\n\n`{}`, {}. {} connections, h2load in one thread on the same cores, {} rounds, interleaved.\n",
-            self.machine, self.command, self.date, self.connections, self.rounds
+            "{}. {} connections, one client thread on the same cores, {} rounds, interleaved. Medians, and ratios of \
+             {first} to each server within a round: geometric means with 95 % intervals (Student's t), above 1 where \
+             {first} is better.\n",
+            self.origin, self.connections, self.rounds
         );
         let mut loads: Vec<(&str, usize)> = Vec::new();
         for sample in &self.samples {
@@ -73,94 +70,57 @@ impl Report {
         for (method, streams) in loads {
             let _ = write!(text, "\n### {method}, {streams} streams a connection\n\n{}\n", self.table(method, streams));
         }
-        let _ = write!(
-            text,
-            "\n### How long a caller waits at half of what the server can do\n\n{}\n",
-            self.latency_table()
-        );
+        if !self.latencies.is_empty() {
+            let _ = write!(text, "\n### Latency at half of the maximum rate\n\n{}\n", self.latency_table());
+        }
         text
     }
 
     fn latency_table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_preset(ASCII_MARKDOWN).set_header([
-            "server",
-            "calls/s",
-            "p50 us",
-            "p99 us",
-            "p99 / p50",
-            "sent late, p99 us",
-            "clock alone late, p99 us",
-        ]);
-        let mut servers: Vec<&str> = Vec::new();
-        for wait in &self.latencies {
-            if !servers.contains(&wait.who) {
-                servers.push(wait.who);
+        let header =
+            ["server", "calls/s", "p50 us", "p99 us", "p99 / p50", "sent late, p99 us", "clock alone late, p99 us"];
+        let mut table = report::table(header);
+        for who in &self.servers {
+            let own: Vec<&LatencySample> = self.latencies.iter().filter(|sample| sample.who == who).collect();
+            if own.is_empty() {
+                continue;
             }
-        }
-        for who in servers {
             let middle = |figure: fn(&LatencySample) -> f64| {
-                median(&mut self.latencies.iter().filter(|wait| wait.who == who).map(figure).collect::<Vec<_>>())
+                median(&mut own.iter().map(|sample| figure(sample)).collect::<Vec<_>>())
             };
             table.add_row([
-                who.to_owned(),
-                format!("{:.0}", middle(|wait| wait.pace)),
-                format!("{:.0}", middle(|wait| wait.p50_us)),
-                format!("{:.0}", middle(|wait| wait.p99_us)),
-                format!("{:.1}", middle(|wait| wait.p99_us / wait.p50_us)),
-                format!("{:.1}", middle(|wait| wait.late_p99_us)),
-                format!("{:.1}", middle(|wait| wait.clock_p99_us)),
+                who.clone(),
+                format!("{:.0}", middle(|sample| sample.pace)),
+                format!("{:.0}", middle(|sample| sample.p50_us)),
+                format!("{:.0}", middle(|sample| sample.p99_us)),
+                format!("{:.1}", middle(|sample| sample.p99_us / sample.p50_us)),
+                format!("{:.1}", middle(|sample| sample.late_p99_us)),
+                format!("{:.1}", middle(|sample| sample.clock_p99_us)),
             ]);
         }
         table
     }
 
     fn table(&self, method: &str, streams: usize) -> Table {
-        let mut table = Table::new();
-        table.load_preset(ASCII_MARKDOWN).set_header([
-            "server",
-            "answers/s",
-            "CPU us/answer",
-            "ours to it, answers/s",
-            "ours to it, CPU",
-        ]);
-        let mut servers: Vec<&str> = Vec::new();
-        for sample in self.samples.iter().filter(|sample| (sample.method, sample.streams) == (method, streams)) {
-            if !servers.contains(&sample.who) {
-                servers.push(sample.who);
-            }
-        }
-        servers.sort_by_key(|who| (!who.starts_with("ours"), who.len()));
-        for who in servers {
-            let of = |who: &str| -> Vec<&Round> {
-                let mut rounds: Vec<&Round> = (self.samples.iter())
-                    .filter(|sample| (sample.who, sample.method, sample.streams) == (who, method, streams))
-                    .collect();
-                rounds.sort_by_key(|round| round.round);
-                rounds
-            };
-            let (its, ours) = (of(who), of("ours"));
-            let rate = median(&mut its.iter().map(|round| round.rate).collect::<Vec<_>>());
-            let cpu = median(&mut its.iter().map(|round| round.cpu_us).collect::<Vec<_>>());
-            let rates = ours.iter().zip(&its).map(|(ours, its)| ours.rate / its.rate).collect();
-            // Inverted, so that above 1 our server needs less CPU.
-            let cpus = ours.iter().zip(&its).map(|(ours, its)| its.cpu_us / ours.cpu_us).collect();
-            table.add_row([who.to_owned(), format!("{rate:.0}"), format!("{cpu:.1}"), spread(rates), spread(cpus)]);
+        let mut table = report::table(["server", "answers/s", "CPU us/answer", "ratio, answers/s", "ratio, CPU"]);
+        // In the order of rounds.
+        let of = |who: &str, figure: Figure| -> Vec<f64> {
+            let of_load = |it: &&Round| (it.who.as_str(), it.method, it.streams) == (who, method, streams);
+            self.samples.iter().filter(of_load).map(figure).collect()
+        };
+        let rate: Figure = |it| it.rate;
+        let cpu: Figure = |it| it.cpu_us;
+        let first = &self.servers[0];
+        for who in self.servers.iter().filter(|who| !of(who, rate).is_empty()) {
+            let ratio = |one: Vec<f64>, other: Vec<f64>| Ratio::of(&one.into_iter().zip(other).collect::<Vec<_>>());
+            table.add_row([
+                who.clone(),
+                format!("{:.0}", median(&mut of(who, rate))),
+                format!("{:.1}", median(&mut of(who, cpu))),
+                ratio(of(first, rate), of(who, rate)).to_string(),
+                ratio(of(who, cpu), of(first, cpu)).to_string(),
+            ]);
         }
         table
     }
-
-    /// Writes every sample to `DATE-serving.json` and the tables to `DATE-serving.md`.
-    pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
-        let path = |end| directory.join(format!("{}-serving.{end}", self.date));
-        fs::write(path("json"), serde_json::to_string_pretty(self)? + "\n")?;
-        fs::write(path("md"), format!("# Serving, {}\n\n{}", self.date, self.markdown()))?;
-        Ok(())
-    }
-}
-
-/// The median of `ratios`, with the least and the greatest.
-fn spread(mut ratios: Vec<f64>) -> String {
-    let middle = median(&mut ratios);
-    format!("{middle:.2} ({:.2} .. {:.2})", ratios[0], ratios[ratios.len() - 1])
 }

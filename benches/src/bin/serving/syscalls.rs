@@ -7,18 +7,18 @@ use std::{
     collections::BTreeMap,
     fs,
     process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, ensure};
-use benches::{load::Method, machine::Machine, peers::servers::PeerServer};
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
-
-use crate::{
-    fleet::{Fleet, Target},
-    h2load,
+use benches::{
+    load::Method,
+    peers::servers::PeerServer,
+    process::wait_until,
+    report::{self, Origin},
 };
+
+use crate::fleet::{Fleet, OURS};
 
 /// Answers that are counted together, so that rare system calls, such as those of timers, hardly matter.
 const CALLS: u64 = 20_000;
@@ -27,38 +27,28 @@ const CALLS: u64 = 20_000;
 const STRACE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The servers whose system calls are counted: ours and two that send the same bytes.
-const TARGETS: [Target; 3] = [Target::Ours, Target::Peer(PeerServer::BareHyper), Target::Peer(PeerServer::StaticTonic)];
+const SERVERS: [&str; 3] = [OURS, PeerServer::BareHyper.name(), PeerServer::StaticTonic.name()];
 
 pub(crate) fn print(fleet: &Fleet, connections: usize, streams: &[usize]) -> anyhow::Result<()> {
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(["server", "streams", "system calls an answer", "of which"]);
-    for target in TARGETS {
+    let mut table = report::table(["server", "streams", "system calls an answer", "of which"]);
+    for name in SERVERS {
         for streams in streams {
-            let counts = counted(fleet, target, connections, *streams)?;
+            let counts = counted(fleet, name, connections, *streams)?;
             let an_answer = |count: u64| format!("{:.2}", count as f64 / CALLS as f64);
             let mut most: Vec<(&String, &u64)> = counts.iter().collect();
             most.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
             let parts: Vec<String> =
-                most.iter().take(4).map(|(name, count)| format!("{name} {}", an_answer(**count))).collect();
-            table.add_row([
-                target.name().to_owned(),
-                streams.to_string(),
-                an_answer(counts.values().sum()),
-                parts.join(", "),
-            ]);
+                most.iter().take(4).map(|(call, count)| format!("{call} {}", an_answer(**count))).collect();
+            table.add_row([name.to_owned(), streams.to_string(), an_answer(counts.values().sum()), parts.join(", ")]);
         }
     }
-    println!(
-        "{}, {}; {connections} connections, {CALLS} answers each\n\n{table}",
-        Machine::current(),
-        Machine::today()
-    );
+    println!("{}; {connections} connections, {CALLS} answers each\n\n{table}", Origin::of("serving"));
     Ok(())
 }
 
 /// System calls of a server while it answers [`CALLS`] calls, by name.
-fn counted(fleet: &Fleet, target: Target, connections: usize, streams: usize) -> anyhow::Result<BTreeMap<String, u64>> {
-    let (server, method) = (fleet.server(target), Method::GetFloor);
+fn counted(fleet: &Fleet, name: &str, connections: usize, streams: usize) -> anyhow::Result<BTreeMap<String, u64>> {
+    let server = fleet.server(name);
     let summary = tempfile::NamedTempFile::new()?;
     let mut strace = Command::new("strace")
         .args(["-f", "-c", "-U", "name,calls", "-p", &server.pid().to_string(), "-o"])
@@ -66,17 +56,15 @@ fn counted(fleet: &Fleet, target: Target, connections: usize, streams: usize) ->
         .stderr(Stdio::null())
         .spawn()
         .context("strace does not start; install it (Debian: apt install strace)")?;
-    let until = Instant::now() + STRACE_TIMEOUT;
-    while !is_traced(server.pid())? {
+    wait_until(&format!("strace watches {name}"), STRACE_TIMEOUT, || {
         ensure!(strace.try_wait()?.is_none(), "strace may not watch another process here (ptrace is not permitted)");
-        ensure!(Instant::now() < until, "strace does not attach to {target} within {STRACE_TIMEOUT:?}");
-        thread::sleep(Duration::from_millis(5));
-    }
-    let outcome = h2load::run(server.address, method, &fleet.body(method), connections, streams, CALLS);
+        is_traced(server.pid())
+    })?;
+    let answered = server.load(Method::GetFloor, connections, streams, CALLS);
     // On SIGINT strace detaches and writes its summary.
     Command::new("kill").args(["-INT", &strace.id().to_string()]).status()?;
     strace.wait()?;
-    ensure!(outcome?.data_bytes == CALLS * server.answer_bytes(method)?, "{target} sent other answers than it should");
+    answered?;
     parse(&fs::read_to_string(summary.path())?)
 }
 

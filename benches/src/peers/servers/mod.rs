@@ -3,8 +3,7 @@
 mod bare_hyper;
 mod coalescing_hyper;
 mod decoded;
-mod static_tonic;
-mod tile_messages;
+mod raw_tonic;
 
 use std::net::SocketAddr;
 
@@ -23,22 +22,14 @@ pub enum PeerServer {
     StaticTonic,
     /// tonic with decoded messages in moka: each call clones and encodes one. The usual design.
     CachedMessage,
-    /// tonic with generated floors in moka: each call converts and encodes one.
-    CachedCells,
     /// tonic with a message per tile in moka: each call clones and encodes one floor.
     TileMessages,
 }
 
 impl PeerServer {
     /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::BareHyper,
-        Self::CoalescingHyper,
-        Self::StaticTonic,
-        Self::CachedMessage,
-        Self::CachedCells,
-        Self::TileMessages,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::BareHyper, Self::CoalescingHyper, Self::StaticTonic, Self::CachedMessage, Self::TileMessages];
 
     /// The name on the command line and in records.
     #[must_use]
@@ -48,7 +39,6 @@ impl PeerServer {
             Self::CoalescingHyper => "gathered-hyper",
             Self::StaticTonic => "static-tonic",
             Self::CachedMessage => "tonic-moka-message",
-            Self::CachedCells => "tonic-moka-cells",
             Self::TileMessages => "tonic-moka-tiles",
         }
     }
@@ -62,7 +52,7 @@ impl PeerServer {
     /// Whether it can answer a batch.
     #[must_use]
     pub const fn batches(self) -> bool {
-        matches!(self, Self::CachedMessage | Self::CachedCells)
+        matches!(self, Self::CachedMessage)
     }
 
     /// Serves at `address` until the process ends.
@@ -73,10 +63,9 @@ impl PeerServer {
         match self {
             Self::BareHyper => bare_hyper::serve(address).await,
             Self::CoalescingHyper => coalescing_hyper::serve(address).await,
-            Self::StaticTonic => static_tonic::serve(address).await,
-            Self::CachedMessage => decoded::serve_messages(address).await,
-            Self::CachedCells => decoded::serve_cells(address).await,
-            Self::TileMessages => tile_messages::serve(address).await,
+            Self::StaticTonic => raw_tonic::serve_static(address).await,
+            Self::CachedMessage => decoded::serve(address).await,
+            Self::TileMessages => raw_tonic::serve_tiles(address).await,
         }
     }
 }

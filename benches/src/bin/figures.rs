@@ -1,0 +1,99 @@
+//! Prints the percentiles of generation, and the server's start, memory and CPU at idle:
+//! `cargo run --release -p benches --bin figures`. The other figures of `docs/benchmarks.md` are criterion's.
+
+use std::{path::PathBuf, thread, time::Duration};
+
+use benches::{
+    floors,
+    process::{cpu_time, resident_bytes},
+    report::{self, Origin},
+    server::Setup,
+    timing::{format_nanos, median, nanos_of_each, percentile},
+};
+use clap::Parser;
+use floor_gen::{Generator, Kind};
+use serde::Serialize;
+
+/// Distinct floors, and runs of each. Every run is a sample, so that the p99 is that of single calls.
+const COUNT: u32 = 1000;
+const REPEATS: usize = 5;
+
+/// Starts of the server; the result is their median. One more start before them warms the page cache.
+const STARTS: usize = 7;
+
+/// Time between the start of a server and its observation, and the duration of the observation.
+const SETTLE: Duration = Duration::from_secs(1);
+const OBSERVED: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Serialize)]
+struct Figure {
+    what: &'static str,
+    measured: String,
+    /// The target in `docs/benchmarks.md`.
+    aim: &'static str,
+}
+
+#[derive(Debug, Parser)]
+#[command(about = "Prints the percentiles of generation, and the server's start, memory and CPU at idle")]
+struct Args {
+    /// Directory for the record; without it no record is written
+    #[arg(long, value_name = "DIRECTORY")]
+    record: Option<PathBuf>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    anyhow::ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    let mut figures = generation();
+    figures.extend(server()?);
+    let mut table = report::table(["what", "measured", "aim"]);
+    for figure in &figures {
+        table.add_row([figure.what, figure.measured.as_str(), figure.aim]);
+    }
+    let origin = Origin::of("figures");
+    let text = format!("{origin}\n\n{table}\n");
+    println!("{text}");
+    match &args.record {
+        Some(directory) => origin.write(directory, "figures", "Figures", &text, &figures),
+        None => Ok(()),
+    }
+}
+
+fn generation() -> Vec<Figure> {
+    let specs = floors::specs(Kind::Standard, floors::SIDE, COUNT);
+    let mut generator = Generator::new();
+    // The first runs grow the generator's scratch memory.
+    specs.iter().for_each(|spec| drop(generator.generate(spec)));
+    let repeated = (0..REPEATS).flat_map(|_| &specs);
+    let mut samples = nanos_of_each(repeated, |spec| generator.generate(spec));
+    let (middle, p99) = (format_nanos(median(&mut samples)), format_nanos(percentile(&mut samples, 99)));
+    vec![
+        Figure { what: "generate, median", measured: middle, aim: "<= 200 us" },
+        Figure { what: "generate, p99", measured: p99, aim: "<= 1 ms" },
+    ]
+}
+
+fn server() -> anyhow::Result<Vec<Figure>> {
+    let data = tempfile::tempdir()?;
+    let mut starts = Vec::with_capacity(STARTS);
+    for start in 0..=STARTS {
+        let server = Setup::new().start(&data)?;
+        if start > 0 {
+            starts.push(server.started_in.as_secs_f64() * 1e3);
+        }
+        server.stop()?;
+    }
+    let server = Setup::new().start(&data)?;
+    thread::sleep(SETTLE);
+    let before = cpu_time(server.pid())?;
+    thread::sleep(OBSERVED);
+    let idle = (cpu_time(server.pid())? - before).as_secs_f64() / OBSERVED.as_secs_f64();
+    let resident = resident_bytes(server.pid())? as f64 / 1e6;
+    server.stop()?;
+    let start = format!("{:.0} ms", median(&mut starts));
+    Ok(vec![
+        Figure { what: "server start to ready, warm binary, median of 7", measured: start, aim: "< 1 s" },
+        Figure { what: "resident memory at idle", measured: format!("{resident:.1} MB"), aim: "< 60 MB" },
+        Figure { what: "CPU at idle, of one core", measured: format!("{:.3} %", idle * 100.0), aim: "about 0" },
+    ])
+}
