@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
+use bytes::Bytes;
 use futures_util::{FutureExt, future::Shared};
 #[cfg(not(test))]
 use parking_lot::Mutex;

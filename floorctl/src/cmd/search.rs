@@ -209,7 +209,7 @@ impl<'a> SearchSpace<'a> {
 
 impl Match {
     fn new(candidate: &Candidate<'_>, shown: &[Fact]) -> Self {
-        let facts = shown.iter().map(|fact| (*fact, fact.shown(candidate))).collect();
+        let facts = shown.iter().map(|fact| (*fact, fact.display(candidate))).collect();
         Self { name: local::name(&candidate.spec).to_string(), facts }
     }
 }

@@ -3,7 +3,6 @@
 use std::cell::{OnceCell, RefCell};
 
 use floor_gen::{Floor, FloorSpec, Generator, RoomRole};
-use prost::Message as _;
 
 /// Defines [`Fact`] from one list of variants and names.
 macro_rules! facts {

@@ -207,7 +207,7 @@ impl LmdbTier {
         match file::mark_clean(&self.env, &self.data) {
             Ok(()) => self.is_marked.store(true, Relaxed),
             Err(error) => {
-                debug!(tier = NAME, %error, "the clean mark could not be written; the next start will check the store")
+                debug!(tier = NAME, %error, "the clean mark could not be written; the next start will check the store");
             }
         }
     }
