@@ -17,9 +17,9 @@ use http_body_util::BodyExt;
 use tonic::{Code, Status, server::NamedService};
 
 use crate::grpc::{
-    Rpc, SERVICE_NAME,
+    SERVICE_NAME,
     calls::{self, Answer, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState},
-    status,
+    rpc, status,
 };
 
 /// The floor service. Cheap to clone.
@@ -44,7 +44,7 @@ impl FloorService {
     pub async fn answer(self, request: Request<impl Body<Data = Bytes, Error: Display>>) -> Response<FloorBody> {
         let started = Instant::now();
         let (head, body) = request.into_parts();
-        let rpc = match Rpc::from_path(head.uri.path()) {
+        let rpc = match rpc::from_path(head.uri.path()) {
             Ok(rpc) => rpc,
             Err(name) => return Status::unimplemented(format!("{SERVICE_NAME} has no method {name:?}")).into_http(),
         };
