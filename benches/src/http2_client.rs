@@ -7,9 +7,28 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
+use floor_proto::rpc::Rpc;
 use rustix::event::{PollFd, PollFlags};
 
-use crate::load::Method;
+/// A unary method of the floor service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Returns one floor.
+    GetFloor,
+    /// Returns several floors.
+    BatchGetFloors,
+}
+
+impl Method {
+    /// The path of the HTTP request.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::GetFloor => Rpc::GetFloor.path(),
+            Self::BatchGetFloors => Rpc::BatchGetFloors.path(),
+        }
+    }
+}
 
 /// A connection. Its calls are numbered from 0.
 #[derive(Debug)]

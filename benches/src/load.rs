@@ -14,32 +14,12 @@ use std::{
 
 use anyhow::{Context, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
-use floor_proto::rpc::Rpc;
 use hdrhistogram::Histogram;
 use prost::Message;
 use rustix::event::{PollFd, Timespec, poll};
 
+pub use crate::http2_client::Method;
 use crate::http2_client::{Connection, Content, HeaderName};
-
-/// A unary method of the floor service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// Returns one floor.
-    GetFloor,
-    /// Returns several floors.
-    BatchGetFloors,
-}
-
-impl Method {
-    /// The path of the HTTP request.
-    #[must_use]
-    pub const fn path(self) -> &'static str {
-        match self {
-            Self::GetFloor => Rpc::GetFloor.path(),
-            Self::BatchGetFloors => Rpc::BatchGetFloors.path(),
-        }
-    }
-}
 
 /// The counts of a load.
 #[derive(Debug, Clone)]

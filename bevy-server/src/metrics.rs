@@ -4,11 +4,9 @@
 use std::time::Duration;
 
 use bevy::prelude::*;
-use floor_proto::status::code_name;
+use floor_proto::{rpc::Rpc, status::code_name};
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
 use tonic::Code;
-
-use crate::grpc::Rpc;
 
 /// The registry of every metric of the server.
 #[derive(Resource, Debug, Clone, Deref)]

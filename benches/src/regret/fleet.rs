@@ -1,13 +1,13 @@
 //! The servers of a cell: a set for each variant. All run at the same time, on stores that already hold every floor.
 
-use std::{fmt, path::PathBuf, sync::Arc, thread, time::Duration};
+use std::{path::PathBuf, sync::Arc, thread, time::Duration};
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
-use serde::Serialize;
 use tempfile::TempDir;
 
 use super::{
+    bypass::Bypass,
     cell::{Cell, StoreKind},
     sample::{Sample, Snapshot},
 };
@@ -17,39 +17,6 @@ use crate::{
     redis_server::RedisServer,
     server::{Server, Setup},
 };
-
-/// The value of `cache.bypass`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Bypass {
-    /// The policy decides.
-    Auto,
-    /// The tier is always asked.
-    Off,
-    /// The tier is never asked.
-    Forced,
-}
-
-impl Bypass {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::Off, Self::Forced];
-
-    /// The value in the configuration.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Off => "off",
-            Self::Forced => "forced",
-        }
-    }
-}
-
-impl fmt::Display for Bypass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// The options of all servers.
 #[derive(Debug, Clone, Default)]

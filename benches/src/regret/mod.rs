@@ -4,6 +4,7 @@
 //! *Regret* is what a policy loses against the best fixed choice in hindsight (Bubeck and Cesa-Bianchi, "Regret
 //! Analysis of Stochastic and Nonstochastic Multi-armed Bandit Problems", 2012).
 
+pub mod bypass;
 pub mod cell;
 pub mod covering;
 pub mod fleet;
@@ -11,8 +12,9 @@ pub mod plan;
 pub mod sample;
 pub mod verdict;
 
+pub use bypass::Bypass;
 pub use cell::{Cell, Keys, Shape, StoreKind};
-pub use fleet::{Bypass, Fleet, Options, VariantSpec};
+pub use fleet::{Fleet, Options, VariantSpec};
 pub use plan::Plan;
 pub use sample::Sample;
 pub use verdict::{Ratio, Verdict};

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use super::{cell::Cell, fleet::Bypass, fleet::Fleet, fleet::Options, fleet::VariantSpec, sample::Sample};
+use super::{
+    bypass::Bypass,
+    cell::Cell,
+    fleet::{Fleet, Options, VariantSpec},
+    sample::Sample,
+};
 use crate::load::Window;
 
 /// The number of turns and their lengths.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
 
-use super::fleet::Bypass;
+use super::bypass::Bypass;
 use crate::{load::TimedRun, process::cpu_time, server::Server, timing::median};
 
 /// The counters of the processes at one moment.

@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{cell::Cell, fleet::Bypass, sample::Sample};
+use super::{bypass::Bypass, cell::Cell, sample::Sample};
 use crate::timing::mean_and_interval;
 
 /// A ratio with the ends of its 95 % interval.

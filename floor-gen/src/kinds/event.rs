@@ -28,14 +28,7 @@ const TRIES: usize = 30;
 /// Rooms grown around the vault, in hundredths of those of a floor without one.
 const ROOMS_AROUND: usize = 70;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 0,
-    is_built: true,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let rng = &mut streams.open("vault");

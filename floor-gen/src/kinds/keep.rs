@@ -17,14 +17,7 @@ const CELLS_PER_HALL: usize = 560;
 /// The most halls.
 const MAX_HALLS: usize = 200;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 0,
-    is_built: true,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let wall = wall_thickness(arena);

@@ -50,14 +50,7 @@ const REACHED: u8 = 1;
 /// A crossing inside a room.
 const BUILT_ON: u8 = 2;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 0,
-    is_built: true,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let lattice = Lattice::over(arena);

@@ -68,14 +68,7 @@ const MAX_GATES: usize = 4;
 /// The most beats. On large floors the tiles grow instead.
 const MAX_BEATS: usize = 15;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: true,
-    lakes: 0,
-    is_built: true,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules { fixed_roles: true, ..KindRules::BUILT };
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let mut tiles = Tiles::over(arena, TILE);

@@ -1,5 +1,4 @@
-//! What a kind decides for the stages that all kinds share. Each module of `kinds/` defines its own rules, without
-//! defaults.
+//! What a kind decides for the stages that all kinds share. Each module of `kinds/` names its own rules.
 
 /// The rules of one kind.
 #[derive(Debug, Clone, Copy)]
@@ -16,4 +15,16 @@ pub(crate) struct KindRules {
     pub(crate) exit_loot: Option<(u32, u32)>,
     /// Whether the fallback has a boss room behind its lock.
     pub(crate) fallback_boss: bool,
+}
+
+impl KindRules {
+    /// A built floor without lakes, whose exit room holds a weaker pack and no loot.
+    pub(crate) const BUILT: Self = Self {
+        fixed_roles: false,
+        lakes: 0,
+        is_built: true,
+        exit_pack: Some(700),
+        exit_loot: None,
+        fallback_boss: false,
+    };
 }

@@ -1,11 +1,8 @@
 //! A parsed and checked condition, and its evaluation.
 
-use std::{collections::BTreeSet, str::FromStr};
+use std::collections::BTreeSet;
 
-use super::{
-    fact::{Candidate, Fact},
-    parser,
-};
+use super::fact::{Candidate, Fact};
 
 /// A condition that is true or false for a floor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,14 +59,6 @@ impl Condition {
             Self::Not(inner) => inner.facts(),
             Self::And(left, right) | Self::Or(left, right) => left.facts().into_iter().chain(right.facts()).collect(),
         }
-    }
-}
-
-impl FromStr for Condition {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parser::parse(text).map_err(|error| error.render(text))
     }
 }
 

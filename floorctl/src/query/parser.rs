@@ -3,7 +3,7 @@
 //!
 //! Pratt, "Top down operator precedence", POPL 1973.
 
-use std::ops::Range;
+use std::{ops::Range, str::FromStr};
 
 use floor_gen::{Kind, Theme};
 
@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 64;
 /// The precedence of unary operators, higher than that of all binary ones.
 const UNARY_PRECEDENCE: u8 = 6;
 
-pub(super) fn parse(text: &str) -> Result<Condition, ParseError> {
+fn parse(text: &str) -> Result<Condition, ParseError> {
     if text.len() > MAX_LENGTH {
         return Err(ParseError::new(
             0..0,
@@ -35,6 +35,14 @@ pub(super) fn parse(text: &str) -> Result<Condition, ParseError> {
     match parser.peek() {
         (Token::End, _) => whole.into_condition(),
         (token, span) => Err(ParseError::new(span, expected_operator("the end", token))),
+    }
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse(text).map_err(|error| error.render(text))
     }
 }
 

@@ -6,6 +6,7 @@ mod body;
 mod call;
 mod get_floor;
 mod get_server_info;
+mod guarded_bytes;
 mod message;
 mod responses;
 mod spec;
@@ -21,8 +22,8 @@ use http_body::Body;
 use tonic::Status;
 
 pub use body::FloorBody;
-pub(super) use body::GuardedBytes;
 use call::Call;
+pub(super) use guarded_bytes::GuardedBytes;
 pub use state::ServiceDeps;
 pub(super) use state::{MetricsGuard, ServiceState};
 use stream_floors::FloorStream;

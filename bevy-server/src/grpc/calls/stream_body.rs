@@ -12,7 +12,7 @@ use http::HeaderMap;
 use http_body::Frame;
 use tonic::Code;
 
-use super::{MetricsGuard, body::GuardedBytes, responses::error_trailers};
+use super::{MetricsGuard, guarded_bytes::GuardedBytes, responses::error_trailers};
 use crate::{grpc::status, lifecycle::InFlightGuard};
 
 /// An item of the stream.

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::file::DATA;
+use super::DATA;
 
 /// Exists while nothing has been written since the last clean close.
 const CLEAN: &str = "clean";

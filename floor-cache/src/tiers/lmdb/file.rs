@@ -9,11 +9,8 @@ use std::{
 use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, RwTxn, WithTls};
 use tracing::{debug, error, warn};
 
-use super::{NAME, clean};
+use super::{DATA, NAME, clean};
 use crate::open_error::OpenError;
-
-/// LMDB's data file.
-pub(super) const DATA: &str = "data.mdb";
 
 /// Maps are multiples of this: the largest page size of any system.
 pub(super) const MAP_GRANULARITY: u64 = 64 << 10;

@@ -11,12 +11,11 @@ use std::{
 use tracing::{debug, info, warn};
 
 use super::{
-    NAME,
+    DATA, DATABASES, NAME,
     check::{self, CheckOutcome},
     clean,
-    file::{DAMAGED, DATA},
+    file::DAMAGED,
     layout,
-    tier::DATABASES,
 };
 use crate::open_error::OpenError;
 

@@ -15,7 +15,7 @@ use heed::{
 };
 use tracing::{debug, warn};
 
-use super::{NAME, clean, file, open_guard::OpenGuard};
+use super::{Age, DATABASES, NAME, clean, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
@@ -59,14 +59,6 @@ pub struct LmdbTier {
     /// Whether the store is marked as cleanly closed, because nothing was written after a flush.
     is_marked: AtomicBool,
 }
-
-/// The databases of a store, and the length of their keys if it is fixed.
-pub(super) const DATABASES: [(&str, Option<usize>); 3] =
-    [("meta", None), ("values", None), ("ages", Some(size_of::<Age>()))];
-
-/// The prefix of a record in `values`: the age of the entry in `ages` (8 bytes, big-endian so that ages sort). The
-/// envelope follows.
-type Age = [u8; 8];
 
 /// The format of the store, in `meta` under [`LAYOUT_KEY`].
 const LAYOUT: &str = "floor-cache lmdb 1";

@@ -14,7 +14,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use redis::{Cmd, Value};
 use tracing::debug;
 
-use super::{NAME, connection::Connection, tier::failed};
+use super::{NAME, connection::Connection, error::failed};
 use crate::{
     envelope::{Defect, Envelope, StoredKey},
     key::Key,

@@ -2,6 +2,7 @@
 
 mod connection;
 mod connector;
+mod error;
 mod lease;
 mod server_stats;
 mod tier;

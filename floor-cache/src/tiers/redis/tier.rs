@@ -15,6 +15,7 @@ use super::{
     NAME,
     connection::Connection,
     connector,
+    error::{failed, reason},
     lease::{self, RedisLeases},
     server_stats::ServerStats,
 };
@@ -172,27 +173,6 @@ impl RedisTier {
         // Redis returns errors as replies.
         let removed = self.writes.send(&command).await.and_then(Value::extract_error);
         removed.map(|_count| ()).map_err(|error| failed("remove from redis", &error))
-    }
-}
-
-pub(super) fn failed(action: &'static str, error: &RedisError) -> TierError {
-    let kind = if error.is_timeout() {
-        TierErrorKind::Timeout
-    } else if error.is_connection_dropped() || error.is_connection_refusal() || error.is_io_error() {
-        TierErrorKind::Unreachable
-    } else if error.code().is_some() {
-        TierErrorKind::Refused
-    } else {
-        TierErrorKind::Internal
-    };
-    TierError::new(kind, action, reason(error))
-}
-
-/// The message of `error` without the address and secrets that the library may add.
-fn reason(error: &RedisError) -> String {
-    match (error.code(), error.detail()) {
-        (Some(code), Some(detail)) => format!("{code} {detail}"),
-        _ => error.to_string(),
     }
 }
 

@@ -1,0 +1,27 @@
+//! Errors of the Redis library as errors of the tier.
+
+use redis::RedisError;
+
+use crate::tier::{TierError, TierErrorKind};
+
+/// The error of `action`.
+pub(super) fn failed(action: &'static str, error: &RedisError) -> TierError {
+    let kind = if error.is_timeout() {
+        TierErrorKind::Timeout
+    } else if error.is_connection_dropped() || error.is_connection_refusal() || error.is_io_error() {
+        TierErrorKind::Unreachable
+    } else if error.code().is_some() {
+        TierErrorKind::Refused
+    } else {
+        TierErrorKind::Internal
+    };
+    TierError::new(kind, action, reason(error))
+}
+
+/// The message of `error` without the address and secrets that the library may add.
+pub(super) fn reason(error: &RedisError) -> String {
+    match (error.code(), error.detail()) {
+        (Some(code), Some(detail)) => format!("{code} {detail}"),
+        _ => error.to_string(),
+    }
+}
