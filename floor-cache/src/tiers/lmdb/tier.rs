@@ -15,7 +15,7 @@ use heed::{
 };
 use tracing::{debug, warn};
 
-use super::{Age, DATABASES, NAME, clean, file, open_guard::OpenGuard};
+use super::{Age, NAME, clean, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
