@@ -31,7 +31,7 @@ use crate::{
 const TRIP: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// How long the right value may take to be written before the breaker is tripped.
+/// How long the right value may take to be written before the audit ends.
 const FLUSH: Duration = Duration::from_secs(5);
 
 /// Audits a sample of hits and counts the outcomes: `floors_audits_total{outcome}`.
@@ -129,10 +129,11 @@ impl Auditor {
             "a tier returned a wrong value; the right one is written in its place"
         );
         let Some(lower) = self.stack.lower.iter().find(|lower| lower.name() == by) else { return };
+        // Until the right value is stored, the next audit would count the same wrong one again, and an open breaker would
+        // reject the right one.
+        lower.writes.flush(Instant::now() + FLUSH).await;
         if lower.mismatches.fetch_add(1, Relaxed) + 1 >= TRIP {
             lower.mismatches.store(0, Relaxed);
-            // Flush first: an open breaker would reject the right value.
-            lower.writes.flush(Instant::now() + FLUSH).await;
             lower.circuit.trip(PAUSE);
         }
     }
