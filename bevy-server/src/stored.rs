@@ -1,7 +1,7 @@
 //! Checks that a value from a store outside this process can be the floor of its key. The chain calls [`check`] on each
 //! such hit, so it neither decodes nor allocates.
 //!
-//! It compares the start of the value with what [`floor_wire::framed`](floor_wire::framed) writes: the frame prefix, the
+//! It compares the start of the value with what [`floor_wire::framed`] writes: the frame prefix, the
 //! resolved spec, the generator version, the tag of the content hash.
 
 use floor_cache::Key;
