@@ -12,7 +12,6 @@
 mod calls;
 mod connection;
 mod routing;
-mod rpc;
 mod server;
 mod status;
 
@@ -21,8 +20,8 @@ use tonic_health::ServingStatus;
 
 pub use calls::{FloorBody, ServiceDeps};
 pub use connection::{PollBeforeSpawn, coalescing};
+pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};
 pub use routing::FloorService;
-pub use rpc::{Rpc, SERVICE_NAME};
 pub use server::{GrpcListener, GrpcServer};
 
 use crate::{

@@ -9,8 +9,7 @@ use hyper_util::{
 use tokio::{net::TcpListener, sync::watch, time::Instant};
 
 use super::{
-    PollBeforeSpawn,
-    coalescing::{CoalescingIo, FlushAfterPoll},
+    coalescing::{CoalescingIo, FlushAfterPoll, PollBeforeSpawn},
     drain::{CLOSE_GRACE, Connections},
 };
 use crate::grpc::routing::Router;

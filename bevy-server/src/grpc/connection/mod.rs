@@ -3,7 +3,6 @@
 mod accept;
 pub mod coalescing;
 mod drain;
-mod executor;
 
 pub(super) use accept::serve;
-pub use executor::PollBeforeSpawn;
+pub use coalescing::PollBeforeSpawn;

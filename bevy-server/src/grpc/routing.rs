@@ -1,0 +1,211 @@
+//! Routing: gives each request of a connection to the floor service or to tonic, and finds the RPC of a floor call.
+
+use std::{
+    convert::Infallible,
+    fmt::Display,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
+use http_body::Body;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use tonic::{Code, Status, server::NamedService, service::Routes};
+use tonic_health::pb::health_server::{Health, HealthServer};
+use tower::{ServiceExt, util::BoxCloneSyncService};
+use tower_http::cors::{Any, CorsLayer};
+
+use super::{
+    Rpc, SERVICE_NAME,
+    calls::{self, Answer, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState},
+    status,
+};
+use crate::lifecycle::InFlightGuard;
+
+/// How long a browser may cache a CORS preflight response.
+const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The service of a connection. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Router {
+    floor_service: FloorService,
+    /// Health, reflection, and the floor service for gRPC-Web.
+    tonic_routes: BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>,
+}
+
+impl Router {
+    pub(super) fn new(floor_service: FloorService, health: HealthServer<impl Health>) -> Self {
+        let reflection = || {
+            tonic_reflection::server::Builder::configure()
+                .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
+        let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
+            unreachable!("descriptor sets that prost wrote are well-formed");
+        };
+        let routes =
+            Routes::new(floor_service.clone()).add_service(health).add_service(v1).add_service(v1alpha).prepare();
+        let tonic_routes =
+            tower::ServiceBuilder::new().layer(cors()).layer(tonic_web::GrpcWebLayer::new()).service(routes);
+        Self { floor_service, tonic_routes: BoxCloneSyncService::new(tonic_routes) }
+    }
+}
+
+/// Any origin is allowed: the service has no user data that a page could steal.
+fn cors() -> CorsLayer {
+    let exposed = [
+        "grpc-status",
+        "grpc-message",
+        "grpc-status-details-bin",
+        "floor-served-by",
+        "floor-coalesced",
+        "floor-trace",
+        "floor-server-us",
+    ];
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([http::Method::POST])
+        .allow_headers(Any)
+        .expose_headers(exposed.map(HeaderName::from_static))
+        .max_age(CORS_MAX_AGE)
+}
+
+impl hyper::service::Service<Request<Incoming>> for Router {
+    type Response = Response<FloorBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        if is_floor_call(&request) {
+            let floor_service = self.floor_service.clone();
+            return Box::pin(async move { Ok(floor_service.answer(request).await) });
+        }
+        let tonic_routes = self.tonic_routes.clone();
+        Box::pin(async move {
+            let mut response = tonic_routes.oneshot(request.map(tonic::body::Body::new)).await?;
+            let guard = response.extensions_mut().remove::<InFlightGuard>();
+            Ok(response.map(|body| FloorBody::Other(body, guard)))
+        })
+    }
+}
+
+/// Whether this is a plain gRPC call to the floor service.
+fn is_floor_call(request: &Request<Incoming>) -> bool {
+    let path = request.uri().path().as_bytes();
+    let is_floor_service = path
+        .strip_prefix(b"/")
+        .and_then(|path| path.strip_prefix(SERVICE_NAME.as_bytes()))
+        .is_some_and(|rest| rest.starts_with(b"/"));
+    is_floor_service
+        && is_grpc(request.headers())
+        && request.version() == http::Version::HTTP_2
+        && request.method() == http::Method::POST
+}
+
+/// The floor service. Cheap to clone.
+///
+/// A `tower` service over plain HTTP requests, so that a stored floor is not encoded again. tonic can route to it as to
+/// any generated service.
+#[derive(Debug, Clone)]
+pub struct FloorService(Arc<ServiceState>);
+
+impl NamedService for FloorService {
+    const NAME: &'static str = SERVICE_NAME;
+}
+
+impl FloorService {
+    /// A service with these dependencies. Its uptime starts now.
+    #[must_use]
+    pub fn new(deps: ServiceDeps) -> Self {
+        Self(Arc::new(ServiceState::new(deps)))
+    }
+
+    /// Handles one call. Every error is a status in the response.
+    pub async fn answer(self, request: Request<impl Body<Data = Bytes, Error: Display>>) -> Response<FloorBody> {
+        let started = Instant::now();
+        let (head, body) = request.into_parts();
+        let rpc = match rpc_from_path(head.uri.path()) {
+            Ok(rpc) => rpc,
+            Err(name) => return Status::unimplemented(format!("{SERVICE_NAME} has no method {name:?}")).into_http(),
+        };
+        let mut metrics_guard = MetricsGuard { state: self.0, rpc, started, code: Code::Cancelled };
+        // A panic becomes a status of this call and does not affect others.
+        let answer =
+            AssertUnwindSafe(calls::answer(&metrics_guard.state, rpc, &head.headers, body, started)).catch_unwind();
+        match answer.await.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
+            Ok(Answer::Unary(answer, guard)) => {
+                metrics_guard.code = Code::Ok;
+                answer.map(|body| body.with_guard(guard))
+            }
+            Ok(Answer::Stream(stream, guard)) => stream.respond(metrics_guard, guard),
+            Err(status) => {
+                metrics_guard.code = status.code();
+                tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
+                status.into_http()
+            }
+        }
+    }
+}
+
+impl<B> tower::Service<Request<B>> for FloorService
+where
+    B: Body<Data = Bytes, Error: Display> + Send + 'static,
+{
+    type Response = Response<tonic::body::Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        if !is_grpc(request.headers()) {
+            let mut refusal = Response::new(tonic::body::Body::empty());
+            *refusal.status_mut() = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Box::pin(std::future::ready(Ok(refusal)));
+        }
+        let service = self.clone();
+        Box::pin(async move {
+            let mut answer = service.answer(request).await;
+            // gRPC-Web replaces the body, so the guard travels in the extensions. The router takes it from there.
+            if let Some(guard) = answer.body_mut().take_guard() {
+                answer.extensions_mut().insert(guard);
+            }
+            Ok(answer
+                .map(|body| tonic::body::Body::new(body.map_frame(|frame| frame.map_data(GuardedBytes::into_bytes)))))
+        })
+    }
+}
+
+/// Whether the content type is protobuf in gRPC frames, the only one that is supported.
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    matches!(kind, Some(b"application/grpc" | b"application/grpc+proto"))
+}
+
+/// The RPC that a request path names, or else the unknown name in the path.
+fn rpc_from_path(path: &str) -> Result<Rpc, &str> {
+    let name = path.strip_prefix('/').and_then(|path| path.strip_prefix(SERVICE_NAME)?.strip_prefix('/'));
+    let name = name.unwrap_or_default();
+    Rpc::ALL.into_iter().find(|rpc| rpc.name() == name).ok_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_names_its_rpc() {
+        for rpc in Rpc::ALL {
+            assert_eq!(rpc_from_path(rpc.path()), Ok(rpc));
+        }
+        assert_eq!(rpc_from_path("/floors.v1.FloorService/GetFlour"), Err("GetFlour"));
+        assert_eq!(rpc_from_path("/grpc.health.v1.Health/Check"), Err(""));
+    }
+}

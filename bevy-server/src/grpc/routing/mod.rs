@@ -1,7 +1,0 @@
-//! Routing: from a request of a connection to the service that answers it.
-
-mod router;
-mod service;
-
-pub(super) use router::Router;
-pub use service::FloorService;
