@@ -14,8 +14,8 @@ use tonic::Status;
 
 use super::{
     Call, FloorBody, ServiceState,
-    responses::{ServedCounts, add_trace, put_prefix, respond},
-    spec::resolve,
+    request::resolve,
+    response::{ServedCounts, add_trace, put_prefix, respond},
 };
 use crate::{
     grpc::status::{Violation, from_source_error, invalid, malformed},

@@ -10,8 +10,8 @@ use tonic::Status;
 
 use super::{
     Call, FloorBody, ServiceState,
-    responses::{add_trace, respond},
-    spec::resolve,
+    request::resolve,
+    response::{add_trace, respond},
 };
 use crate::{
     grpc::status::{from_source_error, invalid, malformed},

@@ -14,7 +14,7 @@ use tonic::Status;
 
 use super::{
     Call, FloorBody, ServiceState,
-    responses::{add_trace, head, put_prefix},
+    response::{add_trace, head, put_prefix},
 };
 use crate::grpc::status::malformed;
 

@@ -12,7 +12,10 @@ use http::HeaderMap;
 use http_body::Frame;
 use tonic::Code;
 
-use super::{MetricsGuard, guarded_bytes::GuardedBytes, responses::error_trailers};
+use super::{
+    MetricsGuard,
+    response::{GuardedBytes, error_trailers},
+};
 use crate::{grpc::status, lifecycle::InFlightGuard};
 
 /// An item of the stream.

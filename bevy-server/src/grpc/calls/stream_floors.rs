@@ -16,8 +16,8 @@ use tonic::{Code, Status};
 
 use super::{
     Call, FloorBody, MetricsGuard, ServiceState,
-    responses::{ServedCounts, add_trace, error_trailers, head, ok_trailers},
-    spec::resolve,
+    request::resolve,
+    response::{ServedCounts, add_trace, error_trailers, head, ok_trailers},
     stream_body::{StreamBody, StreamItem},
 };
 use crate::{

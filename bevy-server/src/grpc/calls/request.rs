@@ -1,0 +1,287 @@
+//! What a request says: the call options in its headers, its message, and the floors that the message names.
+
+use std::{
+    fmt::Display,
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use bytes::{Buf, Bytes, BytesMut};
+use floor_cache::{Options, Priority};
+use floor_gen::{FloorSpec, Kind, SpecError};
+use floor_proto::{FRAME_PREFIX_BYTES, limits::DEFAULT_MESSAGE_BYTES, v1};
+use http::{HeaderMap, HeaderValue};
+use http_body::Body;
+use http_body_util::BodyExt;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tonic::Status;
+
+use crate::grpc::status::{self, Violation};
+
+/// Limit for receiving a request, from its headers on. A request is one small message.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Larger requests need a permit of the budget. Twice a full batch.
+const UNBUDGETED_BYTES: usize = 16 << 10;
+/// Budget for partially received large requests, over all connections.
+const BUDGET_BYTES: usize = 64 << 20;
+
+/// The options of one call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    /// When the server received the headers.
+    pub(super) started: Instant,
+    /// When the client stops waiting.
+    deadline: Option<Instant>,
+    /// `cache-control: no-cache`
+    no_cache: bool,
+    /// `floor-trace: 1`
+    pub(super) trace: bool,
+}
+
+impl Call {
+    pub(super) fn from_headers(headers: &HeaderMap, started: Instant) -> Result<Self, Status> {
+        let deadline = match headers.get("grpc-timeout") {
+            None => None,
+            Some(value) => {
+                let timeout = value.to_str().ok().and_then(timeout).ok_or_else(|| {
+                    Status::invalid_argument(format!(
+                        "grpc-timeout {value:?} is not 1 to 8 digits and one of H, M, S, m, u, n"
+                    ))
+                })?;
+                // A deadline that the clock cannot represent is no deadline.
+                started.checked_add(timeout)
+            }
+        };
+        let no_cache = headers.get_all("cache-control").iter().any(has_no_cache);
+        let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
+        Ok(Self { started, deadline, no_cache, trace })
+    }
+
+    /// When the client stops waiting; `None` for no deadline.
+    pub(super) const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    pub(super) const fn options(&self) -> Options {
+        Options { no_cache: self.no_cache, trace: self.trace, priority: Priority::Foreground }
+    }
+
+    /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first.
+    pub(super) async fn with_deadline<T>(&self, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+        match self.deadline {
+            None => work.await,
+            Some(deadline) => tokio::time::timeout_at(deadline.into(), work)
+                .await
+                .unwrap_or_else(|_| Err(status::deadline_exceeded())),
+        }
+    }
+
+    /// DEADLINE_EXCEEDED if the deadline has passed.
+    pub(super) fn check_deadline(&self) -> Result<(), Status> {
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(status::deadline_exceeded()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a `cache-control` value contains the directive `no-cache` (RFC 9111, section 5.2).
+fn has_no_cache(value: &HeaderValue) -> bool {
+    value
+        .as_bytes()
+        .split(|byte| *byte == b',')
+        .any(|directive| directive.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
+}
+
+/// Parses a `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2 specification).
+fn timeout(value: &str) -> Option<Duration> {
+    let (digits, unit) = value.split_at_checked(value.len().checked_sub(1)?)?;
+    if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let count: u64 = digits.parse().ok()?;
+    match unit {
+        "H" => Some(Duration::from_secs(count * 3600)),
+        "M" => Some(Duration::from_secs(count * 60)),
+        "S" => Some(Duration::from_secs(count)),
+        "m" => Some(Duration::from_millis(count)),
+        "u" => Some(Duration::from_micros(count)),
+        "n" => Some(Duration::from_nanos(count)),
+        _ => None,
+    }
+}
+
+/// Bounds the memory of partially received large requests.
+#[derive(Debug)]
+pub(super) struct MemoryBudget(Semaphore);
+
+impl Default for MemoryBudget {
+    fn default() -> Self {
+        Self(Semaphore::new(BUDGET_BYTES))
+    }
+}
+
+/// The request message. It mostly arrives with the headers, and then no timer is needed.
+pub(super) async fn receive(
+    call: &Call,
+    body: impl Body<Data = Bytes, Error: Display>,
+    budget: &MemoryBudget,
+) -> Result<Bytes, Status> {
+    let mut message = pin!(read(body, budget));
+    if let Poll::Ready(message) = poll_fn(|cx| Poll::Ready(message.as_mut().poll(cx))).await {
+        return message;
+    }
+    let whole = async {
+        let whole = tokio::time::timeout(REQUEST_TIMEOUT, message).await;
+        whole.unwrap_or_else(|_| Err(status::request_timed_out(REQUEST_TIMEOUT)))
+    };
+    call.with_deadline(whole).await
+}
+
+/// Reads a unary request body to its end. Returns its message without the frame prefix.
+async fn read(body: impl Body<Data = Bytes, Error: Display>, budget: &MemoryBudget) -> Result<Bytes, Status> {
+    let mut body = pin!(body);
+    let mut assembler = MessageAssembler { received: BytesMut::new(), budget, permit: None };
+    let message = loop {
+        let Some(frame) = body.as_mut().frame().await else {
+            let received = assembler.received.len();
+            return Err(Status::invalid_argument(format!("the request ended after {received} bytes of its message")));
+        };
+        if let Ok(data) = frame.map_err(|error| body_error(&error))?.into_data()
+            && let Some(message) = assembler.push(data)?
+        {
+            break message;
+        }
+    };
+    read_to_end(body).await?;
+    Ok(message)
+}
+
+/// Reads the rest of a body, mostly nothing. Dropping it earlier would reset the call, and h2 closes a connection on
+/// which many frames arrive for reset calls.
+async fn read_to_end(mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>) -> Result<(), Status> {
+    let mut extra_bytes = 0;
+    while !body.is_end_stream()
+        && let Some(frame) = body.as_mut().frame().await
+    {
+        extra_bytes += frame.map_err(|error| body_error(&error))?.into_data().map_or(0, |data| data.len());
+        if extra_bytes > DEFAULT_MESSAGE_BYTES {
+            return Err(Status::out_of_range(format!(
+                "more than {DEFAULT_MESSAGE_BYTES} bytes follow the request message"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn body_error(error: &impl Display) -> Status {
+    Status::cancelled(format!("the request body failed: {error}"))
+}
+
+/// Assembles a message from the chunks of a body. Mostly there is one chunk.
+struct MessageAssembler<'a> {
+    received: BytesMut,
+    budget: &'a MemoryBudget,
+    /// The permit of a large message.
+    permit: Option<SemaphorePermit<'a>>,
+}
+
+impl MessageAssembler<'_> {
+    fn push(&mut self, mut data: Bytes) -> Result<Option<Bytes>, Status> {
+        if self.received.is_empty()
+            && let Some(length) = length(&data)?
+            && data.len() >= FRAME_PREFIX_BYTES + length
+        {
+            data.advance(FRAME_PREFIX_BYTES);
+            data.truncate(length);
+            return Ok(Some(data));
+        }
+        self.received.extend_from_slice(&data);
+        match length(&self.received)? {
+            Some(length) if self.received.len() >= FRAME_PREFIX_BYTES + length => {
+                self.received.advance(FRAME_PREFIX_BYTES);
+                Ok(Some(self.received.split_to(length).freeze()))
+            }
+            Some(length) if length > UNBUDGETED_BYTES && self.permit.is_none() => {
+                let bytes = u32::try_from(length).unwrap_or(u32::MAX);
+                self.permit =
+                    Some(self.budget.0.try_acquire_many(bytes).map_err(|_| status::request_budget_exhausted())?);
+                // Reserve once, so that the buffer does not double.
+                self.received.reserve(FRAME_PREFIX_BYTES + length - self.received.len());
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The message length in a frame prefix. `None` if the prefix is incomplete.
+fn length(data: &[u8]) -> Result<Option<usize>, Status> {
+    let Some((prefix, _)) = data.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
+        return Ok(None);
+    };
+    let [compressed, length @ ..] = *prefix;
+    match compressed {
+        0 => {}
+        1 => return Err(Status::unimplemented("the request is compressed; this server takes identity only")),
+        flag => return Err(Status::invalid_argument(format!("the message begins with flag {flag}, which must be 0"))),
+    }
+    let length = u32::from_be_bytes(length) as usize;
+    if length > DEFAULT_MESSAGE_BYTES {
+        return Err(Status::out_of_range(format!(
+            "the request message has {length} bytes; the limit is {DEFAULT_MESSAGE_BYTES}"
+        )));
+    }
+    Ok(Some(length))
+}
+
+/// Resolves the spec in `field` of the request. What is resolved is valid, and no code behind checks it again.
+pub(super) fn resolve(requested: Option<&v1::FloorSpec>, field: impl Display) -> Result<FloorSpec, Vec<Violation>> {
+    let Some(requested) = requested else {
+        return Err(vec![Violation::new(field.to_string(), "missing: it must name a floor")]);
+    };
+    let kind = match requested.kind {
+        0 => Some(None),
+        number => u32::try_from(number).ok().and_then(Kind::from_number).map(Some),
+    };
+    let resolved =
+        kind.map(|kind| FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind));
+    match resolved {
+        Some(Ok(spec)) => Ok(spec),
+        _ => Err(field_violations(requested, kind.is_some(), &field)),
+    }
+}
+
+/// The violations of every invalid field. Each is checked with valid values for the others.
+fn field_violations(requested: &v1::FloorSpec, kind_is_valid: bool, field: &impl Display) -> Vec<Violation> {
+    let alone = |number, width, height| FloorSpec::resolve(requested.seed, number, width, height, None).err();
+    let errors = [alone(requested.number, 0, 0), alone(1, requested.width, 0), alone(1, 0, requested.height)];
+    let wrong = |error: SpecError| Violation::new(format!("{field}.{}", error.field()), error.to_string());
+    let mut wrong: Vec<_> = errors.into_iter().flatten().map(wrong).collect();
+    if !kind_is_valid {
+        let description = format!("{} is not a FloorKind; offered: {}", requested.kind, offered());
+        wrong.push(Violation::new(format!("{field}.kind"), description));
+    }
+    wrong
+}
+
+fn offered() -> String {
+    Kind::ALL.iter().map(|kind| format!("{} ({})", *kind as u8, kind)).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_follow_the_grpc_specification() {
+        assert_eq!(timeout("100m"), Some(Duration::from_millis(100)));
+        assert_eq!(timeout("99999999H"), Some(Duration::from_secs(99_999_999 * 3600)));
+        assert_eq!(timeout("0n"), Some(Duration::ZERO));
+        for wrong in ["", "m", "1", "1x", "-1S", "123456789S", "1.5S", "1µ"] {
+            assert_eq!(timeout(wrong), None, "{wrong:?}");
+        }
+    }
+}
