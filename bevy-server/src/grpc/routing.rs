@@ -15,49 +15,72 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use tonic::{Code, Status, server::NamedService, service::Routes};
+use tonic::{Code, Status, server::NamedService};
 use tonic_health::pb::health_server::{Health, HealthServer};
-use tower::{ServiceExt, util::BoxCloneSyncService};
-use tower_http::cors::{Any, CorsLayer};
+use tower::{BoxError, ServiceExt, util::BoxCloneSyncService};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::{
     Rpc, SERVICE_NAME,
-    calls::{self, Answer, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState},
+    calls::{self, Answer, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState, SharedGuard},
     status,
+    timed_body::TimedBody,
 };
-use crate::lifecycle::InFlightGuard;
+use crate::{
+    clients::{Client, Clients},
+    config::CorsOrigins,
+};
 
 /// How long a browser may cache a CORS preflight response.
 const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The service of a connection. Cheap to clone.
+/// The services of the port. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Router {
+pub(super) struct Routes(Arc<Services>);
+
+struct Services {
     floor_service: FloorService,
     /// Health, reflection, and the floor service for gRPC-Web.
     tonic_routes: BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>,
 }
 
-impl Router {
-    pub(super) fn new(floor_service: FloorService, health: HealthServer<impl Health>) -> Self {
-        let reflection = || {
-            tonic_reflection::server::Builder::configure()
-                .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
-                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        };
-        let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
-            unreachable!("descriptor sets that prost wrote are well-formed");
-        };
-        let routes =
-            Routes::new(floor_service.clone()).add_service(health).add_service(v1).add_service(v1alpha).prepare();
-        let tonic_routes =
-            tower::ServiceBuilder::new().layer(cors()).layer(tonic_web::GrpcWebLayer::new()).service(routes);
-        Self { floor_service, tonic_routes: BoxCloneSyncService::new(tonic_routes) }
+impl Routes {
+    /// The floor service, health, and reflection if `reflection` is set. Pages of `origins` may call them.
+    pub(super) fn new(
+        floor_service: FloorService,
+        health: HealthServer<impl Health>,
+        reflection: bool,
+        origins: &CorsOrigins,
+    ) -> Self {
+        let mut routes = tonic::service::Routes::new(floor_service.clone()).add_service(health);
+        if reflection {
+            let reflection = || {
+                tonic_reflection::server::Builder::configure()
+                    .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
+                    .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+            };
+            let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
+                unreachable!("descriptor sets that prost wrote are well-formed");
+            };
+            routes = routes.add_service(v1).add_service(v1alpha);
+        }
+        let tonic_routes = tower::ServiceBuilder::new()
+            .layer(cors(origins))
+            .layer(tonic_web::GrpcWebLayer::new())
+            .service(routes.prepare());
+        Self(Arc::new(Services { floor_service, tonic_routes: BoxCloneSyncService::new(tonic_routes) }))
+    }
+
+    /// The router for a connection of `client`. If the peer is a trusted proxy, `behind_proxy` finds the client of each
+    /// call.
+    pub(super) fn for_client(&self, client: Client, behind_proxy: Option<Clients>) -> Router {
+        Router(Arc::new(RouterState { services: Arc::clone(&self.0), client, behind_proxy }))
     }
 }
 
-/// Any origin is allowed: the service has no user data that a page could steal.
-fn cors() -> CorsLayer {
+/// Pages of the configured origins may call, with any header: the server reads no cookies, so a page has no more rights
+/// than its own code has.
+fn cors(origins: &CorsOrigins) -> CorsLayer {
     let exposed = [
         "grpc-status",
         "grpc-message",
@@ -67,12 +90,55 @@ fn cors() -> CorsLayer {
         "floor-trace",
         "floor-server-us",
     ];
+    let origins = match origins {
+        CorsOrigins::Any => AllowOrigin::any(),
+        CorsOrigins::List(origins) => AllowOrigin::list(origins.iter().cloned()),
+    };
     CorsLayer::new()
-        .allow_origin(Any)
+        .allow_origin(origins)
         .allow_methods([http::Method::POST])
-        .allow_headers(Any)
+        // `*` would not cover `authorization`.
+        .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(exposed.map(HeaderName::from_static))
         .max_age(CORS_MAX_AGE)
+}
+
+/// The service of a connection. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Router(Arc<RouterState>);
+
+struct RouterState {
+    services: Arc<Services>,
+    /// The client of the connection.
+    client: Client,
+    behind_proxy: Option<Clients>,
+}
+
+impl Router {
+    /// Answers a request. Every error is a status in the response.
+    pub(super) async fn call<B>(self, request: Request<B>) -> Response<FloorBody>
+    where
+        B: Body<Data = Bytes, Error: Display + Into<BoxError>> + Send + 'static,
+    {
+        let forwarded = self.0.behind_proxy.as_ref().and_then(|clients| clients.forwarded(request.headers()));
+        let client = forwarded.unwrap_or_else(|| self.0.client.clone());
+        if is_floor_call(&request) {
+            return self.0.services.floor_service.clone().answer(request, client).await;
+        }
+        // Boxed to keep the future of a floor call small.
+        Box::pin(self.call_tonic(request, client)).await
+    }
+
+    async fn call_tonic<B>(self, request: Request<B>, client: Client) -> Response<FloorBody>
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        let mut request = request.map(|body| tonic::body::Body::new(TimedBody::new(body)));
+        request.extensions_mut().insert(client);
+        let Ok(mut response) = self.0.services.tonic_routes.clone().oneshot(request).await;
+        let guard = response.extensions_mut().remove::<SharedGuard>();
+        response.map(|body| FloorBody::other(body, guard))
+    }
 }
 
 impl hyper::service::Service<Request<Incoming>> for Router {
@@ -81,21 +147,13 @@ impl hyper::service::Service<Request<Incoming>> for Router {
     type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        if is_floor_call(&request) {
-            let floor_service = self.floor_service.clone();
-            return Box::pin(async move { Ok(floor_service.answer(request).await) });
-        }
-        let tonic_routes = self.tonic_routes.clone();
-        Box::pin(async move {
-            let mut response = tonic_routes.oneshot(request.map(tonic::body::Body::new)).await?;
-            let guard = response.extensions_mut().remove::<InFlightGuard>();
-            Ok(response.map(|body| FloorBody::Other(body, guard)))
-        })
+        let router = self.clone();
+        Box::pin(async move { Ok(router.call(request).await) })
     }
 }
 
 /// Whether this is a plain gRPC call to the floor service.
-fn is_floor_call(request: &Request<Incoming>) -> bool {
+fn is_floor_call<B>(request: &Request<B>) -> bool {
     let path = request.uri().path().as_bytes();
     let is_floor_service = path
         .strip_prefix(b"/")
@@ -125,30 +183,40 @@ impl FloorService {
         Self(Arc::new(ServiceState::new(deps)))
     }
 
-    /// Handles one call. Every error is a status in the response.
-    pub async fn answer(self, request: Request<impl Body<Data = Bytes, Error: Display>>) -> Response<FloorBody> {
+    /// Handles one call of `client`. Every error is a status in the response.
+    pub async fn answer(
+        self,
+        request: Request<impl Body<Data = Bytes, Error: Display>>,
+        client: Client,
+    ) -> Response<FloorBody> {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let rpc = match rpc_from_path(head.uri.path()) {
             Ok(rpc) => rpc,
             Err(name) => return Status::unimplemented(format!("{SERVICE_NAME} has no method {name:?}")).into_http(),
         };
-        let mut metrics_guard = MetricsGuard { state: self.0, rpc, started, code: Code::Cancelled };
+        let mut metrics_guard = MetricsGuard::new(self.0, rpc, started);
         // A panic becomes a status of this call and does not affect others.
-        let answer =
-            AssertUnwindSafe(calls::answer(&metrics_guard.state, rpc, &head.headers, body, started)).catch_unwind();
-        match answer.await.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
-            Ok(Answer::Unary(answer, guard)) => {
+        let answer = calls::answer(&metrics_guard.state, rpc, &head.headers, body, started, client);
+        let answer = AssertUnwindSafe(answer).catch_unwind().await;
+        match answer.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
+            Ok(Answer::Unary(response)) => {
                 metrics_guard.code = Code::Ok;
-                answer.map(|body| body.with_guard(guard))
+                response
             }
-            Ok(Answer::Stream(stream, guard)) => stream.respond(metrics_guard, guard),
+            Ok(Answer::Stream(stream)) => stream.respond(metrics_guard),
             Err(status) => {
                 metrics_guard.code = status.code();
                 tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
                 status.into_http()
             }
         }
+    }
+
+    /// The client of a request that came through tonic.
+    fn client_of<B>(&self, request: &Request<B>) -> Client {
+        let client = request.extensions().get::<Client>();
+        client.cloned().unwrap_or_else(|| self.0.unknown_client())
     }
 }
 
@@ -171,8 +239,9 @@ where
             return Box::pin(std::future::ready(Ok(refusal)));
         }
         let service = self.clone();
+        let client = self.client_of(&request);
         Box::pin(async move {
-            let mut answer = service.answer(request).await;
+            let mut answer = service.answer(request, client).await;
             // gRPC-Web replaces the body, so the guard travels in the extensions. The router takes it from there.
             if let Some(guard) = answer.body_mut().take_guard() {
                 answer.extensions_mut().insert(guard);

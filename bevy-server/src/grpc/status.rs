@@ -6,7 +6,7 @@ use floor_cache::SourceError;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
-use crate::generation::panic_message;
+use crate::{config::NoCache, generation::panic_message};
 
 /// Maximum of violations in one status. A batch may have 256 invalid specs.
 const MAX_VIOLATIONS: usize = 16;
@@ -48,12 +48,14 @@ pub(super) fn malformed(error: &prost::DecodeError) -> Status {
 pub(super) fn from_source_error(error: SourceError) -> Status {
     let message = error.to_string();
     match error {
-        SourceError::Busy { retry_after, .. } => Status::with_error_details(
+        SourceError::Busy { retry_after, .. } | SourceError::Limited { retry_after } => Status::with_error_details(
             Code::ResourceExhausted,
             message,
             ErrorDetails::with_retry_info(Some(retry_after)),
         ),
         SourceError::Stopped => draining(),
+        // Only if the caller has left, so that no one reads it.
+        SourceError::Abandoned => Status::cancelled(message),
         SourceError::Failed { .. } => Status::internal(message),
     }
 }
@@ -77,6 +79,22 @@ pub(super) fn request_budget_exhausted() -> Status {
         "too many large requests are being received; send smaller requests or retry later",
         ErrorDetails::with_retry_info(Some(Duration::from_secs(1))),
     )
+}
+
+/// The client's unread responses use up the memory that it may have.
+pub(super) fn unsent_budget_exhausted() -> Status {
+    Status::with_error_details(
+        Code::ResourceExhausted,
+        "too many bytes of responses wait to be read; read them, or retry later",
+        ErrorDetails::with_retry_info(Some(Duration::from_secs(1))),
+    )
+}
+
+/// The client may not send `cache-control: no-cache`.
+pub(super) fn no_cache_not_allowed(allowed: NoCache) -> Status {
+    Status::permission_denied(format!(
+        "cache-control: no-cache is not allowed for this client; the server's grpc.no_cache is {allowed}"
+    ))
 }
 
 pub(super) fn draining() -> Status {

@@ -1,6 +1,8 @@
 //! `BatchGetFloors`: up to 256 floors in one response.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use std::collections::VecDeque;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use floor_cache::Served;
 use floor_gen::FloorSpec;
 use floor_proto::{
@@ -9,7 +11,10 @@ use floor_proto::{
     v1,
 };
 use http::Response;
-use prost::Message;
+use prost::{
+    DecodeError, Message,
+    encoding::{DecodeContext, decode_key, skip_field},
+};
 use tonic::Status;
 
 use super::{
@@ -31,7 +36,7 @@ pub(super) async fn answer(state: &ServiceState, call: Call, message: Bytes) -> 
     let served = call.with_deadline(get).await?;
     let mut counts = ServedCounts::default();
     served.iter().for_each(|served| counts.add(served));
-    let mut response = respond(batch_message(&served), counts.served_by());
+    let mut response = respond(batch_body(&served), counts.served_by());
     if let Some(coalesced) = counts.coalesced() {
         response.headers_mut().insert("floor-coalesced", coalesced);
     }
@@ -41,12 +46,12 @@ pub(super) async fn answer(state: &ServiceState, call: Call, message: Bytes) -> 
 }
 
 fn decode(message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
-    let request = v1::BatchGetFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
-    let count = request.specs.len();
+    let count = count_specs(message).map_err(|error| malformed(&error))?;
     if !(1..=MAX_BATCH).contains(&count) {
         let description = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {count}");
         return Err(invalid(vec![Violation::new("specs", description)]));
     }
+    let request = v1::BatchGetFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
     let mut specs = Vec::with_capacity(count);
     let mut violations = Vec::new();
     for (i, requested) in request.specs.iter().enumerate() {
@@ -66,19 +71,53 @@ fn decode(message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
     Ok(specs)
 }
 
-/// A `floors.v1.BatchGetFloorsResponse` with the stored floors, copied into one buffer: a few large HTTP/2 frames
-/// instead of two small ones per floor.
-fn batch_message(served: &[Served]) -> Bytes {
+/// A `floors.v1.BatchGetFloorsResponse` of slices: the stored floors themselves, and before each its tag and length.
+fn batch_body(served: &[Served]) -> FloorBody {
     /// Field 1, length-delimited.
     const FLOORS_TAG: u8 = 1 << 3 | 2;
+    /// A tag and the length of a floor, which is far below 2^28.
+    const HEAD_BYTES: usize = 1 + 4;
     let lengths = served.iter().map(|served| served.value.len() - FRAME_PREFIX_BYTES);
     let total = lengths.clone().map(|length| 1 + prost::length_delimiter_len(length) + length).sum();
-    let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + total);
-    put_prefix(&mut message, total);
+    // All heads are slices of one buffer.
+    let mut heads = BytesMut::with_capacity(FRAME_PREFIX_BYTES + HEAD_BYTES * served.len());
+    put_prefix(&mut heads, total);
+    let first = heads.split().freeze();
+    let mut rest = VecDeque::with_capacity(2 * served.len());
     for (served, length) in served.iter().zip(lengths) {
-        message.put_u8(FLOORS_TAG);
-        prost::encode_length_delimiter(length, &mut message).expect("a BytesMut grows");
-        message.put_slice(&served.value[FRAME_PREFIX_BYTES..]);
+        heads.put_u8(FLOORS_TAG);
+        prost::encode_length_delimiter(length, &mut heads).expect("a BytesMut grows");
+        rest.push_back(heads.split().freeze());
+        rest.push_back(served.value.slice(FRAME_PREFIX_BYTES..));
     }
-    message.freeze()
+    FloorBody::slices(first, rest)
+}
+
+/// The number of specs in an encoded `BatchGetFloorsRequest`, found without decoding them: a message of 4 MiB may hold
+/// two million empty specs, which would take 100 MiB.
+fn count_specs(message: &[u8]) -> Result<usize, DecodeError> {
+    /// `specs` in the request.
+    const SPECS: u32 = 1;
+    let mut rest = message;
+    let mut count = 0;
+    while rest.has_remaining() {
+        let (tag, wire_type) = decode_key(&mut rest)?;
+        count += usize::from(tag == SPECS);
+        skip_field(wire_type, tag, &mut rest, DecodeContext::default())?;
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specs_are_counted_without_decoding_them() {
+        let request = v1::BatchGetFloorsRequest { specs: vec![v1::FloorSpec { seed: 1, ..Default::default() }; 300] };
+        assert_eq!(count_specs(&request.encode_to_vec()), Ok(300));
+        assert_eq!(count_specs(&[10, 0, 10, 0]), Ok(2));
+        assert_eq!(count_specs(&[]), Ok(0));
+        assert!(count_specs(&[10, 5, 1]).is_err());
+    }
 }

@@ -29,7 +29,7 @@ pub(super) async fn answer(state: &ServiceState, call: Call, message: Bytes) -> 
     if let Some(recorder) = state.deps.access_recorder.as_ref().filter(|_| scheduled) {
         recorder.record(spec, served.by != TierKind::Lru.name());
     }
-    let mut response = respond(served.value, HeaderValue::from_static(served.by));
+    let mut response = respond(FloorBody::unary(served.value), HeaderValue::from_static(served.by));
     if served.coalesced {
         response.headers_mut().insert("floor-coalesced", HeaderValue::from_static("1"));
     }

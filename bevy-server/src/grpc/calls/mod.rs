@@ -9,7 +9,7 @@ mod response;
 mod stream_body;
 mod stream_floors;
 
-use std::{fmt::Display, sync::Arc, time::Instant};
+use std::{fmt::Display, net::Ipv4Addr, sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use floor_cache::Chain;
@@ -17,15 +17,19 @@ use http::{HeaderMap, Response};
 use http_body::Body;
 use tonic::{Code, Status};
 
-use request::{Call, MemoryBudget};
+use request::Call;
+pub(super) use request::REQUEST_TIMEOUT;
 pub use response::FloorBody;
-pub(super) use response::GuardedBytes;
+pub(super) use response::{GuardedBytes, SharedGuard};
+use response::ResponseGuard;
 use stream_floors::FloorStream;
 
-use super::{Rpc, status::draining};
+use super::{Rpc, status};
 use crate::{
-    lifecycle::{InFlight, InFlightGuard},
-    metrics::RequestMetrics,
+    clients::{Budget, Client, Clients},
+    config::NoCache,
+    lifecycle::InFlight,
+    metrics::{Refusals, RequestMetrics},
     prefetch::AccessRecorder,
 };
 
@@ -36,64 +40,110 @@ pub struct ServiceDeps {
     pub chain: Chain,
     /// Counts calls.
     pub metrics: RequestMetrics,
+    /// Counts calls that a limit refused.
+    pub refusals: Refusals,
     /// Counts the calls in flight and refuses new ones during a drain.
     pub in_flight: InFlight,
     /// Records accesses for prefetching. `None` if that is off.
     pub access_recorder: Option<AccessRecorder>,
+    /// The clients.
+    pub clients: Clients,
+    /// The memory for responses that wait to be sent.
+    pub unsent: Budget,
+    /// Who may skip the cache.
+    pub no_cache: NoCache,
 }
 
 /// The state of the floor service.
 #[derive(Debug)]
 pub(super) struct ServiceState {
     deps: ServiceDeps,
-    budget: MemoryBudget,
+    /// The memory for large requests that are being received.
+    receiving: Budget,
     since: Instant,
 }
 
 impl ServiceState {
     /// The state of a service whose uptime starts now.
     pub(super) fn new(deps: ServiceDeps) -> Self {
-        Self { deps, budget: MemoryBudget::default(), since: Instant::now() }
+        Self { deps, receiving: Budget::receiving(request::RECEIVING_BYTES), since: Instant::now() }
+    }
+
+    /// The client of calls whose address is unknown.
+    pub(super) fn unknown_client(&self) -> Client {
+        self.deps.clients.at(Ipv4Addr::UNSPECIFIED.into())
     }
 }
 
 /// Records the metrics of a call when dropped, so a cancelled call is counted too.
 pub(super) struct MetricsGuard {
     pub(super) state: Arc<ServiceState>,
-    pub(super) rpc: Rpc,
-    pub(super) started: Instant,
     pub(super) code: Code,
+    rpc: Rpc,
+    started: Instant,
+    deadline: Option<Instant>,
+}
+
+impl MetricsGuard {
+    /// A call that counts as cancelled until it has another code.
+    pub(super) const fn new(state: Arc<ServiceState>, rpc: Rpc, started: Instant) -> Self {
+        Self { state, code: Code::Cancelled, rpc, started, deadline: None }
+    }
 }
 
 impl Drop for MetricsGuard {
     fn drop(&mut self) {
+        if self.code == Code::Cancelled && self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            self.code = Code::DeadlineExceeded;
+        }
         self.state.deps.metrics.record(self.rpc, self.code, self.started.elapsed());
     }
 }
 
-/// The answer to a call. Its guard keeps the call in flight until the response is sent.
+/// The answer to a call.
 pub(super) enum Answer {
-    Unary(Response<FloorBody>, InFlightGuard),
-    Stream(FloorStream, InFlightGuard),
+    Unary(Response<FloorBody>),
+    Stream(FloorStream),
 }
 
-/// Answers a call whose headers were received at `started`.
+/// Answers a call of `client` whose headers were received at `started`.
 pub(super) async fn answer(
     state: &ServiceState,
     rpc: Rpc,
     headers: &HeaderMap,
     body: impl Body<Data = Bytes, Error: Display>,
     started: Instant,
+    client: Client,
 ) -> Result<Answer, Status> {
-    let guard = state.deps.in_flight.try_begin().ok_or_else(draining)?;
-    let call = Call::from_headers(headers, started)?;
-    let message = request::receive(&call, body, &state.budget).await?;
+    let in_flight = state.deps.in_flight.try_begin().ok_or_else(status::draining)?;
+    let call = Call::from_headers(headers, started, &client, state.deps.no_cache)
+        .inspect_err(|status| count_refusal(state, "no_cache", status))?;
+    let message = request::receive(&call, body, &client, &state.receiving)
+        .await
+        .inspect_err(|status| count_refusal(state, "receiving", status))?;
     // No work starts after the deadline.
     call.check_deadline()?;
-    Ok(match rpc {
-        Rpc::GetFloor => Answer::Unary(get_floor::answer(state, call, message).await?, guard),
-        Rpc::BatchGetFloors => Answer::Unary(batch_get_floors::answer(state, call, message).await?, guard),
-        Rpc::StreamFloors => Answer::Stream(FloorStream::open(state, call, message).await?, guard),
-        Rpc::GetServerInfo => Answer::Unary(get_server_info::answer(state, call, message)?, guard),
-    })
+    let response = match rpc {
+        Rpc::GetFloor => get_floor::answer(state, call, message).await,
+        Rpc::BatchGetFloors => batch_get_floors::answer(state, call, message).await,
+        Rpc::GetServerInfo => get_server_info::answer(state, call, message),
+        Rpc::StreamFloors => {
+            let stream = FloorStream::open(state, call, message, client, in_flight).await;
+            return stream.map(Answer::Stream).inspect_err(|status| count_refusal(state, "generation", status));
+        }
+    };
+    let response = response.inspect_err(|status| count_refusal(state, "generation", status))?;
+    let Some(reserved) = state.deps.unsent.try_reserve(&client, response.body().unsent_bytes()) else {
+        state.deps.refusals.count("unsent");
+        return Err(status::unsent_budget_exhausted());
+    };
+    let guard = ResponseGuard { in_flight, reserved, deadline: call.deadline() };
+    Ok(Answer::Unary(response.map(|body| body.with_guard(guard))))
+}
+
+/// Counts a call that was refused because of what its client does.
+fn count_refusal(state: &ServiceState, reason: &'static str, status: &Status) {
+    if matches!(status.code(), Code::ResourceExhausted | Code::PermissionDenied) {
+        state.deps.refusals.count(reason);
+    }
 }

@@ -9,29 +9,33 @@ use std::{
 };
 
 use bytes::{Buf, Bytes, BytesMut};
-use floor_cache::{Options, Priority};
+use floor_cache::{ClientId, Options, Priority};
 use floor_gen::{FloorSpec, Kind, SpecError};
 use floor_proto::{FRAME_PREFIX_BYTES, limits::DEFAULT_MESSAGE_BYTES, v1};
 use http::{HeaderMap, HeaderValue};
 use http_body::Body;
 use http_body_util::BodyExt;
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tonic::Status;
 
-use crate::grpc::status::{self, Violation};
+use crate::{
+    clients::{Budget, Client, Reserved},
+    config::NoCache,
+    grpc::status::{self, Violation},
+};
 
 /// Limit for receiving a request, from its headers on. A request is one small message.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+pub(in crate::grpc) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Larger requests need a permit of the budget. Twice a full batch.
 const UNBUDGETED_BYTES: usize = 16 << 10;
 /// Budget for partially received large requests, over all connections.
-const BUDGET_BYTES: usize = 64 << 20;
+pub(super) const RECEIVING_BYTES: usize = 64 << 20;
 
 /// The options of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     /// When the server received the headers.
     pub(super) started: Instant,
+    client: ClientId,
     /// When the client stops waiting.
     deadline: Option<Instant>,
     /// `cache-control: no-cache`
@@ -41,7 +45,13 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn from_headers(headers: &HeaderMap, started: Instant) -> Result<Self, Status> {
+    /// The options in `headers`, as far as `client` may use them.
+    pub(super) fn from_headers(
+        headers: &HeaderMap,
+        started: Instant,
+        client: &Client,
+        may_skip_cache: NoCache,
+    ) -> Result<Self, Status> {
         let deadline = match headers.get("grpc-timeout") {
             None => None,
             Some(value) => {
@@ -55,8 +65,11 @@ impl Call {
             }
         };
         let no_cache = headers.get_all("cache-control").iter().any(has_no_cache);
+        if no_cache && !may_skip_cache.allows(client) {
+            return Err(status::no_cache_not_allowed(may_skip_cache));
+        }
         let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
-        Ok(Self { started, deadline, no_cache, trace })
+        Ok(Self { started, client: client.id(), deadline, no_cache, trace })
     }
 
     /// When the client stops waiting; `None` for no deadline.
@@ -65,7 +78,12 @@ impl Call {
     }
 
     pub(super) const fn options(&self) -> Options {
-        Options { no_cache: self.no_cache, trace: self.trace, priority: Priority::Foreground }
+        Options {
+            no_cache: self.no_cache,
+            trace: self.trace,
+            priority: Priority::Foreground,
+            client: self.client,
+        }
     }
 
     /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first.
@@ -113,23 +131,14 @@ fn timeout(value: &str) -> Option<Duration> {
     }
 }
 
-/// Bounds the memory of partially received large requests.
-#[derive(Debug)]
-pub(super) struct MemoryBudget(Semaphore);
-
-impl Default for MemoryBudget {
-    fn default() -> Self {
-        Self(Semaphore::new(BUDGET_BYTES))
-    }
-}
-
 /// The request message. It mostly arrives with the headers, and then no timer is needed.
 pub(super) async fn receive(
     call: &Call,
     body: impl Body<Data = Bytes, Error: Display>,
-    budget: &MemoryBudget,
+    client: &Client,
+    budget: &Budget,
 ) -> Result<Bytes, Status> {
-    let mut message = pin!(read(body, budget));
+    let mut message = pin!(read(body, client, budget));
     if let Poll::Ready(message) = poll_fn(|cx| Poll::Ready(message.as_mut().poll(cx))).await {
         return message;
     }
@@ -141,9 +150,13 @@ pub(super) async fn receive(
 }
 
 /// Reads a unary request body to its end. Returns its message without the frame prefix.
-async fn read(body: impl Body<Data = Bytes, Error: Display>, budget: &MemoryBudget) -> Result<Bytes, Status> {
+async fn read(
+    body: impl Body<Data = Bytes, Error: Display>,
+    client: &Client,
+    budget: &Budget,
+) -> Result<Bytes, Status> {
     let mut body = pin!(body);
-    let mut assembler = MessageAssembler { received: BytesMut::new(), budget, permit: None };
+    let mut assembler = MessageAssembler { received: BytesMut::new(), client, budget, reserved: None };
     let message = loop {
         let Some(frame) = body.as_mut().frame().await else {
             let received = assembler.received.len();
@@ -183,9 +196,10 @@ fn body_error(error: &impl Display) -> Status {
 /// Assembles a message from the chunks of a body. Mostly there is one chunk.
 struct MessageAssembler<'a> {
     received: BytesMut,
-    budget: &'a MemoryBudget,
-    /// The permit of a large message.
-    permit: Option<SemaphorePermit<'a>>,
+    client: &'a Client,
+    budget: &'a Budget,
+    /// The memory of a large message.
+    reserved: Option<Reserved>,
 }
 
 impl MessageAssembler<'_> {
@@ -204,10 +218,9 @@ impl MessageAssembler<'_> {
                 self.received.advance(FRAME_PREFIX_BYTES);
                 Ok(Some(self.received.split_to(length).freeze()))
             }
-            Some(length) if length > UNBUDGETED_BYTES && self.permit.is_none() => {
-                let bytes = u32::try_from(length).unwrap_or(u32::MAX);
-                self.permit =
-                    Some(self.budget.0.try_acquire_many(bytes).map_err(|_| status::request_budget_exhausted())?);
+            Some(length) if length > UNBUDGETED_BYTES && self.reserved.is_none() => {
+                let reserved = self.budget.try_reserve(self.client, length);
+                self.reserved = Some(reserved.ok_or_else(status::request_budget_exhausted)?);
                 // Reserve once, so that the buffer does not double.
                 self.received.reserve(FRAME_PREFIX_BYTES + length - self.received.len());
                 Ok(None)

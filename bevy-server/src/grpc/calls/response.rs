@@ -2,9 +2,13 @@
 //! flight until they are sent.
 
 use std::{
+    collections::VecDeque,
     fmt::{self, Write as _},
+    io::IoSlice,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
+    time::Instant,
 };
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -14,11 +18,11 @@ use http_body::{Body, Frame, SizeHint};
 use tonic::Status;
 
 use super::{request::Call, stream_body::StreamBody};
-use crate::lifecycle::InFlightGuard;
+use crate::{clients::Reserved, lifecycle::InFlightGuard};
 
 /// A unary response with the tier that served it, or `generated`.
-pub(super) fn respond(message: Bytes, served_by: HeaderValue) -> Response<FloorBody> {
-    let mut response = head(FloorBody::unary(message));
+pub(super) fn respond(body: FloorBody, served_by: HeaderValue) -> Response<FloorBody> {
+    let mut response = head(body);
     response.headers_mut().insert("floor-served-by", served_by);
     response
 }
@@ -107,49 +111,97 @@ impl ServedCounts {
     }
 }
 
+/// What a response holds until the transport has sent it.
+#[derive(Debug)]
+#[allow(dead_code, reason = "the parts are only held")]
+pub(in crate::grpc) struct ResponseGuard {
+    /// Keeps the call in flight.
+    pub(super) in_flight: InFlightGuard,
+    /// The memory of its unsent bytes.
+    pub(super) reserved: Reserved,
+    /// When the client stops waiting.
+    pub(super) deadline: Option<Instant>,
+}
+
+/// A guard that the parts of a response share.
+pub(in crate::grpc) type SharedGuard = Arc<ResponseGuard>;
+
 /// A response body of the floor service or of tonic.
+#[derive(Debug, Default)]
+pub struct FloorBody {
+    frames: Frames,
+    deadline: Option<Instant>,
+}
+
 #[derive(Default)]
-pub enum FloorBody {
+enum Frames {
     /// No frames: the status is in the headers.
     #[default]
     Empty,
-    /// One message with its frame prefix, then the trailers.
-    Unary {
-        /// The message, until it is sent.
-        message: Option<Bytes>,
-        /// The trailers, until they are sent.
-        trailers: Option<HeaderMap>,
-        /// Keeps the call in flight. Moves into the message's bytes.
-        guard: Option<InFlightGuard>,
-    },
+    /// One message with its frame prefix, then the trailers. Each is taken when it is sent.
+    Unary { message: Option<GuardedBytes>, trailers: Option<HeaderMap> },
     /// The frames of a stream.
     Stream(StreamBody),
     /// The body of a tonic service, with a guard if the call is one for floors.
-    Other(tonic::body::Body, Option<InFlightGuard>),
+    Other(tonic::body::Body, Option<SharedGuard>),
 }
 
 impl FloorBody {
     /// The body of a unary response with status OK. `message` starts with its frame prefix.
     #[must_use]
     pub fn unary(message: Bytes) -> Self {
-        Self::Unary { message: Some(message), trailers: Some(ok_trailers()), guard: None }
+        Self::slices(message, VecDeque::new())
     }
 
-    /// Attaches the guard that keeps the call in flight.
+    /// As [`unary`](Self::unary), of a message in several slices.
+    pub(super) fn slices(first: Bytes, rest: VecDeque<Bytes>) -> Self {
+        let message = Some(GuardedBytes::new(first, rest));
+        Self { frames: Frames::Unary { message, trailers: Some(ok_trailers()) }, deadline: None }
+    }
+
+    /// The body of a stream that ends at `deadline`.
+    pub(super) const fn stream(stream: StreamBody, deadline: Option<Instant>) -> Self {
+        Self { frames: Frames::Stream(stream), deadline }
+    }
+
+    /// The body of a tonic service.
+    pub(in crate::grpc) fn other(body: tonic::body::Body, guard: Option<SharedGuard>) -> Self {
+        let deadline = guard.as_ref().and_then(|guard| guard.deadline);
+        Self { frames: Frames::Other(body, guard), deadline }
+    }
+
+    /// When the client stops waiting. A response that it does not take until then is reset.
+    pub(in crate::grpc) const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// The bytes of a unary message that are not sent yet.
+    pub(super) fn unsent_bytes(&self) -> usize {
+        match &self.frames {
+            Frames::Unary { message: Some(message), .. } => message.remaining(),
+            _ => 0,
+        }
+    }
+
+    /// Attaches the guard of a unary response.
     #[must_use]
-    pub(in crate::grpc) fn with_guard(mut self, call_guard: InFlightGuard) -> Self {
-        if let Self::Unary { guard, .. } = &mut self {
-            *guard = Some(call_guard);
+    pub(super) fn with_guard(mut self, guard: ResponseGuard) -> Self {
+        self.deadline = guard.deadline;
+        if let Frames::Unary { message: Some(message), .. } = &mut self.frames {
+            message.guard = Some(MessageGuard::Whole(guard));
         }
         self
     }
 
     /// The guard of this body, for gRPC-Web, which replaces the bytes of the body.
-    pub(in crate::grpc) fn take_guard(&mut self) -> Option<InFlightGuard> {
-        match self {
-            Self::Unary { guard, .. } => guard.take(),
-            Self::Stream(stream) => Some(stream.guard().clone()),
-            Self::Empty | Self::Other(..) => None,
+    pub(in crate::grpc) fn take_guard(&mut self) -> Option<SharedGuard> {
+        match &mut self.frames {
+            Frames::Unary { message, .. } => match message.as_mut()?.guard.take()? {
+                MessageGuard::Whole(guard) => Some(Arc::new(guard)),
+                MessageGuard::Part(..) => None,
+            },
+            Frames::Stream(stream) => Some(stream.shared_guard(self.deadline)),
+            Frames::Empty | Frames::Other(..) => None,
         }
     }
 }
@@ -162,41 +214,41 @@ impl Body for FloorBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        match &mut *self {
-            Self::Empty => Poll::Ready(None),
-            Self::Unary { message, trailers, guard } => {
-                let message = message.take().map(|bytes| Frame::data(GuardedBytes::new(bytes, guard.take())));
+        match &mut self.frames {
+            Frames::Empty => Poll::Ready(None),
+            Frames::Unary { message, trailers } => {
+                let message = message.take().map(Frame::data);
                 Poll::Ready(message.or_else(|| trailers.take().map(Frame::trailers)).map(Ok))
             }
-            Self::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
-            Self::Other(body, guard) => {
+            Frames::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
+            Frames::Other(body, guard) => {
                 let frame = Pin::new(body).poll_frame(cx);
                 // Any frame may be the last, so each holds the guard.
-                frame.map_ok(|frame| frame.map_data(|bytes| GuardedBytes::new(bytes, guard.clone())))
+                frame.map_ok(|frame| frame.map_data(|bytes| GuardedBytes::shared(bytes, guard.clone())))
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Empty => true,
-            Self::Unary { message, trailers, .. } => message.is_none() && trailers.is_none(),
-            Self::Stream(_) => false,
-            Self::Other(body, _) => body.is_end_stream(),
+        match &self.frames {
+            Frames::Empty => true,
+            Frames::Unary { message, trailers } => message.is_none() && trailers.is_none(),
+            Frames::Stream(_) => false,
+            Frames::Other(body, _) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Empty => SizeHint::with_exact(0),
+        match &self.frames {
+            Frames::Empty => SizeHint::with_exact(0),
             // No exact size: gRPC-Web appends the trailers to the body, beyond what a content-length would announce.
-            Self::Unary { .. } | Self::Stream(_) => SizeHint::default(),
-            Self::Other(body, _) => body.size_hint(),
+            Frames::Unary { .. } | Frames::Stream(_) => SizeHint::default(),
+            Frames::Other(body, _) => body.size_hint(),
         }
     }
 }
 
-impl fmt::Debug for FloorBody {
+impl fmt::Debug for Frames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "Empty",
@@ -207,35 +259,139 @@ impl fmt::Debug for FloorBody {
     }
 }
 
-/// Bytes of a response with a guard. The transport takes frames long before it has sent them, and a call stays in
-/// flight until its response is sent.
-#[derive(Debug)]
+/// Bytes of a response, in slices, with a guard. The transport takes frames long before it has sent them, and a call
+/// stays in flight, and its memory reserved, until its response is sent.
+#[derive(Debug, Default)]
 pub struct GuardedBytes {
-    bytes: Bytes,
-    _guard: Option<InFlightGuard>,
+    /// Not empty unless `rest` is.
+    first: Bytes,
+    rest: VecDeque<Bytes>,
+    remaining: usize,
+    guard: Option<MessageGuard>,
+}
+
+#[derive(Debug)]
+#[allow(dead_code, reason = "a guard is only held")]
+enum MessageGuard {
+    /// The guard of the whole response.
+    Whole(ResponseGuard),
+    /// The memory of this part, and what the whole response shares.
+    Part(Option<Reserved>, Option<InFlightGuard>, Option<SharedGuard>),
 }
 
 impl GuardedBytes {
-    pub(super) const fn new(bytes: Bytes, guard: Option<InFlightGuard>) -> Self {
-        Self { bytes, _guard: guard }
+    fn new(first: Bytes, rest: VecDeque<Bytes>) -> Self {
+        let remaining = first.len() + rest.iter().map(Bytes::len).sum::<usize>();
+        Self { first, rest, remaining, guard: None }
+    }
+
+    /// A floor of a stream: its memory, and the call if it is the last one.
+    pub(super) fn floor(floor: Bytes, reserved: Reserved, in_flight: Option<InFlightGuard>) -> Self {
+        let guard = Some(MessageGuard::Part(Some(reserved), in_flight, None));
+        Self { guard, ..Self::new(floor, VecDeque::new()) }
+    }
+
+    /// Bytes of a response whose parts share a guard.
+    fn shared(bytes: Bytes, guard: Option<SharedGuard>) -> Self {
+        let guard = guard.map(|guard| MessageGuard::Part(None, None, Some(guard)));
+        Self { guard, ..Self::new(bytes, VecDeque::new()) }
+    }
+
+    /// No bytes.
+    pub(in crate::grpc) fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Splits off the first `count` bytes with their share of the reserved memory.
+    pub(in crate::grpc) fn split_to(&mut self, count: usize) -> Self {
+        let mut slices = VecDeque::new();
+        let mut left = count.min(self.remaining);
+        while left > 0 {
+            let slice = self.first.split_to(left.min(self.first.len()));
+            left -= slice.len();
+            self.remaining -= slice.len();
+            slices.push_back(slice);
+            self.next_slice();
+        }
+        let mut part = Self::new(slices.pop_front().unwrap_or_default(), slices);
+        let reserved = match &mut self.guard {
+            Some(MessageGuard::Whole(guard)) => Some(guard.reserved.split(part.remaining)),
+            Some(MessageGuard::Part(reserved, ..)) => reserved.as_mut().map(|reserved| reserved.split(part.remaining)),
+            None => None,
+        };
+        part.guard = reserved.map(|reserved| MessageGuard::Part(Some(reserved), None, None));
+        part
     }
 
     /// The bytes without the guard, for a transport whose response holds the guard elsewhere.
-    pub(in crate::grpc) fn into_bytes(self) -> Bytes {
-        self.bytes
+    pub(in crate::grpc) fn into_bytes(mut self) -> Bytes {
+        if self.rest.is_empty() { std::mem::take(&mut self.first) } else { self.copy_to_bytes(self.remaining) }
+    }
+
+    fn next_slice(&mut self) {
+        while self.first.is_empty()
+            && let Some(next) = self.rest.pop_front()
+        {
+            self.first = next;
+        }
     }
 }
 
 impl Buf for GuardedBytes {
     fn remaining(&self) -> usize {
-        self.bytes.remaining()
+        self.remaining
     }
 
     fn chunk(&self) -> &[u8] {
-        self.bytes.chunk()
+        &self.first
+    }
+
+    fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let chunks = std::iter::once(&self.first).chain(&self.rest).filter(|chunk| !chunk.is_empty());
+        let filled = slices.iter_mut().zip(chunks).map(|(slice, chunk)| *slice = IoSlice::new(chunk));
+        filled.count()
     }
 
     fn advance(&mut self, count: usize) {
-        self.bytes.advance(count);
+        assert!(count <= self.remaining, "{count} of {} bytes", self.remaining);
+        self.remaining -= count;
+        let mut left = count;
+        while left > 0 {
+            let of_first = left.min(self.first.len());
+            self.first.advance(of_first);
+            left -= of_first;
+            self.next_slice();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn slices_read_as_one_message(parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 1..9), cuts in prop::collection::vec(0usize..20, 0..9)) {
+            let whole = parts.concat();
+            let mut slices: VecDeque<_> = parts.into_iter().map(Bytes::from).filter(|part| !part.is_empty()).collect();
+            let mut bytes = GuardedBytes::new(slices.pop_front().unwrap_or_default(), slices);
+            let mut read = Vec::new();
+            for cut in cuts {
+                let part = bytes.split_to(cut);
+                let mut vectored = [IoSlice::new(&[]); 16];
+                let filled = part.chunks_vectored(&mut vectored);
+                let chunks: usize = vectored[..filled].iter().map(|slice| slice.len()).sum();
+                prop_assert_eq!(chunks, part.remaining());
+                read.extend(part.into_bytes());
+            }
+            prop_assert_eq!(read.len() + bytes.remaining(), whole.len());
+            while bytes.has_remaining() {
+                read.push(bytes.chunk()[0]);
+                bytes.advance(1);
+            }
+            prop_assert_eq!(read, whole);
+        }
     }
 }

@@ -1,39 +1,57 @@
-//! Accepts connections on the gRPC port.
+//! Accepts connections on the gRPC port, within limits, and serves each in a task of its own.
 
-use std::time::Duration;
-
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
+use std::{
+    error::Error,
+    fmt,
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::pin,
+    time::Duration,
 };
-use tokio::{net::TcpListener, sync::watch, time::Instant};
+
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    time::timeout,
+};
 
 use super::{
-    coalescing::{CoalescingIo, FlushAfterPoll, PollBeforeSpawn},
+    coalescing::{CoalescingIo, FlushAfterPoll, Protocol, WriteBuffer},
     drain::{CLOSE_GRACE, Connections},
+    http2,
+    limits::{Admitted, ConnectionLimiter, ConnectionTimes},
 };
-use crate::grpc::routing::Router;
+use crate::{
+    clients::{Budget, Clients, WarningLimiter},
+    grpc::routing::Router,
+    metrics::Refusals,
+};
 
-/// Concurrent calls per connection: more than clients need, few enough to bound the memory that one client can use.
-const MAX_CONCURRENT_CALLS: u32 = 256;
-/// An HTTP/2 connection that is silent for this long gets a ping.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// Deadline for the client to send its protocol preface and, with HTTP/1 (gRPC-Web), its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause after a failed accept, mostly for lack of file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
+/// What every connection needs.
+#[derive(Debug, Clone)]
+pub(in crate::grpc) struct ConnectionDeps {
+    pub(in crate::grpc) clients: Clients,
+    pub(in crate::grpc) unsent: Budget,
+    pub(in crate::grpc) limiter: ConnectionLimiter,
+    pub(in crate::grpc) times: ConnectionTimes,
+    pub(in crate::grpc) refusals: Refusals,
+}
+
 /// Serves connections until `closed` is true, then asks every client to disconnect, and returns when all connections
 /// have [ended](Connections::close).
-pub(in crate::grpc) async fn serve(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
-    let mut server = auto::Builder::new(PollBeforeSpawn);
-    server
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(MAX_CONCURRENT_CALLS)
-        .keep_alive_interval(KEEP_ALIVE);
-    server.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-    let graceful = GracefulShutdown::new();
+pub(in crate::grpc) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    deps: ConnectionDeps,
+    mut closed: watch::Receiver<bool>,
+) {
+    let mut warnings = WarningLimiter::default();
     let mut connections = Connections::default();
     loop {
         let accepted = tokio::select! {
@@ -41,31 +59,114 @@ pub(in crate::grpc) async fn serve(listener: TcpListener, router: Router, mut cl
             Some(()) = connections.remove_ended() => continue,
             _ = closed.wait_for(|closed| *closed) => break,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        match accepted {
+            Ok((stream, peer)) => {
+                if let Some(admitted) = admit(&deps, peer, &mut warnings) {
+                    start(&mut connections, stream, peer.ip(), admitted, &router, &deps, &closed);
+                }
+            }
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                if let Some(suppressed) = warnings.admit() {
+                    tracing::warn!(%error, suppressed, "a connection could not be accepted");
+                }
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
-                continue;
             }
-        };
-        // A call is one small request and one response, so Nagle's algorithm would only delay it.
-        let _ = stream.set_nodelay(true);
-        let (server, router, watcher, closed) = (server.clone(), router.clone(), graceful.watcher(), closed.clone());
-        let (io, write_buffer) = CoalescingIo::new(stream);
-        connections.spawn(write_buffer.clone(), async move {
-            let header_deadline = Instant::now() + HEADER_TIMEOUT;
-            let connection = server.serve_connection(TokioIo::new(io), router).into_owned();
-            let ended = FlushAfterPoll::new(watcher.watch(connection), write_buffer.clone(), header_deadline).await;
-            if let Some(Err(error)) = ended {
-                tracing::debug!(%error, "a connection ended with an error");
-            }
-            // Only when the server closes: a client that disconnects by itself has read its responses.
-            if *closed.borrow() {
-                write_buffer.linger(CLOSE_GRACE).await;
-            }
-        });
+        }
     }
     drop(listener);
-    tokio::join!(graceful.shutdown(), connections.close());
+    connections.close().await;
 }
+
+fn admit(deps: &ConnectionDeps, peer: SocketAddr, warnings: &mut WarningLimiter) -> Option<Admitted> {
+    let refusal = match deps.limiter.admit(peer.ip(), deps.clients.is_trusted_proxy(peer.ip())) {
+        Ok(admitted) => return Some(admitted),
+        Err(refusal) => refusal,
+    };
+    deps.refusals.count(refusal.reason());
+    if let Some(suppressed) = warnings.admit() {
+        tracing::warn!(address = %peer.ip(), limit = refusal.key(), suppressed, "a connection was refused");
+    }
+    None
+}
+
+/// Starts to serve a connection.
+fn start(
+    connections: &mut Connections,
+    stream: TcpStream,
+    peer: IpAddr,
+    admitted: Admitted,
+    router: &Router,
+    deps: &ConnectionDeps,
+    closed: &watch::Receiver<bool>,
+) {
+    // A call is one small request and one response, so Nagle's algorithm would only delay it.
+    let _ = stream.set_nodelay(true);
+    let client = deps.clients.at(peer);
+    let (io, write_buffer) = CoalescingIo::new(stream, Some((deps.unsent.clone(), client.clone())));
+    let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
+    let router = router.for_client(client, behind_proxy);
+    let (times, closed) = (deps.times, closed.clone());
+    connections.spawn(write_buffer.clone(), async move {
+        if let Err(error) = serve_connection(io, write_buffer.clone(), router, times, closed.clone()).await {
+            tracing::debug!(error = %Chain(&*error), "a connection ended with an error");
+        }
+        // Only when the server closes: a client that disconnects by itself has read its responses.
+        if *closed.borrow() {
+            write_buffer.linger(CLOSE_GRACE).await;
+        }
+        drop(admitted);
+    });
+}
+
+async fn serve_connection(
+    mut io: CoalescingIo,
+    write_buffer: WriteBuffer,
+    router: Router,
+    times: ConnectionTimes,
+    mut closed: watch::Receiver<bool>,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let protocol = tokio::select! {
+        protocol = timeout(HEADER_TIMEOUT, io.detect_protocol()) => protocol,
+        // Nothing is in progress.
+        _ = closed.wait_for(|closed| *closed) => return Ok(()),
+    };
+    match protocol.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+        Ok(Protocol::Http2) => {
+            let connection = http2::serve(io, router, times, closed);
+            FlushAfterPoll::new(connection, write_buffer, times.stall_timeout).await??;
+        }
+        Ok(Protocol::Http1) => {
+            let connection = serve_http1(io, router, closed);
+            FlushAfterPoll::new(connection, write_buffer, times.stall_timeout).await??;
+        }
+        // It connected and left, as load balancers do to see whether the port is open.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+/// Serves HTTP/1, which browsers speak to a port without TLS.
+async fn serve_http1(io: CoalescingIo, router: Router, mut closed: watch::Receiver<bool>) -> hyper::Result<()> {
+    let mut server = hyper::server::conn::http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    let mut connection = pin!(server.serve_connection(TokioIo::new(io), router));
+    tokio::select! {
+        ended = connection.as_mut() => return ended,
+        _ = closed.wait_for(|closed| *closed) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+/// An error with its causes.
+struct Chain<'a>(&'a (dyn Error + 'static));
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let causes = std::iter::successors(self.0.source(), |cause| cause.source());
+        causes.into_iter().try_for_each(|cause| write!(f, ": {cause}"))
+    }
+}
+

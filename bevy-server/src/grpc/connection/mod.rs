@@ -1,8 +1,12 @@
-//! Connections: accepting them, sending what they write in few system calls, and closing them when the server drains.
+//! Connections: accepting them within limits, sending what they write in few system calls, and closing them when the
+//! server drains.
 
 mod accept;
-pub mod coalescing;
+mod coalescing;
 mod drain;
+mod http2;
+mod limits;
 
-pub(super) use accept::serve;
-pub use coalescing::PollBeforeSpawn;
+pub(super) use accept::{ConnectionDeps, serve};
+pub use limits::{ConnectionCounts, ConnectionTimes};
+pub(crate) use limits::ConnectionLimiter;

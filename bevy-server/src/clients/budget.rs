@@ -1,0 +1,131 @@
+//! Memory budgets that clients share.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use super::Client;
+
+/// A memory budget that clients share. A client gets at most as much as it leaves free, so that one client never takes
+/// all of it (dynamic thresholds: A. Choudhury and E. Hahne, "Dynamic Queue Length Thresholds", 1998). Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Budget(Arc<BudgetState>);
+
+#[derive(Debug)]
+struct BudgetState {
+    /// In bytes.
+    limit: usize,
+    used: AtomicUsize,
+    /// Selects the counter of a client.
+    of_client: fn(&Client) -> &ClientUse,
+}
+
+/// The bytes that one client has of a budget.
+#[derive(Debug, Default)]
+pub(crate) struct ClientUse(AtomicUsize);
+
+/// Bytes of a budget, returned when dropped.
+#[derive(Debug)]
+pub struct Reserved {
+    budget: Budget,
+    client: Client,
+    bytes: usize,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes for responses that wait to be sent.
+    #[must_use]
+    pub fn unsent(limit: usize) -> Self {
+        Self::new(limit, Client::unsent)
+    }
+
+    /// A budget of `limit` bytes for large requests that are being received.
+    #[must_use]
+    pub fn receiving(limit: usize) -> Self {
+        Self::new(limit, Client::receiving)
+    }
+
+    fn new(limit: usize, of_client: fn(&Client) -> &ClientUse) -> Self {
+        Self(Arc::new(BudgetState { limit, used: AtomicUsize::new(0), of_client }))
+    }
+
+    /// Reserves `bytes` for `client`. `None` if the client would then have more than is left free.
+    #[must_use]
+    pub fn try_reserve(&self, client: &Client, bytes: usize) -> Option<Reserved> {
+        let reserved = self.reserve(client, bytes);
+        let used = self.0.used.load(Relaxed);
+        let of_client = (self.0.of_client)(client).0.load(Relaxed);
+        // A client's only response may take all that is free.
+        let threshold = if of_client == bytes { bytes } else { self.0.limit.saturating_sub(used) };
+        (used <= self.0.limit && of_client <= threshold).then_some(reserved)
+    }
+
+    /// Counts `bytes` that cannot be refused any more.
+    #[must_use]
+    pub(crate) fn reserve(&self, client: &Client, bytes: usize) -> Reserved {
+        self.0.used.fetch_add(bytes, Relaxed);
+        (self.0.of_client)(client).0.fetch_add(bytes, Relaxed);
+        Reserved { budget: self.clone(), client: client.clone(), bytes }
+    }
+
+    /// Bytes in use.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.0.used.load(Relaxed)
+    }
+}
+
+impl Reserved {
+    /// Splits off `bytes`, or as many as there are.
+    #[must_use]
+    pub fn split(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { budget: self.budget.clone(), client: self.client.clone(), bytes }
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.budget.0.used.fetch_sub(self.bytes, Relaxed);
+        (self.budget.0.of_client)(&self.client).0.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::Clients;
+
+    #[test]
+    fn one_client_gets_half_and_others_still_get_some() {
+        let clients = Clients::new(Vec::new());
+        let client = |last: u8| clients.at(std::net::IpAddr::from([10, 0, 0, last]));
+        let budget = Budget::unsent(1000);
+        let fill = |client: &Client| std::iter::from_fn(|| budget.try_reserve(client, 10)).collect::<Vec<_>>();
+        let first = fill(&client(1));
+        assert_eq!(first.len(), 50);
+        let second = fill(&client(2));
+        assert_eq!(second.len(), 25);
+        let third = fill(&client(3));
+        assert!(!third.is_empty(), "a third client gets some");
+        drop((first, second, third));
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_single_response_may_take_all_that_is_free_and_no_more() {
+        let clients = Clients::new(Vec::new());
+        let client = clients.at(std::net::IpAddr::from([10, 0, 0, 1]));
+        let budget = Budget::receiving(1000);
+        assert!(budget.try_reserve(&client, 1001).is_none());
+        let mut all = budget.try_reserve(&client, 1000).unwrap();
+        assert!(budget.try_reserve(&client, 1).is_none());
+        let part = all.split(400);
+        drop(all);
+        assert_eq!(budget.used(), 400);
+        drop(part);
+        assert_eq!(budget.used(), 0);
+    }
+}

@@ -1,0 +1,147 @@
+//! The limits of connections: how many there may be, in total and from one address, and how long one may last.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use floor_cache::ClientId;
+use prometheus::IntGauge;
+
+use crate::clients::client_id;
+
+/// How long a connection may last, and how many calls it may have open.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectionTimes {
+    /// Calls that one connection may have open.
+    pub max_streams: u32,
+    /// A response whose client takes nothing for this long is reset.
+    pub stall_timeout: Option<Duration>,
+    /// A connection without calls for this long is closed.
+    pub idle_timeout: Option<Duration>,
+    /// A connection is closed at this age, as soon as its calls have ended.
+    pub max_age: Option<Duration>,
+}
+
+/// How many connections there may be.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectionCounts {
+    /// In total.
+    pub total: usize,
+    /// From one address.
+    pub per_address: usize,
+}
+
+/// Admits connections up to a number in total and from one address. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct ConnectionLimiter(Arc<Limiter>);
+
+#[derive(Debug)]
+struct Limiter {
+    limits: ConnectionCounts,
+    open: Mutex<Open>,
+    /// The open connections; `None` for a listener without a metric.
+    gauge: Option<IntGauge>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    total: usize,
+    of: HashMap<ClientId, usize>,
+}
+
+/// Why a connection is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Total,
+    PerAddress,
+}
+
+impl Refusal {
+    /// The reason in `floors_clients_refused_total`.
+    pub(crate) const fn reason(self) -> &'static str {
+        match self {
+            Self::Total => "connections",
+            Self::PerAddress => "connections_per_ip",
+        }
+    }
+
+    /// The configuration key of the limit.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Self::Total => "grpc.max_connections",
+            Self::PerAddress => "grpc.max_connections_per_ip",
+        }
+    }
+}
+
+/// An admitted connection, counted until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    limiter: ConnectionLimiter,
+    address: ClientId,
+}
+
+impl ConnectionLimiter {
+    pub(crate) fn new(limits: ConnectionCounts, gauge: Option<IntGauge>) -> Self {
+        Self(Arc::new(Limiter { limits, open: Mutex::default(), gauge }))
+    }
+
+    /// Admits a connection from `address`. `is_exempt`: the limit of one address does not apply to it.
+    pub(crate) fn admit(&self, address: IpAddr, is_exempt: bool) -> Result<Admitted, Refusal> {
+        let address = client_id(address);
+        let mut open = self.lock();
+        if open.total >= self.0.limits.total {
+            return Err(Refusal::Total);
+        }
+        let of_address = open.of.entry(address).or_default();
+        if *of_address >= self.0.limits.per_address && !is_exempt {
+            return Err(Refusal::PerAddress);
+        }
+        *of_address += 1;
+        open.total += 1;
+        drop(open);
+        self.0.gauge.iter().for_each(IntGauge::inc);
+        Ok(Admitted { limiter: self.clone(), address })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        let mut open = self.limiter.lock();
+        open.total -= 1;
+        if let Some(count) = open.of.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                open.of.remove(&self.address);
+            }
+        }
+        drop(open);
+        self.limiter.0.gauge.iter().for_each(IntGauge::dec);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_limited_in_total_and_per_address() {
+        let limiter = ConnectionLimiter::new(ConnectionCounts { total: 4, per_address: 2 }, None);
+        let address = |last: u8| IpAddr::from([10, 0, 0, last]);
+        let first: Vec<_> = (0..2).map(|_| limiter.admit(address(1), false).unwrap()).collect();
+        assert_eq!(limiter.admit(address(1), false).unwrap_err(), Refusal::PerAddress);
+        let exempt = limiter.admit(address(1), true).unwrap();
+        let other = limiter.admit(address(2), false).unwrap();
+        assert_eq!(limiter.admit(address(3), true).unwrap_err(), Refusal::Total);
+        drop((first, exempt, other));
+        assert!(limiter.lock().of.is_empty());
+        assert!(limiter.admit(address(1), false).is_ok());
+    }
+}
