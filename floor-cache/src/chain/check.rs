@@ -20,3 +20,15 @@ pub fn check(config: &ChainConfig) -> Vec<OpenError> {
     let redis = RedisTier::check(&config.redis);
     config.chain.iter().map(store).chain([redis]).filter_map(Result::err).collect()
 }
+
+#[cfg(all(test, not(feature = "sled")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tier_that_the_build_lacks_is_named() {
+        let config = ChainConfig { chain: vec![TierKind::Sled], ..ChainConfig::default() };
+        let [problem] = &check(&config)[..] else { panic!("one problem") };
+        assert!(problem.to_string().starts_with("cache.chain names sled, which this build lacks"), "{problem}");
+    }
+}
