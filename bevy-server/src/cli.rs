@@ -21,7 +21,7 @@ pub struct Cli {
     #[arg(long, value_name = "FILE.toml", global = true)]
     pub config: Option<PathBuf>,
 
-    /// Print the resolved configuration, secrets redacted, and exit
+    /// Check that a start could use the configuration, print it, secrets redacted, and exit
     #[arg(long)]
     pub check_config: bool,
 

@@ -28,6 +28,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     }
     let config = Config::resolve(cli.config.as_deref().map(Path::new))?;
     if cli.check_config {
+        config.check()?;
         print!("{}", config.resolved());
         return Ok(ExitCode::SUCCESS);
     }

@@ -103,6 +103,111 @@ fn all_configuration_errors_are_reported_at_once() {
 }
 
 #[test]
+fn an_invalid_setting_of_the_edge_is_reported_with_what_is_valid() {
+    let data = TempDir::new().unwrap();
+    for (key, value, expected) in [
+        ("GRPC__DRAIN_DELAY", "soon", "grpc.drain_delay is \"soon\""),
+        ("GRPC__MAX_CONNECTIONS", "-1", "write a whole number, 0 ..= 1000000; 0 for a limit derived from"),
+        ("GRPC__MAX_CONNECTIONS_PER_IP", "many", "write a whole number, 0 ..= 1000000; 0 for no limit"),
+        ("GRPC__MAX_STREAMS", "0", "write a whole number, 1 ..= 1000"),
+        ("GRPC__MAX_CONNECTION_AGE", "old", "write a duration of 0s ..= 3650days"),
+        ("GRPC__IDLE_TIMEOUT", "never", "write a duration of 0s ..= 3650days"),
+        ("GRPC__UNSENT", "1KiB", "write a size of at least 1MiB"),
+        ("GRPC__STALL_TIMEOUT", "-1s", "write a duration of 0s ..= 3650days"),
+        ("GRPC__TRUSTED_PROXIES", r#"["10.0.0.0/40"]"#, "grpc.trusted_proxies is [\"10.0.0.0/40\"]"),
+        ("GRPC__CORS_ORIGINS", r#"["game.example"]"#, "write [\"*\"] for every origin, or a list of origins"),
+        ("GRPC__NO_CACHE", "me", "write \"all\", \"authenticated\" "),
+        ("GRPC__REFLECTION", "perhaps", "write true or false"),
+        ("LIMITS__CELLS_PER_SECOND", "-1", "limits.cells_per_second is -1"),
+        (
+            "LIMITS__BURST_CELLS",
+            "262143",
+            "write a whole number, 262144 ..= 1000000000000: a floor of 512x512 must fit",
+        ),
+        ("OPS__TOKEN_FILE", "nowhere", "write the path of a readable file whose first line is the token"),
+        (
+            "CACHE__REDIS__PASSWORD_FILE",
+            "nowhere",
+            "write the path of a readable file whose first line is the password",
+        ),
+    ] {
+        let errors = start_error(Setup::new(&data).with(key, value));
+        assert!(errors.contains(expected), "{expected} is not in\n{errors}");
+        assert!(errors.contains(&format!("(FLOORS__{key})")), "{errors}");
+    }
+}
+
+#[test]
+fn the_settings_of_the_edge_are_shown_as_they_can_be_written() {
+    let data = TempDir::new().unwrap();
+    let token = data.path().join("token");
+    fs::write(&token, "hush\n").unwrap();
+    let (code, shown, errors) = Setup::new(&data)
+        .with("GRPC__TRUSTED_PROXIES", r#"["10.0.0.7", "fd00::/8"]"#)
+        .with("GRPC__CORS_ORIGINS", r#"["https://game.example"]"#)
+        .with("GRPC__IDLE_TIMEOUT", "0s")
+        .with("OPS__TOKEN_FILE", &token.display().to_string())
+        .arg("--check-config")
+        .run();
+    assert_eq!(code, Some(0), "{errors}");
+    for expected in [
+        "max_connections_per_ip = 256 ",
+        "idle_timeout = \"0s\" ",
+        "unsent = \"64MiB\" ",
+        "trusted_proxies = [\"10.0.0.7/32\", \"fd00::/8\"]",
+        "cors_origins = [\"https://game.example\"]",
+        "no_cache = \"loopback\" ",
+    ] {
+        assert!(shown.contains(expected), "{expected} is not in\n{shown}");
+    }
+    assert!(!shown.contains("hush"), "{shown}");
+    // What is shown is a configuration file with the same values.
+    let file = data.path().join("shown.toml");
+    fs::write(&file, &shown).unwrap();
+    assert_eq!(Setup::new(&data).arg("--config").arg(&file).arg("--check-config").run().0, Some(0));
+}
+
+#[test]
+fn checking_the_configuration_finds_what_would_stop_the_start() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("a-file");
+    fs::write(&file, "no directory").unwrap();
+    let inside = file.join("store").display().to_string();
+    for (settings, expected) in [
+        (vec![("CACHE__REDIS__URL", "redis://bad:port")], "cache.redis.url \"redis://bad:port\" cannot be used"),
+        (vec![("CACHE__LMDB__PATH", inside.as_str())], "or set cache.lmdb.path to one that is"),
+        (
+            vec![("CACHE__CHAIN", r#"["sled"]"#), ("CACHE__SLED__PATH", inside.as_str())],
+            "or set cache.sled.path to one that is",
+        ),
+    ] {
+        let check = settings.into_iter().fold(Setup::new(&data), |setup, (key, value)| setup.with(key, value));
+        let errors = start_error(check.arg("--check-config"));
+        assert!(errors.contains(expected), "{expected} is not in\n{errors}");
+    }
+    assert!(!data.path().join("lmdb").exists(), "a check creates nothing");
+}
+
+#[test]
+fn the_password_of_redis_comes_from_a_file_and_is_not_shown() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("password");
+    fs::write(&file, "hush\nnot read\n").unwrap();
+    let setup = |url: &str| {
+        Setup::new(&data)
+            .with("CACHE__REDIS__URL", url)
+            .with("CACHE__REDIS__PASSWORD_FILE", &file.display().to_string())
+            .arg("--check-config")
+    };
+    let (code, shown, errors) = setup("redis://me@cache:6379").run();
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(shown.contains("url = \"redis://***@cache:6379\"") && !shown.contains("hush"), "{shown}");
+    let errors = start_error(setup("redis://me:quiet@cache:6379"));
+    assert!(errors.contains("cache.redis.password_file names a password, and cache.redis.url has one too"), "{errors}");
+    assert!(!errors.contains("hush") && !errors.contains("quiet"), "{errors}");
+}
+
+#[test]
 fn a_syntax_error_reports_its_position_and_no_secret() {
     let data = TempDir::new().unwrap();
     let file = data.path().join("floors.toml");

@@ -13,6 +13,11 @@ pub enum OpenError {
     /// The configuration names a tier twice.
     #[error("cache.chain names {0} twice; name each tier once")]
     DuplicateTier(TierKind),
+    /// The configuration names a tier that is behind a cargo feature that this build does not have.
+    #[error(
+        "cache.chain names {0}, which this build lacks; use a build with the cargo feature {0}, or remove it from cache.chain"
+    )]
+    MissingTier(TierKind),
     /// The namespace cannot be part of a key.
     #[error("cache.namespace {0:?} is not 1 to {max} printable ASCII characters without spaces and colons", max = Namespace::MAX)]
     Namespace(String),

@@ -14,7 +14,7 @@ use fixture::{
     redis_server::{RedisServer, free_port},
 };
 use floor_cache::{
-    Bypass, ChainConfig, OpenError, Options, RedisConfig, TierKind, assemble,
+    Bypass, ChainConfig, OpenError, Options, RedisConfig, TierKind, assemble, check,
     tls::{Certificates, PrivateKey, Tls},
 };
 use prometheus::Registry;
@@ -135,7 +135,11 @@ async fn inconsistent_tls_options_are_found_at_startup() {
         let redis = RedisConfig { url: url.to_owned(), tls, ..RedisConfig::default() };
         let config = ChainConfig { chain: vec![TierKind::Redis], redis, ..ChainConfig::default() };
         match assemble(&config, Arc::new(FakeSource::default()), &Registry::new(), &Handle::current()) {
-            Err(error @ OpenError::RedisTls(_)) => error.to_string(),
+            Err(error @ OpenError::RedisTls(_)) => {
+                let text = error.to_string();
+                assert_eq!(check(&config).iter().map(ToString::to_string).collect::<Vec<_>>(), [text.clone()]);
+                text
+            }
             other => panic!("{url} was not refused: {other:?}"),
         }
     };

@@ -1,21 +1,16 @@
-//! Merges defaults, file and environment, and reads the keys of the result.
+//! Merges defaults, file and environment, and knows where each value came from.
 
-use std::{
-    fmt::{self, Write as _},
-    path::Path,
-};
+use std::path::Path;
 
 use figment::{
     Figment, Metadata, Source,
     providers::{Env, Format, Toml},
-    value::{Num, Value},
+    value::Value,
 };
-
-use floor_cache::RedisConfig;
 
 use super::{
     DEFAULTS,
-    values::{Redaction, Setting},
+    error::{ConfigError, Problem},
 };
 
 /// The prefix of the server's environment variables.
@@ -33,10 +28,10 @@ pub(super) struct Layers {
 
 impl Layers {
     pub(super) fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let mut figment = Figment::from(Toml::string(DEFAULTS));
+        let mut figment = defaults();
         if let Some(file) = file {
             let text = std::fs::read_to_string(file)
-                .map_err(|error| Problem::of_file(format!("cannot read {}: {error}", file.display())))?;
+                .map_err(|error| Problem::without_key(format!("cannot read {}: {error}", file.display())))?;
             check_syntax(&text, &file.display().to_string())?;
             figment = figment.merge(Toml::file_exact(file));
         }
@@ -45,11 +40,36 @@ impl Layers {
 
     pub(super) fn from_toml(text: &str) -> Result<Self, ConfigError> {
         check_syntax(text, "the given text")?;
-        Ok(Self { figment: Figment::from(Toml::string(DEFAULTS)).merge(Toml::string(text)), environment: false })
+        Ok(Self { figment: defaults().merge(Toml::string(text)), environment: false })
+    }
+
+    /// The merged value of `key`.
+    pub(super) fn value(&self, key: &str) -> Option<Value> {
+        self.figment.find_value(key).ok()
+    }
+
+    /// The file or variable that the value of `key` comes from.
+    pub(super) fn origin(&self, key: &str) -> String {
+        match self.figment.find_metadata(key) {
+            Some(metadata) => origin(metadata, key),
+            None => "nowhere".to_owned(),
+        }
+    }
+
+    /// Every key in the merged layers, dotted.
+    pub(super) fn keys(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        if let Ok(data) = self.figment.extract::<Value>() {
+            leaves("", &data, &mut keys);
+        }
+        keys
     }
 
     /// Environment variables that match a key except for underscores, each with the correct name.
-    fn misspelt(known: &[&str]) -> Vec<Problem> {
+    pub(super) fn misspelt(&self, known: &[&str]) -> Vec<Problem> {
+        if !self.environment {
+            return Vec::new();
+        }
         let plain = |name: &str| name.replace(['_', '.'], "").to_uppercase();
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let candidates = names.filter(|name| name.starts_with(SIMILAR_PREFIX) && !name.starts_with(ENVIRONMENT_PREFIX));
@@ -61,15 +81,15 @@ impl Layers {
             })
             .collect()
     }
+}
 
-    /// Every key in the merged layers, dotted.
-    fn keys(&self) -> Vec<String> {
-        let mut keys = Vec::new();
-        if let Ok(data) = self.figment.extract::<Value>() {
-            leaves("", &data, &mut keys);
-        }
-        keys
-    }
+/// The default of `key`.
+pub(super) fn default(key: &str) -> Option<Value> {
+    defaults().find_value(key).ok()
+}
+
+fn defaults() -> Figment {
+    Figment::from(Toml::string(DEFAULTS))
 }
 
 /// Reports the position of a syntax error, which figment does not. TOML's own display would print the line, which may
@@ -80,7 +100,7 @@ fn check_syntax(text: &str, place: &str) -> Result<(), ConfigError> {
         Err(error) => {
             let at = error.span().map(|span| position(text, span.start)).unwrap_or_default();
             let reason = error.message().lines().collect::<Vec<_>>().join(", ");
-            Err(Problem::of_file(format!("{place} is not TOML{at}: {reason}")).into())
+            Err(Problem::without_key(format!("{place} is not TOML{at}: {reason}")).into())
         }
     }
 }
@@ -106,72 +126,6 @@ fn leaves(prefix: &str, value: &Value, keys: &mut Vec<String>) {
     }
 }
 
-/// Reads keys and collects their errors.
-pub(super) struct Reader<'a> {
-    layers: &'a Layers,
-    known: Vec<&'static str>,
-    problems: Vec<Problem>,
-    resolved: String,
-    table: &'static str,
-}
-
-impl<'a> Reader<'a> {
-    pub(super) fn new(layers: &'a Layers) -> Self {
-        Self { layers, known: Vec::new(), problems: Vec::new(), resolved: String::new(), table: "" }
-    }
-
-    /// The value of `key`. An error is also collected for [`finish`](Self::finish).
-    pub(super) fn key<T: Setting>(&mut self, key: &'static str) -> Result<T, ConfigError> {
-        self.known.push(key);
-        let found = self.layers.figment.find_value(key).map_err(|_| "is missing".to_owned());
-        let from = self.origin(key);
-        match found.and_then(|value| T::parse(&value).ok_or_else(|| describe_invalid::<T>(&value))) {
-            Ok(value) => {
-                self.show(key, &value.show(), &from);
-                Ok(value)
-            }
-            Err(is) => {
-                let problem = Problem { key: key.to_owned(), message: format!("{is} ({from}); {}", T::expected()) };
-                self.problems.push(problem.clone());
-                Err(problem.into())
-            }
-        }
-    }
-
-    /// The resolved configuration as TOML, or all errors.
-    pub(super) fn finish(mut self) -> Result<String, ConfigError> {
-        let found = self.layers.keys();
-        for key in found.iter().filter(|key| !self.known.contains(&key.as_str())) {
-            let from = self.origin(key);
-            let nearest = self.known.iter().copied().max_by(|a, b| similarity(key, a).total_cmp(&similarity(key, b)));
-            let message = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
-            self.problems.push(Problem { key: key.clone(), message });
-        }
-        if self.layers.environment {
-            self.problems.extend(Layers::misspelt(&self.known));
-        }
-        if self.problems.is_empty() { Ok(self.resolved) } else { Err(ConfigError(self.problems)) }
-    }
-
-    fn origin(&self, key: &str) -> String {
-        match self.layers.figment.find_metadata(key) {
-            Some(metadata) => origin(metadata, key),
-            None => "nowhere".to_owned(),
-        }
-    }
-
-    fn show(&mut self, key: &'static str, value: &str, from: &str) {
-        let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
-        if table != self.table {
-            let gap = if self.resolved.is_empty() { "" } else { "\n" };
-            let _ = writeln!(self.resolved, "{gap}[{table}]");
-            self.table = table;
-        }
-        let line = format!("{name} = {value}");
-        let _ = writeln!(self.resolved, "{line:<44}  # {from}");
-    }
-}
-
 fn origin(metadata: &Metadata, key: &str) -> String {
     match metadata.source.as_ref().and_then(Source::file_path) {
         Some(path) => path.display().to_string(),
@@ -184,96 +138,3 @@ fn origin(metadata: &Metadata, key: &str) -> String {
 fn variable(key: &str) -> String {
     format!("{ENVIRONMENT_PREFIX}{}", key.replace('.', "__").to_uppercase())
 }
-
-/// Similarity of a misspelt key to `known`. The last part counts more than the rest.
-fn similarity(key: &str, known: &str) -> f64 {
-    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
-    strsim::jaro_winkler(key, known) + 2.0 * strsim::normalized_damerau_levenshtein(&last(key), &last(known))
-}
-
-fn describe_invalid<T: Setting>(value: &Value) -> String {
-    match T::REDACTION {
-        Redaction::None => format!("is {}", display(value)),
-        Redaction::Full => "is wrong (and not shown, being secret)".to_owned(),
-        Redaction::Credentials => format!("is {}", display(&redacted(value))),
-    }
-}
-
-fn redacted(value: &Value) -> Value {
-    let url = value.as_str().unwrap_or_default().to_owned();
-    Value::from(RedisConfig { url, ..RedisConfig::default() }.redacted_url())
-}
-
-/// A value as it was written.
-fn display(value: &Value) -> String {
-    match value {
-        Value::String(_, text) => format!("{text:?}"),
-        Value::Char(_, char) => format!("\"{char}\""),
-        Value::Dict(..) => "a table".to_owned(),
-        Value::Array(_, items) => {
-            format!("[{}]", items.iter().map(display).collect::<Vec<_>>().join(", "))
-        }
-        Value::Empty(..) => "empty".to_owned(),
-        Value::Bool(_, bool) => bool.to_string(),
-        Value::Num(_, num) => digits(*num).unwrap_or_default(),
-    }
-}
-
-/// A number as text. figment distinguishes signed, unsigned and floating-point numbers.
-pub(super) fn digits(num: Num) -> Option<String> {
-    let whole = num.to_i128().map(|n| n.to_string()).or_else(|| num.to_u128().map(|n| n.to_string()));
-    whole.or_else(|| num.to_f64().map(|n| n.to_string()))
-}
-
-/// An error in the configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The key; empty if the whole file is invalid.
-    pub key: String,
-    /// What is wrong, where the value came from, and what would be valid.
-    pub message: String,
-}
-
-impl Problem {
-    fn of_file(message: String) -> Self {
-        Self { key: String::new(), message }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() { f.write_str(&self.message) } else { write!(f, "{} {}", self.key, self.message) }
-    }
-}
-
-/// All errors of a configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError(Vec<Problem>);
-
-impl ConfigError {
-    /// The errors in the order of the keys, unknown keys last. Never empty.
-    #[must_use]
-    pub fn problems(&self) -> &[Problem] {
-        &self.0
-    }
-}
-
-impl From<Problem> for ConfigError {
-    fn from(problem: Problem) -> Self {
-        Self(vec![problem])
-    }
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_slice() {
-            [one] => write!(f, "the configuration is wrong: {one}"),
-            many => {
-                write!(f, "the configuration is wrong in {} places:", many.len())?;
-                many.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
-            }
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}

@@ -1,26 +1,40 @@
 //! The configuration: defaults, then a file, then the environment. Later ones override earlier ones.
 //!
-//! `layers` merges, [`Config::resolve`] parses every key and collects all errors. Nothing is opened before that
-//! succeeds.
+//! `layers` merges, `reader` reads every key in its format and collects all errors. Nothing is opened before
+//! [`Config::resolve`] succeeds.
 
+mod chain;
+mod edge;
+mod error;
+mod files;
+mod formats;
 mod layers;
-mod redis;
-mod values;
+mod reader;
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
-
-use floor_cache::{
-    ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, Tuning, envelope::ValueCheck, tls::Tls,
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
-pub use layers::{ConfigError, Problem};
-use layers::{Layers, Reader};
-use values::{ByteCount, TimeSpan};
+use floor_cache::{ChainConfig, Tuning};
+use floor_proto::limits::{MAX_BATCH, MAX_SIDE};
 
-use crate::stored;
+pub use edge::{ClientIdentity, ConnectionLimits, CorsOrigins, NoCache, Quota};
+use edge::{Networks, Origins};
+pub use error::{ConfigError, Problem};
+use formats::{Address, Flag, Span, whole};
+use layers::Layers;
+use reader::Reader;
 
 /// The defaults: every key, with a comment.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
+
+/// The greatest quota in cells, so that arithmetic with cells and nanoseconds cannot overflow 128 bits.
+const MAX_CELLS: u64 = 1_000_000_000_000;
+
+/// The cells of the largest floor.
+const LARGEST_FLOOR: u64 = MAX_SIDE as u64 * MAX_SIDE as u64;
 
 /// A resolved configuration.
 #[derive(Debug, Clone)]
@@ -29,8 +43,24 @@ pub struct Config {
     pub grpc_listen: SocketAddr,
     /// The time limit for calls in flight after the drain starts.
     pub drain: Duration,
+    /// How long calls are still accepted after a signal, while health already reports the drain.
+    pub drain_delay: Duration,
+    /// Limits of connections to the gRPC port.
+    pub connections: ConnectionLimits,
+    /// How the address of a client is found.
+    pub client_identity: ClientIdentity,
+    /// The origins of web pages whose scripts may call the server.
+    pub cors_origins: CorsOrigins,
+    /// Who may send `cache-control: no-cache`.
+    pub no_cache: NoCache,
+    /// Whether the gRPC port answers reflection.
+    pub reflection: bool,
     /// The address of the operations pages.
     pub ops_listen: SocketAddr,
+    /// The file whose first line is the bearer token of the operations port. It was readable at the start.
+    pub ops_token_file: Option<PathBuf>,
+    /// What one client may have generated.
+    pub quota: Quota,
     /// The cache tiers.
     pub cache: ChainConfig,
     /// Settings that apply to all tiers.
@@ -50,7 +80,7 @@ impl Config {
     /// # Errors
     /// All problems at once: unknown keys with the nearest valid one, invalid values with their source and
     /// what would be valid.
-    pub fn resolve(file: Option<&std::path::Path>) -> Result<Self, ConfigError> {
+    pub fn resolve(file: Option<&Path>) -> Result<Self, ConfigError> {
         Self::read(&Layers::load(file)?)
     }
 
@@ -62,72 +92,63 @@ impl Config {
         Self::read(&Layers::from_toml(text)?)
     }
 
+    /// Reads the keys in the order in which [`resolved`](Self::resolved) prints them.
     fn read(layers: &Layers) -> Result<Self, ConfigError> {
         let mut reader = Reader::new(layers);
-        let grpc_listen = reader.key("grpc.listen");
-        let drain = reader.key::<TimeSpan>("grpc.drain");
-        let ops_listen = reader.key("ops.listen");
-        let chain = reader.key("cache.chain");
-        let namespace = reader.key::<values::Namespace>("cache.namespace");
-        let bypass = reader.key("cache.bypass");
-        let hedge = reader.key("cache.hedge");
-        let audit = reader.key::<values::OneIn>("cache.audit");
-        let compress = reader.key("cache.compress");
-        let keys = reader.key::<values::Keys>("cache.keys");
-        let keys_file = reader.key::<values::KeysFile>("cache.keys_file");
-        let capacity = reader.key::<ByteCount>("cache.lru.capacity");
-        let ttl = reader.key::<TimeSpan>("cache.lru.ttl");
-        let lmdb_path = reader.key::<PathBuf>("cache.lmdb.path");
-        let map_size = reader.key::<ByteCount>("cache.lmdb.map_size");
-        let sled_path = reader.key::<PathBuf>("cache.sled.path");
-        let sled_capacity = reader.key::<values::DiskLimit>("cache.sled.capacity");
-        let url = reader.key::<values::RedisUrl>("cache.redis.url");
-        let admit = reader.key("cache.redis.admit");
-        let timeout = reader.key::<values::Timeout>("cache.redis.timeout");
-        let ca = reader.key::<redis::CaFile>("cache.redis.ca");
-        let cert = reader.key::<redis::CertFile>("cache.redis.cert");
-        let key = reader.key::<redis::KeyFile>("cache.redis.key");
-        let lease = reader.key("cache.redis.lease");
-        let queue = reader.key::<values::QueueCapacity>("generation.queue");
-        let threads = reader.key::<usize>("generation.threads");
-        let ahead = reader.key::<values::FloorCount>("prefetch.ahead");
-        let resolved = reader.finish()?;
+        let grpc_listen = reader.key("grpc.listen", Address);
+        let drain = reader.key("grpc.drain", Span::Any);
+        let drain_delay = reader.key("grpc.drain_delay", Span::Any);
+        let connections = edge::connection_limits(&mut reader);
+        let client_identity = ClientIdentity { trusted_proxies: reader.key("grpc.trusted_proxies", Networks) };
+        let cors_origins = reader.key("grpc.cors_origins", Origins);
+        let no_cache = reader.key("grpc.no_cache", edge::no_cache());
+        let reflection = reader.key("grpc.reflection", Flag);
+        let ops_listen = reader.key("ops.listen", Address);
+        let ops_token_file = reader.key("ops.token_file", files::TOKEN).map(|file| file.path);
+        let quota = Quota {
+            cells_per_second: nonzero(
+                reader.key("limits.cells_per_second", whole(0..=MAX_CELLS).note("; 0 for no limit")),
+            ),
+            burst_cells: reader
+                .key("limits.burst_cells", whole(LARGEST_FLOOR..=MAX_CELLS).note(": a floor of 512x512 must fit")),
+        };
+        let (cache, tuning) = chain::chain(&mut reader);
+        let generation_queue =
+            reader.key("generation.queue", whole(MAX_BATCH..=1_000_000).note(": a batch of 256 must fit"));
+        let generation_threads = match reader.key("generation.threads", whole(0..=1024)) {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            threads => threads,
+        };
+        let prefetch_ahead = reader.key("prefetch.ahead", whole(0..=16).unit(" of floors"));
         Ok(Self {
-            grpc_listen: grpc_listen?,
-            drain: drain?.0,
-            ops_listen: ops_listen?,
-            cache: ChainConfig {
-                chain: chain?,
-                namespace: namespace?.0,
-                bypass: bypass?,
-                value_version: floor_gen::GENERATOR_VERSION,
-                lru: LruConfig { capacity: capacity?.0, ttl: Some(ttl?.0).filter(|ttl| !ttl.is_zero()) },
-                lmdb: LmdbConfig { path: lmdb_path?, map_size: map_size?.0 },
-                sled: SledConfig { path: sled_path?, capacity: sled_capacity?.0 },
-                redis: RedisConfig {
-                    url: url?.0,
-                    admit: admit?,
-                    timeout: timeout?.0,
-                    tls: Tls { ca: ca?.0, cert: cert?.0, key: key?.0 },
-                    lease: lease?,
-                },
-            },
-            tuning: Tuning {
-                keys: keys?.0.or(keys_file?.0),
-                compress: compress?,
-                audit: audit?.0,
-                hedge: hedge?,
-                utilisation: None,
-                value_check: Some(ValueCheck::new(stored::check)),
-            },
-            generation_queue: queue?.0,
-            generation_threads: match threads? {
-                0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-                threads => threads,
-            },
-            prefetch_ahead: ahead?.0,
-            resolved,
+            grpc_listen,
+            drain,
+            drain_delay,
+            connections,
+            client_identity,
+            cors_origins,
+            no_cache,
+            reflection,
+            ops_listen,
+            ops_token_file,
+            quota,
+            cache,
+            tuning,
+            generation_queue,
+            generation_threads,
+            prefetch_ahead,
+            resolved: reader.finish()?,
         })
+    }
+
+    /// Checks what would stop the tiers from opening, without opening them: directories that cannot be written, the
+    /// Redis URL, TLS files that do not go together.
+    ///
+    /// # Errors
+    /// All problems at once.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let problems = floor_cache::check(&self.cache);
+        ConfigError::from_problems(problems.iter().map(|problem| Problem::without_key(problem.to_string())).collect())
     }
 
     /// The resolved configuration as TOML, each key with its source, secrets redacted.
@@ -135,6 +156,11 @@ impl Config {
     pub fn resolved(&self) -> &str {
         &self.resolved
     }
+}
+
+/// `None` if `value` is 0.
+fn nonzero<T: Default + PartialEq>(value: T) -> Option<T> {
+    Some(value).filter(|value| *value != T::default())
 }
 
 #[cfg(test)]
@@ -156,5 +182,32 @@ mod tests {
         for tier in TierKind::ALL {
             assert!(DEFAULTS.contains(&format!("[cache.{tier}]")), "defaults.toml has no table for {tier}");
         }
+    }
+
+    #[test]
+    fn zero_switches_a_limit_off() {
+        let limits = Config::from_toml("").expect("the defaults are valid").connections;
+        let expected = ConnectionLimits {
+            max_connections: None,
+            max_connections_per_ip: Some(256),
+            max_streams: 128,
+            max_connection_age: None,
+            idle_timeout: Some(Duration::from_secs(600)),
+            unsent: 64 << 20,
+            stall_timeout: Some(Duration::from_secs(30)),
+        };
+        assert_eq!(limits, expected);
+        let text = "[grpc]\nmax_connections = 5\nmax_connections_per_ip = 0\nidle_timeout = \"0s\"\n\
+                    stall_timeout = \"0s\"\n[limits]\ncells_per_second = 7\n";
+        let config = Config::from_toml(text).expect("the text is valid");
+        let expected = ConnectionLimits {
+            max_connections: Some(5),
+            max_connections_per_ip: None,
+            idle_timeout: None,
+            stall_timeout: None,
+            ..expected
+        };
+        assert_eq!(config.connections, expected);
+        assert_eq!(config.quota, Quota { cells_per_second: Some(7), burst_cells: 4_194_304 });
     }
 }

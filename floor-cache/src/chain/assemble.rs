@@ -11,7 +11,7 @@ use crate::{
     layers::Timeout,
     open_error::OpenError,
     source::Source,
-    tiers::{LmdbTier, RedisTier, SledTier},
+    tiers::{LmdbTier, RedisTier},
 };
 
 /// Builds the chain that `config` describes, in front of `source`.
@@ -50,7 +50,10 @@ pub fn assemble_tuned(
         chain = match kind {
             TierKind::Lru => chain.memory(kind.name(), &config.lru)?,
             TierKind::Lmdb => chain.tier(LmdbTier::open(&config.lmdb, envelope)?, Admit::All)?,
-            TierKind::Sled => chain.tier(SledTier::open(&config.sled, envelope)?, Admit::All)?,
+            #[cfg(feature = "sled")]
+            TierKind::Sled => chain.tier(crate::tiers::SledTier::open(&config.sled, envelope)?, Admit::All)?,
+            #[cfg(not(feature = "sled"))]
+            TierKind::Sled => return Err(OpenError::MissingTier(*kind)),
             TierKind::Redis => {
                 let redis = RedisTier::open(&config.redis, envelope, runtime)?;
                 let leases = Arc::new(redis.leases(config.redis.timeout));

@@ -3,6 +3,7 @@
 mod assemble;
 mod audit;
 mod builder;
+mod check;
 mod collector;
 mod handle;
 mod hedge;
@@ -12,4 +13,5 @@ mod miss_lookup;
 
 pub use assemble::{assemble, assemble_tuned};
 pub use builder::ChainBuilder;
+pub use check::check;
 pub use handle::Chain;

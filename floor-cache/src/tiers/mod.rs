@@ -1,5 +1,6 @@
 //! The four tiers and what they share.
 
+pub(crate) mod directory;
 mod doorkeeper;
 mod lmdb;
 mod lru;
@@ -7,9 +8,11 @@ mod pending_deletes;
 mod quarantine;
 mod redis;
 mod sieve;
+#[cfg(feature = "sled")]
 mod sled;
 
 pub use lmdb::LmdbTier;
 pub use lru::LruTier;
 pub use redis::RedisTier;
+#[cfg(feature = "sled")]
 pub use sled::SledTier;

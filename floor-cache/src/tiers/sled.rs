@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use sled::{Db, IVec, Tree};
 use tracing::debug;
 
-use super::{quarantine::open_or_quarantine, sieve::Sieve};
+use super::{directory, quarantine::open_or_quarantine, sieve::Sieve};
 use crate::{
     config::{SledConfig, TierKind},
     envelope::{Defect, Envelope},
@@ -77,7 +77,7 @@ impl SledTier {
 
     fn open_existing(config: &SledConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
-        fs::create_dir_all(path).map_err(|error| OpenError::directory(NAME, path, &error))?;
+        directory::create(NAME, path)?;
         let broken = |error: sled::Error| match &error {
             sled::Error::Io(io) if io.kind() == io::ErrorKind::WouldBlock || io.to_string().contains("lock") => {
                 OpenError::Locked { tier: NAME, path: path.to_owned() }
@@ -105,15 +105,11 @@ impl SledTier {
             None => store.count_and_age().map_err(broken)?,
         };
         let hand = store.db.get(HAND_KEY).map_err(broken)?.map_or(0, |hand| age_from(&hand));
-        let sieve = match config.capacity {
-            0 => Sieve::unbounded(),
-            capacity => Sieve::new(capacity, hand),
-        };
         let youngest = store.ages.last().map_err(broken)?;
         Ok(Self {
             store,
             envelope: envelope.clone(),
-            sieve,
+            sieve: Sieve::new(config.capacity, hand),
             capacity: if config.capacity == 0 { u64::MAX } else { config.capacity },
             next_age: Mutex::new(youngest.map_or(0, |(age, _)| age_from(&age).saturating_add(1))),
             entries: AtomicU64::new(entries),

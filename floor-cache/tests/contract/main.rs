@@ -53,6 +53,8 @@ macro_rules! file_clauses {
         clauses! { opening(&dir) for dir in Some(crate::StoreDir::new($store));
             a_restart_finds_stored_values
             the_error_of_an_unusable_directory_says_what_to_do
+            a_check_finds_an_unusable_directory_and_creates_none
+            new_directories_are_accessible_to_their_user_only
             a_store_of_another_version_is_left_alone
             a_store_in_use_is_an_error
         }

@@ -1,8 +1,8 @@
 //! Clauses of a tier in files: restarts, and the errors of opening.
 
-use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
-use floor_cache::{OpenError, Options, TierKind};
+use floor_cache::{ChainConfig, OpenError, Options, TierKind};
 
 use crate::fixture::{
     Fixture, keys,
@@ -34,8 +34,38 @@ pub(crate) async fn the_error_of_an_unusable_directory_says_what_to_do(dir: &Sto
     fs::create_dir(&locked).unwrap();
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
     let opened = dir.store.open(locked.join(name), CAPACITY);
-    let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
-    assert!(is_root || matches!(opened, Err(OpenError::Directory { .. })), "{opened:?}");
+    assert!(is_root() || matches!(opened, Err(OpenError::Directory { .. })), "{opened:?}");
+}
+
+pub(crate) async fn a_check_finds_an_unusable_directory_and_creates_none(dir: &StoreDir) {
+    let (name, home) = (dir.name(), dir.path());
+    fs::create_dir(&home).unwrap();
+    let file = home.join("file");
+    fs::write(&file, "in the way").unwrap();
+    let problems = |path: PathBuf| {
+        let mut config = ChainConfig { chain: vec![dir.store.kind()], ..ChainConfig::default() };
+        dir.store.configure(&mut config, path, CAPACITY);
+        floor_cache::check(&config)
+    };
+    for path in [file.clone(), file.join("store")] {
+        let found = problems(path);
+        assert!(matches!(&found[..], [OpenError::Directory { tier, .. }] if *tier == name), "{found:?}");
+    }
+    let missing = home.join("missing");
+    assert!(problems(missing.join("store")).is_empty());
+    assert!(!missing.exists());
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o555)).unwrap();
+    assert!(is_root() || problems(missing).len() == 1);
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+pub(crate) async fn new_directories_are_accessible_to_their_user_only(dir: &StoreDir) {
+    let parent = dir.path();
+    let path = parent.join("store");
+    drop(dir.store.open(path.clone(), CAPACITY).unwrap());
+    for created in [parent, path] {
+        assert_eq!(fs::metadata(created).unwrap().permissions().mode() & 0o777, 0o700);
+    }
 }
 
 pub(crate) async fn a_store_of_another_version_is_left_alone(dir: &StoreDir) {
@@ -56,4 +86,9 @@ pub(crate) async fn a_store_in_use_is_an_error(dir: &StoreDir) {
     let error = dir.try_open().unwrap_err();
     assert!(matches!(error, OpenError::Locked { tier, .. } if tier == dir.name()), "{error:?}");
     assert!(error.to_string().contains("is in use by another process; stop that one"), "{error}");
+}
+
+/// Whether permissions do not restrict this user.
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().unwrap().stdout == b"0\n"
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    fs::{self, File},
+    fs::File,
     io,
     ops::Bound::{Excluded, Included, Unbounded},
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -23,6 +23,7 @@ use crate::{
     open_error::OpenError,
     tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
     tiers::{
+        directory,
         pending_deletes::{PendingDeletes, Taken},
         quarantine::open_or_quarantine,
         sieve::Sieve,
@@ -94,7 +95,7 @@ impl LmdbTier {
 
     fn open_existing(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
-        fs::create_dir_all(path).map_err(|error| OpenError::directory(NAME, path, &error))?;
+        directory::create(NAME, path)?;
         let guard = OpenGuard::acquire(path, MAX_READERS)?;
         let opened = Self::open_checked(config, envelope);
         if matches!(opened, Err(OpenError::NoSpace { .. })) {

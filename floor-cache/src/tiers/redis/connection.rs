@@ -65,23 +65,13 @@ impl Connection {
         reply_timeout: Duration,
         runtime: Handle,
     ) -> Result<Self, RedisError> {
-        let endpoint = match config.url.strip_prefix(CLUSTER) {
-            None => {
-                let limits = AsyncConnectionConfig::new()
-                    .set_connection_timeout(Some(connect_timeout))
-                    .set_response_timeout(Some(reply_timeout));
-                Endpoint::Server(connector::client(&config.url, &config.tls)?, limits)
-            }
-            Some(nodes) => {
-                // One retry, to follow a slot that has moved to another node. More would outlast the caller.
-                let cluster = ClusterClient::builder(node_urls(nodes))
-                    .connection_timeout(connect_timeout)
-                    .response_timeout(reply_timeout)
-                    .retries(1);
-                Endpoint::Cluster(cluster.build()?)
-            }
-        };
+        let endpoint = Endpoint::new(config, connect_timeout, reply_timeout)?;
         Ok(Self(Arc::new(Inner { endpoint, runtime, current: Mutex::default() })))
+    }
+
+    /// Whether `config.url` can be parsed. Connects to nothing.
+    pub(super) fn check(config: &RedisConfig) -> Result<(), RedisError> {
+        Endpoint::new(config, config.timeout, config.timeout).map(drop)
     }
 
     /// Sends a command and returns the reply.
@@ -166,6 +156,25 @@ impl Drop for Call<'_> {
 }
 
 impl Endpoint {
+    fn new(config: &RedisConfig, connect_timeout: Duration, reply_timeout: Duration) -> Result<Self, RedisError> {
+        Ok(match config.url.strip_prefix(CLUSTER) {
+            None => {
+                let limits = AsyncConnectionConfig::new()
+                    .set_connection_timeout(Some(connect_timeout))
+                    .set_response_timeout(Some(reply_timeout));
+                Self::Server(connector::client(&config.url, &config.tls)?, limits)
+            }
+            Some(nodes) => {
+                // One retry, to follow a slot that has moved to another node. More would outlast the caller.
+                let cluster = ClusterClient::builder(node_urls(nodes))
+                    .connection_timeout(connect_timeout)
+                    .response_timeout(reply_timeout)
+                    .retries(1);
+                Self::Cluster(cluster.build()?)
+            }
+        })
+    }
+
     async fn connect(&self) -> Result<Transport, RedisError> {
         match self {
             Self::Server(client, config) => {

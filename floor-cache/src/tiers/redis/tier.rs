@@ -58,8 +58,7 @@ impl RedisTier {
     /// When the URL is invalid, or the TLS options do not fit it.
     pub fn open(config: &RedisConfig, envelope: Envelope, runtime: &Handle) -> Result<Self, OpenError> {
         connector::check(config)?;
-        let url = config.redacted_url();
-        let unusable = |error: RedisError| OpenError::RedisUrl { url: url.clone(), reason: reason(&error) };
+        let unusable = |error: RedisError| invalid_url(config, &error);
         // Callers see the deadlines of the tier. These timeouts end requests that no caller waits for.
         let connection = |reply_timeout| {
             Connection::new(config, MIN_CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
@@ -70,12 +69,21 @@ impl RedisTier {
         Ok(Self {
             reads,
             writes,
-            url,
+            url: config.redacted_url(),
             envelope,
             corrupt: AtomicU64::new(0),
             pending_deletes: PendingDeletes::default(),
             server_stats,
         })
+    }
+
+    /// Checks the URL and the TLS options without connecting.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn check(config: &RedisConfig) -> Result<(), OpenError> {
+        connector::check(config)?;
+        Connection::check(config).map_err(|error| invalid_url(config, &error))
     }
 
     /// The leases of values in this store, over the readers' connection.
@@ -184,6 +192,10 @@ const fn kind_of(reply: &Value) -> &'static str {
         Value::ServerError(_) => "an error",
         _ => "something else",
     }
+}
+
+fn invalid_url(config: &RedisConfig, error: &RedisError) -> OpenError {
+    OpenError::RedisUrl { url: config.redacted_url(), reason: reason(error) }
 }
 
 impl Tier for RedisTier {

@@ -1,0 +1,219 @@
+//! The keys of the chain: their formats, and how they are read.
+
+use figment::value::Value;
+use floor_cache::{
+    Admit, Bypass, ChainConfig, Lease, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
+    envelope::{MasterKeys, ValueCheck},
+    tls::Tls,
+};
+use floor_gen::Kind;
+
+use super::{
+    files,
+    formats::{Directory, Flag, Format, OneOf, Redaction, Size, Span, quote, quote_all, text, text_not_number, whole},
+    nonzero,
+    reader::Reader,
+};
+use crate::{key::class, stored};
+
+/// The kinds that `admit = "special"` admits to Redis.
+const SPECIAL: [Kind; 3] = [Kind::Boss, Kind::Event, Kind::Story];
+
+pub(super) fn chain(reader: &mut Reader<'_>) -> (ChainConfig, Tuning) {
+    let chain = reader.key("cache.chain", Tiers);
+    let namespace = reader.key("cache.namespace", Namespace);
+    let bypass = reader.key("cache.bypass", bypass());
+    let hedge = reader.key("cache.hedge", Flag);
+    let audit = reader.key("cache.audit", whole(0..=u32::MAX));
+    let compress = reader.key("cache.compress", Flag);
+    let keys = reader.key("cache.keys", Keys);
+    let keys_file = reader.key("cache.keys_file", files::MASTER_KEYS);
+    let tuning = Tuning {
+        keys: keys.or(keys_file.map(|file| file.contents)),
+        compress,
+        audit,
+        hedge,
+        utilisation: None,
+        value_check: Some(ValueCheck::new(stored::check)),
+    };
+    let config = ChainConfig {
+        chain,
+        namespace,
+        bypass,
+        value_version: floor_gen::GENERATOR_VERSION,
+        lru: LruConfig {
+            capacity: reader.key("cache.lru.capacity", Size::Limited),
+            ttl: nonzero(reader.key("cache.lru.ttl", Span::Any)),
+        },
+        lmdb: LmdbConfig {
+            path: reader.key("cache.lmdb.path", Directory),
+            map_size: reader.key("cache.lmdb.map_size", Size::Limited),
+        },
+        sled: SledConfig {
+            path: reader.key("cache.sled.path", Directory),
+            capacity: reader.key("cache.sled.capacity", Size::MaybeUnlimited),
+        },
+        redis: RedisConfig {
+            url: redis_url(reader),
+            admit: reader.key("cache.redis.admit", admit()),
+            timeout: reader.key("cache.redis.timeout", Span::Timeout),
+            tls: Tls {
+                ca: reader.key("cache.redis.ca", files::CA).map(|file| file.contents),
+                cert: reader.key("cache.redis.cert", files::CERT).map(|file| file.contents),
+                key: reader.key("cache.redis.key", files::KEY).map(|file| file.contents),
+            },
+            lease: reader.key("cache.redis.lease", lease()),
+        },
+    };
+    (config, tuning)
+}
+
+/// The URL of Redis with the password from its file, if one is configured.
+fn redis_url(reader: &mut Reader<'_>) -> String {
+    const PASSWORD_FILE: &str = "cache.redis.password_file";
+    let url = reader.key("cache.redis.url", RedisUrl);
+    let Some(file) = reader.key(PASSWORD_FILE, files::PASSWORD) else { return url };
+    files::with_password(&url, &file.contents).unwrap_or_else(|| {
+        reader.refuse(PASSWORD_FILE, "names a password, and cache.redis.url has one too", "remove one of the two");
+        url
+    })
+}
+
+fn bypass() -> OneOf<Bypass> {
+    OneOf {
+        values: Bypass::ALL.map(|mode| (mode.name(), mode)).to_vec(),
+        expected: "write \"auto\" (a tier is probed while its measured cost is below generation), \"off\" (always \
+             probed) or \"forced\" (no tier below memory is probed)",
+    }
+}
+
+fn lease() -> OneOf<Lease> {
+    OneOf {
+        values: Lease::ALL.map(|mode| (mode.name(), mode)).to_vec(),
+        expected: "write \"auto\" (one server generates an expensive floor that several miss at once), \"on\" (any \
+             floor) or \"off\"",
+    }
+}
+
+fn admit() -> OneOf<Admit> {
+    OneOf {
+        values: vec![("all", Admit::All), ("special", Admit::Only(SPECIAL.into_iter().map(class).collect()))],
+        expected: "write \"all\" or \"special\" (only boss, event and story floors)",
+    }
+}
+
+/// The tiers of the chain.
+struct Tiers;
+
+impl Format for Tiers {
+    type Output = Vec<TierKind>;
+
+    fn expected(&self) -> String {
+        let [names @ .., last] = TierKind::ALL.map(TierKind::name);
+        let names = names.join(", ");
+        format!(
+            "write a list of {names} and {last}, each at most once, as in [\"lru\", \"lmdb\"]; [] generates every floor"
+        )
+    }
+
+    fn parse(&self, value: &Value) -> Option<Self::Output> {
+        let tier = |value: &Value| -> Option<TierKind> { text(value)?.parse().ok() };
+        let tiers = value.as_array()?.iter().map(tier).collect::<Option<Self::Output>>()?;
+        let twice = tiers.iter().enumerate().any(|(i, tier)| tiers[..i].contains(tier));
+        (!twice).then_some(tiers)
+    }
+
+    fn show(&self, tiers: &Self::Output) -> String {
+        quote_all(tiers)
+    }
+}
+
+/// The prefix of every stored key.
+struct Namespace;
+
+impl Format for Namespace {
+    type Output = String;
+
+    fn expected(&self) -> String {
+        "write 1 ..= 64 letters, digits, '-', '_' or '.', not a number".to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<String> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        text_not_number(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed))
+    }
+
+    fn show(&self, name: &String) -> String {
+        quote(name)
+    }
+}
+
+/// Master keys, if configured.
+struct Keys;
+
+impl Format for Keys {
+    type Output = Option<MasterKeys>;
+
+    const REDACTION: Redaction = Redaction::Full;
+
+    fn expected(&self) -> String {
+        "write keys as ID:KEY, the id 1 ..= 255, the key 64 hexadecimal digits, several separated by commas, no id twice"
+            .to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<Self::Output> {
+        match text(value)?.trim() {
+            "" => Some(None),
+            keys => keys.parse().ok().map(Some),
+        }
+    }
+
+    fn show(&self, keys: &Self::Output) -> String {
+        quote(if keys.is_some() { "***" } else { "" })
+    }
+}
+
+/// The address of Redis. Printed without user and password.
+struct RedisUrl;
+
+impl Format for RedisUrl {
+    type Output = String;
+
+    const REDACTION: Redaction = Redaction::Credentials;
+
+    fn expected(&self) -> String {
+        "write redis://host:port, rediss://host:port (TLS) or redis+cluster://host:port,host:port".to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<String> {
+        let url = text(value)?;
+        let (scheme, rest) = url.split_once("://")?;
+        let known = ["redis", "rediss", "redis+cluster"].contains(&scheme) && !rest.is_empty();
+        known.then_some(url)
+    }
+
+    fn show(&self, url: &String) -> String {
+        let config = RedisConfig { url: url.clone(), ..RedisConfig::default() };
+        quote(config.redacted_url())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(format: impl Format, names: &[&str]) {
+        let expected = format.expected();
+        for name in names {
+            assert!(expected.contains(name), "{name} is missing in: {expected}");
+        }
+    }
+
+    #[test]
+    fn messages_list_every_name() {
+        check(Tiers, &TierKind::ALL.map(TierKind::name));
+        check(bypass(), &Bypass::ALL.map(Bypass::name));
+        check(lease(), &Lease::ALL.map(Lease::name));
+        check(admit(), &SPECIAL.map(Kind::name));
+    }
+}

@@ -1,0 +1,81 @@
+//! The files that are read with the configuration: certificates, keys and secrets.
+
+use std::{fs, path::Path};
+
+use floor_cache::{
+    envelope::MasterKeys,
+    tls::{Certificates, PrivateKey},
+};
+
+use super::formats::File;
+
+/// The master keys of the chain.
+pub(super) const MASTER_KEYS: File<MasterKeys> = File {
+    expected: "write the path of a readable file that holds keys as ID:KEY, one a line, the id 1 ..= 255, the key 64 \
+         hexadecimal digits, no id twice",
+    read: |path| fs::read_to_string(path).ok()?.parse().ok(),
+};
+
+/// The authorities that sign the certificate of Redis.
+pub(super) const CA: File<Certificates> = File {
+    expected: "write the path of a readable PEM file that holds at least one certificate, or \"\" for those of the \
+         system",
+    read: |path| Certificates::read(path).ok(),
+};
+
+/// The client certificate for Redis.
+pub(super) const CERT: File<Certificates> = File {
+    expected: "write the path of a readable PEM file that holds at least one certificate, or \"\" for none",
+    read: |path| Certificates::read(path).ok(),
+};
+
+/// The private key of [`CERT`].
+pub(super) const KEY: File<PrivateKey> = File {
+    expected: "write the path of a readable PEM file that holds a private key, or \"\" for none",
+    read: |path| PrivateKey::read(path).ok(),
+};
+
+/// The password of Redis.
+pub(super) const PASSWORD: File<String> = File {
+    expected: "write the path of a readable file whose first line is the password, or \"\" for none",
+    read: first_line,
+};
+
+/// The bearer token of the operations port.
+pub(super) const TOKEN: File<String> = File {
+    expected: "write the path of a readable file whose first line is the token, or \"\" for none",
+    read: first_line,
+};
+
+/// The first line of the file at `path`, unless it is empty.
+fn first_line(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().next().filter(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// `url` with `password` for its user. `None` if it has a password.
+pub(super) fn with_password(url: &str, password: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let (user, hosts) = rest.rsplit_once('@').unwrap_or(("", rest));
+    // Any byte may be written as its code, so that no password is taken for a part of the URL.
+    let encoded: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    (!user.contains(':')).then(|| format!("{scheme}://{user}:{encoded}@{hosts}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_becomes_part_of_the_url() {
+        for (url, with) in [
+            ("redis://cache:6379", Some("redis://:%61%40%2F@cache:6379")),
+            ("rediss://me@cache/1", Some("rediss://me:%61%40%2F@cache/1")),
+            ("redis+cluster://me@a:1,b:2", Some("redis+cluster://me:%61%40%2F@a:1,b:2")),
+            ("redis://me:hush@cache", None),
+            ("redis://:hush@cache", None),
+        ] {
+            assert_eq!(with_password(url, "a@/").as_deref(), with, "{url}");
+        }
+    }
+}

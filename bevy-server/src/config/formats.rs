@@ -1,0 +1,294 @@
+//! How the values of keys are written. Each format parses a merged value, prints it as TOML, and says what is valid.
+
+use std::{
+    fmt::Display,
+    net::SocketAddr,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
+
+use bytesize::ByteSize;
+use figment::value::{Num, Value};
+
+/// How the value of a key is written.
+pub(super) trait Format {
+    type Output;
+
+    /// What an error message hides of an invalid value.
+    const REDACTION: Redaction = Redaction::None;
+
+    /// The end of an error message: what is valid.
+    fn expected(&self) -> String;
+
+    fn parse(&self, value: &Value) -> Option<Self::Output>;
+
+    /// The value as TOML, secrets redacted.
+    fn show(&self, value: &Self::Output) -> String;
+}
+
+/// The part of an invalid value that an error message hides.
+pub(super) enum Redaction {
+    None,
+    /// The user and password of a URL.
+    Credentials,
+    /// The whole value.
+    Full,
+}
+
+/// Text, or a number as text: the environment gives numbers where a file gives text.
+pub(super) fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(_, text) => Some(text.clone()),
+        Value::Char(_, char) => Some(char.to_string()),
+        Value::Num(_, num) => digits(*num),
+        _ => None,
+    }
+}
+
+/// Text that is no number. The environment turns `007` into a number and loses the zeros.
+pub(super) fn text_not_number(value: &Value) -> Option<String> {
+    text(value).filter(|_| !matches!(value, Value::Num(..)))
+}
+
+/// A number as text. figment distinguishes signed, unsigned and floating-point numbers.
+pub(super) fn digits(num: Num) -> Option<String> {
+    let whole = num.to_i128().map(|n| n.to_string()).or_else(|| num.to_u128().map(|n| n.to_string()));
+    whole.or_else(|| num.to_f64().map(|n| n.to_string()))
+}
+
+/// `text` as TOML.
+pub(super) fn quote(text: impl Display) -> String {
+    toml::Value::from(text.to_string()).to_string()
+}
+
+/// Values as a list in TOML.
+pub(super) fn quote_all<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    format!("[{}]", items.into_iter().map(quote).collect::<Vec<_>>().join(", "))
+}
+
+/// An address and a port.
+pub(super) struct Address;
+
+impl Format for Address {
+    type Output = SocketAddr;
+
+    fn expected(&self) -> String {
+        "write an address and a port, as in \"127.0.0.1:50051\" or \"[::1]:50051\"".to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<SocketAddr> {
+        text(value)?.parse().ok()
+    }
+
+    fn show(&self, address: &SocketAddr) -> String {
+        quote(address)
+    }
+}
+
+/// The path of a directory that need not exist.
+pub(super) struct Directory;
+
+impl Format for Directory {
+    type Output = PathBuf;
+
+    fn expected(&self) -> String {
+        "write the path of a directory as text, as in \"./data/lmdb\"".to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<PathBuf> {
+        text_not_number(value).filter(|path| !path.is_empty()).map(PathBuf::from)
+    }
+
+    fn show(&self, path: &PathBuf) -> String {
+        quote(path.display())
+    }
+}
+
+/// The contents of a file, with its path. The file is read with the configuration, so that a start finds an error in it.
+pub(super) struct File<T> {
+    pub(super) expected: &'static str,
+    /// The contents, unless the file is invalid.
+    pub(super) read: fn(&Path) -> Option<T>,
+}
+
+/// A file that was read.
+pub(super) struct Named<T> {
+    pub(super) path: PathBuf,
+    pub(super) contents: T,
+}
+
+impl<T> Format for File<T> {
+    /// `None` if the path is empty.
+    type Output = Option<Named<T>>;
+
+    fn expected(&self) -> String {
+        self.expected.to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<Self::Output> {
+        let path = PathBuf::from(text(value)?);
+        if path.as_os_str().is_empty() {
+            return Some(None);
+        }
+        (self.read)(&path).map(|contents| Some(Named { path, contents }))
+    }
+
+    fn show(&self, file: &Self::Output) -> String {
+        quote(file.as_ref().map_or(Path::new(""), |file| file.path.as_path()).display())
+    }
+}
+
+/// `true` or `false`.
+pub(super) struct Flag;
+
+impl Format for Flag {
+    type Output = bool;
+
+    fn expected(&self) -> String {
+        "write true or false".to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<bool> {
+        match value {
+            Value::Bool(_, flag) => Some(*flag),
+            _ => text(value)?.parse().ok(),
+        }
+    }
+
+    fn show(&self, flag: &bool) -> String {
+        flag.to_string()
+    }
+}
+
+/// A whole number.
+pub(super) struct Whole<T> {
+    bounds: RangeInclusive<T>,
+    unit: &'static str,
+    note: &'static str,
+}
+
+/// A whole number within `bounds`.
+pub(super) fn whole<T>(bounds: RangeInclusive<T>) -> Whole<T> {
+    Whole { bounds, unit: "", note: "" }
+}
+
+impl<T> Whole<T> {
+    /// Names what is counted, for errors: `" of floors"`.
+    pub(super) fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// Adds a note on the bounds, for errors: `"; 0 for no limit"`.
+    pub(super) fn note(self, note: &'static str) -> Self {
+        Self { note, ..self }
+    }
+}
+
+impl<T: Copy + Display + FromStr + PartialOrd> Format for Whole<T> {
+    type Output = T;
+
+    fn expected(&self) -> String {
+        format!("write a whole number{}, {} ..= {}{}", self.unit, self.bounds.start(), self.bounds.end(), self.note)
+    }
+
+    fn parse(&self, value: &Value) -> Option<T> {
+        text(value)?.parse::<T>().ok().filter(|number| self.bounds.contains(number))
+    }
+
+    fn show(&self, number: &T) -> String {
+        number.to_string()
+    }
+}
+
+/// A size in memory or on disk, in bytes.
+pub(super) enum Size {
+    /// At least 1 MiB.
+    Limited,
+    /// The same, or 0 for no limit.
+    MaybeUnlimited,
+}
+
+impl Format for Size {
+    type Output = u64;
+
+    fn expected(&self) -> String {
+        match self {
+            Self::Limited => "write a size of at least 1MiB, as in \"256MiB\" or \"4GiB\"".to_owned(),
+            Self::MaybeUnlimited => "write a size of at least 1MiB, as in \"4GiB\", or \"0\" for no limit".to_owned(),
+        }
+    }
+
+    fn parse(&self, value: &Value) -> Option<u64> {
+        let size = text(value)?.parse::<ByteSize>().ok()?.as_u64();
+        let is_unlimited = size == 0 && matches!(self, Self::MaybeUnlimited);
+        (is_unlimited || size >= bytesize::MIB).then_some(size)
+    }
+
+    fn show(&self, size: &u64) -> String {
+        if *size == 0 {
+            return quote(0);
+        }
+        let (unit, name) = [(bytesize::GIB, "GiB"), (bytesize::MIB, "MiB"), (bytesize::KIB, "KiB"), (1, "B")]
+            .into_iter()
+            .find(|(unit, _)| size.is_multiple_of(*unit))
+            .expect("every size is a multiple of a byte");
+        quote(format_args!("{}{name}", size / unit))
+    }
+}
+
+/// A duration.
+pub(super) enum Span {
+    /// Up to ten years, 0 included: longer than any useful value, and far below the overflow of clocks.
+    Any,
+    /// The time limit of a query, never 0.
+    Timeout,
+}
+
+impl Format for Span {
+    type Output = Duration;
+
+    fn expected(&self) -> String {
+        match self {
+            Self::Any => "write a duration of 0s ..= 3650days, as in \"50ms\", \"10s\" or \"0s\"".to_owned(),
+            Self::Timeout => "write a duration of 1ms ..= 60s, as in \"50ms\"".to_owned(),
+        }
+    }
+
+    fn parse(&self, value: &Value) -> Option<Duration> {
+        let bounds = match self {
+            Self::Any => Duration::ZERO..=Duration::from_secs(3650 * 24 * 60 * 60),
+            Self::Timeout => Duration::from_millis(1)..=Duration::from_secs(60),
+        };
+        humantime::parse_duration(&text(value)?).ok().filter(|span| bounds.contains(span))
+    }
+
+    fn show(&self, span: &Duration) -> String {
+        quote(humantime::format_duration(*span))
+    }
+}
+
+/// One of several values that have names.
+pub(super) struct OneOf<T> {
+    pub(super) values: Vec<(&'static str, T)>,
+    pub(super) expected: &'static str,
+}
+
+impl<T: Copy + PartialEq> Format for OneOf<T> {
+    type Output = T;
+
+    fn expected(&self) -> String {
+        self.expected.to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<T> {
+        let text = text(value)?;
+        self.values.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
+    }
+
+    fn show(&self, value: &T) -> String {
+        let named = self.values.iter().find(|(_, other)| other == value);
+        quote(named.expect("a parsed value has a name").0)
+    }
+}

@@ -1,0 +1,110 @@
+//! Reads the keys of the merged layers, collects their errors, and prints their values.
+
+use std::fmt::Write as _;
+
+use figment::value::Value;
+use floor_cache::RedisConfig;
+
+use super::{
+    error::{ConfigError, Problem},
+    formats::{Format, Redaction, digits},
+    layers::{self, Layers},
+};
+
+/// Reads keys and collects their errors.
+pub(super) struct Reader<'a> {
+    layers: &'a Layers,
+    known: Vec<&'static str>,
+    problems: Vec<Problem>,
+    resolved: String,
+    table: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(layers: &'a Layers) -> Self {
+        Self { layers, known: Vec::new(), problems: Vec::new(), resolved: String::new(), table: "" }
+    }
+
+    /// The value of `key`. If it is invalid, the error is collected for [`finish`](Self::finish), and the default takes
+    /// its place until then.
+    pub(super) fn key<F: Format>(&mut self, key: &'static str, format: F) -> F::Output {
+        self.known.push(key);
+        let found = self.layers.value(key).ok_or_else(|| "is missing".to_owned());
+        match found.and_then(|value| format.parse(&value).ok_or_else(|| describe_invalid::<F>(&value))) {
+            Ok(value) => {
+                self.show(key, &format.show(&value));
+                value
+            }
+            Err(is) => {
+                self.refuse(key, &is, &format.expected());
+                let default = layers::default(key).and_then(|value| format.parse(&value));
+                default.expect("every key has a valid default")
+            }
+        }
+    }
+
+    /// Collects an error: what is wrong with the value of `key`, and what to do.
+    pub(super) fn refuse(&mut self, key: &'static str, is: &str, advice: &str) {
+        let message = format!("{is} ({}); {advice}", self.layers.origin(key));
+        self.problems.push(Problem { key: key.to_owned(), message });
+    }
+
+    /// The resolved configuration as TOML, or all errors.
+    pub(super) fn finish(mut self) -> Result<String, ConfigError> {
+        let found = self.layers.keys();
+        for key in found.iter().filter(|key| !self.known.contains(&key.as_str())) {
+            let from = self.layers.origin(key);
+            let nearest = self.known.iter().copied().max_by(|a, b| similarity(key, a).total_cmp(&similarity(key, b)));
+            let message = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
+            self.problems.push(Problem { key: key.clone(), message });
+        }
+        self.problems.extend(self.layers.misspelt(&self.known));
+        ConfigError::from_problems(self.problems)?;
+        Ok(self.resolved)
+    }
+
+    fn show(&mut self, key: &'static str, value: &str) {
+        let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
+        if table != self.table {
+            let gap = if self.resolved.is_empty() { "" } else { "\n" };
+            let _ = writeln!(self.resolved, "{gap}[{table}]");
+            self.table = table;
+        }
+        let line = format!("{name} = {value}");
+        let _ = writeln!(self.resolved, "{line:<44}  # {}", self.layers.origin(key));
+    }
+}
+
+/// Similarity of a misspelt key to `known`. The last part counts more than the rest.
+fn similarity(key: &str, known: &str) -> f64 {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    strsim::jaro_winkler(key, known) + 2.0 * strsim::normalized_damerau_levenshtein(&last(key), &last(known))
+}
+
+fn describe_invalid<F: Format>(value: &Value) -> String {
+    match F::REDACTION {
+        Redaction::None => format!("is {}", display(value)),
+        Redaction::Full => "is wrong (and not shown, being secret)".to_owned(),
+        Redaction::Credentials => format!("is {}", display(&redacted(value))),
+    }
+}
+
+fn redacted(value: &Value) -> Value {
+    let url = value.as_str().unwrap_or_default().to_owned();
+    Value::from(RedisConfig { url, ..RedisConfig::default() }.redacted_url())
+}
+
+/// A value as it was written.
+fn display(value: &Value) -> String {
+    match value {
+        Value::String(_, text) => format!("{text:?}"),
+        Value::Char(_, char) => format!("\"{char}\""),
+        Value::Dict(..) => "a table".to_owned(),
+        Value::Array(_, items) => {
+            format!("[{}]", items.iter().map(display).collect::<Vec<_>>().join(", "))
+        }
+        Value::Empty(..) => "empty".to_owned(),
+        Value::Bool(_, bool) => bool.to_string(),
+        Value::Num(_, num) => digits(*num).unwrap_or_default(),
+    }
+}

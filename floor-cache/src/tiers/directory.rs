@@ -1,0 +1,50 @@
+//! The directory of a store: how it is created, and whether a start could use it.
+
+use std::{fs, io, path::Path};
+
+use crate::open_error::OpenError;
+
+/// Creates the directory `path` and its missing parents for a store of `tier`. Only this user may enter what is
+/// created.
+pub(super) fn create(tier: &'static str, path: &Path) -> Result<(), OpenError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|error| OpenError::directory(tier, path, &error))
+}
+
+/// Checks that `path` is a directory that this user can write, or that it can be created. Creates nothing.
+pub(crate) fn check(tier: &'static str, path: &Path) -> Result<(), OpenError> {
+    check_nearest(path).map_err(|error| OpenError::directory(tier, path, &error))
+}
+
+/// Checks the nearest of `path` and its ancestors that exists.
+fn check_nearest(path: &Path) -> io::Result<()> {
+    for ancestor in path.ancestors() {
+        // The last ancestor of a relative path is empty: the working directory.
+        let ancestor = if ancestor.as_os_str().is_empty() { Path::new(".") } else { ancestor };
+        match fs::metadata(ancestor) {
+            Ok(found) if found.is_dir() => return check_writable(ancestor),
+            Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+#[cfg(unix)]
+fn check_writable(directory: &Path) -> io::Result<()> {
+    use rustix::fs::{Access, access};
+
+    Ok(access(directory, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
+#[cfg(not(unix))]
+fn check_writable(directory: &Path) -> io::Result<()> {
+    match fs::metadata(directory)?.permissions().readonly() {
+        true => Err(io::ErrorKind::PermissionDenied.into()),
+        false => Ok(()),
+    }
+}
