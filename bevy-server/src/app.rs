@@ -16,12 +16,14 @@ use tokio::{
 
 use crate::{
     cache::ChainResource,
+    clients::Clients,
     config::Config,
+    descriptors,
     drain::DrainPlugin,
     generation::{GenerationPlugin, GenerationQueue, task_pools},
     grpc::{GrpcListener, GrpcPlugin},
     lifecycle::LifecyclePlugin,
-    metrics::{MetricsRegistry, RequestMetrics},
+    metrics::{MetricsRegistry, Refusals, RequestMetrics},
     ops::{OpsListener, OpsPlugin},
     prefetch::PrefetchPlugin,
     runtime::TokioHandle,
@@ -38,11 +40,13 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     // Logging comes first, so that a store can log what it did with damaged data when it is opened.
     let mut app = App::new();
     app.add_plugins(LogPlugin { level: Level::INFO, filter: LOG_FILTER.to_owned(), fmt_layer, ..default() });
+    descriptors::raise_limit();
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
     let registry = Registry::new();
     let metrics = RequestMetrics::register(&registry)?;
+    let refusals = Refusals::register(&registry)?;
     let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, &registry)?;
     let source = Arc::new(generation.clone());
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime.handle())?;
@@ -52,6 +56,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         .insert_resource(ops_listener)
         .insert_resource(MetricsRegistry(registry))
         .insert_resource(metrics)
+        .insert_resource(refusals)
+        .insert_resource(Clients::new(config.client_identity.clone()))
         .insert_resource(generation)
         .insert_resource(ChainResource(chain));
 
@@ -62,7 +68,13 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         // Half the workers, so that prefetches never occupy all of them.
         app.add_plugins(PrefetchPlugin { ahead: config.prefetch_ahead, budget: workers.div_ceil(2) });
     }
-    app.add_plugins((GrpcPlugin, OpsPlugin, DrainPlugin { deadline: config.drain }));
+    let grpc = GrpcPlugin {
+        limits: config.connections,
+        cors_origins: config.cors_origins.clone(),
+        no_cache: config.no_cache,
+        reflection: config.reflection,
+    };
+    app.add_plugins((grpc, OpsPlugin, DrainPlugin { delay: config.drain_delay, deadline: config.drain }));
     // Each system takes a few microseconds. Running it on another thread would cost more.
     for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
         schedule.set_executor(SingleThreadedExecutor::new());

@@ -21,37 +21,43 @@ const MIN_CLOSE_TIME: Duration = Duration::from_secs(1);
 /// Drains the server on entering [`Phase::Draining`].
 #[derive(Debug)]
 pub struct DrainPlugin {
+    /// How long calls are still accepted while health and `/readyz` already report the drain.
+    pub delay: Duration,
     /// How long calls in flight may take.
     pub deadline: Duration,
 }
 
 impl Plugin for DrainPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(DrainDeadline(self.deadline)).add_systems(OnEnter(Phase::Draining), drain);
+        app.insert_resource(DrainTimes { delay: self.delay, deadline: self.deadline }).add_systems(OnEnter(Phase::Draining), drain);
     }
 }
 
-#[derive(Resource)]
-struct DrainDeadline(Duration);
+#[derive(Resource, Clone, Copy)]
+struct DrainTimes {
+    delay: Duration,
+    deadline: Duration,
+}
 
-/// Drains the server: reports NOT_SERVING, refuses new calls, waits for calls in flight, flushes queued writes, then
+/// Drains the server: reports NOT_SERVING, serves for the delay, refuses new calls, waits for calls in flight, flushes queued writes, then
 /// sends [`ServerEvent::Drained`].
 fn drain(
     runtime: Res<'_, TokioHandle>,
-    deadline: Res<'_, DrainDeadline>,
+    times: Res<'_, DrainTimes>,
     server: Res<'_, GrpcServer>,
     in_flight: Res<'_, InFlight>,
     chain: Res<'_, ChainResource>,
     generation: Res<'_, GenerationQueue>,
     events: Res<'_, EventSender>,
 ) {
-    let (deadline, server, in_flight) = (deadline.0, server.clone(), in_flight.clone());
+    let (times, server, in_flight) = (*times, server.clone(), in_flight.clone());
     let (chain, generation, events) = (Chain::clone(&chain), generation.clone(), events.clone());
     runtime.spawn(async move {
         // First, so that a load balancer stops sending before calls are refused.
         server.set_health(ServingStatus::NotServing).await;
+        tokio::time::sleep(times.delay).await;
         in_flight.close();
-        let drain_ends = Instant::now() + deadline;
+        let drain_ends = Instant::now() + times.deadline;
         let calls_ended = timeout_at(drain_ends, in_flight.idle()).await.is_ok();
         generation.stop();
         let remaining = drain_ends.saturating_duration_since(Instant::now()).max(MIN_CLOSE_TIME);

@@ -12,7 +12,9 @@
 pub mod app;
 pub mod cache;
 pub mod cli;
+pub mod clients;
 pub mod config;
+pub mod descriptors;
 pub mod drain;
 pub mod generation;
 pub mod grpc;

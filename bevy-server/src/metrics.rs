@@ -1,5 +1,5 @@
-//! The registry of all metrics, and the metrics of the gRPC service: `floors_requests_total{rpc,code}` and
-//! `floors_request_seconds{rpc}`.
+//! The registry of all metrics, and the metrics of the gRPC service: `floors_requests_total{rpc,code}`,
+//! `floors_request_seconds{rpc}` and `floors_clients_refused_total{reason}`.
 
 use std::time::Duration;
 
@@ -15,6 +15,36 @@ pub struct MetricsRegistry(pub Registry);
 /// From a hit in memory to a wait for the generation queue, in seconds.
 const REQUEST_BUCKETS: &[f64] =
     &[10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1.0, 5.0];
+
+/// Why clients are refused: the labels of `floors_clients_refused_total`.
+const REFUSAL_REASONS: [&str; 6] =
+    ["connections", "connections_per_ip", "generation", "no_cache", "receiving", "unsent"];
+
+/// `floors_clients_refused_total{reason}`. Cheap to clone.
+#[derive(Resource, Debug, Clone)]
+pub struct Refusals(IntCounterVec);
+
+impl Refusals {
+    /// Registers the metric, with every reason at 0.
+    ///
+    /// # Errors
+    /// If `registry` already has a metric with this name.
+    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let refusals = IntCounterVec::new(
+            Opts::new("floors_clients_refused_total", "Connections and calls that a limit refused, by the limit."),
+            &["reason"],
+        )?;
+        registry.register(Box::new(refusals.clone()))?;
+        for reason in REFUSAL_REASONS {
+            let _ = refusals.with_label_values(&[reason]);
+        }
+        Ok(Self(refusals))
+    }
+
+    pub(crate) fn count(&self, reason: &'static str) {
+        self.0.with_label_values(&[reason]).inc();
+    }
+}
 
 /// Handles to the request metrics, resolved once, so that counting is an atomic add.
 #[derive(Resource, Debug, Clone)]

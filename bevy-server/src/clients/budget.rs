@@ -96,11 +96,11 @@ impl Drop for Reserved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::Clients;
+    use crate::{clients::Clients, config::ClientIdentity};
 
     #[test]
     fn one_client_gets_half_and_others_still_get_some() {
-        let clients = Clients::new(Vec::new());
+        let clients = Clients::new(ClientIdentity::default());
         let client = |last: u8| clients.at(std::net::IpAddr::from([10, 0, 0, last]));
         let budget = Budget::unsent(1000);
         let fill = |client: &Client| std::iter::from_fn(|| budget.try_reserve(client, 10)).collect::<Vec<_>>();
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_single_response_may_take_all_that_is_free_and_no_more() {
-        let clients = Clients::new(Vec::new());
+        let clients = Clients::new(ClientIdentity::default());
         let client = clients.at(std::net::IpAddr::from([10, 0, 0, 1]));
         let budget = Budget::receiving(1000);
         assert!(budget.try_reserve(&client, 1001).is_none());

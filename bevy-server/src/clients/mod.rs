@@ -13,11 +13,12 @@ use std::{
 use bevy::prelude::*;
 use floor_cache::ClientId;
 use http::HeaderMap;
-use ipnet::IpNet;
 
 pub(crate) use budget::ClientUse;
 pub use budget::{Budget, Reserved};
 pub(crate) use warnings::WarningLimiter;
+
+use crate::config::ClientIdentity;
 
 /// The header in which a proxy names the client.
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -32,7 +33,7 @@ pub struct Clients(Arc<Registry>);
 struct Registry {
     /// The clients with a connection or a call, so that its size is bounded by theirs.
     clients: Mutex<HashMap<ClientId, Weak<ClientState>>>,
-    trusted_proxies: Vec<IpNet>,
+    identity: ClientIdentity,
 }
 
 /// A client. Cheap to clone; the registry forgets it when its last clone is dropped.
@@ -51,10 +52,10 @@ struct ClientState {
 }
 
 impl Clients {
-    /// No clients yet. `x-forwarded-for` counts when it comes from one of `trusted_proxies`.
+    /// No clients yet.
     #[must_use]
-    pub fn new(trusted_proxies: Vec<IpNet>) -> Self {
-        Self(Arc::new(Registry { clients: Mutex::default(), trusted_proxies }))
+    pub fn new(identity: ClientIdentity) -> Self {
+        Self(Arc::new(Registry { clients: Mutex::default(), identity }))
     }
 
     /// The client at `address`.
@@ -74,8 +75,7 @@ impl Clients {
     /// Whether `address` belongs to a trusted proxy.
     #[must_use]
     pub fn is_trusted_proxy(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        self.0.trusted_proxies.iter().any(|proxy| proxy.contains(&address))
+        self.0.identity.is_trusted(address)
     }
 
     /// The client that a trusted proxy names in `headers`: the last address in `x-forwarded-for` that is not a trusted
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_client_is_forgotten_with_its_last_handle() {
-        let clients = Clients::new(Vec::new());
+        let clients = Clients::new(ClientIdentity::default());
         let first = clients.at(address("10.0.0.1"));
         let again = clients.at(address("10.0.0.1"));
         assert!(Arc::ptr_eq(&first.0, &again.0));
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn only_hops_behind_trusted_proxies_count() {
-        let clients = Clients::new(vec!["10.0.0.0/8".parse().unwrap()]);
+        let clients = Clients::new(ClientIdentity { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()] });
         let forwarded = |values: &[&'static str]| clients.forwarded(&headers(values)).map(|client| client.0.address);
         assert_eq!(forwarded(&["198.51.100.7"]), Some(address("198.51.100.7")));
         assert_eq!(forwarded(&["203.0.113.9, 198.51.100.7, 10.1.2.3"]), Some(address("198.51.100.7")));

@@ -1,6 +1,6 @@
 //! The settings of the gRPC port's edge: connections, the addresses of clients, browsers, quotas.
 
-use std::{net::IpAddr, time::Duration};
+use std::{fmt, net::IpAddr, time::Duration};
 
 use figment::value::Value;
 use http::{HeaderValue, Uri};
@@ -11,6 +11,7 @@ use super::{
     nonzero,
     reader::Reader,
 };
+use crate::clients::Client;
 
 /// The greatest limit of connections: beyond the descriptors of a process.
 const MAX_CONNECTIONS: usize = 1_000_000;
@@ -73,6 +74,34 @@ pub enum NoCache {
     None,
 }
 
+impl NoCache {
+    /// Whether `client` may.
+    #[must_use]
+    pub fn allows(self, client: &Client) -> bool {
+        match self {
+            Self::All => true,
+            Self::Loopback => client.is_loopback(),
+            // No client proves who it is before the server has tokens and certificates.
+            Self::Authenticated | Self::None => false,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Authenticated => "authenticated",
+            Self::Loopback => "loopback",
+            Self::None => "none",
+        }
+    }
+}
+
+impl fmt::Display for NoCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// The origins of web pages whose scripts may call the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CorsOrigins {
@@ -101,12 +130,9 @@ pub(super) fn connection_limits(reader: &mut Reader<'_>) -> ConnectionLimits {
 
 pub(super) fn no_cache() -> OneOf<NoCache> {
     OneOf {
-        values: vec![
-            ("all", NoCache::All),
-            ("authenticated", NoCache::Authenticated),
-            ("loopback", NoCache::Loopback),
-            ("none", NoCache::None),
-        ],
+        values: [NoCache::All, NoCache::Authenticated, NoCache::Loopback, NoCache::None]
+            .map(|value| (value.name(), value))
+            .to_vec(),
         expected: "write \"all\", \"authenticated\" (callers that have proved who they are), \"loopback\" (callers on \
              this machine) or \"none\"",
     }

@@ -14,41 +14,74 @@ mod connection;
 mod routing;
 mod server;
 mod status;
+mod timed_body;
 
 use bevy::prelude::*;
+use prometheus::IntGauge;
 use tonic_health::ServingStatus;
 
+pub(crate) use calls::GuardedBytes;
 pub use calls::{FloorBody, ServiceDeps};
-pub use connection::{PollBeforeSpawn, coalescing};
+use connection::ConnectionDeps;
+pub(crate) use connection::ConnectionLimiter;
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};
+use routing::Routes;
 pub use routing::FloorService;
 pub use server::{GrpcListener, GrpcServer};
 
 use crate::{
     cache::ChainResource,
+    clients::{Budget, Clients},
+    config::{ConnectionLimits, CorsOrigins, NoCache},
+    descriptors,
     lifecycle::{InFlight, Phase},
-    metrics::RequestMetrics,
+    metrics::{MetricsRegistry, Refusals, RequestMetrics},
     prefetch::AccessRecorder,
     runtime::TokioHandle,
 };
 
 /// Serves gRPC on [`GrpcListener`], from the chain. Add it after the
 /// [`PrefetchPlugin`](crate::prefetch::PrefetchPlugin), whose [`AccessRecorder`] the calls use.
-#[derive(Debug)]
-pub struct GrpcPlugin;
+#[derive(Debug, Clone)]
+pub struct GrpcPlugin {
+    /// What connections may take.
+    pub limits: ConnectionLimits,
+    /// The pages that may call.
+    pub cors_origins: CorsOrigins,
+    /// Who may skip the cache.
+    pub no_cache: NoCache,
+    /// Whether reflection is served.
+    pub reflection: bool,
+}
 
 impl Plugin for GrpcPlugin {
     fn build(&self, app: &mut App) {
         let listener = app.world_mut().remove_resource::<GrpcListener>();
         let GrpcListener(listener) = listener.expect("the port is bound before the plugin is added");
         let world = app.world();
+        let (clients, refusals) = (world.resource::<Clients>().clone(), world.resource::<Refusals>().clone());
+        let unsent = Budget::unsent(usize::try_from(self.limits.unsent).unwrap_or(usize::MAX));
         let service = FloorService::new(ServiceDeps {
             chain: world.resource::<ChainResource>().0.clone(),
             metrics: world.resource::<RequestMetrics>().clone(),
+            refusals: refusals.clone(),
             in_flight: world.resource::<InFlight>().clone(),
             access_recorder: world.get_resource::<AccessRecorder>().cloned(),
+            clients: clients.clone(),
+            unsent: unsent.clone(),
+            no_cache: self.no_cache,
         });
-        let server = GrpcServer::start(listener, service, world.resource::<TokioHandle>());
+        let open = IntGauge::new("floors_connections", "Open connections to the gRPC port.")
+            .expect("the name and the help are constants");
+        world.resource::<MetricsRegistry>().register(Box::new(open.clone())).expect("registered once");
+        let total = self.limits.max_connections.unwrap_or_else(descriptors::max_connections);
+        tracing::info!(max_connections = total, per_address = ?self.limits.max_connections_per_ip, "limits of the gRPC port");
+        let limiter = ConnectionLimiter::new(total, self.limits.max_connections_per_ip, Some(open));
+        let connections = ConnectionDeps { clients, unsent, limiter, limits: self.limits, refusals };
+        let runtime = world.resource::<TokioHandle>();
+        let server = GrpcServer::start(listener, runtime, connections, |health| {
+            Routes::new(service, health, self.reflection, &self.cors_origins)
+        });
         app.insert_resource(server).add_systems(OnEnter(Phase::Serving), report_serving);
     }
 }

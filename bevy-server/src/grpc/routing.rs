@@ -92,7 +92,7 @@ fn cors(origins: &CorsOrigins) -> CorsLayer {
     ];
     let origins = match origins {
         CorsOrigins::Any => AllowOrigin::any(),
-        CorsOrigins::List(origins) => AllowOrigin::list(origins.iter().cloned()),
+        CorsOrigins::Listed(origins) => AllowOrigin::list(origins.iter().cloned()),
     };
     CorsLayer::new()
         .allow_origin(origins)

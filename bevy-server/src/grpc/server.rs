@@ -4,9 +4,17 @@ use std::net::SocketAddr;
 
 use bevy::prelude::*;
 use tokio::{net::TcpListener, runtime::Handle, sync::watch};
-use tonic_health::{ServingStatus, server::HealthReporter};
+use tonic_health::{
+    ServingStatus,
+    pb::health_server::HealthServer,
+    server::{HealthReporter, HealthService},
+};
 
-use super::{FloorService, SERVICE_NAME, connection, routing::Router};
+use super::{
+    SERVICE_NAME,
+    connection::{self, ConnectionDeps},
+    routing::Routes,
+};
 
 /// The bound port of the gRPC server. [`GrpcPlugin`](super::GrpcPlugin) removes this resource and serves on it.
 #[derive(Resource, Debug)]
@@ -22,14 +30,20 @@ pub struct GrpcServer {
 }
 
 impl GrpcServer {
-    pub(super) fn start(listener: TcpListener, service: FloorService, runtime: &Handle) -> Self {
+    /// Serves the routes that `routes` makes around the health service.
+    pub(super) fn start(
+        listener: TcpListener,
+        runtime: &Handle,
+        connections: ConnectionDeps,
+        routes: impl FnOnce(HealthServer<HealthService>) -> Routes,
+    ) -> Self {
         let (health, health_service) = tonic_health::server::health_reporter();
         let (closing, closed) = watch::channel(false);
         let address = listener.local_addr().expect("a bound listener has an address");
         let server = Self { address, health, closing };
         // Before the first connection: a new health reporter reports SERVING.
         runtime.block_on(server.set_health(ServingStatus::NotServing));
-        runtime.spawn(connection::serve(listener, Router::new(service, health_service), closed));
+        runtime.spawn(connection::serve(listener, routes(health_service), connections, closed));
         server
     }
 

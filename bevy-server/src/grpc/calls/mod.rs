@@ -81,6 +81,7 @@ pub(super) struct MetricsGuard {
     pub(super) code: Code,
     rpc: Rpc,
     started: Instant,
+    /// After it, a call without a code counts as DEADLINE_EXCEEDED.
     deadline: Option<Instant>,
 }
 

@@ -1,8 +1,9 @@
 //! The response body of `StreamFloors`.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, Waker},
+    fmt,
+    sync::Arc,
+    task::{Context, Poll},
     time::Instant,
 };
 
@@ -13,108 +14,67 @@ use http_body::Frame;
 use tonic::Code;
 
 use super::{
-    MetricsGuard,
-    response::{GuardedBytes, error_trailers},
+    MetricsGuard, SharedGuard,
+    response::{GuardedBytes, ResponseGuard},
 };
-use crate::{grpc::status, lifecycle::InFlightGuard};
+use crate::{clients::Reserved, lifecycle::InFlightGuard};
 
 /// An item of the stream.
 pub(super) enum StreamItem {
-    Floor { floor: Bytes, last: bool },
+    /// A floor and the memory reserved for it.
+    Floor { floor: Bytes, reserved: Reserved, last: bool },
     End(Code, HeaderMap),
 }
 
-/// The body of a stream. It ends at its deadline even if the client does not read: the transport does not poll a body
-/// that it cannot send, so a timer drops the stream and the guard of its last floor.
-pub struct StreamBody {
-    state: Arc<Mutex<StreamState>>,
-    guard: InFlightGuard,
+/// The body of a stream.
+pub(super) struct StreamBody {
+    items: BoxStream<'static, StreamItem>,
+    metrics_guard: MetricsGuard,
+    in_flight: InFlightGuard,
+    /// Nothing, for the guard that gRPC-Web needs.
+    none_reserved: Reserved,
     done: bool,
 }
 
-struct StreamState {
-    /// `None` after the trailers or the deadline.
-    active: Option<ActiveStream>,
-    /// The waker of the transport, while it waits for a frame.
-    waker: Option<Waker>,
-}
-
-struct ActiveStream {
-    items: BoxStream<'static, StreamItem>,
-    metrics_guard: MetricsGuard,
-}
-
-impl StreamState {
-    /// Ends the stream at the deadline, and wakes the transport.
-    fn expire(&mut self) {
-        if let Some(mut active) = self.active.take() {
-            active.metrics_guard.code = Code::DeadlineExceeded;
-        }
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
-    }
-}
-
-/// Locks `state`, also if it is poisoned.
-fn lock(state: &Mutex<StreamState>) -> MutexGuard<'_, StreamState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl StreamBody {
-    pub(super) fn new(
+    pub(super) const fn new(
         items: BoxStream<'static, StreamItem>,
         metrics_guard: MetricsGuard,
-        guard: InFlightGuard,
-        deadline: Option<Instant>,
+        in_flight: InFlightGuard,
+        none_reserved: Reserved,
     ) -> Self {
-        let active = ActiveStream { items, metrics_guard };
-        let state = Arc::new(Mutex::new(StreamState { active: Some(active), waker: None }));
-        let guard = match deadline {
-            None => guard,
-            Some(deadline) => {
-                let state = Arc::clone(&state);
-                guard.release_at(deadline, move || lock(&state).expire())
-            }
-        };
-        Self { state, guard, done: false }
+        Self { items, metrics_guard, in_flight, none_reserved, done: false }
     }
 
-    pub(super) const fn guard(&self) -> &InFlightGuard {
-        &self.guard
+    /// A guard that keeps the call in flight, for gRPC-Web.
+    pub(super) fn shared_guard(&mut self, deadline: Option<Instant>) -> SharedGuard {
+        let reserved = self.none_reserved.split(0);
+        Arc::new(ResponseGuard { in_flight: self.in_flight.clone(), reserved, deadline })
     }
 
     pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<GuardedBytes>>> {
         if self.done {
             return Poll::Ready(None);
         }
-        let mut state = lock(&self.state);
-        let Some(active) = &mut state.active else {
-            self.done = true;
-            return Poll::Ready(Some(Frame::trailers(error_trailers(&status::deadline_exceeded()))));
-        };
-        let Poll::Ready(item) = active.items.as_mut().poll_next(cx) else {
-            state.waker = Some(cx.waker().clone());
-            return Poll::Pending;
-        };
-        Poll::Ready(Some(match item {
-            Some(StreamItem::Floor { floor, last }) => {
-                Frame::data(GuardedBytes::new(floor, last.then(|| self.guard.clone())))
+        let Poll::Ready(item) = self.items.as_mut().poll_next(cx) else { return Poll::Pending };
+        Poll::Ready(match item {
+            // The transport takes a floor before it has sent it, so the last one keeps the call in flight.
+            Some(StreamItem::Floor { floor, reserved, last }) => {
+                let in_flight = last.then(|| self.in_flight.clone());
+                Some(Frame::data(GuardedBytes::floor(floor, reserved, in_flight)))
             }
             Some(StreamItem::End(code, trailers)) => {
-                active.metrics_guard.code = code;
-                state.active = None;
+                self.metrics_guard.code = code;
                 self.done = true;
-                Frame::trailers(trailers)
+                Some(Frame::trailers(trailers))
             }
-            None => return Poll::Ready(None),
-        }))
+            None => None,
+        })
     }
 }
 
-impl Drop for StreamBody {
-    fn drop(&mut self) {
-        // Drop the stream now, not when the timer's task ends.
-        lock(&self.state).active = None;
+impl fmt::Debug for StreamBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamBody").field("done", &self.done).finish_non_exhaustive()
     }
 }

@@ -21,6 +21,7 @@ use super::{
     stream_body::{StreamBody, StreamItem},
 };
 use crate::{
+    clients::{Budget, Client, Reserved},
     grpc::status::{self, Violation, from_source_error, invalid, malformed},
     key,
     lifecycle::InFlightGuard,
@@ -41,35 +42,55 @@ pub(in crate::grpc) struct FloorStream {
     ready: std::vec::IntoIter<Served>,
     counts: ServedCounts,
     trace: Vec<Step>,
+    client: Client,
+    unsent: Budget,
+    /// The memory of the floors in `ready`.
+    reserved: Reserved,
+    in_flight: InFlightGuard,
 }
 
 impl FloorStream {
     /// Fetches the first window. Its error becomes the status of the call, so that a client can retry, which it cannot
     /// after the stream has started.
-    pub(super) async fn open(state: &ServiceState, call: Call, message: Bytes) -> Result<Self, Status> {
+    pub(super) async fn open(
+        state: &ServiceState,
+        call: Call,
+        message: Bytes,
+        client: Client,
+        in_flight: InFlightGuard,
+    ) -> Result<Self, Status> {
         let (chain, range) = (state.deps.chain.clone(), decode(&message)?);
         drop(message);
         let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
-        let mut floors = Self { chain, range, call, window, ready, counts: ServedCounts::default(), trace: Vec::new() };
+        let unsent = state.deps.unsent.clone();
+        let reserved = unsent.reserve(&client, 0);
+        let (counts, trace) = (ServedCounts::default(), Vec::new());
+        let mut floors =
+            Self { chain, range, call, window, ready, counts, trace, client, unsent, reserved, in_flight };
         floors.fetch().await?;
         Ok(floors)
     }
 
     /// The response. The transport takes one frame and waits until it can send it, so a slow client holds that frame
     /// and the rest of its window.
-    pub(in crate::grpc) fn respond(self, metrics_guard: MetricsGuard, guard: InFlightGuard) -> Response<FloorBody> {
+    pub(in crate::grpc) fn respond(mut self, mut metrics_guard: MetricsGuard) -> Response<FloorBody> {
         let deadline = self.call.deadline();
+        metrics_guard.deadline = deadline;
+        let (in_flight, none_reserved) = (self.in_flight.clone(), self.reserved.split(0));
         let items = stream::unfold(Some(self), |floors| async {
             let mut floors = floors?;
             let next = AssertUnwindSafe(floors.next()).catch_unwind().await;
             Some(match next.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
-                Ok(Some(floor)) => (StreamItem::Floor { floor, last: floors.is_complete() }, Some(floors)),
+                Ok(Some(floor)) => {
+                    let reserved = floors.reserved.split(floor.len());
+                    (StreamItem::Floor { floor, reserved, last: floors.is_complete() }, Some(floors))
+                }
                 Ok(None) => (StreamItem::End(Code::Ok, floors.trailers(ok_trailers())), None),
                 Err(status) => (StreamItem::End(status.code(), floors.trailers(error_trailers(&status))), None),
             })
         });
-        head(FloorBody::Stream(StreamBody::new(items.boxed(), metrics_guard, guard, deadline)))
+        head(FloorBody::stream(StreamBody::new(items.boxed(), metrics_guard, in_flight, none_reserved), deadline))
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, Status> {
@@ -88,6 +109,9 @@ impl FloorStream {
         }
         let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source_error) };
         let served = self.call.with_deadline(get).await?;
+        let bytes = served.iter().map(|served| served.value.len()).sum();
+        let reserved = self.unsent.try_reserve(&self.client, bytes);
+        self.reserved = reserved.ok_or_else(status::unsent_budget_exhausted)?;
         served.iter().for_each(|served| self.counts.add(served));
         if self.trace.is_empty() {
             self.trace = served.iter().find_map(|served| served.trace.as_deref()).unwrap_or_default().to_vec();

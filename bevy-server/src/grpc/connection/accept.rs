@@ -20,11 +20,12 @@ use super::{
     coalescing::{CoalescingIo, FlushAfterPoll, Protocol, WriteBuffer},
     drain::{CLOSE_GRACE, Connections},
     http2,
-    limits::{Admitted, ConnectionLimiter, ConnectionTimes},
+    limits::{Admitted, ConnectionLimiter},
 };
 use crate::{
     clients::{Budget, Clients, WarningLimiter},
-    grpc::routing::Router,
+    config::ConnectionLimits,
+    grpc::routing::{Router, Routes},
     metrics::Refusals,
 };
 
@@ -39,7 +40,7 @@ pub(in crate::grpc) struct ConnectionDeps {
     pub(in crate::grpc) clients: Clients,
     pub(in crate::grpc) unsent: Budget,
     pub(in crate::grpc) limiter: ConnectionLimiter,
-    pub(in crate::grpc) times: ConnectionTimes,
+    pub(in crate::grpc) limits: ConnectionLimits,
     pub(in crate::grpc) refusals: Refusals,
 }
 
@@ -47,7 +48,7 @@ pub(in crate::grpc) struct ConnectionDeps {
 /// have [ended](Connections::close).
 pub(in crate::grpc) async fn serve(
     listener: TcpListener,
-    router: Router,
+    routes: Routes,
     deps: ConnectionDeps,
     mut closed: watch::Receiver<bool>,
 ) {
@@ -62,7 +63,7 @@ pub(in crate::grpc) async fn serve(
         match accepted {
             Ok((stream, peer)) => {
                 if let Some(admitted) = admit(&deps, peer, &mut warnings) {
-                    start(&mut connections, stream, peer.ip(), admitted, &router, &deps, &closed);
+                    start(&mut connections, stream, peer.ip(), admitted, &routes, &deps, &closed);
                 }
             }
             Err(error) => {
@@ -95,7 +96,7 @@ fn start(
     stream: TcpStream,
     peer: IpAddr,
     admitted: Admitted,
-    router: &Router,
+    routes: &Routes,
     deps: &ConnectionDeps,
     closed: &watch::Receiver<bool>,
 ) {
@@ -104,10 +105,10 @@ fn start(
     let client = deps.clients.at(peer);
     let (io, write_buffer) = CoalescingIo::new(stream, Some((deps.unsent.clone(), client.clone())));
     let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
-    let router = router.for_client(client, behind_proxy);
+    let router = routes.for_client(client, behind_proxy);
     let (times, closed) = (deps.times, closed.clone());
     connections.spawn(write_buffer.clone(), async move {
-        if let Err(error) = serve_connection(io, write_buffer.clone(), router, times, closed.clone()).await {
+        if let Err(error) = serve_connection(io, write_buffer.clone(), router, limits, closed.clone()).await {
             tracing::debug!(error = %Chain(&*error), "a connection ended with an error");
         }
         // Only when the server closes: a client that disconnects by itself has read its responses.
@@ -122,7 +123,7 @@ async fn serve_connection(
     mut io: CoalescingIo,
     write_buffer: WriteBuffer,
     router: Router,
-    times: ConnectionTimes,
+    limits: ConnectionLimits,
     mut closed: watch::Receiver<bool>,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
     let protocol = tokio::select! {
@@ -132,12 +133,12 @@ async fn serve_connection(
     };
     match protocol.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
         Ok(Protocol::Http2) => {
-            let connection = http2::serve(io, router, times, closed);
-            FlushAfterPoll::new(connection, write_buffer, times.stall_timeout).await??;
+            let connection = http2::serve(io, router, limits, closed);
+            FlushAfterPoll::new(connection, write_buffer, limits.stall_timeout).await??;
         }
         Ok(Protocol::Http1) => {
             let connection = serve_http1(io, router, closed);
-            FlushAfterPoll::new(connection, write_buffer, times.stall_timeout).await??;
+            FlushAfterPoll::new(connection, write_buffer, limits.stall_timeout).await??;
         }
         // It connected and left, as load balancers do to see whether the port is open.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}

@@ -24,8 +24,11 @@ use tokio::{
     time::{Instant, Sleep, sleep_until, timeout_at},
 };
 
-use super::{coalescing::CoalescingIo, limits::ConnectionTimes};
-use crate::grpc::{FloorBody, GuardedBytes, routing::Router};
+use super::coalescing::CoalescingIo;
+use crate::{
+    config::ConnectionLimits,
+    grpc::{FloorBody, GuardedBytes, routing::Router},
+};
 
 /// Bytes that a client may send on one call before the server has read them.
 const STREAM_WINDOW: u32 = 256 << 10;
@@ -57,7 +60,7 @@ pub(super) enum ConnectionError {
 pub(super) async fn serve(
     io: CoalescingIo,
     router: Router,
-    times: ConnectionTimes,
+    limits: ConnectionLimits,
     mut close: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let received = io.received();
@@ -65,11 +68,11 @@ pub(super) async fn serve(
     builder
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_concurrent_streams(times.max_streams)
+        .max_concurrent_streams(limits.max_streams)
         .max_header_list_size(MAX_HEADER_BYTES)
         .max_send_buffer_size(MAX_SEND_BUFFER_BYTES);
     let mut connection: Connection<CoalescingIo, GuardedBytes> = builder.handshake(io).await?;
-    let mut watch = Watch::new(connection.ping_pong(), &times);
+    let mut watch = Watch::new(connection.ping_pong(), &limits);
     let mut closed = pin!(close.wait_for(|closed| *closed));
     let mut closing = false;
     loop {
@@ -79,7 +82,7 @@ pub(super) async fn serve(
                 let Some(accepted) = accepted else { return Ok(()) };
                 let (request, respond) = accepted?;
                 watch.calls += 1;
-                poll_before_spawn(run_call(router.clone(), request, respond, times.stall_timeout));
+                poll_before_spawn(run_call(router.clone(), request, respond, limits.stall_timeout));
             }
             _ = &mut closed, if !closing => {
                 closing = true;
@@ -125,7 +128,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(ping_pong: Option<PingPong>, times: &ConnectionTimes) -> Self {
+    fn new(ping_pong: Option<PingPong>, limits: &ConnectionLimits) -> Self {
         let now = Instant::now();
         let mut watch = Self {
             timer: Box::pin(sleep_until(now)),
@@ -135,8 +138,8 @@ impl Watch {
             calls: 0,
             checked_calls: 0,
             idle_since: now,
-            idle_timeout: times.idle_timeout,
-            old_at: times.max_age.map(|age| now + age),
+            idle_timeout: limits.idle_timeout,
+            old_at: limits.max_connection_age.map(|age| now + age),
             closing: false,
         };
         watch.schedule(now + KEEP_ALIVE_INTERVAL);

@@ -1,10 +1,9 @@
-//! The limits of connections: how many there may be, in total and from one address, and how long one may last.
+//! How many connections there may be, in total and from one address.
 
 use std::{
     collections::HashMap,
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use floor_cache::ClientId;
@@ -12,35 +11,14 @@ use prometheus::IntGauge;
 
 use crate::clients::client_id;
 
-/// How long a connection may last, and how many calls it may have open.
-#[derive(Debug, Clone, Copy)]
-pub struct ConnectionTimes {
-    /// Calls that one connection may have open.
-    pub max_streams: u32,
-    /// A response whose client takes nothing for this long is reset.
-    pub stall_timeout: Option<Duration>,
-    /// A connection without calls for this long is closed.
-    pub idle_timeout: Option<Duration>,
-    /// A connection is closed at this age, as soon as its calls have ended.
-    pub max_age: Option<Duration>,
-}
-
-/// How many connections there may be.
-#[derive(Debug, Clone, Copy)]
-pub struct ConnectionCounts {
-    /// In total.
-    pub total: usize,
-    /// From one address.
-    pub per_address: usize,
-}
-
 /// Admits connections up to a number in total and from one address. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionLimiter(Arc<Limiter>);
 
 #[derive(Debug)]
 struct Limiter {
-    limits: ConnectionCounts,
+    total: usize,
+    per_address: usize,
     open: Mutex<Open>,
     /// The open connections; `None` for a listener without a metric.
     gauge: Option<IntGauge>,
@@ -85,19 +63,21 @@ pub(crate) struct Admitted {
 }
 
 impl ConnectionLimiter {
-    pub(crate) fn new(limits: ConnectionCounts, gauge: Option<IntGauge>) -> Self {
-        Self(Arc::new(Limiter { limits, open: Mutex::default(), gauge }))
+    /// Admits at most `total` connections, and `per_address` from one address; `None` for no limit.
+    pub(crate) fn new(total: usize, per_address: Option<usize>, gauge: Option<IntGauge>) -> Self {
+        let per_address = per_address.unwrap_or(usize::MAX);
+        Self(Arc::new(Limiter { total, per_address, open: Mutex::default(), gauge }))
     }
 
     /// Admits a connection from `address`. `is_exempt`: the limit of one address does not apply to it.
     pub(crate) fn admit(&self, address: IpAddr, is_exempt: bool) -> Result<Admitted, Refusal> {
         let address = client_id(address);
         let mut open = self.lock();
-        if open.total >= self.0.limits.total {
+        if open.total >= self.0.total {
             return Err(Refusal::Total);
         }
         let of_address = open.of.entry(address).or_default();
-        if *of_address >= self.0.limits.per_address && !is_exempt {
+        if *of_address >= self.0.per_address && !is_exempt {
             return Err(Refusal::PerAddress);
         }
         *of_address += 1;
@@ -133,7 +113,7 @@ mod tests {
 
     #[test]
     fn connections_are_limited_in_total_and_per_address() {
-        let limiter = ConnectionLimiter::new(ConnectionCounts { total: 4, per_address: 2 }, None);
+        let limiter = ConnectionLimiter::new(4, Some(2), None);
         let address = |last: u8| IpAddr::from([10, 0, 0, last]);
         let first: Vec<_> = (0..2).map(|_| limiter.admit(address(1), false).unwrap()).collect();
         assert_eq!(limiter.admit(address(1), false).unwrap_err(), Refusal::PerAddress);

@@ -8,5 +8,4 @@ mod http2;
 mod limits;
 
 pub(super) use accept::{ConnectionDeps, serve};
-pub use limits::{ConnectionCounts, ConnectionTimes};
 pub(crate) use limits::ConnectionLimiter;

@@ -1,0 +1,39 @@
+//! The file descriptors of the process: how many it may open, and how many of them connections may take.
+
+/// Descriptors that are kept for stores, the operations port, and Redis.
+const RESERVED: u64 = 128;
+/// Connections that are always allowed.
+const MIN_CONNECTIONS: u64 = 16;
+/// Connections where the system does not tell its limit.
+#[cfg(not(unix))]
+const DEFAULT_CONNECTIONS: usize = 10_000;
+
+/// Raises the soft limit on descriptors to the hard limit.
+#[cfg(unix)]
+pub fn raise_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
+        tracing::debug!(%error, "the limit on descriptors stays as it is");
+    }
+}
+
+/// Does nothing: this system has no such limit.
+#[cfg(not(unix))]
+pub fn raise_limit() {}
+
+/// The connections that the limit on descriptors allows.
+#[cfg(unix)]
+#[must_use]
+pub fn max_connections() -> usize {
+    use rustix::process::{Resource, getrlimit};
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(limit.saturating_sub(RESERVED).max(MIN_CONNECTIONS)).unwrap_or(usize::MAX)
+}
+
+/// A number of connections that is safe on most systems.
+#[cfg(not(unix))]
+#[must_use]
+pub const fn max_connections() -> usize {
+    DEFAULT_CONNECTIONS
+}
