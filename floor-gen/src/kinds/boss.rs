@@ -16,14 +16,8 @@ const MAX_SECRETS: usize = 3;
 /// Tries to place a required room.
 const TRIES: usize = 40;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 0,
-    is_built: true,
-    exit_pack: None,
-    exit_loot: Some((2, 50)),
-    fallback_boss: true,
-};
+pub(crate) const RULES: KindRules =
+    KindRules { exit_pack: None, exit_loot: Some((2, 50)), fallback_boss: true, ..KindRules::BUILT };
 
 pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let mut params = RoomParams::of(arena);

@@ -18,14 +18,7 @@ const SPARE_NECKS: u32 = 320;
 /// How far a neck bends from the straight line, as a fraction of the distance between its chambers.
 const WINDING: i32 = 3;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 2_000,
-    is_built: false,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules { lakes: 2_000, is_built: false, ..KindRules::BUILT };
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let size = (arena.width, arena.height);

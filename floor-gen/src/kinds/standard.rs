@@ -12,14 +12,7 @@ use crate::stages::{accrete, gates, loops};
 /// A loop is dug between rooms that are at least so many doors apart.
 const LONG_DETOUR: u32 = 5;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 900,
-    is_built: true,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules { lakes: 900, ..KindRules::BUILT };
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let params = accrete::RoomParams::of(arena);
