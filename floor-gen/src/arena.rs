@@ -127,6 +127,23 @@ impl Side {
             Self::West => Self::East,
         }
     }
+
+    /// Whether it is east or west.
+    pub(crate) const fn is_level(self) -> bool {
+        matches!(self, Self::East | Self::West)
+    }
+
+    /// The next place on that side, in a coarse grid of places in rows.
+    pub(crate) const fn neighbour(self, place: usize, (columns, rows): (usize, usize)) -> Option<usize> {
+        let (column, row) = (place % columns, place / columns);
+        match self {
+            Self::North if row > 0 => Some(place - columns),
+            Self::South if row + 1 < rows => Some(place + columns),
+            Self::West if column > 0 => Some(place - 1),
+            Self::East if column + 1 < columns => Some(place + 1),
+            _ => None,
+        }
+    }
 }
 
 impl Arena {

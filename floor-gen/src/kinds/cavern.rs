@@ -5,6 +5,7 @@ use crate::floor::{Point, Terrain};
 use crate::graph::Components;
 use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
+use crate::stages::gates::LockCounts;
 use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{niches, territory};
@@ -32,7 +33,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     cave.carve_largest(size, terrain, claimed);
     assign_cells(arena);
     let chambers = arena.rooms.len();
-    niches::dig(arena, chambers, niches::NicheCounts::for_floor(arena, spec), &mut streams.open("niches"))?;
+    niches::dig(arena, chambers, LockCounts::for_cells(spec), &mut streams.open("niches"))?;
     Ok(())
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     let plain = |room: &RoomDraft| room.role == RoomRole::Combat;
     let ends =
         gates::choose_ends_where(arena, rng, plain).ok_or(LayoutRejected("fewer than two rooms outside the vault"))?;
-    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
+    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, spec), &mut streams.open("locks"))?;
     close_vault_rooms(arena);
     let wanted = LoopGoal { loops: arena.rooms.len() / 10, detour: 6, tries: 4 * arena.rooms.len() };
     loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));

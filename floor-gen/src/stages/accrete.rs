@@ -219,11 +219,8 @@ pub(crate) fn join(
 /// A random wall cell on that side of a room where a door may stand.
 pub(crate) fn doorway(arena: &Arena, room: usize, side: Side, rng: &mut Rng) -> Option<usize> {
     let draft = &arena.rooms[room];
-    let line = match side {
-        Side::North | Side::South => usize::from(draft.min.x) + rng.index(draft.width()),
-        Side::East | Side::West => usize::from(draft.min.y) + rng.index(draft.height()),
-    };
-    doorway_on(arena, room, side, line)
+    let (first, count) = if side.is_level() { (draft.min.y, draft.height()) } else { (draft.min.x, draft.width()) };
+    doorway_on(arena, room, side, usize::from(first) + rng.index(count))
 }
 
 /// The same in a given column (north and south) or row (east and west) of the room's box.
@@ -251,10 +248,7 @@ pub(crate) fn doorway_on(arena: &Arena, room: usize, side: Side, line: usize) ->
 
 /// Whether the two cells beside `at`, across the direction of `side`, are wall.
 pub(crate) fn is_flanked(arena: &Arena, at: usize, side: Side) -> bool {
-    let across = match side {
-        Side::North | Side::South => 1,
-        Side::East | Side::West => arena.width,
-    };
+    let across = if side.is_level() { arena.width } else { 1 };
     arena.terrain[at - across] == Terrain::Wall && arena.terrain[at + across] == Terrain::Wall
 }
 

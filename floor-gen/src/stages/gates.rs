@@ -13,7 +13,8 @@ use crate::stages::survey::LayoutRejected;
 /// How many locks and secret rooms a floor gets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LockCounts {
-    /// Locks on the path from entry to exit.
+    /// Locks between entry and exit. Where rooms lie open to each other they are nested: the exit's, then that of the
+    /// room with the exit's key, and so on.
     pub(crate) locks: usize,
     /// Locked rooms beside the path, with loot.
     pub(crate) vaults: usize,
@@ -23,13 +24,28 @@ pub(crate) struct LockCounts {
 
 impl LockCounts {
     /// About one lock for every 12 rooms; deeper and larger floors get vaults and secret rooms.
-    pub(crate) fn for_floor(arena: &Arena, spec: &FloorSpec) -> Self {
+    pub(crate) fn for_rooms(arena: &Arena, spec: &FloorSpec) -> Self {
         let rooms = arena.rooms.len();
         Self {
             locks: (rooms / 12).max(usize::from(rooms >= 3)).min(MAX_LOCKS),
             vaults: usize::from(rooms >= 10 && spec.number() >= 3),
             secrets: (rooms / 16).min(3),
         }
+    }
+
+    /// For rooms that lie open to each other: a lock for every 8,000 cells, at most three.
+    pub(crate) fn for_cells(spec: &FloorSpec) -> Self {
+        let cells = spec.cells();
+        Self {
+            locks: (cells / 8_000 + usize::from(cells >= 2_000)).min(3),
+            vaults: usize::from(cells >= 4_000 && spec.number() >= 3) + usize::from(cells >= 40_000),
+            secrets: (cells / 6_000).min(3),
+        }
+    }
+
+    /// Closed rooms besides the exit.
+    pub(crate) const fn beside_exit(&self) -> usize {
+        self.locks.saturating_sub(1) + self.vaults + self.secrets
     }
 }
 
