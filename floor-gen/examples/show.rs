@@ -28,9 +28,6 @@ struct Options {
     /// The kind by name; by default the one in the tower's schedule.
     #[arg(long, value_parser = kind)]
     kind: Option<Kind>,
-    /// Also lists rooms, connections, monsters, loot and traps.
-    #[arg(long)]
-    list: bool,
     /// Also prints what each stage did, and the order of the locks.
     #[arg(long)]
     explain: bool,
@@ -90,18 +87,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         } else {
             generator.generate(&spec)
         };
-        println!(
-            "{} {}x{} seed {} number {number}: {:?}",
-            spec.kind(),
-            spec.width(),
-            spec.height(),
-            spec.seed(),
-            floor.metrics
-        );
+        println!("{spec:?}: {:?}", floor.metrics);
         print!("{}", draw(&floor));
-        if options.list {
-            list(&floor);
-        }
     }
     Ok(())
 }
@@ -135,12 +122,4 @@ const fn glyph(cell: Terrain) -> char {
         Terrain::Rubble => ',',
         Terrain::Pillar => 'O',
     }
-}
-
-fn list(floor: &Floor) {
-    floor.rooms.iter().for_each(|room| println!("{room:?}"));
-    floor.connections.iter().for_each(|connection| println!("{connection:?}"));
-    floor.spawns.iter().for_each(|spawn| println!("{spawn:?}"));
-    floor.items.iter().for_each(|item| println!("{item:?}"));
-    floor.traps.iter().for_each(|trap| println!("{trap:?}"));
 }

@@ -82,25 +82,6 @@ pub enum Terrain {
 }
 
 impl Terrain {
-    /// Every terrain, in the order of its number.
-    pub const ALL: [Self; 15] = [
-        Self::Wall,
-        Self::Floor,
-        Self::Door,
-        Self::LockedDoor,
-        Self::SecretDoor,
-        Self::StairsUp,
-        Self::StairsDown,
-        Self::ShallowWater,
-        Self::DeepWater,
-        Self::Lava,
-        Self::Chasm,
-        Self::Bridge,
-        Self::Grass,
-        Self::Rubble,
-        Self::Pillar,
-    ];
-
     /// Whether a player without keys who does not search can stand here.
     #[must_use]
     pub const fn passable(self) -> bool {

@@ -153,18 +153,19 @@ impl<'a> Vault<'a> {
             let (x, y) = place(i);
             Err(VaultError { line: first + y, column: x + 1, what })
         };
-        let passable = |cell: u8| !ROCK.contains(&cell) && !b"wlcO".contains(&cell);
-        let flood = |start: usize, closed: Option<usize>| {
+        let passable = |i: usize| !ROCK.contains(&cells[i]) && !b"wlcO".contains(&cells[i]);
+        let ground = |i: usize| GROUND.contains(&cells[i]);
+        // The cells that `may_enter` connects to `left`.
+        let flood = |mut left: Vec<usize>, may_enter: &dyn Fn(usize) -> bool| {
             let mut seen = vec![false; cells.len()];
-            let mut left = vec![start];
-            seen[start] = true;
+            left.iter().for_each(|&i| seen[i] = true);
             while let Some(i) = left.pop() {
                 let (x, _) = place(i);
                 let west = if x > 0 { Some(i - 1) } else { None };
                 let east = if x + 1 < self.width { Some(i + 1) } else { None };
                 let around = [i.checked_sub(self.width), west, east, Some(i + self.width)];
                 for there in around.into_iter().flatten().filter(|&there| there < cells.len()) {
-                    if !seen[there] && closed != Some(there) && passable(cells[there]) {
+                    if !seen[there] && may_enter(there) {
                         seen[there] = true;
                         left.push(there);
                     }
@@ -173,27 +174,18 @@ impl<'a> Vault<'a> {
             seen
         };
         let Some(start) = cells.iter().position(|&cell| cell == DOORWAY) else { return Ok(()) };
-        let whole = flood(start, None);
-        if let Some(i) = (0..cells.len()).find(|&i| passable(cells[i]) && !whole[i]) {
+        let whole = flood(vec![start], &passable);
+        if let Some(i) = (0..cells.len()).find(|&i| passable(i) && !whole[i]) {
             return fail(i, "not reachable from the first `@`");
         }
         // Every part becomes a room, and a room needs a passable cell. Impassable ground is part of the room if other
         // impassable ground joins it to such a cell.
-        let mut grounded = whole.clone();
-        let beside = |i: usize| [i.wrapping_sub(self.width), i + 1, i + self.width, i.wrapping_sub(1)];
-        for _ in 0..cells.len() {
-            let spread = |i: &usize| GROUND.contains(&cells[*i]) && !grounded[*i];
-            let is_grounded = |there: usize| GROUND.contains(cells.get(there).unwrap_or(&b'#')) && grounded[there];
-            let Some(next) = (0..cells.len()).filter(spread).find(|&i| beside(i).into_iter().any(is_grounded)) else {
-                break;
-            };
-            grounded[next] = true;
-        }
-        if let Some(i) = (0..cells.len()).find(|&i| GROUND.contains(&cells[i]) && !grounded[i]) {
+        let grounded = flood((0..cells.len()).filter(|&i| ground(i) && passable(i)).collect(), &ground);
+        if let Some(i) = (0..cells.len()).find(|&i| ground(i) && !grounded[i]) {
             return fail(i, "a part without a passable cell");
         }
         for (i, _) in cells.iter().enumerate().filter(|(_, cell)| b"XS".contains(cell)) {
-            let without = flood(start, Some(i));
+            let without = flood(vec![start], &|there| there != i && passable(there));
             let hidden = |j: usize| whole[j] && !without[j] && j != i;
             if !(0..cells.len()).any(hidden) {
                 return fail(i, "this door can be bypassed");
