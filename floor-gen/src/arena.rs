@@ -204,6 +204,13 @@ impl Arena {
         [at - self.width, at + 1, at + self.width, at - 1]
     }
 
+    /// The eight cells around a cell that is not on the border, clockwise from the north: the four neighbours have even
+    /// indices.
+    pub(crate) const fn ring(&self, at: usize) -> [usize; 8] {
+        let w = self.width;
+        [at - w, at - w + 1, at + 1, at + w + 1, at + w, at + w - 1, at - 1, at - w - 1]
+    }
+
     /// Opens a cell that belongs to no room, and claims it and its neighbours.
     pub(crate) fn open_cell(&mut self, at: usize, terrain: Terrain) {
         self.terrain[at] = terrain;

@@ -233,15 +233,23 @@ fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: i
     sink(arena, room, start, deep);
     arena.cell_list.clear();
     arena.cell_list.push(start as u32);
+    grow_over(arena, |arena, there| {
+        let free = arena.terrain[there] != deep && inside(there);
+        if free {
+            sink(arena, room, there, deep);
+        }
+        free && arena.terrain[there] == deep
+    });
+}
+
+/// Lists each neighbour of a listed cell that `take` takes, and goes on from there.
+pub(crate) fn grow_over(arena: &mut Arena, mut take: impl FnMut(&mut Arena, usize) -> bool) {
     let mut next = 0;
     while let Some(&at) = arena.cell_list.get(next) {
         next += 1;
         for there in arena.neighbours(at as usize) {
-            if arena.terrain[there] != deep && inside(there) {
-                sink(arena, room, there, deep);
-                if arena.terrain[there] == deep {
-                    arena.cell_list.push(there as u32);
-                }
+            if take(arena, there) {
+                arena.cell_list.push(there as u32);
             }
         }
     }
@@ -284,11 +292,8 @@ fn lay(arena: &mut Arena, room: usize, at: usize, terrain: Terrain) {
 /// impassable. Then no path is cut anywhere. This is the test for a simple point of digital topology: Kong and
 /// Rosenfeld, "Digital topology: introduction and survey", 1989.
 pub(crate) fn stays_joined(arena: &Arena, at: usize) -> bool {
-    let w = arena.width;
-    // Clockwise from the north; even indices are the four neighbours.
-    let ring = [at - w, at - w + 1, at + 1, at + w + 1, at + w, at + w - 1, at - 1, at - w - 1];
     let mut open = 0u32;
-    for (i, there) in ring.into_iter().enumerate() {
+    for (i, there) in arena.ring(at).into_iter().enumerate() {
         open |= u32::from(may_be_walked(arena.terrain[there])) << i;
     }
     one_arc(open)
