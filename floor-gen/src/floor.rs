@@ -82,6 +82,11 @@ pub enum Terrain {
 }
 
 impl Terrain {
+    /// Whether it is a door of any sort.
+    pub(crate) const fn is_door(self) -> bool {
+        matches!(self, Self::Door | Self::LockedDoor | Self::SecretDoor)
+    }
+
     /// Whether a player without keys who does not search can stand here.
     #[must_use]
     pub const fn passable(self) -> bool {

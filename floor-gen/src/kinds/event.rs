@@ -1,7 +1,7 @@
 //! EVENT: a hand-made vault in a court in the middle of the floor, with rooms grown along its avenues. On the smallest
 //! floors there is no court, and rooms grow from the doorways of the vault.
 
-use crate::arena::{Arena, ConnectionDraft, RoomDraft, SEALED, Side};
+use crate::arena::{Arena, ConnectionDraft, RoomDraft, Side};
 use crate::curve;
 use crate::floor::{Item, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::kinds::court::{self, Rect, Rings};
@@ -308,13 +308,7 @@ fn close_vault_rooms(arena: &mut Arena) {
         let ends = [arena.connections[connection].from, arena.connections[connection].to];
         let degree = |room: u8| arena.connections.iter().filter(|connection| connection.touches(room)).count();
         let Some(room) = ends.into_iter().find(|&room| degree(room) == 1).map(usize::from) else { continue };
-        arena.rooms[room].zone = SEALED;
-        if drawn == b'S' {
-            arena.rooms[room].role = RoomRole::Secret;
-            gates::make_secret(arena, connection);
-        } else {
-            arena.rooms[room].role = RoomRole::Vault;
-            gates::lock(arena, connection);
-        }
+        arena.rooms[room].role = if drawn == b'S' { RoomRole::Secret } else { RoomRole::Vault };
+        gates::close(arena, room, connection);
     }
 }

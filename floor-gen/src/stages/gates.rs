@@ -168,12 +168,18 @@ pub(crate) fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: 
     for i in 0..arena.room_list.len().min(wanted) {
         let room = usize::from(arena.room_list[i]);
         let connection = usize::from(arena.graph.edges(room)[0].connection);
-        if role == RoomRole::Vault {
-            lock(arena, connection);
-        } else {
-            make_secret(arena, connection);
-        }
         arena.rooms[room].role = role;
+        close(arena, room, connection);
+    }
+}
+
+/// Closes a room's only connection: hides it if the room is secret, and locks it otherwise.
+pub(crate) fn close(arena: &mut Arena, room: usize, connection: usize) {
+    arena.rooms[room].zone = SEALED;
+    if arena.rooms[room].role == RoomRole::Secret {
+        make_secret(arena, connection);
+    } else {
+        lock(arena, connection);
     }
 }
 
@@ -223,9 +229,7 @@ pub(crate) fn place_keys(arena: &mut Arena, rules: &KindRules, rng: &mut Rng) {
         let room = arena.key_rooms[i].map(usize::from).or_else(|| choose_key_room(arena, id, rng));
         // The zone before a lock holds at least the room in front of it.
         let Some(room) = room else { continue };
-        let center = arena.rooms[room].center;
-        let at = if arena.is_reserved(center) { spots::open(arena, room, rng) } else { Some(center) };
-        let Some(at) = at else { continue };
+        let Some(at) = spots::center_or_open(arena, room, rng) else { continue };
         if arena.rooms[room].role == RoomRole::Combat && !rules.fixed_roles {
             arena.rooms[room].role = RoomRole::Key;
         }

@@ -144,9 +144,8 @@ fn undo(arena: &mut Arena, left: &mut [u32]) {
 /// Whether the rock may be flooded: it has no door and no dry room beside it.
 fn may_flood_rock(arena: &Arena, at: usize, left: &[u32]) -> bool {
     arena.ring(at).into_iter().all(|there| {
-        let door = matches!(arena.terrain[there], Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor);
         let room = usize::from(arena.region[there]);
-        !door && (room == 0 || left[room] > 0)
+        !arena.terrain[there].is_door() && (room == 0 || left[room] > 0)
     })
 }
 

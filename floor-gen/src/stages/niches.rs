@@ -1,7 +1,7 @@
 //! Niches: small rooms with one door each, dug off rooms that lie open to each other. On such floors only niches can be
 //! locked: the exit, the rooms that hold its keys, vaults and secret rooms.
 
-use crate::arena::{Arena, SEALED, Side};
+use crate::arena::{Arena, ConnectionDraft, Side};
 use crate::floor::RoomRole;
 use crate::rng::Rng;
 use crate::shape::{Form, Shape};
@@ -84,18 +84,11 @@ pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: LockCounts) {
     take(arena, wanted.secrets, RoomRole::Secret);
 }
 
-/// Locks a room's only connection, or hides it if the room is secret.
+/// Closes a room's only connection that has a door.
 fn close(arena: &mut Arena, room: usize) {
-    let here = room as u8;
-    let connection =
-        arena.connections.iter().position(|connection| connection.gate.is_some() && connection.touches(here));
-    if let Some(connection) = connection {
-        if arena.rooms[room].role == RoomRole::Secret {
-            gates::make_secret(arena, connection);
-        } else {
-            gates::lock(arena, connection);
-        }
-        arena.rooms[room].zone = SEALED;
+    let is_door = |connection: &ConnectionDraft| connection.gate.is_some() && connection.touches(room as u8);
+    if let Some(connection) = arena.connections.iter().position(is_door) {
+        gates::close(arena, room, connection);
     }
 }
 

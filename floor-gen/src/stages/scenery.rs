@@ -95,25 +95,23 @@ fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let breadth = 2 + rng.index(2);
     let start = along / 3 + rng.index(along / 3);
     let bridge = across / 4 + rng.index(across / 2);
+    let row = arena.width;
     let cell = |along: usize, across: usize| {
         let (x, y) = if lies_broad { (along, across) } else { (across, along) };
-        (usize::from(draft.min.x) + x, usize::from(draft.min.y) + y)
+        (usize::from(draft.min.y) + y) * row + usize::from(draft.min.x) + x
     };
     // The bridge comes first: it keeps the room connected.
     for i in start..start + breadth {
-        let (x, y) = cell(i, bridge);
-        lay(arena, room, arena.at(x, y), Terrain::Bridge);
+        lay(arena, room, cell(i, bridge), Terrain::Bridge);
     }
     for j in 0..across {
         for i in start..start + breadth {
-            let (x, y) = cell(i, j);
-            sink(arena, room, arena.at(x, y), deep);
+            sink(arena, room, cell(i, j), deep);
         }
     }
     // Removes bridges that lead over nothing.
     for i in start..start + breadth {
-        let (x, y) = cell(i, bridge);
-        let at = arena.at(x, y);
+        let at = cell(i, bridge);
         let over = arena.neighbours(at).into_iter().any(|there| arena.terrain[there] == deep);
         if arena.terrain[at] == Terrain::Bridge && !over {
             arena.terrain[at] = Terrain::Floor;
@@ -294,14 +292,11 @@ fn lay(arena: &mut Arena, room: usize, at: usize, terrain: Terrain) {
 pub(crate) fn stays_joined(arena: &Arena, at: usize) -> bool {
     let mut open = 0u32;
     for (i, there) in arena.ring(at).into_iter().enumerate() {
-        open |= u32::from(may_be_walked(arena.terrain[there])) << i;
+        // Passable, at least with a key or a search.
+        let cell = arena.terrain[there];
+        open |= u32::from(cell.passable() || cell.is_door()) << i;
     }
     one_arc(open)
-}
-
-/// Passable, at least with a key or a search.
-const fn may_be_walked(terrain: Terrain) -> bool {
-    terrain.passable() || matches!(terrain, Terrain::LockedDoor | Terrain::SecretDoor)
 }
 
 /// Whether all open neighbours (even bits) lie in one arc of open cells around the ring of eight.
