@@ -199,6 +199,12 @@ impl Arena {
         }
     }
 
+    /// The next `count` cells from a cell on that side.
+    pub(crate) fn beyond(&self, at: usize, side: Side, count: usize) -> impl Iterator<Item = usize> + use<> {
+        let step = self.step(side);
+        (1..=count as isize).map(move |i| at.wrapping_add_signed(step * i))
+    }
+
     /// The four neighbours of a cell that is not on the border.
     pub(crate) const fn neighbours(&self, at: usize) -> [usize; 4] {
         [at - self.width, at + 1, at + self.width, at - 1]

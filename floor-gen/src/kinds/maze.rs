@@ -153,11 +153,10 @@ fn carve_passages(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
 /// Carves the passage from a crossing to the next one on that side.
 fn dig_passage(arena: &mut Arena, lattice: &Lattice, crossing: usize, side: Side) {
     let (x, y) = lattice.cell(crossing);
-    let mut at = arena.at(x, y);
+    let at = arena.at(x, y);
     let length = if side.is_level() { lattice.pitch.0 } else { lattice.pitch.1 };
     arena.terrain[at] = Terrain::Floor;
-    for _ in 0..length {
-        at = at.wrapping_add_signed(arena.step(side));
+    for at in arena.beyond(at, side, length) {
         arena.terrain[at] = Terrain::Floor;
     }
 }

@@ -101,7 +101,7 @@ pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result
         return Err(LayoutRejected("a room without a connection"));
     }
     path.clear();
-    path.extend(graph.path_back(exit, connections).map(|(connection, _)| connection as u16));
+    path.extend(graph.path_back(exit, connections));
     path.reverse();
     for (room, &depth) in rooms.iter_mut().zip(&graph.distance) {
         room.depth = depth;
