@@ -141,14 +141,8 @@ fn add_room(arena: &mut Arena, rect: Rect, center: usize, area: u32) {
 }
 
 /// How many cells a coordinate lies outside an interval.
-const fn beyond(at: usize, first: usize, length: usize) -> usize {
-    if at < first {
-        first - at
-    } else if at >= first + length {
-        at + 1 - first - length
-    } else {
-        0
-    }
+fn beyond(at: usize, first: usize, length: usize) -> usize {
+    first.saturating_sub(at).max((at + 1).saturating_sub(first + length))
 }
 
 /// Every few cells along the middle of the band.

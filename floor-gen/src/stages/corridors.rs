@@ -97,14 +97,8 @@ fn straight_across(arena: &Arena, room: usize, side: Side, line: usize) -> Optio
 }
 
 /// One step closer. Consecutive corners share a coordinate, so only one of the two changes.
-const fn step_toward(here: usize, there: usize) -> usize {
-    if here < there {
-        here + 1
-    } else if here > there {
-        here - 1
-    } else {
-        here
-    }
+fn step_toward(here: usize, there: usize) -> usize {
+    here + usize::from(here < there) - usize::from(here > there)
 }
 
 /// Carves the listed cells.

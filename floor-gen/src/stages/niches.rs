@@ -95,7 +95,7 @@ fn close(arena: &mut Arena, room: usize) {
 /// Digs a niche off room `host`, or off a random one of the hosts.
 fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) -> Option<usize> {
     let params = RoomParams { corridor_chance: 350, corridor: 4, door_chance: 1_000, ..RoomParams::of(arena) };
-    for tried in 0..TRIES {
+    (0..TRIES).find_map(|tried| {
         // Each try draws smaller shapes.
         let slack = (TRIES - tried) as i32;
         let width = rng.range(MIN_NICHE, MIN_NICHE + (MAX_NICHE.0 - MIN_NICHE) * slack / TRIES as i32);
@@ -104,9 +104,6 @@ fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) 
         let shape = Shape::draw(form, width, height, rng);
         let parent = host.unwrap_or_else(|| rng.index(hosts));
         let side = rng.pick(&Side::ALL);
-        if let Some(niche) = attach(arena, &params, parent, side, &shape, rng) {
-            return Some(niche);
-        }
-    }
-    None
+        attach(arena, &params, parent, side, &shape, rng)
+    })
 }
