@@ -1,13 +1,15 @@
 //! Generates and validates floors of every kind and of many sizes, on all cores: `cargo run --release -p floor-gen
 //! --example prove -- --floors 100000`.
 
+use std::iter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use floor_gen::validate::validate;
-use floor_gen::{Floor, FloorSpec, Generator, Kind, SpecError};
+use floor_gen::{FloorSpec, Generator, Kind};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Generates floors, validates them and measures the time.
@@ -40,11 +42,13 @@ fn kind(name: &str) -> Result<Kind, String> {
 
 fn size(text: &str) -> Result<(u32, u32), String> {
     let (width, height) = text.split_once('x').ok_or("a size looks like 100x100")?;
-    Ok((width.parse().map_err(|e| format!("{e}"))?, height.parse().map_err(|e| format!("{e}"))?))
+    let side = |text: &str| text.parse::<u32>().map_err(|error| format!("{text:?}: {error}"));
+    let size = (side(width)?, side(height)?);
+    FloorSpec::resolve(0, 1, size.0, size.1, None).map(|_| size).map_err(|error| error.to_string())
 }
 
 /// Sizes and their weights: mostly the default and smaller ones, some awkward, few large.
-const SIZES: [(u32, u32, u64); 12] = [
+const SIZES: [(u32, u32, usize); 12] = [
     (100, 100, 40),
     (64, 64, 16),
     (16, 16, 10),
@@ -61,40 +65,26 @@ const SIZES: [(u32, u32, u64); 12] = [
 
 impl Options {
     /// The `i`-th floor of the run.
-    fn spec(&self, i: u64) -> Result<FloorSpec, SpecError> {
-        let kind = self.kind.unwrap_or(Kind::ALL[(i % Kind::ALL.len() as u64) as usize]);
-        let shares: u64 = SIZES.iter().map(|(_, _, share)| share).sum();
-        let mut left = (i / Kind::ALL.len() as u64) % shares;
-        let row = SIZES.iter().find(|(_, _, share)| {
-            let here = left < *share;
-            left = left.wrapping_sub(*share);
-            here
-        });
-        let (width, height) = self.size.unwrap_or(row.map_or((100, 100), |&(width, height, _)| (width, height)));
+    fn spec(&self, i: u64) -> FloorSpec {
+        let (round, turn) = (i as usize / Kind::ALL.len(), i as usize % Kind::ALL.len());
+        let sizes = || SIZES.into_iter().flat_map(|(width, height, share)| iter::repeat_n((width, height), share));
+        let size = || sizes().nth(round % sizes().count());
+        let (width, height) = self.size.or_else(size).unwrap_or_default();
         // Mostly low numbers: most towers are climbed from the bottom.
         let number = if i.is_multiple_of(3) { 1 + (i * 7_919) % 1_000_000 } else { 1 + i % 120 };
+        let kind = self.kind.unwrap_or(Kind::ALL[turn]);
         FloorSpec::resolve(self.seed.wrapping_add(i), number as u32, width, height, Some(kind))
+            .expect("`size` checks the size, and the number is in range")
     }
 }
 
-/// The results of one thread.
-#[derive(Default)]
-struct Results {
-    /// By kind: floors and fallbacks by shorter side (64 and above, or less); times and sizes of 100x100.
-    kinds: Vec<Tally>,
-    failures: Vec<(FloorSpec, String)>,
-}
-
-#[derive(Default, Clone)]
-struct Tally {
-    floors: u64,
-    fallbacks: u64,
-    small_floors: u64,
-    small_fallbacks: u64,
-    times: Vec<Duration>,
-    bytes: Vec<usize>,
-    loops: Vec<u32>,
-    rooms: Vec<usize>,
+/// What a floor adds to the report.
+struct Sample {
+    spec: FloorSpec,
+    fell_back: bool,
+    took: Duration,
+    loops: u32,
+    rooms: usize,
 }
 
 fn main() -> ExitCode {
@@ -107,176 +97,95 @@ fn main() -> ExitCode {
     let bar = ProgressBar::new(options.floors).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let started = Instant::now();
-    let results: Vec<Results> = std::thread::scope(|scope| {
+    let results: Vec<_> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&options, &next, &stop, &bar))).collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+        workers.into_iter().map(|worker| worker.join().expect("a worker catches panics")).collect()
     });
     bar.finish_and_clear();
-    if results.len() < threads {
-        eprintln!("a thread panicked; the floor that it was at is named above");
-        return ExitCode::FAILURE;
+    let (mut samples, mut failed) = (Vec::new(), false);
+    for result in results {
+        match result {
+            Ok(more) => samples.extend(more),
+            Err(failure) => {
+                eprintln!("FAILED {failure}");
+                failed = true;
+            }
+        }
     }
-    let exceeds_limit = report(&results, started.elapsed());
-    let failures: Vec<_> = results.iter().flat_map(|results| &results.failures).collect();
-    for (spec, why) in &failures {
-        eprintln!(
-            "FAILED --seed {} --number {} --width {} --height {} --kind {}: {why}",
-            spec.seed(),
-            spec.number(),
-            spec.width(),
-            spec.height(),
-            spec.kind()
-        );
-    }
-    if failures.is_empty() && !exceeds_limit { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failed || report(&options, &samples, started.elapsed()) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// The largest share of fallbacks among floors of 64x64 and above, in per cent, for each kind.
-const MAX_FALLBACK_PERCENT: f64 = 0.1;
-
 /// Takes floors from the shared counter until it ends or a floor fails.
-fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBar) -> Results {
+fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBar) -> Result<Vec<Sample>, String> {
     const BATCH: u64 = 64;
     let mut generator = Generator::new();
-    let mut results = Results { kinds: vec![Tally::default(); Kind::ALL.len() + 1], failures: Vec::new() };
+    let mut samples = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         let first = next.fetch_add(BATCH, Ordering::Relaxed);
         let last = (first + BATCH).min(options.floors);
         if first >= last {
             break;
         }
-        for i in first..last {
-            if let Err(failure) = prove(options, i, &mut generator, &mut results) {
-                results.failures.push(failure);
+        for spec in (first..last).map(|i| options.spec(i)) {
+            let proof = catch_unwind(AssertUnwindSafe(|| prove(spec, &mut generator, options.skip_proof)));
+            samples.push(proof.unwrap_or_else(|_| Err("panicked".to_owned())).map_err(|why| {
                 stop.store(true, Ordering::Relaxed);
-                break;
-            }
+                let (seed, number, kind) = (spec.seed(), spec.number(), spec.kind());
+                let (width, height) = (spec.width(), spec.height());
+                format!("--seed {seed} --number {number} --width {width} --height {height} --kind {kind}: {why}")
+            })?);
         }
         bar.inc(last - first);
     }
-    results
+    Ok(samples)
 }
 
-fn prove(
-    options: &Options,
-    i: u64,
-    generator: &mut Generator,
-    results: &mut Results,
-) -> Result<(), (FloorSpec, String)> {
-    let spec = match options.spec(i) {
-        Ok(spec) => spec,
-        Err(error) => {
-            eprintln!("{error}");
-            std::process::exit(2);
-        }
-    };
+/// Generates and validates a floor.
+fn prove(spec: FloorSpec, generator: &mut Generator, skip_proof: bool) -> Result<Sample, String> {
     let fallbacks = generator.fallbacks();
     let started = Instant::now();
-    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| generator.generate(&spec)));
+    let floor = generator.generate(&spec);
     let took = started.elapsed();
-    let floor = made.map_err(|_| (spec, "panicked".to_owned()))?;
-    let tally = &mut results.kinds[spec.kind() as usize];
-    let fell_back = generator.fallbacks() - fallbacks;
-    if spec.width().min(spec.height()) >= 64 {
-        tally.floors += 1;
-        tally.fallbacks += fell_back;
-    } else {
-        tally.small_floors += 1;
-        tally.small_fallbacks += fell_back;
+    if !skip_proof {
+        validate(&floor)
+            .map_err(|found| found.iter().take(8).map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
     }
-    if (spec.width(), spec.height()) == options.size.map_or((100, 100), |(w, h)| (w as u16, h as u16)) {
-        tally.times.push(took);
-        tally.bytes.push(encoded_size(&floor));
-        tally.loops.push(floor.metrics.loops);
-        tally.rooms.push(floor.rooms.len());
-    }
-    if options.skip_proof {
-        return Ok(());
-    }
-    validate(&floor).map_err(|found| {
-        let all: Vec<String> = found.iter().take(8).map(ToString::to_string).collect();
-        (spec, all.join("; "))
-    })
+    let fell_back = generator.fallbacks() > fallbacks;
+    Ok(Sample { spec, fell_back, took, loops: floor.metrics.loops, rooms: floor.rooms.len() })
 }
 
-/// An estimate of the encoded size in bytes: each grid as runs or packed cells, whichever is smaller, and records of
-/// typical sizes.
-fn encoded_size(floor: &Floor) -> usize {
-    fn grid(cells: impl Iterator<Item = u8> + Clone) -> usize {
-        let mut values: Vec<u8> = cells.clone().collect();
-        values.dedup();
-        let mut run = (0u8, 0usize);
-        let mut bytes = 0;
-        for cell in cells.clone() {
-            if cell == run.0 {
-                run.1 += 1;
-            } else {
-                bytes += run_bytes(run.1);
-                run = (cell, 1);
-            }
-        }
-        bytes += run_bytes(run.1);
-        values.sort_unstable();
-        values.dedup();
-        let count = cells.count();
-        let packed = match values.len() {
-            0..=2 => count / 8,
-            3..=4 => count / 4,
-            5..=16 => count / 2,
-            _ => count,
-        };
-        bytes.min(packed) + values.len() + 14
-    }
-    fn run_bytes(length: usize) -> usize {
-        match length {
-            0 => 0,
-            1..=128 => 2,
-            129..=16_384 => 3,
-            _ => 4,
-        }
-    }
-    let terrain = grid(floor.terrain.iter().map(|&cell| cell as u8));
-    let region = grid(floor.region.iter().copied());
-    let things: usize = floor.spawns.iter().map(|spawn| 12 + spawn.archetype.len()).sum::<usize>()
-        + floor.items.iter().map(|item| 13 + item.archetype.len()).sum::<usize>()
-        + floor.traps.iter().map(|trap| 12 + trap.archetype.len()).sum::<usize>();
-    terrain + region + things + 24 * floor.rooms.len() + 7 * floor.connections.len() + 10 * floor.locks.len() + 60
-}
+/// The largest share of fallbacks among floors of 64x64 and above, in per cent, for each kind.
+const MAX_FALLBACK_PERCENT: f64 = 0.1;
 
 /// Prints a line for each kind. Returns whether a kind exceeds [`MAX_FALLBACK_PERCENT`].
-fn report(results: &[Results], elapsed: Duration) -> bool {
+fn report(options: &Options, samples: &[Sample], elapsed: Duration) -> bool {
+    let size = options.size.unwrap_or((100, 100));
     let mut exceeds_limit = false;
-    println!("kind       floors>=64  fallbacks   smaller  fallbacks   median      p99   bytes  loops (least)  rooms");
+    println!("kind       floors>=64  fallbacks   smaller  fallbacks   median      p99  loops (least)  rooms");
     for kind in Kind::ALL {
-        let mut all = Tally::default();
-        for tally in results.iter().map(|results| &results.kinds[kind as usize]) {
-            all.floors += tally.floors;
-            all.fallbacks += tally.fallbacks;
-            all.small_floors += tally.small_floors;
-            all.small_fallbacks += tally.small_fallbacks;
-            all.times.extend(&tally.times);
-            all.bytes.extend(&tally.bytes);
-            all.loops.extend(&tally.loops);
-            all.rooms.extend(&tally.rooms);
-        }
-        let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
-        if share(all.fallbacks, all.floors) > MAX_FALLBACK_PERCENT {
+        let of_kind = || samples.iter().filter(move |sample| sample.spec.kind() == kind);
+        let fallbacks = |large: bool| {
+            let is_large = |spec: &FloorSpec| spec.width().min(spec.height()) >= 64;
+            let floors: Vec<_> = of_kind().filter(|sample| is_large(&sample.spec) == large).collect();
+            let fell_back = floors.iter().filter(|sample| sample.fell_back).count();
+            (floors.len(), 100.0 * fell_back as f64 / floors.len().max(1) as f64)
+        };
+        let ((large, percent), (small, small_percent)) = (fallbacks(true), fallbacks(false));
+        if percent > MAX_FALLBACK_PERCENT {
             eprintln!("{kind} falls back on more than {MAX_FALLBACK_PERCENT} % of its floors");
             exceeds_limit = true;
         }
+        let size_of = |spec: &FloorSpec| (u32::from(spec.width()), u32::from(spec.height()));
+        let measured = || of_kind().filter(move |sample| size_of(&sample.spec) == size);
+        let micros = |percent| quantile(measured().map(|sample| sample.took), percent).as_secs_f64() * 1e6;
         println!(
-            "{:9} {:11} {:9.3}% {:9} {:9.3}% {:7.1}us {:6.1}us {:7} {:6} {:7} {:6}",
+            "{:9} {large:11} {percent:9.3}% {small:9} {small_percent:9.3}% {:7.1}us {:6.1}us {:6} {:7} {:6}",
             kind.name(),
-            all.floors,
-            share(all.fallbacks, all.floors),
-            all.small_floors,
-            share(all.small_fallbacks, all.small_floors),
-            quantile(&mut all.times, 50).as_secs_f64() * 1e6,
-            quantile(&mut all.times, 99).as_secs_f64() * 1e6,
-            quantile(&mut all.bytes, 50),
-            quantile(&mut all.loops, 50),
-            all.loops.iter().min().copied().unwrap_or(0),
-            quantile(&mut all.rooms, 50),
+            micros(50),
+            micros(99),
+            quantile(measured().map(|sample| sample.loops), 50),
+            quantile(measured().map(|sample| sample.loops), 0),
+            quantile(measured().map(|sample| sample.rooms), 50),
         );
     }
     println!("fallbacks by shorter side; the other columns are medians over 100x100 (or --size); {elapsed:.1?} in all");
@@ -284,7 +193,8 @@ fn report(results: &[Results], elapsed: Duration) -> bool {
 }
 
 /// The quantile of `percent`.
-fn quantile<T: Ord + Copy + Default>(values: &mut [T], percent: usize) -> T {
+fn quantile<T: Ord + Copy + Default>(values: impl Iterator<Item = T>, percent: usize) -> T {
+    let mut values: Vec<T> = values.collect();
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default()
 }

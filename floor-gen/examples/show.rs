@@ -28,9 +28,6 @@ struct Options {
     /// The kind by name; by default the one in the tower's schedule.
     #[arg(long, value_parser = kind)]
     kind: Option<Kind>,
-    /// Also lists rooms, connections, monsters, loot and traps.
-    #[arg(long)]
-    list: bool,
     /// Also prints what each stage did, and the order of the locks.
     #[arg(long)]
     explain: bool,
@@ -90,57 +87,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         } else {
             generator.generate(&spec)
         };
-        println!(
-            "{} {}x{} seed {} number {number}: {:?}",
-            spec.kind(),
-            spec.width(),
-            spec.height(),
-            spec.seed(),
-            floor.metrics
-        );
+        println!("{spec:?}: {:?}", floor.metrics);
         print!("{}", draw(&floor));
-        if options.list {
-            list(&floor);
-        }
     }
     Ok(())
 }
 
+/// The character of each terrain, by its number, which counts from 1.
+const GLYPHS: [char; Terrain::Pillar as usize] =
+    [' ', '.', '+', 'X', 'S', '<', '>', '~', '≈', '&', ':', '=', '"', ',', 'O'];
+
 /// One character for each cell: its terrain, or the thing on it.
 fn draw(floor: &Floor) -> String {
     let width = usize::from(floor.spec.width());
-    let mut cells: Vec<char> = floor.terrain.iter().map(|&cell| glyph(cell)).collect();
+    let mut cells: Vec<char> = floor.terrain.iter().map(|&cell| GLYPHS[cell as usize - 1]).collect();
     let mut put = |at: floor_gen::Point, glyph| cells[usize::from(at.y) * width + usize::from(at.x)] = glyph;
     floor.spawns.iter().for_each(|spawn| put(spawn.at, spawn.archetype.chars().next().unwrap_or('m')));
     floor.traps.iter().for_each(|trap| put(trap.at, '^'));
     floor.items.iter().for_each(|item| put(item.at, if item.opens_lock == 0 { '!' } else { 'K' }));
     cells.chunks(width).flat_map(|row| row.iter().chain(&['\n'])).collect()
-}
-
-const fn glyph(cell: Terrain) -> char {
-    match cell {
-        Terrain::Wall => ' ',
-        Terrain::Floor => '.',
-        Terrain::Door => '+',
-        Terrain::LockedDoor => 'X',
-        Terrain::SecretDoor => 'S',
-        Terrain::StairsUp => '<',
-        Terrain::StairsDown => '>',
-        Terrain::ShallowWater => '~',
-        Terrain::DeepWater => '≈',
-        Terrain::Lava => '&',
-        Terrain::Chasm => ':',
-        Terrain::Bridge => '=',
-        Terrain::Grass => '"',
-        Terrain::Rubble => ',',
-        Terrain::Pillar => 'O',
-    }
-}
-
-fn list(floor: &Floor) {
-    floor.rooms.iter().for_each(|room| println!("{room:?}"));
-    floor.connections.iter().for_each(|connection| println!("{connection:?}"));
-    floor.spawns.iter().for_each(|spawn| println!("{spawn:?}"));
-    floor.items.iter().for_each(|item| println!("{item:?}"));
-    floor.traps.iter().for_each(|trap| println!("{trap:?}"));
 }

@@ -127,6 +127,23 @@ impl Side {
             Self::West => Self::East,
         }
     }
+
+    /// Whether it is east or west.
+    pub(crate) const fn is_level(self) -> bool {
+        matches!(self, Self::East | Self::West)
+    }
+
+    /// The next place on that side, in a coarse grid of places in rows.
+    pub(crate) const fn neighbour(self, place: usize, (columns, rows): (usize, usize)) -> Option<usize> {
+        let (column, row) = (place % columns, place / columns);
+        match self {
+            Self::North if row > 0 => Some(place - columns),
+            Self::South if row + 1 < rows => Some(place + columns),
+            Self::West if column > 0 => Some(place - 1),
+            Self::East if column + 1 < columns => Some(place + 1),
+            _ => None,
+        }
+    }
 }
 
 impl Arena {
@@ -182,9 +199,22 @@ impl Arena {
         }
     }
 
+    /// The next `count` cells from a cell on that side.
+    pub(crate) fn beyond(&self, at: usize, side: Side, count: usize) -> impl Iterator<Item = usize> + use<> {
+        let step = self.step(side);
+        (1..=count as isize).map(move |i| at.wrapping_add_signed(step * i))
+    }
+
     /// The four neighbours of a cell that is not on the border.
     pub(crate) const fn neighbours(&self, at: usize) -> [usize; 4] {
         [at - self.width, at + 1, at + self.width, at - 1]
+    }
+
+    /// The eight cells around a cell that is not on the border, clockwise from the north: the four neighbours have even
+    /// indices.
+    pub(crate) const fn ring(&self, at: usize) -> [usize; 8] {
+        let w = self.width;
+        [at - w, at - w + 1, at + 1, at + w + 1, at + w, at + w - 1, at - 1, at - w - 1]
     }
 
     /// Opens a cell that belongs to no room, and claims it and its neighbours.

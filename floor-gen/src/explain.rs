@@ -2,31 +2,25 @@
 //! stage costs one branch.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::Write;
 
-use crate::floor::{Floor, RoomRole};
+use crate::floor::{Floor, Point, RoomRole};
+use crate::graph::Components;
 
 /// Receives what a generator does, while it does it. The observer has its own clock: a stage ends when the next begins.
 pub trait Observer {
     /// A layout begins; the first has number 0.
-    fn attempt(&self, number: u32) {
-        let _ = number;
-    }
+    fn attempt(&self, _number: u32) {}
 
     /// A stage begins.
-    fn stage(&self, name: &'static str) {
-        let _ = name;
-    }
+    fn stage(&self, _name: &'static str) {}
 
     /// The current stage reports a value.
-    fn note(&self, what: &'static str, value: usize) {
-        let _ = (what, value);
-    }
+    fn note(&self, _what: &'static str, _value: usize) {}
 
     /// The layout is rejected.
-    fn rejected(&self, why: &'static str) {
-        let _ = why;
-    }
+    fn rejected(&self, _why: &'static str) {}
 }
 
 /// The floor's locks as text, one line each: the rooms that it separates, where its key lies, and the locks in front of
@@ -47,14 +41,9 @@ pub fn lock_graph(floor: &Floor) -> String {
         if let (Some(key), Some(room)) = (key, key_room) {
             let _ = write!(text, "; key at ({}, {}) in {}", key.at.x, key.at.y, name(floor, room));
             let behind = locks_before(floor, room);
-            match behind.as_slice() {
-                [] => text.push_str(", in the open"),
-                locks => {
-                    text.push_str(", behind lock");
-                    for lock in locks {
-                        let _ = write!(text, " {lock}");
-                    }
-                }
+            text.push_str(if behind.is_empty() { ", in the open" } else { ", behind lock" });
+            for lock in behind {
+                let _ = write!(text, " {lock}");
             }
         }
         text.push('\n');
@@ -63,27 +52,19 @@ pub fn lock_graph(floor: &Floor) -> String {
 }
 
 /// The locks between the entry and a room.
-fn locks_before(floor: &Floor, room: u8) -> alloc::vec::Vec<u8> {
-    let Some(entry) = room_at(floor, floor.entry) else { return alloc::vec::Vec::new() };
+fn locks_before(floor: &Floor, room: u8) -> Vec<u8> {
+    let Some(entry) = room_at(floor, floor.entry) else { return Vec::new() };
     let needed = |lock: u8| {
-        let mut reached = [false; 256];
-        reached[usize::from(entry)] = true;
-        // One round for each room reaches every room that can be reached.
-        for _ in 0..floor.rooms.len() {
-            for connection in
-                floor.connections.iter().filter(|connection| connection.lock_id != lock && !connection.secret)
-            {
-                let (a, b) = (usize::from(connection.from_room), usize::from(connection.to_room));
-                let either = reached[a] || reached[b];
-                (reached[a], reached[b]) = (either, either);
-            }
+        let mut without = Components::singletons(floor.rooms.len());
+        for open in floor.connections.iter().filter(|connection| connection.lock_id != lock && !connection.secret) {
+            without.join(open.from_room.into(), open.to_room.into());
         }
-        !reached[usize::from(room)]
+        !without.connected(entry.into(), room.into())
     };
     floor.locks.iter().map(|lock| lock.id).filter(|&lock| needed(lock)).collect()
 }
 
-fn room_at(floor: &Floor, at: crate::floor::Point) -> Option<u8> {
+fn room_at(floor: &Floor, at: Point) -> Option<u8> {
     let i = usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x);
     floor.region[i].checked_sub(1)
 }

@@ -82,24 +82,10 @@ pub enum Terrain {
 }
 
 impl Terrain {
-    /// Every terrain, in the order of its number.
-    pub const ALL: [Self; 15] = [
-        Self::Wall,
-        Self::Floor,
-        Self::Door,
-        Self::LockedDoor,
-        Self::SecretDoor,
-        Self::StairsUp,
-        Self::StairsDown,
-        Self::ShallowWater,
-        Self::DeepWater,
-        Self::Lava,
-        Self::Chasm,
-        Self::Bridge,
-        Self::Grass,
-        Self::Rubble,
-        Self::Pillar,
-    ];
+    /// Whether it is a door of any sort.
+    pub(crate) const fn is_door(self) -> bool {
+        matches!(self, Self::Door | Self::LockedDoor | Self::SecretDoor)
+    }
 
     /// Whether a player without keys who does not search can stand here.
     #[must_use]

@@ -67,7 +67,8 @@ impl Generator {
 
     fn attempt(&mut self, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
         self.arena.reset(spec);
-        kinds::lay_out(&mut self.arena, spec, streams)?;
+        let (lay_out, _) = kinds::of(spec.kind());
+        lay_out(&mut self.arena, spec, streams)?;
         streams.note("rooms", self.arena.rooms.len());
         streams.note("ways", self.arena.connections.len());
         streams.note("locks", self.arena.locks.len());
@@ -79,8 +80,8 @@ impl Generator {
     /// Builds the fallback, which no spec rejects.
     fn generate_fallback(&mut self, spec: &FloorSpec, streams: &Streams<'_>) -> Floor {
         self.arena.reset(spec);
-        kinds::lay_out_fallback(&mut self.arena, &kinds::rules(spec.kind()), streams)
-            .expect("all rooms of the fallback lie on one path");
+        let (_, rules) = kinds::of(spec.kind());
+        kinds::lay_out_fallback(&mut self.arena, &rules, streams).expect("all rooms of the fallback lie on one path");
         populate(&mut self.arena, spec, streams);
         survey::measure(&mut self.arena)
             .expect("the fallback's key lies before its only lock, and scenery blocks no path");
@@ -129,7 +130,7 @@ pub fn generate(spec: &FloorSpec) -> Floor {
 
 /// Fills the rooms of a layout.
 fn populate(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
-    let rules = &kinds::rules(spec.kind());
+    let (_, rules) = &kinds::of(spec.kind());
     gates::place_stairs(arena, &mut streams.open("stairs"));
     gates::place_keys(arena, rules, &mut streams.open("keys"));
     if !rules.fixed_roles {

@@ -126,25 +126,23 @@ impl Graph {
 
     /// The first of the rooms farthest from the start of the last search, among those that are `fit`.
     pub(crate) fn farthest(&self, fit: impl Fn(usize) -> bool) -> usize {
-        let reached = self.distance.iter().enumerate().filter(|&(room, &distance)| distance != UNREACHED && fit(room));
-        let farther = |best: Option<(usize, u32)>, (room, &distance): (usize, &u32)| {
-            if best.is_none_or(|best| distance > best.1) { Some((room, distance)) } else { best }
-        };
-        reached.fold(None, farther).map_or(0, |(room, _)| room)
+        let reached = (0..self.distance.len()).filter(|&room| self.distance[room] != UNREACHED && fit(room));
+        // Of equals, `max_by_key` returns the last.
+        reached.rev().max_by_key(|&room| self.distance[room]).unwrap_or(0)
     }
 
-    /// The connections from room `end` back to the start of the last search, each with the room that it leads to.
+    /// The connections from room `end` back to the start of the last search.
     pub(crate) fn path_back<'a>(
         &'a self,
         end: usize,
         connections: &'a [ConnectionDraft],
-    ) -> impl Iterator<Item = (usize, usize)> + 'a {
+    ) -> impl Iterator<Item = u16> + 'a {
         let mut here = end;
         core::iter::from_fn(move || {
             let index = *self.arrived_by.get(here)?;
             let connection = connections.get(usize::from(index))?;
             here = usize::from(if usize::from(connection.to) == here { connection.from } else { connection.to });
-            Some((usize::from(index), here))
+            Some(index)
         })
     }
 }

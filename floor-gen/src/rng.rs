@@ -4,15 +4,13 @@
 //! the state of a stream, and xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators", ACM
 //! TOMS 2021) advances it. The reference code of both is in the public domain.
 
-use core::fmt;
-
 use crate::explain::Observer;
 use crate::spec::FloorSpec;
 
 /// Opens the streams of one floor. The root holds everything that the floor depends on. A stage begins by opening its
 /// stream, which also notifies the observer.
 #[derive(Clone, Copy)]
-pub struct Streams<'w> {
+pub(crate) struct Streams<'w> {
     root: u64,
     observer: Option<&'w dyn Observer>,
     #[cfg(test)]
@@ -21,8 +19,7 @@ pub struct Streams<'w> {
 
 impl<'w> Streams<'w> {
     /// The streams of `spec`. Each `attempt` has its own.
-    #[must_use]
-    pub fn new(spec: &FloorSpec, attempt: u32) -> Self {
+    pub(crate) fn new(spec: &FloorSpec, attempt: u32) -> Self {
         let size = u64::from(spec.width()) << 32 | u64::from(spec.height());
         let which = u64::from(spec.number()) << 8 | spec.kind() as u64;
         let root = [which, size, u64::from(attempt)].into_iter().fold(mix(spec.seed()), |h, part| mix(h ^ mix(part)));
@@ -35,8 +32,7 @@ impl<'w> Streams<'w> {
     }
 
     /// The same streams; `observer` is notified when one is opened.
-    #[must_use]
-    pub fn observed_by(self, observer: Option<&'w dyn Observer>) -> Self {
+    pub(crate) fn observed_by(self, observer: Option<&'w dyn Observer>) -> Self {
         Self { observer, ..self }
     }
 
@@ -63,8 +59,7 @@ impl<'w> Streams<'w> {
 
     /// The stage's stream. The name is part of the seed: to rename a stage is to change floors. Opening it twice gives
     /// the same numbers.
-    #[must_use]
-    pub fn open(&self, stage: &'static str) -> Rng {
+    pub(crate) fn open(&self, stage: &'static str) -> Rng {
         self.begin(stage);
         #[cfg_attr(not(test), expect(unused_mut, reason = "only a test adds a draw"))]
         let mut rng = Rng::from_seed(self.root ^ name_hash(stage));
@@ -73,12 +68,6 @@ impl<'w> Streams<'w> {
             rng.next();
         }
         rng
-    }
-}
-
-impl fmt::Debug for Streams<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streams").field("root", &self.root).field("observed", &self.observer.is_some()).finish()
     }
 }
 

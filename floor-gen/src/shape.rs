@@ -40,15 +40,15 @@ impl Shape {
         match form {
             _ if small => shape.fill(0, 0, width, height),
             Form::Hall => shape.fill(0, 0, width, height),
-            Form::Cross => {
+            Form::Cross | Form::Ell => {
                 let (arm, bar) = (rng.range(width / 3, width / 2).max(2), rng.range(height / 3, height / 2).max(2));
-                shape.fill(rng.range(1, width - arm - 1), 0, arm, height);
-                shape.fill(0, rng.range(1, height - bar - 1), width, bar);
-            }
-            Form::Ell => {
-                let (arm, bar) = (rng.range(width / 3, width / 2).max(2), rng.range(height / 3, height / 2).max(2));
-                shape.fill(if rng.chance(500) { 0 } else { width - arm }, 0, arm, height);
-                shape.fill(0, if rng.chance(500) { 0 } else { height - bar }, width, bar);
+                let mut start = |free: i32| match form {
+                    Form::Cross => rng.range(1, free - 1),
+                    _ if rng.chance(500) => 0,
+                    _ => free,
+                };
+                shape.fill(start(width - arm), 0, arm, height);
+                shape.fill(0, start(height - bar), width, bar);
             }
             Form::Octagon => {
                 let cut = rng.range(1, (width.min(height) / 3).max(1));

@@ -35,7 +35,7 @@ impl FloorSpec {
         }
         let width = side(width).ok_or(SpecError::Width(width))?;
         let height = side(height).ok_or(SpecError::Height(height))?;
-        let kind = kind.unwrap_or_else(|| Kind::scheduled(seed, number));
+        let kind = kind.unwrap_or_else(|| crate::schedule::kind_of(seed, number));
         Ok(Self { seed, number, width, height, kind })
     }
 
@@ -132,12 +132,6 @@ kinds! {
 }
 
 impl Kind {
-    /// The kind that the schedule of tower `seed` gives floor `number`.
-    #[must_use]
-    pub fn scheduled(seed: u64, number: u32) -> Self {
-        crate::schedule::kind_of(seed, number)
-    }
-
     /// The kind of that number, if there is one.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {

@@ -152,7 +152,8 @@ fn floors_of_every_part_of_the_generator_are_unchanged() {
         writeln!(table, "{:8} {WIDE} floors {:016x}", kind.name(), print.0).unwrap();
     }
     assert_eq!(themes.len(), Theme::ALL.len(), "{themes:?}");
-    assert_eq!(terrains.len(), Terrain::ALL.len(), "{terrains:?}");
+    // Terrains are numbered from 1; the pillar is the last.
+    assert_eq!(terrains.len(), Terrain::Pillar as usize, "{terrains:?}");
     let missing: Vec<_> =
         LIBRARY.iter().enumerate().filter(|(i, _)| !vaults.contains(i)).map(|(_, vault)| vault.name).collect();
     assert!(missing.is_empty(), "no floor with these vaults: {missing:?}");

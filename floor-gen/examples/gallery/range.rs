@@ -33,13 +33,8 @@ impl Maps {
     /// Counts a floor.
     pub(crate) fn add(&mut self, floor: &Floor) {
         let Some(column) = Kind::ALL.iter().position(|&kind| kind == floor.spec.kind()) else { return };
-        let connections = |room: u8| {
-            floor
-                .connections
-                .iter()
-                .filter(move |connection| connection.from_room == room || connection.to_room == room)
-        };
-        let dead_ends = floor.rooms.iter().filter(|room| connections(room.id).count() == 1).count();
+        let ends = || floor.connections.iter().flat_map(|connection| [connection.from_room, connection.to_room]);
+        let dead_ends = floor.rooms.iter().filter(|room| ends().filter(|&end| end == room.id).count() == 1).count();
         let steps = floor.metrics.critical_path as usize * FINE / MAX_STEPS as usize;
         let open = floor.metrics.passable_cells as usize * FINE / floor.terrain.len();
         self.shapes[column].add(steps, open);

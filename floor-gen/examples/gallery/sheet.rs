@@ -3,7 +3,7 @@
 use floor_gen::{FloorSpec, Generator, Kind, Point, Terrain};
 
 use crate::Outcome;
-use crate::picture::{Colour, LETTER, Picture};
+use crate::picture::{Colour, LETTER, PAPER, Picture};
 
 /// Pixels of a cell, and between floors.
 const SCALE: usize = 2;
@@ -21,6 +21,21 @@ const EXIT: Colour = [0xff, 0xe0, 0x30];
 /// Keys and locks share a colour.
 const LOCK: Colour = [0xff, 0x48, 0xd8];
 const SECRET: Colour = [0x40, 0xff, 0xd0];
+
+/// The terrain without a marker, in the order of the legend.
+const TERRAIN: [(&str, Terrain, Colour); 11] = [
+    ("rock", Terrain::Wall, [0x0c, 0x0c, 0x10]),
+    ("floor", Terrain::Floor, [0x74, 0x70, 0x68]),
+    ("door", Terrain::Door, [0xd0, 0x90, 0x38]),
+    ("bridge", Terrain::Bridge, [0xa8, 0x70, 0x30]),
+    ("rubble", Terrain::Rubble, [0xa4, 0x98, 0x80]),
+    ("grass", Terrain::Grass, [0x48, 0x88, 0x38]),
+    ("shallow water", Terrain::ShallowWater, [0x58, 0xa0, 0xc8]),
+    ("deep water", Terrain::DeepWater, [0x20, 0x48, 0xa0]),
+    ("lava", Terrain::Lava, [0xd0, 0x40, 0x08]),
+    ("chasm", Terrain::Chasm, [0x48, 0x20, 0x58]),
+    ("pillar", Terrain::Pillar, [0x28, 0x28, 0x2c]),
+];
 
 /// Draws the sheet of a kind; `spec` gives its floors. Monsters, loot and traps are too small to draw.
 pub(crate) fn draw(kind: Kind, spec: impl Fn(u64) -> Outcome<FloorSpec>) -> Outcome<Picture> {
@@ -70,19 +85,6 @@ fn legend(sheet: &mut Picture, top: usize) {
         ("key", |sheet, x, y| sheet.disc(x, y, LOCK)),
         ("secret door", |sheet, x, y| sheet.stud(x, y, SECRET)),
     ];
-    let terrain = [
-        ("rock", Terrain::Wall),
-        ("floor", Terrain::Floor),
-        ("door", Terrain::Door),
-        ("bridge", Terrain::Bridge),
-        ("rubble", Terrain::Rubble),
-        ("grass", Terrain::Grass),
-        ("shallow water", Terrain::ShallowWater),
-        ("deep water", Terrain::DeepWater),
-        ("lava", Terrain::Lava),
-        ("chasm", Terrain::Chasm),
-        ("pillar", Terrain::Pillar),
-    ];
     let (mut x, mut y) = (GAP, top);
     let mut entry = |sheet: &mut Picture, name: &str, sample: &dyn Fn(&mut Picture, usize, usize)| {
         let width = 16 + name.len() * LETTER + 12;
@@ -96,30 +98,20 @@ fn legend(sheet: &mut Picture, top: usize) {
     for (name, sample) in markers {
         entry(sheet, name, &sample);
     }
-    for (name, cell) in terrain {
+    for (name, _, colour) in TERRAIN {
         entry(sheet, name, &|sheet, x, y| {
             sheet.fill(x - 5, y - 5, (10, 10), [0x80, 0x80, 0x80]);
-            sheet.fill(x - 4, y - 4, (8, 8), colour(cell));
+            sheet.fill(x - 4, y - 4, (8, 8), colour);
         });
     }
 }
 
-const fn colour(cell: Terrain) -> Colour {
+fn colour(cell: Terrain) -> Colour {
     match cell {
-        Terrain::Wall => [0x0c, 0x0c, 0x10],
-        Terrain::Floor => [0x74, 0x70, 0x68],
-        Terrain::Door => [0xd0, 0x90, 0x38],
         Terrain::LockedDoor => LOCK,
         Terrain::SecretDoor => SECRET,
         Terrain::StairsUp => ENTRY,
         Terrain::StairsDown => EXIT,
-        Terrain::ShallowWater => [0x58, 0xa0, 0xc8],
-        Terrain::DeepWater => [0x20, 0x48, 0xa0],
-        Terrain::Lava => [0xd0, 0x40, 0x08],
-        Terrain::Chasm => [0x48, 0x20, 0x58],
-        Terrain::Bridge => [0xa8, 0x70, 0x30],
-        Terrain::Grass => [0x48, 0x88, 0x38],
-        Terrain::Rubble => [0xa4, 0x98, 0x80],
-        Terrain::Pillar => [0x28, 0x28, 0x2c],
+        _ => TERRAIN.iter().find(|(_, terrain, _)| *terrain == cell).map_or(PAPER, |(_, _, colour)| *colour),
     }
 }

@@ -4,6 +4,7 @@ use crate::arena::{Arena, Side};
 use crate::floor::RoomRole;
 use crate::rng::{Rng, Streams};
 use crate::shape::{Form, MAX_SHAPE, Shape};
+use crate::spec::FloorSpec;
 use crate::stages::accrete::{self, RoomParams};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::LoopGoal;
@@ -16,16 +17,10 @@ const MAX_SECRETS: usize = 3;
 /// Tries to place a required room.
 const TRIES: usize = 40;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 0,
-    is_built: true,
-    exit_pack: None,
-    exit_loot: Some((2, 50)),
-    fallback_boss: true,
-};
+pub(crate) const RULES: KindRules =
+    KindRules { exit_pack: None, exit_loot: Some((2, 50)), fallback_boss: true, ..KindRules::BUILT };
 
-pub(crate) fn lay_out(arena: &mut Arena, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+pub(crate) fn lay_out(arena: &mut Arena, _: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let mut params = RoomParams::of(arena);
     let rng = &mut streams.open("arena");
     let onward = place_arena(arena, rng);

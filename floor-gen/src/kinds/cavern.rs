@@ -1,10 +1,11 @@
 //! CAVERN: a cave of chambers joined by winding necks. Only the niches in its walls have doors.
 
-use crate::arena::{Arena, RoomDraft};
+use crate::arena::{Arena, RoomDraft, Side};
 use crate::floor::{Point, Terrain};
 use crate::graph::Components;
 use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
+use crate::stages::gates::LockCounts;
 use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{niches, territory};
@@ -18,56 +19,40 @@ const SPARE_NECKS: u32 = 320;
 /// How far a neck bends from the straight line, as a fraction of the distance between its chambers.
 const WINDING: i32 = 3;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 2_000,
-    is_built: false,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules { lakes: 2_000, is_built: false, ..KindRules::BUILT };
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let size = (arena.width, arena.height);
     arena.cave.reset(arena.width, arena.height);
-    let tiles = Grid::over(arena);
-    sketch_chambers(arena, &tiles, &mut streams.open("chambers"));
-    sketch_necks(arena, &tiles, &mut streams.open("necks"));
+    let tiles = tiles_over(arena);
+    sketch_chambers(arena, tiles, &mut streams.open("chambers"));
+    sketch_necks(arena, tiles, &mut streams.open("necks"));
     arena.cave.generate(size, &mut streams.open("cave"));
     arena.cave.remove_small_rocks(size);
     let Arena { cave, terrain, claimed, .. } = arena;
     cave.carve_largest(size, terrain, claimed);
     assign_cells(arena);
     let chambers = arena.rooms.len();
-    niches::dig(arena, chambers, niches::NicheCounts::for_floor(arena, spec), &mut streams.open("niches"))?;
+    niches::dig(arena, chambers, LockCounts::for_cells(spec), &mut streams.open("niches"))?;
     Ok(())
 }
 
-/// A coarse grid over the floor, with a chamber in each tile.
-#[derive(Debug, Clone, Copy)]
-struct Grid {
-    columns: usize,
-    rows: usize,
-}
-
-impl Grid {
-    /// At least two tiles along the longer side.
-    fn over(arena: &Arena) -> Self {
-        let (columns, rows) = ((arena.width / TILE.0).clamp(1, MAX_TILES), (arena.height / TILE.1).clamp(1, MAX_TILES));
-        match (columns * rows < 3, arena.width >= arena.height) {
-            (true, true) => Self { columns: columns.max(2), rows },
-            (true, false) => Self { columns, rows: rows.max(2) },
-            (false, _) => Self { columns, rows },
-        }
+/// Columns and rows of a coarse grid with a chamber in each tile: at least two tiles along the floor's longer side.
+fn tiles_over(arena: &Arena) -> (usize, usize) {
+    let (columns, rows) = ((arena.width / TILE.0).clamp(1, MAX_TILES), (arena.height / TILE.1).clamp(1, MAX_TILES));
+    match (columns * rows < 3, arena.width >= arena.height) {
+        (true, true) => (columns.max(2), rows),
+        (true, false) => (columns, rows.max(2)),
+        (false, _) => (columns, rows),
     }
 }
 
 /// Sketches a chamber in each tile: some large ones that reach into neighbouring tiles, some small ones, most between.
-fn sketch_chambers(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
+fn sketch_chambers(arena: &mut Arena, (columns, rows): (usize, usize), rng: &mut Rng) {
     let size = (arena.width, arena.height);
-    let (width, height) = ((arena.width - 2) / grid.columns, (arena.height - 2) / grid.rows);
-    for tile in 0..grid.columns * grid.rows {
-        let (left, top) = (1 + tile % grid.columns * width, 1 + tile / grid.columns * height);
+    let (width, height) = ((arena.width - 2) / columns, (arena.height - 2) / rows);
+    for tile in 0..columns * rows {
+        let (left, top) = (1 + tile % columns * width, 1 + tile / columns * height);
         // A neck is two cells wide, so the last column and row of a tile stay free.
         let along = |side: usize, rng: &mut Rng| side / 5 + rng.index((side - side / 5 * 2).max(1));
         let x = (left + along(width, rng)).min(arena.width - 3);
@@ -90,15 +75,12 @@ fn sketch_chambers(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
 }
 
 /// Joins neighbouring chambers by a spanning tree of necks, and some pairs besides.
-fn sketch_necks(arena: &mut Arena, grid: &Grid, rng: &mut Rng) {
+fn sketch_necks(arena: &mut Arena, tiles: (usize, usize), rng: &mut Rng) {
     let Arena { candidates, rooms, .. } = arena;
     candidates.clear();
-    for tile in 0..grid.columns * grid.rows {
-        if tile % grid.columns + 1 < grid.columns {
-            candidates.push((0, tile as u8, tile as u8 + 1));
-        }
-        if tile / grid.columns + 1 < grid.rows {
-            candidates.push((0, tile as u8, (tile + grid.columns) as u8));
+    for tile in 0..tiles.0 * tiles.1 {
+        for side in [Side::East, Side::South] {
+            candidates.extend(side.neighbour(tile, tiles).map(|there| (0, tile as u8, there as u8)));
         }
     }
     rng.shuffle(candidates);

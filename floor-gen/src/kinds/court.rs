@@ -141,14 +141,8 @@ fn add_room(arena: &mut Arena, rect: Rect, center: usize, area: u32) {
 }
 
 /// How many cells a coordinate lies outside an interval.
-const fn beyond(at: usize, first: usize, length: usize) -> usize {
-    if at < first {
-        first - at
-    } else if at >= first + length {
-        at + 1 - first - length
-    } else {
-        0
-    }
+fn beyond(at: usize, first: usize, length: usize) -> usize {
+    first.saturating_sub(at).max((at + 1).saturating_sub(first + length))
 }
 
 /// Every few cells along the middle of the band.
@@ -159,42 +153,32 @@ const fn is_pillar(x: usize, y: usize, court: Rect, out: usize, rings: Rings) ->
 
 /// Builds a straight avenue from the middle of the court's side outwards, if there is enough space.
 fn lay_avenue(arena: &mut Arena, court_room: usize, court: Rect, rings: Rings, side: Side) {
-    let free = match side {
-        Side::North => court.top - 1,
-        Side::South => arena.height - 1 - court.top - court.height,
-        Side::West => court.left - 1,
-        Side::East => arena.width - 1 - court.left - court.width,
+    let (right, bottom) = (court.left + court.width, court.top + court.height);
+    let (column, row) = (court.left + court.width / 2, court.top + court.height / 2);
+    let (gate, free) = match side {
+        Side::North => (arena.at(column, court.top - 1), court.top - 1),
+        Side::South => (arena.at(column, bottom), arena.height - 1 - bottom),
+        Side::West => (arena.at(court.left - 1, row), court.left - 1),
+        Side::East => (arena.at(right, row), arena.width - 1 - right),
     };
     if free < MIN_FOR_AVENUE || arena.rooms.len() >= MAX_ROOMS {
         return;
     }
     let (length, breadth) = (free * REACH / 100, 2 * rings.scale + 1);
-    let (column, row) = (court.left + court.width / 2, court.top + court.height / 2);
-    let (left, top) = (column - rings.scale, row - rings.scale);
-    let (avenue, gate) = match side {
-        Side::North => (
-            Rect { left, top: court.top - 1 - length, width: breadth, height: length },
-            arena.at(column, court.top - 1),
-        ),
-        Side::South => (
-            Rect { left, top: court.top + court.height + 1, width: breadth, height: length },
-            arena.at(column, court.top + court.height),
-        ),
-        Side::West => {
-            (Rect { left: court.left - 1 - length, top, width: length, height: breadth }, arena.at(court.left - 1, row))
-        }
-        Side::East => (
-            Rect { left: court.left + court.width + 1, top, width: length, height: breadth },
-            arena.at(court.left + court.width, row),
-        ),
+    let (width, height) = if side.is_level() { (length, breadth) } else { (breadth, length) };
+    let (left, top) = match side {
+        Side::North => (column - rings.scale, court.top - 1 - length),
+        Side::South => (column - rings.scale, bottom + 1),
+        Side::West => (court.left - 1 - length, row - rings.scale),
+        Side::East => (right + 1, row - rings.scale),
     };
     let room = arena.rooms.len();
-    for y in avenue.top..avenue.top + avenue.height {
-        let first = arena.at(avenue.left, y);
-        arena.terrain[first..first + avenue.width].fill(Terrain::Floor);
-        arena.region[first..first + avenue.width].fill(room as u8 + 1);
+    for y in top..top + height {
+        let first = arena.at(left, y);
+        arena.terrain[first..first + width].fill(Terrain::Floor);
+        arena.region[first..first + width].fill(room as u8 + 1);
     }
-    let center = arena.at(avenue.left + avenue.width / 2, avenue.top + avenue.height / 2);
-    add_room(arena, avenue, center, (avenue.width * avenue.height) as u32);
+    let center = arena.at(left + width / 2, top + height / 2);
+    add_room(arena, Rect { left, top, width, height }, center, (width * height) as u32);
     join(arena, (court_room, room), gate, side, 0, Terrain::Floor);
 }

@@ -10,10 +10,11 @@ use crate::rng::{Rng, Streams};
 use crate::shape::Form;
 use crate::spec::FloorSpec;
 use crate::stages::corridors::connect;
+use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
+use crate::stages::niches;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
-use crate::stages::{gates, niches};
 
 /// Cells of a tile.
 const TILE: (usize, usize) = (20, 17);
@@ -28,14 +29,7 @@ const FREE: u8 = 0;
 /// The tile is on the current ear.
 const ON_EAR: u8 = u8::MAX;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 1_100,
-    is_built: true,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules { lakes: 1_100, ..KindRules::BUILT };
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let tiles = Tiles::over(arena, TILE);
@@ -57,7 +51,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(LayoutRejected("a cycle is not closed"));
     }
     let rooms = arena.rooms.len();
-    niches::dig(arena, rooms, niches::NicheCounts::for_floor(arena, spec), &mut streams.open("niches"))?;
+    niches::dig(arena, rooms, LockCounts::for_cells(spec), &mut streams.open("niches"))?;
     hide_chord(arena, &tiles, rooms, &mut streams.open("chord"));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! EVENT: a hand-made vault in a court in the middle of the floor, with rooms grown along its avenues. On the smallest
 //! floors there is no court, and rooms grow from the doorways of the vault.
 
-use crate::arena::{Arena, ConnectionDraft, RoomDraft, SEALED, Side};
+use crate::arena::{Arena, ConnectionDraft, RoomDraft, Side};
 use crate::curve;
 use crate::floor::{Item, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::kinds::court::{self, Rect, Rings};
@@ -62,7 +62,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     let plain = |room: &RoomDraft| room.role == RoomRole::Combat;
     let ends =
         gates::choose_ends_where(arena, rng, plain).ok_or(LayoutRejected("fewer than two rooms outside the vault"))?;
-    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
+    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, spec), &mut streams.open("locks"))?;
     close_vault_rooms(arena);
     let wanted = LoopGoal { loops: arena.rooms.len() / 10, detour: 6, tries: 4 * arena.rooms.len() };
     loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
@@ -308,13 +308,7 @@ fn close_vault_rooms(arena: &mut Arena) {
         let ends = [arena.connections[connection].from, arena.connections[connection].to];
         let degree = |room: u8| arena.connections.iter().filter(|connection| connection.touches(room)).count();
         let Some(room) = ends.into_iter().find(|&room| degree(room) == 1).map(usize::from) else { continue };
-        arena.rooms[room].zone = SEALED;
-        if drawn == b'S' {
-            arena.rooms[room].role = RoomRole::Secret;
-            gates::make_secret(arena, connection);
-        } else {
-            arena.rooms[room].role = RoomRole::Vault;
-            gates::lock(arena, connection);
-        }
+        arena.rooms[room].role = if drawn == b'S' { RoomRole::Secret } else { RoomRole::Vault };
+        gates::close(arena, room, connection);
     }
 }

@@ -26,14 +26,7 @@ const MIN_GAP: i32 = 3;
 /// How often, in 1,000, a corridor's end has a door.
 const DOORS: u32 = 900;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 600,
-    is_built: true,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules { lakes: 600, ..KindRules::BUILT };
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     scatter(arena, &mut streams.open("halls"));
@@ -51,7 +44,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(LayoutRejected("a hall without a corridor"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
+    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, spec), &mut streams.open("locks"))?;
     let loops = close_loops(arena, &mut streams.open("loops"));
     streams.note("loops", loops);
     Ok(())

@@ -31,7 +31,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(LayoutRejected("a hall without a door"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
+    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, spec), &mut streams.open("locks"))?;
     // Every third wall between halls of one zone gets a door too.
     let mut left = arena.rooms.len() / 3;
     open_doors(arena, wall, rng, |arena, a, b| {

@@ -6,10 +6,10 @@ use crate::rng::{Rng, Streams};
 use crate::shape::{Form, Shape};
 use crate::spec::FloorSpec;
 use crate::stages::accrete::place;
+use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
-use crate::stages::niches::{self, NicheCounts};
 use crate::stages::survey::LayoutRejected;
-use crate::stages::{gates, spots, territory};
+use crate::stages::{niches, spots, territory};
 
 /// Cells of floor and rock for each room.
 const CELLS_PER_ROOM: usize = 900;
@@ -36,15 +36,6 @@ struct Lattice {
     origin: (usize, usize),
 }
 
-/// The place of a room: the crossings on its edge stay passages, those inside are built on.
-#[derive(Debug, Clone, Copy)]
-struct Block {
-    left: usize,
-    top: usize,
-    right: usize,
-    bottom: usize,
-}
-
 /// A crossing that passages use.
 const REACHED: u8 = 1;
 /// A crossing inside a room.
@@ -62,7 +53,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     braid(arena, &lattice, &mut streams.open("braid"));
     streams.note("dead ends", arena.dead_ends.len());
     let rng = &mut streams.open("doors");
-    let wanted = NicheCounts::for_floor(arena, spec);
+    let wanted = LockCounts::for_cells(spec);
     let (entry, exit) = farthest_apart(arena);
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
@@ -92,14 +83,7 @@ impl Lattice {
 
     /// The next crossing on that side.
     const fn neighbour(&self, crossing: usize, side: Side) -> Option<usize> {
-        let (column, row) = (crossing % self.columns, crossing / self.columns);
-        match side {
-            Side::North if row > 0 => Some(crossing - self.columns),
-            Side::South if row + 1 < self.rows => Some(crossing + self.columns),
-            Side::West if column > 0 => Some(crossing - 1),
-            Side::East if column + 1 < self.columns => Some(crossing + 1),
-            _ => None,
-        }
+        side.neighbour(crossing, (self.columns, self.rows))
     }
 }
 
@@ -117,27 +101,20 @@ fn place_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
         }
         let (across, down) = (2 + rng.index(broadest - 1), 2 + rng.index(highest - 1));
         let (left, top) = (rng.index(lattice.columns - across), rng.index(lattice.rows - down));
-        let block = Block { left, top, right: left + across, bottom: top + down };
-        if !is_free(arena, lattice, &block) {
+        // The crossings on the edge of the room's block stay passages, those inside are built on.
+        let mut rows = (top..=top + down).map(|row| row * lattice.columns + left);
+        if rows.any(|first| arena.marks[first..=first + across].contains(&BUILT_ON)) {
             continue;
         }
-        for row in block.top + 1..block.bottom {
-            let first = row * lattice.columns;
-            arena.marks[first + block.left + 1..first + block.right].fill(BUILT_ON);
+        for row in top + 1..top + down {
+            let first = row * lattice.columns + left;
+            arena.marks[first + 1..first + across].fill(BUILT_ON);
         }
-        let (x, y) = lattice.cell(block.top * lattice.columns + block.left);
+        let (x, y) = lattice.cell(top * lattice.columns + left);
         let (width, height) = (across * lattice.pitch.0 - 3, down * lattice.pitch.1 - 3);
         let shape = Shape::draw(Form::Hall, width as i32, height as i32, rng);
         place(arena, &shape, x + 2, y + 2);
     }
-}
-
-/// Whether no room stands on the block's crossings, inside or on its edge.
-fn is_free(arena: &Arena, lattice: &Lattice, block: &Block) -> bool {
-    (block.top..=block.bottom).all(|row| {
-        let first = row * lattice.columns;
-        arena.marks[first + block.left..=first + block.right].iter().all(|&mark| mark != BUILT_ON)
-    })
 }
 
 /// Carves passages to every crossing by recursive backtracking. The lattice is connected, because rooms leave the
@@ -161,10 +138,9 @@ fn carve_passages(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
             arena.cell_list.pop();
             continue;
         }
-        let level = |side: &Side| matches!(side, Side::East | Side::West);
         let mut side = sides[rng.index(count)];
-        if !level(&side) && rng.chance(LEVEL) {
-            side = sides[..count].iter().copied().find(level).unwrap_or(side);
+        if !side.is_level() && rng.chance(LEVEL) {
+            side = sides[..count].iter().copied().find(|side| side.is_level()).unwrap_or(side);
         }
         if let Some(there) = lattice.neighbour(here, side) {
             arena.marks[there] = REACHED;
@@ -177,11 +153,10 @@ fn carve_passages(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
 /// Carves the passage from a crossing to the next one on that side.
 fn dig_passage(arena: &mut Arena, lattice: &Lattice, crossing: usize, side: Side) {
     let (x, y) = lattice.cell(crossing);
-    let mut at = arena.at(x, y);
-    let length = if matches!(side, Side::East | Side::West) { lattice.pitch.0 } else { lattice.pitch.1 };
+    let at = arena.at(x, y);
+    let length = if side.is_level() { lattice.pitch.0 } else { lattice.pitch.1 };
     arena.terrain[at] = Terrain::Floor;
-    for _ in 0..length {
-        at = at.wrapping_add_signed(arena.step(side));
+    for at in arena.beyond(at, side, length) {
         arena.terrain[at] = Terrain::Floor;
     }
 }
@@ -217,7 +192,7 @@ fn farthest_apart(arena: &Arena) -> (usize, usize) {
 }
 
 /// Chooses the rooms that get only one door: the exit if it is locked, and the rooms that are to be closed.
-fn choose_closed_rooms(arena: &mut Arena, (entry, exit): (usize, usize), wanted: NicheCounts, rng: &mut Rng) {
+fn choose_closed_rooms(arena: &mut Arena, (entry, exit): (usize, usize), wanted: LockCounts, rng: &mut Rng) {
     let Arena { room_list, rooms, .. } = arena;
     room_list.clear();
     room_list.extend((0..rooms.len()).filter(|&room| room != entry && room != exit).map(|room| room as u8));

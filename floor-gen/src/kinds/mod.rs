@@ -18,33 +18,21 @@ mod maze;
 mod standard;
 mod story;
 
-/// Lays out a floor of the spec's kind.
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    match spec.kind() {
-        Kind::Boss => boss::lay_out(arena, streams),
-        Kind::Keep => keep::lay_out(arena, spec, streams),
-        Kind::Cavern => cavern::lay_out(arena, spec, streams),
-        Kind::Maze => maze::lay_out(arena, spec, streams),
-        Kind::Cyclic => cyclic::lay_out(arena, spec, streams),
-        Kind::Story => story::lay_out(arena, spec, streams),
-        Kind::Event => event::lay_out(arena, spec, streams),
-        Kind::Halls => halls::lay_out(arena, spec, streams),
-        Kind::Standard => standard::lay_out(arena, spec, streams),
-    }
-}
+/// Lays out the rooms of a floor in an arena of solid rock.
+pub(crate) type LayOut = fn(&mut Arena, &FloorSpec, &Streams<'_>) -> Result<(), LayoutRejected>;
 
-/// What the kind decides for the shared stages.
-pub(crate) const fn rules(kind: Kind) -> KindRules {
+/// The layout of a kind, and what the kind decides for the shared stages.
+pub(crate) const fn of(kind: Kind) -> (LayOut, KindRules) {
     match kind {
-        Kind::Boss => boss::RULES,
-        Kind::Keep => keep::RULES,
-        Kind::Cavern => cavern::RULES,
-        Kind::Maze => maze::RULES,
-        Kind::Cyclic => cyclic::RULES,
-        Kind::Story => story::RULES,
-        Kind::Event => event::RULES,
-        Kind::Halls => halls::RULES,
-        Kind::Standard => standard::RULES,
+        Kind::Boss => (boss::lay_out, boss::RULES),
+        Kind::Keep => (keep::lay_out, keep::RULES),
+        Kind::Cavern => (cavern::lay_out, cavern::RULES),
+        Kind::Maze => (maze::lay_out, maze::RULES),
+        Kind::Cyclic => (cyclic::lay_out, cyclic::RULES),
+        Kind::Story => (story::lay_out, story::RULES),
+        Kind::Event => (event::lay_out, event::RULES),
+        Kind::Halls => (halls::lay_out, halls::RULES),
+        Kind::Standard => (standard::lay_out, standard::RULES),
     }
 }
 

@@ -12,14 +12,7 @@ use crate::stages::{accrete, gates, loops};
 /// A loop is dug between rooms that are at least so many doors apart.
 const LONG_DETOUR: u32 = 5;
 
-pub(crate) const RULES: KindRules = KindRules {
-    fixed_roles: false,
-    lakes: 900,
-    is_built: true,
-    exit_pack: Some(700),
-    exit_loot: None,
-    fallback_boss: false,
-};
+pub(crate) const RULES: KindRules = KindRules { lakes: 900, ..KindRules::BUILT };
 
 pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let params = accrete::RoomParams::of(arena);
@@ -29,7 +22,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(LayoutRejected("fewer than two rooms"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::place_locks(arena, ends, LockCounts::for_floor(arena, spec), &mut streams.open("locks"))?;
+    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, spec), &mut streams.open("locks"))?;
     let wanted = LoopGoal { loops: arena.rooms.len() / 4, detour: LONG_DETOUR, tries: 4 * arena.rooms.len() };
     let made = loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
     streams.note("loops", made);

@@ -7,10 +7,11 @@ use crate::rng::{Rng, Streams};
 use crate::shape::Form;
 use crate::spec::FloorSpec;
 use crate::stages::corridors::connect;
+use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
+use crate::stages::niches;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
-use crate::stages::{gates, niches};
 
 /// Cells of a tile; each holds a beat.
 const TILE: (usize, usize) = (25, 25);
@@ -98,8 +99,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     lock_acts(arena, beats);
     gates::assign_zones(arena, entry);
     streams.note("beats", beats);
-    let wanted = niches::NicheCounts { locks: 0, ..niches::NicheCounts::for_floor(arena, spec) };
-    niches::dig_beside(arena, beats, wanted, &mut streams.open("niches"));
+    niches::dig_beside(arena, beats, LockCounts::for_cells(spec), &mut streams.open("niches"));
     Ok(())
 }
 

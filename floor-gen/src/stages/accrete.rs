@@ -119,16 +119,12 @@ pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
 
 /// The emptiest of a few rooms and sides, so that the floor fills evenly.
 fn emptiest_side(arena: &Arena, params: &RoomParams, rng: &mut Rng) -> (usize, Side) {
-    let mut best = (u32::MAX, (0, Side::North));
-    for _ in 0..SIDES_COMPARED {
-        let choice = (rng.index(arena.room_list.len()), rng.pick(&Side::ALL));
-        let draft = &arena.rooms[usize::from(arena.room_list[choice.0])];
-        let built = claimed_beyond(arena, params, draft, choice.1);
-        if built < best.0 {
-            best = (built, choice);
-        }
-    }
-    best.1
+    let choices = (0..SIDES_COMPARED).map(|_| {
+        let (pick, side) = (rng.index(arena.room_list.len()), rng.pick(&Side::ALL));
+        let draft = &arena.rooms[usize::from(arena.room_list[pick])];
+        (claimed_beyond(arena, params, draft, side), pick, side)
+    });
+    choices.min_by_key(|&(built, ..)| built).map_or((0, Side::North), |(_, pick, side)| (pick, side))
 }
 
 /// How many cells of a window on that side of a room are claimed. Cells outside the floor count as claimed.
@@ -183,13 +179,9 @@ pub(crate) fn attach_at(
     if arena.rooms.len() >= MAX_ROOMS || !fits(arena, shape, x, y) {
         return None;
     }
-    let step = arena.step(side);
-    let mut at = gate;
-    for _ in 0..corridor {
-        at = at.wrapping_add_signed(step);
-        if arena.claimed.contains(arena.column(at), arena.row(at)) {
-            return None;
-        }
+    let is_claimed = |at: usize| arena.claimed.contains(arena.column(at), arena.row(at));
+    if arena.beyond(gate, side, corridor as usize).any(is_claimed) {
+        return None;
     }
     let door = if rng.chance(params.door_chance) { Terrain::Door } else { Terrain::Floor };
     let room = place(arena, shape, x as usize, y as usize);
@@ -207,10 +199,7 @@ pub(crate) fn join(
     door: Terrain,
 ) {
     arena.open_cell(gate, door);
-    let step = arena.step(side);
-    let mut at = gate;
-    for _ in 0..corridor {
-        at = at.wrapping_add_signed(step);
+    for at in arena.beyond(gate, side, corridor) {
         arena.open_cell(at, Terrain::Floor);
     }
     arena.connections.push(ConnectionDraft::open(from as u8, to as u8, Some(gate as u32)));
@@ -219,11 +208,8 @@ pub(crate) fn join(
 /// A random wall cell on that side of a room where a door may stand.
 pub(crate) fn doorway(arena: &Arena, room: usize, side: Side, rng: &mut Rng) -> Option<usize> {
     let draft = &arena.rooms[room];
-    let line = match side {
-        Side::North | Side::South => usize::from(draft.min.x) + rng.index(draft.width()),
-        Side::East | Side::West => usize::from(draft.min.y) + rng.index(draft.height()),
-    };
-    doorway_on(arena, room, side, line)
+    let (first, count) = if side.is_level() { (draft.min.y, draft.height()) } else { (draft.min.x, draft.width()) };
+    doorway_on(arena, room, side, usize::from(first) + rng.index(count))
 }
 
 /// The same in a given column (north and south) or row (east and west) of the room's box.
@@ -251,10 +237,7 @@ pub(crate) fn doorway_on(arena: &Arena, room: usize, side: Side, line: usize) ->
 
 /// Whether the two cells beside `at`, across the direction of `side`, are wall.
 pub(crate) fn is_flanked(arena: &Arena, at: usize, side: Side) -> bool {
-    let across = match side {
-        Side::North | Side::South => 1,
-        Side::East | Side::West => arena.width,
-    };
+    let across = if side.is_level() { arena.width } else { 1 };
     arena.terrain[at - across] == Terrain::Wall && arena.terrain[at + across] == Terrain::Wall
 }
 

@@ -3,7 +3,7 @@
 use crate::arena::{Arena, ConnectionDraft, Side};
 use crate::floor::Terrain;
 use crate::rng::Rng;
-use crate::stages::accrete::doorway;
+use crate::stages::accrete::{doorway, doorway_on};
 
 /// Routes tried between two rooms.
 const TRIES: usize = 20;
@@ -53,15 +53,14 @@ fn route(arena: &mut Arena, (from, leave): (usize, Side), (to, arrive): (usize, 
     let Some(first) = doorway(arena, from, leave, rng) else { return false };
     // Rooms that face each other get a straight corridor where possible.
     let same_line = leave == arrive.opposite() && rng.chance(700);
-    let line = |at: usize| if matches!(leave, Side::East | Side::West) { arena.row(at) } else { arena.column(at) };
+    let line = |at: usize| if leave.is_level() { arena.row(at) } else { arena.column(at) };
     let last = if same_line { straight_across(arena, to, arrive, line(first)) } else { None };
     let Some(last) = last.or_else(|| doorway(arena, to, arrive, rng)) else { return false };
 
     let (start, end) = (first.wrapping_add_signed(arena.step(leave)), last.wrapping_add_signed(arena.step(arrive)));
     let (sx, sy) = (arena.column(start), arena.row(start));
     let (ex, ey) = (arena.column(end), arena.row(end));
-    let flat = |side| matches!(side, Side::East | Side::West);
-    let corners = match (flat(leave), flat(arrive)) {
+    let corners = match (leave.is_level(), arrive.is_level()) {
         (true, true) => {
             let bend = sx.min(ex) + rng.index(sx.abs_diff(ex) + 1);
             [(bend, sy), (bend, ey)]
@@ -93,22 +92,13 @@ fn route(arena: &mut Arena, (from, leave): (usize, Side), (to, arrive): (usize, 
 /// The doorway of a room in a given row or column.
 fn straight_across(arena: &Arena, room: usize, side: Side, line: usize) -> Option<usize> {
     let draft = &arena.rooms[room];
-    let lines = match side {
-        Side::East | Side::West => usize::from(draft.min.y)..=usize::from(draft.max.y),
-        Side::North | Side::South => usize::from(draft.min.x)..=usize::from(draft.max.x),
-    };
-    if lines.contains(&line) { crate::stages::accrete::doorway_on(arena, room, side, line) } else { None }
+    let (first, last) = if side.is_level() { (draft.min.y, draft.max.y) } else { (draft.min.x, draft.max.x) };
+    if (usize::from(first)..=usize::from(last)).contains(&line) { doorway_on(arena, room, side, line) } else { None }
 }
 
 /// One step closer. Consecutive corners share a coordinate, so only one of the two changes.
-const fn step_toward(here: usize, there: usize) -> usize {
-    if here < there {
-        here + 1
-    } else if here > there {
-        here - 1
-    } else {
-        here
-    }
+fn step_toward(here: usize, there: usize) -> usize {
+    here + usize::from(here < there) - usize::from(here > there)
 }
 
 /// Carves the listed cells.

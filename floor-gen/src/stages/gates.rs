@@ -13,7 +13,8 @@ use crate::stages::survey::LayoutRejected;
 /// How many locks and secret rooms a floor gets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LockCounts {
-    /// Locks on the path from entry to exit.
+    /// Locks between entry and exit. Where rooms lie open to each other they are nested: the exit's, then that of the
+    /// room with the exit's key, and so on.
     pub(crate) locks: usize,
     /// Locked rooms beside the path, with loot.
     pub(crate) vaults: usize,
@@ -23,13 +24,28 @@ pub(crate) struct LockCounts {
 
 impl LockCounts {
     /// About one lock for every 12 rooms; deeper and larger floors get vaults and secret rooms.
-    pub(crate) fn for_floor(arena: &Arena, spec: &FloorSpec) -> Self {
+    pub(crate) fn for_rooms(arena: &Arena, spec: &FloorSpec) -> Self {
         let rooms = arena.rooms.len();
         Self {
             locks: (rooms / 12).max(usize::from(rooms >= 3)).min(MAX_LOCKS),
             vaults: usize::from(rooms >= 10 && spec.number() >= 3),
             secrets: (rooms / 16).min(3),
         }
+    }
+
+    /// For rooms that lie open to each other: a lock for every 8,000 cells, at most three.
+    pub(crate) fn for_cells(spec: &FloorSpec) -> Self {
+        let cells = spec.cells();
+        Self {
+            locks: (cells / 8_000 + usize::from(cells >= 2_000)).min(3),
+            vaults: usize::from(cells >= 4_000 && spec.number() >= 3) + usize::from(cells >= 40_000),
+            secrets: (cells / 6_000).min(3),
+        }
+    }
+
+    /// Closed rooms besides the exit.
+    pub(crate) const fn beside_exit(&self) -> usize {
+        self.locks.saturating_sub(1) + self.vaults + self.secrets
     }
 }
 
@@ -85,7 +101,7 @@ pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result
         return Err(LayoutRejected("a room without a connection"));
     }
     path.clear();
-    path.extend(graph.path_back(exit, connections).map(|(connection, _)| connection as u16));
+    path.extend(graph.path_back(exit, connections));
     path.reverse();
     for (room, &depth) in rooms.iter_mut().zip(&graph.distance) {
         room.depth = depth;
@@ -152,12 +168,18 @@ pub(crate) fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: 
     for i in 0..arena.room_list.len().min(wanted) {
         let room = usize::from(arena.room_list[i]);
         let connection = usize::from(arena.graph.edges(room)[0].connection);
-        if role == RoomRole::Vault {
-            lock(arena, connection);
-        } else {
-            make_secret(arena, connection);
-        }
         arena.rooms[room].role = role;
+        close(arena, room, connection);
+    }
+}
+
+/// Closes a room's only connection: hides it if the room is secret, and locks it otherwise.
+pub(crate) fn close(arena: &mut Arena, room: usize, connection: usize) {
+    arena.rooms[room].zone = SEALED;
+    if arena.rooms[room].role == RoomRole::Secret {
+        make_secret(arena, connection);
+    } else {
+        lock(arena, connection);
     }
 }
 
@@ -207,9 +229,7 @@ pub(crate) fn place_keys(arena: &mut Arena, rules: &KindRules, rng: &mut Rng) {
         let room = arena.key_rooms[i].map(usize::from).or_else(|| choose_key_room(arena, id, rng));
         // The zone before a lock holds at least the room in front of it.
         let Some(room) = room else { continue };
-        let center = arena.rooms[room].center;
-        let at = if arena.is_reserved(center) { spots::open(arena, room, rng) } else { Some(center) };
-        let Some(at) = at else { continue };
+        let Some(at) = spots::center_or_open(arena, room, rng) else { continue };
         if arena.rooms[room].role == RoomRole::Combat && !rules.fixed_roles {
             arena.rooms[room].role = RoomRole::Key;
         }

@@ -9,7 +9,7 @@ use crate::shape::MAX_SHAPE;
 use crate::spec::FloorSpec;
 use crate::stages::blob::Blob;
 use crate::stages::kind_rules::KindRules;
-use crate::stages::scenery::stays_joined;
+use crate::stages::scenery::{grow_over, stays_joined};
 use crate::theme::Theme;
 
 /// Cells of a floor for each lake.
@@ -41,11 +41,9 @@ pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules
     let deep = Theme::of_number(spec.number()).ground().deep;
     let mut left = [0u32; MAX_ROOMS + 1];
     for (room, left) in arena.rooms.iter().zip(&mut left[1..]) {
-        *left = if stays_dry(room.role) || room.zone == SEALED || room.set_piece {
-            0
-        } else {
-            room.area * MAX_ROOM_SHARE / 1_000
-        };
+        if !stays_dry(room.role) && room.zone != SEALED && !room.set_piece {
+            *left = room.area * MAX_ROOM_SHARE / 1_000;
+        }
     }
     // Room centers stay passable.
     arena.room_list.clear();
@@ -116,18 +114,11 @@ fn sink(arena: &mut Arena, blob: &Blob, deep: Terrain, left: &mut [u32]) -> bool
             }
         });
     }
-    let mut next = 0;
-    while let Some(&at) = arena.cell_list.get(next) {
-        next += 1;
-        for there in arena.neighbours(at as usize) {
-            if arena.terrain[there] == Terrain::Floor
-                && blob.covers(arena.column(there), arena.row(there))
-                && sink_ground(arena, there, deep, left)
-            {
-                arena.cell_list.push(there as u32);
-            }
-        }
-    }
+    grow_over(arena, |arena, there| {
+        arena.terrain[there] == Terrain::Floor
+            && blob.covers(arena.column(there), arena.row(there))
+            && sink_ground(arena, there, deep, left)
+    });
     let (mut ground, mut causeways) = (0, 0);
     blob.each(arena, |arena, at| {
         let [north, east, south, west] = arena.neighbours(at).map(|there| arena.terrain[there] == deep);
@@ -152,11 +143,9 @@ fn undo(arena: &mut Arena, left: &mut [u32]) {
 
 /// Whether the rock may be flooded: it has no door and no dry room beside it.
 fn may_flood_rock(arena: &Arena, at: usize, left: &[u32]) -> bool {
-    let w = arena.width;
-    [at - w - 1, at - w, at - w + 1, at - 1, at + 1, at + w - 1, at + w, at + w + 1].into_iter().all(|there| {
-        let door = matches!(arena.terrain[there], Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor);
+    arena.ring(at).into_iter().all(|there| {
         let room = usize::from(arena.region[there]);
-        !door && (room == 0 || left[room] > 0)
+        !arena.terrain[there].is_door() && (room == 0 || left[room] > 0)
     })
 }
 
@@ -177,24 +166,20 @@ fn add_shore(arena: &mut Arena, blob: &Blob, deep: Terrain, left: &[u32]) {
     let first = |least: i32| least.max(2) as usize;
     let columns = first(blob.x - 1)..((blob.x + blob.width + 1).max(0) as usize).min(arena.width - 2);
     let rows = first(blob.y - 1)..((blob.y + blob.height + 1).max(0) as usize).min(arena.height - 2);
-    let w = arena.width;
     for (x, y) in rows.flat_map(|y| columns.clone().map(move |x| (x, y))) {
         let at = arena.at(x, y);
         if arena.terrain[at] != Terrain::Floor {
             continue;
         }
-        let is_deep = |there: usize| arena.terrain[there] == deep;
-        let [north, east, south, west] = [at - w, at + 1, at + w, at - 1].map(is_deep);
+        let around = arena.ring(at).map(|there| arena.terrain[there] == deep);
+        let [north, _, east, _, south, _, west, _] = around;
         let corridor = arena.region[at] == 0;
         let over = (north && south) || (east && west) || (corridor && (north || south) && (east || west));
         let wet = deep == Terrain::DeepWater;
         if over && (corridor || !wet) && !arena.is_reserved(at) {
             arena.terrain[at] = Terrain::Bridge;
-        } else if wet && !corridor && left[usize::from(arena.region[at])] > 0 {
-            let corner = [at - w - 1, at - w + 1, at + w - 1, at + w + 1].map(is_deep);
-            if north || east || south || west || corner.contains(&true) {
-                arena.terrain[at] = Terrain::ShallowWater;
-            }
+        } else if wet && !corridor && left[usize::from(arena.region[at])] > 0 && around.contains(&true) {
+            arena.terrain[at] = Terrain::ShallowWater;
         }
     }
 }

@@ -35,7 +35,8 @@ pub(crate) fn add_loops(arena: &mut Arena, params: &RoomParams, goal: LoopGoal, 
 fn try_loop(arena: &mut Arena, params: &RoomParams, detour: u32, rng: &mut Rng) -> bool {
     let room = rng.index(arena.rooms.len());
     let side = rng.pick(&Side::ALL);
-    let Some(hit) = cast_ray_from_side(arena, room, side, params.corridor as usize, rng) else { return false };
+    let Some(gate) = doorway(arena, room, side, rng) else { return false };
+    let Some(hit) = cast_ray(arena, room, gate, side, params.corridor as usize) else { return false };
     let (here, there) = (&arena.rooms[room], &arena.rooms[hit.room]);
     if here.zone != there.zone || here.zone == SEALED || here.set_piece || there.set_piece {
         return false;
@@ -58,18 +59,7 @@ pub(crate) struct RayHit {
     pub(crate) corridor: usize,
 }
 
-/// Casts a ray from a random doorway on that side; `None` unless it reaches another room through solid rock.
-pub(crate) fn cast_ray_from_side(
-    arena: &Arena,
-    room: usize,
-    side: Side,
-    farthest: usize,
-    rng: &mut Rng,
-) -> Option<RayHit> {
-    cast_ray(arena, room, doorway(arena, room, side, rng)?, side, farthest)
-}
-
-/// The same from a given doorway of the room.
+/// Casts a ray from a doorway of the room; `None` unless it reaches another room through solid rock.
 pub(crate) fn cast_ray(arena: &Arena, room: usize, gate: usize, side: Side, farthest: usize) -> Option<RayHit> {
     let step = arena.step(side);
     let mut at = gate;

@@ -105,9 +105,7 @@ fn spawn_pack(
 
 /// Places the boss at the center of its arena, and two guards.
 fn spawn_boss(arena: &mut Arena, room: usize, roster: &Roster, level: u16, rng: &mut Rng) {
-    let center = arena.rooms[room].center;
-    let boss_cell = if arena.is_reserved(center) { spots::open(arena, room, rng) } else { Some(center) };
-    if let Some(at) = boss_cell {
+    if let Some(at) = spots::center_or_open(arena, room, rng) {
         spawn(arena, at, roster.boss, level + level / 2 + 3);
     }
     for guard in [roster.caster, roster.brute] {

@@ -1,23 +1,13 @@
 //! Niches: small rooms with one door each, dug off rooms that lie open to each other. On such floors only niches can be
 //! locked: the exit, the rooms that hold its keys, vaults and secret rooms.
 
-use crate::arena::{Arena, SEALED, Side};
+use crate::arena::{Arena, ConnectionDraft, Side};
 use crate::floor::RoomRole;
 use crate::rng::Rng;
 use crate::shape::{Form, Shape};
-use crate::spec::FloorSpec;
 use crate::stages::accrete::{RoomParams, attach};
-use crate::stages::gates;
+use crate::stages::gates::{self, LockCounts};
 use crate::stages::survey::LayoutRejected;
-
-/// How many niches to dig.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NicheCounts {
-    /// Nested locks: the exit's, then that of the room with the exit's key, and so on.
-    pub(crate) locks: usize,
-    pub(crate) vaults: usize,
-    pub(crate) secrets: usize,
-}
 
 /// Tries to dig one niche.
 const TRIES: usize = 90;
@@ -25,25 +15,8 @@ const TRIES: usize = 90;
 const MIN_NICHE: i32 = 3;
 const MAX_NICHE: (i32, i32) = (8, 5);
 
-impl NicheCounts {
-    /// A lock for every 8,000 cells, at most three.
-    pub(crate) fn for_floor(arena: &Arena, spec: &FloorSpec) -> Self {
-        let cells = arena.width * arena.height;
-        Self {
-            locks: (cells / 8_000 + usize::from(cells >= 2_000)).min(3),
-            vaults: usize::from(cells >= 4_000 && spec.number() >= 3) + usize::from(cells >= 40_000),
-            secrets: (cells / 6_000).min(3),
-        }
-    }
-
-    /// Closed rooms besides the exit.
-    pub(crate) const fn beside_exit(&self) -> usize {
-        self.locks.saturating_sub(1) + self.vaults + self.secrets
-    }
-}
-
 /// Digs the niches off the first `hosts` rooms, and chooses an entry and an exit far apart.
-pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rng) -> Result<(), LayoutRejected> {
+pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: LockCounts, rng: &mut Rng) -> Result<(), LayoutRejected> {
     if hosts == 0 {
         return Err(LayoutRejected("no room to dig from"));
     }
@@ -61,20 +34,21 @@ pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mu
     }
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
-    let wanted = NicheCounts { locks: if exit == far { 0 } else { wanted.locks }, ..wanted };
+    let wanted = LockCounts { locks: if exit == far { 0 } else { wanted.locks }, ..wanted };
     dig_closed(arena, hosts, wanted, rng);
     seal(arena, exit, wanted);
     gates::trace_path(arena, entry, exit)
 }
 
 /// Digs only vaults and secret rooms, for a floor that has an entry and an exit.
-pub(crate) fn dig_beside(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rng) {
+pub(crate) fn dig_beside(arena: &mut Arena, hosts: usize, wanted: LockCounts, rng: &mut Rng) {
+    let wanted = LockCounts { locks: 0, ..wanted };
     dig_closed(arena, hosts, wanted, rng);
-    seal(arena, 0, NicheCounts { locks: 0, ..wanted });
+    seal(arena, 0, wanted);
 }
 
 /// Digs the niches besides the exit's, and lists them in `room_list`.
-fn dig_closed(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rng) {
+fn dig_closed(arena: &mut Arena, hosts: usize, wanted: LockCounts, rng: &mut Rng) {
     arena.room_list.clear();
     for _ in 0..wanted.beside_exit() {
         if let Some(niche) = dig_one(arena, None, hosts, rng) {
@@ -85,7 +59,7 @@ fn dig_closed(arena: &mut Arena, hosts: usize, wanted: NicheCounts, rng: &mut Rn
 
 /// Closes the exit and the listed rooms, which have one connection each: first the rooms for keys of nested locks, then
 /// vaults, then secret rooms.
-pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: NicheCounts) {
+pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: LockCounts) {
     let mut next = 0;
     let mut take = |arena: &mut Arena, count: usize, role: RoomRole| {
         let last = (next + count).min(arena.room_list.len());
@@ -110,25 +84,18 @@ pub(crate) fn seal(arena: &mut Arena, exit: usize, wanted: NicheCounts) {
     take(arena, wanted.secrets, RoomRole::Secret);
 }
 
-/// Locks a room's only connection, or hides it if the room is secret.
+/// Closes a room's only connection that has a door.
 fn close(arena: &mut Arena, room: usize) {
-    let here = room as u8;
-    let connection =
-        arena.connections.iter().position(|connection| connection.gate.is_some() && connection.touches(here));
-    if let Some(connection) = connection {
-        if arena.rooms[room].role == RoomRole::Secret {
-            gates::make_secret(arena, connection);
-        } else {
-            gates::lock(arena, connection);
-        }
-        arena.rooms[room].zone = SEALED;
+    let is_door = |connection: &ConnectionDraft| connection.gate.is_some() && connection.touches(room as u8);
+    if let Some(connection) = arena.connections.iter().position(is_door) {
+        gates::close(arena, room, connection);
     }
 }
 
 /// Digs a niche off room `host`, or off a random one of the hosts.
 fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) -> Option<usize> {
     let params = RoomParams { corridor_chance: 350, corridor: 4, door_chance: 1_000, ..RoomParams::of(arena) };
-    for tried in 0..TRIES {
+    (0..TRIES).find_map(|tried| {
         // Each try draws smaller shapes.
         let slack = (TRIES - tried) as i32;
         let width = rng.range(MIN_NICHE, MIN_NICHE + (MAX_NICHE.0 - MIN_NICHE) * slack / TRIES as i32);
@@ -137,9 +104,6 @@ fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) 
         let shape = Shape::draw(form, width, height, rng);
         let parent = host.unwrap_or_else(|| rng.index(hosts));
         let side = rng.pick(&Side::ALL);
-        if let Some(niche) = attach(arena, &params, parent, side, &shape, rng) {
-            return Some(niche);
-        }
-    }
-    None
+        attach(arena, &params, parent, side, &shape, rng)
+    })
 }

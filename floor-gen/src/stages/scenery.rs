@@ -95,25 +95,23 @@ fn rift(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let breadth = 2 + rng.index(2);
     let start = along / 3 + rng.index(along / 3);
     let bridge = across / 4 + rng.index(across / 2);
+    let row = arena.width;
     let cell = |along: usize, across: usize| {
         let (x, y) = if lies_broad { (along, across) } else { (across, along) };
-        (usize::from(draft.min.x) + x, usize::from(draft.min.y) + y)
+        (usize::from(draft.min.y) + y) * row + usize::from(draft.min.x) + x
     };
     // The bridge comes first: it keeps the room connected.
     for i in start..start + breadth {
-        let (x, y) = cell(i, bridge);
-        lay(arena, room, arena.at(x, y), Terrain::Bridge);
+        lay(arena, room, cell(i, bridge), Terrain::Bridge);
     }
     for j in 0..across {
         for i in start..start + breadth {
-            let (x, y) = cell(i, j);
-            sink(arena, room, arena.at(x, y), deep);
+            sink(arena, room, cell(i, j), deep);
         }
     }
     // Removes bridges that lead over nothing.
     for i in start..start + breadth {
-        let (x, y) = cell(i, bridge);
-        let at = arena.at(x, y);
+        let at = cell(i, bridge);
         let over = arena.neighbours(at).into_iter().any(|there| arena.terrain[there] == deep);
         if arena.terrain[at] == Terrain::Bridge && !over {
             arena.terrain[at] = Terrain::Floor;
@@ -233,15 +231,23 @@ fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: i
     sink(arena, room, start, deep);
     arena.cell_list.clear();
     arena.cell_list.push(start as u32);
+    grow_over(arena, |arena, there| {
+        let free = arena.terrain[there] != deep && inside(there);
+        if free {
+            sink(arena, room, there, deep);
+        }
+        free && arena.terrain[there] == deep
+    });
+}
+
+/// Lists each neighbour of a listed cell that `take` takes, and goes on from there.
+pub(crate) fn grow_over(arena: &mut Arena, mut take: impl FnMut(&mut Arena, usize) -> bool) {
     let mut next = 0;
     while let Some(&at) = arena.cell_list.get(next) {
         next += 1;
         for there in arena.neighbours(at as usize) {
-            if arena.terrain[there] != deep && inside(there) {
-                sink(arena, room, there, deep);
-                if arena.terrain[there] == deep {
-                    arena.cell_list.push(there as u32);
-                }
+            if take(arena, there) {
+                arena.cell_list.push(there as u32);
             }
         }
     }
@@ -284,19 +290,13 @@ fn lay(arena: &mut Arena, room: usize, at: usize, terrain: Terrain) {
 /// impassable. Then no path is cut anywhere. This is the test for a simple point of digital topology: Kong and
 /// Rosenfeld, "Digital topology: introduction and survey", 1989.
 pub(crate) fn stays_joined(arena: &Arena, at: usize) -> bool {
-    let w = arena.width;
-    // Clockwise from the north; even indices are the four neighbours.
-    let ring = [at - w, at - w + 1, at + 1, at + w + 1, at + w, at + w - 1, at - 1, at - w - 1];
     let mut open = 0u32;
-    for (i, there) in ring.into_iter().enumerate() {
-        open |= u32::from(may_be_walked(arena.terrain[there])) << i;
+    for (i, there) in arena.ring(at).into_iter().enumerate() {
+        // Passable, at least with a key or a search.
+        let cell = arena.terrain[there];
+        open |= u32::from(cell.passable() || cell.is_door()) << i;
     }
     one_arc(open)
-}
-
-/// Passable, at least with a key or a search.
-const fn may_be_walked(terrain: Terrain) -> bool {
-    terrain.passable() || matches!(terrain, Terrain::LockedDoor | Terrain::SecretDoor)
 }
 
 /// Whether all open neighbours (even bits) lie in one arc of open cells around the ring of eight.

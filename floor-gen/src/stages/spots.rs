@@ -21,6 +21,12 @@ pub(crate) fn open(arena: &Arena, room: usize, rng: &mut Rng) -> Option<usize> {
     open_where(arena, room, rng, |_| true).or_else(|| cells(arena, room).find(|&at| is_open(arena, at)))
 }
 
+/// The room's center, or an open cell of it if the center is reserved.
+pub(crate) fn center_or_open(arena: &Arena, room: usize, rng: &mut Rng) -> Option<usize> {
+    let center = arena.rooms[room].center;
+    if arena.is_reserved(center) { open(arena, room, rng) } else { Some(center) }
+}
+
 /// An open cell of the room that is also `fit`, if a few random tries find one.
 pub(crate) fn open_where(arena: &Arena, room: usize, rng: &mut Rng, fit: impl Fn(usize) -> bool) -> Option<usize> {
     (0..RANDOM_TRIES).find_map(|_| Some(random_cell(arena, room, rng)?).filter(|&at| is_open(arena, at) && fit(at)))
@@ -55,7 +61,7 @@ fn random_cell(arena: &Arena, room: usize, rng: &mut Rng) -> Option<usize> {
 }
 
 /// Every cell of the room.
-pub(crate) fn cells(arena: &Arena, room: usize) -> impl Iterator<Item = usize> + '_ {
+fn cells(arena: &Arena, room: usize) -> impl Iterator<Item = usize> + '_ {
     let draft = arena.rooms[room];
     (draft.min.y..=draft.max.y)
         .flat_map(move |y| (draft.min.x..=draft.max.x).map(move |x| arena.at(x.into(), y.into())))

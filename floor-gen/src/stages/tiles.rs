@@ -35,14 +35,7 @@ impl Tiles {
 
     /// The next tile on that side.
     pub(crate) const fn neighbour(&self, tile: usize, side: Side) -> Option<usize> {
-        let (column, row) = (tile % self.columns, tile / self.columns);
-        match side {
-            Side::North if row > 0 => Some(tile - self.columns),
-            Side::South if row + 1 < self.rows => Some(tile + self.columns),
-            Side::West if column > 0 => Some(tile - 1),
-            Side::East if column + 1 < self.columns => Some(tile + 1),
-            _ => None,
-        }
+        side.neighbour(tile, (self.columns, self.rows))
     }
 
     /// Builds a room at random in a tile. `fill` is its share of the tile's sides, in thousandths. Leaves space for a

@@ -31,14 +31,10 @@ pub(crate) fn place_traps(arena: &mut Arena, number: u32, rng: &mut Rng) {
 
 /// Whether no door and no stairs lie near.
 fn is_clear(arena: &Arena, at: usize) -> bool {
-    let (x, y) = (arena.column(at), arena.row(at));
-    let columns = x.saturating_sub(CLEARANCE)..=(x + CLEARANCE).min(arena.width - 1);
-    (y.saturating_sub(CLEARANCE)..=(y + CLEARANCE).min(arena.height - 1)).all(|y| {
-        !arena.terrain[arena.at(*columns.start(), y)..=arena.at(*columns.end(), y)].iter().any(|cell| {
-            matches!(
-                cell,
-                Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor | Terrain::StairsUp | Terrain::StairsDown
-            )
-        })
+    let near = |at: usize, side: usize| at.saturating_sub(CLEARANCE)..(at + CLEARANCE + 1).min(side);
+    let (columns, rows) = (near(arena.column(at), arena.width), near(arena.row(at), arena.height));
+    rows.flat_map(|y| columns.clone().map(move |x| arena.at(x, y))).all(|at| {
+        let cell = arena.terrain[at];
+        !cell.is_door() && !matches!(cell, Terrain::StairsUp | Terrain::StairsDown)
     })
 }

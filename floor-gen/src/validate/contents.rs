@@ -4,8 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::walker::{Walker, is_open};
-use super::{Violation, index};
-use crate::floor::{Floor, Point, RoomRole};
+use super::{Violation, cells, index, things};
+use crate::floor::{Floor, RoomRole};
 
 /// The exit, every key and every other room are reached without a search; secret rooms only by one.
 pub(super) fn check_reach(floor: &Floor, explorer: &Walker, searcher: &Walker, found: &mut Vec<Violation>) {
@@ -24,10 +24,8 @@ pub(super) fn check_reach(floor: &Floor, explorer: &Walker, searcher: &Walker, f
             found.push(Violation::RoomOutOfReach(place, room.role));
         }
     }
-    let width = usize::from(floor.spec.width());
-    for (i, &mark) in floor.region.iter().enumerate() {
+    for ((at, _), &mark) in cells(floor).zip(&floor.region) {
         let secret = mark != 0 && floor.rooms[usize::from(mark) - 1].role == RoomRole::Secret;
-        let at = Point { x: (i % width) as u16, y: (i / width) as u16 };
         if secret && explorer.reaches(at) {
             found.push(Violation::SecretInTheOpen(at));
         }
@@ -36,11 +34,8 @@ pub(super) fn check_reach(floor: &Floor, explorer: &Walker, searcher: &Walker, f
 
 /// Every spawn, item and trap lies on a reachable cell, no two on one cell.
 pub(super) fn check_things(floor: &Floor, searcher: &Walker, found: &mut Vec<Violation>) {
-    let spawns = floor.spawns.iter().map(|spawn| ("spawn", spawn.at));
-    let items = floor.items.iter().map(|item| ("item", item.at));
-    let traps = floor.traps.iter().map(|trap| ("trap", trap.at));
     let mut used = vec![false; floor.terrain.len()];
-    for (what, at) in spawns.chain(items).chain(traps) {
+    for (what, at) in things(floor) {
         let i = index(floor, at);
         if !is_open(floor.terrain[i]) || !searcher.reaches(at) {
             found.push(Violation::ThingOutOfReach(what, at));

@@ -46,3 +46,21 @@ fn terrain_at(floor: &Floor, at: Point) -> Terrain {
 fn index(floor: &Floor, at: Point) -> usize {
     usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x)
 }
+
+/// Every cell and its position.
+fn cells(floor: &Floor) -> impl Iterator<Item = (Point, Terrain)> + '_ {
+    let width = usize::from(floor.spec.width());
+    floor
+        .terrain
+        .iter()
+        .enumerate()
+        .map(move |(i, &cell)| (Point { x: (i % width) as u16, y: (i / width) as u16 }, cell))
+}
+
+/// Every spawn, item and trap, each with its name in a violation.
+fn things(floor: &Floor) -> impl Iterator<Item = (&'static str, Point)> + '_ {
+    let spawns = floor.spawns.iter().map(|spawn| ("spawn", spawn.at));
+    let items = floor.items.iter().map(|item| ("item", item.at));
+    let traps = floor.traps.iter().map(|trap| ("trap", trap.at));
+    spawns.chain(items).chain(traps)
+}

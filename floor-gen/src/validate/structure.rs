@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::walker::is_open;
-use super::{Violation, terrain_at};
+use super::{Violation, cells, index, terrain_at, things};
 use crate::floor::{Floor, Point, Terrain};
 
 /// Grids of the right size, everything inside the floor, a closed border, and one of each stairs. All other checks rely
@@ -16,10 +16,7 @@ pub(super) fn check_frame(floor: &Floor, found: &mut Vec<Violation>) {
             found.push(Violation::GridSize { grid, cells });
         }
     }
-    let things = floor.spawns.iter().map(|spawn| ("spawn", spawn.at));
-    let things = things.chain(floor.items.iter().map(|item| ("item", item.at)));
-    let things = things.chain(floor.traps.iter().map(|trap| ("trap", trap.at)));
-    let things = things.chain(floor.locks.iter().map(|lock| ("lock", lock.at)));
+    let things = things(floor).chain(floor.locks.iter().map(|lock| ("lock", lock.at)));
     let things = things
         .chain(floor.rooms.iter().flat_map(|room| [("room", room.min), ("room", room.max), ("room", room.center)]));
     for (what, at) in things.chain([("entry", floor.entry), ("exit", floor.exit)]) {
@@ -67,7 +64,7 @@ pub(super) fn check_rooms(floor: &Floor, found: &mut Vec<Violation>) {
         if around != Some((room.min, room.max)) {
             found.push(Violation::RoomBox(place));
         }
-        let center = usize::from(room.center.y) * usize::from(floor.spec.width()) + usize::from(room.center.x);
+        let center = index(floor, room.center);
         if usize::from(floor.region[center]) != place + 1 || !is_open(floor.terrain[center]) {
             found.push(Violation::RoomCenter(place));
         }
@@ -98,14 +95,4 @@ pub(super) fn check_locks(floor: &Floor, found: &mut Vec<Violation>) {
         .map(|item| item.opens_lock)
         .chain(floor.connections.iter().map(|connection| connection.lock_id));
     found.extend(named.filter(|&id| id != 0 && !exists(id)).map(Violation::NoSuchLock));
-}
-
-/// Every cell and its position.
-fn cells(floor: &Floor) -> impl Iterator<Item = (Point, Terrain)> + '_ {
-    let width = usize::from(floor.spec.width());
-    floor
-        .terrain
-        .iter()
-        .enumerate()
-        .map(move |(i, &cell)| (Point { x: (i % width) as u16, y: (i / width) as u16 }, cell))
 }

@@ -103,68 +103,70 @@ impl<'a> Vault<'a> {
 
     /// Checks the rules that the generator relies on. `first` is the line of the first row.
     fn check(&self, first: usize) -> Result<(), VaultError> {
-        let fail = |x: usize, y: usize, what| Err(VaultError { line: first + y, column: x + 1, what });
+        let fail = |i: usize, what| Err(self.error_at(first, i, what));
         if self.width < 3 || self.height < 3 {
-            return fail(0, 0, "a map has three columns and three rows at the least");
+            return fail(0, "a map has three columns and three rows at the least");
         }
         if self.width > MAX_VAULT || self.height > MAX_VAULT {
-            return fail(0, 0, "a map has 40 columns and 40 rows at the most");
+            return fail(0, "a map has 40 columns and 40 rows at the most");
         }
         let cells: Vec<u8> = self.rows().flatten().collect();
         let at = |x: usize, y: usize| cells[y * self.width + x];
         let mut doorways = 0;
-        for y in 0..self.height {
-            for x in 0..self.width {
-                let cell = at(x, y);
-                let on_edge = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
-                let ground = |x: usize, y: usize| x < self.width && y < self.height && GROUND.contains(&at(x, y));
-                let beside =
-                    [ground(x, y.wrapping_sub(1)), ground(x + 1, y), ground(x, y + 1), ground(x.wrapping_sub(1), y)];
-                let open = beside.iter().filter(|&&open| open).count();
-                if cell == DOORWAY {
-                    doorways += 1;
-                    if !on_edge || open != 1 {
-                        return fail(x, y, "`@` stands on the map's edge, beside one cell of ground");
-                    }
-                } else if DOORS.contains(&cell) {
-                    if open != 2 || beside[0] != beside[2] {
-                        return fail(x, y, "a door stands between two cells of ground, across from each other");
-                    }
-                } else if GROUND.contains(&cell) {
-                    if on_edge {
-                        return fail(x, y, "the map's edge is rock, wall or `@`");
-                    }
-                } else if !ROCK.contains(&cell) {
-                    return fail(x, y, "unknown character");
+        for (i, &cell) in cells.iter().enumerate() {
+            let (x, y) = (i % self.width, i / self.width);
+            let on_edge = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
+            let ground = |x: usize, y: usize| x < self.width && y < self.height && GROUND.contains(&at(x, y));
+            let beside =
+                [ground(x, y.wrapping_sub(1)), ground(x + 1, y), ground(x, y + 1), ground(x.wrapping_sub(1), y)];
+            let open = beside.iter().filter(|&&open| open).count();
+            if cell == DOORWAY {
+                doorways += 1;
+                if !on_edge || open != 1 {
+                    return fail(i, "`@` stands on the map's edge, beside one cell of ground");
                 }
+            } else if DOORS.contains(&cell) {
+                if open != 2 || beside[0] != beside[2] {
+                    return fail(i, "a door stands between two cells of ground, across from each other");
+                }
+            } else if GROUND.contains(&cell) {
+                if on_edge {
+                    return fail(i, "the map's edge is rock, wall or `@`");
+                }
+            } else if !ROCK.contains(&cell) {
+                return fail(i, "unknown character");
             }
         }
         if doorways == 0 {
-            return fail(0, 0, "a vault needs a doorway `@`");
+            return fail(0, "a vault needs a doorway `@`");
         }
         self.check_walk(first, &cells)
+    }
+
+    /// The error of a cell of the map.
+    fn error_at(&self, first: usize, i: usize, what: &'static str) -> VaultError {
+        // A map without columns is reported at its first cell.
+        let width = self.width.max(1);
+        VaultError { line: first + i / width, column: i % width + 1, what }
     }
 
     /// Everything can be reached from the first `@` with all keys and a search, and a part behind a lock or a secret
     /// door has no other door.
     fn check_walk(&self, first: usize, cells: &[u8]) -> Result<(), VaultError> {
-        let place = |i: usize| (i % self.width, i / self.width);
-        let fail = |i: usize, what| {
-            let (x, y) = place(i);
-            Err(VaultError { line: first + y, column: x + 1, what })
-        };
-        let passable = |cell: u8| !ROCK.contains(&cell) && !b"wlcO".contains(&cell);
-        let flood = |start: usize, closed: Option<usize>| {
+        let fail = |i: usize, what| Err(self.error_at(first, i, what));
+        let passable = |i: usize| !ROCK.contains(&cells[i]) && !b"wlcO".contains(&cells[i]);
+        let ground = |i: usize| GROUND.contains(&cells[i]);
+        // The cells that `may_enter` connects to `left`.
+        let flood = |mut left: Vec<usize>, may_enter: &dyn Fn(usize) -> bool| {
             let mut seen = vec![false; cells.len()];
-            let mut left = vec![start];
-            seen[start] = true;
+            left.iter().for_each(|&i| seen[i] = true);
             while let Some(i) = left.pop() {
-                let (x, _) = place(i);
+                let x = i % self.width;
                 let west = if x > 0 { Some(i - 1) } else { None };
                 let east = if x + 1 < self.width { Some(i + 1) } else { None };
                 let around = [i.checked_sub(self.width), west, east, Some(i + self.width)];
                 for there in around.into_iter().flatten().filter(|&there| there < cells.len()) {
-                    if !seen[there] && closed != Some(there) && passable(cells[there]) {
+                    if !seen[there] && may_enter(there) {
                         seen[there] = true;
                         left.push(there);
                     }
@@ -173,27 +175,18 @@ impl<'a> Vault<'a> {
             seen
         };
         let Some(start) = cells.iter().position(|&cell| cell == DOORWAY) else { return Ok(()) };
-        let whole = flood(start, None);
-        if let Some(i) = (0..cells.len()).find(|&i| passable(cells[i]) && !whole[i]) {
+        let whole = flood(vec![start], &passable);
+        if let Some(i) = (0..cells.len()).find(|&i| passable(i) && !whole[i]) {
             return fail(i, "not reachable from the first `@`");
         }
         // Every part becomes a room, and a room needs a passable cell. Impassable ground is part of the room if other
         // impassable ground joins it to such a cell.
-        let mut grounded = whole.clone();
-        let beside = |i: usize| [i.wrapping_sub(self.width), i + 1, i + self.width, i.wrapping_sub(1)];
-        for _ in 0..cells.len() {
-            let spread = |i: &usize| GROUND.contains(&cells[*i]) && !grounded[*i];
-            let is_grounded = |there: usize| GROUND.contains(cells.get(there).unwrap_or(&b'#')) && grounded[there];
-            let Some(next) = (0..cells.len()).filter(spread).find(|&i| beside(i).into_iter().any(is_grounded)) else {
-                break;
-            };
-            grounded[next] = true;
-        }
-        if let Some(i) = (0..cells.len()).find(|&i| GROUND.contains(&cells[i]) && !grounded[i]) {
+        let grounded = flood((0..cells.len()).filter(|&i| ground(i) && passable(i)).collect(), &ground);
+        if let Some(i) = (0..cells.len()).find(|&i| ground(i) && !grounded[i]) {
             return fail(i, "a part without a passable cell");
         }
         for (i, _) in cells.iter().enumerate().filter(|(_, cell)| b"XS".contains(cell)) {
-            let without = flood(start, Some(i));
+            let without = flood(vec![start], &|there| there != i && passable(there));
             let hidden = |j: usize| whole[j] && !without[j] && j != i;
             if !(0..cells.len()).any(hidden) {
                 return fail(i, "this door can be bypassed");
