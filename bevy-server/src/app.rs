@@ -47,7 +47,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let registry = Registry::new();
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
-    let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, &registry)?;
+    let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;
     let source = Arc::new(generation.clone());
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime.handle())?;
     app.insert_resource(TokioHandle(runtime.handle().clone()))

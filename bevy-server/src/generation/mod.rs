@@ -1,10 +1,12 @@
 //! Generates floors on Bevy's task pool. The cache chain calls [`GenerationQueue`] on a miss.
 //!
-//! A miss puts a job into a bounded queue and waits on a oneshot. Workers on the `AsyncComputeTaskPool` take jobs,
+//! A miss puts a job into a bounded queue, which is fair between clients, and waits on a oneshot. Workers on the `AsyncComputeTaskPool` take jobs,
 //! generate, encode and reply. A job never waits for a frame of the app. Each worker reuses the scratch memory of its
 //! generator.
 
+mod fair_queue;
 mod queue;
+mod quota;
 mod worker;
 
 use bevy::{app::TaskPoolThreadAssignmentPolicy, prelude::*, tasks::AsyncComputeTaskPool};

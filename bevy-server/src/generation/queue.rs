@@ -2,21 +2,25 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_channel::{Receiver, Sender, TrySendError};
 use bevy::{prelude::*, tasks::futures_lite::future};
-use floor_cache::{Class, Key, Made, Priority, Source, SourceError};
+use floor_cache::{Class, ClientId, Demand, GenerationRequest, Key, Made, Priority, Source, SourceError};
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntGauge, Registry};
 use tokio::sync::{Notify, oneshot};
 
-use crate::key;
+use super::{
+    fair_queue::{Capacity, FairQueue},
+    quota::Quotas,
+};
+use crate::{config::Quota, key};
 
 /// Background jobs (prefetches, audits) that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.
@@ -24,6 +28,12 @@ const BACKGROUND_CAPACITY: usize = 64;
 /// Every so many jobs, a worker takes a background job even if callers wait: a caller may be waiting for a floor whose
 /// prefetch is in the background queue.
 const BACKGROUND_INTERVAL: u32 = 16;
+/// The most work that waits, in time of one worker.
+const MAX_QUEUED_TIME: Duration = Duration::from_secs(10);
+/// How long the queue must be full, of several clients' jobs, before the server reports that it is not ready.
+const SATURATION: Duration = Duration::from_secs(30);
+/// The cost of a cell of a kind that was not generated yet, in picoseconds.
+const INITIAL_CELL_COST: u64 = 10_000;
 
 /// The bounded queue of generation jobs, and the [`Source`] behind the chain. Cheap to clone.
 #[derive(Debug, Clone, Resource)]
@@ -31,54 +41,80 @@ pub struct GenerationQueue(pub(super) Arc<Queue>);
 
 #[derive(Debug)]
 pub(super) struct Queue {
-    foreground: (Sender<Job>, Receiver<Job>),
+    foreground: Mutex<Foreground>,
+    /// One permit for each foreground job.
+    permits: (Sender<()>, Receiver<()>),
     background: (Sender<Job>, Receiver<Job>),
+    quotas: Quotas,
     waiting: IntGauge,
     /// Notified when no caller waits any more, if that was requested: a busy queue empties thousands of times a second,
     /// and each notification wakes a thread.
     idle: Notify,
     idle_wake_requested: AtomicBool,
     pub(super) workers: usize,
-    /// Running mean of the time per floor, in nanoseconds.
-    mean_ns: AtomicU64,
+    capacity: usize,
+    /// Running mean of the time per cell of each kind, in picoseconds.
+    cell_costs: [AtomicU64; Kind::ALL.len()],
+}
+
+#[derive(Debug)]
+struct Foreground {
+    jobs: FairQueue<Job>,
+    /// Since when the queue has refused jobs without getting half empty.
+    full_since: Option<Instant>,
 }
 
 /// A floor to generate.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) key: Key,
+    client: ClientId,
+    cells: u64,
+    demand: Demand,
     pub(super) reply: oneshot::Sender<Result<Made, SourceError>>,
 }
 
 impl GenerationQueue {
-    /// A queue for at most `capacity` foreground jobs and for `workers` workers.
+    /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each client has `quota`.
     ///
     /// # Errors
     /// If `registry` already has `floors_generation_queue`.
-    pub fn new(capacity: usize, workers: usize, registry: &Registry) -> prometheus::Result<Self> {
+    pub fn new(capacity: usize, workers: usize, quota: Quota, registry: &Registry) -> prometheus::Result<Self> {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
         registry.register(Box::new(waiting.clone()))?;
+        let time = u64::try_from(MAX_QUEUED_TIME.as_nanos()).unwrap_or(u64::MAX).saturating_mul(workers as u64);
+        let jobs = FairQueue::new(Capacity { jobs: capacity, cost: time });
         Ok(Self(Arc::new(Queue {
-            foreground: async_channel::bounded(capacity),
+            foreground: Mutex::new(Foreground { jobs, full_since: None }),
+            permits: async_channel::unbounded(),
             background: async_channel::bounded(BACKGROUND_CAPACITY),
+            quotas: Quotas::new(quota),
             waiting,
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
             workers,
-            mean_ns: AtomicU64::new(0),
+            capacity,
+            cell_costs: std::array::from_fn(|_| AtomicU64::new(INITIAL_CELL_COST)),
         })))
     }
 
-    /// Whether the foreground queue accepts another job.
+    /// Whether the queue has long been full of jobs of several clients. A queue full of one client's jobs still has
+    /// room for others.
     #[must_use]
-    pub fn has_capacity(&self) -> bool {
-        !self.0.foreground.0.is_full() && !self.0.foreground.0.is_closed()
+    pub fn is_saturated(&self) -> bool {
+        let foreground = self.0.lock();
+        foreground.full_since.is_some_and(|since| since.elapsed() >= SATURATION) && foreground.jobs.largest_share() <= 0.5
     }
 
     /// Whether a caller waits for a worker.
     #[must_use]
     pub fn has_waiting_callers(&self) -> bool {
-        !self.0.foreground.0.is_empty()
+        !self.0.permits.1.is_empty()
+    }
+
+    /// Replaces the quota of each client.
+    pub fn set_quota(&self, quota: Quota) {
+        self.0.quotas.set(quota);
     }
 
     /// Requests that [`idle`](Self::idle) completes when no caller waits for a worker any more. Check
@@ -95,14 +131,14 @@ impl GenerationQueue {
 
     /// Refuses new jobs. Workers end after the queued jobs.
     pub fn stop(&self) {
-        self.0.foreground.0.close();
+        self.0.permits.0.close();
         self.0.background.0.close();
     }
 }
 
 impl Source for GenerationQueue {
-    fn generate(&self, key: Key, priority: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
-        let answer = self.0.push(key, priority);
+    fn generate(&self, request: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
+        let answer = self.0.push(request);
         async move { answer?.await.unwrap_or(Err(SourceError::Stopped)) }.boxed()
     }
 
@@ -125,27 +161,69 @@ impl Source for GenerationQueue {
 }
 
 impl Queue {
-    fn push(&self, key: Key, priority: Priority) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
+    fn push(&self, request: GenerationRequest) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
+        let GenerationRequest { key, priority, client, demand } = request;
+        let cells = key::spec(&key).map_or(1, |spec| spec.cells() as u64);
         let (reply, answer) = oneshot::channel();
-        let queue = match priority {
-            Priority::Foreground => &self.foreground.0,
-            Priority::Background => &self.background.0,
-        };
-        self.waiting.inc();
-        queue.try_send(Job { key, reply }).map_err(|refused| {
-            self.waiting.dec();
-            match refused {
-                TrySendError::Full(_) => self.busy_error(queue.len()),
-                TrySendError::Closed(_) => SourceError::Stopped,
+        let job = Job { key, client, cells, demand, reply };
+        match priority {
+            Priority::Foreground => self.push_foreground(job)?,
+            Priority::Background => {
+                let queue = &self.background.0;
+                queue.try_send(job).map_err(|refused| match refused {
+                    TrySendError::Full(_) => self.busy_error(queue.len(), 0),
+                    TrySendError::Closed(_) => SourceError::Stopped,
+                })?;
+                self.waiting.inc();
             }
-        })?;
+        }
         Ok(answer)
     }
 
+    fn push_foreground(&self, job: Job) -> Result<(), SourceError> {
+        let (client, cells, cost) = (job.client, job.cells, self.cost(&job));
+        self.quotas.charge(client, cells).map_err(|retry_after| SourceError::Limited { retry_after })?;
+        let mut foreground = self.lock();
+        let pushed = foreground.jobs.push(client, cost, job);
+        if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
+            foreground.full_since.get_or_insert_with(Instant::now);
+        }
+        let busy = self.busy_error(foreground.jobs.len(), foreground.jobs.cost());
+        drop(foreground);
+        let displaced = pushed.map_err(|_| {
+            self.quotas.refund(client, cells);
+            busy.clone()
+        })?;
+        self.waiting.inc();
+        // A displaced job leaves its permit to the new one.
+        if displaced.is_empty() && self.permits.0.try_send(()).is_err() {
+            return Err(SourceError::Stopped);
+        }
+        for (i, job) in displaced.into_iter().enumerate() {
+            if i > 0 {
+                let _ = self.permits.1.try_recv();
+            }
+            self.waiting.dec();
+            self.quotas.refund(job.client, job.cells);
+            let _ = job.reply.send(Err(busy.clone()));
+        }
+        Ok(())
+    }
+
+    /// The estimated cost of a job in nanoseconds.
+    fn cost(&self, job: &Job) -> u64 {
+        job.cells * self.cell_cost(&job.key).map_or(INITIAL_CELL_COST, |cost| cost.load(Ordering::Relaxed)) / 1000
+    }
+
+    fn cell_cost(&self, key: &Key) -> Option<&AtomicU64> {
+        let kind = Kind::from_number(key.class().index() as u32)?;
+        let index = Kind::ALL.iter().position(|known| *known == kind)?;
+        self.cell_costs.get(index)
+    }
+
     /// The retry delay is the estimated time for half of the queue.
-    fn busy_error(&self, queued: usize) -> SourceError {
-        let each = self.mean_ns.load(Ordering::Relaxed) / self.workers as u64;
-        let half = Duration::from_nanos(each.saturating_mul(queued as u64 / 2));
+    fn busy_error(&self, queued: usize, cost: u64) -> SourceError {
+        let half = Duration::from_nanos(cost / self.workers as u64 / 2);
         SourceError::Busy { queued, retry_after: half.clamp(Duration::from_millis(1), Duration::from_secs(5)) }
     }
 
@@ -171,8 +249,15 @@ impl Queue {
     }
 
     async fn recv_foreground(&self) -> Option<Job> {
-        let job = self.foreground.1.recv().await.ok();
-        if self.foreground.1.is_empty()
+        self.permits.1.recv().await.ok()?;
+        let mut foreground = self.lock();
+        let job = foreground.jobs.pop();
+        let left = foreground.jobs.len();
+        if left < self.capacity / 2 {
+            foreground.full_since = None;
+        }
+        drop(foreground);
+        if left == 0
             && self.idle_wake_requested.load(Ordering::SeqCst)
             && self.idle_wake_requested.swap(false, Ordering::SeqCst)
         {
@@ -181,10 +266,30 @@ impl Queue {
         job
     }
 
-    pub(super) fn record_duration(&self, took: Duration) {
-        let sample = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let mean = self.mean_ns.load(Ordering::Relaxed);
-        let next = if mean == 0 { sample } else { mean - mean / 16 + sample / 16 };
-        self.mean_ns.store(next, Ordering::Relaxed);
+    /// Whether `job` is to be skipped: no caller waits for it, and a caller waits for another.
+    pub(super) fn skips(&self, job: &Job) -> bool {
+        !self.permits.1.is_empty() && job.demand.abandon()
+    }
+
+    /// Gives back the cells of a job that was skipped.
+    pub(super) fn refund(&self, job: &Job) {
+        self.quotas.refund(job.client, job.cells);
+    }
+
+    pub(super) fn record_duration(&self, job_key: &Key, cells: u64, took: Duration) {
+        let Some(cost) = self.cell_cost(job_key) else { return };
+        let sample = u64::try_from(took.as_nanos() * 1000).unwrap_or(u64::MAX) / cells.max(1);
+        let mean = cost.load(Ordering::Relaxed);
+        cost.store(mean - mean / 16 + sample / 16, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Foreground> {
+        self.foreground.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    pub(super) const fn cells(&self) -> u64 {
+        self.cells
     }
 }

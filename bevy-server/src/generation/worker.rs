@@ -22,9 +22,14 @@ pub(super) async fn run(queue: Arc<Queue>) {
         if job.reply.is_closed() {
             continue;
         }
+        if queue.skips(&job) {
+            queue.refund(&job);
+            let _ = job.reply.send(Err(SourceError::Abandoned));
+            continue;
+        }
         let result = generate_floor(&mut generator, job.key);
         match &result {
-            Ok(made) => queue.record_duration(made.took),
+            Ok(made) => queue.record_duration(&job.key, job.cells(), made.took),
             Err(error) => {
                 tracing::error!(%error, "a floor could not be generated");
                 // The panic may have left the scratch memory inconsistent.

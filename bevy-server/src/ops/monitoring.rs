@@ -24,8 +24,8 @@ pub(super) async fn metrics(State(state): State<Arc<OpsState>>) -> impl IntoResp
 pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, &'static str) {
     if !state.serving.load(Ordering::Acquire) {
         (StatusCode::SERVICE_UNAVAILABLE, "not serving: starting or draining\n")
-    } else if !state.generation.has_capacity() {
-        (StatusCode::SERVICE_UNAVAILABLE, "not ready: the generation queue is full\n")
+    } else if state.generation.is_saturated() {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready: the generation queue has long been full\n")
     } else {
         (StatusCode::OK, "ready\n")
     }

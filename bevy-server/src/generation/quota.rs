@@ -1,0 +1,135 @@
+//! Quotas: the cells that one client may have generated.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use floor_cache::ClientId;
+
+use crate::config::Quota;
+
+/// Clients whose use is remembered. Beyond it, those that are not remembered share one quota.
+const MAX_CLIENTS: usize = 65_536;
+/// The client that stands for all that are not remembered.
+const OTHERS: ClientId = ClientId(u64::MAX);
+
+/// The quotas of all clients, by the generic cell rate algorithm (ITU-T I.371): per client one time, at which its use
+/// so far would be paid off.
+#[derive(Debug)]
+pub(super) struct Quotas {
+    started: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    quota: Quota,
+    /// When the use of a client is paid off, in nanoseconds since the start.
+    paid_off: HashMap<ClientId, u128>,
+    /// The size at which clients without use are removed next.
+    remove_at: usize,
+}
+
+impl Quotas {
+    pub(super) fn new(quota: Quota) -> Self {
+        Self { started: Instant::now(), state: Mutex::new(State { quota, paid_off: HashMap::new(), remove_at: 1024 }) }
+    }
+
+    /// Replaces the limits. What clients have used stays.
+    pub(super) fn set(&self, quota: Quota) {
+        self.lock().quota = quota;
+    }
+
+    /// Charges `client` for `cells`.
+    ///
+    /// # Errors
+    /// When its quota allows that many.
+    pub(super) fn charge(&self, client: ClientId, cells: u64) -> Result<(), Duration> {
+        let now = self.started.elapsed().as_nanos();
+        let mut state = self.lock();
+        let Some(rate) = state.quota.cells_per_second else { return Ok(()) };
+        let client = state.entry(client, now);
+        let burst = nanoseconds(state.quota.burst_cells, rate);
+        let paid_off = state.paid_off.entry(client).or_default();
+        let after = now.max(*paid_off) + nanoseconds(cells, rate);
+        if let Some(wait) = (after - now).checked_sub(burst).filter(|wait| *wait > 0) {
+            return Err(Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)));
+        }
+        *paid_off = after;
+        Ok(())
+    }
+
+    /// Gives back cells that were not generated.
+    pub(super) fn refund(&self, client: ClientId, cells: u64) {
+        let mut state = self.lock();
+        let Some(rate) = state.quota.cells_per_second else { return };
+        if let Some(paid_off) = state.paid_off.get_mut(&client) {
+            *paid_off = paid_off.saturating_sub(nanoseconds(cells, rate));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The client under which the use of `client` is counted.
+    fn entry(&mut self, client: ClientId, now: u128) -> ClientId {
+        if self.paid_off.len() >= self.remove_at {
+            self.paid_off.retain(|_, paid_off| *paid_off > now);
+            self.remove_at = (2 * self.paid_off.len()).clamp(1024, MAX_CLIENTS);
+        }
+        let is_known = self.paid_off.len() < MAX_CLIENTS || self.paid_off.contains_key(&client);
+        if is_known { client } else { OTHERS }
+    }
+}
+
+/// The time in which `cells` are earned at `rate` cells per second.
+fn nanoseconds(cells: u64, rate: u64) -> u128 {
+    u128::from(cells) * 1_000_000_000 / u128::from(rate.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: ClientId = ClientId(1);
+    const B: ClientId = ClientId(2);
+
+    fn quotas(rate: u64) -> Quotas {
+        Quotas::new(Quota { cells_per_second: Some(rate), burst_cells: 1000 })
+    }
+
+    #[test]
+    fn a_client_gets_its_burst_and_then_its_rate() {
+        let quotas = quotas(10);
+        assert_eq!(quotas.charge(A, 600), Ok(()));
+        assert_eq!(quotas.charge(A, 400), Ok(()));
+        let wait = quotas.charge(A, 100).unwrap_err();
+        assert!((9.0..=10.0).contains(&wait.as_secs_f64()), "{wait:?}");
+        assert_eq!(quotas.charge(B, 1000), Ok(()), "another client has its own quota");
+        quotas.refund(A, 100);
+        assert_eq!(quotas.charge(A, 100), Ok(()));
+    }
+
+    #[test]
+    fn without_a_limit_everything_is_allowed_and_nothing_is_remembered() {
+        let quotas = Quotas::new(Quota { cells_per_second: None, burst_cells: 1000 });
+        assert_eq!(quotas.charge(A, u64::MAX), Ok(()));
+        assert!(quotas.lock().paid_off.is_empty());
+        quotas.set(Quota { cells_per_second: Some(1), burst_cells: 1000 });
+        quotas.charge(A, 1001).unwrap_err();
+    }
+
+    #[test]
+    fn the_memory_for_clients_is_bounded() {
+        let quotas = quotas(1);
+        for client in 1..=2 * MAX_CLIENTS as u64 {
+            let _ = quotas.charge(ClientId(client), 10);
+        }
+        assert!(quotas.lock().paid_off.len() <= MAX_CLIENTS + 1);
+    }
+}
