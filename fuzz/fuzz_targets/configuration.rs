@@ -1,0 +1,24 @@
+//! Reads text as a configuration. An error must be printable, and a key that seals floors must never be printed.
+#![no_main]
+
+use bevy_server::config::Config;
+use libfuzzer_sys::fuzz_target;
+
+/// Seeds hold this key.
+const SECRET: &str = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2";
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    // Keys that name a file have it read: one of a device may never end. An escape could spell its name.
+    if ["/dev", "/proc", "/sys", "\\"].iter().any(|forbidden| text.contains(forbidden)) {
+        return;
+    }
+    let printed = match Config::from_toml(text) {
+        Ok(config) => config.resolved().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    // A line in a string of several lines is no key.
+    let is_key = text.contains(&format!("\nkeys = \"1:{SECRET}\"\n")) && text.matches(SECRET).count() == 1;
+    let is_line = !text.contains("\"\"\"") && !text.contains("'''");
+    assert!(!(is_key && is_line && printed.contains(SECRET)), "a secret is printed: {printed}");
+});

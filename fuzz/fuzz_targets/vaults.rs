@@ -1,0 +1,17 @@
+//! Parses text as a vault file. A vault that parses has a name, and rows of its width.
+#![no_main]
+
+use floor_gen::vaults::Vault;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match Vault::parse(text) {
+        Ok(vault) => {
+            assert!(!vault.name.is_empty());
+            assert_eq!(vault.rows().count(), vault.height);
+            assert!(vault.rows().all(|row| row.count() == vault.width));
+        }
+        Err(error) => assert!(error.line >= 1 && error.column >= 1, "{error}"),
+    }
+});
