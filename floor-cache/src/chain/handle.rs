@@ -108,7 +108,8 @@ impl Chain {
         if options.priority == Priority::Background
             && let Some(_permit) = self.0.stack.purges.fill_permit(epoch)
         {
-            self.0.stack.insert_again(&key, &found.value);
+            // A full memory tier evicts a prefetched value before its caller arrives, unless it was inserted twice.
+            self.0.stack.promote(&key, &found.value, 0);
         }
         Ok(Served::found(found, coalesced, options, &memory))
     }

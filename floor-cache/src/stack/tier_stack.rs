@@ -114,12 +114,6 @@ impl TierStack {
         self.memory.iter().map(miss).collect()
     }
 
-    /// Inserts a prefetched `value` into the memory tiers a second time. A full memory tier evicts a value inserted
-    /// once before its caller arrives; the second insert marks it as used again.
-    pub(crate) fn insert_again(&self, key: &Hashed, value: &Bytes) {
-        self.memory.iter().for_each(|tier| tier.insert(key, value));
-    }
-
     /// Inserts `value` into the memory tiers and queues it for the first `below` lower tiers.
     pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));
