@@ -125,15 +125,16 @@ impl Leases {
         }
     }
 
-    /// Whether `key` is worth a lease. A lease costs a query, which takes `query` seconds, and saves a generation if
-    /// another server has started or finished it.
-    pub(crate) fn is_worthwhile(&self, producer: &Producer, key: &Key, query: f64, cpu: CpuCost) -> bool {
+    /// Whether `key` is worth a lease. A lease costs a query and saves a generation if another server has started or
+    /// finished it. `costs` returns the seconds of a query and the price of CPU time.
+    pub(crate) fn is_worthwhile(&self, producer: &Producer, key: &Key, costs: impl FnOnce() -> (f64, CpuCost)) -> bool {
         match self.mode {
             Lease::On => return true,
             Lease::Off => return false,
             Lease::Auto => {}
         }
         let Some(generation) = producer.forecast([key]) else { return false };
+        let (query, cpu) = costs();
         let cost = query + cpu.price * cpu.overhead;
         let found_ratio = self.found_ratio.lock().max(LEAST_FOUND_RATIO);
         let saved = found_ratio * (generation.response + cpu.price * (generation.cpu + cpu.overhead));

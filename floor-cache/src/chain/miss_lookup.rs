@@ -274,8 +274,10 @@ fn complete_with(inner: &Inner, leader: &mut Leader, made: GenerateResult, steps
 
 /// Whether the value of `key`, which the shared tier missed, is worth a lease.
 fn is_worth_lease(inner: &Inner, leases: &Leases, key: &Key) -> bool {
-    let query = inner.stack.lower[leases.tier].policy.query_seconds().unwrap_or_default();
-    leases.is_worthwhile(&inner.producer, key, query, cpu_cost(inner, Instant::now()))
+    leases.is_worthwhile(&inner.producer, key, || {
+        let query = inner.stack.lower[leases.tier].policy.query_seconds().unwrap_or_default();
+        (query, cpu_cost(inner, Instant::now()))
+    })
 }
 
 /// Generates the value of `leader` under a lease, or waits for another server to do so, and completes the flight. A
