@@ -11,8 +11,7 @@ use tokio::runtime::Handle;
 use super::{
     audit::Auditor,
     collector::TierCollector,
-    handle::{Chain, TIMED},
-    inner::Inner,
+    handle::{Chain, Inner, TIMED},
     lease::Leases,
 };
 use crate::{

@@ -4,24 +4,24 @@
 use std::{
     collections::HashMap,
     mem,
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
+    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 
 use super::{
-    hedge::Hedge,
-    inner::Inner,
+    handle::Inner,
     lease::{Leased, Leases},
 };
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
     policy::{Asked, CpuCost, Decision},
-    producer::GenerateResult,
+    producer::{GenerateResult, Producer},
     sampler::Draw,
     served::{Found, Outcome, Step},
     single_flight::Leader,
@@ -207,8 +207,9 @@ impl MissLookup {
             }
         };
         // The query may have no waiters left, but it measures the cost of the tier. The tier's own deadline ends it.
-        let pending = self.count_pending(&hedged);
-        self.handle_answer(inner, lower, asked, answer, started.elapsed());
+        let (took, pending) = (started.elapsed(), self.count_pending(&hedged));
+        lower.hedging.learn(asked.len(), took);
+        self.handle_answer(inner, lower, asked, answer, took);
         lower.hedging.tier.inc_by((pending - self.count_pending(&hedged)) as u64);
     }
 
@@ -251,6 +252,29 @@ impl MissLookup {
     }
 }
 
+/// A generation of `key` that runs while a slow tier is asked for it; the first answer wins. It outlives the query of
+/// its tier, so that no value is generated twice.
+struct Hedge {
+    key: Key,
+    work: BoxFuture<'static, GenerateResult>,
+}
+
+impl Hedge {
+    fn new(producer: &Arc<Producer>, key: Key, priority: Priority) -> Self {
+        let producer = producer.clone();
+        Self { key, work: async move { producer.generate(key, priority).await }.boxed() }
+    }
+}
+
+impl Future for Hedge {
+    type Output = (Key, GenerateResult);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let key = self.key;
+        self.work.as_mut().poll(cx).map(|made| (key, made))
+    }
+}
+
 /// The current price of CPU time.
 fn cpu_cost(inner: &Inner, now: Instant) -> CpuCost {
     inner.producer.cpu_cost(now, || inner.stack.lookups())
@@ -275,7 +299,7 @@ fn complete_with(inner: &Inner, leader: &mut Leader, made: GenerateResult, steps
 /// Whether the value of `key`, which the shared tier missed, is worth a lease.
 fn is_worth_lease(inner: &Inner, leases: &Leases, key: &Key) -> bool {
     leases.is_worthwhile(&inner.producer, key, || {
-        let query = inner.stack.lower[leases.tier].policy.query_seconds().unwrap_or_default();
+        let query = inner.stack.lower[leases.tier].policy.status().cost;
         (query, cpu_cost(inner, Instant::now()))
     })
 }

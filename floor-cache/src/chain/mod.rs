@@ -5,8 +5,6 @@ mod audit;
 mod builder;
 mod collector;
 mod handle;
-mod hedge;
-mod inner;
 mod lease;
 mod miss_lookup;
 

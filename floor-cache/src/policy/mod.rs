@@ -114,7 +114,7 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PolicyStatus {
     pub(crate) hit_ratio: f64,
-    /// Seconds of a query for one key, and of generating one value.
+    /// Seconds of a query for one key, and of generating one value; 0 while unknown.
     pub(crate) cost: f64,
     pub(crate) generation: f64,
     /// Recent share of lookups that asked.
@@ -238,11 +238,6 @@ impl Policy {
         self.mode == Bypass::Auto
             && state.queries >= MIN_QUERIES
             && state.cost.seconds(1).is_some_and(|seconds| seconds > EXPENSIVE)
-    }
-
-    /// Seconds of a query for one key; `None` before the first answer.
-    pub(crate) fn query_seconds(&self) -> Option<f64> {
-        self.state.lock().cost.seconds(1)
     }
 
     pub(crate) fn status(&self) -> PolicyStatus {

@@ -51,12 +51,13 @@ impl LowerTier {
     pub(crate) async fn sample(&self, keys: &[Key]) {
         let started = Instant::now();
         let answer = self.ask(keys).await;
-        self.learn(Asked::InBackground, keys.len(), &answer, started.elapsed());
+        let took = started.elapsed();
+        self.hedging.learn(keys.len(), took);
+        self.learn(Asked::InBackground, keys.len(), &answer, took);
     }
 
-    /// Updates the hedging budget and the policy with a query for `keys` keys and its answer.
+    /// Updates the policy with a query for `keys` keys and its answer.
     pub(crate) fn learn(&self, asked: Asked, keys: usize, answer: &Result<Values, TierError>, took: Duration) {
-        self.hedging.learn(keys, took);
         match answer {
             Ok(values) => self.policy.learn(Instant::now(), asked, keys, values.iter().flatten().count(), took),
             // A refusal by the breaker is no measurement of the tier.
@@ -72,19 +73,13 @@ impl LowerTier {
         }
     }
 
-    /// When the current verdict began: the breaker's if it is not closed, else the policy's.
-    pub(crate) fn verdict_since(&self, status: &PolicyStatus) -> Instant {
+    /// Why the tier is asked or bypassed, how lookups use it, and since when. A breaker that is not closed decides
+    /// instead of the policy.
+    pub(crate) fn verdict(&self, policy: &PolicyStatus) -> (&'static str, &'static str, Instant) {
+        let since = self.circuit.since();
         match self.circuit.state() {
-            CircuitState::Closed => status.since.max(self.circuit.since()),
-            CircuitState::HalfOpen | CircuitState::Open => self.circuit.since(),
-        }
-    }
-
-    /// Why the tier is asked or bypassed, as reports and metrics name it.
-    pub(crate) fn reason(&self, status: &PolicyStatus) -> &'static str {
-        match self.circuit.state() {
-            CircuitState::Closed => status.reason.as_str(),
-            CircuitState::HalfOpen | CircuitState::Open => "breaker",
+            CircuitState::Closed => (policy.reason.as_str(), policy.verdict.as_str(), policy.since.max(since)),
+            state => ("breaker", state.as_str(), since),
         }
     }
 
@@ -94,6 +89,7 @@ impl LowerTier {
 
     pub(crate) fn report(&self) -> TierReport {
         let (counts, stats, status) = (self.meter.counts(), self.tier.stats(), self.policy.status());
+        let (reason, verdict, since) = self.verdict(&status);
         TierReport {
             name: self.name(),
             hits: counts.hits,
@@ -108,12 +104,9 @@ impl LowerTier {
             probe_cost_us: status.cost * 1e6,
             generation_cost_us: status.generation * 1e6,
             asked_ratio: status.asked_ratio,
-            reason: self.reason(&status),
-            verdict: match self.circuit.state() {
-                CircuitState::Closed => status.verdict.as_str(),
-                other => other.as_str(),
-            },
-            since: self.verdict_since(&status).elapsed(),
+            reason,
+            verdict,
+            since: since.elapsed(),
         }
     }
 }
