@@ -13,20 +13,17 @@ use parking_lot::Mutex;
 use crate::{config::Bypass, ewma::Ewma, sampler::Draw};
 
 mod cost;
-mod generation_cost;
+mod cpu_clock;
 mod hedging;
 mod load;
-mod load_monitor;
-mod price;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use generation_cost::{Forecast, GenerationCost, Work};
+pub(crate) use cost::{Forecast, GenerationCost, Work};
 pub(crate) use hedging::Hedging;
-pub(crate) use load::CpuCost;
-pub(crate) use load_monitor::LoadMonitor;
+pub(crate) use load::{CpuCost, LoadMonitor};
 
 /// The estimates of one tier, and the decisions based on them.
 #[derive(Debug)]
