@@ -3,12 +3,11 @@
 
 mod lower_tier;
 mod purge;
-mod purge_epoch;
 mod tier_stack;
 mod write_behind;
 
 pub(crate) use lower_tier::{LowerTier, Values};
 pub use purge::Removal;
-pub(crate) use purge_epoch::{PurgeEpoch, Purges};
+pub(crate) use purge::{PurgeEpoch, Purges};
 pub(crate) use tier_stack::TierStack;
 pub(crate) use write_behind::{WriteBehind, WriteMetrics};

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use tokio::runtime::Handle;
 
-use super::{lower_tier::LowerTier, purge_epoch::Purges};
+use super::{lower_tier::LowerTier, purge::Purges};
 use crate::{
     hash::Hashed,
     key::Key,
