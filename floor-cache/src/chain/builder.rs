@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::{Admit, ChainConfig, Lease, LruConfig, Tuning},
     envelope::{Envelope, Namespace},
-    layers::{Breaker, CatchPanic, Circuit, Meter, Metered, OpSeconds},
+    layers::{Breaker, Circuit, Meter, Metered, OpSeconds},
     lease_store::LeaseStore,
     memory_tier::MemoryTier,
     open_error::OpenError,
@@ -117,7 +117,7 @@ impl<'a> ChainBuilder<'a> {
         Ok(self)
     }
 
-    /// Adds `tier` behind a breaker, panic handling and metrics. A remote tier needs its own
+    /// Adds `tier` behind a breaker, which also handles its panics, and metrics. A remote tier needs its own
     /// [`Timeout`](crate::layers::Timeout).
     ///
     /// # Errors
@@ -132,8 +132,7 @@ impl<'a> ChainBuilder<'a> {
             remove_many: op("remove_many"),
         }));
         let circuit = Arc::new(Circuit::new(name));
-        let tier: Arc<dyn Tier> =
-            Arc::new(Metered::new(Breaker::new(CatchPanic::new(tier), circuit.clone()), meter.clone()));
+        let tier: Arc<dyn Tier> = Arc::new(Metered::new(Breaker::new(tier, circuit.clone()), meter.clone()));
         let writes = WriteBehind::start(tier.clone(), self.runtime, WriteMetrics::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass, tier.waits());
