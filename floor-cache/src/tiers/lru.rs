@@ -47,8 +47,7 @@ struct Aligned(Mutex<Shard>);
 
 struct Shard {
     entries: LruCache<Hashed, Entry, IdentityHasher>,
-    /// `None` inserts every value at the warm end, as a plain LRU does.
-    doorkeeper: Option<Doorkeeper>,
+    doorkeeper: Doorkeeper,
     bytes: usize,
     capacity: usize,
     hits: u64,
@@ -87,17 +86,11 @@ impl LruTier {
     /// An empty tier named `name`, for chains with several memory tiers.
     #[must_use]
     pub fn named(name: &'static str, config: &LruConfig) -> Self {
-        Self::with_admission(name, config, true)
-    }
-
-    /// An empty tier named `name`. With `selective`, a scan does not flush it; otherwise it is a plain LRU.
-    #[must_use]
-    pub fn with_admission(name: &'static str, config: &LruConfig, selective: bool) -> Self {
         let count = (config.capacity / MIN_SHARD).clamp(1, MAX_SHARDS);
         // A power of two, so that a mask selects the shard.
         let count = 1 << count.ilog2();
         let capacity = usize::try_from(config.capacity).unwrap_or(usize::MAX) / count;
-        let shards = (0..count).map(|_| Aligned(Mutex::new(Shard::new(capacity, selective)))).collect();
+        let shards = (0..count).map(|_| Aligned(Mutex::new(Shard::new(capacity)))).collect();
         Self {
             name,
             shards,
@@ -163,15 +156,13 @@ fn jitter(ttl: Duration, key: &Hashed) -> Duration {
 }
 
 impl Shard {
-    fn new(capacity: usize, selective: bool) -> Self {
+    fn new(capacity: usize) -> Self {
         let window = capacity / BYTES_PER_KEY;
-        let doorkeeper = selective.then(|| Doorkeeper::new(window));
-        let own = if selective { Doorkeeper::footprint(window) } else { 0 };
         Self {
             entries: LruCache::unbounded_with_hasher(IdentityHasher::default()),
-            doorkeeper,
+            doorkeeper: Doorkeeper::new(window),
             bytes: 0,
-            capacity: capacity.saturating_sub(own),
+            capacity: capacity.saturating_sub(Doorkeeper::footprint(window)),
             hits: 0,
             misses: 0,
         }
@@ -188,7 +179,7 @@ impl Shard {
             self.evict_to_fit(0);
             return;
         }
-        let seen = self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.mark_seen(key.hash()));
+        let seen = self.doorkeeper.mark_seen(key.hash());
         let was_full = self.evict_to_fit(size);
         self.bytes += size;
         self.entries.put(key, entry);
