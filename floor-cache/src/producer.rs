@@ -141,13 +141,7 @@ impl Generations {
         TierReport {
             name: GENERATED,
             hits: made,
-            misses: 0,
-            errors: 0,
-            bypasses: 0,
-            entries: 0,
-            bytes: 0,
             hit_cost_us: micros(mean),
-            miss_cost_us: 0.0,
             hit_ratio: 1.0,
             probe_cost_us: micros(mean),
             generation_cost_us: micros(mean),
@@ -155,6 +149,7 @@ impl Generations {
             reason: "configured",
             verdict: "last",
             since: self.started.elapsed(),
+            ..TierReport::default()
         }
     }
 }

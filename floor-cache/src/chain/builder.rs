@@ -1,11 +1,8 @@
 //! Builds a chain tier by tier. [`assemble`](crate::assemble()) and tests with their own tiers use it.
 
-use std::{
-    fmt,
-    sync::{Arc, atomic::AtomicU32},
-};
+use std::sync::{Arc, atomic::AtomicU32};
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector};
 use tokio::runtime::Handle;
 
 use super::{
@@ -60,21 +57,14 @@ impl<'a> ChainBuilder<'a> {
     ) -> Result<Self, OpenError> {
         let namespace =
             Namespace::new(&config.namespace).ok_or_else(|| OpenError::Namespace(config.namespace.clone()))?;
-        let seconds = HistogramVec::new(
-            HistogramOpts::new("floors_tier_seconds", "Time that a tier took.").buckets(tier_buckets()),
-            &["tier", "op"],
-        )?;
-        let writes = IntCounterVec::new(
-            Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome."),
-            &["tier", "outcome"],
-        )?;
-        let hedges = IntCounterVec::new(
-            Opts::new("floors_hedges_total", "Floors generated while a tier was slow, by which answer came first."),
-            &["tier", "winner"],
-        )?;
-        registry.register(Box::new(seconds.clone()))?;
-        registry.register(Box::new(writes.clone()))?;
-        registry.register(Box::new(hedges.clone()))?;
+        let opts = HistogramOpts::new("floors_tier_seconds", "Time that a tier took.").buckets(tier_buckets());
+        let seconds = registered(registry, HistogramVec::new(opts, &["tier", "op"]))?;
+        let opts =
+            Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome.");
+        let writes = registered(registry, IntCounterVec::new(opts, &["tier", "outcome"]))?;
+        let opts =
+            Opts::new("floors_hedges_total", "Floors generated while a tier was slow, by which answer came first.");
+        let hedges = registered(registry, IntCounterVec::new(opts, &["tier", "winner"]))?;
         let mut envelope = Envelope::new(namespace, config.value_version).compressing(tuning.compress);
         if let Some(keys) = &tuning.keys {
             envelope = envelope.sealing(keys);
@@ -144,11 +134,8 @@ impl<'a> ChainBuilder<'a> {
 
     /// Uses leases in `store` for values that the last added tier misses.
     pub(crate) fn leasing(mut self, store: Arc<dyn LeaseStore>, mode: Lease) -> Result<Self, OpenError> {
-        let totals = IntCounterVec::new(
-            Opts::new("floors_leases_total", "Floors that a lease was requested for, by outcome."),
-            &["outcome"],
-        )?;
-        self.registry.register(Box::new(totals.clone()))?;
+        let opts = Opts::new("floors_leases_total", "Floors that a lease was requested for, by outcome.");
+        let totals = registered(self.registry, IntCounterVec::new(opts, &["outcome"]))?;
         self.leases = Some(Leases::new(self.lower.len() - 1, mode, store, self.runtime.clone(), &totals));
         Ok(self)
     }
@@ -158,23 +145,15 @@ impl<'a> ChainBuilder<'a> {
     /// # Errors
     /// When the registry already has the metrics of a chain.
     pub fn build(self, source: Arc<dyn Source>) -> Result<Chain, OpenError> {
-        let generations =
-            IntCounterVec::new(Opts::new("floors_generations_total", "Floors generated, by kind."), &["kind"])?;
-        let seconds = HistogramVec::new(
-            HistogramOpts::new("floors_generation_seconds", "Time to generate a floor, without queueing.")
-                .buckets(generation_buckets()),
-            &["kind"],
-        )?;
-        let coalesced =
-            IntCounter::new("floors_coalesced_total", "Floors that a call got from another call's lookup.")?;
-        self.registry.register(Box::new(generations.clone()))?;
-        self.registry.register(Box::new(seconds.clone()))?;
-        self.registry.register(Box::new(coalesced.clone()))?;
-        let audits = IntCounterVec::new(
-            Opts::new("floors_audits_total", "Hits that were generated again and compared, by outcome."),
-            &["outcome"],
-        )?;
-        self.registry.register(Box::new(audits.clone()))?;
+        let opts = Opts::new("floors_generations_total", "Floors generated, by kind.");
+        let generations = registered(self.registry, IntCounterVec::new(opts, &["kind"]))?;
+        let opts = HistogramOpts::new("floors_generation_seconds", "Time to generate a floor, without queueing.");
+        let seconds = HistogramVec::new(opts.buckets(generation_buckets()), &["kind"]);
+        let seconds = registered(self.registry, seconds)?;
+        let coalesced = IntCounter::new("floors_coalesced_total", "Floors that a call got from another call's lookup.");
+        let coalesced = registered(self.registry, coalesced)?;
+        let opts = Opts::new("floors_audits_total", "Hits that were generated again and compared, by outcome.");
+        let audits = registered(self.registry, IntCounterVec::new(opts, &["outcome"]))?;
         let stack = Arc::new(TierStack {
             memory: self.memory.into(),
             lower: self.lower.into(),
@@ -202,6 +181,16 @@ impl<'a> ChainBuilder<'a> {
     }
 }
 
+/// The metric in `created`, after its registration.
+fn registered<M: Collector + Clone + 'static>(
+    registry: &Registry,
+    created: Result<M, prometheus::Error>,
+) -> Result<M, prometheus::Error> {
+    let metric = created?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
 /// Seconds: from half a microsecond (a map in memory) to a quarter of a second (a timeout), doubling.
 fn tier_buckets() -> Vec<f64> {
     doubling(0.5e-6, 20)
@@ -214,10 +203,4 @@ fn generation_buckets() -> Vec<f64> {
 
 fn doubling(first: f64, count: u32) -> Vec<f64> {
     (0..count).map(|power| first * f64::from(1 << power)).collect()
-}
-
-impl fmt::Debug for ChainBuilder<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChainBuilder").field("memory", &self.memory).field("lower", &self.lower).finish_non_exhaustive()
-    }
 }

@@ -233,7 +233,8 @@ impl Chain {
     /// Size and write counts of each tier, in probing order.
     #[must_use]
     pub fn holdings(&self) -> Vec<Holdings> {
-        let memory = self.0.stack.memory.iter().map(|tier| Holdings::new(tier.name(), tier.stats(), None));
+        let memory = self.0.stack.memory.iter();
+        let memory = memory.map(|tier| Holdings { name: tier.name(), stats: tier.stats(), writes: None });
         memory.chain(self.0.stack.lower.iter().map(LowerTier::holdings)).collect()
     }
 

@@ -84,7 +84,7 @@ impl LowerTier {
     }
 
     pub(crate) fn holdings(&self) -> Holdings {
-        Holdings::new(self.name(), self.tier.stats(), Some(self.writes.counts()))
+        Holdings { name: self.name(), stats: self.tier.stats(), writes: Some(self.writes.counts()) }
     }
 
     pub(crate) fn report(&self) -> TierReport {

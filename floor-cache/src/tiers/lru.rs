@@ -234,20 +234,18 @@ impl MemoryTier for LruTier {
             name: self.name,
             hits: counts.hits,
             misses: counts.misses,
-            errors: 0,
-            bypasses: 0,
             entries: stats.entries,
             bytes: stats.bytes,
             hit_cost_us,
             miss_cost_us,
             hit_ratio,
             probe_cost_us: hit_ratio * hit_cost_us + (1.0 - hit_ratio) * miss_cost_us,
-            // Not compared: leading memory tiers are always asked.
-            generation_cost_us: 0.0,
             asked_ratio: 1.0,
             reason: "configured",
             verdict: "probed",
             since: self.started.elapsed(),
+            // Not compared with generation: leading memory tiers are always asked.
+            ..TierReport::default()
         }
     }
 
