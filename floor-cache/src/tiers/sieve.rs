@@ -45,7 +45,7 @@ const MAX_EVICTED: u64 = 6;
 
 impl Sieve {
     /// A sieve for a store of `bytes`, with the hand at the age `hand`. It takes 1/512 of `bytes` in memory, at most 32
-    /// MiB.
+    /// MiB, and almost nothing for 0 bytes, a store without a limit.
     pub(super) fn new(bytes: u64, hand: u64) -> Self {
         let words = (bytes / PAGE * BITS_PER_PAGE / 8).clamp(8, MAX_BYTES) / 8;
         Self {
@@ -53,11 +53,6 @@ impl Sieve {
             hand: AtomicU64::new(hand),
             evicted: AtomicU64::new(0),
         }
-    }
-
-    /// A sieve for a store without a limit; it takes almost no memory.
-    pub(super) fn unbounded() -> Self {
-        Self::new(0, 0)
     }
 
     /// Marks the entry under `stored` as read.

@@ -105,15 +105,11 @@ impl SledTier {
             None => store.count_and_age().map_err(broken)?,
         };
         let hand = store.db.get(HAND_KEY).map_err(broken)?.map_or(0, |hand| age_from(&hand));
-        let sieve = match config.capacity {
-            0 => Sieve::unbounded(),
-            capacity => Sieve::new(capacity, hand),
-        };
         let youngest = store.ages.last().map_err(broken)?;
         Ok(Self {
             store,
             envelope: envelope.clone(),
-            sieve,
+            sieve: Sieve::new(config.capacity, hand),
             capacity: if config.capacity == 0 { u64::MAX } else { config.capacity },
             next_age: Mutex::new(youngest.map_or(0, |(age, _)| age_from(&age).saturating_add(1))),
             entries: AtomicU64::new(entries),
@@ -234,12 +230,9 @@ impl SledTier {
     }
 
     fn store_counts(&self) -> Result<(), sled::Error> {
-        self.store.values.insert(COUNTS_KEY, &self.counts()).map(|_before| ())
-    }
-
-    fn counts(&self) -> [u8; 16] {
         let (entries, bytes) = (self.entries.load(Relaxed), self.bytes.load(Relaxed));
-        (u128::from(bytes) << 64 | u128::from(entries)).to_le_bytes()
+        let counts = (u128::from(bytes) << 64 | u128::from(entries)).to_le_bytes();
+        self.store.values.insert(COUNTS_KEY, &counts).map(|_before| ())
     }
 }
 
