@@ -17,7 +17,7 @@ mod metered;
 mod timeout;
 
 pub use breaker::{Breaker, Circuit, CircuitState};
-pub use metered::{Counts, Meter, Metered, OpSeconds};
+pub(crate) use metered::{Counts, Meter, Metered, OpSeconds};
 pub use timeout::Timeout;
 pub(crate) use timeout::{WRITE_TIMEOUT_FACTOR, within};
 
