@@ -230,7 +230,7 @@ impl Leases {
     }
 }
 
-/// A lease held by this server. Dropping it releases the lease, unless it was disarmed.
+/// A lease held by this server. Dropping it releases the lease, unless a value has replaced it.
 pub(crate) struct LeaseGuard {
     store: Arc<dyn LeaseStore>,
     circuit: Arc<Circuit>,
@@ -260,21 +260,15 @@ impl LeaseGuard {
 
     /// Renews the lease in the background until the write of the value is done. If the tier stored the value, the value
     /// has replaced the lease. Otherwise the lease is released.
-    pub(crate) fn keep_until(self, written: impl Future<Output = bool> + Send + 'static) {
+    pub(crate) fn keep_until(mut self, written: impl Future<Output = bool> + Send + 'static) {
         self.runtime.clone().spawn(async move {
             let is_taken = tokio::select! {
                 is_taken = written => is_taken,
                 never = self.renew() => match never {},
             };
-            if is_taken {
-                self.disarm();
-            }
+            // A stored value has replaced the lease, so there is nothing to release.
+            self.released = is_taken;
         });
-    }
-
-    /// The stored value has replaced the lease, so there is nothing to release.
-    fn disarm(mut self) {
-        self.released = true;
     }
 }
 

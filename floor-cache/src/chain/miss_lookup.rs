@@ -228,22 +228,21 @@ impl MissLookup {
         let (steps, shared_misses) = (steps.as_slice(), shared_misses.as_slice());
         let tasks: FuturesUnordered<_> = pending
             .into_iter()
-            .map(|leader| {
+            .map(|mut leader| {
                 let hedge = hedges.remove(leader.key());
-                (leader, hedge)
-            })
-            .map(|(mut leader, hedge)| async move {
-                let key = *leader.key();
-                if let Some(hedge) = hedge
-                    && let (_, Ok(made)) = hedge.await
-                {
-                    return complete_with(inner, &mut leader, Ok(made), steps);
-                }
-                match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
-                    Some(leases) => complete_leased(inner, leases, &mut leader, priority, steps, epoch).await,
-                    None => {
-                        let made = inner.producer.generate(key, priority).await;
-                        complete_with(inner, &mut leader, made, steps);
+                async move {
+                    let key = *leader.key();
+                    if let Some(hedge) = hedge
+                        && let (_, Ok(made)) = hedge.await
+                    {
+                        return complete_with(inner, &mut leader, Ok(made), steps);
+                    }
+                    match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
+                        Some(leases) => complete_leased(inner, leases, &mut leader, priority, steps, epoch).await,
+                        None => {
+                            let made = inner.producer.generate(key, priority).await;
+                            complete_with(inner, &mut leader, made, steps);
+                        }
                     }
                 }
             })

@@ -39,7 +39,7 @@ impl TierStack {
             return Vec::new();
         }
         let active = self.purges.begin();
-        self.remove_all_from_memory(keys);
+        keys.iter().for_each(|key| self.remove_from_memory(&Hashed::new(key)));
         let removals = self.lower.iter().map(|lower| PendingRemoval {
             tier: lower.name(),
             work: lower.writes.remove(keys.to_vec()),
@@ -64,10 +64,6 @@ impl TierStack {
                 self.remove_from_memory(&key);
             }
         });
-    }
-
-    fn remove_all_from_memory(&self, keys: &[Key]) {
-        keys.iter().for_each(|key| self.remove_from_memory(&Hashed::new(key)));
     }
 }
 

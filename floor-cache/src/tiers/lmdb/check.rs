@@ -276,7 +276,8 @@ impl Checker {
         high: Option<&[u8]>,
     ) -> Result<(), Damage> {
         self.claim(page)?;
-        let bytes = self.page(page)?;
+        let mut bytes = vec![0; self.page_size];
+        self.read(page, 0, &mut bytes)?;
         let is_leaf = level == tree.depth;
         let nodes = layout::nodes(self.page_size, page, &bytes, is_leaf)?;
         let in_bounds = |key: &[u8]| {
@@ -321,12 +322,6 @@ impl Checker {
             _ => return damage(page, "a node has unknown flags"),
         };
         (tree.visit)(self, page, node.key, item)
-    }
-
-    fn page(&self, page: u64) -> Result<Vec<u8>, Damage> {
-        let mut bytes = vec![0; self.page_size];
-        self.read(page, 0, &mut bytes)?;
-        Ok(bytes)
     }
 
     /// The `len` bytes of a long value.
