@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, atomic::AtomicU32};
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector};
+use prometheus::{
+    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector, exponential_buckets,
+};
 use tokio::runtime::Handle;
 
 use super::{
@@ -57,7 +59,9 @@ impl<'a> ChainBuilder<'a> {
     ) -> Result<Self, OpenError> {
         let namespace =
             Namespace::new(&config.namespace).ok_or_else(|| OpenError::Namespace(config.namespace.clone()))?;
-        let opts = HistogramOpts::new("floors_tier_seconds", "Time that a tier took.").buckets(tier_buckets());
+        // From half a microsecond (a map in memory) to a quarter of a second (a timeout).
+        let buckets = exponential_buckets(0.5e-6, 2.0, 20)?;
+        let opts = HistogramOpts::new("floors_tier_seconds", "Time that a tier took.").buckets(buckets);
         let seconds = registered(registry, HistogramVec::new(opts, &["tier", "op"]))?;
         let opts =
             Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome.");
@@ -147,9 +151,10 @@ impl<'a> ChainBuilder<'a> {
     pub fn build(self, source: Arc<dyn Source>) -> Result<Chain, OpenError> {
         let opts = Opts::new("floors_generations_total", "Floors generated, by kind.");
         let generations = registered(self.registry, IntCounterVec::new(opts, &["kind"]))?;
+        // From 16 microseconds (the smallest floor) to half a second.
+        let buckets = exponential_buckets(16e-6, 2.0, 16)?;
         let opts = HistogramOpts::new("floors_generation_seconds", "Time to generate a floor, without queueing.");
-        let seconds = HistogramVec::new(opts.buckets(generation_buckets()), &["kind"]);
-        let seconds = registered(self.registry, seconds)?;
+        let seconds = registered(self.registry, HistogramVec::new(opts.buckets(buckets), &["kind"]))?;
         let coalesced = IntCounter::new("floors_coalesced_total", "Floors that a call got from another call's lookup.");
         let coalesced = registered(self.registry, coalesced)?;
         let opts = Opts::new("floors_audits_total", "Hits that were generated again and compared, by outcome.");
@@ -189,18 +194,4 @@ fn registered<M: Collector + Clone + 'static>(
     let metric = created?;
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
-}
-
-/// Seconds: from half a microsecond (a map in memory) to a quarter of a second (a timeout), doubling.
-fn tier_buckets() -> Vec<f64> {
-    doubling(0.5e-6, 20)
-}
-
-/// Seconds: from 16 microseconds (the smallest floor) to half a second, doubling.
-fn generation_buckets() -> Vec<f64> {
-    doubling(16e-6, 16)
-}
-
-fn doubling(first: f64, count: u32) -> Vec<f64> {
-    (0..count).map(|power| first * f64::from(1 << power)).collect()
 }
