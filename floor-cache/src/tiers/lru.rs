@@ -122,15 +122,9 @@ impl<'a> Shards<'a> {
         &self.0[key.shard(self.0.len())].0
     }
 
-    /// The value, counted as a hit or a miss and as a use.
-    #[inline(always)]
-    fn lookup(self, key: &Hashed) -> Option<Bytes> {
-        self.lookup_with(key, Bytes::clone)
-    }
-
     /// The result of `take` on the value, counted as a hit or a miss and as a use.
     #[inline(always)]
-    fn lookup_with<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
+    fn lookup<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
         let mut shard = self.of(key).lock();
         match shard.entries.get(key) {
             Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
@@ -251,7 +245,7 @@ impl MemoryTier for LruTier {
 
     #[inline]
     fn lookup(&self, key: &Hashed) -> Option<Bytes> {
-        self.shards().lookup(key)
+        self.shards().lookup(key, Bytes::clone)
     }
 
     fn peek(&self, key: &Hashed) -> Option<Bytes> {
@@ -291,7 +285,7 @@ impl MemoryTier for LruTier {
             let take = |value: &Bytes| {
                 served.push(Served { value: value.clone(), by, coalesced: false, trace: None });
             };
-            if shards.lookup_with(&key, take).is_none() {
+            if shards.lookup(&key, take).is_none() {
                 return LeadingHits::Missed;
             }
         }
