@@ -92,7 +92,7 @@ fn check_pages(path: &Path) -> Result<(), OpenError> {
     let took = started.elapsed();
     match outcome {
         CheckOutcome::Whole => {
-            info!(tier = NAME, bytes, ?took, "the store was not closed cleanly; its pages are whole")
+            info!(tier = NAME, bytes, ?took, "the store was not closed cleanly; its pages are whole");
         }
         CheckOutcome::Unknown => debug!(tier = NAME, "the store was not checked: it has another version"),
     }
