@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::tier::{TierError, TierStats};
 
 /// Counts and costs of one tier since the start.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TierReport {
     /// The tier; `generated` for the source, which is last.
     pub name: &'static str,
@@ -53,12 +53,6 @@ pub struct Holdings {
     pub stats: TierStats,
     /// Its writes by outcome; `None` for a leading memory tier, which is written directly.
     pub writes: Option<WriteCounts>,
-}
-
-impl Holdings {
-    pub(crate) const fn new(name: &'static str, stats: TierStats, writes: Option<WriteCounts>) -> Self {
-        Self { name, stats, writes }
-    }
 }
 
 /// Writes through the write-behind queue of a tier since the start.

@@ -1,6 +1,6 @@
 //! The options and the result of a lookup.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
@@ -85,12 +85,6 @@ impl Outcome {
             TierErrorKind::Open => Self::Open,
             TierErrorKind::Unreachable | TierErrorKind::Refused | TierErrorKind::Internal => Self::Error,
         }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -24,14 +24,6 @@ pub struct Tls {
     pub key: Option<PrivateKey>,
 }
 
-impl Tls {
-    /// Whether no option is set.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// Certificates from a PEM file: at least one, each well-formed. Their validity is checked when they are used.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificates {

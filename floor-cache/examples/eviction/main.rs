@@ -1,22 +1,17 @@
 //! Measures the hit ratio of the stores on disk under Zipf loads, compared with simulated FIFO, LRU, S3-FIFO and SIEVE
 //! of the same capacity.
 //!
-//!     cargo run --release -p floor-cache --example eviction [hit-cost]
+//!     cargo run --release -p floor-cache --example eviction
 //!
 //! LMDB and sled are the real tiers with a capacity of a tenth of the floors. Every miss is followed by a write. In a
 //! chain, a memory tier is in front, so each load is also run behind an LRU: the stores then see only its misses. Each
-//! write is a transaction with a sync of the file, so set `TMPDIR` to a directory in memory for a run of minutes. With
-//! `hit-cost`, only hits are timed.
+//! write is a transaction with a sync of the file, so set `TMPDIR` to a directory in memory for a run of minutes.
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 
 mod load;
 mod policies;
 
-use std::{
-    env,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use bytes::Bytes;
 use floor_cache::{
@@ -25,7 +20,7 @@ use floor_cache::{
     tiers::{LmdbTier, SledTier},
 };
 use load::Zipf;
-use policies::{Fifo, Lru, Policy, S3Fifo, Sieve};
+use policies::{S3Fifo, Sieve, fifo, lru};
 use tempfile::TempDir;
 
 /// Zipf exponents. Web loads have 0.64 to 0.83 (Breslau et al., 1999).
@@ -52,10 +47,6 @@ const HEAD: &str = "| exponent | FIFO | LRU | S3-FIFO | SIEVE | lmdb | sled |\n|
 
 fn main() {
     let capacity = capacity();
-    if env::args().nth(1).as_deref() == Some("hit-cost") {
-        hit_cost(capacity);
-        return;
-    }
     let floors = capacity * FLOORS_PER_CAPACITY;
     println!("capacity of {capacity} of {floors} floors; hit ratios of the tier alone, in percent");
     for front in FRONTS {
@@ -96,8 +87,6 @@ fn main() {
         let [c, d] = [false, true].map(|restart| after_restart(|home| Store::sled(home, capacity), &seen, restart));
         println!("| {exponent:.1} | {a:.1} | {b:.1} | {c:.1} | {d:.1} |");
     }
-    println!();
-    hit_cost(capacity);
 }
 
 /// The requests to a store, before and while hits are counted.
@@ -108,9 +97,9 @@ struct Seen {
 
 /// The requests of `load` that miss an LRU of `front` floors.
 fn behind(front: Option<usize>, mut load: impl Iterator<Item = usize>) -> Seen {
-    let mut lru = front.map(Lru::new);
+    let mut front = front.map(lru);
     let mut pass = |count| {
-        let misses = |floor: &usize| lru.as_mut().is_none_or(|lru| !lru.ask(*floor));
+        let misses = |floor: &usize| front.as_mut().is_none_or(|hits| !hits(*floor));
         load.by_ref().take(count).filter(misses).collect()
     };
     Seen { warm_up: pass(WARM_UP), counted: pass(COUNTED) }
@@ -118,25 +107,28 @@ fn behind(front: Option<usize>, mut load: impl Iterator<Item = usize>) -> Seen {
 
 /// The hit ratios of every policy as table cells.
 fn row(seen: &Seen, capacity: usize) -> String {
+    let (mut s3_fifo, mut sieve) = (S3Fifo::new(capacity), Sieve::new(capacity));
+    let homes = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let (lmdb, sled) = (Store::lmdb(&homes[0]), Store::sled(&homes[1], sled_capacity(capacity)));
     let ratios = [
-        ratio(&mut Fifo::new(capacity), seen),
-        ratio(&mut Lru::new(capacity), seen),
-        ratio(&mut S3Fifo::new(capacity), seen),
-        ratio(&mut Sieve::new(capacity), seen),
-        ratio(&mut Store::lmdb(&tempfile::tempdir().unwrap()), seen),
-        ratio(&mut Store::sled(&tempfile::tempdir().unwrap(), sled_capacity(capacity)), seen),
+        ratio(fifo(capacity), seen),
+        ratio(lru(capacity), seen),
+        ratio(|floor| s3_fifo.ask(floor), seen),
+        ratio(|floor| sieve.ask(floor), seen),
+        ratio(|floor| lmdb.ask(floor), seen),
+        ratio(|floor| sled.ask(floor), seen),
     ];
     ratios.map(|ratio| format!("{ratio:.1}")).join(" | ")
 }
 
-fn ratio(policy: &mut dyn Policy, seen: &Seen) -> f64 {
-    seen.warm_up.iter().for_each(|floor| _ = policy.ask(*floor));
-    hits(policy, &seen.counted)
+fn ratio(mut ask: impl FnMut(usize) -> bool, seen: &Seen) -> f64 {
+    seen.warm_up.iter().for_each(|floor| _ = ask(*floor));
+    hits(ask, &seen.counted)
 }
 
 /// The hit ratio in percent.
-fn hits(policy: &mut dyn Policy, floors: &[usize]) -> f64 {
-    let hits = floors.iter().filter(|floor| policy.ask(**floor)).count();
+fn hits(mut ask: impl FnMut(usize) -> bool, floors: &[usize]) -> f64 {
+    let hits = floors.iter().filter(|floor| ask(**floor)).count();
     hits as f64 * 100.0 / floors.len() as f64
 }
 
@@ -151,13 +143,13 @@ fn after_restart(open: impl Fn(&TempDir) -> Store, seen: &Seen, restart: bool) -
         std::thread::sleep(Duration::from_millis(200));
         store = open(&home);
     }
-    hits(&mut store, &seen.counted[..AFTER_RESTART])
+    hits(|floor| store.ask(floor), &seen.counted[..AFTER_RESTART])
 }
 
 /// The number of floors that fit LMDB.
 fn capacity() -> usize {
     let home = tempfile::tempdir().unwrap();
-    let mut store = Store::lmdb(&home);
+    let store = Store::lmdb(&home);
     (0..10_000).for_each(|floor| _ = store.ask(floor));
     store.tier.stats().entries as usize
 }
@@ -165,34 +157,9 @@ fn capacity() -> usize {
 /// The capacity of sled in bytes for as many floors.
 fn sled_capacity(capacity: usize) -> u64 {
     let home = tempfile::tempdir().unwrap();
-    let mut store = Store::sled(&home, 1 << 30);
+    let store = Store::sled(&home, 1 << 30);
     (0..100).for_each(|floor| _ = store.ask(floor));
     store.tier.stats().bytes / 100 * capacity as u64
-}
-
-/// Prints the time of a hit in LMDB, single and in a batch of ten, as medians of rounds.
-fn hit_cost(capacity: usize) {
-    const ROUNDS: usize = 41;
-    let home = tempfile::tempdir().unwrap();
-    let mut store = Store::lmdb(&home);
-    (0..capacity / 2).for_each(|floor| _ = store.ask(floor));
-    let keys: Vec<Key> = (0..capacity / 2).map(key).collect();
-    let median = |round: &dyn Fn()| {
-        let mut times: Vec<f64> = (0..ROUNDS)
-            .map(|_| {
-                let started = Instant::now();
-                round();
-                started.elapsed().as_secs_f64() * 1e9 / keys.len() as f64
-            })
-            .collect();
-        times.sort_unstable_by(f64::total_cmp);
-        times[ROUNDS / 2]
-    };
-    let single = median(&|| keys.iter().for_each(|key| assert!(ready(store.tier.get(key)).is_some())));
-    let batch = median(&|| {
-        keys.chunks(10).for_each(|keys| assert!(ready(store.tier.get_many(keys)).iter().all(Option::is_some)));
-    });
-    println!("a hit in lmdb, {FLOOR} bytes: {single:.0} ns; in a batch of ten: {batch:.0} ns");
 }
 
 /// A real tier.
@@ -203,22 +170,21 @@ struct Store {
 
 impl Store {
     fn lmdb(home: &TempDir) -> Self {
-        let config = LmdbConfig { path: path(home, "lmdb"), map_size: MAP };
-        Self::new(Box::new(LmdbTier::open(&config, envelope()).unwrap()))
+        let config = LmdbConfig { path: home.path().join("lmdb"), map_size: MAP };
+        Self::new(LmdbTier::open(&config, envelope()).unwrap())
     }
 
     fn sled(home: &TempDir, capacity: u64) -> Self {
-        let config = SledConfig { path: path(home, "sled"), capacity };
-        Self::new(Box::new(SledTier::open(&config, envelope()).unwrap()))
+        let config = SledConfig { path: home.path().join("sled"), capacity };
+        Self::new(SledTier::open(&config, envelope()).unwrap())
     }
 
-    fn new(tier: Box<dyn Tier>) -> Self {
-        Self { tier, value: Bytes::from(vec![7; FLOOR]) }
+    fn new(tier: impl Tier) -> Self {
+        Self { tier: Box::new(tier), value: Bytes::from(vec![7; FLOOR]) }
     }
-}
 
-impl Policy for Store {
-    fn ask(&mut self, floor: usize) -> bool {
+    /// Whether the tier has `floor`. Writes it if not.
+    fn ask(&self, floor: usize) -> bool {
         let key = key(floor);
         let hit = ready(self.tier.get(&key)).is_some();
         if !hit {
@@ -226,10 +192,6 @@ impl Policy for Store {
         }
         hit
     }
-}
-
-fn path(home: &TempDir, name: &str) -> std::path::PathBuf {
-    Path::new(home.path()).join(name)
 }
 
 fn envelope() -> Envelope {

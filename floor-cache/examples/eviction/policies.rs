@@ -7,44 +7,21 @@ use std::{
 
 use lru::LruCache;
 
-/// An eviction policy.
-pub(crate) trait Policy {
-    /// Whether `floor` was cached. Inserts it if not.
-    fn ask(&mut self, floor: usize) -> bool;
-}
-
-/// Evicts the floor inserted first.
-pub(crate) struct Fifo(LruCache<usize, ()>);
-
-impl Fifo {
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self(LruCache::new(NonZeroUsize::new(capacity).unwrap()))
-    }
-}
-
-impl Policy for Fifo {
-    fn ask(&mut self, floor: usize) -> bool {
-        let hit = self.0.contains(&floor);
-        if !hit {
-            self.0.put(floor, ());
-        }
-        hit
-    }
+/// FIFO: evicts the floor inserted first. As with the other policies, returns whether a floor was cached, and inserts
+/// it if not.
+pub(crate) fn fifo(capacity: usize) -> impl FnMut(usize) -> bool {
+    let mut floors = queue(capacity);
+    move |floor| floors.contains(&floor) || floors.put(floor, ()).is_some()
 }
 
 /// Evicts the least recently used floor.
-pub(crate) struct Lru(LruCache<usize, ()>);
-
-impl Lru {
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self(LruCache::new(NonZeroUsize::new(capacity).unwrap()))
-    }
+pub(crate) fn lru(capacity: usize) -> impl FnMut(usize) -> bool {
+    let mut floors = queue(capacity);
+    move |floor| floors.put(floor, ()).is_some()
 }
 
-impl Policy for Lru {
-    fn ask(&mut self, floor: usize) -> bool {
-        self.0.put(floor, ()).is_some()
-    }
+fn queue(capacity: usize) -> LruCache<usize, ()> {
+    LruCache::new(NonZeroUsize::new(capacity).unwrap())
 }
 
 /// Three queues: "FIFO queues are all you need for cache eviction" (Yang, Zhang, Qiu, Yue and Vigfusson, SOSP 2023),
@@ -65,7 +42,7 @@ impl S3Fifo {
         Self {
             small: VecDeque::new(),
             main: VecDeque::new(),
-            ghost: LruCache::new(NonZeroUsize::new(capacity - small_capacity).unwrap()),
+            ghost: queue(capacity - small_capacity),
             frequency: HashMap::new(),
             small_capacity,
             capacity,
@@ -102,10 +79,8 @@ impl S3Fifo {
             }
         }
     }
-}
 
-impl Policy for S3Fifo {
-    fn ask(&mut self, floor: usize) -> bool {
+    pub(crate) fn ask(&mut self, floor: usize) -> bool {
         if let Some(count) = self.frequency.get_mut(&floor) {
             *count = (*count + 1).min(3);
             return true;
@@ -154,10 +129,8 @@ impl Sieve {
             }
         }
     }
-}
 
-impl Policy for Sieve {
-    fn ask(&mut self, floor: usize) -> bool {
+    pub(crate) fn ask(&mut self, floor: usize) -> bool {
         if let Some(visited) = self.visited.get_mut(&floor) {
             *visited = true;
             return true;

@@ -1,24 +1,22 @@
 //! Builds a chain tier by tier. [`assemble`](crate::assemble()) and tests with their own tiers use it.
 
-use std::{
-    fmt,
-    sync::{Arc, atomic::AtomicU32},
-};
+use std::sync::{Arc, atomic::AtomicU32};
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::{
+    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector, exponential_buckets,
+};
 use tokio::runtime::Handle;
 
 use super::{
     audit::Auditor,
     collector::TierCollector,
-    handle::{Chain, TIMED},
-    inner::Inner,
+    handle::{Chain, Inner, TIMED},
     lease::Leases,
 };
 use crate::{
     config::{Admit, ChainConfig, Lease, LruConfig, Tuning},
     envelope::{Envelope, Namespace},
-    layers::{Breaker, CatchPanic, Circuit, Meter, Metered, OpSeconds},
+    layers::{Breaker, Circuit, Meter, Metered, OpSeconds},
     lease_store::LeaseStore,
     memory_tier::MemoryTier,
     open_error::OpenError,
@@ -61,21 +59,16 @@ impl<'a> ChainBuilder<'a> {
     ) -> Result<Self, OpenError> {
         let namespace =
             Namespace::new(&config.namespace).ok_or_else(|| OpenError::Namespace(config.namespace.clone()))?;
-        let seconds = HistogramVec::new(
-            HistogramOpts::new("floors_tier_seconds", "Time that a tier took.").buckets(tier_buckets()),
-            &["tier", "op"],
-        )?;
-        let writes = IntCounterVec::new(
-            Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome."),
-            &["tier", "outcome"],
-        )?;
-        let hedges = IntCounterVec::new(
-            Opts::new("floors_hedges_total", "Floors generated while a tier was slow, by which answer came first."),
-            &["tier", "winner"],
-        )?;
-        registry.register(Box::new(seconds.clone()))?;
-        registry.register(Box::new(writes.clone()))?;
-        registry.register(Box::new(hedges.clone()))?;
+        // From half a microsecond (a map in memory) to a quarter of a second (a timeout).
+        let buckets = exponential_buckets(0.5e-6, 2.0, 20)?;
+        let opts = HistogramOpts::new("floors_tier_seconds", "Time that a tier took.").buckets(buckets);
+        let seconds = registered(registry, HistogramVec::new(opts, &["tier", "op"]))?;
+        let opts =
+            Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome.");
+        let writes = registered(registry, IntCounterVec::new(opts, &["tier", "outcome"]))?;
+        let opts =
+            Opts::new("floors_hedges_total", "Floors generated while a tier was slow, by which answer came first.");
+        let hedges = registered(registry, IntCounterVec::new(opts, &["tier", "winner"]))?;
         let mut envelope = Envelope::new(namespace, config.value_version).compressing(tuning.compress);
         if let Some(keys) = &tuning.keys {
             envelope = envelope.sealing(keys);
@@ -118,7 +111,7 @@ impl<'a> ChainBuilder<'a> {
         Ok(self)
     }
 
-    /// Adds `tier` behind a breaker, panic handling and metrics. A remote tier needs its own
+    /// Adds `tier` behind a breaker, which also handles its panics, and metrics. A remote tier needs its own
     /// [`Timeout`](crate::layers::Timeout).
     ///
     /// # Errors
@@ -133,8 +126,7 @@ impl<'a> ChainBuilder<'a> {
             remove_many: op("remove_many"),
         }));
         let circuit = Arc::new(Circuit::new(name));
-        let tier: Arc<dyn Tier> =
-            Arc::new(Metered::new(Breaker::new(CatchPanic::new(tier), circuit.clone()), meter.clone()));
+        let tier: Arc<dyn Tier> = Arc::new(Metered::new(Breaker::new(tier, circuit.clone()), meter.clone()));
         let writes = WriteBehind::start(tier.clone(), self.runtime, WriteMetrics::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass, tier.waits());
@@ -146,11 +138,8 @@ impl<'a> ChainBuilder<'a> {
 
     /// Uses leases in `store` for values that the last added tier misses.
     pub(crate) fn leasing(mut self, store: Arc<dyn LeaseStore>, mode: Lease) -> Result<Self, OpenError> {
-        let totals = IntCounterVec::new(
-            Opts::new("floors_leases_total", "Floors that a lease was requested for, by outcome."),
-            &["outcome"],
-        )?;
-        self.registry.register(Box::new(totals.clone()))?;
+        let opts = Opts::new("floors_leases_total", "Floors that a lease was requested for, by outcome.");
+        let totals = registered(self.registry, IntCounterVec::new(opts, &["outcome"]))?;
         self.leases = Some(Leases::new(self.lower.len() - 1, mode, store, self.runtime.clone(), &totals));
         Ok(self)
     }
@@ -160,23 +149,16 @@ impl<'a> ChainBuilder<'a> {
     /// # Errors
     /// When the registry already has the metrics of a chain.
     pub fn build(self, source: Arc<dyn Source>) -> Result<Chain, OpenError> {
-        let generations =
-            IntCounterVec::new(Opts::new("floors_generations_total", "Floors generated, by kind."), &["kind"])?;
-        let seconds = HistogramVec::new(
-            HistogramOpts::new("floors_generation_seconds", "Time to generate a floor, without queueing.")
-                .buckets(generation_buckets()),
-            &["kind"],
-        )?;
-        let coalesced =
-            IntCounter::new("floors_coalesced_total", "Floors that a call got from another call's lookup.")?;
-        self.registry.register(Box::new(generations.clone()))?;
-        self.registry.register(Box::new(seconds.clone()))?;
-        self.registry.register(Box::new(coalesced.clone()))?;
-        let audits = IntCounterVec::new(
-            Opts::new("floors_audits_total", "Hits that were generated again and compared, by outcome."),
-            &["outcome"],
-        )?;
-        self.registry.register(Box::new(audits.clone()))?;
+        let opts = Opts::new("floors_generations_total", "Floors generated, by kind.");
+        let generations = registered(self.registry, IntCounterVec::new(opts, &["kind"]))?;
+        // From 16 microseconds (the smallest floor) to half a second.
+        let buckets = exponential_buckets(16e-6, 2.0, 16)?;
+        let opts = HistogramOpts::new("floors_generation_seconds", "Time to generate a floor, without queueing.");
+        let seconds = registered(self.registry, HistogramVec::new(opts.buckets(buckets), &["kind"]))?;
+        let coalesced = IntCounter::new("floors_coalesced_total", "Floors that a call got from another call's lookup.");
+        let coalesced = registered(self.registry, coalesced)?;
+        let opts = Opts::new("floors_audits_total", "Hits that were generated again and compared, by outcome.");
+        let audits = registered(self.registry, IntCounterVec::new(opts, &["outcome"]))?;
         let stack = Arc::new(TierStack {
             memory: self.memory.into(),
             lower: self.lower.into(),
@@ -204,22 +186,12 @@ impl<'a> ChainBuilder<'a> {
     }
 }
 
-/// Seconds: from half a microsecond (a map in memory) to a quarter of a second (a timeout), doubling.
-fn tier_buckets() -> Vec<f64> {
-    doubling(0.5e-6, 20)
-}
-
-/// Seconds: from 16 microseconds (the smallest floor) to half a second, doubling.
-fn generation_buckets() -> Vec<f64> {
-    doubling(16e-6, 16)
-}
-
-fn doubling(first: f64, count: u32) -> Vec<f64> {
-    (0..count).map(|power| first * f64::from(1 << power)).collect()
-}
-
-impl fmt::Debug for ChainBuilder<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChainBuilder").field("memory", &self.memory).field("lower", &self.lower).finish_non_exhaustive()
-    }
+/// The metric in `created`, after its registration.
+fn registered<M: Collector + Clone + 'static>(
+    registry: &Registry,
+    created: Result<M, prometheus::Error>,
+) -> Result<M, prometheus::Error> {
+    let metric = created?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use prometheus::{
-    Gauge, GaugeVec, IntCounterVec, IntGaugeVec, Opts,
+    Gauge, GaugeVec, IntCounterVec, Opts,
     core::{Collector, Desc},
     proto::MetricFamily,
 };
@@ -28,8 +28,8 @@ pub(crate) struct TierCollector {
 /// Metric families created for one scrape.
 struct Families {
     requests: IntCounterVec,
-    bytes: IntGaugeVec,
-    entries: IntGaugeVec,
+    bytes: GaugeVec,
+    entries: GaugeVec,
     breaker: GaugeVec,
     hit_ratio: GaugeVec,
     probe_cost: GaugeVec,
@@ -43,43 +43,29 @@ struct Families {
 
 impl Families {
     fn new() -> Result<Self, prometheus::Error> {
+        let by_tier = |name, help| GaugeVec::new(Opts::new(name, help), &["tier"]);
         Ok(Self {
             requests: IntCounterVec::new(
                 Opts::new("floors_tier_requests_total", "Keys that a tier was asked for, by outcome."),
                 &["tier", "outcome"],
             )?,
-            bytes: IntGaugeVec::new(Opts::new("floors_tier_bytes", "Bytes that a tier holds."), &["tier"])?,
-            entries: IntGaugeVec::new(Opts::new("floors_tier_entries", "Values that a tier holds."), &["tier"])?,
-            breaker: GaugeVec::new(
-                Opts::new("floors_breaker_state", "A tier's circuit breaker: 0 closed, 1 half-open, 2 open."),
-                &["tier"],
+            bytes: by_tier("floors_tier_bytes", "Bytes that a tier holds.")?,
+            entries: by_tier("floors_tier_entries", "Values that a tier holds.")?,
+            breaker: by_tier("floors_breaker_state", "A tier's circuit breaker: 0 closed, 1 half-open, 2 open.")?,
+            hit_ratio: by_tier("floors_tier_hit_ratio", "Recent share of queries to a tier that find a value.")?,
+            probe_cost: by_tier(
+                "floors_tier_probe_cost_seconds",
+                "Recent response time of a query to a tier for one value.",
             )?,
-            hit_ratio: GaugeVec::new(
-                Opts::new("floors_tier_hit_ratio", "Recent share of queries to a tier that find a value."),
-                &["tier"],
+            generation_cost: by_tier(
+                "floors_tier_generation_cost_seconds",
+                "Recent response time of generating one of the values that a tier may be asked for, with queueing.",
             )?,
-            probe_cost: GaugeVec::new(
-                Opts::new("floors_tier_probe_cost_seconds", "Recent response time of a query to a tier for one value."),
-                &["tier"],
+            bypassed: by_tier(
+                "floors_tier_bypassed",
+                "Recent share of lookups that bypassed a tier: 0 if it is always asked, 1 if never.",
             )?,
-            generation_cost: GaugeVec::new(
-                Opts::new(
-                    "floors_tier_generation_cost_seconds",
-                    "Recent response time of generating one of the values that a tier may be asked for, with queueing.",
-                ),
-                &["tier"],
-            )?,
-            bypassed: GaugeVec::new(
-                Opts::new(
-                    "floors_tier_bypassed",
-                    "Recent share of lookups that bypassed a tier: 0 if it is always asked, 1 if never.",
-                ),
-                &["tier"],
-            )?,
-            verdict_seconds: GaugeVec::new(
-                Opts::new("floors_tier_verdict_seconds", "Time since a tier's verdict last changed."),
-                &["tier"],
-            )?,
+            verdict_seconds: by_tier("floors_tier_verdict_seconds", "Time since a tier's verdict last changed.")?,
             reason: GaugeVec::new(
                 Opts::new("floors_tier_reason", "Why a tier is asked or bypassed: 1 for the current reason."),
                 &["tier", "reason"],
@@ -123,21 +109,20 @@ impl Families {
         ] {
             self.requests.with_label_values(&[name, outcome]).inc_by(count);
         }
-        self.bytes.with_label_values(&[name]).set(i64::try_from(stats.bytes).unwrap_or(i64::MAX));
-        self.entries.with_label_values(&[name]).set(i64::try_from(stats.entries).unwrap_or(i64::MAX));
+        self.bytes.with_label_values(&[name]).set(stats.bytes as f64);
+        self.entries.with_label_values(&[name]).set(stats.entries as f64);
     }
-}
 
-impl Families {
     fn lower_tier(&self, lower: &LowerTier) {
         let (labels, status) = (&[lower.name()], lower.policy.status());
+        let (reason, _verdict, since) = lower.verdict(&status);
         self.breaker.with_label_values(labels).set(f64::from(lower.circuit.state() as u8));
         self.hit_ratio.with_label_values(labels).set(status.hit_ratio);
         self.probe_cost.with_label_values(labels).set(status.cost);
         self.generation_cost.with_label_values(labels).set(status.generation);
         self.bypassed.with_label_values(labels).set(1.0 - status.asked_ratio);
-        self.reason.with_label_values(&[lower.name(), lower.reason(&status)]).set(1.0);
-        self.verdict_seconds.with_label_values(labels).set(lower.verdict_since(&status).elapsed().as_secs_f64());
+        self.reason.with_label_values(&[lower.name(), reason]).set(1.0);
+        self.verdict_seconds.with_label_values(labels).set(since.elapsed().as_secs_f64());
     }
 }
 

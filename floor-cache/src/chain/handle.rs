@@ -4,22 +4,38 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::future::{join_all, try_join_all};
+use prometheus::IntCounter;
 
-use super::{inner::Inner, miss_lookup::MissLookup};
+use super::{audit::Auditor, lease::Leases, miss_lookup::MissLookup};
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
+    producer::Producer,
     report::{Compaction, Holdings, TierReport},
     sampler::{Draw, Sampler},
     served::{Found, Options, Served, Step},
     single_flight::{Join, Leader},
     source::{Priority, SourceError},
-    stack::{LowerTier, Removal},
+    stack::{LowerTier, Removal, TierStack},
 };
 
 /// A chain of tiers in front of a [`Source`](crate::Source). Clones are cheap and share the chain.
 #[derive(Clone)]
 pub struct Chain(Arc<Inner>);
+
+/// The state that all clones of a chain share: the tiers, the producer, and what combines the two.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) stack: Arc<TierStack>,
+    pub(crate) producer: Arc<Producer>,
+    pub(crate) auditor: Arc<Auditor>,
+    pub(crate) leases: Option<Leases>,
+    pub(crate) coalesced: IntCounter,
+    /// Picks the lookups in memory that are timed or audited.
+    pub(crate) sampler: Sampler,
+    /// Whether slow queries are hedged.
+    pub(crate) hedge: bool,
+}
 
 /// One in 1,024 lookups in memory is timed, because two clock readings cost as much as the lookup.
 pub(crate) const TIMED: Sampler = Sampler::one_in(1024);
@@ -108,7 +124,8 @@ impl Chain {
         if options.priority == Priority::Background
             && let Some(_permit) = self.0.stack.purges.fill_permit(epoch)
         {
-            self.0.stack.insert_again(&key, &found.value);
+            // A full memory tier evicts a prefetched value before its caller arrives, unless it was inserted twice.
+            self.0.stack.promote(&key, &found.value, 0);
         }
         Ok(Served::found(found, coalesced, options, &memory))
     }
@@ -216,7 +233,8 @@ impl Chain {
     /// Size and write counts of each tier, in probing order.
     #[must_use]
     pub fn holdings(&self) -> Vec<Holdings> {
-        let memory = self.0.stack.memory.iter().map(|tier| Holdings::new(tier.name(), tier.stats(), None));
+        let memory = self.0.stack.memory.iter();
+        let memory = memory.map(|tier| Holdings { name: tier.name(), stats: tier.stats(), writes: None });
         memory.chain(self.0.stack.lower.iter().map(LowerTier::holdings)).collect()
     }
 

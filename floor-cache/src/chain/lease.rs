@@ -125,15 +125,16 @@ impl Leases {
         }
     }
 
-    /// Whether `key` is worth a lease. A lease costs a query, which takes `query` seconds, and saves a generation if
-    /// another server has started or finished it.
-    pub(crate) fn is_worthwhile(&self, producer: &Producer, key: &Key, query: f64, cpu: CpuCost) -> bool {
+    /// Whether `key` is worth a lease. A lease costs a query and saves a generation if another server has started or
+    /// finished it. `costs` returns the seconds of a query and the price of CPU time.
+    pub(crate) fn is_worthwhile(&self, producer: &Producer, key: &Key, costs: impl FnOnce() -> (f64, CpuCost)) -> bool {
         match self.mode {
             Lease::On => return true,
             Lease::Off => return false,
             Lease::Auto => {}
         }
         let Some(generation) = producer.forecast([key]) else { return false };
+        let (query, cpu) = costs();
         let cost = query + cpu.price * cpu.overhead;
         let found_ratio = self.found_ratio.lock().max(LEAST_FOUND_RATIO);
         let saved = found_ratio * (generation.response + cpu.price * (generation.cpu + cpu.overhead));
@@ -229,7 +230,7 @@ impl Leases {
     }
 }
 
-/// A lease held by this server. Dropping it releases the lease, unless it was disarmed.
+/// A lease held by this server. Dropping it releases the lease, unless a value has replaced it.
 pub(crate) struct LeaseGuard {
     store: Arc<dyn LeaseStore>,
     circuit: Arc<Circuit>,
@@ -259,21 +260,15 @@ impl LeaseGuard {
 
     /// Renews the lease in the background until the write of the value is done. If the tier stored the value, the value
     /// has replaced the lease. Otherwise the lease is released.
-    pub(crate) fn keep_until(self, written: impl Future<Output = bool> + Send + 'static) {
+    pub(crate) fn keep_until(mut self, written: impl Future<Output = bool> + Send + 'static) {
         self.runtime.clone().spawn(async move {
             let is_taken = tokio::select! {
                 is_taken = written => is_taken,
                 never = self.renew() => match never {},
             };
-            if is_taken {
-                self.disarm();
-            }
+            // A stored value has replaced the lease, so there is nothing to release.
+            self.released = is_taken;
         });
-    }
-
-    /// The stored value has replaced the lease, so there is nothing to release.
-    fn disarm(mut self) {
-        self.released = true;
     }
 }
 

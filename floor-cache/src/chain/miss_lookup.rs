@@ -4,24 +4,24 @@
 use std::{
     collections::HashMap,
     mem,
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
+    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 
 use super::{
-    hedge::Hedge,
-    inner::Inner,
+    handle::Inner,
     lease::{Leased, Leases},
 };
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
     policy::{Asked, CpuCost, Decision},
-    producer::GenerateResult,
+    producer::{GenerateResult, Producer},
     sampler::Draw,
     served::{Found, Outcome, Step},
     single_flight::Leader,
@@ -207,8 +207,9 @@ impl MissLookup {
             }
         };
         // The query may have no waiters left, but it measures the cost of the tier. The tier's own deadline ends it.
-        let pending = self.count_pending(&hedged);
-        self.handle_answer(inner, lower, asked, answer, started.elapsed());
+        let (took, pending) = (started.elapsed(), self.count_pending(&hedged));
+        lower.hedging.learn(asked.len(), took);
+        self.handle_answer(inner, lower, asked, answer, took);
         lower.hedging.tier.inc_by((pending - self.count_pending(&hedged)) as u64);
     }
 
@@ -227,27 +228,49 @@ impl MissLookup {
         let (steps, shared_misses) = (steps.as_slice(), shared_misses.as_slice());
         let tasks: FuturesUnordered<_> = pending
             .into_iter()
-            .map(|leader| {
+            .map(|mut leader| {
                 let hedge = hedges.remove(leader.key());
-                (leader, hedge)
-            })
-            .map(|(mut leader, hedge)| async move {
-                let key = *leader.key();
-                if let Some(hedge) = hedge
-                    && let (_, Ok(made)) = hedge.await
-                {
-                    return complete_with(inner, &mut leader, Ok(made), steps);
-                }
-                match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
-                    Some(leases) => complete_leased(inner, leases, &mut leader, priority, steps, epoch).await,
-                    None => {
-                        let made = inner.producer.generate(key, priority).await;
-                        complete_with(inner, &mut leader, made, steps);
+                async move {
+                    let key = *leader.key();
+                    if let Some(hedge) = hedge
+                        && let (_, Ok(made)) = hedge.await
+                    {
+                        return complete_with(inner, &mut leader, Ok(made), steps);
+                    }
+                    match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
+                        Some(leases) => complete_leased(inner, leases, &mut leader, priority, steps, epoch).await,
+                        None => {
+                            let made = inner.producer.generate(key, priority).await;
+                            complete_with(inner, &mut leader, made, steps);
+                        }
                     }
                 }
             })
             .collect();
         tasks.collect::<()>().await;
+    }
+}
+
+/// A generation of `key` that runs while a slow tier is asked for it; the first answer wins. It outlives the query of
+/// its tier, so that no value is generated twice.
+struct Hedge {
+    key: Key,
+    work: BoxFuture<'static, GenerateResult>,
+}
+
+impl Hedge {
+    fn new(producer: &Arc<Producer>, key: Key, priority: Priority) -> Self {
+        let producer = producer.clone();
+        Self { key, work: async move { producer.generate(key, priority).await }.boxed() }
+    }
+}
+
+impl Future for Hedge {
+    type Output = (Key, GenerateResult);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let key = self.key;
+        self.work.as_mut().poll(cx).map(|made| (key, made))
     }
 }
 
@@ -274,8 +297,10 @@ fn complete_with(inner: &Inner, leader: &mut Leader, made: GenerateResult, steps
 
 /// Whether the value of `key`, which the shared tier missed, is worth a lease.
 fn is_worth_lease(inner: &Inner, leases: &Leases, key: &Key) -> bool {
-    let query = inner.stack.lower[leases.tier].policy.query_seconds().unwrap_or_default();
-    leases.is_worthwhile(&inner.producer, key, query, cpu_cost(inner, Instant::now()))
+    leases.is_worthwhile(&inner.producer, key, || {
+        let query = inner.stack.lower[leases.tier].policy.status().cost;
+        (query, cpu_cost(inner, Instant::now()))
+    })
 }
 
 /// Generates the value of `leader` under a lease, or waits for another server to do so, and completes the flight. A

@@ -6,8 +6,6 @@ mod builder;
 mod check;
 mod collector;
 mod handle;
-mod hedge;
-mod inner;
 mod lease;
 mod miss_lookup;
 

@@ -21,6 +21,8 @@ mod namespace;
 mod tests;
 mod value_check;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -193,20 +195,7 @@ impl Envelope {
     /// # Errors
     /// The first defect found.
     pub fn open(&self, key: &StoredKey, envelope: &[u8]) -> Result<Bytes, Defect> {
-        self.accepted(key, self.open_unchecked(key, envelope)?)
-    }
-
-    fn open_unchecked(&self, key: &StoredKey, envelope: &[u8]) -> Result<Bytes, Defect> {
-        let (header, bound, hash, body) = self.read(key, envelope)?;
-        if header.codec & AES_256_GCM != 0 {
-            // Decrypted in the copy.
-            return self.unseal(&header, &bound, hash, body.to_vec(), 0);
-        }
-        if header.codec & LZ4 != 0 {
-            return decompressed(&header, &bound, hash, body);
-        }
-        check(&header, &bound, hash, body)?;
-        Ok(Bytes::copy_from_slice(body))
+        self.open_either(key, Cow::Borrowed(envelope))
     }
 
     /// As [`open`](Self::open), without a copy unless the value is compressed.
@@ -214,27 +203,31 @@ impl Envelope {
     /// # Errors
     /// The first defect found.
     pub fn open_owned(&self, key: &StoredKey, envelope: Vec<u8>) -> Result<Bytes, Defect> {
-        self.accepted(key, self.open_owned_unchecked(key, envelope)?)
+        self.open_either(key, Cow::Owned(envelope))
     }
 
-    fn open_owned_unchecked(&self, key: &StoredKey, envelope: Vec<u8>) -> Result<Bytes, Defect> {
+    fn open_either(&self, key: &StoredKey, envelope: Cow<'_, [u8]>) -> Result<Bytes, Defect> {
         let (header, bound, hash, body) = self.read(key, &envelope)?;
-        if header.codec & AES_256_GCM != 0 {
-            return self.unseal(&header, &bound, hash, envelope, HEADER);
+        let value = if header.codec & AES_256_GCM != 0 {
+            let (bytes, from) = match envelope {
+                // Decrypted in the copy.
+                Cow::Borrowed(_) => (body.to_vec(), 0),
+                Cow::Owned(bytes) => (bytes, HEADER),
+            };
+            self.unseal(&header, &bound, hash, bytes, from)?
+        } else if header.codec & LZ4 != 0 {
+            decompressed(&header, &bound, hash, body)?
+        } else {
+            check(&header, &bound, hash, body)?;
+            match envelope {
+                Cow::Borrowed(_) => Bytes::copy_from_slice(body),
+                Cow::Owned(bytes) => Bytes::from(bytes).slice(HEADER..),
+            }
+        };
+        if let Some(check) = &self.check {
+            check.check(&key.key(), &value).map_err(Defect::Value)?;
         }
-        if header.codec & LZ4 != 0 {
-            return decompressed(&header, &bound, hash, body);
-        }
-        check(&header, &bound, hash, body)?;
-        Ok(Bytes::from(envelope).slice(HEADER..))
-    }
-
-    /// `value`, unless the check rejects it.
-    fn accepted(&self, key: &StoredKey, value: Bytes) -> Result<Bytes, Defect> {
-        match &self.check {
-            Some(check) => check.check(&key.key(), &value).map_err(Defect::Value).map(|()| value),
-            None => Ok(value),
-        }
+        Ok(value)
     }
 
     /// The header, bound data, hash and body of `envelope`, if its header is acceptable.

@@ -27,12 +27,6 @@ impl StoredKey {
     }
 }
 
-impl AsRef<[u8]> for StoredKey {
-    fn as_ref(&self) -> &[u8] {
-        self.as_bytes()
-    }
-}
-
 /// The prefix of every stored key of a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespace(Box<str>);

@@ -1,7 +1,9 @@
-//! A circuit breaker around a tier: it stops requests to a tier that keeps failing and probes it later.
+//! A circuit breaker around a tier: it stops requests to a tier that keeps failing and probes it later. A panic of the
+//! tier is a failure too.
 
 use std::{
     fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering::Relaxed},
@@ -14,6 +16,7 @@ use failsafe::{
     Instrument, StateMachine,
     failure_policy::{self, ConsecutiveFailures, OrElse, SuccessRateOverTimeWindow},
 };
+use futures_util::FutureExt;
 use parking_lot::Mutex;
 use tracing::{info, warn};
 
@@ -21,6 +24,9 @@ use super::{Layer, Operation, Reply};
 use crate::tier::{Answer, Tier, TierError, TierErrorKind};
 
 /// A tier behind a circuit breaker. While the breaker is open, every answer is [`TierErrorKind::Open`] at once.
+///
+/// A panic becomes an error: a bug in a store or its library costs the chain that tier, not the call. A panic can leave
+/// only the tier's own state inconsistent, since nothing is shared with it.
 #[derive(Debug)]
 pub struct Breaker<T> {
     inner: T,
@@ -286,11 +292,11 @@ impl<T: Tier> Layer for Breaker<T> {
         let is_change = match operation {
             Operation::Get | Operation::GetMany(_) | Operation::Contains => false,
             Operation::PutMany | Operation::RemoveMany => true,
-            Operation::Flush | Operation::Compact => return call(&self.inner),
+            Operation::Flush | Operation::Compact => return catch_panic(operation, || call(&self.inner)),
         };
         let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
         let waits = self.inner.waits();
-        call(&self.inner).inspect(move |result| {
+        catch_panic(operation, || call(&self.inner)).inspect(move |result| {
             let is_neutral = is_change
                 && match result {
                     Ok(_) => waits,
@@ -300,5 +306,17 @@ impl<T: Tier> Layer for Breaker<T> {
                 permit.report(result);
             }
         })
+    }
+}
+
+/// The answer that `call` starts. A panic in the call or, if the answer is a future, in its polls becomes an error.
+fn catch_panic<'a, R: Reply>(operation: Operation, call: impl FnOnce() -> Answer<'a, R>) -> Answer<'a, R> {
+    let panicked = move |_panic| Err(TierError::new(TierErrorKind::Internal, operation.as_str(), "the tier panicked"));
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Answer::Now(result)) => Answer::Now(result),
+        Ok(Answer::Later(work)) => {
+            Answer::later(async move { AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(panicked) })
+        }
+        Err(panic) => Answer::Now(panicked(panic)),
     }
 }

@@ -18,63 +18,63 @@ use crate::{
 
 /// A tier whose answers are counted in a [`Meter`].
 #[derive(Debug)]
-pub struct Metered<T> {
+pub(crate) struct Metered<T> {
     inner: T,
     meter: Arc<Meter>,
 }
 
 impl<T> Metered<T> {
     /// Counts the answers of `inner` in `meter`.
-    pub const fn new(inner: T, meter: Arc<Meter>) -> Self {
+    pub(crate) const fn new(inner: T, meter: Arc<Meter>) -> Self {
         Self { inner, meter }
     }
 }
 
 /// The counts and times of one tier since the start. Metrics and reports read it.
 #[derive(Debug)]
-pub struct Meter {
+pub(crate) struct Meter {
     hits: AtomicU64,
     misses: AtomicU64,
     errors: AtomicU64,
     timeouts: AtomicU64,
     bypasses: AtomicU64,
-    hit_cost: AtomicMean,
-    miss_cost: AtomicMean,
+    /// Mean times of a hit and of a miss per key.
+    pub(crate) hit_cost: AtomicMean,
+    pub(crate) miss_cost: AtomicMean,
     seconds: OpSeconds,
 }
 
 /// The histograms of each operation: `floors_tier_seconds{tier,op}`.
 #[derive(Debug, Clone)]
-pub struct OpSeconds {
+pub(crate) struct OpSeconds {
     /// One key.
-    pub get: Histogram,
+    pub(crate) get: Histogram,
     /// Many keys in one round trip.
-    pub get_many: Histogram,
+    pub(crate) get_many: Histogram,
     /// Many entries in one round trip.
-    pub put_many: Histogram,
+    pub(crate) put_many: Histogram,
     /// Many keys in one round trip.
-    pub remove_many: Histogram,
+    pub(crate) remove_many: Histogram,
 }
 
 /// The counts of a [`Meter`]. They count keys, not calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Values found.
-    pub hits: u64,
+    pub(crate) hits: u64,
     /// Values not found.
-    pub misses: u64,
+    pub(crate) misses: u64,
     /// Errors other than timeouts.
-    pub errors: u64,
+    pub(crate) errors: u64,
     /// Timeouts.
-    pub timeouts: u64,
+    pub(crate) timeouts: u64,
     /// Keys not asked for: bypassed by the policy, by an open breaker or by admission.
-    pub bypasses: u64,
+    pub(crate) bypasses: u64,
 }
 
 impl Meter {
     /// A meter with all counts at zero.
-    #[must_use]
-    pub fn new(seconds: OpSeconds) -> Self {
+    pub(crate) fn new(seconds: OpSeconds) -> Self {
         Self {
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -88,8 +88,7 @@ impl Meter {
     }
 
     /// The current counts.
-    #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         Counts {
             hits: self.hits.load(Relaxed),
             misses: self.misses.load(Relaxed),
@@ -99,20 +98,8 @@ impl Meter {
         }
     }
 
-    /// Mean time of a hit per key; zero before the first hit.
-    #[must_use]
-    pub fn hit_cost(&self) -> Duration {
-        self.hit_cost.get()
-    }
-
-    /// Mean time of a miss per key; zero before the first miss.
-    #[must_use]
-    pub fn miss_cost(&self) -> Duration {
-        self.miss_cost.get()
-    }
-
     /// Counts `keys` as bypassed.
-    pub fn record_bypass(&self, keys: usize) {
+    pub(crate) fn record_bypass(&self, keys: usize) {
         self.bypasses.fetch_add(keys as u64, Relaxed);
     }
 

@@ -13,13 +13,11 @@ use crate::{
 };
 
 mod breaker;
-mod catch_panic;
 mod metered;
 mod timeout;
 
 pub use breaker::{Breaker, Circuit, CircuitState};
-pub use catch_panic::CatchPanic;
-pub use metered::{Counts, Meter, Metered, OpSeconds};
+pub(crate) use metered::{Counts, Meter, Metered, OpSeconds};
 pub use timeout::Timeout;
 pub(crate) use timeout::{WRITE_TIMEOUT_FACTOR, within};
 

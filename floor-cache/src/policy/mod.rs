@@ -13,20 +13,17 @@ use parking_lot::Mutex;
 use crate::{config::Bypass, ewma::Ewma, sampler::Draw};
 
 mod cost;
-mod generation_cost;
+mod cpu_clock;
 mod hedging;
 mod load;
-mod load_monitor;
-mod price;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use generation_cost::{Forecast, GenerationCost, Work};
+pub(crate) use cost::{Forecast, GenerationCost, Work};
 pub(crate) use hedging::Hedging;
-pub(crate) use load::CpuCost;
-pub(crate) use load_monitor::LoadMonitor;
+pub(crate) use load::{CpuCost, LoadMonitor};
 
 /// The estimates of one tier, and the decisions based on them.
 #[derive(Debug)]
@@ -114,7 +111,7 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PolicyStatus {
     pub(crate) hit_ratio: f64,
-    /// Seconds of a query for one key, and of generating one value.
+    /// Seconds of a query for one key, and of generating one value; 0 while unknown.
     pub(crate) cost: f64,
     pub(crate) generation: f64,
     /// Recent share of lookups that asked.
@@ -238,11 +235,6 @@ impl Policy {
         self.mode == Bypass::Auto
             && state.queries >= MIN_QUERIES
             && state.cost.seconds(1).is_some_and(|seconds| seconds > EXPENSIVE)
-    }
-
-    /// Seconds of a query for one key; `None` before the first answer.
-    pub(crate) fn query_seconds(&self) -> Option<f64> {
-        self.state.lock().cost.seconds(1)
     }
 
     pub(crate) fn status(&self) -> PolicyStatus {

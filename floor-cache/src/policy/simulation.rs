@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     Asked, Decision, Policy, Verdict,
-    generation_cost::{GenerationCost, InProgress, Work},
+    cost::{GenerationCost, InProgress, Work},
     load::{Load, Totals},
 };
 use crate::{config::Bypass, key::Class};

@@ -38,14 +38,6 @@ struct Flight {
 /// Sharded, so that calls for different keys rarely contend.
 const TABLES: usize = 16;
 
-/// The role of a caller in a flight.
-enum Role {
-    /// No flight of the key existed. The caller must complete the new one.
-    Leader(Leader),
-    /// Another caller leads the flight.
-    Waiter(Waiter),
-}
-
 /// The result of joining a flight.
 pub(crate) struct Join {
     pub(crate) waiter: Waiter,
@@ -63,37 +55,31 @@ impl Flights {
     /// Joins the flight of `key` or starts one, then calls `peek` to look in memory again: an earlier flight may have
     /// completed and stored the value since the caller looked.
     pub(crate) fn join(&self, key: Hashed, priority: Priority, peek: impl FnOnce(&Hashed) -> Option<Found>) -> Join {
-        match self.assign_role(key, priority) {
-            Role::Waiter(waiter) => Join { waiter, leader: None, coalesced: true },
-            Role::Leader(mut leader) => {
-                let waiter = leader.waiter();
-                let leader = match peek(leader.hashed()) {
-                    Some(found) => {
-                        leader.complete(Ok(found));
-                        None
-                    }
-                    None => Some(leader),
-                };
-                Join { waiter, leader, coalesced: false }
-            }
-        }
+        let mut leader = match self.lead(key, priority) {
+            Ok(leader) => leader,
+            Err(waiter) => return Join { waiter, leader: None, coalesced: true },
+        };
+        let waiter = Waiter { key: *key.key(), outcome: leader.outcome.clone() };
+        let Some(found) = peek(&key) else { return Join { waiter, leader: Some(leader), coalesced: false } };
+        leader.complete(Ok(found));
+        Join { waiter, leader: None, coalesced: false }
     }
 
-    /// Joins the flight of `key` or starts one.
+    /// Starts a flight of `key`, which the caller must complete, or joins the one that exists.
     ///
     /// A foreground caller does not join a background flight, which may wait behind every caller or be rejected. It
     /// starts its own flight, and later callers join that one.
-    fn assign_role(&self, key: Hashed, priority: Priority) -> Role {
+    fn lead(&self, key: Hashed, priority: Priority) -> Result<Leader, Waiter> {
         let mut table = self.table(&key).lock();
         if let Some(flight) = table.get(&key)
             && (flight.priority == Priority::Foreground || priority == Priority::Background)
         {
-            return Role::Waiter(Waiter { key: *key.key(), outcome: flight.outcome.clone() });
+            return Err(Waiter { key: *key.key(), outcome: flight.outcome.clone() });
         }
         let (sender, receiver) = oneshot::channel();
         let (outcome, id) = (receiver.shared(), Arc::new(()));
         table.insert(key, Flight { outcome: outcome.clone(), priority, id: id.clone() });
-        Role::Leader(Leader { flights: self.clone(), key, outcome, id, sender: Some(sender) })
+        Ok(Leader { flights: self.clone(), key, outcome, id, sender: Some(sender) })
     }
 
     /// Removes the flight of `key` from the table. Its waiters still get its outcome; the next caller starts a new
@@ -125,11 +111,6 @@ impl Leader {
 
     pub(crate) const fn hashed(&self) -> &Hashed {
         &self.key
-    }
-
-    /// A waiter for the leader's own caller.
-    fn waiter(&self) -> Waiter {
-        Waiter { key: *self.key.key(), outcome: self.outcome.clone() }
     }
 
     /// Calls `store` to put the value into memory, then completes the flight, so that later callers find the value
@@ -180,17 +161,5 @@ impl fmt::Debug for Flights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let in_flight: usize = self.0.iter().map(|table| table.lock().len()).sum();
         f.debug_struct("Flights").field("in_flight", &in_flight).finish()
-    }
-}
-
-impl fmt::Debug for Leader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Leader").field(self.key()).finish()
-    }
-}
-
-impl fmt::Debug for Waiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Waiter").field(&self.key).finish()
     }
 }

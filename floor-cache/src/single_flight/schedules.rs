@@ -12,7 +12,7 @@ use shuttle::{
     sync::atomic::{AtomicU32, Ordering::SeqCst},
 };
 
-use super::{FlightResult, Flights, Leader, Role};
+use super::{FlightResult, Flights, Leader};
 use crate::{
     hash::Hashed,
     key::{Class, Key},
@@ -129,7 +129,7 @@ fn a_dropped_leader_fails_its_waiters_and_the_next_caller_starts_again() {
         future::block_on(async {
             let fixture = Fixture::new();
             // The task of this leader is dropped before it completes the flight.
-            let Role::Leader(leader) = fixture.flights.assign_role(key(), Priority::Foreground) else {
+            let Ok(leader) = fixture.flights.lead(key(), Priority::Foreground) else {
                 panic!("no other flight exists yet")
             };
             let cut_off = future::spawn(async move {
@@ -177,15 +177,15 @@ fn a_caller_after_forget_does_not_get_the_value_of_the_forgotten_flight() {
     let explore = || {
         future::block_on(async {
             let flights = Flights::new();
-            let leader = || match flights.assign_role(key(), Priority::Foreground) {
-                Role::Leader(leader) => leader,
-                Role::Waiter(_) => panic!("the flight was forgotten, or none existed"),
+            let leader = || match flights.lead(key(), Priority::Foreground) {
+                Ok(leader) => leader,
+                Err(_) => panic!("the flight was forgotten, or none existed"),
             };
             let mut old = leader();
             flights.forget(&key());
             let outcome = future::spawn(async move { old.complete(Ok(value(0))) });
             let mut new = leader();
-            let Role::Waiter(late) = flights.assign_role(key(), Priority::Foreground) else {
+            let Err(late) = flights.lead(key(), Priority::Foreground) else {
                 panic!("the old flight removed the new one from the table")
             };
             new.complete(Ok(value(1)));

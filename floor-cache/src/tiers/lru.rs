@@ -47,8 +47,7 @@ struct Aligned(Mutex<Shard>);
 
 struct Shard {
     entries: LruCache<Hashed, Entry, IdentityHasher>,
-    /// `None` inserts every value at the warm end, as a plain LRU does.
-    doorkeeper: Option<Doorkeeper>,
+    doorkeeper: Doorkeeper,
     bytes: usize,
     capacity: usize,
     hits: u64,
@@ -87,17 +86,11 @@ impl LruTier {
     /// An empty tier named `name`, for chains with several memory tiers.
     #[must_use]
     pub fn named(name: &'static str, config: &LruConfig) -> Self {
-        Self::with_admission(name, config, true)
-    }
-
-    /// An empty tier named `name`. With `selective`, a scan does not flush it; otherwise it is a plain LRU.
-    #[must_use]
-    pub fn with_admission(name: &'static str, config: &LruConfig, selective: bool) -> Self {
         let count = (config.capacity / MIN_SHARD).clamp(1, MAX_SHARDS);
         // A power of two, so that a mask selects the shard.
         let count = 1 << count.ilog2();
         let capacity = usize::try_from(config.capacity).unwrap_or(usize::MAX) / count;
-        let shards = (0..count).map(|_| Aligned(Mutex::new(Shard::new(capacity, selective)))).collect();
+        let shards = (0..count).map(|_| Aligned(Mutex::new(Shard::new(capacity)))).collect();
         Self {
             name,
             shards,
@@ -129,15 +122,9 @@ impl<'a> Shards<'a> {
         &self.0[key.shard(self.0.len())].0
     }
 
-    /// The value, counted as a hit or a miss and as a use.
-    #[inline(always)]
-    fn lookup(self, key: &Hashed) -> Option<Bytes> {
-        self.lookup_with(key, Bytes::clone)
-    }
-
     /// The result of `take` on the value, counted as a hit or a miss and as a use.
     #[inline(always)]
-    fn lookup_with<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
+    fn lookup<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
         let mut shard = self.of(key).lock();
         match shard.entries.get(key) {
             Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
@@ -163,15 +150,13 @@ fn jitter(ttl: Duration, key: &Hashed) -> Duration {
 }
 
 impl Shard {
-    fn new(capacity: usize, selective: bool) -> Self {
+    fn new(capacity: usize) -> Self {
         let window = capacity / BYTES_PER_KEY;
-        let doorkeeper = selective.then(|| Doorkeeper::new(window));
-        let own = if selective { Doorkeeper::footprint(window) } else { 0 };
         Self {
             entries: LruCache::unbounded_with_hasher(IdentityHasher::default()),
-            doorkeeper,
+            doorkeeper: Doorkeeper::new(window),
             bytes: 0,
-            capacity: capacity.saturating_sub(own),
+            capacity: capacity.saturating_sub(Doorkeeper::footprint(window)),
             hits: 0,
             misses: 0,
         }
@@ -188,7 +173,7 @@ impl Shard {
             self.evict_to_fit(0);
             return;
         }
-        let seen = self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.mark_seen(key.hash()));
+        let seen = self.doorkeeper.mark_seen(key.hash());
         let was_full = self.evict_to_fit(size);
         self.bytes += size;
         self.entries.put(key, entry);
@@ -243,26 +228,24 @@ impl MemoryTier for LruTier {
             name: self.name,
             hits: counts.hits,
             misses: counts.misses,
-            errors: 0,
-            bypasses: 0,
             entries: stats.entries,
             bytes: stats.bytes,
             hit_cost_us,
             miss_cost_us,
             hit_ratio,
             probe_cost_us: hit_ratio * hit_cost_us + (1.0 - hit_ratio) * miss_cost_us,
-            // Not compared: leading memory tiers are always asked.
-            generation_cost_us: 0.0,
             asked_ratio: 1.0,
             reason: "configured",
             verdict: "probed",
             since: self.started.elapsed(),
+            // Not compared with generation: leading memory tiers are always asked.
+            ..TierReport::default()
         }
     }
 
     #[inline]
     fn lookup(&self, key: &Hashed) -> Option<Bytes> {
-        self.shards().lookup(key)
+        self.shards().lookup(key, Bytes::clone)
     }
 
     fn peek(&self, key: &Hashed) -> Option<Bytes> {
@@ -302,7 +285,7 @@ impl MemoryTier for LruTier {
             let take = |value: &Bytes| {
                 served.push(Served { value: value.clone(), by, coalesced: false, trace: None });
             };
-            if shards.lookup_with(&key, take).is_none() {
+            if shards.lookup(&key, take).is_none() {
                 return LeadingHits::Missed;
             }
         }

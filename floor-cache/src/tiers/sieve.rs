@@ -45,7 +45,7 @@ const MAX_EVICTED: u64 = 6;
 
 impl Sieve {
     /// A sieve for a store of `bytes`, with the hand at the age `hand`. It takes 1/512 of `bytes` in memory, at most 32
-    /// MiB. A store without a limit has 0 `bytes`.
+    /// MiB, and almost nothing for 0 bytes, a store without a limit.
     pub(super) fn new(bytes: u64, hand: u64) -> Self {
         let words = (bytes / PAGE * BITS_PER_PAGE / 8).clamp(8, MAX_BYTES) / 8;
         Self {

@@ -230,12 +230,9 @@ impl SledTier {
     }
 
     fn store_counts(&self) -> Result<(), sled::Error> {
-        self.store.values.insert(COUNTS_KEY, &self.counts()).map(|_before| ())
-    }
-
-    fn counts(&self) -> [u8; 16] {
         let (entries, bytes) = (self.entries.load(Relaxed), self.bytes.load(Relaxed));
-        (u128::from(bytes) << 64 | u128::from(entries)).to_le_bytes()
+        let counts = (u128::from(bytes) << 64 | u128::from(entries)).to_le_bytes();
+        self.store.values.insert(COUNTS_KEY, &counts).map(|_before| ())
     }
 }
 

@@ -76,14 +76,12 @@ pub(super) fn check(path: &Path, databases: &[(&str, Option<usize>)]) -> Result<
     for meta in 0..METAS {
         checker.claim(meta)?;
     }
-    checker.main(at, &newest.main, databases).and_then(|outcome| match outcome {
-        CheckOutcome::Unknown => Ok(outcome),
-        CheckOutcome::Whole => {
-            checker.free_pages(at, &newest.free)?;
-            checker.long_values()?;
-            Ok(outcome)
-        }
-    })
+    let outcome = checker.main(at, &newest.main, databases)?;
+    if outcome == CheckOutcome::Whole {
+        checker.free_pages(at, &newest.free)?;
+        checker.long_values()?;
+    }
+    Ok(outcome)
 }
 
 /// The key order of a tree.
@@ -130,6 +128,8 @@ struct Tree<'v> {
     depth: u16,
     /// The least number of children of a branch.
     min: usize,
+    /// Its index in [`Checker::long`].
+    long: u32,
     counts: Counts,
     visit: &'v mut Visit<'v>,
 }
@@ -249,7 +249,7 @@ impl Checker {
 
     /// Checks the tree of `record`, which is on page `at`.
     fn tree<'v>(&mut self, at: u64, record: &Record, order: Order, visit: &'v mut Visit<'v>) -> Result<(), Damage> {
-        let long = self.long.len();
+        let long = self.long.len() as u32;
         self.long.push(LongPages { page: at, recorded: record.counts.overflow, seen: 0 });
         if record.root == NO_PAGE {
             let is_empty = record.depth == 0 && record.counts == Counts::default();
@@ -260,8 +260,8 @@ impl Checker {
         }
         // LMDB tolerates a branch with one child in the list of free pages, and in no other tree.
         let min = if matches!(order, Order::Numbers) { 1 } else { 2 };
-        let mut tree = Tree { order, depth: record.depth, min, counts: Counts::default(), visit };
-        self.subtree(&mut tree, record.root, 1, None, None, long as u32)?;
+        let mut tree = Tree { order, depth: record.depth, min, long, counts: Counts::default(), visit };
+        self.subtree(&mut tree, record.root, 1, None, None)?;
         let counts = Counts { overflow: record.counts.overflow, ..tree.counts };
         if counts == record.counts { Ok(()) } else { damage(at, "the counts of a tree are wrong") }
     }
@@ -274,10 +274,10 @@ impl Checker {
         level: u16,
         low: Option<&[u8]>,
         high: Option<&[u8]>,
-        long: u32,
     ) -> Result<(), Damage> {
         self.claim(page)?;
-        let bytes = self.page(page)?;
+        let mut bytes = vec![0; self.page_size];
+        self.read(page, 0, &mut bytes)?;
         let is_leaf = level == tree.depth;
         let nodes = layout::nodes(self.page_size, page, &bytes, is_leaf)?;
         let in_bounds = |key: &[u8]| {
@@ -296,7 +296,7 @@ impl Checker {
         if is_leaf {
             tree.counts.leaves += 1;
             tree.counts.entries += nodes.len() as u64;
-            return nodes.iter().try_for_each(|node| self.entry(tree, page, node, long));
+            return nodes.iter().try_for_each(|node| self.entry(tree, page, node));
         }
         if nodes.len() < tree.min {
             return damage(page, "it is a branch with too few children");
@@ -305,29 +305,23 @@ impl Checker {
         for (position, node) in nodes.iter().enumerate() {
             let from = if position == 0 { low } else { Some(node.key) };
             let to = nodes.get(position + 1).map(|next| next.key).or(high);
-            self.subtree(tree, node.child(), level + 1, from, to, long)?;
+            self.subtree(tree, node.child(), level + 1, from, to)?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, tree: &mut Tree<'_>, page: u64, node: &Node<'_>, long: u32) -> Result<(), Damage> {
+    fn entry(&mut self, tree: &mut Tree<'_>, page: u64, node: &Node<'_>) -> Result<(), Damage> {
         let item = match node.flags {
             0 => Item::Value(node.data),
             BIG => {
                 let first = u64_at(node.data, 0);
-                self.runs.push(Run { first, min: pages_of(self.page_size, node.low), tree: long });
+                self.runs.push(Run { first, min: pages_of(self.page_size, node.low), tree: tree.long });
                 Item::Long { page: first, len: node.low }
             }
             DATABASE if node.data.len() == RECORD => Item::Database(Record::parse(node.data)),
             _ => return damage(page, "a node has unknown flags"),
         };
         (tree.visit)(self, page, node.key, item)
-    }
-
-    fn page(&self, page: u64) -> Result<Vec<u8>, Damage> {
-        let mut bytes = vec![0; self.page_size];
-        self.read(page, 0, &mut bytes)?;
-        Ok(bytes)
     }
 
     /// The `len` bytes of a long value.

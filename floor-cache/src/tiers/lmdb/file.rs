@@ -25,11 +25,10 @@ pub(super) const DAMAGED: &str = "damaged";
 /// in its place.
 #[expect(unsafe_code, reason = "heed opens a map of a file, which others may change, in no other way")]
 pub(super) fn open(
-    options: &EnvOpenOptions<WithTls>,
+    mut options: EnvOpenOptions<WithTls>,
     path: &Path,
     layout: &'static str,
 ) -> Result<(Env<WithTls>, File), OpenError> {
-    let mut options = options.clone();
     // SAFETY: `NO_META_SYNC` gives up the last commit after a crash of the system, not the file's integrity; it is
     // unsafe in heed because some other flags are.
     unsafe { options.flags(EnvFlags::NO_META_SYNC) };

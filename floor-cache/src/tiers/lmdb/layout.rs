@@ -23,13 +23,13 @@ pub(super) const KNOWS_LAYOUT: bool = cfg!(all(target_endian = "little", target_
 pub(super) const PAGE_HEADER: usize = 16;
 
 /// Flags of a page. LMDB stores no other combination.
-pub(super) const BRANCH: u16 = 1;
-pub(super) const LEAF: u16 = 2;
+const BRANCH: u16 = 1;
+const LEAF: u16 = 2;
 pub(super) const OVERFLOW: u16 = 4;
-pub(super) const META: u16 = 8;
+const META: u16 = 8;
 
 /// Bytes of a node before its key.
-pub(super) const NODE_HEADER: usize = 8;
+const NODE_HEADER: usize = 8;
 
 /// Flags of a node in a leaf.
 pub(super) const BIG: u16 = 1;
@@ -47,15 +47,15 @@ pub(super) const NO_PAGE: u64 = u64::MAX;
 /// Bytes of the record of a database.
 pub(super) const RECORD: usize = 48;
 
-pub(super) const MAGIC: u32 = 0xBEEF_C0DE;
+const MAGIC: u32 = 0xBEEF_C0DE;
 pub(super) const VERSION: u32 = 1;
 pub(super) const META_LEN: usize = 136;
 pub(super) const METAS: u64 = 2;
 
 /// The list of free pages has integer keys. A copy of an environment without a directory may have another flag
 /// (0x4000).
-pub(super) const FREE_FLAGS: u16 = 0x08;
-pub(super) const NO_DIRECTORY: u16 = 0x4000;
+const FREE_FLAGS: u16 = 0x08;
+const NO_DIRECTORY: u16 = 0x4000;
 
 /// A meta page, which has the roots of the trees.
 pub(super) struct Meta {

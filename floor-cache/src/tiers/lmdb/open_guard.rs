@@ -88,19 +88,15 @@ fn check_pages(path: &Path) -> Result<(), OpenError> {
         info!(tier = NAME, path = %path.display(), bytes, "the store was not closed cleanly; its pages are checked");
     }
     let started = Instant::now();
-    let outcome = check::check(&path.join(DATA), &DATABASES);
+    let outcome = check::check(&path.join(DATA), &DATABASES).map_err(|damage| OpenError::store(NAME, path, &damage))?;
     let took = started.elapsed();
     match outcome {
-        Ok(CheckOutcome::Whole) => {
+        CheckOutcome::Whole => {
             info!(tier = NAME, bytes, ?took, "the store was not closed cleanly; its pages are whole");
-            Ok(())
         }
-        Ok(CheckOutcome::Unknown) => {
-            debug!(tier = NAME, "the store was not checked: it has another version");
-            Ok(())
-        }
-        Err(damage) => Err(OpenError::store(NAME, path, &damage)),
+        CheckOutcome::Unknown => debug!(tier = NAME, "the store was not checked: it has another version"),
     }
+    Ok(())
 }
 
 /// Locks `path` against other servers that open the store. One of several servers checks it while the others wait.

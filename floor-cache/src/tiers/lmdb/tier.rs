@@ -109,7 +109,7 @@ impl LmdbTier {
         let map_size = config.map_size.max(MIN_MAP) / file::MAP_GRANULARITY * file::MAP_GRANULARITY;
         let mut options = EnvOpenOptions::new();
         options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
-        let (env, data) = file::open(&options, path, LAYOUT)?;
+        let (env, data) = file::open(options, path, LAYOUT)?;
         let broken = |error: heed::Error| match &error {
             heed::Error::Io(io) => OpenError::directory(NAME, path, io),
             _ => OpenError::store(NAME, path, &error),

@@ -16,8 +16,8 @@ use redis::{
 };
 use tokio::runtime::Handle;
 
-use super::connector;
-use crate::config::RedisConfig;
+use super::{connector, error::failed};
+use crate::{config::RedisConfig, tier::TierError};
 
 /// The scheme of cluster URLs: `redis+cluster://[user:password@]host:port,host:port`.
 const CLUSTER: &str = "redis+cluster://";
@@ -74,32 +74,33 @@ impl Connection {
         Endpoint::new(config, config.timeout, config.timeout).map(drop)
     }
 
-    /// Sends a command and returns the reply.
-    pub(super) async fn send(&self, command: &Cmd) -> Result<Value, RedisError> {
-        let (mut transport, call) = self.transport().await?;
-        call.ended(transport.send(command).await)
+    /// Sends a command for `action` and returns the reply.
+    pub(super) async fn send(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
+        let (mut transport, call) = self.transport(action).await?;
+        call.ended(action, transport.send(command).await)
     }
 
-    /// Sends many commands and returns their replies: in one round trip to a server, or each to the node of its slot in
-    /// a cluster.
-    pub(super) async fn send_all(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
-        let (transport, call) = self.transport().await?;
-        call.ended(match transport {
+    /// Sends many commands for `action` and returns their replies: in one round trip to a server, or each to the node of
+    /// its slot in a cluster.
+    pub(super) async fn send_all(&self, action: &'static str, pipeline: &Pipeline) -> Result<Vec<Value>, TierError> {
+        let (transport, call) = self.transport(action).await?;
+        let replies = match transport {
             Transport::Server(mut server) => server.send_packed_commands(pipeline, 0, pipeline.len()).await,
             Transport::Cluster(cluster) => {
                 let send = async |command| Transport::Cluster(cluster.clone()).send(command).await;
                 try_join_all(pipeline.cmd_iter().map(send)).await
             }
-        })
+        };
+        call.ended(action, replies)
     }
 
-    async fn transport(&self) -> Result<(Transport, Call<'_>), RedisError> {
+    async fn transport(&self, action: &'static str) -> Result<(Transport, Call<'_>), TierError> {
         let (connecting, generation) = {
             let mut current = self.0.current.lock();
             let generation = current.generation;
             (current.connecting.get_or_insert_with(|| self.connect(generation)).clone(), generation)
         };
-        let transport = connecting.await?;
+        let transport = connecting.await.map_err(|error| failed(action, &error))?;
         Ok((transport, Call { connection: self, generation, replied: false }))
     }
 
@@ -135,7 +136,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// Records the reply. A broken connection and an unavailable cluster are invalidated.
-    fn ended<T>(mut self, reply: Result<T, RedisError>) -> Result<T, RedisError> {
+    fn ended<T>(mut self, action: &'static str, reply: Result<T, RedisError>) -> Result<T, TierError> {
         let is_cluster = matches!(self.connection.0.endpoint, Endpoint::Cluster(_));
         // An error with a code came from a server that is available.
         self.replied = match &reply {
@@ -143,7 +144,7 @@ impl Call<'_> {
             Err(error) if is_cluster => error.code().is_some_and(|code| code != "CLUSTERDOWN"),
             Err(error) => !error.is_unrecoverable_error() && !error.is_connection_dropped() && !error.is_timeout(),
         };
-        reply
+        reply.map_err(|error| failed(action, &error))
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn client(url: &str, tls: &Tls) -> Result<Client, RedisError> {
 pub(super) fn check(config: &RedisConfig) -> Result<(), OpenError> {
     let refuse = |reason: String| Err(OpenError::RedisTls(reason));
     let tls = &config.tls;
-    if !config.url.starts_with(TLS) && !tls.is_default() {
+    if !config.url.starts_with(TLS) && *tls != Tls::default() {
         let url = config.redacted_url();
         return refuse(format!(
             "they are for a server that speaks TLS; write {TLS} in cache.redis.url, which is {url:?}"

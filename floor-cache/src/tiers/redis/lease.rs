@@ -14,7 +14,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use redis::{Cmd, Value};
 use tracing::debug;
 
-use super::{NAME, connection::Connection, error::failed};
+use super::{NAME, connection::Connection};
 use crate::{
     envelope::{Defect, Envelope, StoredKey},
     key::Key,
@@ -63,8 +63,7 @@ impl RedisLeases {
     }
 
     async fn send(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
-        let work = async { self.connection.send(command).await.map_err(|error| failed(action, &error)) };
-        within(self.timeout, action, work).await
+        within(self.timeout, action, self.connection.send(action, command)).await
     }
 }
 

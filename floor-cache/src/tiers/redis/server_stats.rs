@@ -63,7 +63,7 @@ impl ServerStats {
     async fn query(&self) {
         let mut pipeline = Pipeline::with_capacity(2);
         pipeline.cmd("DBSIZE").cmd("INFO").arg("memory");
-        let Ok(replies) = self.connection.send_all(&pipeline).await else { return };
+        let Ok(replies) = self.connection.send_all("ask redis for its size", &pipeline).await else { return };
         if let [Value::Int(entries), memory] = replies.as_slice() {
             let mut last = self.last.lock();
             last.entries = u64::try_from(*entries).unwrap_or(0);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use redis::{Cmd, Pipeline, RedisError, Value};
+use redis::{Pipeline, RedisError, Value};
 use tokio::runtime::Handle;
 use tracing::debug;
 
@@ -91,10 +91,6 @@ impl RedisTier {
         RedisLeases::new(self.reads.clone(), self.envelope.clone(), timeout)
     }
 
-    async fn query(&self, action: &'static str, command: &Cmd) -> Result<Value, TierError> {
-        self.reads.send(command).await.map_err(|error| failed(action, &error))
-    }
-
     /// Uses `MGET` also for one key: for a key with a value that is not a string it replies nil, which is a miss.
     async fn read(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, TierError> {
         const ACTION: &str = "read from redis";
@@ -105,7 +101,7 @@ impl RedisTier {
         for key in keys {
             command.arg(self.envelope.stored(key).as_bytes());
         }
-        match self.query(ACTION, &command).await? {
+        match self.reads.send(ACTION, &command).await? {
             Value::Array(replies) if replies.len() == keys.len() => {
                 Ok(keys.iter().zip(replies).map(|(key, reply)| self.opened(key, reply)).collect())
             }
@@ -154,7 +150,7 @@ impl RedisTier {
         const ACTION: &str = "write to redis";
         self.remove_pending().await?;
         if !pipeline.is_empty() {
-            let replies = self.writes.send_all(&pipeline).await.map_err(|error| failed(ACTION, &error))?;
+            let replies = self.writes.send_all(ACTION, &pipeline).await?;
             // A pipeline returns errors of single commands as replies.
             let refused = replies.into_iter().find_map(|reply| reply.extract_error().err());
             refused.map_or(Ok(()), |error| Err(failed(ACTION, &error)))?;
@@ -171,6 +167,7 @@ impl RedisTier {
     }
 
     async fn unlink<'k>(&self, keys: impl ExactSizeIterator<Item = &'k [u8]>) -> Result<(), TierError> {
+        const ACTION: &str = "remove from redis";
         if keys.len() == 0 {
             return Ok(());
         }
@@ -179,8 +176,8 @@ impl RedisTier {
             command.arg(key);
         });
         // Redis returns errors as replies.
-        let removed = self.writes.send(&command).await.and_then(Value::extract_error);
-        removed.map(|_count| ()).map_err(|error| failed("remove from redis", &error))
+        let removed = self.writes.send(ACTION, &command).await?.extract_error();
+        removed.map(|_count| ()).map_err(|error| failed(ACTION, &error))
     }
 }
 
@@ -237,7 +234,7 @@ impl Tier for RedisTier {
             // Enough bytes to tell a value, a lease and a missing key apart.
             let mut command = redis::cmd("GETRANGE");
             command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::MAGIC_LEN - 1);
-            let start = self.query("look in redis", &command).await?;
+            let start = self.reads.send("look in redis", &command).await?;
             Ok(matches!(start, Value::BulkString(start) if !start.is_empty() && !lease::is_lease(&start)))
         })
     }

@@ -1,18 +1,24 @@
 //! The producer: generates values with the source and measures what that costs. It does not know the tiers; the chain's
 //! lookups sit above both.
 
-mod generations;
-
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicU16, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
 
 use futures_util::FutureExt;
+use prometheus::{HistogramVec, IntCounterVec};
 use tokio::runtime::Handle;
 
-pub(crate) use self::generations::Generations;
 use crate::{
     key::Key,
     policy::{CpuCost, Forecast, GenerationCost, LoadMonitor, Work},
-    report::TierReport,
+    report::{TierReport, micros},
+    served::GENERATED,
     source::{Made, Priority, Source, SourceError},
 };
 
@@ -22,6 +28,8 @@ pub(crate) struct Producer {
     source: Arc<dyn Source>,
     generations: Generations,
     cost: GenerationCost,
+    /// A bit for each class whose cost is being sampled.
+    sampling: AtomicU16,
     pub(crate) load: LoadMonitor,
     runtime: Handle,
 }
@@ -31,7 +39,7 @@ pub(crate) type GenerateResult = Result<Made, SourceError>;
 impl Producer {
     pub(crate) fn new(source: Arc<dyn Source>, generations: Generations, load: LoadMonitor, runtime: Handle) -> Self {
         let cost = GenerationCost::new(source.workers());
-        Self { source, generations, cost, load, runtime }
+        Self { source, generations, cost, sampling: AtomicU16::new(0), load, runtime }
     }
 
     /// Generates the value of `key` for a call and counts it.
@@ -49,20 +57,21 @@ impl Producer {
         let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
         let made = work.catch_unwind().await.unwrap_or_else(panicked)?;
         in_progress.finish(started.elapsed(), made.took, made.cpu);
-        self.generations.count_cpu(made.cpu);
+        self.generations.cpu_nanoseconds.fetch_add(nanoseconds(made.cpu), Relaxed);
         Ok(made)
     }
 
     /// Generates `key` in the background once per class, so that the policy has a generation cost to compare with.
     /// Without it, a tier that has every value would always be asked, however slow it is.
     pub(crate) fn sample_cost(self: &Arc<Self>, key: Key) {
-        if !self.cost.is_known(key.class()) && self.generations.claim_cost_sample(key.class()) {
+        let class = 1 << key.class().index();
+        if !self.cost.is_known(key.class()) && self.sampling.fetch_or(class, Relaxed) & class == 0 {
             let producer = self.clone();
             self.runtime.spawn(async move {
                 if let Err(error) = producer.generate(key, Priority::Background).await {
                     tracing::debug!(%error, "the cost of generation could not be measured");
                 }
-                producer.generations.release_cost_sample(key.class());
+                producer.sampling.fetch_and(!class, Relaxed);
             });
         }
     }
@@ -79,7 +88,9 @@ impl Producer {
 
     /// The current price of CPU time. `lookups` returns the keys looked up in the tiers so far.
     pub(crate) fn cpu_cost(&self, now: Instant, lookups: impl FnOnce() -> u64) -> CpuCost {
-        self.load.cpu_cost(now, || (lookups() + self.generations.total(), self.generations.cpu_seconds()))
+        let Generations { made, cpu_nanoseconds, .. } = &self.generations;
+        let work = || (lookups() + made.load(Relaxed), cpu_nanoseconds.load(Relaxed) as f64 * 1e-9);
+        self.load.cpu_cost(now, work)
     }
 
     /// A description of the value of `key` for logs.
@@ -91,4 +102,58 @@ impl Producer {
     pub(crate) fn report(&self) -> TierReport {
         self.generations.report()
     }
+}
+
+/// The counts of the source: `floors_generations_total{kind}` and `floors_generation_seconds{kind}`, and their sums.
+#[derive(Debug)]
+pub(crate) struct Generations {
+    totals: IntCounterVec,
+    seconds: HistogramVec,
+    made: AtomicU64,
+    nanoseconds: AtomicU64,
+    cpu_nanoseconds: AtomicU64,
+    started: Instant,
+}
+
+impl Generations {
+    pub(crate) fn new(totals: IntCounterVec, seconds: HistogramVec) -> Self {
+        Self {
+            totals,
+            seconds,
+            made: AtomicU64::new(0),
+            nanoseconds: AtomicU64::new(0),
+            cpu_nanoseconds: AtomicU64::new(0),
+            started: Instant::now(),
+        }
+    }
+
+    /// Counts a value generated for a call. `kind` is the name of its class.
+    fn count(&self, kind: &str, made: &Made) {
+        self.totals.with_label_values(&[kind]).inc();
+        self.seconds.with_label_values(&[kind]).observe(made.took.as_secs_f64());
+        self.made.fetch_add(1, Relaxed);
+        self.nanoseconds.fetch_add(nanoseconds(made.took), Relaxed);
+    }
+
+    fn report(&self) -> TierReport {
+        let made = self.made.load(Relaxed);
+        let mean = Duration::from_nanos(self.nanoseconds.load(Relaxed) / made.max(1));
+        TierReport {
+            name: GENERATED,
+            hits: made,
+            hit_cost_us: micros(mean),
+            hit_ratio: 1.0,
+            probe_cost_us: micros(mean),
+            generation_cost_us: micros(mean),
+            asked_ratio: 1.0,
+            reason: "configured",
+            verdict: "last",
+            since: self.started.elapsed(),
+            ..TierReport::default()
+        }
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

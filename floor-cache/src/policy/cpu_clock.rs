@@ -1,93 +1,28 @@
-//! Measures the load of the process and its machine for the policy: calls in flight, CPU time and CPU utilisation.
+//! CPU times from the operating system. The load monitor reads them.
 
 #[cfg(target_os = "linux")]
 use std::{fs::File, os::unix::fs::FileExt};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    thread,
-    time::Instant,
-};
 
-use parking_lot::Mutex;
-
-use super::load::{CpuCost, Load, Totals};
-
-/// The load of this process and its machine.
-///
-/// A lookup measures it if the last measurement is old enough, so an idle server measures nothing.
-#[derive(Debug)]
-pub(crate) struct LoadMonitor {
-    load: Mutex<Load>,
-    in_flight: Arc<AtomicUsize>,
-    clock: CpuClock,
-}
-
-/// A guard that counts a call as waiting for a value.
-#[derive(Debug)]
-pub(crate) struct CallInFlight(Arc<AtomicUsize>);
-
-impl LoadMonitor {
-    /// A monitor that measures the machine, or assumes `utilisation` if given.
-    pub(crate) fn new(utilisation: Option<f64>) -> Self {
-        let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-        Self { load: Mutex::new(Load::new(cores, utilisation)), in_flight: Arc::default(), clock: CpuClock::new() }
-    }
-
-    /// Counts a call as in flight until the guard is dropped.
-    pub(crate) fn call(&self) -> CallInFlight {
-        let in_flight = self.in_flight.fetch_add(1, Relaxed) + 1;
-        self.load.lock().call(in_flight);
-        CallInFlight(self.in_flight.clone())
-    }
-
-    /// The current price of CPU time. `work` returns the keys handled so far and the CPU seconds of generation.
-    pub(crate) fn cpu_cost(&self, now: Instant, work: impl FnOnce() -> (u64, f64)) -> CpuCost {
-        let mut load = self.load.lock();
-        if load.is_due(now) {
-            let (operations, generation) = work();
-            load.measure(now, Totals { operations, generation, ..self.clock.totals() });
-        }
-        load.cpu_cost()
-    }
-
-    /// Whether the cores are too busy for extra work.
-    pub(crate) fn is_saturated(&self) -> bool {
-        self.load.lock().is_saturated()
-    }
-
-    /// The last measured CPU utilisation, 0 to 1, and the price of CPU time then.
-    pub(crate) fn last(&self) -> (f64, CpuCost) {
-        let load = self.load.lock();
-        (load.utilisation(), load.cpu_cost())
-    }
-}
-
-impl Drop for CallInFlight {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
-}
+use super::load::Totals;
 
 /// Reads CPU times from the operating system. Where it does not report other processes, only this process counts as
 /// load.
 #[derive(Debug)]
-struct CpuClock {
+pub(super) struct CpuClock {
     #[cfg(target_os = "linux")]
     stat: Option<File>,
 }
 
 impl CpuClock {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             #[cfg(target_os = "linux")]
             stat: File::open("/proc/stat").ok(),
         }
     }
 
-    fn totals(&self) -> Totals {
+    /// The CPU times so far; without the counts of operations.
+    pub(super) fn totals(&self) -> Totals {
         let (busy, capacity) = self.machine().unwrap_or_default();
         Totals { busy, capacity, own: own_cpu_seconds(), ..Totals::default() }
     }
@@ -153,21 +88,12 @@ mod tests {
     fn the_clock_runs() {
         let clock = CpuClock::new();
         let before = clock.totals();
-        let started = Instant::now();
+        let started = std::time::Instant::now();
         let mut sum = 0_u64;
         while started.elapsed() < std::time::Duration::from_millis(50) {
             sum = sum.wrapping_add(std::hint::black_box(1));
         }
         let after = clock.totals();
         assert!(after.own > before.own && after.capacity > before.capacity && sum > 0, "{before:?} {after:?}");
-    }
-
-    #[test]
-    fn calls_in_flight_are_counted_until_they_end() {
-        let monitor = LoadMonitor::new(None);
-        let calls: Vec<CallInFlight> = (0..3).map(|_| monitor.call()).collect();
-        assert_eq!(monitor.in_flight.load(Relaxed), 3);
-        drop(calls);
-        assert_eq!(monitor.in_flight.load(Relaxed), 0);
     }
 }
