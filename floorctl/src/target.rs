@@ -208,8 +208,7 @@ fn kind_parser() -> impl TypedValueParser<Value = Kind> {
 
 /// The kind of that name, or the message of the error.
 fn kind(name: &str) -> Result<Kind, String> {
-    let named = Kind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
-    named.ok_or_else(|| {
+    Kind::from_name(&name.to_ascii_lowercase()).ok_or_else(|| {
         let meant = names::nearest(name, Kind::ALL.into_iter().map(Kind::name));
         let meant = meant.map(|kind| format!("did you mean {kind}? ")).unwrap_or_default();
         format!("no kind is called {name:?}; {meant}The kinds are {}", Kind::ALL.map(Kind::name).join(", "))

@@ -218,10 +218,7 @@ fn resolve(word: &str, span: Range<usize>) -> Result<Expression, ParseError> {
             number => Value::Number(Quantity::Fact(number)),
         })
     };
-    let kind = || {
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == word)?;
-        Some(Value::Kind(Quantity::Literal(kind as i128)))
-    };
+    let kind = || Kind::from_name(word).map(|kind| Value::Kind(Quantity::Literal(kind as i128)));
     let theme = || {
         let theme = Theme::ALL.into_iter().find(|theme| theme.name() == word)?;
         Some(Value::Theme(Quantity::Literal(theme as i128)))
