@@ -8,9 +8,8 @@ use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::CallLimits,
+    cli::Server,
     numbers::Numbers,
-    operations::Operations,
     output::{self, ReportFormat},
     progress,
     target::{FloorSelection, Tower},
@@ -35,8 +34,6 @@ Examples:
 pub(crate) struct Purge {
     #[command(flatten)]
     selection: FloorSelection,
-    #[command(flatten)]
-    operations: Operations,
     #[command(flatten)]
     report: ReportFormat,
 }
@@ -70,12 +67,12 @@ struct Failed {
 }
 
 impl Purge {
-    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let (tower, numbers) = (self.selection.tower(), self.selection.numbers());
         let bar = progress::bar("purging", numbers.len());
         let mut sum = PurgeJson::default();
         for path in queries("/purge", &tower, &numbers) {
-            let purged: Purged = self.operations.post(limits, &path).await?;
+            let purged: Purged = server.operations().post(&path).await?;
             bar.inc(purged.floors);
             sum.add(purged);
         }

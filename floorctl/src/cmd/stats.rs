@@ -8,8 +8,7 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::CallLimits,
-    operations::Operations,
+    cli::Server,
     output::{self, ReportFormat},
 };
 
@@ -26,8 +25,6 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Stats {
-    #[command(flatten)]
-    operations: Operations,
     #[command(flatten)]
     report: ReportFormat,
 }
@@ -57,8 +54,8 @@ struct Writes {
 }
 
 impl Stats {
-    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
-        let stats: StatsJson = self.operations.get(limits, "/stats").await?;
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let stats: StatsJson = server.operations().get("/stats").await?;
         if self.report.json {
             return output::print_json(&stats);
         }
