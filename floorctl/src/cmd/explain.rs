@@ -15,7 +15,7 @@ use crate::{
     cli::Server,
     local,
     output::{self, ReportFormat},
-    profile::{Attempt, GenerationProfile, Stage},
+    profile::{Attempt, GenerationProfile, micros},
     target::Target,
 };
 
@@ -54,31 +54,9 @@ struct ExplainJson<'a> {
     server_generator_version: Option<u32>,
     runs: u16,
     took_us: f64,
-    attempts: Vec<AttemptJson<'a>>,
+    attempts: &'a [Attempt],
     lock_graph: Vec<&'a str>,
     violations: &'a [String],
-}
-
-#[derive(Serialize)]
-struct AttemptJson<'a> {
-    #[serde(rename = "refuge")]
-    fallback: bool,
-    #[serde(rename = "refused")]
-    rejected: Option<&'a str>,
-    stages: Vec<StageJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct StageJson<'a> {
-    name: &'a str,
-    took_us: f64,
-    choices: Vec<ChoiceJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct ChoiceJson<'a> {
-    what: &'a str,
-    value: usize,
 }
 
 impl Explain {
@@ -113,16 +91,6 @@ impl Explain {
         lock_graph: &'a str,
         violations: &'a [String],
     ) -> ExplainJson<'a> {
-        let stage = |stage: &'a Stage| StageJson {
-            name: stage.name,
-            took_us: micros(stage.took),
-            choices: stage.choices.iter().map(|(what, value)| ChoiceJson { what, value: *value }).collect(),
-        };
-        let attempt = |attempt: &'a Attempt| AttemptJson {
-            fallback: attempt.fallback,
-            rejected: attempt.rejected,
-            stages: attempt.stages.iter().map(stage).collect(),
-        };
         ExplainJson {
             floor: local::name(&profile.floor.spec).to_string(),
             theme: profile.floor.theme.name(),
@@ -130,7 +98,7 @@ impl Explain {
             server_generator_version: server_version,
             runs: self.runs,
             took_us: micros(profile.took),
-            attempts: profile.attempts.iter().map(attempt).collect(),
+            attempts: &profile.attempts,
             lock_graph: lock_graph.lines().collect(),
             violations,
         }
@@ -207,10 +175,6 @@ fn table(attempt: &Attempt, whole: Duration) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_nanos() as f64 / 1000.0
 }
 
 /// The generator version of the server, `None` if no server answers in time.
