@@ -69,7 +69,18 @@ impl Explain {
         let mut out = output::stdout();
         if self.report.json {
             let lock_graph = explain::lock_graph(&profile.floor);
-            crate::json_layout::write(&mut out, &self.json(&profile, server_version, &lock_graph, &violations))?;
+            let json = ExplainJson {
+                floor: local::name(&profile.floor.spec).to_string(),
+                theme: profile.floor.theme.name(),
+                generator_version: GENERATOR_VERSION,
+                server_generator_version: server_version,
+                runs: self.runs,
+                took_us: micros(profile.took),
+                attempts: &profile.attempts,
+                lock_graph: lock_graph.lines().collect(),
+                violations: &violations,
+            };
+            crate::json_layout::write(&mut out, &json)?;
         } else {
             write_text(&mut out, &profile, self.runs, &violations)?;
         }
@@ -82,26 +93,6 @@ impl Explain {
             )?;
         }
         Ok(())
-    }
-
-    fn json<'a>(
-        &self,
-        profile: &'a GenerationProfile,
-        server_version: Option<u32>,
-        lock_graph: &'a str,
-        violations: &'a [String],
-    ) -> ExplainJson<'a> {
-        ExplainJson {
-            floor: local::name(&profile.floor.spec).to_string(),
-            theme: profile.floor.theme.name(),
-            generator_version: GENERATOR_VERSION,
-            server_generator_version: server_version,
-            runs: self.runs,
-            took_us: micros(profile.took),
-            attempts: &profile.attempts,
-            lock_graph: lock_graph.lines().collect(),
-            violations,
-        }
     }
 }
 
