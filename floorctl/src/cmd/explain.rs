@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets::NOTHING};
+use comfy_table::{Table, presets::NOTHING};
 use floor_client::FloorClient;
 use floor_gen::{GENERATOR_VERSION, explain, validate::validate};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::{
     cli::Server,
     local,
     output::{self, ReportFormat},
-    profile::{Attempt, GenerationProfile, micros},
+    profile::{Attempt, GenerationProfile, Stage, micros},
     target::Target,
 };
 
@@ -150,22 +150,13 @@ fn heading(number: usize, attempt: &Attempt) -> String {
 
 /// One line per stage. A share is relative to the time of the whole floor, including all attempts.
 fn table(attempt: &Attempt, whole: Duration) -> Table {
-    let mut table = Table::new();
-    table.load_preset(NOTHING).set_header(["stage", "us", "share", "chose"]);
-    for stage in &attempt.stages {
+    let row = |stage: &Stage| {
         let share = 100.0 * stage.took.as_secs_f64() / whole.as_secs_f64();
         let choices = stage.choices.iter().map(|(what, value)| format!("{what} {value}")).collect::<Vec<_>>();
-        table.add_row([
-            stage.name.to_owned(),
-            format!("{:.1}", micros(stage.took)),
-            format!("{share:.0} %"),
-            choices.join(", "),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(1).take(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+        let took = format!("{:.1}", micros(stage.took));
+        [stage.name.to_owned(), took, format!("{share:.0} %"), choices.join(", ")]
+    };
+    output::table(NOTHING, ["stage", "us", "share", "chose"], attempt.stages.iter().map(row), 1..=2)
 }
 
 /// The generator version of the server, `None` if no server answers in time.
@@ -180,7 +171,6 @@ async fn generator_version_of(server: &Server) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Stage;
 
     /// The text around the times and counts.
     #[test]

@@ -1,7 +1,5 @@
 //! `floorctl purge`: removes floors from the tiers.
 
-use std::io::Write as _;
-
 use anyhow::bail;
 use clap::Args;
 use indicatif::HumanCount;
@@ -84,9 +82,8 @@ impl Purge {
         if self.report.json {
             output::print_json(sum)?;
         } else {
-            let mut out = output::stdout();
-            writeln!(out, "Purged {} floors from {}", HumanCount(sum.floors), list(&sum.purged))?;
-            out.flush()?;
+            let tiers = if sum.purged.is_empty() { "no tier".to_owned() } else { sum.purged.join(", ") };
+            output::print(format_args!("Purged {} floors from {tiers}", HumanCount(sum.floors)))?;
         }
         match &sum.failed[..] {
             [] => Ok(()),
@@ -114,10 +111,6 @@ impl PurgeJson {
             }
         }
     }
-}
-
-fn list(tiers: &[String]) -> String {
-    if tiers.is_empty() { "no tier".to_owned() } else { tiers.join(", ") }
 }
 
 /// Floors per call: the maximum that the server accepts.

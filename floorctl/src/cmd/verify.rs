@@ -1,7 +1,5 @@
 //! `floorctl verify`: compares floors from the chain with the same floors generated again.
 
-use std::io::Write as _;
-
 use anyhow::bail;
 use clap::Args;
 use floor_client::{ClientError, EncodedFloor, FloorClient, FloorSpec, Served};
@@ -98,14 +96,8 @@ impl Verify {
                 anew: ServedJson::new(&findings.regenerated),
             })?;
         } else if findings.wrong == 0 {
-            let mut out = output::stdout();
-            let floors = HumanCount(findings.floors);
-            writeln!(
-                out,
-                "Verified {floors} floors: from the chain ({}) as generated anew",
-                output::served(&findings.chain.by)
-            )?;
-            out.flush()?;
+            let (floors, served) = (HumanCount(findings.floors), output::served(&findings.chain.by));
+            output::print(format_args!("Verified {floors} floors: from the chain ({served}) as generated anew"))?;
         }
         match &findings.first {
             None => Ok(()),
