@@ -81,19 +81,16 @@ impl Legend {
         let columns = if widest <= 36 { 2 } else { 1 };
         let rows = self.marks.len().div_ceil(columns);
         for row in 0..rows {
-            let mut line = Vec::new();
+            let mut line = String::new();
             for (mark, name) in self.marks.iter().skip(row).step_by(rows) {
-                let (style, reset) = depth.map(|depth| (text::style(*mark, depth).render(), Reset.render())).unzip();
-                let (style, reset) = (style.map(|s| s.to_string()), reset.map(|r| r.to_string()));
-                write!(
-                    line,
-                    "  {}{}{} {name:widest$}",
-                    style.unwrap_or_default(),
-                    glyph::mark(*mark),
-                    reset.unwrap_or_default()
-                )?;
+                let glyph = glyph::mark(*mark);
+                let shown = match depth.map(|depth| text::style(*mark, depth)) {
+                    Some(style) => format!("{}{glyph}{}", style.render(), Reset.render()),
+                    None => glyph.to_string(),
+                };
+                line += &format!("  {shown} {name:widest$}");
             }
-            writeln!(out, "{}", String::from_utf8_lossy(&line).trim_end())?;
+            writeln!(out, "{}", line.trim_end())?;
         }
         Ok(())
     }
