@@ -155,6 +155,11 @@ impl<'a> ServedJson<'a> {
     }
 }
 
+/// Serializes response metadata, for structs that hold it.
+pub(crate) fn serialize_served<S: Serializer>(served: &Served, serializer: S) -> Result<S::Ok, S::Error> {
+    ServedJson::new(served).serialize(serializer)
+}
+
 /// Number of floors from each tier, in the order of the server.
 fn floor_counts<S: Serializer>(by: &&ServedBy, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(by.iter())

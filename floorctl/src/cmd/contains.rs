@@ -45,7 +45,7 @@ impl Contains {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let mut out = output::stdout();
         let mut all = ContainsJson::default();
-        for path in queries("/contains", &self.selection.tower(), &self.selection.numbers()) {
+        for path in queries("/contains", &self.selection.pattern(), &self.selection.numbers()) {
             let ContainsJson { floors } = server.operations().get(&path).await?;
             if self.report.json {
                 all.floors.extend(floors);

@@ -2,15 +2,17 @@
 
 use anyhow::bail;
 use clap::Args;
+use floor_client::FloorSpec;
 use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     cli::Server,
+    names,
     numbers::Numbers,
     output::{self, ReportFormat},
     progress,
-    target::{FloorSelection, Tower},
+    target::FloorSelection,
 };
 
 const AFTER_HELP: &str = "\
@@ -66,10 +68,10 @@ struct Failed {
 
 impl Purge {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let (tower, numbers) = (self.selection.tower(), self.selection.numbers());
+        let numbers = self.selection.numbers();
         let bar = progress::bar("purging", numbers.len());
         let mut sum = PurgeJson::default();
-        for path in queries("/purge", &tower, &numbers) {
+        for path in queries("/purge", &self.selection.pattern(), &numbers) {
             let purged: Purged = server.operations().post(&path).await?;
             bar.inc(purged.floors);
             sum.add(purged);
@@ -116,9 +118,17 @@ impl PurgeJson {
 /// Floors per call: the maximum that the server accepts.
 const FLOORS_PER_CALL: u32 = floor_client::limits::MAX_BATCH as u32;
 
-/// The paths of the calls of `page` for the floors `numbers` of `tower`.
-pub(super) fn queries(page: &'static str, tower: &Tower, numbers: &Numbers) -> impl Iterator<Item = String> + use<> {
-    let query = tower.query();
+/// The paths of the calls of `page` for the floors `numbers` with the tower, the size and the kind of `pattern`.
+pub(super) fn queries(
+    page: &'static str,
+    pattern: &FloorSpec,
+    numbers: &Numbers,
+) -> impl Iterator<Item = String> + use<> {
+    let FloorSpec { seed, width, height, kind, .. } = *pattern;
+    let mut query = format!("seed={seed}&width={width}&height={height}");
+    if kind != 0 {
+        query += &format!("&kind={}", names::kind_of(pattern));
+    }
     let calls = |range: std::ops::RangeInclusive<u32>| {
         let (first, last) = range.into_inner();
         (first..=last)
@@ -136,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_long_range_is_many_calls() {
-        let tower = "42/1:maze@64x48".parse::<FloorName>().unwrap().tower();
-        let calls: Vec<_> = queries("/purge", &tower, &"1-600,9".parse().unwrap()).collect();
+        let FloorName(pattern) = "42/1:maze@64x48".parse().unwrap();
+        let calls: Vec<_> = queries("/purge", &pattern, &"1-600,9".parse().unwrap()).collect();
         let call = |(first, count)| format!("/purge?seed=42&width=64&height=48&kind=maze&first={first}&count={count}");
         assert_eq!(calls, [(1, 256), (257, 256), (513, 88), (9, 1)].map(call));
     }

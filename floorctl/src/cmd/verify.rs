@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     cli::Server,
     difference,
-    json::ServedJson,
+    json::serialize_served,
     numbers::Numbers,
     output::{self, ReportFormat},
     progress,
@@ -42,12 +42,15 @@ pub(crate) struct Verify {
 }
 
 /// The results so far.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 struct Findings {
     floors: u64,
     wrong: u64,
+    #[serde(rename = "first_wrong")]
     first: Option<WrongFloor>,
+    #[serde(serialize_with = "serialize_served")]
     chain: Served,
+    #[serde(rename = "anew", serialize_with = "serialize_served")]
     regenerated: Served,
 }
 
@@ -55,15 +58,6 @@ struct Findings {
 struct WrongFloor {
     number: u32,
     what: String,
-}
-
-#[derive(Serialize)]
-struct VerifyJson<'a> {
-    floors: u64,
-    wrong: u64,
-    first_wrong: Option<&'a WrongFloor>,
-    chain: ServedJson<'a>,
-    anew: ServedJson<'a>,
 }
 
 impl Verify {
@@ -88,13 +82,7 @@ impl Verify {
 
     fn print(&self, findings: &Findings) -> anyhow::Result<()> {
         if self.report.json {
-            output::print_json(&VerifyJson {
-                floors: findings.floors,
-                wrong: findings.wrong,
-                first_wrong: findings.first.as_ref(),
-                chain: ServedJson::new(&findings.chain),
-                anew: ServedJson::new(&findings.regenerated),
-            })?;
+            output::print_json(findings)?;
         } else if findings.wrong == 0 {
             let (floors, served) = (HumanCount(findings.floors), output::served(&findings.chain.by));
             output::print(format_args!("Verified {floors} floors: from the chain ({served}) as generated anew"))?;
