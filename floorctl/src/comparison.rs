@@ -2,7 +2,7 @@
 
 use floor_client::{
     Floor, Terrain,
-    v1::{Connection, Item, Lock, Room, Spawn, Trap},
+    v1::{Connection, Item, Lock, Point, Room},
 };
 use serde::Serialize;
 
@@ -45,8 +45,8 @@ impl Comparison {
             list("connections", &a.connections, &b.connections, connection),
             list("locks", &a.locks, &b.locks, lock),
             list("items", &a.items, &b.items, item),
-            list("spawns", &a.spawns, &b.spawns, spawn),
-            list("traps", &a.traps, &b.traps, trap),
+            list("spawns", &a.spawns, &b.spawns, |spawn| with_level(&spawn.archetype, spawn.at, spawn.level)),
+            list("traps", &a.traps, &b.traps, |trap| with_level(&trap.archetype, trap.at, trap.level)),
         ];
         Self { fields: fields(one, other), cells: cells(one, other), lists: lists.into_iter().flatten().collect() }
     }
@@ -129,12 +129,8 @@ fn item(item: &Item) -> String {
     format!("{} at {}, {what}", item.archetype, names::position(item.at))
 }
 
-fn spawn(spawn: &Spawn) -> String {
-    format!("{} at {}, level {}", spawn.archetype, names::position(spawn.at), spawn.level)
-}
-
-fn trap(trap: &Trap) -> String {
-    format!("{} at {}, level {}", trap.archetype, names::position(trap.at), trap.level)
+fn with_level(archetype: &str, at: Option<Point>, level: u32) -> String {
+    format!("{archetype} at {}, level {level}", names::position(at))
 }
 
 #[cfg(test)]

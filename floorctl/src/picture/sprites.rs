@@ -37,34 +37,30 @@ impl Square {
 pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     let floor = scene.floor;
     let terrain = floor.terrain_at(x, y).unwrap_or(Terrain::Wall);
-    let wall_at = |x: Option<u32>, y: Option<u32>| match (x, y) {
-        (Some(x), Some(y)) => matches!(floor.terrain_at(x, y), Some(Terrain::Wall | Terrain::SecretDoor) | None),
-        _ => true,
-    };
+    let (left, above) = (x.wrapping_sub(1), y.wrapping_sub(1));
+    let wall_at = |x, y| matches!(floor.terrain_at(x, y), Some(Terrain::Wall | Terrain::SecretDoor) | None);
     if matches!(terrain, Terrain::Wall | Terrain::SecretDoor) {
         if !scene.is_rock(x, y) {
-            wall(canvas, square, !wall_at(Some(x), y.checked_add(1)));
+            wall(canvas, square, !wall_at(x, y + 1));
         }
         if terrain == Terrain::SecretDoor {
-            let [left, top, width, height] = square.part(0.2, 0.2, 0.6, 0.6);
-            canvas.rectangle([left, top, width, height], colour::of(terrain), 0.55);
+            canvas.rectangle(square.part(0.2, 0.2, 0.6, 0.6), colour::of(terrain), 0.55);
         }
         return;
     }
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone(scene, terrain, x, y), 1.0);
     detail(canvas, square, terrain);
-    let above = y.checked_sub(1).and_then(|above| floor.terrain_at(x, above));
-    if terrain == Terrain::Chasm && !matches!(above, Some(Terrain::Chasm | Terrain::Bridge)) {
+    if terrain == Terrain::Chasm && !matches!(floor.terrain_at(x, above), Some(Terrain::Chasm | Terrain::Bridge)) {
         canvas.rectangle(square.part(0.0, 0.0, 1.0, 0.45), colour::mix(colour::of(Terrain::Floor), INK, 130), 1.0);
     }
-    if wall_at(Some(x), y.checked_sub(1)) {
+    if wall_at(x, above) {
         canvas.rectangle(square.part(0.0, 0.0, 1.0, 0.3), INK, 0.32);
     }
-    if wall_at(x.checked_sub(1), Some(y)) {
+    if wall_at(left, y) {
         canvas.rectangle(square.part(0.0, 0.0, 0.2, 1.0), INK, 0.22);
     }
     if matches!(terrain, Terrain::Door | Terrain::LockedDoor) {
-        let across = wall_at(x.checked_sub(1), Some(y)) && wall_at(x.checked_add(1), Some(y));
+        let across = wall_at(left, y) && wall_at(x + 1, y);
         let colour = if terrain == Terrain::Door { colour::of(terrain) } else { colour::lock(scene.lock(x, y)) };
         door(canvas, square, across, colour, terrain == Terrain::LockedDoor);
     }
