@@ -126,7 +126,10 @@ impl Search {
             |generator, index| {
                 let candidate = Candidate::new(space.spec(index).ok()?, generator);
                 let matches = self.condition.holds(&candidate) == Some(true);
-                let found = matches.then(|| Match::new(&candidate, &shown));
+                let found = matches.then(|| Match {
+                    name: local::name(&candidate.spec).to_string(),
+                    facts: shown.iter().map(|fact| (*fact, fact.display(&candidate))).collect(),
+                });
                 generated.fetch_add(candidate.was_generated().into(), Ordering::Relaxed);
                 found
             },
@@ -196,13 +199,6 @@ impl<'a> SearchSpace<'a> {
         let mut requested = self.search.tower.floor(number);
         requested.seed = self.first_seed + index / numbers.len();
         local::resolve(&requested)
-    }
-}
-
-impl Match {
-    fn new(candidate: &Candidate<'_>, shown: &[Fact]) -> Self {
-        let facts = shown.iter().map(|fact| (*fact, fact.display(candidate))).collect();
-        Self { name: local::name(&candidate.spec).to_string(), facts }
     }
 }
 
