@@ -7,6 +7,9 @@ use prost::Message;
 
 const PROTO: &str = "floors/v1/floors.proto";
 
+/// The messages that the feature `serde` makes serializable: those whose fields need no conversion for floorctl's JSON.
+const JSON_MESSAGES: [&str; 7] = ["Point", "Connection", "Spawn", "Item", "Lock", "FloorMetrics", "Trap"];
+
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={PROTO}");
     let descriptors = protox::compile([PROTO], ["."])?;
@@ -19,6 +22,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             fs::write(out.join("rpcs.rs"), list)?;
         }
     }
-    tonic_prost_build::configure().compile_fds(descriptors)?;
+    let mut code = tonic_prost_build::configure();
+    for message in JSON_MESSAGES {
+        let derive = "#[cfg_attr(feature = \"serde\", derive(serde::Serialize))]";
+        code = code.type_attribute(format!(".floors.v1.{message}"), derive);
+    }
+    code.compile_fds(descriptors)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The errors of a call: the server is unreachable, it answers with an error status, or its response is invalid.
 
-use std::{error::Error as StdError, fmt, time::Duration};
+use std::{error::Error as StdError, time::Duration};
 
 use floor_proto::{grid::GridError, hash::HashError, status::code_name, v1::FloorSpec};
 use tonic::{Code, Status, TimeoutExpired};
@@ -104,7 +104,8 @@ pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
 }
 
 /// A status other than OK, with the details that the floor server attaches.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{}: {message}", code_name(*code))]
 pub struct StatusError {
     /// The gRPC code.
     pub code: Code,
@@ -145,14 +146,6 @@ impl StatusError {
         code_name(self.code)
     }
 }
-
-impl fmt::Display for StatusError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code_name(), self.message)
-    }
-}
-
-impl StdError for StatusError {}
 
 /// Why a response is not the requested floor.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

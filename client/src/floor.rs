@@ -164,12 +164,6 @@ impl Floor {
         &self.wire
     }
 
-    /// Converts into the received message, whose grids are encoded.
-    #[must_use]
-    pub fn into_wire(self) -> v1::Floor {
-        self.wire
-    }
-
     fn index(&self, x: u32, y: u32) -> Option<usize> {
         (x < self.spec.width && y < self.spec.height).then(|| (y * self.spec.width + x) as usize)
     }

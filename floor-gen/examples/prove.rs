@@ -37,7 +37,7 @@ struct Options {
 
 fn kind(name: &str) -> Result<Kind, String> {
     let offered = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-    Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| format!("kinds are {}", offered()))
+    Kind::from_name(name).ok_or_else(|| format!("kinds are {}", offered()))
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {

@@ -70,7 +70,7 @@ impl Observer for Printer {
 }
 
 fn kind(name: &str) -> Result<Kind, String> {
-    Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| format!("no kind {name}"))
+    Kind::from_name(name).ok_or_else(|| format!("no kind {name}"))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -137,6 +137,12 @@ impl Kind {
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u32 == number)
     }
+
+    /// The kind whose [`name`](Self::name) is exactly `name`, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
 }
 
 impl fmt::Display for Kind {
@@ -187,3 +193,18 @@ impl fmt::Display for SpecError {
 }
 
 impl core::error::Error for SpecError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_found_by_its_exact_name() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_name(kind.name()), Some(kind));
+        }
+        for unknown in ["", "Cavern", "cavern ", "hut"] {
+            assert_eq!(Kind::from_name(unknown), None, "{unknown:?}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use std::{
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind, parser::ValueSource};
 use floor_client::{CallOptions, ClientError, FloorClient};
 
-use crate::cmd;
+use crate::{cmd, operations::Operations};
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 success; 1 the server answered with an error, a floor is wrong, diff found a difference or search found \
@@ -39,7 +39,6 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Port {
     Grpc,
-    /// The command ignores the server's address.
     Operations,
     None,
 }
@@ -56,16 +55,15 @@ macro_rules! commands {
         impl Command {
             async fn run(self, server: &Server) -> anyhow::Result<ExitCode> {
                 match self {
-                    $(Self::$Command(command) => commands!(@run $port command server),)+
+                    $(Self::$Command(command) => commands!(@run $port command server).map(Termination::report),)+
                 }
             }
         }
 
         const PORTS: &[(&str, Port)] = &[$((stringify!($module), Port::$port)),+];
     };
-    (@run Grpc $command:ident $server:ident) => { $command.run($server).await.map(Termination::report) };
-    (@run Operations $command:ident $server:ident) => { $command.run(&$server.limits).await.map(Termination::report) };
-    (@run None $command:ident $server:ident) => { $command.run().map(Termination::report) };
+    (@run None $command:ident $server:ident) => { $command.run() };
+    (@run $port:ident $command:ident $server:ident) => { $command.run($server).await };
 }
 
 commands! {
@@ -103,6 +101,7 @@ pub(crate) fn command() -> clap::Command {
         let port = port(command.get_name());
         let uses = |flag: &str| match flag {
             SERVER => port == Port::Grpc,
+            OPS => port == Port::Operations,
             _ => port != Port::None,
         };
         let unused = shared.iter().filter(|flag| !uses(flag.get_id().as_str()));
@@ -125,15 +124,11 @@ impl Cli {
     /// Parses the command line. Prints a usage error and exits if it is invalid.
     pub(crate) fn read() -> Self {
         let matches = command().get_matches();
-        if let Some((name, flags)) = matches.subcommand()
-            && port(name) == Port::Operations
-            && flags.value_source(SERVER) == Some(ValueSource::CommandLine)
-        {
-            let what = format!(
-                "--server names the port that players reach, and `{name}` asks the operations port: name that one with \
-                 --ops URL or FLOORCTL_OPS, e.g. --ops http://127.0.0.1:50052"
-            );
-            command().error(ErrorKind::ArgumentConflict, what).exit();
+        if let Some((name, flags)) = matches.subcommand() {
+            let given = |flag: &str| flags.value_source(flag) == Some(ValueSource::CommandLine);
+            if let Some(what) = wrong_port(name, given) {
+                command().error(ErrorKind::ArgumentConflict, what).exit();
+            }
         }
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
@@ -145,10 +140,25 @@ impl Cli {
     }
 }
 
-/// The id of the flag that names the server.
-const SERVER: &str = "server";
+/// The error message if a flag names a port that the command does not call.
+fn wrong_port(command: &str, given: impl Fn(&str) -> bool) -> Option<String> {
+    match port(command) {
+        Port::Operations if given(SERVER) => Some(format!(
+            "--server names the port that players reach, and `{command}` asks the operations port: name that one with \
+             --ops URL or FLOORCTL_OPS, e.g. --ops http://127.0.0.1:50052"
+        )),
+        Port::Grpc | Port::None if given(OPS) => {
+            Some(format!("--ops names the operations port, and `{command}` does not ask it"))
+        }
+        _ => None,
+    }
+}
 
-/// The server to call, and the limits of calls.
+/// The ids of the flags that name the ports of the server.
+const SERVER: &str = "server";
+const OPS: &str = "ops";
+
+/// The ports of the server to call, and the limits of calls.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct Server {
@@ -162,6 +172,16 @@ pub(crate) struct Server {
         value_name = "URL"
     )]
     url: String,
+    /// The address of the server's operations port
+    #[arg(
+        id = OPS,
+        long,
+        global = true,
+        env = "FLOORCTL_OPS",
+        default_value = "http://127.0.0.1:50052",
+        value_name = "URL"
+    )]
+    operations_url: String,
     #[command(flatten)]
     limits: CallLimits,
 }
@@ -182,6 +202,11 @@ pub(crate) struct CallLimits {
 impl Server {
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The client of the operations port.
+    pub(crate) const fn operations(&self) -> Operations<'_> {
+        Operations { url: self.operations_url.as_str(), limits: self.limits }
     }
 
     /// Connects immediately, so that an unreachable server is reported before anything is printed.
@@ -242,9 +267,13 @@ mod tests {
 
     #[test]
     fn exactly_the_commands_of_an_operator_have_the_flag_for_the_operations_port() {
-        for command in command().get_subcommands() {
-            let flag = command.get_arguments().any(|argument| argument.get_long() == Some("ops"));
-            assert_eq!(flag, port(command.get_name()) == Port::Operations, "{}", command.get_name());
+        let mut built = command();
+        built.build();
+        for (name, calls) in PORTS {
+            let command = built.find_subcommand(name).unwrap();
+            let mut shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+            let flag = shown.any(|argument| argument.get_long() == Some(OPS));
+            assert_eq!(flag, *calls == Port::Operations, "{name}");
         }
     }
 

@@ -2,8 +2,9 @@
 
 use floor_client::{
     Floor, Terrain,
-    v1::{Connection, Item, Lock, Point, Room, Spawn, Trap},
+    v1::{Connection, Item, Lock, Point, Room},
 };
+use serde::Serialize;
 
 use crate::{json, names};
 
@@ -18,14 +19,16 @@ pub(crate) struct Comparison {
     pub(crate) lists: Vec<ListDiff>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct FieldDiff {
     pub(crate) name: &'static str,
+    #[serde(rename = "a")]
     pub(crate) one: String,
+    #[serde(rename = "b")]
     pub(crate) other: String,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct ListDiff {
     pub(crate) name: &'static str,
     /// Elements that only the first floor has.
@@ -42,8 +45,8 @@ impl Comparison {
             list("connections", &a.connections, &b.connections, connection),
             list("locks", &a.locks, &b.locks, lock),
             list("items", &a.items, &b.items, item),
-            list("spawns", &a.spawns, &b.spawns, spawn),
-            list("traps", &a.traps, &b.traps, trap),
+            list("spawns", &a.spawns, &b.spawns, |spawn| with_level(&spawn.archetype, spawn.at, spawn.level)),
+            list("traps", &a.traps, &b.traps, |trap| with_level(&trap.archetype, trap.at, trap.level)),
         ];
         Self { fields: fields(one, other), cells: cells(one, other), lists: lists.into_iter().flatten().collect() }
     }
@@ -57,15 +60,14 @@ impl Comparison {
 fn fields(one: &Floor, other: &Floor) -> Vec<FieldDiff> {
     let fields_of = |floor: &Floor| {
         let metrics = floor.wire().metrics.unwrap_or_default();
-        let position = |at: Point| format!("({}, {})", at.x, at.y);
         [
             ("tower", floor.spec().seed.to_string()),
             ("number", floor.spec().number.to_string()),
             ("kind", names::kind_of(floor.spec())),
             ("size", format!("{}x{}", floor.width(), floor.height())),
             ("generator version", floor.wire().generator_version.to_string()),
-            ("entry", position(floor.entry())),
-            ("exit", position(floor.exit())),
+            ("entry", names::position(Some(floor.entry()))),
+            ("exit", names::position(Some(floor.exit()))),
             ("critical path", metrics.critical_path.to_string()),
             ("passable cells", metrics.passable_cells.to_string()),
             ("loops", metrics.loops.to_string()),
@@ -107,13 +109,8 @@ fn without<'a, T: PartialEq>(list: &'a [T], others: &[T]) -> Vec<&'a T> {
     list.iter().filter(|element| !is_matched(element)).collect()
 }
 
-fn position(at: Option<Point>) -> String {
-    let Point { x, y } = at.unwrap_or_default();
-    format!("({x}, {y})")
-}
-
 fn room(room: &Room) -> String {
-    format!("{} {}, {} to {}", room.id, names::role_of(room), position(room.min), position(room.max))
+    format!("{} {}, {} to {}", room.id, names::role_of(room), names::position(room.min), names::position(room.max))
 }
 
 fn connection(connection: &Connection) -> String {
@@ -123,21 +120,17 @@ fn connection(connection: &Connection) -> String {
 }
 
 fn lock(lock: &Lock) -> String {
-    format!("{} at {}", lock.id, position(lock.at))
+    format!("{} at {}", lock.id, names::position(lock.at))
 }
 
 fn item(item: &Item) -> String {
     let what =
         if item.opens_lock == 0 { format!("worth {}", item.value) } else { format!("opens {}", item.opens_lock) };
-    format!("{} at {}, {what}", item.archetype, position(item.at))
+    format!("{} at {}, {what}", item.archetype, names::position(item.at))
 }
 
-fn spawn(spawn: &Spawn) -> String {
-    format!("{} at {}, level {}", spawn.archetype, position(spawn.at), spawn.level)
-}
-
-fn trap(trap: &Trap) -> String {
-    format!("{} at {}, level {}", trap.archetype, position(trap.at), trap.level)
+fn with_level(archetype: &str, at: Option<Point>, level: u32) -> String {
+    format!("{archetype} at {}, level {level}", names::position(at))
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Prints the error of a command to stderr and chooses the exit code.
 
 use std::{
-    error::Error,
-    fmt,
     io::{self, Write as _},
     process::ExitCode,
 };
@@ -17,16 +15,9 @@ const USAGE: u8 = 2;
 const CANNOT_CONNECT: u8 = 3;
 
 /// An invalid combination of flags that clap does not detect.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
-
-impl fmt::Display for UsageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for UsageError {}
 
 /// Prints `error` and returns the exit code. A closed pipe (`floorctl ... | head`) is not an error.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {

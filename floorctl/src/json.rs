@@ -5,10 +5,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use floor_client::{
-    Floor, Served,
-    v1::{self, Grid, GridEncoding, Point},
+    Floor, Served, ServedBy,
+    v1::{Connection, FloorMetrics, Grid, GridEncoding, Item, Lock, Point, Room, Spawn, Trap},
 };
-use serde::{Serialize, Serializer, ser::SerializeMap as _};
+use serde::{Serialize, Serializer};
 
 use crate::{names, picture::glyph};
 
@@ -22,16 +22,16 @@ pub(crate) struct FloorJson<'a> {
     legend: BTreeMap<char, String>,
     terrain: Vec<String>,
     region: Vec<String>,
-    grids: GridsJson,
-    entry: PointJson,
-    exit: PointJson,
+    grids: GridsJson<'a>,
+    entry: Point,
+    exit: Point,
     rooms: Vec<RoomJson>,
-    connections: Vec<ConnectionJson>,
-    spawns: Vec<SpawnJson<'a>>,
-    items: Vec<ItemJson<'a>>,
-    locks: Vec<LockJson>,
-    traps: Vec<SpawnJson<'a>>,
-    metrics: Option<MetricsJson>,
+    connections: &'a [Connection],
+    spawns: &'a [Spawn],
+    items: &'a [Item],
+    locks: &'a [Lock],
+    traps: &'a [Trap],
+    metrics: Option<FloorMetrics>,
     #[serde(skip_serializing_if = "Option::is_none")]
     served: Option<ServedJson<'a>>,
 }
@@ -40,6 +40,7 @@ impl<'a> FloorJson<'a> {
     pub(crate) fn new(floor: &'a Floor, served: Option<&'a Served>) -> Self {
         let wire = floor.wire();
         let width = floor.width() as usize;
+        let region_row = |row: &[u8]| row.iter().map(|id| format!("{id:02x}")).collect::<String>();
         Self {
             spec: SpecJson {
                 seed: floor.spec().seed.to_string(),
@@ -53,24 +54,20 @@ impl<'a> FloorJson<'a> {
             encoded_bytes: floor.encoded_len(),
             legend: floor.terrain().iter().map(|terrain| (glyph::of(*terrain), names::terrain(*terrain))).collect(),
             terrain: floor.terrain().chunks(width).map(|row| row.iter().copied().map(glyph::of).collect()).collect(),
-            region: floor
-                .region()
-                .chunks(width)
-                .map(|row| row.iter().map(|id| format!("{id:02x}")).collect())
-                .collect(),
+            region: floor.region().chunks(width).map(region_row).collect(),
             grids: GridsJson {
                 terrain: wire.terrain.as_ref().map(GridJson::new),
                 region: wire.region.as_ref().map(GridJson::new),
             },
-            entry: PointJson::new(floor.entry()),
-            exit: PointJson::new(floor.exit()),
+            entry: floor.entry(),
+            exit: floor.exit(),
             rooms: wire.rooms.iter().map(RoomJson::new).collect(),
-            connections: wire.connections.iter().map(ConnectionJson::new).collect(),
-            spawns: wire.spawns.iter().map(|s| SpawnJson::new(s.at, &s.archetype, s.level)).collect(),
-            items: wire.items.iter().map(ItemJson::new).collect(),
-            locks: wire.locks.iter().map(|lock| LockJson { id: lock.id, at: point(lock.at) }).collect(),
-            traps: wire.traps.iter().map(|t| SpawnJson::new(t.at, &t.archetype, t.level)).collect(),
-            metrics: wire.metrics.as_ref().map(MetricsJson::new),
+            connections: &wire.connections,
+            spawns: &wire.spawns,
+            items: &wire.items,
+            locks: &wire.locks,
+            traps: &wire.traps,
+            metrics: wire.metrics,
             served: served.map(ServedJson::new),
         }
     }
@@ -91,141 +88,49 @@ struct SpecJson {
 }
 
 #[derive(Debug, Serialize)]
-struct GridsJson {
-    terrain: Option<GridJson>,
-    region: Option<GridJson>,
+struct GridsJson<'a> {
+    terrain: Option<GridJson<'a>>,
+    region: Option<GridJson<'a>>,
 }
 
 /// How a grid was encoded.
 #[derive(Debug, Serialize)]
-struct GridJson {
+struct GridJson<'a> {
     encoding: String,
     bits: u32,
-    palette: Vec<u32>,
+    palette: &'a [u32],
     data_bytes: usize,
 }
 
-impl GridJson {
-    fn new(grid: &Grid) -> Self {
+impl<'a> GridJson<'a> {
+    fn new(grid: &'a Grid) -> Self {
         let encoding = GridEncoding::try_from(grid.encoding).unwrap_or(GridEncoding::Unspecified);
-        Self {
-            encoding: names::encoding(encoding),
-            bits: grid.bits,
-            palette: grid.palette.clone(),
-            data_bytes: grid.data.len(),
-        }
+        let encoding = names::encoding(encoding);
+        Self { encoding, bits: grid.bits, palette: &grid.palette, data_bytes: grid.data.len() }
     }
 }
 
-/// A cell: x to the right, y down, from 0.
-#[derive(Debug, Serialize)]
-struct PointJson {
-    x: u32,
-    y: u32,
-}
-
-impl PointJson {
-    const fn new(at: Point) -> Self {
-        Self { x: at.x, y: at.y }
-    }
-}
-
-/// The point of a checked floor, which is never missing.
-fn point(at: Option<Point>) -> PointJson {
-    PointJson::new(at.unwrap_or_default())
-}
-
+/// A room with the name of its role. The points of a checked floor are never missing.
 #[derive(Debug, Serialize)]
 struct RoomJson {
     id: u32,
     role: String,
-    min: PointJson,
-    max: PointJson,
-    center: PointJson,
+    min: Option<Point>,
+    max: Option<Point>,
+    center: Option<Point>,
 }
 
 impl RoomJson {
-    fn new(room: &v1::Room) -> Self {
-        let role = names::role_of(room);
-        Self { id: room.id, role, min: point(room.min), max: point(room.max), center: point(room.center) }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct ConnectionJson {
-    from_room: u32,
-    to_room: u32,
-    lock_id: u32,
-    secret: bool,
-}
-
-impl ConnectionJson {
-    const fn new(connection: &v1::Connection) -> Self {
-        Self {
-            from_room: connection.from_room,
-            to_room: connection.to_room,
-            lock_id: connection.lock_id,
-            secret: connection.secret,
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct SpawnJson<'a> {
-    at: PointJson,
-    archetype: &'a str,
-    level: u32,
-}
-
-impl<'a> SpawnJson<'a> {
-    fn new(at: Option<Point>, archetype: &'a str, level: u32) -> Self {
-        Self { at: point(at), archetype, level }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct ItemJson<'a> {
-    at: PointJson,
-    archetype: &'a str,
-    value: u32,
-    opens_lock: u32,
-}
-
-impl<'a> ItemJson<'a> {
-    fn new(item: &'a v1::Item) -> Self {
-        Self { at: point(item.at), archetype: &item.archetype, value: item.value, opens_lock: item.opens_lock }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct LockJson {
-    id: u32,
-    at: PointJson,
-}
-
-#[derive(Debug, Serialize)]
-struct MetricsJson {
-    critical_path: u32,
-    passable_cells: u32,
-    loops: u32,
-    difficulty: u32,
-}
-
-impl MetricsJson {
-    const fn new(metrics: &v1::FloorMetrics) -> Self {
-        Self {
-            critical_path: metrics.critical_path,
-            passable_cells: metrics.passable_cells,
-            loops: metrics.loops,
-            difficulty: metrics.difficulty,
-        }
+    fn new(room: &Room) -> Self {
+        Self { id: room.id, role: names::role_of(room), min: room.min, max: room.max, center: room.center }
     }
 }
 
 /// The response metadata of a call.
 #[derive(Debug, Serialize)]
 pub(crate) struct ServedJson<'a> {
-    by: FloorCounts<'a>,
+    #[serde(serialize_with = "floor_counts")]
+    by: &'a ServedBy,
     coalesced: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_us: Option<u64>,
@@ -242,7 +147,7 @@ impl<'a> ServedJson<'a> {
             cost_us: micros(step.cost),
         };
         Self {
-            by: FloorCounts(served),
+            by: &served.by,
             coalesced: served.coalesced,
             server_us: served.server_time.map(micros),
             trace: served.trace.iter().map(step).collect(),
@@ -250,18 +155,14 @@ impl<'a> ServedJson<'a> {
     }
 }
 
-/// Number of floors from each tier, in the order of the server.
-#[derive(Debug)]
-struct FloorCounts<'a>(&'a Served);
+/// Serializes response metadata, for structs that hold it.
+pub(crate) fn serialize_served<S: Serializer>(served: &Served, serializer: S) -> Result<S::Ok, S::Error> {
+    ServedJson::new(served).serialize(serializer)
+}
 
-impl Serialize for FloorCounts<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (tier, count) in self.0.by.iter() {
-            map.serialize_entry(tier, &count)?;
-        }
-        map.end()
-    }
+/// Number of floors from each tier, in the order of the server.
+fn floor_counts<S: Serializer>(by: &&ServedBy, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(by.iter())
 }
 
 #[derive(Debug, Serialize)]

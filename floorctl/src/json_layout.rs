@@ -35,7 +35,8 @@ impl ShallowFormatter {
         out.write_all(bracket)
     }
 
-    fn separate<W: ?Sized + Write>(&self, out: &mut W, first: bool) -> io::Result<()> {
+    fn separate<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.has_values = true;
         let multiline = self.multiline.last() == Some(&true);
         match (multiline, first) {
             (true, true) => self.new_line(out),
@@ -50,6 +51,8 @@ impl ShallowFormatter {
         if multiline && self.has_values {
             self.new_line(out)?;
         }
+        // The list or object that holds this one.
+        self.has_values = true;
         out.write_all(bracket)
     }
 
@@ -68,11 +71,6 @@ impl Formatter for ShallowFormatter {
         self.separate(out, first)
     }
 
-    fn end_array_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.has_values = true;
-        Ok(())
-    }
-
     fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.end(out, b"]")
     }
@@ -88,11 +86,6 @@ impl Formatter for ShallowFormatter {
 
     fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         out.write_all(b": ")
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.has_values = true;
-        Ok(())
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {

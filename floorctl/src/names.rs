@@ -3,7 +3,7 @@
 
 use floor_client::{
     FloorKind, FloorSpec, RoomRole, Terrain,
-    v1::{GridEncoding, Room},
+    v1::{GridEncoding, Point, Room},
 };
 
 pub(crate) fn kind(kind: FloorKind) -> String {
@@ -29,6 +29,12 @@ pub(crate) fn terrain(terrain: Terrain) -> String {
 
 pub(crate) fn encoding(encoding: GridEncoding) -> String {
     plain(encoding.as_str_name(), "GRID_ENCODING_")
+}
+
+/// `(3, 4)`. The points of a checked floor are never missing.
+pub(crate) fn position(at: Option<Point>) -> String {
+    let Point { x, y } = at.unwrap_or_default();
+    format!("({x}, {y})")
 }
 
 /// `bone archer` for `bone_archer`.

@@ -1,11 +1,10 @@
 //! The client of the server's operations port, which speaks plain HTTP/1.1.
 
-use std::{error::Error, fmt, time::Duration};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
-use clap::Args;
 use floor_client::{CONNECT_TIMEOUT, ClientError};
 use http::{Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Empty};
@@ -19,50 +18,36 @@ use crate::cli::CallLimits;
 /// The first wait between two attempts. It doubles after each.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 
-/// The flag for the operations port.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Server")]
-pub(crate) struct Operations {
-    /// The address of the server's operations port
-    #[arg(long, env = "FLOORCTL_OPS", default_value = "http://127.0.0.1:50052", value_name = "URL")]
-    ops: String,
+/// The operations port to call, and the limits of calls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Operations<'a> {
+    pub(crate) url: &'a str,
+    pub(crate) limits: CallLimits,
 }
 
 /// Why a call to the operations port failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum OperationsError {
     /// Connecting failed, or the connection broke.
+    #[error("cannot reach the operations port at {url}: {reason}")]
     Unreachable { url: String, reason: String },
     /// The deadline passed before the server answered.
+    #[error("the operations port at {url} did not answer within {}", humantime::format_duration(*deadline))]
     TimedOut { url: String, deadline: Duration },
 }
 
-impl fmt::Display for OperationsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreachable { url, reason } => write!(f, "cannot reach the operations port at {url}: {reason}"),
-            Self::TimedOut { url, deadline } => {
-                let deadline = humantime::format_duration(*deadline);
-                write!(f, "the operations port at {url} did not answer within {deadline}")
-            }
-        }
-    }
-}
-
-impl Error for OperationsError {}
-
-impl Operations {
-    pub(crate) async fn get<T: DeserializeOwned>(&self, limits: &CallLimits, path: &str) -> anyhow::Result<T> {
-        self.call(limits, Method::GET, path).await
+impl Operations<'_> {
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        self.call(Method::GET, path).await
     }
 
-    pub(crate) async fn post<T: DeserializeOwned>(&self, limits: &CallLimits, path: &str) -> anyhow::Result<T> {
-        self.call(limits, Method::POST, path).await
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        self.call(Method::POST, path).await
     }
 
     /// Makes a call with the retries and the deadline of `limits`. Retries are safe, since all requests are idempotent.
-    async fn call<T: DeserializeOwned>(&self, limits: &CallLimits, method: Method, path: &str) -> anyhow::Result<T> {
-        let CallLimits { deadline, retries } = *limits;
+    async fn call<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
+        let CallLimits { deadline, retries } = self.limits;
         let backoff = ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(retries).with_jitter();
         let attempt = || self.attempt(method.clone(), path);
         let unreachable =
@@ -72,7 +57,7 @@ impl Operations {
             None => calls.await,
             Some(deadline) => tokio::time::timeout(deadline, calls)
                 .await
-                .unwrap_or_else(|_| Err(OperationsError::TimedOut { url: self.ops.clone(), deadline }.into())),
+                .unwrap_or_else(|_| Err(OperationsError::TimedOut { url: self.url.to_owned(), deadline }.into())),
         }
     }
 
@@ -82,27 +67,26 @@ impl Operations {
         let address = self.address()?;
         let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&address)).await;
         let stream = stream.map_err(|_| self.unreachable("it does not answer"))?;
-        let stream = stream.map_err(|error| self.unreachable(&error.to_string()))?;
+        let stream = stream.map_err(|error| self.unreachable(error))?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let connection = tokio::spawn(connection);
         let request = Request::builder().method(method).uri(path).header(header::HOST, &address);
         let response = sender.send_request(request.body(Empty::<Bytes>::new())?).await;
-        let response = response.map_err(|error| self.unreachable(&error.to_string()))?;
-        let (head, body) = response.into_parts();
-        let body = body.collect().await.map_err(|error| self.unreachable(&error.to_string()))?.to_bytes();
+        let (head, body) = response.map_err(|error| self.unreachable(error))?.into_parts();
+        let body = body.collect().await.map_err(|error| self.unreachable(error))?.to_bytes();
         connection.abort();
         if [StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE].contains(&head.status)
             && let Ok(document) = serde_json::from_slice(&body)
         {
             return Ok(document);
         }
-        bail!("{} answered {}: {}", self.ops, head.status, String::from_utf8_lossy(&body).trim_end());
+        bail!("{} answered {}: {}", self.url, head.status, String::from_utf8_lossy(&body).trim_end());
     }
 
     /// `host:port`.
     fn address(&self) -> anyhow::Result<String> {
-        let full = if self.ops.contains("://") { self.ops.clone() } else { format!("http://{}", self.ops) };
-        let invalid = |reason: &str| ClientError::Address { url: self.ops.clone(), reason: reason.to_owned() };
+        let full = if self.url.contains("://") { self.url.to_owned() } else { format!("http://{}", self.url) };
+        let invalid = |reason: &str| ClientError::Address { url: self.url.to_owned(), reason: reason.to_owned() };
         let uri = full.parse::<Uri>().map_err(|_| invalid("it is no URL")).context("--ops")?;
         match (uri.scheme_str(), uri.authority()) {
             (Some("http"), Some(authority)) => {
@@ -112,7 +96,7 @@ impl Operations {
         }
     }
 
-    fn unreachable(&self, reason: &str) -> OperationsError {
-        OperationsError::Unreachable { url: self.ops.clone(), reason: reason.to_owned() }
+    fn unreachable(&self, reason: impl ToString) -> OperationsError {
+        OperationsError::Unreachable { url: self.url.to_owned(), reason: reason.to_string() }
     }
 }

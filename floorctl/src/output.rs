@@ -2,13 +2,16 @@
 //! pipe.
 
 use std::{
+    fmt::Display,
     fs::File,
     io::{self, BufWriter, IsTerminal as _, Write},
+    ops::RangeInclusive,
     path::PathBuf,
 };
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use comfy_table::{CellAlignment, Table};
 use floor_client::{EncodedFloor, ServedBy};
 use indicatif::HumanCount;
 use serde::Serialize;
@@ -25,6 +28,28 @@ pub(crate) fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
     let mut out = stdout();
     json_layout::write(&mut out, document)?;
     Ok(out.flush()?)
+}
+
+/// Writes text and a newline.
+pub(crate) fn print(text: impl Display) -> anyhow::Result<()> {
+    let mut out = stdout();
+    writeln!(out, "{text}")?;
+    Ok(out.flush()?)
+}
+
+/// A table of text under a header, in which the columns of `numbers` are aligned to the right.
+pub(crate) fn table<const N: usize>(
+    preset: &str,
+    header: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+    numbers: RangeInclusive<usize>,
+) -> Table {
+    let mut table = Table::new();
+    table.load_preset(preset).set_header(header).add_rows(rows);
+    for column in numbers {
+        table.column_mut(column).expect("the header has this column").set_cell_alignment(CellAlignment::Right);
+    }
+    table
 }
 
 /// Writes a floor as one field of a `floors.v1.BatchGetFloorsResponse`. A sequence of such fields is a valid response.

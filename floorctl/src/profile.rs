@@ -7,6 +7,7 @@ use std::{
 };
 
 use floor_gen::{Floor, FloorSpec, Generator, explain::Observer};
+use serde::{Serialize, Serializer};
 
 /// A floor and how it was generated.
 #[derive(Debug)]
@@ -18,22 +19,44 @@ pub(crate) struct GenerationProfile {
     pub(crate) attempts: Vec<Attempt>,
 }
 
-/// One layout that the generator tried.
-#[derive(Debug, Default)]
+/// One layout that the generator tried. Serialized as in `floorctl explain --json`.
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Attempt {
-    pub(crate) stages: Vec<Stage>,
-    /// Why the layout was rejected, `None` for the one that became the floor.
-    pub(crate) rejected: Option<&'static str>,
     /// Whether this is the fallback layout, which never fails.
+    #[serde(rename = "refuge")]
     pub(crate) fallback: bool,
+    /// Why the layout was rejected, `None` for the one that became the floor.
+    #[serde(rename = "refused")]
+    pub(crate) rejected: Option<&'static str>,
+    pub(crate) stages: Vec<Stage>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
     /// Time until the next stage began or the floor was finished.
+    #[serde(rename = "took_us", serialize_with = "serialize_micros")]
     pub(crate) took: Duration,
+    #[serde(serialize_with = "serialize_choices")]
     pub(crate) choices: Vec<(&'static str, usize)>,
+}
+
+pub(crate) fn micros(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1000.0
+}
+
+fn serialize_micros<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(micros(*time))
+}
+
+/// Writes each choice as an object: `{"what": "rooms", "value": 9}`.
+fn serialize_choices<S: Serializer>(choices: &[(&str, usize)], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Choice<'a> {
+        what: &'a str,
+        value: usize,
+    }
+    serializer.collect_seq(choices.iter().map(|(what, value)| Choice { what, value: *value }))
 }
 
 impl GenerationProfile {

@@ -29,8 +29,8 @@ pub(crate) struct Tower {
     #[arg(long, value_parser = side, value_name = "CELLS")]
     height: Option<u32>,
     /// Width and height in one, e.g. 64x48
-    #[arg(long, conflicts_with_all = ["width", "height"], value_name = "WxH")]
-    size: Option<Size>,
+    #[arg(long, conflicts_with_all = ["width", "height"], value_parser = size, value_name = "WxH")]
+    size: Option<(u32, u32)>,
     /// The kind of floor; by default the tower's schedule chooses it
     #[arg(long, value_parser = kind_parser())]
     kind: Option<Kind>,
@@ -39,20 +39,9 @@ pub(crate) struct Tower {
 impl Tower {
     /// The spec of a floor. Sides and kind that are not given stay 0: the server resolves them.
     pub(crate) fn floor(&self, number: u32) -> FloorSpec {
-        let sides = Size { width: self.width.unwrap_or(0), height: self.height.unwrap_or(0) };
-        let Size { width, height } = self.size.unwrap_or(sides);
+        let (width, height) = self.size.unwrap_or((self.width.unwrap_or(0), self.height.unwrap_or(0)));
         let kind = self.kind.map_or(FloorKind::Unspecified, floor_wire::kind);
         FloorSpec { seed: self.seed, number, width, height, kind: kind.into() }
-    }
-
-    /// The same as query parameters of the operations port.
-    pub(crate) fn query(&self) -> String {
-        let FloorSpec { seed, width, height, kind, .. } = self.floor(1);
-        let mut query = format!("seed={seed}&width={width}&height={height}");
-        if kind != 0 {
-            query += &format!("&kind={}", names::kind_of(&self.floor(1)));
-        }
-        query
     }
 
     /// How many floors of this size fit into one batch.
@@ -109,8 +98,9 @@ pub(crate) struct FloorSelection {
 }
 
 impl FloorSelection {
-    pub(crate) fn tower(&self) -> Tower {
-        self.name.map_or_else(|| self.tower.clone(), |name| name.tower())
+    /// A floor with the tower, the size and the kind of all of them.
+    pub(crate) fn pattern(&self) -> FloorSpec {
+        self.name.map_or_else(|| self.tower.floor(1), |name| name.0)
     }
 
     pub(crate) fn numbers(&self) -> Numbers {
@@ -123,23 +113,13 @@ impl FloorSelection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FloorName(pub(crate) FloorSpec);
 
-impl FloorName {
-    /// The floor without its number.
-    pub(crate) fn tower(&self) -> Tower {
-        let FloorSpec { seed, width, height, kind, .. } = self.0;
-        let kind = u32::try_from(kind).ok().and_then(Kind::from_number);
-        let requested = |side: u32| (side != 0).then_some(side);
-        Tower { seed, width: requested(width), height: requested(height), size: None, kind }
-    }
-}
-
 impl FromStr for FloorName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (rest, size) = match text.split_once('@') {
-            Some((rest, size)) => (rest, size.parse::<Size>()?),
-            None => (text, Size { width: 0, height: 0 }),
+        let (rest, (width, height)) = match text.split_once('@') {
+            Some((rest, sides)) => (rest, size(sides)?),
+            None => (text, (0, 0)),
         };
         let (rest, kind) = match rest.split_once(':') {
             Some((rest, name)) => (rest, floor_wire::kind(kind(name)?)),
@@ -148,7 +128,6 @@ impl FromStr for FloorName {
         let (tower, number) =
             rest.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
         let number = numbers::parse_one(number)?;
-        let Size { width, height } = size;
         Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into() }))
     }
 }
@@ -175,20 +154,10 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
     parsed.map_err(|_| "a seed is a number from 0 to 2^64 - 1, decimal or 0x hexadecimal".to_owned())
 }
 
-/// `WxH`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Size {
-    width: u32,
-    height: u32,
-}
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (width, height) = text.split_once(['x', 'X']).ok_or("write width x height, e.g. 64x48")?;
-        Ok(Self { width: side(width)?, height: side(height)? })
-    }
+/// Parses `WxH`.
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let (width, height) = text.split_once(['x', 'X']).ok_or("write width x height, e.g. 64x48")?;
+    Ok((side(width)?, side(height)?))
 }
 
 /// The width or height of a floor.
@@ -208,8 +177,7 @@ fn kind_parser() -> impl TypedValueParser<Value = Kind> {
 
 /// The kind of that name, or the message of the error.
 fn kind(name: &str) -> Result<Kind, String> {
-    let named = Kind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
-    named.ok_or_else(|| {
+    Kind::from_name(&name.to_ascii_lowercase()).ok_or_else(|| {
         let meant = names::nearest(name, Kind::ALL.into_iter().map(Kind::name));
         let meant = meant.map(|kind| format!("did you mean {kind}? ")).unwrap_or_default();
         format!("no kind is called {name:?}; {meant}The kinds are {}", Kind::ALL.map(Kind::name).join(", "))

@@ -93,6 +93,9 @@ fn usage_errors_exit_with_2() {
         (&["purge", "42/7", "--server", "http://127.0.0.1:1"], "--ops"),
         (&["purge", "42/7", "--numbers", "1-2"], "cannot be used with"),
         (&["stats", "--ops", "https://127.0.0.1:50052"], "https://127.0.0.1:50052"),
+        (&["--ops", "https://127.0.0.1:50052", "stats"], "https://127.0.0.1:50052"),
+        (&["--ops", "http://127.0.0.1:1", "get", "42/7"], "`get` does not ask"),
+        (&["search", "--where", "loops > 1", "--ops", "http://127.0.0.1:1"], "`search` does not ask"),
         (&["batch", "--numbers", "5-2"], "write 2-5"),
         (&["render", "--plain", "--png", "x.png"], "cannot be used with"),
         (&["warm", "--deadline", "soon"], "--deadline"),
@@ -177,11 +180,13 @@ fn stats_asks_the_operations_port_and_not_the_server() {
     let (_socket, server) = closed_port();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let ops = format!("http://{}", listener.local_addr().unwrap());
-    let listening = thread::spawn(move || [read_request(&listener), read_request(&listener)]);
+    let listening = thread::spawn(move || [(); 3].map(|()| read_request(&listener)));
     let output = floorctl().arg("stats").env("FLOORCTL_SERVER", &server).env("FLOORCTL_OPS", &ops).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let output = floorctl().args(["stats", "--ops", &ops]).env("FLOORCTL_SERVER", &server).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for arguments in [["stats", "--ops", ops.as_str()], ["--ops", ops.as_str(), "stats"]] {
+        let output = floorctl().args(arguments).env("FLOORCTL_SERVER", &server).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
     for head in listening.join().unwrap() {
         assert!(head.starts_with("GET /stats HTTP/1.1"), "{head}");
     }

@@ -76,7 +76,7 @@ impl<'a> Query<'a> {
     fn kind(&self) -> Result<Option<Kind>, QueryError> {
         let offered = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         let wrong = |text: &str| QueryError::new("kind", format!("is {text:?}; there are {}", offered()));
-        let kind = |text| Kind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| wrong(text));
+        let kind = |text: &str| Kind::from_name(text).ok_or_else(|| wrong(text));
         self.text("kind").map(kind).transpose()
     }
 }

@@ -129,7 +129,8 @@ impl Bench {
         let until = measured_from + Duration::from_secs(self.seconds.into());
         let mut streams = JoinSet::new();
         for (number, client) in (0..self.streams).zip(clients.iter().cycle()) {
-            let stream = LoadStream { client: client.clone(), tower: self.tower.clone(), floors: self.picker(number) };
+            let stream =
+                LoadStream { client: client.clone(), tower: self.tower.clone(), next_floor: self.picker(number) };
             streams.spawn(stream.run(measured_from, until));
         }
         let mut sum = Measurements::new()?;
@@ -140,12 +141,23 @@ impl Bench {
     }
 
     fn picker(&self, stream: u16) -> FloorPicker {
+        let top = self.floors;
         let mut random = SmallRng::seed_from_u64(stream.into());
         match self.mix {
-            Mix::One => FloorPicker::One,
-            Mix::Uniform => FloorPicker::Uniform(random, self.floors),
-            Mix::Zipf => FloorPicker::Zipf(random, Zipf::new(self.floors.into(), 1.0).expect("at least one floor")),
-            Mix::Climb => FloorPicker::Climb { at: random.random_range(1..=self.floors), top: self.floors },
+            Mix::One => Box::new(|| 1),
+            Mix::Uniform => Box::new(move || random.random_range(1..=top)),
+            Mix::Zipf => {
+                let zipf = Zipf::new(f64::from(top), 1.0).expect("at least one floor");
+                Box::new(move || zipf.sample(&mut random) as u32)
+            }
+            Mix::Climb => {
+                let mut next = random.random_range(1..=top);
+                Box::new(move || {
+                    let floor = next;
+                    next = if floor == top { 1 } else { floor + 1 };
+                    floor
+                })
+            }
         }
     }
 
@@ -184,11 +196,14 @@ impl Bench {
     }
 }
 
+/// Chooses the next floor of a stream.
+type FloorPicker = Box<dyn FnMut() -> u32 + Send>;
+
 /// A loop of calls, one at a time.
 struct LoadStream {
     client: FloorClient,
     tower: Tower,
-    floors: FloorPicker,
+    next_floor: FloorPicker,
 }
 
 impl LoadStream {
@@ -199,7 +214,7 @@ impl LoadStream {
             if started >= until {
                 return Ok(measurements);
             }
-            let answer = self.client.get_encoded(self.tower.floor(self.floors.next())).await;
+            let answer = self.client.get_encoded(self.tower.floor((self.next_floor)())).await;
             if started < measured_from {
                 continue;
             }
@@ -213,29 +228,6 @@ impl LoadStream {
                 // Further calls to an unreachable server would fail immediately, in a busy loop.
                 Err(error @ ClientError::Unreachable { .. }) => return Err(error.into()),
                 Err(error) => *measurements.failures.entry(error.to_string()).or_default() += 1,
-            }
-        }
-    }
-}
-
-/// Chooses the next floor of a stream.
-enum FloorPicker {
-    One,
-    Uniform(SmallRng, u32),
-    Zipf(SmallRng, Zipf<f64>),
-    Climb { at: u32, top: u32 },
-}
-
-impl FloorPicker {
-    fn next(&mut self) -> u32 {
-        match self {
-            Self::One => 1,
-            Self::Uniform(random, top) => random.random_range(1..=*top),
-            Self::Zipf(random, zipf) => zipf.sample(random) as u32,
-            Self::Climb { at, top } => {
-                let loopback = *at;
-                *at = if loopback == *top { 1 } else { loopback + 1 };
-                loopback
             }
         }
     }
@@ -265,14 +257,22 @@ fn is_loopback(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct TestArgs {
+        #[command(flatten)]
+        bench: Bench,
+    }
 
     #[test]
     fn mixes_stay_within_the_floors() {
-        let zipf = FloorPicker::Zipf(SmallRng::seed_from_u64(1), Zipf::new(50.0, 1.0).unwrap());
-        let uniform = FloorPicker::Uniform(SmallRng::seed_from_u64(1), 50);
-        for mut picker in [zipf, uniform, FloorPicker::Climb { at: 49, top: 50 }, FloorPicker::One] {
-            assert!((0..1000).all(|_| (1..=50).contains(&picker.next())));
+        for mix in ["zipf", "uniform", "climb", "one"] {
+            let bench = TestArgs::try_parse_from(["x", "--mix", mix, "--floors", "50"]).unwrap().bench;
+            let mut next_floor = bench.picker(1);
+            assert!((0..1000).all(|_| (1..=50).contains(&next_floor())), "{mix}");
         }
     }
 

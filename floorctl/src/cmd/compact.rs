@@ -8,8 +8,7 @@ use indicatif::HumanBytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::CallLimits,
-    operations::Operations,
+    cli::Server,
     output::{self, ReportFormat},
 };
 
@@ -24,8 +23,6 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Compact {
-    #[command(flatten)]
-    operations: Operations,
     #[command(flatten)]
     report: ReportFormat,
 }
@@ -51,8 +48,8 @@ struct Size {
 }
 
 impl Compact {
-    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
-        let compacted: Compacted = self.operations.post(limits, "/compact").await?;
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let compacted: Compacted = server.operations().post("/compact").await?;
         if self.report.json {
             output::print_json(&compacted)?;
         } else {

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::purge::queries;
 use crate::{
-    cli::CallLimits,
-    operations::Operations,
+    cli::Server,
     output::{self, ReportFormat},
     target::FloorSelection,
 };
@@ -28,8 +27,6 @@ pub(crate) struct Contains {
     #[command(flatten)]
     selection: FloorSelection,
     #[command(flatten)]
-    operations: Operations,
-    #[command(flatten)]
     report: ReportFormat,
 }
 
@@ -45,11 +42,11 @@ struct FloorTiers {
 }
 
 impl Contains {
-    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let mut out = output::stdout();
         let mut all = ContainsJson::default();
-        for path in queries("/contains", &self.selection.tower(), &self.selection.numbers()) {
-            let ContainsJson { floors } = self.operations.get(limits, &path).await?;
+        for path in queries("/contains", &self.selection.pattern(), &self.selection.numbers()) {
+            let ContainsJson { floors } = server.operations().get(&path).await?;
             if self.report.json {
                 all.floors.extend(floors);
                 continue;

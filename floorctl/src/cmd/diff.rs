@@ -77,24 +77,10 @@ impl FromStr for Source {
 #[derive(Serialize)]
 struct DiffJson<'a> {
     equal: bool,
-    facts: Vec<FieldDiffJson<'a>>,
+    facts: &'a [FieldDiff],
     /// Null for floors of different sizes.
-    cells: Option<Vec<[u32; 2]>>,
-    lists: Vec<ListDiffJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct FieldDiffJson<'a> {
-    name: &'a str,
-    a: &'a str,
-    b: &'a str,
-}
-
-#[derive(Serialize)]
-struct ListDiffJson<'a> {
-    name: &'a str,
-    removed: &'a [String],
-    added: &'a [String],
+    cells: Option<&'a [(u32, u32)]>,
+    lists: &'a [ListDiff],
 }
 
 impl Diff {
@@ -164,13 +150,11 @@ fn write_text(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
 
 impl<'a> DiffJson<'a> {
     fn new(comparison: &'a Comparison) -> Self {
-        let field = |field: &'a FieldDiff| FieldDiffJson { name: field.name, a: &field.one, b: &field.other };
-        let list = |list: &'a ListDiff| ListDiffJson { name: list.name, removed: &list.removed, added: &list.added };
         Self {
             equal: comparison.is_empty(),
-            facts: comparison.fields.iter().map(field).collect(),
-            cells: comparison.cells.as_ref().map(|cells| cells.iter().map(|(x, y)| [*x, *y]).collect()),
-            lists: comparison.lists.iter().map(list).collect(),
+            facts: &comparison.fields,
+            cells: comparison.cells.as_deref(),
+            lists: &comparison.lists,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets::NOTHING};
+use comfy_table::{Table, presets::NOTHING};
 use floor_client::FloorClient;
 use floor_gen::{GENERATOR_VERSION, explain, validate::validate};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::{
     cli::Server,
     local,
     output::{self, ReportFormat},
-    profile::{Attempt, GenerationProfile, Stage},
+    profile::{Attempt, GenerationProfile, Stage, micros},
     target::Target,
 };
 
@@ -54,31 +54,9 @@ struct ExplainJson<'a> {
     server_generator_version: Option<u32>,
     runs: u16,
     took_us: f64,
-    attempts: Vec<AttemptJson<'a>>,
+    attempts: &'a [Attempt],
     lock_graph: Vec<&'a str>,
     violations: &'a [String],
-}
-
-#[derive(Serialize)]
-struct AttemptJson<'a> {
-    #[serde(rename = "refuge")]
-    fallback: bool,
-    #[serde(rename = "refused")]
-    rejected: Option<&'a str>,
-    stages: Vec<StageJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct StageJson<'a> {
-    name: &'a str,
-    took_us: f64,
-    choices: Vec<ChoiceJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct ChoiceJson<'a> {
-    what: &'a str,
-    value: usize,
 }
 
 impl Explain {
@@ -91,7 +69,18 @@ impl Explain {
         let mut out = output::stdout();
         if self.report.json {
             let lock_graph = explain::lock_graph(&profile.floor);
-            crate::json_layout::write(&mut out, &self.json(&profile, server_version, &lock_graph, &violations))?;
+            let json = ExplainJson {
+                floor: local::name(&profile.floor.spec).to_string(),
+                theme: profile.floor.theme.name(),
+                generator_version: GENERATOR_VERSION,
+                server_generator_version: server_version,
+                runs: self.runs,
+                took_us: micros(profile.took),
+                attempts: &profile.attempts,
+                lock_graph: lock_graph.lines().collect(),
+                violations: &violations,
+            };
+            crate::json_layout::write(&mut out, &json)?;
         } else {
             write_text(&mut out, &profile, self.runs, &violations)?;
         }
@@ -104,36 +93,6 @@ impl Explain {
             )?;
         }
         Ok(())
-    }
-
-    fn json<'a>(
-        &self,
-        profile: &'a GenerationProfile,
-        server_version: Option<u32>,
-        lock_graph: &'a str,
-        violations: &'a [String],
-    ) -> ExplainJson<'a> {
-        let stage = |stage: &'a Stage| StageJson {
-            name: stage.name,
-            took_us: micros(stage.took),
-            choices: stage.choices.iter().map(|(what, value)| ChoiceJson { what, value: *value }).collect(),
-        };
-        let attempt = |attempt: &'a Attempt| AttemptJson {
-            fallback: attempt.fallback,
-            rejected: attempt.rejected,
-            stages: attempt.stages.iter().map(stage).collect(),
-        };
-        ExplainJson {
-            floor: local::name(&profile.floor.spec).to_string(),
-            theme: profile.floor.theme.name(),
-            generator_version: GENERATOR_VERSION,
-            server_generator_version: server_version,
-            runs: self.runs,
-            took_us: micros(profile.took),
-            attempts: profile.attempts.iter().map(attempt).collect(),
-            lock_graph: lock_graph.lines().collect(),
-            violations,
-        }
     }
 }
 
@@ -191,26 +150,13 @@ fn heading(number: usize, attempt: &Attempt) -> String {
 
 /// One line per stage. A share is relative to the time of the whole floor, including all attempts.
 fn table(attempt: &Attempt, whole: Duration) -> Table {
-    let mut table = Table::new();
-    table.load_preset(NOTHING).set_header(["stage", "us", "share", "chose"]);
-    for stage in &attempt.stages {
+    let row = |stage: &Stage| {
         let share = 100.0 * stage.took.as_secs_f64() / whole.as_secs_f64();
         let choices = stage.choices.iter().map(|(what, value)| format!("{what} {value}")).collect::<Vec<_>>();
-        table.add_row([
-            stage.name.to_owned(),
-            format!("{:.1}", micros(stage.took)),
-            format!("{share:.0} %"),
-            choices.join(", "),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(1).take(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_nanos() as f64 / 1000.0
+        let took = format!("{:.1}", micros(stage.took));
+        [stage.name.to_owned(), took, format!("{share:.0} %"), choices.join(", ")]
+    };
+    output::table(NOTHING, ["stage", "us", "share", "chose"], attempt.stages.iter().map(row), 1..=2)
 }
 
 /// The generator version of the server, `None` if no server answers in time.
@@ -225,7 +171,6 @@ async fn generator_version_of(server: &Server) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Stage;
 
     /// The text around the times and counts.
     #[test]

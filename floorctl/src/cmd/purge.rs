@@ -1,19 +1,18 @@
 //! `floorctl purge`: removes floors from the tiers.
 
-use std::io::Write as _;
-
 use anyhow::bail;
 use clap::Args;
+use floor_client::FloorSpec;
 use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::CallLimits,
+    cli::Server,
+    names,
     numbers::Numbers,
-    operations::Operations,
     output::{self, ReportFormat},
     progress,
-    target::{FloorSelection, Tower},
+    target::FloorSelection,
 };
 
 const AFTER_HELP: &str = "\
@@ -35,8 +34,6 @@ Examples:
 pub(crate) struct Purge {
     #[command(flatten)]
     selection: FloorSelection,
-    #[command(flatten)]
-    operations: Operations,
     #[command(flatten)]
     report: ReportFormat,
 }
@@ -70,12 +67,12 @@ struct Failed {
 }
 
 impl Purge {
-    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
-        let (tower, numbers) = (self.selection.tower(), self.selection.numbers());
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let numbers = self.selection.numbers();
         let bar = progress::bar("purging", numbers.len());
         let mut sum = PurgeJson::default();
-        for path in queries("/purge", &tower, &numbers) {
-            let purged: Purged = self.operations.post(limits, &path).await?;
+        for path in queries("/purge", &self.selection.pattern(), &numbers) {
+            let purged: Purged = server.operations().post(&path).await?;
             bar.inc(purged.floors);
             sum.add(purged);
         }
@@ -87,9 +84,8 @@ impl Purge {
         if self.report.json {
             output::print_json(sum)?;
         } else {
-            let mut out = output::stdout();
-            writeln!(out, "Purged {} floors from {}", HumanCount(sum.floors), list(&sum.purged))?;
-            out.flush()?;
+            let tiers = if sum.purged.is_empty() { "no tier".to_owned() } else { sum.purged.join(", ") };
+            output::print(format_args!("Purged {} floors from {tiers}", HumanCount(sum.floors)))?;
         }
         match &sum.failed[..] {
             [] => Ok(()),
@@ -119,16 +115,20 @@ impl PurgeJson {
     }
 }
 
-fn list(tiers: &[String]) -> String {
-    if tiers.is_empty() { "no tier".to_owned() } else { tiers.join(", ") }
-}
-
 /// Floors per call: the maximum that the server accepts.
 const FLOORS_PER_CALL: u32 = floor_client::limits::MAX_BATCH as u32;
 
-/// The paths of the calls of `page` for the floors `numbers` of `tower`.
-pub(super) fn queries(page: &'static str, tower: &Tower, numbers: &Numbers) -> impl Iterator<Item = String> + use<> {
-    let query = tower.query();
+/// The paths of the calls of `page` for the floors `numbers` with the tower, the size and the kind of `pattern`.
+pub(super) fn queries(
+    page: &'static str,
+    pattern: &FloorSpec,
+    numbers: &Numbers,
+) -> impl Iterator<Item = String> + use<> {
+    let FloorSpec { seed, width, height, kind, .. } = *pattern;
+    let mut query = format!("seed={seed}&width={width}&height={height}");
+    if kind != 0 {
+        query += &format!("&kind={}", names::kind_of(pattern));
+    }
     let calls = |range: std::ops::RangeInclusive<u32>| {
         let (first, last) = range.into_inner();
         (first..=last)
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_long_range_is_many_calls() {
-        let tower = "42/1:maze@64x48".parse::<FloorName>().unwrap().tower();
-        let calls: Vec<_> = queries("/purge", &tower, &"1-600,9".parse().unwrap()).collect();
+        let FloorName(pattern) = "42/1:maze@64x48".parse().unwrap();
+        let calls: Vec<_> = queries("/purge", &pattern, &"1-600,9".parse().unwrap()).collect();
         let call = |(first, count)| format!("/purge?seed=42&width=64&height=48&kind=maze&first={first}&count={count}");
         assert_eq!(calls, [(1, 256), (257, 256), (513, 88), (9, 1)].map(call));
     }

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
     str::FromStr,
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use anyhow::Context as _;
@@ -112,12 +112,6 @@ struct Match {
     facts: Vec<(Fact, String)>,
 }
 
-/// Why a search stops early.
-enum StopReason {
-    LimitReached,
-    Failed(anyhow::Error),
-}
-
 impl Search {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let space = SearchSpace::new(&self)?;
@@ -132,7 +126,10 @@ impl Search {
             |generator, index| {
                 let candidate = Candidate::new(space.spec(index).ok()?, generator);
                 let matches = self.condition.holds(&candidate) == Some(true);
-                let found = matches.then(|| Match::new(&candidate, &shown));
+                let found = matches.then(|| Match {
+                    name: local::name(&candidate.spec).to_string(),
+                    facts: shown.iter().map(|fact| (*fact, fact.display(&candidate))).collect(),
+                });
                 generated.fetch_add(candidate.was_generated().into(), Ordering::Relaxed);
                 found
             },
@@ -140,27 +137,25 @@ impl Search {
                 scanned += indexes.end - indexes.start;
                 bar.inc(indexes.end - indexes.start);
                 for found in found {
-                    if let Err(error) = self.print(&bar, &found) {
-                        return ControlFlow::Break(StopReason::Failed(error));
-                    }
+                    let printed = self.print(&bar, &found);
                     matches += 1;
-                    if Some(matches) == self.limit {
-                        return ControlFlow::Break(StopReason::LimitReached);
+                    if printed.is_err() || Some(matches) == self.limit {
+                        return ControlFlow::Break(printed);
                     }
                 }
                 ControlFlow::Continue(())
             },
         );
         bar.finish_and_clear();
-        if let ControlFlow::Break(StopReason::Failed(error)) = end {
-            return Err(error);
+        if let ControlFlow::Break(printed) = end {
+            printed?;
         }
         let (scanned, generated) = (HumanCount(scanned), HumanCount(generated.into_inner()));
         let match_count = if matches == 1 { "1 match".to_owned() } else { format!("{} matches", HumanCount(matches)) };
         writeln!(
             io::stderr(),
-            "{match_count} in {scanned} floors, {generated} of them generated, in {}",
-            seconds(started.elapsed())
+            "{match_count} in {scanned} floors, {generated} of them generated, in {:.2} s",
+            started.elapsed().as_secs_f64()
         )?;
         Ok(if matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -207,13 +202,6 @@ impl<'a> SearchSpace<'a> {
     }
 }
 
-impl Match {
-    fn new(candidate: &Candidate<'_>, shown: &[Fact]) -> Self {
-        let facts = shown.iter().map(|fact| (*fact, fact.display(candidate))).collect();
-        Self { name: local::name(&candidate.spec).to_string(), facts }
-    }
-}
-
 impl Serialize for Match {
     /// Each fact under its name. The seed is a string, as in all JSON of floorctl.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -227,10 +215,6 @@ impl Serialize for Match {
         }
         map.end()
     }
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.2} s", time.as_secs_f64())
 }
 
 #[cfg(test)]

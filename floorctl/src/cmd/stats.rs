@@ -1,15 +1,12 @@
 //! `floorctl stats`: shows the contents and the writes of each tier.
 
-use std::io::Write as _;
-
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets::UTF8_HORIZONTAL_ONLY};
+use comfy_table::{Table, presets::UTF8_HORIZONTAL_ONLY};
 use indicatif::{HumanBytes, HumanCount};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::CallLimits,
-    operations::Operations,
+    cli::Server,
     output::{self, ReportFormat},
 };
 
@@ -26,8 +23,6 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Stats {
-    #[command(flatten)]
-    operations: Operations,
     #[command(flatten)]
     report: ReportFormat,
 }
@@ -57,28 +52,23 @@ struct Writes {
 }
 
 impl Stats {
-    pub(crate) async fn run(self, limits: &CallLimits) -> anyhow::Result<()> {
-        let stats: StatsJson = self.operations.get(limits, "/stats").await?;
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let stats: StatsJson = server.operations().get("/stats").await?;
         if self.report.json {
             return output::print_json(&stats);
         }
-        let mut out = output::stdout();
-        writeln!(out, "{}", table(&stats.tiers))?;
-        Ok(out.flush()?)
+        output::print(table(&stats.tiers))
     }
 }
 
 fn table(tiers: &[TierJson]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(UTF8_HORIZONTAL_ONLY)
-        .set_header(["tier", "entries", "size", "limit", "disk", "corrupt", "stored", "failed", "dropped", "waiting"]);
+    let header = ["tier", "entries", "size", "limit", "disk", "corrupt", "stored", "failed", "dropped", "waiting"];
     let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), |bytes| HumanBytes(bytes).to_string());
-    for tier in tiers {
+    let row = |tier: &TierJson| {
         let written = |count: fn(&Writes) -> u64| {
             tier.writes.as_ref().map_or_else(|| "-".to_owned(), |writes| HumanCount(count(writes)).to_string())
         };
-        table.add_row([
+        [
             tier.tier.clone(),
             HumanCount(tier.entries).to_string(),
             bytes(Some(tier.bytes)),
@@ -89,10 +79,7 @@ fn table(tiers: &[TierJson]) -> Table {
             written(|writes| writes.failed),
             written(|writes| writes.dropped),
             written(|writes| writes.waiting),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+        ]
+    };
+    output::table(UTF8_HORIZONTAL_ONLY, header, tiers.iter().map(row), 1..=9)
 }

@@ -1,9 +1,9 @@
 //! `floorctl tiers`: shows statistics of the tiers and whether the policy uses them.
 
-use std::{io::Write as _, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets::UTF8_HORIZONTAL_ONLY};
+use comfy_table::{Table, presets::UTF8_HORIZONTAL_ONLY};
 use floor_client::TierInfo;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
@@ -67,9 +67,7 @@ impl Tiers {
         if self.report.json {
             return output::print_json(&TiersJson { tiers });
         }
-        let mut out = output::stdout();
-        writeln!(out, "{}\n{}", counts_table(&tiers), policy_table(&tiers))?;
-        Ok(out.flush()?)
+        output::print(format_args!("{}\n{}", counts_table(&tiers), policy_table(&tiers)))
     }
 }
 
@@ -100,12 +98,9 @@ impl TierJson {
 
 /// Lookups, contents and costs of each tier.
 fn counts_table(tiers: &[TierJson]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header([
-        "tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "per hit", "per miss",
-    ]);
-    for tier in tiers {
-        table.add_row([
+    let header = ["tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "per hit", "per miss"];
+    let row = |tier: &TierJson| {
+        [
             tier.name.clone(),
             HumanCount(tier.hits).to_string(),
             HumanCount(tier.misses).to_string(),
@@ -116,20 +111,16 @@ fn counts_table(tiers: &[TierJson]) -> Table {
             HumanBytes(tier.bytes).to_string(),
             cost(tier.hit_cost_us),
             cost(tier.miss_cost_us),
-        ]);
-    }
-    align(&mut table, 9);
-    table
+        ]
+    };
+    output::table(UTF8_HORIZONTAL_ONLY, header, tiers.iter().map(row), 1..=9)
 }
 
 /// The values behind the verdict on each tier, and its age.
 fn policy_table(tiers: &[TierJson]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(UTF8_HORIZONTAL_ONLY)
-        .set_header(["tier", "h", "T", "G", "h x G", "asked", "verdict", "reason", "for"]);
-    for tier in tiers {
-        table.add_row([
+    let header = ["tier", "h", "T", "G", "h x G", "asked", "verdict", "reason", "for"];
+    let row = |tier: &TierJson| {
+        [
             tier.name.clone(),
             format!("{:.3}", tier.hit_ratio),
             cost(tier.probe_cost_us),
@@ -139,17 +130,9 @@ fn policy_table(tiers: &[TierJson]) -> Table {
             tier.verdict.clone(),
             tier.reason.clone(),
             humantime::format_duration(Duration::from_secs(tier.verdict_seconds)).to_string(),
-        ]);
-    }
-    align(&mut table, 5);
-    table
-}
-
-/// Aligns the `numbers` columns after the first to the right.
-fn align(table: &mut Table, numbers: usize) {
-    for column in table.column_iter_mut().skip(1).take(numbers) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+        ]
+    };
+    output::table(UTF8_HORIZONTAL_ONLY, header, tiers.iter().map(row), 1..=5)
 }
 
 /// The cost as text; 0 means not measured.

@@ -1,7 +1,5 @@
 //! `floorctl verify`: compares floors from the chain with the same floors generated again.
 
-use std::io::Write as _;
-
 use anyhow::bail;
 use clap::Args;
 use floor_client::{ClientError, EncodedFloor, FloorClient, FloorSpec, Served};
@@ -11,7 +9,7 @@ use serde::Serialize;
 use crate::{
     cli::Server,
     difference,
-    json::ServedJson,
+    json::serialize_served,
     numbers::Numbers,
     output::{self, ReportFormat},
     progress,
@@ -44,12 +42,15 @@ pub(crate) struct Verify {
 }
 
 /// The results so far.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 struct Findings {
     floors: u64,
     wrong: u64,
+    #[serde(rename = "first_wrong")]
     first: Option<WrongFloor>,
+    #[serde(serialize_with = "serialize_served")]
     chain: Served,
+    #[serde(rename = "anew", serialize_with = "serialize_served")]
     regenerated: Served,
 }
 
@@ -57,15 +58,6 @@ struct Findings {
 struct WrongFloor {
     number: u32,
     what: String,
-}
-
-#[derive(Serialize)]
-struct VerifyJson<'a> {
-    floors: u64,
-    wrong: u64,
-    first_wrong: Option<&'a WrongFloor>,
-    chain: ServedJson<'a>,
-    anew: ServedJson<'a>,
 }
 
 impl Verify {
@@ -90,22 +82,10 @@ impl Verify {
 
     fn print(&self, findings: &Findings) -> anyhow::Result<()> {
         if self.report.json {
-            output::print_json(&VerifyJson {
-                floors: findings.floors,
-                wrong: findings.wrong,
-                first_wrong: findings.first.as_ref(),
-                chain: ServedJson::new(&findings.chain),
-                anew: ServedJson::new(&findings.regenerated),
-            })?;
+            output::print_json(findings)?;
         } else if findings.wrong == 0 {
-            let mut out = output::stdout();
-            let floors = HumanCount(findings.floors);
-            writeln!(
-                out,
-                "Verified {floors} floors: from the chain ({}) as generated anew",
-                output::served(&findings.chain.by)
-            )?;
-            out.flush()?;
+            let (floors, served) = (HumanCount(findings.floors), output::served(&findings.chain.by));
+            output::print(format_args!("Verified {floors} floors: from the chain ({served}) as generated anew"))?;
         }
         match &findings.first {
             None => Ok(()),

@@ -1,9 +1,6 @@
 //! `floorctl warm`: fills the cache of the server.
 
-use std::{
-    io::Write as _,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use floor_client::{ClientError, FloorSpec, Served};
@@ -90,14 +87,11 @@ impl Warm {
             let served = ServedJson::new(served);
             return output::print_json(&WarmJson { floors, bytes, seconds, floors_per_second, served });
         }
-        let mut out = output::stdout();
-        writeln!(
-            out,
+        output::print(format_args!(
             "Warmed {} floors in {seconds:.2} s ({} floors/s): {}",
             HumanCount(floors),
             HumanCount(floors_per_second.round() as u64),
             output::served(&served.by)
-        )?;
-        Ok(out.flush()?)
+        ))
     }
 }

@@ -39,7 +39,7 @@ impl Canvas {
     }
 
     pub(crate) fn ring(&mut self, x: f32, y: f32, radius: f32, thickness: f32, colour: RgbColor) {
-        self.stroke(PathBuilder::from_circle(x, y, radius), thickness, colour, 1.0);
+        self.stroke(PathBuilder::from_circle(x, y, radius), round(thickness), colour, 1.0);
     }
 
     pub(crate) fn polygon(&mut self, corners: &[(f32, f32)], colour: RgbColor, opacity: f32) {
@@ -47,7 +47,7 @@ impl Canvas {
     }
 
     pub(crate) fn line(&mut self, points: &[(f32, f32)], thickness: f32, colour: RgbColor, opacity: f32) {
-        self.stroke(outline(points, false), thickness, colour, opacity);
+        self.stroke(outline(points, false), round(thickness), colour, opacity);
     }
 
     /// Writes text with `size` pixels per dot of the font. Leaves characters that the font lacks blank.
@@ -64,12 +64,9 @@ impl Canvas {
     }
 
     /// Draws a dashed line.
-    pub(crate) fn dashes(&mut self, points: &[(f32, f32)], thickness: f32, dash: f32, colour: RgbColor, opacity: f32) {
-        if let Some(path) = outline(points, false) {
-            let dash = StrokeDash::new(vec![dash, dash * 0.8], 0.0);
-            let stroke = Stroke { width: thickness, dash, ..Stroke::default() };
-            self.0.stroke_path(&path, &paint(colour, opacity), &stroke, Transform::identity(), None);
-        }
+    pub(crate) fn dashes(&mut self, points: &[(f32, f32)], width: f32, dash: f32, colour: RgbColor, opacity: f32) {
+        let dash = StrokeDash::new(vec![dash, dash * 0.8], 0.0);
+        self.stroke(outline(points, false), Stroke { width, dash, ..Stroke::default() }, colour, opacity);
     }
 
     fn fill(&mut self, path: Option<Path>, colour: RgbColor, opacity: f32) {
@@ -78,13 +75,15 @@ impl Canvas {
         }
     }
 
-    fn stroke(&mut self, path: Option<Path>, thickness: f32, colour: RgbColor, opacity: f32) {
+    fn stroke(&mut self, path: Option<Path>, stroke: Stroke, colour: RgbColor, opacity: f32) {
         if let Some(path) = path {
-            let (line_cap, line_join) = (LineCap::Round, LineJoin::Round);
-            let stroke = Stroke { width: thickness, line_cap, line_join, ..Stroke::default() };
             self.0.stroke_path(&path, &paint(colour, opacity), &stroke, Transform::identity(), None);
         }
     }
+}
+
+fn round(width: f32) -> Stroke {
+    Stroke { width, line_cap: LineCap::Round, line_join: LineJoin::Round, ..Stroke::default() }
 }
 
 fn outline(points: &[(f32, f32)], closed: bool) -> Option<Path> {

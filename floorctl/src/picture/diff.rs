@@ -5,9 +5,14 @@ use std::{
     ops::Range,
 };
 
-use anstyle::{Reset, RgbColor, Style};
+use anstyle::{RgbColor, Style};
 
-use super::{colour::Depth, glyph, scene::Scene};
+use super::{
+    colour::{self, Depth},
+    glyph,
+    scene::Scene,
+    text,
+};
 
 /// Rows and columns of context around a difference.
 const CONTEXT: u32 = 3;
@@ -32,9 +37,11 @@ pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, dep
             let sides: &[(char, &Scene<'_>, RgbColor)] =
                 if run[0].1 { &[('-', one, REMOVED), ('+', other, ADDED)] } else { &[(' ', one, REMOVED)] };
             for (sign, scene, colour) in sides {
+                let style = depth.map(|depth| background(*colour, depth));
                 for (y, _) in run {
-                    let row = columns.clone().map(|x| (glyph::mark(scene.mark(x, *y)), differs(x, *y)));
-                    write_row(out, *sign, &row.collect::<Vec<_>>(), depth.map(|depth| background(*colour, depth)))?;
+                    let letter = |x| (glyph::mark(scene.mark(x, *y)), style.filter(|_| differs(x, *y)));
+                    let row = [(*sign, None)].into_iter().chain(columns.clone().map(letter)).collect::<Vec<_>>();
+                    text::write_row(out, &row, depth.is_some())?;
                 }
             }
         }
@@ -55,26 +62,8 @@ fn hunks(rows: &[u32], height: u32) -> Vec<Range<u32>> {
     hunks
 }
 
-/// Writes a row. With colour, cells that differ get the background of `changed`; without, trailing blanks are left off.
-fn write_row(out: &mut impl Write, sign: char, row: &[(char, bool)], changed: Option<Style>) -> io::Result<()> {
-    let Some(style) = changed else {
-        let text = row.iter().map(|(glyph, _)| *glyph).collect::<String>();
-        return writeln!(out, "{}", format!("{sign}{text}").trim_end());
-    };
-    write!(out, "{sign}")?;
-    for run in row.chunk_by(|a, b| a.1 == b.1) {
-        let text = run.iter().map(|(glyph, _)| *glyph).collect::<String>();
-        if run[0].1 {
-            write!(out, "{}{text}{}", style.render(), Reset.render())?;
-        } else {
-            write!(out, "{text}")?;
-        }
-    }
-    writeln!(out)
-}
-
 fn background(colour: RgbColor, depth: Depth) -> Style {
-    Style::new().fg_color(Some(depth.colour(super::colour::LIGHT))).bg_color(Some(depth.colour(colour)))
+    Style::new().fg_color(Some(depth.colour(colour::LIGHT))).bg_color(Some(depth.colour(colour)))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 use anstyle::Reset;
 use floor_client::{
     RoomRole, Terrain,
-    v1::{Point, Room},
+    v1::{Item, Lock, Room},
 };
 use indicatif::HumanCount;
 
@@ -81,19 +81,16 @@ impl Legend {
         let columns = if widest <= 36 { 2 } else { 1 };
         let rows = self.marks.len().div_ceil(columns);
         for row in 0..rows {
-            let mut line = Vec::new();
+            let mut line = String::new();
             for (mark, name) in self.marks.iter().skip(row).step_by(rows) {
-                let (style, reset) = depth.map(|depth| (text::style(*mark, depth).render(), Reset.render())).unzip();
-                let (style, reset) = (style.map(|s| s.to_string()), reset.map(|r| r.to_string()));
-                write!(
-                    line,
-                    "  {}{}{} {name:widest$}",
-                    style.unwrap_or_default(),
-                    glyph::mark(*mark),
-                    reset.unwrap_or_default()
-                )?;
+                let glyph = glyph::mark(*mark);
+                let shown = match depth.map(|depth| text::style(*mark, depth)) {
+                    Some(style) => format!("{}{glyph}{}", style.render(), Reset.render()),
+                    None => glyph.to_string(),
+                };
+                line += &format!("  {shown} {name:widest$}");
             }
-            writeln!(out, "{}", String::from_utf8_lossy(&line).trim_end())?;
+            writeln!(out, "{}", line.trim_end())?;
         }
         Ok(())
     }
@@ -107,12 +104,11 @@ fn terrain(scene: &Scene<'_>) -> Vec<(Mark, String)> {
 
 fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let wire = scene.floor.wire();
-    let door =
-        |lock: &floor_client::v1::Lock| (Mark::Locked(lock.id), format!("lock {} at {}", lock.id, position(lock.at)));
-    let key = |item: &floor_client::v1::Item| {
+    let door = |lock: &Lock| (Mark::Locked(lock.id), format!("lock {} at {}", lock.id, names::position(lock.at)));
+    let key = |item: &Item| {
         (
             Mark::Object(Object::Key(item.opens_lock)),
-            format!("{} {} at {}", names::archetype(&item.archetype), item.opens_lock, position(item.at)),
+            format!("{} {} at {}", names::archetype(&item.archetype), item.opens_lock, names::position(item.at)),
         )
     };
     let keys = wire.items.iter().filter(|item| item.opens_lock != 0);
@@ -195,9 +191,4 @@ fn range(levels: &[u32]) -> String {
     let least = levels.iter().min().copied().unwrap_or(0);
     let greatest = levels.iter().max().copied().unwrap_or(0);
     if least == greatest { format!("level {least}") } else { format!("level {least}-{greatest}") }
-}
-
-fn position(at: Option<Point>) -> String {
-    let Point { x, y } = at.unwrap_or_default();
-    format!("({x}, {y})")
 }

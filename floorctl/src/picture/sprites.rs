@@ -37,34 +37,30 @@ impl Square {
 pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
     let floor = scene.floor;
     let terrain = floor.terrain_at(x, y).unwrap_or(Terrain::Wall);
-    let wall_at = |x: Option<u32>, y: Option<u32>| match (x, y) {
-        (Some(x), Some(y)) => matches!(floor.terrain_at(x, y), Some(Terrain::Wall | Terrain::SecretDoor) | None),
-        _ => true,
-    };
+    let (left, above) = (x.wrapping_sub(1), y.wrapping_sub(1));
+    let wall_at = |x, y| matches!(floor.terrain_at(x, y), Some(Terrain::Wall | Terrain::SecretDoor) | None);
     if matches!(terrain, Terrain::Wall | Terrain::SecretDoor) {
         if !scene.is_rock(x, y) {
-            wall(canvas, square, !wall_at(Some(x), y.checked_add(1)));
+            wall(canvas, square, !wall_at(x, y + 1));
         }
         if terrain == Terrain::SecretDoor {
-            let [left, top, width, height] = square.part(0.2, 0.2, 0.6, 0.6);
-            canvas.rectangle([left, top, width, height], colour::of(terrain), 0.55);
+            secret_door(canvas, square);
         }
         return;
     }
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone(scene, terrain, x, y), 1.0);
     detail(canvas, square, terrain);
-    let above = y.checked_sub(1).and_then(|above| floor.terrain_at(x, above));
-    if terrain == Terrain::Chasm && !matches!(above, Some(Terrain::Chasm | Terrain::Bridge)) {
+    if terrain == Terrain::Chasm && !matches!(floor.terrain_at(x, above), Some(Terrain::Chasm | Terrain::Bridge)) {
         canvas.rectangle(square.part(0.0, 0.0, 1.0, 0.45), colour::mix(colour::of(Terrain::Floor), INK, 130), 1.0);
     }
-    if wall_at(Some(x), y.checked_sub(1)) {
+    if wall_at(x, above) {
         canvas.rectangle(square.part(0.0, 0.0, 1.0, 0.3), INK, 0.32);
     }
-    if wall_at(x.checked_sub(1), Some(y)) {
+    if wall_at(left, y) {
         canvas.rectangle(square.part(0.0, 0.0, 0.2, 1.0), INK, 0.22);
     }
     if matches!(terrain, Terrain::Door | Terrain::LockedDoor) {
-        let across = wall_at(x.checked_sub(1), Some(y)) && wall_at(x.checked_add(1), Some(y));
+        let across = wall_at(left, y) && wall_at(x + 1, y);
         let colour = if terrain == Terrain::Door { colour::of(terrain) } else { colour::lock(scene.lock(x, y)) };
         door(canvas, square, across, colour, terrain == Terrain::LockedDoor);
     }
@@ -84,31 +80,33 @@ pub(crate) fn objects(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x:
 
 /// Paints a mark for the legend.
 pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
+    if mark == Mark::Rock {
+        return;
+    }
+    let whole = square.part(0.0, 0.0, 1.0, 1.0);
     let stone = colour::mix(colour::of(Terrain::Floor), INK, 30);
+    canvas.rectangle(whole, stone, 1.0);
     match mark {
         Mark::Rock => {}
         Mark::Step(goal) => {
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
             let line = [square.at(0.0, 0.5), square.at(1.0, 0.5)];
             canvas.line(&line, square.side * 0.5, INK, 0.6);
             canvas.line(&line, square.side * 0.28, colour::goal(goal), 1.0);
         }
-        Mark::Behind(lock) => {
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), super::layers::LOCKED_OPACITY);
-        }
+        Mark::Behind(lock) => canvas.rectangle(whole, colour::lock(lock), super::layers::LOCKED_OPACITY),
         Mark::Outline => {
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::room(0), 1.0);
+            canvas.rectangle(whole, colour::room(0), 1.0);
             canvas.rectangle(square.part(0.15, 0.15, 0.7, 0.7), stone, 1.0);
         }
         Mark::Terrain(Terrain::Wall) => wall(canvas, square, true),
-        Mark::Terrain(terrain @ Terrain::SecretDoor) => {
+        Mark::Terrain(Terrain::SecretDoor) => {
             wall(canvas, square, false);
-            canvas.rectangle(square.part(0.2, 0.2, 0.6, 0.6), colour::of(terrain), 0.55);
+            secret_door(canvas, square);
         }
         Mark::Terrain(terrain) => {
-            let base = base(terrain);
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), if natural(terrain) { base } else { stone }, 1.0);
+            if natural(terrain) {
+                canvas.rectangle(whole, base(terrain), 1.0);
+            }
             detail(canvas, square, terrain);
             match terrain {
                 Terrain::Door => door(canvas, square, true, colour::of(terrain), false),
@@ -116,14 +114,8 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
                 _ => {}
             }
         }
-        Mark::Locked(id) => {
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
-            door(canvas, square, true, colour::lock(id), true);
-        }
-        Mark::Object(it) => {
-            canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone, 1.0);
-            object(canvas, square, it);
-        }
+        Mark::Locked(id) => door(canvas, square, true, colour::lock(id), true),
+        Mark::Object(it) => object(canvas, square, it),
     }
 }
 
@@ -173,6 +165,10 @@ fn wall(canvas: &mut Canvas, square: Square, faces_viewer: bool) {
         canvas.rectangle(square.part(0.0, 0.5, 1.0, 0.5), colour::of(Terrain::Wall), 1.0);
         canvas.rectangle(square.part(0.0, 0.5, 1.0, 0.1), LIGHT, 0.18);
     }
+}
+
+fn secret_door(canvas: &mut Canvas, square: Square) {
+    canvas.rectangle(square.part(0.2, 0.2, 0.6, 0.6), colour::of(Terrain::SecretDoor), 0.55);
 }
 
 /// Paints details that distinguish terrain without colour.

@@ -3,47 +3,39 @@
 use std::io::{self, Write};
 
 use anstyle::{Reset, Style};
+use floor_client::Terrain;
 
 use super::{
     colour::{self, Depth},
     glyph,
-    scene::{self, Mark, Object, Scene},
+    scene::{self, Mark, Scene},
 };
 
 /// Draws the scene, one row per line. Without a depth, draws without colour.
 pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
     for y in scene.rows() {
         let row = (0..scene.floor.width()).map(|x| letter(scene, x, y, depth)).collect::<Vec<_>>();
-        match depth {
-            None => plain_row(out, &row)?,
-            Some(_) => coloured_row(out, &row)?,
-        }
+        write_row(out, &row, depth.is_some())?;
     }
     Ok(())
 }
 
-/// Writes a row without trailing blanks, since the text may go into a document.
-fn plain_row(out: &mut impl Write, row: &[Letter]) -> io::Result<()> {
-    let text = row.iter().map(|letter| letter.glyph).collect::<String>();
-    writeln!(out, "{}", text.trim_end())
-}
+/// A character of a row, and its style. `None` for rock, and if colour is off.
+pub(super) type Letter = (char, Option<Style>);
 
-fn coloured_row(out: &mut impl Write, row: &[Letter]) -> io::Result<()> {
-    for run in row.chunk_by(|a, b| a.style == b.style) {
-        let text = run.iter().map(|letter| letter.glyph).collect::<String>();
-        match run[0].style {
-            None => write!(out, "{text}")?,
-            Some(style) => write!(out, "{}{text}{}", style.render(), Reset.render())?,
+/// Writes a row. Without colour, leaves out trailing blanks, since the text may go into a document.
+pub(super) fn write_row(out: &mut impl Write, row: &[Letter], coloured: bool) -> io::Result<()> {
+    let text = |letters: &[Letter]| letters.iter().map(|(glyph, _)| *glyph).collect::<String>();
+    if !coloured {
+        return writeln!(out, "{}", text(row).trim_end());
+    }
+    for run in row.chunk_by(|(_, a), (_, b)| a == b) {
+        match run[0].1 {
+            None => write!(out, "{}", text(run))?,
+            Some(style) => write!(out, "{}{}{}", style.render(), text(run), Reset.render())?,
         }
     }
     writeln!(out)
-}
-
-/// The character of a cell.
-struct Letter {
-    glyph: char,
-    /// `None` for rock, and if colour is off.
-    style: Option<Style>,
 }
 
 /// The character of a cell: an overlay's label, otherwise the glyph of its mark. With the overlay of rooms, ground has
@@ -63,18 +55,15 @@ fn letter(scene: &Scene<'_>, x: u32, y: u32, depth: Option<Depth>) -> Letter {
             None => plain,
         }
     });
-    Letter { glyph: label.unwrap_or_else(|| glyph::mark(mark)), style }
+    (label.unwrap_or_else(|| glyph::mark(mark)), style)
 }
 
 /// The style of a mark. Objects, locked doors and stairs are bold.
 pub(crate) fn style(mark: Mark, depth: Depth) -> Style {
     let style = Style::new().fg_color(Some(depth.colour(colour::mark(mark))));
     match mark {
-        Mark::Object(Object::Monster(_) | Object::Key(_) | Object::Loot | Object::Trap) | Mark::Locked(_) => {
-            style.bold()
-        }
-        Mark::Terrain(floor_client::Terrain::StairsUp | floor_client::Terrain::StairsDown) => style.bold(),
-        Mark::Step(_) | Mark::Outline => style.bold(),
+        Mark::Object(_) | Mark::Locked(_) | Mark::Step(_) | Mark::Outline => style.bold(),
+        Mark::Terrain(Terrain::StairsUp | Terrain::StairsDown) => style.bold(),
         Mark::Behind(lock) => style.bg_color(Some(depth.colour(colour::behind(lock)))),
         Mark::Rock | Mark::Terrain(_) => style,
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::fact::{Candidate, Fact};
 
 /// A condition that is true or false for a floor.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Condition {
     Compare(Comparison, Quantity, Quantity),
     Not(Box<Self>),
@@ -14,38 +14,25 @@ pub(crate) enum Condition {
 }
 
 /// A numeric expression. Kinds and themes are numbers here, and the parser allows comparisons only within one type.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Quantity {
     Literal(i128),
     Fact(Fact),
     Arithmetic(Operation, Box<Self>, Box<Self>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    Equal,
-    Unequal,
-    Less,
-    AtMost,
-    Greater,
-    AtLeast,
-}
+/// A comparison, such as [`PartialOrd::lt`].
+pub(crate) type Comparison = fn(&i128, &i128) -> bool;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-}
+/// An operation, such as [`i128::checked_add`]. `None` on a division by zero or an overflow.
+pub(crate) type Operation = fn(i128, i128) -> Option<i128>;
 
 impl Condition {
     /// Whether the floor meets the condition. Evaluates from left to right with short circuits. `None` on a division by
     /// zero or an overflow of 128 bits; then the floor does not match.
     pub(crate) fn holds(&self, floor: &Candidate<'_>) -> Option<bool> {
         Some(match self {
-            Self::Compare(comparison, left, right) => comparison.holds(left.evaluate(floor)?, right.evaluate(floor)?),
+            Self::Compare(holds, left, right) => holds(&left.evaluate(floor)?, &right.evaluate(floor)?),
             Self::Not(inner) => !inner.holds(floor)?,
             Self::And(left, right) => left.holds(floor)? && right.holds(floor)?,
             Self::Or(left, right) => left.holds(floor)? || right.holds(floor)?,
@@ -67,7 +54,7 @@ impl Quantity {
         match self {
             Self::Literal(number) => Some(*number),
             Self::Fact(fact) => Some(fact.evaluate(floor)),
-            Self::Arithmetic(operation, left, right) => operation.apply(left.evaluate(floor)?, right.evaluate(floor)?),
+            Self::Arithmetic(apply, left, right) => apply(left.evaluate(floor)?, right.evaluate(floor)?),
         }
     }
 
@@ -76,31 +63,6 @@ impl Quantity {
             Self::Literal(_) => BTreeSet::new(),
             Self::Fact(fact) => BTreeSet::from([*fact]),
             Self::Arithmetic(_, left, right) => left.facts().into_iter().chain(right.facts()).collect(),
-        }
-    }
-}
-
-impl Comparison {
-    const fn holds(self, left: i128, right: i128) -> bool {
-        match self {
-            Self::Equal => left == right,
-            Self::Unequal => left != right,
-            Self::Less => left < right,
-            Self::AtMost => left <= right,
-            Self::Greater => left > right,
-            Self::AtLeast => left >= right,
-        }
-    }
-}
-
-impl Operation {
-    const fn apply(self, left: i128, right: i128) -> Option<i128> {
-        match self {
-            Self::Add => left.checked_add(right),
-            Self::Subtract => left.checked_sub(right),
-            Self::Multiply => left.checked_mul(right),
-            Self::Divide => left.checked_div(right),
-            Self::Remainder => left.checked_rem(right),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use floor_gen::{Floor, FloorSpec, Generator, RoomRole};
+use floor_gen::{Floor, FloorSpec, Generator, RoomRole, Theme};
 
-/// Defines [`Fact`] from one list of variants and names.
+/// Defines [`Fact`] from one list of variants, names and functions that compute the value.
 macro_rules! facts {
-    ($($Fact:ident = $name:literal,)+) => {
+    ($($Fact:ident = $name:literal: $value:expr,)+) => {
         /// A numeric property of a floor. A kind or theme is represented by its number.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum Fact {
@@ -22,74 +22,50 @@ macro_rules! facts {
                     $(Self::$Fact => $name,)+
                 }
             }
+
+            /// The value of the fact. Generates the floor of the candidate if needed.
+            pub(super) fn evaluate(self, candidate: &Candidate<'_>) -> i128 {
+                let value: fn(&Candidate<'_>) -> i128 = match self {
+                    $(Self::$Fact => $value,)+
+                };
+                value(candidate)
+            }
         }
     };
 }
 
 // Those that follow from the spec come first.
 facts! {
-    Kind = "kind",
-    Theme = "theme",
-    Seed = "seed",
-    Number = "number",
-    Width = "width",
-    Height = "height",
-    Rooms = "rooms",
-    Connections = "connections",
-    Loops = "loops",
-    Locks = "locks",
-    Secrets = "secrets",
-    Treasures = "treasures",
-    Vaults = "vaults",
-    Shrines = "shrines",
-    Shops = "shops",
-    Spawns = "spawns",
-    Items = "items",
-    Traps = "traps",
-    Passable = "passable",
-    CriticalPath = "critical_path",
-    Difficulty = "difficulty",
-    Bytes = "bytes",
+    Kind = "kind": |floor| floor.spec.kind() as i128,
+    Theme = "theme": |floor| floor.theme() as i128,
+    Seed = "seed": |floor| floor.spec.seed().into(),
+    Number = "number": |floor| floor.spec.number().into(),
+    Width = "width": |floor| floor.spec.width().into(),
+    Height = "height": |floor| floor.spec.height().into(),
+    Rooms = "rooms": |floor| floor.generated().rooms.len() as i128,
+    Connections = "connections": |floor| floor.generated().connections.len() as i128,
+    Loops = "loops": |floor| floor.generated().metrics.loops.into(),
+    Locks = "locks": |floor| floor.generated().locks.len() as i128,
+    Secrets = "secrets": |floor| floor.rooms(RoomRole::Secret),
+    Treasures = "treasures": |floor| floor.rooms(RoomRole::Treasure),
+    Vaults = "vaults": |floor| floor.rooms(RoomRole::Vault),
+    Shrines = "shrines": |floor| floor.rooms(RoomRole::Shrine),
+    Shops = "shops": |floor| floor.rooms(RoomRole::Shop),
+    Spawns = "spawns": |floor| floor.generated().spawns.len() as i128,
+    Items = "items": |floor| floor.generated().items.len() as i128,
+    Traps = "traps": |floor| floor.generated().traps.len() as i128,
+    Passable = "passable": |floor| floor.generated().metrics.passable_cells.into(),
+    CriticalPath = "critical_path": |floor| floor.generated().metrics.critical_path.into(),
+    Difficulty = "difficulty": |floor| floor.generated().metrics.difficulty.into(),
+    Bytes = "bytes": |floor| floor_wire::unframed(&floor_wire::framed(floor.generated())).len() as i128,
 }
 
 impl Fact {
-    /// The value of the fact. Generates the floor of the candidate if needed.
-    pub(super) fn evaluate(self, candidate: &Candidate<'_>) -> i128 {
-        let spec = &candidate.spec;
-        let floor = || candidate.floor();
-        let count = |len: usize| len as i128;
-        let rooms = |role| floor().rooms.iter().filter(|room| room.role == role).count() as i128;
-        match self {
-            Self::Kind => spec.kind() as i128,
-            Self::Theme => floor_gen::Theme::of_number(spec.number()) as i128,
-            Self::Seed => spec.seed().into(),
-            Self::Number => spec.number().into(),
-            Self::Width => spec.width().into(),
-            Self::Height => spec.height().into(),
-            Self::Rooms => count(floor().rooms.len()),
-            Self::Connections => count(floor().connections.len()),
-            Self::Loops => floor().metrics.loops.into(),
-            Self::Locks => count(floor().locks.len()),
-            Self::Secrets => rooms(RoomRole::Secret),
-            Self::Treasures => rooms(RoomRole::Treasure),
-            Self::Vaults => rooms(RoomRole::Vault),
-            Self::Shrines => rooms(RoomRole::Shrine),
-            Self::Shops => rooms(RoomRole::Shop),
-            Self::Spawns => count(floor().spawns.len()),
-            Self::Items => count(floor().items.len()),
-            Self::Traps => count(floor().traps.len()),
-            Self::Passable => floor().metrics.passable_cells.into(),
-            Self::CriticalPath => floor().metrics.critical_path.into(),
-            Self::Difficulty => floor().metrics.difficulty.into(),
-            Self::Bytes => count(floor_wire::unframed(&floor_wire::framed(floor())).len()),
-        }
-    }
-
     /// The value as text; kinds and themes by name.
     pub(crate) fn display(self, candidate: &Candidate<'_>) -> String {
         match self {
             Self::Kind => candidate.spec.kind().name().to_owned(),
-            Self::Theme => floor_gen::Theme::of_number(candidate.spec.number()).name().to_owned(),
+            Self::Theme => candidate.theme().name().to_owned(),
             number => number.evaluate(candidate).to_string(),
         }
     }
@@ -113,7 +89,16 @@ impl<'g> Candidate<'g> {
         self.floor.get().is_some()
     }
 
-    fn floor(&self) -> &Floor {
+    fn theme(&self) -> Theme {
+        Theme::of_number(self.spec.number())
+    }
+
+    fn generated(&self) -> &Floor {
         self.floor.get_or_init(|| self.generator.borrow_mut().generate(&self.spec))
+    }
+
+    /// The number of rooms with a role.
+    fn rooms(&self, role: RoomRole) -> i128 {
+        self.generated().rooms.iter().filter(|room| room.role == role).count() as i128
     }
 }

@@ -140,73 +140,70 @@ fn unary(symbol: &str, span: &Range<usize>, inner: Expression) -> Result<Express
         Value::Condition(Condition::Not(Box::new(inner.into_condition()?)))
     } else {
         let zero = Box::new(Quantity::Literal(0));
-        Value::Number(Quantity::Arithmetic(Operation::Subtract, zero, Box::new(inner.into_number()?)))
+        Value::Number(Quantity::Arithmetic(i128::checked_sub, zero, Box::new(inner.into_number()?)))
     };
     Ok(Expression { span: whole, value })
 }
 
 fn binary(symbol: &str, span: &Range<usize>, left: Expression, right: Expression) -> Result<Expression, ParseError> {
     let whole = left.span.start..right.span.end;
-    let arithmetic = |operation, left: Expression, right: Expression| {
-        Ok(Value::Number(Quantity::Arithmetic(
-            operation,
-            Box::new(left.into_number()?),
-            Box::new(right.into_number()?),
-        )))
-    };
     let value = match symbol {
-        "||" => {
-            Ok(Value::Condition(Condition::Or(Box::new(left.into_condition()?), Box::new(right.into_condition()?))))
-        }
-        "&&" => {
-            Ok(Value::Condition(Condition::And(Box::new(left.into_condition()?), Box::new(right.into_condition()?))))
-        }
-        "+" => arithmetic(Operation::Add, left, right),
-        "-" => arithmetic(Operation::Subtract, left, right),
-        "*" => arithmetic(Operation::Multiply, left, right),
-        "/" => arithmetic(Operation::Divide, left, right),
-        "%" => arithmetic(Operation::Remainder, left, right),
-        "==" => compare(Comparison::Equal, span, left, right),
-        "!=" => compare(Comparison::Unequal, span, left, right),
-        "<" => compare(Comparison::Less, span, left, right),
-        "<=" => compare(Comparison::AtMost, span, left, right),
-        ">" => compare(Comparison::Greater, span, left, right),
-        _ => compare(Comparison::AtLeast, span, left, right),
+        "||" => join(Condition::Or, left, right),
+        "&&" => join(Condition::And, left, right),
+        "+" => arithmetic(i128::checked_add, left, right),
+        "-" => arithmetic(i128::checked_sub, left, right),
+        "*" => arithmetic(i128::checked_mul, left, right),
+        "/" => arithmetic(i128::checked_div, left, right),
+        "%" => arithmetic(i128::checked_rem, left, right),
+        "==" => compare(i128::eq, None, left, right),
+        "!=" => compare(i128::ne, None, left, right),
+        "<" => compare(i128::lt, Some(span), left, right),
+        "<=" => compare(i128::le, Some(span), left, right),
+        ">" => compare(i128::gt, Some(span), left, right),
+        _ => compare(i128::ge, Some(span), left, right),
     };
     Ok(Expression { span: whole, value: value? })
 }
 
-/// Compares numbers with numbers; kinds with kinds and themes with themes, but only for equality.
-fn compare(
-    comparison: Comparison,
-    span: &Range<usize>,
+fn join(
+    operator: fn(Box<Condition>, Box<Condition>) -> Condition,
     left: Expression,
     right: Expression,
 ) -> Result<Value, ParseError> {
-    let ordered = !matches!(comparison, Comparison::Equal | Comparison::Unequal);
-    let compared = match (left.value, right.value) {
-        (Value::Number(left), Value::Number(right)) => (left, right),
-        (Value::Kind(left), Value::Kind(right)) | (Value::Theme(left), Value::Theme(right)) => {
-            if ordered {
-                return Err(ParseError::new(
-                    span.clone(),
-                    "kinds and themes have no order; compare them with `==` or `!=`",
-                ));
-            }
-            (left, right)
+    Ok(Value::Condition(operator(Box::new(left.into_condition()?), Box::new(right.into_condition()?))))
+}
+
+fn arithmetic(operation: Operation, left: Expression, right: Expression) -> Result<Value, ParseError> {
+    let (left, right) = (Box::new(left.into_number()?), Box::new(right.into_number()?));
+    Ok(Value::Number(Quantity::Arithmetic(operation, left, right)))
+}
+
+/// Compares numbers with numbers; kinds with kinds and themes with themes, but only for equality. `order` is the span of
+/// an operator that needs an order.
+fn compare(
+    comparison: Comparison,
+    order: Option<&Range<usize>>,
+    left: Expression,
+    right: Expression,
+) -> Result<Value, ParseError> {
+    let error = |span: Range<usize>, message: &str| Err(ParseError::new(span, message));
+    match (left.value, right.value, order) {
+        (Value::Kind(_), Value::Kind(_), Some(span)) | (Value::Theme(_), Value::Theme(_), Some(span)) => {
+            error(span.clone(), "kinds and themes have no order; compare them with `==` or `!=`")
         }
-        (Value::Condition(_), _) => {
-            return Err(ParseError::new(
-                left.span,
-                "this is true or false and cannot be compared; join conditions with `&&` or `||`",
-            ));
+        (Value::Number(left), Value::Number(right), _)
+        | (Value::Kind(left), Value::Kind(right), _)
+        | (Value::Theme(left), Value::Theme(right), _) => {
+            Ok(Value::Condition(Condition::Compare(comparison, left, right)))
         }
-        (left_value, right_value) => {
+        (Value::Condition(_), ..) => {
+            error(left.span, "this is true or false and cannot be compared; join conditions with `&&` or `||`")
+        }
+        (left_value, right_value, _) => {
             let message = format!("cannot compare {} with {}", left_value.type_name(), right_value.type_name());
-            return Err(ParseError::new(left.span.start..right.span.end, message));
+            error(left.span.start..right.span.end, &message)
         }
-    };
-    Ok(Value::Condition(Condition::Compare(comparison, compared.0, compared.1)))
+    }
 }
 
 /// The fact, kind or theme with a name.
@@ -218,10 +215,7 @@ fn resolve(word: &str, span: Range<usize>) -> Result<Expression, ParseError> {
             number => Value::Number(Quantity::Fact(number)),
         })
     };
-    let kind = || {
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == word)?;
-        Some(Value::Kind(Quantity::Literal(kind as i128)))
-    };
+    let kind = || Kind::from_name(word).map(|kind| Value::Kind(Quantity::Literal(kind as i128)));
     let theme = || {
         let theme = Theme::ALL.into_iter().find(|theme| theme.name() == word)?;
         Some(Value::Theme(Quantity::Literal(theme as i128)))

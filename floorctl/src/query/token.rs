@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::error::ParseError;
+use crate::target::seed;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'t> {
@@ -69,12 +70,7 @@ fn leading(text: &str, belongs: impl Fn(char) -> bool) -> &str {
     &text[..text.find(|c| !belongs(c)).unwrap_or(text.len())]
 }
 
-/// Parses a decimal or 0x hexadecimal number of up to 64 bits, like a seed. `_` may separate digits.
+/// Parses a number like a seed. `_` may separate digits.
 fn number(digits: &str) -> Option<i128> {
-    let digits = digits.replace('_', "");
-    let number = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
-        None => digits.parse(),
-    };
-    number.ok().map(i128::from)
+    seed(&digits.replace('_', "")).ok().map(i128::from)
 }
