@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use floor_cache::{
-    Chain, ChainBuilder, ChainConfig, Class, Key, LruConfig, Made, Options, Priority, Source, SourceError, Tuning,
+    Chain, ChainBuilder, ChainConfig, Class, GenerationRequest, Key, LruConfig, Made, Options, Source, SourceError, Tuning,
     assemble,
 };
 use futures_util::{FutureExt, future::BoxFuture};
@@ -33,7 +33,8 @@ impl PregeneratedSource {
 }
 
 impl Source for PregeneratedSource {
-    fn generate(&self, key: Key, _: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
+    fn generate(&self, request: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
+        let key = request.key;
         let made = match self.0.get(&key) {
             Some(value) => Ok(Made { value: value.clone(), took: REPORTED_TIME, cpu: REPORTED_TIME }),
             None => Err(SourceError::Failed { key, reason: "it was not generated beforehand".to_owned() }),

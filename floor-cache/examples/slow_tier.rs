@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use floor_cache::{
-    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Class, Key, LmdbConfig, Made, Options, Priority, Source,
+    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Class, GenerationRequest, Key, LmdbConfig, Made, Options, Source,
     SourceError, Tier, TierStats, Tuning,
     envelope::{Envelope, Namespace},
     tiers::LmdbTier,
@@ -150,7 +150,7 @@ impl Tier for Slowed {
 struct Busy;
 
 impl Source for Busy {
-    fn generate(&self, _: Key, _: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
+    fn generate(&self, _: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
         async {
             let started = Instant::now();
             while started.elapsed() < GENERATION {

@@ -16,7 +16,7 @@ use std::{
 
 use bytes::Bytes;
 use floor_cache::{
-    Bypass, Chain, ChainConfig, Class, Key, LmdbConfig, Made, Options, Priority, Source, SourceError, Tier, TierKind,
+    Bypass, Chain, ChainConfig, Class, GenerationRequest, Key, LmdbConfig, Made, Options, Source, SourceError, Tier, TierKind,
     Tuning, assemble_tuned,
     envelope::{Envelope, Namespace},
     tiers::LmdbTier,
@@ -140,7 +140,7 @@ fn key(number: u64) -> Key {
 struct Free;
 
 impl Source for Free {
-    fn generate(&self, _: Key, _: Priority) -> BoxFuture<'static, Result<Made, SourceError>> {
+    fn generate(&self, _: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
         const TOOK: Duration = Duration::from_micros(200);
         std::future::ready(Ok(Made { value: Bytes::from_static(b"floor"), took: TOOK, cpu: TOOK })).boxed()
     }

@@ -19,7 +19,7 @@ use crate::{
     policy::{CpuCost, Forecast, GenerationCost, LoadMonitor, Work},
     report::{TierReport, micros},
     served::GENERATED,
-    source::{Made, Priority, Source, SourceError},
+    source::{GenerationRequest, Made, Priority, Source, SourceError},
 };
 
 /// The source with its counts, its costs and the load that it causes.
@@ -42,18 +42,19 @@ impl Producer {
         Self { source, generations, cost, sampling: AtomicU16::new(0), load, runtime }
     }
 
-    /// Generates the value of `key` for a call and counts it.
-    pub(crate) async fn generate(&self, key: Key, priority: Priority) -> GenerateResult {
-        let made = self.generate_uncounted(key, priority).await?;
-        self.generations.count(self.source.class_name(key.class()), &made);
+    /// Generates a value for a call and counts it.
+    pub(crate) async fn generate(&self, request: GenerationRequest) -> GenerateResult {
+        let class = request.key.class();
+        let made = self.generate_uncounted(request).await?;
+        self.generations.count(self.source.class_name(class), &made);
         Ok(made)
     }
 
     /// Calls the source and records the cost of the generation. A panic of the source becomes an error of this key.
-    pub(crate) async fn generate_uncounted(&self, key: Key, priority: Priority) -> GenerateResult {
-        let started = Instant::now();
-        let in_progress = self.cost.begin(self.work(&key), priority == Priority::Background);
-        let work = AssertUnwindSafe(async { self.source.generate(key, priority).await });
+    pub(crate) async fn generate_uncounted(&self, request: GenerationRequest) -> GenerateResult {
+        let (started, key) = (Instant::now(), request.key);
+        let in_progress = self.cost.begin(self.work(&key), request.priority == Priority::Background);
+        let work = AssertUnwindSafe(async { self.source.generate(request).await });
         let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
         let made = work.catch_unwind().await.unwrap_or_else(panicked)?;
         in_progress.finish(started.elapsed(), made.took, made.cpu);
@@ -68,7 +69,7 @@ impl Producer {
         if !self.cost.is_known(key.class()) && self.sampling.fetch_or(class, Relaxed) & class == 0 {
             let producer = self.clone();
             self.runtime.spawn(async move {
-                if let Err(error) = producer.generate(key, Priority::Background).await {
+                if let Err(error) = producer.generate(GenerationRequest::background(key)).await {
                     tracing::debug!(%error, "the cost of generation could not be measured");
                 }
                 producer.sampling.fetch_and(!class, Relaxed);

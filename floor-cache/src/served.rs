@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 
 use crate::{
-    source::{Made, Priority},
+    demand::Demand,
+    key::Key,
+    source::{ClientId, GenerationRequest, Made, Priority},
     tier::TierErrorKind,
 };
 
@@ -18,6 +20,15 @@ pub struct Options {
     pub trace: bool,
     /// Whether a caller waits for the value.
     pub priority: Priority,
+    /// The client that asks.
+    pub client: ClientId,
+}
+
+impl Options {
+    /// A request to generate `key` with these options.
+    pub(crate) fn request(&self, key: Key, demand: Demand) -> GenerationRequest {
+        GenerationRequest { key, priority: self.priority, client: self.client, demand }
+    }
 }
 
 /// A value and where it came from.

@@ -23,7 +23,7 @@ use crate::{
     key::Key,
     producer::Producer,
     sampler::{Draw, Sampler},
-    source::Priority,
+    source::GenerationRequest,
     stack::TierStack,
 };
 
@@ -99,7 +99,7 @@ impl Auditor {
     }
 
     async fn audit(&self, key: Key, value: &Bytes, by: &'static str) {
-        let made = match self.producer.generate_uncounted(key, Priority::Background).await {
+        let made = match self.producer.generate_uncounted(GenerationRequest::background(key)).await {
             Ok(made) => made,
             Err(error) => {
                 debug!(%error, "the audit could not regenerate a value");

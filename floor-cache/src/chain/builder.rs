@@ -175,6 +175,7 @@ impl<'a> ChainBuilder<'a> {
         let auditor = Arc::new(Auditor::new(stack.clone(), producer.clone(), self.tuning.audit, &audits));
         self.registry.register(Box::new(TierCollector::new(&stack, &producer)?))?;
         Ok(Chain::new(Inner {
+            refreshes: Flights::new(),
             sampler: TIMED.or(auditor.sampler()),
             stack,
             producer,

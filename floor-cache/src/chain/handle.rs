@@ -6,15 +6,19 @@ use bytes::Bytes;
 use futures_util::future::{join_all, try_join_all};
 use prometheus::IntCounter;
 
-use super::{audit::Auditor, lease::Leases, miss_lookup::MissLookup};
+use super::{
+    audit::Auditor,
+    lease::Leases,
+    miss_lookup::{MissLookup, complete_with},
+};
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
     producer::Producer,
     report::{Compaction, Holdings, TierReport},
     sampler::{Draw, Sampler},
-    served::{Found, Options, Served, Step},
-    single_flight::{Join, Leader},
+    served::{Options, Served, Step},
+    single_flight::{Flights, Join, Leader},
     source::{Priority, SourceError},
     stack::{LowerTier, Removal, TierStack},
 };
@@ -30,6 +34,8 @@ pub(crate) struct Inner {
     pub(crate) producer: Arc<Producer>,
     pub(crate) auditor: Arc<Auditor>,
     pub(crate) leases: Option<Leases>,
+    /// Generations for callers that skip the tiers.
+    pub(crate) refreshes: Flights,
     pub(crate) coalesced: IntCounter,
     /// Picks the lookups in memory that are timed or audited.
     pub(crate) sampler: Sampler,
@@ -117,7 +123,7 @@ impl Chain {
         let epoch = self.0.stack.purges.epoch();
         let Join { waiter, leader, coalesced } = self.join(key, options.priority);
         if let Some(leader) = leader {
-            self.start_lookup(vec![leader], options.priority);
+            self.start_lookup(vec![leader], options);
         }
         self.0.coalesced.inc_by(u64::from(coalesced));
         let found = waiter.outcome().await?;
@@ -164,7 +170,7 @@ impl Chain {
             waiters.push((waiter, coalesced, positions));
             leaders.extend(leader);
         }
-        self.start_lookup(leaders, options.priority);
+        self.start_lookup(leaders, options);
         let memory: Vec<Step> = if options.trace { self.0.stack.memory_miss_steps() } else { Vec::new() };
         for (waiter, coalesced, positions) in waiters {
             self.0.coalesced.inc_by(u64::from(coalesced));
@@ -182,8 +188,8 @@ impl Chain {
 
     /// Runs the flights of `leaders` without waiting as far as possible. A spawned task does the rest, so dropping a
     /// caller does not stop it.
-    fn start_lookup(&self, leaders: Vec<Leader>, priority: Priority) {
-        let mut lookup = MissLookup::new(leaders, priority, self.0.stack.purges.epoch());
+    fn start_lookup(&self, leaders: Vec<Leader>, options: Options) {
+        let mut lookup = MissLookup::new(leaders, options, self.0.stack.purges.epoch());
         lookup.start(&self.0);
         if !lookup.is_done() {
             let inner = self.0.clone();
@@ -191,17 +197,20 @@ impl Chain {
         }
     }
 
-    /// Generates the value without asking any tier, and stores it in every tier.
+    /// Generates the value without asking any tier, and stores it in every tier. Concurrent refreshes of a key share one
+    /// generation.
     async fn refresh(&self, key: Key, options: Options) -> Result<Served, SourceError> {
-        let inner = self.0.clone();
-        let work = async move {
-            let made = inner.producer.generate(key, options.priority).await?;
-            inner.stack.store(&Hashed::new(&key), &made.value);
-            Ok(Found::generated(made, &[]))
-        };
-        let aborted = |_| SourceError::Failed { key, reason: "the work was abandoned".to_owned() };
-        let found = self.0.stack.runtime.spawn(work).await.map_err(aborted)??;
-        Ok(Served::found(found, false, options, &[]))
+        let Join { waiter, leader, coalesced } = self.0.refreshes.join(Hashed::new(&key), options.priority, |_| None);
+        if let Some(mut leader) = leader {
+            let inner = self.0.clone();
+            self.0.stack.runtime.spawn(async move {
+                let made = inner.producer.generate(leader.request(options)).await;
+                complete_with(&inner, &mut leader, made, &[]);
+            });
+        }
+        self.0.coalesced.inc_by(u64::from(coalesced));
+        let found = waiter.outcome().await?;
+        Ok(Served::found(found, coalesced, options, &[]))
     }
 
     /// Stores `value` in the memory tiers at once and queues it for the lower tiers.

@@ -24,7 +24,7 @@ use crate::{
     policy::CpuCost,
     producer::{GenerateResult, Producer},
     sampler::{Draw, Sampler},
-    source::Priority,
+    source::GenerationRequest,
 };
 
 /// The leases of one chain. `tier` is the index of the lower tier that servers share.
@@ -146,14 +146,14 @@ impl Leases {
         *ratio += FOUND_RATIO_WEIGHT * (f64::from(u8::from(found)) - *ratio);
     }
 
-    /// Generates the value of `key` under a lease, or waits for another server to do so.
-    pub(crate) async fn generate_once(&self, producer: &Producer, key: Key, priority: Priority) -> Leased {
-        match self.acquire(producer, &key).await {
+    /// Generates a value under a lease, or waits for another server to do so.
+    pub(crate) async fn generate_once(&self, producer: &Producer, request: GenerationRequest) -> Leased {
+        match self.acquire(producer, &request.key).await {
             LeaseOutcome::Found(value) => Leased::Found(value),
-            LeaseOutcome::Unleased => Leased::Generated(self.generate(producer, key, priority).await, None),
+            LeaseOutcome::Unleased => Leased::Generated(self.generate(producer, request).await, None),
             LeaseOutcome::Acquired(guard) => {
                 let made = tokio::select! {
-                    made = self.generate(producer, key, priority) => made,
+                    made = self.generate(producer, request) => made,
                     never = guard.renew() => match never {},
                 };
                 let guard = made.is_ok().then_some(guard);
@@ -162,11 +162,11 @@ impl Leases {
         }
     }
 
-    async fn generate(&self, producer: &Producer, key: Key, priority: Priority) -> GenerateResult {
-        let started = Instant::now();
-        let made = producer.generate(key, priority).await;
+    async fn generate(&self, producer: &Producer, request: GenerationRequest) -> GenerateResult {
+        let (started, class) = (Instant::now(), request.key.class());
+        let made = producer.generate(request).await;
         if made.is_ok() {
-            self.turnaround[key.class().index()].add(started.elapsed());
+            self.turnaround[class.index()].add(started.elapsed());
         }
         made
     }
@@ -260,15 +260,21 @@ impl LeaseGuard {
 
     /// Renews the lease in the background until the write of the value is done. If the tier stored the value, the value
     /// has replaced the lease. Otherwise the lease is released.
-    pub(crate) fn keep_until(mut self, written: impl Future<Output = bool> + Send + 'static) {
+    pub(crate) fn keep_until(self, written: impl Future<Output = bool> + Send + 'static) {
         self.runtime.clone().spawn(async move {
             let is_taken = tokio::select! {
                 is_taken = written => is_taken,
                 never = self.renew() => match never {},
             };
-            // A stored value has replaced the lease, so there is nothing to release.
-            self.released = is_taken;
+            if is_taken {
+                self.disarm();
+            }
         });
+    }
+
+    /// The stored value has replaced the lease, so there is nothing to release.
+    fn disarm(mut self) {
+        self.released = true;
     }
 }
 

@@ -23,9 +23,9 @@ use crate::{
     policy::{Asked, CpuCost, Decision},
     producer::{GenerateResult, Producer},
     sampler::Draw,
-    served::{Found, Outcome, Step},
+    served::{Found, Options, Outcome, Step},
     single_flight::Leader,
-    source::Priority,
+    source::{GenerationRequest, Priority},
     stack::{LowerTier, PurgeEpoch, TierStack, Values},
     tier::TierError,
 };
@@ -37,7 +37,7 @@ pub(crate) struct MissLookup {
     /// The lower tier to ask next.
     next: usize,
     steps: Vec<Step>,
-    priority: Priority,
+    options: Options,
     /// Keys that the shared tier missed.
     shared_misses: Vec<Key>,
     /// Taken before the first tier was asked.
@@ -47,9 +47,9 @@ pub(crate) struct MissLookup {
 }
 
 impl MissLookup {
-    pub(crate) fn new(pending: Vec<Leader>, priority: Priority, epoch: PurgeEpoch) -> Self {
+    pub(crate) fn new(pending: Vec<Leader>, options: Options, epoch: PurgeEpoch) -> Self {
         let (steps, shared_misses, hedges) = (Vec::new(), Vec::new(), FuturesUnordered::new());
-        Self { pending, next: 0, steps, priority, shared_misses, epoch, hedges }
+        Self { pending, next: 0, steps, options, shared_misses, epoch, hedges }
     }
 
     /// Whether every flight is complete.
@@ -76,7 +76,7 @@ impl MissLookup {
     /// Asks the remaining tiers and generates what none has.
     pub(crate) async fn finish(mut self, inner: &Inner) {
         // Only foreground lookups count as calls in flight.
-        let _in_flight = (self.priority == Priority::Foreground).then(|| inner.producer.load.call());
+        let _in_flight = (self.options.priority == Priority::Foreground).then(|| inner.producer.load.call());
         while let Some(lower) = inner.stack.lower.get(self.next) {
             if self.is_done() {
                 return;
@@ -201,8 +201,9 @@ impl MissLookup {
                     }
                     hedged = self.not_started(asked);
                     hedged.truncate(lower.hedging.take_allowance(hedged.len()));
-                    let start = |key: &Key| Hedge::new(&inner.producer, *key, self.priority);
-                    self.hedges.extend(hedged.iter().map(start));
+                    let leaders = self.pending.iter().filter(|leader| hedged.contains(leader.key()));
+                    let start = |leader: &Leader| Hedge::new(&inner.producer, leader.request(self.options));
+                    self.hedges.extend(leaders.map(start));
                 }
             }
         };
@@ -221,10 +222,10 @@ impl MissLookup {
 
     /// Generates the pending values concurrently and completes each flight when its value is ready.
     async fn generate_rest(self, inner: &Inner) {
-        let Self { pending, steps, priority, shared_misses, epoch, hedges, .. } = self;
+        let Self { pending, steps, options, shared_misses, epoch, hedges, .. } = self;
         let mut hedges: HashMap<Key, Hedge> = hedges.into_iter().map(|hedge| (hedge.key, hedge)).collect();
         // Background work takes no leases, so that no other server waits for it.
-        let leases = inner.leases.as_ref().filter(|_| priority == Priority::Foreground);
+        let leases = inner.leases.as_ref().filter(|_| options.priority == Priority::Foreground);
         let (steps, shared_misses) = (steps.as_slice(), shared_misses.as_slice());
         let tasks: FuturesUnordered<_> = pending
             .into_iter()
@@ -238,9 +239,9 @@ impl MissLookup {
                         return complete_with(inner, &mut leader, Ok(made), steps);
                     }
                     match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
-                        Some(leases) => complete_leased(inner, leases, &mut leader, priority, steps, epoch).await,
+                        Some(leases) => complete_leased(inner, leases, &mut leader, options, steps, epoch).await,
                         None => {
-                            let made = inner.producer.generate(key, priority).await;
+                            let made = inner.producer.generate(leader.request(options)).await;
                             complete_with(inner, &mut leader, made, steps);
                         }
                     }
@@ -259,9 +260,9 @@ struct Hedge {
 }
 
 impl Hedge {
-    fn new(producer: &Arc<Producer>, key: Key, priority: Priority) -> Self {
-        let producer = producer.clone();
-        Self { key, work: async move { producer.generate(key, priority).await }.boxed() }
+    fn new(producer: &Arc<Producer>, request: GenerationRequest) -> Self {
+        let (producer, key) = (producer.clone(), request.key);
+        Self { key, work: async move { producer.generate(request).await }.boxed() }
     }
 }
 
@@ -286,7 +287,7 @@ fn sample(stack: &Arc<TierStack>, depth: usize, keys: Vec<Key>) {
 }
 
 /// Stores the generated value in every tier, then completes the flight. An error completes it at once.
-fn complete_with(inner: &Inner, leader: &mut Leader, made: GenerateResult, steps: &[Step]) {
+pub(super) fn complete_with(inner: &Inner, leader: &mut Leader, made: GenerateResult, steps: &[Step]) {
     match made {
         Ok(made) => {
             leader.store_and_complete(Found::generated(made, steps), |key, value| inner.stack.store(key, value));
@@ -309,13 +310,13 @@ async fn complete_leased(
     inner: &Inner,
     leases: &Leases,
     leader: &mut Leader,
-    priority: Priority,
+    options: Options,
     steps: &[Step],
     epoch: PurgeEpoch,
 ) {
     let shared = &inner.stack.lower[leases.tier];
     let started = Instant::now();
-    match leases.generate_once(&inner.producer, *leader.key(), priority).await {
+    match leases.generate_once(&inner.producer, leader.request(options)).await {
         Leased::Found(value) => {
             if let Some(_permit) = inner.stack.purges.fill_permit(epoch) {
                 inner.stack.promote(leader.hashed(), &value, leases.tier);

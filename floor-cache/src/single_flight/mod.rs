@@ -14,10 +14,11 @@ mod schedules;
 use schedules::Mutex;
 
 use crate::{
+    demand::{Demand, DemandGuard},
     hash::{Hashed, IdentityHasher},
     key::Key,
-    served::Found,
-    source::{Priority, SourceError},
+    served::{Found, Options},
+    source::{GenerationRequest, Priority, SourceError},
 };
 
 /// The outcome of a flight.
@@ -31,6 +32,7 @@ type Table = HashMap<Hashed, Flight, IdentityHasher>;
 
 struct Flight {
     outcome: Shared<oneshot::Receiver<FlightResult>>,
+    demand: Demand,
     priority: Priority,
     id: Arc<()>,
 }
@@ -59,7 +61,7 @@ impl Flights {
             Ok(leader) => leader,
             Err(waiter) => return Join { waiter, leader: None, coalesced: true },
         };
-        let waiter = Waiter { key: *key.key(), outcome: leader.outcome.clone() };
+        let waiter = leader.waiter.take().expect("a new leader has its caller's waiter");
         let Some(found) = peek(&key) else { return Join { waiter, leader: Some(leader), coalesced: false } };
         leader.complete(Ok(found));
         Join { waiter, leader: None, coalesced: false }
@@ -68,18 +70,20 @@ impl Flights {
     /// Starts a flight of `key`, which the caller must complete, or joins the one that exists.
     ///
     /// A foreground caller does not join a background flight, which may wait behind every caller or be rejected. It
-    /// starts its own flight, and later callers join that one.
+    /// starts its own flight, and later callers join that one. No caller joins a flight that its source has abandoned.
     fn lead(&self, key: Hashed, priority: Priority) -> Result<Leader, Waiter> {
         let mut table = self.table(&key).lock();
         if let Some(flight) = table.get(&key)
             && (flight.priority == Priority::Foreground || priority == Priority::Background)
+            && let Some(demand) = flight.demand.join()
         {
-            return Err(Waiter { key: *key.key(), outcome: flight.outcome.clone() });
+            return Err(Waiter { key: *key.key(), outcome: flight.outcome.clone(), _demand: Some(demand) });
         }
         let (sender, receiver) = oneshot::channel();
-        let (outcome, id) = (receiver.shared(), Arc::new(()));
-        table.insert(key, Flight { outcome: outcome.clone(), priority, id: id.clone() });
-        Ok(Leader { flights: self.clone(), key, outcome, id, sender: Some(sender) })
+        let (outcome, id, demand) = (receiver.shared(), Arc::new(()), Demand::none());
+        let waiter = Waiter { key: *key.key(), outcome: outcome.clone(), _demand: demand.join() };
+        table.insert(key, Flight { outcome, demand: demand.clone(), priority, id: id.clone() });
+        Ok(Leader { flights: self.clone(), key, waiter: Some(waiter), demand, id, sender: Some(sender) })
     }
 
     /// Removes the flight of `key` from the table. Its waiters still get its outcome; the next caller starts a new
@@ -98,7 +102,9 @@ impl Flights {
 pub(crate) struct Leader {
     flights: Flights,
     key: Hashed,
-    outcome: Shared<oneshot::Receiver<FlightResult>>,
+    /// For the caller that started the flight, until it takes it.
+    waiter: Option<Waiter>,
+    demand: Demand,
     /// Identifies this flight, since another may have replaced it in the table.
     id: Arc<()>,
     sender: Option<oneshot::Sender<FlightResult>>,
@@ -111,6 +117,11 @@ impl Leader {
 
     pub(crate) const fn hashed(&self) -> &Hashed {
         &self.key
+    }
+
+    /// A request to generate the value with `options`.
+    pub(crate) fn request(&self, options: Options) -> GenerationRequest {
+        options.request(*self.key(), self.demand.clone())
     }
 
     /// Calls `store` to put the value into memory, then completes the flight, so that later callers find the value
@@ -148,6 +159,7 @@ impl Drop for Leader {
 pub(crate) struct Waiter {
     key: Key,
     outcome: Shared<oneshot::Receiver<FlightResult>>,
+    _demand: Option<DemandGuard>,
 }
 
 impl Waiter {
