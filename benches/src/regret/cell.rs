@@ -6,7 +6,6 @@ use bytes::Bytes;
 use floor_proto::{limits, v1};
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
-use serde::{Serialize, Serializer};
 
 use crate::{
     floors::TOWER,
@@ -265,11 +264,5 @@ impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { store, shape, keys, side, batch, servers } = self;
         write!(f, "{store} {shape} {keys} {side} b{batch} s{servers}")
-    }
-}
-
-impl Serialize for Cell {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }

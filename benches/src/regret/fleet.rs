@@ -4,10 +4,10 @@ use std::{path::PathBuf, sync::Arc, thread, time::Duration};
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
+use floor_cache::Bypass;
 use tempfile::TempDir;
 
 use super::{
-    bypass::Bypass,
     cell::{Cell, StoreKind},
     sample::{Sample, Snapshot},
 };

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use floor_cache::Bypass;
+
 use super::{
-    bypass::Bypass,
     cell::Cell,
     fleet::{Fleet, Options, VariantSpec},
     sample::Sample,

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use floor_cache::Bypass;
 use serde::Serialize;
 
-use super::bypass::Bypass;
 use crate::{load::TimedRun, process::cpu_time, server::Server, timing::median};
 
 /// The counters of the processes at one moment.
@@ -43,6 +43,7 @@ impl Snapshot {
 #[derive(Debug, Clone, Serialize)]
 pub struct Sample {
     /// The setting.
+    #[serde(serialize_with = "super::as_text")]
     pub bypass: Bypass,
     /// Answers in the measured time.
     pub answers: u64,

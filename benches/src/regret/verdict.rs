@@ -9,9 +9,10 @@
 
 use std::fmt;
 
+use floor_cache::Bypass;
 use serde::Serialize;
 
-use super::{bypass::Bypass, cell::Cell, sample::Sample};
+use super::{cell::Cell, sample::Sample};
 use crate::timing::mean_and_interval;
 
 /// A ratio with the ends of its 95 % interval.
@@ -48,8 +49,10 @@ type Figure = fn(&Sample) -> f64;
 #[derive(Debug, Clone, Serialize)]
 pub struct Verdict {
     /// The cell.
+    #[serde(serialize_with = "super::as_text")]
     pub cell: Cell,
     /// The fixed choice that did better.
+    #[serde(serialize_with = "super::as_text")]
     pub best: Bypass,
     /// The ratio that decides, below 1 where `auto` is worse: answers a second, or at low load the inverse median
     /// latency.

@@ -2,8 +2,9 @@
 
 use anyhow::ensure;
 use benches::regret::{
-    Bypass, Cell, Fleet, Keys, Options, Plan, Shape, StoreKind, VariantSpec, Verdict, covering, fleet::can_run,
+    Cell, Fleet, Keys, Options, Plan, Shape, StoreKind, VariantSpec, Verdict, covering, fleet::can_run,
 };
+use floor_cache::Bypass;
 
 /// Calls of each variant in the smoke run.
 const CALLS: u64 = 400;

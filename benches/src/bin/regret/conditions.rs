@@ -15,11 +15,12 @@ use benches::{
     load::Window,
     process::KillOnDrop,
     redis_server::RedisServer,
-    regret::{Bypass, Cell, Fleet, Options, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
+    regret::{Cell, Fleet, Options, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
     report::{self, Origin},
     server::Setup,
 };
 use clap::Args;
+use floor_cache::Bypass;
 use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]

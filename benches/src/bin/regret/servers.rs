@@ -21,13 +21,14 @@ use benches::{
     process::{cpu_time, wait_until},
     redis_cluster::RedisCluster,
     redis_server::RedisServer,
-    regret::{Bypass, Cell, Keys, Options, Ratio},
+    regret::{Cell, Keys, Options, Ratio},
     report::{self, Origin},
     server::{Server, Setup},
     timing::mean_and_interval,
 };
 use bytes::Bytes;
 use clap::Args;
+use floor_cache::Bypass;
 use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
@@ -74,6 +75,7 @@ struct Figures {
 #[derive(Debug, Clone, Serialize)]
 struct Round {
     round: usize,
+    #[serde(serialize_with = "benches::regret::as_text")]
     bypass: Bypass,
     cold: Figures,
     small: Figures,
