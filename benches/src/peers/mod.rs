@@ -6,7 +6,7 @@ pub mod servers;
 use bytes::Bytes;
 use floor_cache::Key;
 
-pub use caches::{Dashmap, Foyer, Moka, QuickCache};
+pub use caches::{Dashmap, Moka, QuickCache};
 
 use crate::floors::Entries;
 
