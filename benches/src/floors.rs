@@ -59,10 +59,9 @@ impl Entries {
         Self((0..count).map(&mut value).collect())
     }
 
-    /// Keys that are not in `self`, as many as there are entries.
-    #[must_use]
-    pub fn absent_keys(&self) -> Vec<Key> {
-        (0..self.0.len() as u32).map(|number| numbered_key(u64::MAX, number)).collect()
+    /// Keys that are not in `self`, as many as there are entries, with empty values.
+    pub fn absent(&self) -> Self {
+        Self((0..self.0.len() as u32).map(|number| (numbered_key(u64::MAX, number), Bytes::new())).collect())
     }
 
     /// All entries.

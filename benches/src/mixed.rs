@@ -1,4 +1,4 @@
-//! A mixed sequence of operations: 80 % gets, 10 % puts, 10 % removals. The benches `tiers` and `chain` time it.
+//! A mixed sequence of operations: 80 % gets, 10 % puts, 10 % removals. The bench `chain` times it.
 
 /// One operation with the step, in visiting order, of its floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,8 @@
-//! Starts a redis-server for one bench, on a free port and a Unix socket, without persistence.
+//! Starts a redis-server for one bench, on a free port, without persistence.
 
 use std::{
     io::{Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
-    path::Path,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -21,7 +20,7 @@ const REDIS_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct RedisServer {
     process: KillOnDrop,
     port: u16,
-    directory: TempDir,
+    _directory: TempDir,
 }
 
 impl RedisServer {
@@ -54,15 +53,13 @@ impl RedisServer {
         let process = Command::new("redis-server")
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
             .args(["--maxmemory", "256mb", "--maxmemory-policy", "allkeys-lru"])
-            .arg("--unixsocket")
-            .arg(socket(directory.path()))
             .arg("--dir")
             .arg(directory.path())
             .args(options)
             .stdout(Stdio::null())
             .spawn()
             .context("redis-server does not start")?;
-        let server = Self { process: KillOnDrop(process), port, directory };
+        let server = Self { process: KillOnDrop(process), port, _directory: directory };
         wait_until("an answer of redis-server", REDIS_TIMEOUT, || Ok(server.answers()))?;
         Ok(server)
     }
@@ -83,12 +80,6 @@ impl RedisServer {
     #[must_use]
     pub fn tcp_url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
-    }
-
-    /// Its URL over a Unix socket.
-    #[must_use]
-    pub fn unix_url(&self) -> String {
-        format!("redis+unix://{}", socket(self.directory.path()).display())
     }
 
     fn answers(&self) -> bool {
@@ -130,8 +121,4 @@ impl RedisServer {
             .and_then(|count| count.parse().ok())
             .with_context(|| format!("DBSIZE is {reply:?}"))
     }
-}
-
-fn socket(directory: &Path) -> std::path::PathBuf {
-    directory.join("redis.sock")
 }

@@ -1,5 +1,5 @@
-//! The cost of protobuf: encoding and decoding a floor, and each grid encoding; and of a message per tile and of other
-//! serializers for comparison. `cargo bench -- protobuf`. It prints sizes in bytes at the end.
+//! The cost of protobuf: encoding and decoding a floor, and each grid encoding; and of other serializers for comparison.
+//! `cargo bench -- protobuf`. It prints sizes in bytes at the end, also of a message per tile.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 mod plain;
@@ -7,7 +7,7 @@ mod serializers;
 
 use std::cell::LazyCell;
 
-use benches::{floors, tile_floor};
+use benches::floors;
 use bytes::Bytes;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use floor_gen::rng::Rng;
@@ -27,18 +27,6 @@ fn encode(criterion: &mut Criterion) {
         each(bencher, &floors, floor_wire::framed);
         assert_eq!(decoded(&floor_wire::framed(&floors[0])).terrain, floor_wire::message(&floors[0]).terrain);
     });
-    group.bench_function("floor-to-message", |bencher| each(bencher, &floors, floor_wire::message));
-    let messages = LazyCell::new(|| floors.iter().map(floor_wire::message).collect::<Vec<_>>());
-    group.bench_function("message-to-bytes", |bencher| each(bencher, &messages, Message::encode_to_vec));
-    group.bench_function("tile-a-message/floor-to-bytes", |bencher| {
-        each(bencher, &floors, |floor| tile_floor::message(floor).encode_to_vec());
-        let bytes = tile_floor::message(&floors[0]).encode_to_vec();
-        assert_eq!(
-            tile_floor::TileFloor::decode(&bytes[..]).as_ref().map(|floor| floor.tiles.len()),
-            Ok(floors[0].spec.cells()),
-            "a message a tile"
-        );
-    });
 }
 
 fn decode(criterion: &mut Criterion) {
@@ -47,9 +35,6 @@ fn decode(criterion: &mut Criterion) {
         floors.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect::<Vec<_>>()
     });
     let mut group = criterion.benchmark_group("protobuf/decode");
-    group.bench_function("bytes-to-message", |bencher| {
-        each(bencher, &framed, |bytes| v1::Floor::decode(bytes.clone()).expect("our own bytes"));
-    });
     group.bench_function("bytes-to-cells", |bencher| {
         each(bencher, &framed, cells);
         for (floor, bytes) in floors.iter().zip(&*framed) {
@@ -57,11 +42,6 @@ fn decode(criterion: &mut Criterion) {
             let expected: Vec<u8> = floor.terrain.iter().map(|terrain| *terrain as u8).collect();
             assert_eq!((terrain, region), (expected, floor.region.clone()), "the same cells");
         }
-    });
-    let tiles =
-        LazyCell::new(|| floors.iter().map(|floor| tile_floor::message(floor).encode_to_vec()).collect::<Vec<_>>());
-    group.bench_function("tile-a-message/bytes-to-message", |bencher| {
-        each(bencher, &tiles, |bytes| tile_floor::TileFloor::decode(&bytes[..]).expect("our own bytes"));
     });
 }
 
