@@ -8,11 +8,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 
-use crate::{
-    process::{cpu_time, wait_until},
-    redis_server::RedisServer,
-    server::free_address,
-};
+use crate::{process::wait_until, redis_server::RedisServer, server::free_address};
 
 /// How long the nodes may take until each knows every slot and every replica is synchronized.
 const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -70,12 +66,9 @@ impl RedisCluster {
         format!("redis+cluster://{}", hosts.join(","))
     }
 
-    /// CPU time of its processes.
-    ///
-    /// # Errors
-    /// When one has ended.
-    pub fn cpu_time(&self) -> anyhow::Result<Duration> {
-        self.nodes.iter().map(|node| Ok(cpu_time(node.pid())?)).sum()
+    /// Its servers.
+    pub fn nodes(&self) -> &[RedisServer] {
+        &self.nodes
     }
 
     /// The number of keys of its masters.

@@ -77,13 +77,13 @@ fn server() -> anyhow::Result<Vec<Figure>> {
     let data = tempfile::tempdir()?;
     let mut starts = Vec::with_capacity(STARTS);
     for start in 0..=STARTS {
-        let server = Setup::new().start(&data)?;
+        let server = Setup::new().start_in(data.path())?;
         if start > 0 {
             starts.push(server.started_in.as_secs_f64() * 1e3);
         }
         server.stop()?;
     }
-    let server = Setup::new().start(&data)?;
+    let server = Setup::new().start_in(data.path())?;
     thread::sleep(SETTLE);
     let before = cpu_time(server.pid())?;
     thread::sleep(OBSERVED);

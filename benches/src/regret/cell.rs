@@ -27,16 +27,6 @@ pub enum StoreKind {
 }
 
 impl StoreKind {
-    /// Every store of the grid.
-    pub const ALL: [Self; 6] = [
-        Self::Redis { delay_us: 0 },
-        Self::Redis { delay_us: 200 },
-        Self::Redis { delay_us: 1000 },
-        Self::Redis { delay_us: 6000 },
-        Self::Lmdb,
-        Self::Sled,
-    ];
-
     /// The name in `cache.chain`.
     #[must_use]
     pub const fn tier(self) -> &'static str {
@@ -83,9 +73,6 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Every shape of the grid.
-    pub const ALL: [Self; 3] = [Self::new(1, 1), Self::new(4, 10), Self::new(8, 50)];
-
     /// `connections` with `streams` calls each.
     #[must_use]
     pub const fn new(connections: usize, streams: usize) -> Self {
@@ -125,12 +112,6 @@ pub enum Keys {
     Scan,
 }
 
-impl Keys {
-    /// Every order of the grid.
-    pub const ALL: [Self; 5] =
-        [Self::Zipf { tenths: 7 }, Self::Zipf { tenths: 10 }, Self::Zipf { tenths: 12 }, Self::Uniform, Self::Scan];
-}
-
 impl fmt::Display for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -141,21 +122,8 @@ impl fmt::Display for Keys {
     }
 }
 
-/// The sides of floors in the grid, in cells.
-pub const SIDES: [u16; 4] = [32, 100, 256, 512];
-
-/// Floors in a call.
-pub const BATCHES: [u32; 2] = [1, 16];
-
-/// Server processes.
-pub const SERVERS: [usize; 2] = [1, 3];
-
 /// Floors in the messages that are built before the clock runs. After them the messages repeat.
 const TABLE: u32 = 1 << 16;
-
-/// Floor cells that all calls in flight may have together. With more, a call waits for seconds when every floor is
-/// generated, and a turn of a few seconds measures little.
-const MAX_CELLS_IN_FLIGHT: u64 = 170_000_000;
 
 /// One combination of store, load and servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,13 +152,6 @@ impl Cell {
         batch: 1,
         servers: 1,
     };
-
-    /// Whether the combination is possible: only Redis is shared, and calls in flight do not wait for seconds.
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
-        let cells = u64::from(self.side).pow(2) * u64::from(self.batch) * self.shape.in_flight() as u64;
-        (self.servers == 1 || self.store.is_shared()) && cells <= MAX_CELLS_IN_FLIGHT
-    }
 
     /// Distinct floors of the load: few enough that the store fills in seconds, and enough that a tenth of them fills
     /// the least memory that can be configured, 1 MiB.

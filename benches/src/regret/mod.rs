@@ -5,8 +5,8 @@
 //! Analysis of Stochastic and Nonstochastic Multi-armed Bandit Problems", 2012).
 
 pub mod cell;
-pub mod covering;
 pub mod fleet;
+pub mod grid;
 pub mod plan;
 pub mod sample;
 pub mod verdict;
@@ -16,7 +16,7 @@ use std::fmt::Display;
 use serde::Serializer;
 
 pub use cell::{Cell, Keys, Shape, StoreKind};
-pub use fleet::{Fleet, Options, VariantSpec};
+pub use fleet::{EVERY_BYPASS, Fleet, VariantSpec};
 pub use plan::Plan;
 pub use sample::Sample;
 pub use verdict::{Ratio, Verdict};

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use floor_cache::Bypass;
-
 use super::{
     cell::Cell,
-    fleet::{Fleet, Options, VariantSpec},
+    fleet::{EVERY_BYPASS, Fleet},
     sample::Sample,
 };
-use crate::load::Window;
+use crate::{load::Window, server::Setup};
 
 /// The number of turns and their lengths.
 #[derive(Debug, Clone, Copy)]
@@ -27,9 +25,6 @@ pub struct Plan {
 /// The start of a turn that does not count: the processors' caches hold another variant's floors.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// The approximate time to fill the stores of a cell and to start its servers.
-const START: Duration = Duration::from_secs(8);
-
 /// Answers are counted for each second too.
 const SLICE: Duration = Duration::from_secs(1);
 
@@ -44,19 +39,12 @@ impl Plan {
         self.rounds * self.turns
     }
 
-    /// The approximate duration of a cell with the three settings.
-    #[must_use]
-    pub fn cell(&self) -> Duration {
-        let variants = Bypass::ALL.len() as u32;
-        START + variants * (self.warmup + self.blocks() as u32 * (SETTLE + self.turn))
-    }
-
     /// Starts servers for `cell` and returns the turns of `auto`, `off` and `forced`.
     ///
     /// # Errors
     /// When a process does not start, or a call fails.
-    pub fn run(&self, cell: Cell, options: &Options) -> anyhow::Result<Vec<Sample>> {
-        let mut fleet = Fleet::start(cell, options, &Bypass::ALL.map(VariantSpec::from), false)?;
+    pub fn run(&self, cell: Cell, setup: &Setup) -> anyhow::Result<Vec<Sample>> {
+        let mut fleet = Fleet::start(cell, setup, &EVERY_BYPASS, false)?;
         Ok(self.turns(&mut fleet)?.into_iter().flatten().collect())
     }
 

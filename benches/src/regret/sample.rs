@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use floor_cache::Bypass;
 use serde::Serialize;
 
-use crate::{load::TimedRun, process::cpu_time, server::Server, timing::median};
+use crate::{load::TimedRun, process::cpu_time, redis_server::RedisServer, server::Server, timing::median};
 
 /// The counters of the processes at one moment.
 #[derive(Debug, Clone, Default)]
@@ -21,18 +21,18 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The counters of `servers`, of the Redis with process id `redis`, and of this process.
+    /// The counters of `servers`, of the nodes of `redis`, and of this process.
     ///
     /// # Errors
     /// When a process has ended, or the metrics of a server cannot be read.
-    pub fn of(servers: &[Server], redis: Option<u32>) -> anyhow::Result<Self> {
+    pub fn of(servers: &[Server], redis: &[RedisServer]) -> anyhow::Result<Self> {
         let mut snapshot = Self::default();
         for server in servers {
             snapshot.generations += server.generations()? as u64;
             snapshot.server_cpu += cpu_time(server.pid())?;
         }
-        if let Some(redis) = redis {
-            snapshot.redis_cpu = cpu_time(redis)?;
+        for node in redis {
+            snapshot.redis_cpu += cpu_time(node.pid())?;
         }
         snapshot.client_cpu = cpu_time(std::process::id())?;
         Ok(snapshot)

@@ -98,7 +98,7 @@ impl Candidate {
         if let Some(redis) = redis {
             setup = setup.with("CACHE__REDIS__URL", redis.tcp_url());
         }
-        let server = setup.start(data)?;
+        let server = setup.start_in(data.path())?;
         let cpu = || -> anyhow::Result<f64> {
             let redis = redis.map_or(Ok(std::time::Duration::ZERO), |redis| cpu_time(redis.pid()))?;
             Ok((cpu_time(server.pid())? + redis).as_secs_f64())

@@ -15,7 +15,7 @@ use benches::{
     load::Window,
     process::KillOnDrop,
     redis_server::RedisServer,
-    regret::{Cell, Fleet, Options, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
+    regret::{Cell, EVERY_BYPASS, Fleet, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
     report::{self, Origin},
     server::Setup,
 };
@@ -31,9 +31,6 @@ pub(crate) struct ConditionsArgs {
     /// Number of rounds of ten seconds for each variant; with the alternating Redis each has one round of a minute
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Exit with 1 when a condition fails
-    #[arg(long)]
-    check: bool,
 }
 
 /// The alternating Redis: its two delays, the duration of each, and the measured time of a variant.
@@ -55,6 +52,14 @@ const BUSY_PROCESSES: usize = 2;
 /// The stalls: their share of deliveries and their duration.
 const STALLS: f64 = 0.01;
 const STALL: Duration = Duration::from_millis(20);
+
+/// The variants that are compared while Redis stalls.
+const HEDGING: [VariantSpec; 4] = [
+    (Bypass::Off, &[("CACHE__HEDGE", "true")]),
+    (Bypass::Off, &[("CACHE__HEDGE", "false")]),
+    (Bypass::Auto, &[("CACHE__HEDGE", "true")]),
+    (Bypass::Auto, &[("CACHE__HEDGE", "false")]),
+];
 
 /// After this time a busy process ends by itself.
 const MAX_BUSY_TIME: Duration = Duration::from_secs(1800);
@@ -78,7 +83,7 @@ struct Report {
 type Measure = fn(&Runner) -> anyhow::Result<Outcome>;
 
 struct Runner {
-    options: Options,
+    setup: Setup,
     plan: Plan,
 }
 
@@ -100,7 +105,7 @@ const fn slow(shape: Shape) -> Cell {
 pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Result<bool> {
     ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
     let runner = Runner {
-        options: common.options()?,
+        setup: common.setup()?,
         plan: Plan { rounds: args.rounds, turns: 4, turn: Duration::from_millis(2500), warmup: Duration::from_secs(5) },
     };
     let mut report = Report { origin: Origin::of("regret"), outcomes: Vec::new() };
@@ -116,7 +121,7 @@ pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Resu
     if let Some(directory) = &common.record {
         report.origin.write(directory, "regret-conditions", "Bad conditions", &report.markdown(), &report)?;
     }
-    Ok(!args.check || report.outcomes.iter().all(|outcome| outcome.passes))
+    Ok(report.outcomes.iter().all(|outcome| outcome.passes))
 }
 
 impl Report {
@@ -132,7 +137,7 @@ impl Report {
 impl Runner {
     /// Redis alternates between two seconds fast and two slow. The target is for the minute and for each speed.
     fn alternating(&self) -> anyhow::Result<Outcome> {
-        let mut fleet = Fleet::start(Cell::PLAIN, &self.options, &Bypass::ALL.map(VariantSpec::from), true)?;
+        let mut fleet = Fleet::start(Cell::PLAIN, &self.setup, &EVERY_BYPASS, true)?;
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
         fleet.warm_up(self.plan.warmup)?;
         let window = Window { settle: Duration::ZERO, measured: MINUTE, slice: SLICE };
@@ -183,19 +188,17 @@ impl Runner {
     }
 
     fn one_thread(&self, cell: Cell) -> anyhow::Result<Outcome> {
-        let mut options = self.options.clone();
-        options.settings.push(("GENERATION__THREADS".to_owned(), "1".to_owned()));
-        self.compare(cell, &options, Verdict::TARGET)
+        self.compare(cell, &self.setup.clone().with("GENERATION__THREADS", "1"), Verdict::TARGET)
     }
 
     fn busy(&self, cell: Cell) -> anyhow::Result<Outcome> {
         let _busy = (0..BUSY_PROCESSES).map(|_| start_busy()).collect::<anyhow::Result<Vec<_>>>()?;
-        self.compare(cell, &self.options, BUSY)
+        self.compare(cell, &self.setup, BUSY)
     }
 
     /// Compares the variants as the grid does.
-    fn compare(&self, cell: Cell, options: &Options, target: f64) -> anyhow::Result<Outcome> {
-        let samples = self.plan.run(cell, options)?;
+    fn compare(&self, cell: Cell, setup: &Setup, target: f64) -> anyhow::Result<Outcome> {
+        let samples = self.plan.run(cell, setup)?;
         let verdict = Verdict::of(cell, &samples);
         let mut table = report::table(["bypass", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
         for bypass in Bypass::ALL {
@@ -212,10 +215,7 @@ impl Runner {
     /// Some replies of Redis stall. Compares hedging on and off, for bypass off and auto, without a target.
     fn stalls(&self, shape: Shape) -> anyhow::Result<Outcome> {
         let cell = Cell { shape, ..Cell::PLAIN };
-        let spec = |bypass, hedge| VariantSpec { bypass, settings: vec![("CACHE__HEDGE", hedge)] };
-        let specs = [Bypass::Off, Bypass::Auto].map(|bypass| [spec(bypass, "true"), spec(bypass, "false")]);
-        let specs = specs.as_flattened();
-        let mut fleet = Fleet::start(cell, &self.options, specs, true)?;
+        let mut fleet = Fleet::start(cell, &self.setup, &HEDGING, true)?;
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
         proxy.set_stalls(STALLS, STALL);
         let blocks = self.plan.turns(&mut fleet)?;
@@ -225,9 +225,9 @@ impl Runner {
             "{cell}, {} % of the deliveries of Redis wait {STALL:?}, and what follows on the connection behind them.\n\n",
             STALLS * 100.0
         );
-        for (number, spec) in specs.iter().enumerate() {
+        for (number, (bypass, settings)) in HEDGING.iter().enumerate() {
             let own: Vec<&Sample> = blocks.iter().map(|block| &block[number]).collect();
-            table.add_row(row(&format!("{}, hedge = {}", spec.bypass, spec.settings[0].1), &own));
+            table.add_row(row(&format!("{bypass}, hedge = {}", settings[0].1), &own));
         }
         let _ = writeln!(text, "{table}\n");
         for (with, without) in [(0, 1), (2, 3)] {
@@ -239,7 +239,7 @@ impl Runner {
             let _ = writeln!(
                 text,
                 "- bypass = {}, with hedging to without: answers/s {}, p99 {}, CPU {}",
-                specs[with].bypass,
+                HEDGING[with].0,
                 ratio(|it| it.rate),
                 ratio(|it| it.p99_us),
                 ratio(|it| it.server_cpu_us)

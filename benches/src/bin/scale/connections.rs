@@ -35,8 +35,7 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
             eprintln!("skipped: {connections} connections, where a process may open {allowed} files (`ulimit -Hn`)");
             continue;
         }
-        let data = tempfile::tempdir()?;
-        let server = Setup::new().start(&data)?;
+        let server = Setup::new().start()?;
         let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, connections, 1, Arc::clone(&messages));
         let empty = resident_bytes(server.pid())?;
         load.connect()?;

@@ -57,13 +57,11 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
 struct Fleet {
     servers: Vec<Server>,
     redis: RedisServer,
-    _data: Vec<tempfile::TempDir>,
 }
 
 impl Fleet {
     fn start(count: usize) -> anyhow::Result<Self> {
         let redis = RedisServer::start()?;
-        let data = (0..count).map(|_| tempfile::tempdir()).collect::<Result<Vec<_>, _>>()?;
         let mut setup =
             Setup::new().with("CACHE__CHAIN", "[\"lru\",\"redis\"]").with("CACHE__REDIS__URL", redis.tcp_url());
         // Redis is asked even where generating is cheaper, and may be slow on a busy machine.
@@ -71,8 +69,8 @@ impl Fleet {
         for (key, value) in NO_EXTRA_WORK {
             setup = setup.with(key, value);
         }
-        let servers = data.iter().map(|data| setup.start(data)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { servers, redis, _data: data })
+        let servers = (0..count).map(|_| setup.start()).collect::<anyhow::Result<Vec<_>>>()?;
+        Ok(Self { servers, redis })
     }
 
     /// Requests each of the floors 1 ..= [`FLOORS`] from one server, which generates and stores it.

@@ -22,7 +22,6 @@ use benches::{
 use bytes::Bytes;
 use floor_proto::{FRAME_PREFIX_BYTES, hash, v1};
 use prost::Message;
-use tempfile::TempDir;
 
 use crate::BATCH;
 
@@ -70,7 +69,7 @@ pub(crate) struct MeasuredServer {
 
 /// A server's process, which ends when dropped.
 enum Process {
-    Ours { server: Server, _data: TempDir },
+    Ours(Server),
     Peer(KillOnDrop),
 }
 
@@ -103,9 +102,8 @@ impl Fleet {
     }
 
     fn add_ours(&mut self, name: String, setup: &Setup) -> anyhow::Result<()> {
-        let data = tempfile::tempdir()?;
-        let server = setup.start(&data)?;
-        self.add(name, server.grpc, Process::Ours { server, _data: data }, true)
+        let server = setup.start()?;
+        self.add(name, server.grpc, Process::Ours(server), true)
     }
 
     fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
@@ -151,7 +149,7 @@ impl Fleet {
 impl MeasuredServer {
     pub(crate) fn pid(&self) -> u32 {
         match &self.process {
-            Process::Ours { server, .. } => server.pid(),
+            Process::Ours(server) => server.pid(),
             Process::Peer(child) => child.0.id(),
         }
     }
