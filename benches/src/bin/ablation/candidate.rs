@@ -11,6 +11,7 @@ use benches::{
     server::{Server, Setup},
 };
 use bytes::Bytes;
+use clap::ValueEnum;
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -26,9 +27,22 @@ const FULL_CAPACITY: &str = "64MiB";
 const CONNECTIONS: usize = 4;
 const STREAMS: usize = 10;
 
-/// A chain, as the names of its tiers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Candidate(&'static [&'static str]);
+/// A chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Candidate {
+    #[value(name = "generation only")]
+    GenerationOnly,
+    #[value(name = "lru")]
+    Lru,
+    #[value(name = "lru + lmdb")]
+    LruLmdb,
+    #[value(name = "lru + sled")]
+    LruSled,
+    #[value(name = "lru + redis")]
+    LruRedis,
+    #[value(name = "lru + lmdb + redis")]
+    LruLmdbRedis,
+}
 
 /// The figures of a run.
 #[derive(Debug, Clone, Serialize)]
@@ -48,26 +62,25 @@ pub(crate) struct Figures {
 }
 
 impl Candidate {
-    pub(crate) const ALL: [Self; 6] = [
-        Self(&[]),
-        Self(&["lru"]),
-        Self(&["lru", "lmdb"]),
-        Self(&["lru", "sled"]),
-        Self(&["lru", "redis"]),
-        Self(&["lru", "lmdb", "redis"]),
-    ];
-
-    pub(crate) fn name(self) -> String {
-        if self.0.is_empty() { "generation only".to_owned() } else { self.0.join(" + ") }
+    /// The names of its tiers.
+    const fn tiers(self) -> &'static [&'static str] {
+        match self {
+            Self::GenerationOnly => &[],
+            Self::Lru => &["lru"],
+            Self::LruLmdb => &["lru", "lmdb"],
+            Self::LruSled => &["lru", "sled"],
+            Self::LruRedis => &["lru", "redis"],
+            Self::LruLmdbRedis => &["lru", "lmdb", "redis"],
+        }
     }
 
     /// Whether it runs under `workload`. Under paced loads only memory alone and the default chain run.
     pub(crate) fn supports(self, workload: Workload) -> bool {
-        workload.calls_per_second().is_none() || matches!(self.0, ["lru"] | ["lru", "lmdb"])
+        workload.calls_per_second().is_none() || matches!(self, Self::Lru | Self::LruLmdb)
     }
 
     pub(crate) fn needs_redis(self) -> bool {
-        self.0.contains(&"redis")
+        self.tiers().contains(&"redis")
     }
 
     /// A cold run, and a warm run on the stores that it filled.
@@ -87,9 +100,8 @@ impl Candidate {
         redis: Option<&RedisServer>,
         requests: &Arc<[Bytes]>,
     ) -> anyhow::Result<Figures> {
-        let tiers: Vec<String> = self.0.iter().map(|tier| format!("{tier:?}")).collect();
         let mut setup = Setup::new()
-            .with("CACHE__CHAIN", format!("[{}]", tiers.join(",")))
+            .with("CACHE__CHAIN", format!("{:?}", self.tiers()))
             .with(
                 "CACHE__LRU__CAPACITY",
                 if workload.calls_per_second().is_some() { FULL_CAPACITY } else { LRU_CAPACITY },

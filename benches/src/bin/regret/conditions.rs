@@ -117,10 +117,7 @@ pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Resu
         report.outcomes.push(outcome);
     }
     ensure!(!report.outcomes.is_empty(), "no condition's name contains {filter:?}");
-    println!("{}", report.markdown());
-    if let Some(directory) = &common.record {
-        report.origin.write(directory, "regret-conditions", "Bad conditions", &report.markdown(), &report)?;
-    }
+    common.record.report(&report.origin, "regret-conditions", "Bad conditions", &report.markdown(), &report)?;
     Ok(report.outcomes.iter().all(|outcome| outcome.passes))
 }
 

@@ -13,6 +13,7 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 use anyhow::{Context, bail};
 use benches::{
     regret::{Cell, Plan, fleet::can_run, grid},
+    report::{RecordArgs, ensure_release},
     server::Setup,
 };
 use clap::{Parser, Subcommand};
@@ -69,9 +70,8 @@ struct Common {
     /// Setting of every server, by its environment variable without FLOORS__, for example CACHE__HEDGE=false
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
-    /// Directory for the record; without it no record is written
-    #[arg(long, value_name = "DIRECTORY", global = true)]
-    record: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
     /// Exit with 1 when a cell, a target or a condition fails
     #[arg(long, global = true)]
     check: bool,
@@ -91,15 +91,14 @@ impl Common {
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     let exit = |passes| if passes || !args.common.check { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    anyhow::ensure!(!cfg!(debug_assertions) || args.list, "figures of a debug build mean nothing; add --release");
     if let Some(part) = &args.part {
         return match part {
             Mode::Busy => {
                 conditions::keep_processor_busy();
                 Ok(ExitCode::SUCCESS)
             }
-            Mode::Servers(part) => servers::run(part, &args.common).map(exit),
-            Mode::Conditions(part) => conditions::run(part, &args.common).map(exit),
+            Mode::Servers(part) => ensure_release().and_then(|()| servers::run(part, &args.common)).map(exit),
+            Mode::Conditions(part) => ensure_release().and_then(|()| conditions::run(part, &args.common)).map(exit),
         };
     }
     let setup = args.common.setup()?;
@@ -111,6 +110,7 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
+    ensure_release()?;
     let plan = Plan {
         rounds: args.rounds,
         turns: (args.seconds / args.turn).round().max(1.0) as usize,
@@ -119,10 +119,7 @@ fn main() -> anyhow::Result<ExitCode> {
     };
     let plan = if args.short { Plan::SHORT } else { plan };
     let report = measure(&cells, &setup, &plan)?;
-    println!("{}", report.markdown());
-    if let Some(directory) = &args.common.record {
-        report.origin.write(directory, "regret", "Regret", &report.markdown(), &report)?;
-    }
+    args.common.record.report(&report.origin, "regret", "Regret", &report.markdown(), &report)?;
     Ok(exit(report.passes()))
 }
 

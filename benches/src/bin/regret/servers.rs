@@ -109,11 +109,8 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
             eprintln!("round {} of {}, {bypass}: {:.0?}", round + 1, args.rounds, started.elapsed());
         }
     }
-    println!("{}", report.markdown());
     let name = if args.cluster { "regret-cluster" } else { "regret-servers" };
-    if let Some(directory) = &common.record {
-        report.origin.write(directory, name, "Servers that share a Redis", &report.markdown(), &report)?;
-    }
+    common.record.report(&report.origin, name, "Servers that share a Redis", &report.markdown(), &report)?;
     Ok(report.passes())
 }
 

@@ -11,10 +11,14 @@ mod latency;
 mod report;
 mod syscalls;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::net::SocketAddr;
 
 use anyhow::ensure;
-use benches::{load::Method, peers::servers::PeerServer};
+use benches::{
+    load::Method,
+    peers::servers::PeerServer,
+    report::{RecordArgs, ensure_release},
+};
 use clap::Parser;
 use fleet::{Build, Fleet};
 use report::{Report, Round};
@@ -41,9 +45,8 @@ struct Args {
     /// Only count the system calls of an answer, with strace
     #[arg(long)]
     syscalls: bool,
-    /// Directory for the record; without it no record is written
-    #[arg(long, value_name = "DIRECTORY")]
-    record: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
     /// Serve as the peer NAME at ADDRESS; the command starts itself with this option
     #[arg(long, hide = true, num_args = 2, value_names = ["NAME", "ADDRESS"])]
     serve: Option<Vec<String>>,
@@ -62,7 +65,7 @@ fn main() -> anyhow::Result<()> {
         ensure!(peer.is_some(), "there is no server named {:?}", serve[0]);
         return tokio::runtime::Runtime::new()?.block_on(peer.expect("checked above").serve(address));
     }
-    ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    ensure_release()?;
     let has_peers = args.against.is_empty();
     let fleet = if has_peers { Fleet::of_peers()? } else { Fleet::of_builds(&args.against)? };
     if args.syscalls {
@@ -82,12 +85,8 @@ fn main() -> anyhow::Result<()> {
         }
         eprintln!("round {} of {} done", round + 1, args.rounds);
     }
-    println!("{}", report.markdown());
-    if let Some(directory) = &args.record {
-        let name = if has_peers { "serving" } else { "builds" };
-        report.origin.write(directory, name, "Serving", &report.markdown(), &report)?;
-    }
-    Ok(())
+    let name = if has_peers { "serving" } else { "builds" };
+    args.record.report(&report.origin, name, "Serving", &report.markdown(), &report)
 }
 
 /// Puts one load on each server, one after the other. The order is reversed in every other round.
