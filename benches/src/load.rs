@@ -14,11 +14,13 @@ use std::{
 
 use anyhow::{Context, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
+use floor_proto::v1;
 use hdrhistogram::Histogram;
 use prost::Message;
 use rustix::event::{PollFd, Timespec, poll};
 
-pub use crate::http2_client::Method;
+pub use floor_proto::rpc::Rpc;
+
 use crate::http2_client::{Connection, Content, HeaderName};
 
 /// The counts of a load.
@@ -55,10 +57,14 @@ impl Tally {
     }
 
     /// The `percent`-th percentile of the latency, in microseconds.
-    #[must_use]
     pub fn micros(&self, percent: f64) -> f64 {
-        self.latency.value_at_percentile(percent) as f64 / 1e3
+        micros(&self.latency, percent)
     }
+}
+
+/// The `percent`-th percentile of `nanos`, in microseconds.
+pub fn micros(nanos: &Histogram<u64>, percent: f64) -> f64 {
+    nanos.value_at_percentile(percent) as f64 / 1e3
 }
 
 /// A closed loop of calls to one or several servers. Each stream sends the next message of a table. With several
@@ -72,7 +78,7 @@ impl Tally {
 #[derive(Debug)]
 pub struct ClosedLoop {
     servers: Vec<SocketAddr>,
-    method: Method,
+    rpc: Rpc,
     connections: usize,
     /// The connections of a run, by connection of the load, then by server.
     open: Vec<OpenConnection>,
@@ -135,17 +141,11 @@ impl ClosedLoop {
     /// # Panics
     /// When there is no server or no message.
     #[must_use]
-    pub fn new(
-        servers: &[SocketAddr],
-        method: Method,
-        connections: usize,
-        streams: usize,
-        messages: Arc<[Bytes]>,
-    ) -> Self {
+    pub fn new(servers: &[SocketAddr], rpc: Rpc, connections: usize, streams: usize, messages: Arc<[Bytes]>) -> Self {
         assert!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
         Self {
             servers: servers.to_vec(),
-            method,
+            rpc,
             connections,
             open: Vec::new(),
             is_connected: false,
@@ -207,10 +207,8 @@ impl ClosedLoop {
         self.open.clear();
         for _ in 0..self.connections {
             for server in &self.servers {
-                self.open.push(OpenConnection {
-                    connection: Connection::open(*server, self.method)?,
-                    open_calls: Vec::new(),
-                });
+                self.open
+                    .push(OpenConnection { connection: Connection::open(*server, self.rpc)?, open_calls: Vec::new() });
             }
         }
         self.is_connected = true;
@@ -351,15 +349,20 @@ pub fn framed(message: &impl Message) -> Bytes {
     bytes.freeze()
 }
 
+/// The framed request for floor `number` of the tower `seed`, of ordinary size and kind.
+pub fn floor_request(seed: u64, number: u32) -> Bytes {
+    framed(&v1::GetFloorRequest { spec: Some(v1::FloorSpec { seed, number, ..v1::FloorSpec::default() }) })
+}
+
 /// Makes one call on a new connection. Returns the answer's message without its frame prefix.
 ///
 /// # Errors
 /// When the answer does not come within a minute, has no message, or its status is not OK.
-pub fn unary_call(server: SocketAddr, method: Method, message: &[u8]) -> anyhow::Result<Bytes> {
+pub fn unary_call(server: SocketAddr, rpc: Rpc, message: &[u8]) -> anyhow::Result<Bytes> {
     let (mut answer, mut status, mut is_complete) = (BytesMut::new(), None, false);
     let grpc_status = HeaderName::new("grpc-status");
     let timeout = Timespec::try_from(ANSWER_TIMEOUT).context("a timeout is short")?;
-    let mut connection = Connection::open(server, method)?;
+    let mut connection = Connection::open(server, rpc)?;
     connection.queue_call(message);
     while !is_complete {
         connection.send()?;
@@ -378,7 +381,7 @@ pub fn unary_call(server: SocketAddr, method: Method, message: &[u8]) -> anyhow:
             Ok(())
         })?;
     }
-    ensure!(status.as_deref() == Some("0"), "{} answered status {status:?}", method.path());
+    ensure!(status.as_deref() == Some("0"), "{} answered status {status:?}", rpc.name());
     ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
     Ok(answer.freeze().slice(floor_proto::FRAME_PREFIX_BYTES..))
 }
@@ -404,7 +407,7 @@ mod tests {
             runtime.spawn(PeerServer::BareHyper.serve(server));
         }
         let messages: Arc<[Bytes]> = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
-        let mut load = ClosedLoop::new(&servers, Method::GetFloor, 2, 3, messages);
+        let mut load = ClosedLoop::new(&servers, Rpc::GetFloor, 2, 3, messages);
         let started = Instant::now();
         let tally = loop {
             match load.run_calls(100) {

@@ -9,7 +9,7 @@ use rand_distr::{Distribution as _, Zipf};
 
 use crate::{
     floors::TOWER,
-    load::{self, Method},
+    load::{self, Rpc},
 };
 
 /// The store below memory.
@@ -165,10 +165,10 @@ impl Cell {
         }
     }
 
-    /// The method that is called.
+    /// The RPC that is called.
     #[must_use]
-    pub const fn method(&self) -> Method {
-        if self.batch == 1 { Method::GetFloor } else { Method::BatchGetFloors }
+    pub const fn rpc(&self) -> Rpc {
+        if self.batch == 1 { Rpc::GetFloor } else { Rpc::BatchGetFloors }
     }
 
     /// The framed messages of the calls, the same for every variant.

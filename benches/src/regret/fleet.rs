@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     delay_proxy::DelayProxy,
-    load::{ClosedLoop, Method, Tally, Window},
+    load::{ClosedLoop, Rpc, Tally, Window},
     redis_server::RedisServer,
     server::{Server, Setup},
 };
@@ -96,8 +96,7 @@ impl Fleet {
             }
             let addresses: Vec<_> = servers.iter().map(|server| server.grpc).collect();
             let Cell { shape, .. } = cell;
-            let load =
-                ClosedLoop::new(&addresses, cell.method(), shape.connections, shape.streams, Arc::clone(&messages));
+            let load = ClosedLoop::new(&addresses, cell.rpc(), shape.connections, shape.streams, Arc::clone(&messages));
             fleet.variants.push(Variant { bypass: *bypass, servers, load });
         }
         Ok(fleet)
@@ -149,7 +148,7 @@ fn fill(cell: &Cell, setup: &Setup, data: &Path) -> anyhow::Result<u64> {
     let server = setup.start_in(data)?;
     let messages = cell.filling();
     let calls = messages.len() as u64;
-    let mut load = ClosedLoop::new(&[server.grpc], Method::BatchGetFloors, 1, 4, messages);
+    let mut load = ClosedLoop::new(&[server.grpc], Rpc::BatchGetFloors, 1, 4, messages);
     for _ in 0..FILLING_PASSES {
         let tally = load.run_calls(calls)?;
         if tally.served_by.keys().all(|tier| tier == cell.store.tier()) {

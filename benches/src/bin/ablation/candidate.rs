@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context;
 use benches::{
-    load::{ClosedLoop, Method, Tally},
+    load::{ClosedLoop, Rpc, Tally, micros},
     open_loop::OpenLoop,
     process::{CpuPartition, cpu_time, resident_bytes},
     redis_server::RedisServer,
@@ -151,7 +151,7 @@ impl Figures {
 fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow::Result<Figures> {
     let load = OpenLoop {
         server: server.grpc,
-        method: Method::GetFloor,
+        rpc: Rpc::GetFloor,
         messages: Arc::clone(requests),
         answer_bytes: None,
         connections: CONNECTIONS,
@@ -164,12 +164,11 @@ fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow:
         load.run()?
     };
     let hits = (server.hits("lru")? - before) as u64;
-    let micros = |nanos: u64| nanos as f64 / 1e3;
     Ok(Figures {
         rate: pace,
-        p50_us: micros(latencies.latency.value_at_quantile(0.5)),
-        p99_us: micros(latencies.latency.value_at_quantile(0.99)),
-        late_p99_us: micros(latencies.lateness.value_at_quantile(0.99)),
+        p50_us: micros(&latencies.latency, 50.0),
+        p99_us: micros(&latencies.latency, 99.0),
+        late_p99_us: micros(&latencies.lateness, 99.0),
         cpu_seconds: 0.0,
         memory_bytes: 0,
         served_by: [("lru", hits), ("others", load.calls.saturating_sub(hits))]
@@ -179,6 +178,6 @@ fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow:
 }
 
 fn run_closed_loop(server: &Server, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
-    let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, CONNECTIONS, STREAMS, Arc::clone(requests));
+    let mut load = ClosedLoop::new(&[server.grpc], Rpc::GetFloor, CONNECTIONS, STREAMS, Arc::clone(requests));
     load.run_calls(requests.len() as u64)
 }

@@ -5,7 +5,6 @@ use std::{cell::RefCell, fmt, sync::Arc};
 use benches::{floors::TOWER, load};
 use bytes::Bytes;
 use clap::ValueEnum;
-use floor_proto::v1;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
 
@@ -102,11 +101,7 @@ impl Workload {
                 (TOWER + 1 + call % PACED_CLIMBERS, (call / PACED_CLIMBERS) as u32 + 1)
             }
         };
-        let request = |(seed, number)| {
-            let spec = v1::FloorSpec { seed, number, ..v1::FloorSpec::default() };
-            load::framed(&v1::GetFloorRequest { spec: Some(spec) })
-        };
         let calls = if self.calls_per_second().is_some() { calls / PACED_DIVISOR } else { calls };
-        (0..calls).map(spec).map(request).collect()
+        (0..calls).map(spec).map(|(seed, number)| load::floor_request(seed, number)).collect()
     }
 }

@@ -17,7 +17,7 @@ use std::{
 use anyhow::ensure;
 use benches::{
     floors,
-    load::{ClosedLoop, Method, TimedRun},
+    load::{ClosedLoop, Rpc, TimedRun},
     process::wait_until,
     redis_cluster::RedisCluster,
     redis_server::RedisServer,
@@ -144,7 +144,7 @@ impl Runner {
 
     fn load(&self, bypass: Bypass, servers: &[Server], calls: u64) -> anyhow::Result<Sample> {
         let addresses: Vec<_> = servers.iter().map(|server| server.grpc).collect();
-        let mut load = ClosedLoop::new(&addresses, Method::GetFloor, 4, 10, Arc::clone(&self.messages));
+        let mut load = ClosedLoop::new(&addresses, Rpc::GetFloor, 4, 10, Arc::clone(&self.messages));
         let snapshot = || Snapshot::of(servers, self.redis.nodes());
         let before = snapshot()?;
         let tally = load.run_calls(calls)?;
@@ -159,7 +159,7 @@ impl Runner {
         let messages: Arc<[Bytes]> =
             (0..scan.len() as u64).map(|step| scan[floors::index_at(step, scan.len())].clone()).collect();
         let asked = messages.len() as u64;
-        let mut load = ClosedLoop::new(&[started[0].grpc], Method::GetFloor, 4, 10, messages);
+        let mut load = ClosedLoop::new(&[started[0].grpc], Rpc::GetFloor, 4, 10, messages);
         let tally = load.run_calls(asked)?;
         Ok((asked, tally.served_by.get("generated").copied().unwrap_or(0)))
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, thread, time::Duration};
 use anyhow::ensure;
 use benches::{
     floors::TOWER,
-    load::{self, ClosedLoop, Method},
+    load::{self, ClosedLoop, Rpc},
     process::{cpu_time, wait_until},
     redis_server::RedisServer,
     server::{Server, Setup},
@@ -106,7 +106,7 @@ impl Fleet {
         thread::scope(|scope| {
             let load = |(server, share): (&Server, Arc<[Bytes]>)| {
                 let calls = share.len() as u64;
-                let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, CONNECTIONS, STREAMS, share);
+                let mut load = ClosedLoop::new(&[server.grpc], Rpc::GetFloor, CONNECTIONS, STREAMS, share);
                 scope.spawn(move || load.run_calls(calls))
             };
             let loads: Vec<_> = self.servers.iter().zip(shares).map(load).collect();

@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, ensure};
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, ClosedLoop, Method, Tally},
+    load::{self, ClosedLoop, Rpc, Tally},
     peers::servers::PeerServer,
     process::{self, KillOnDrop, wait_until},
     server::{Server, Setup, free_address},
@@ -117,9 +117,9 @@ impl Fleet {
 
     /// Adds a server that sends the same floor as the first: the same bytes, or a tile for each of its cells.
     fn add(&mut self, name: String, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<()> {
-        let ask = |method| load::unary_call(address, method, &request(method));
-        let floor = ask(Method::GetFloor)?;
-        let batch = if batches { Some(ask(Method::BatchGetFloors)?) } else { None };
+        let ask = |rpc| load::unary_call(address, rpc, &request(rpc));
+        let floor = ask(Rpc::GetFloor)?;
+        let batch = if batches { Some(ask(Rpc::BatchGetFloors)?) } else { None };
         if let Some(first) = self.0.first() {
             if name == PeerServer::TileMessages.name() {
                 let spec = hash::verify_encoded(&first.floor)?.spec.unwrap_or_default();
@@ -134,9 +134,9 @@ impl Fleet {
         Ok(())
     }
 
-    /// The servers that can answer `method`, in the order of measurement.
-    pub(crate) fn order(&self, method: Method) -> Vec<&MeasuredServer> {
-        let can_answer = |server: &&MeasuredServer| method == Method::GetFloor || server.batch.is_some();
+    /// The servers that can answer `rpc`, in the order of measurement.
+    pub(crate) fn order(&self, rpc: Rpc) -> Vec<&MeasuredServer> {
+        let can_answer = |server: &&MeasuredServer| rpc == Rpc::GetFloor || server.batch.is_some();
         self.0.iter().filter(can_answer).collect()
     }
 
@@ -159,31 +159,28 @@ impl MeasuredServer {
     }
 
     /// Makes `calls` calls in a closed loop from one thread, and checks the bytes of the answers.
-    pub(crate) fn load(&self, method: Method, connections: usize, streams: usize, calls: u64) -> anyhow::Result<Tally> {
-        let mut load = ClosedLoop::new(&[self.address], method, connections, streams, Arc::new([request(method)]));
-        let (tally, expected) = (load.run_calls(calls)?, calls * self.answer_bytes(method)?);
+    pub(crate) fn load(&self, rpc: Rpc, connections: usize, streams: usize, calls: u64) -> anyhow::Result<Tally> {
+        let mut load = ClosedLoop::new(&[self.address], rpc, connections, streams, Arc::new([request(rpc)]));
+        let (tally, expected) = (load.run_calls(calls)?, calls * self.answer_bytes(rpc)?);
         ensure!(tally.bytes == expected, "{} sent {} bytes and not {expected}", self.name, tally.bytes);
         Ok(tally)
     }
 
     /// The bytes of DATA frames of one answer.
-    pub(crate) fn answer_bytes(&self, method: Method) -> anyhow::Result<u64> {
-        let message = match method {
-            Method::GetFloor => &self.floor,
-            Method::BatchGetFloors => self.batch.as_ref().context("it answers no batches")?,
+    pub(crate) fn answer_bytes(&self, rpc: Rpc) -> anyhow::Result<u64> {
+        let message = match rpc {
+            Rpc::BatchGetFloors => self.batch.as_ref().context("it answers no batches")?,
+            _ => &self.floor,
         };
         Ok((message.len() + FRAME_PREFIX_BYTES) as u64)
     }
 }
 
-/// The framed request of `method`: for one floor, or for a batch that begins with it.
-pub(crate) fn request(method: Method) -> Bytes {
-    let spec = |number| v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() };
-    match method {
-        Method::GetFloor => load::framed(&v1::GetFloorRequest { spec: Some(spec(NUMBER)) }),
-        Method::BatchGetFloors => {
-            let specs = (NUMBER..).take(BATCH as usize).map(spec).collect();
-            load::framed(&v1::BatchGetFloorsRequest { specs })
-        }
+/// The framed request of `rpc`: for one floor, or for a batch that begins with it.
+pub(crate) fn request(rpc: Rpc) -> Bytes {
+    if rpc == Rpc::GetFloor {
+        return load::floor_request(TOWER, NUMBER);
     }
+    let spec = |number| v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() };
+    load::framed(&v1::BatchGetFloorsRequest { specs: (NUMBER..).take(BATCH as usize).map(spec).collect() })
 }

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 
 use anyhow::ensure;
 use benches::{
-    load::Method,
+    load::Rpc,
     peers::servers::PeerServer,
     report::{RecordArgs, ensure_release},
 };
@@ -73,14 +73,14 @@ fn main() -> anyhow::Result<()> {
     }
     let new_report = || Report::new(&fleet, args.rounds, args.connections);
     // Warms up: the first calls grow buffers.
-    measure(&fleet, &args, 0, Method::GetFloor, args.streams[0], &mut new_report())?;
+    measure(&fleet, &args, 0, Rpc::GetFloor, args.streams[0], &mut new_report())?;
     let mut report = new_report();
     for round in 0..args.rounds {
         for streams in &args.streams {
-            measure(&fleet, &args, round, Method::GetFloor, *streams, &mut report)?;
+            measure(&fleet, &args, round, Rpc::GetFloor, *streams, &mut report)?;
         }
         if has_peers {
-            measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
+            measure(&fleet, &args, round, Rpc::BatchGetFloors, 10, &mut report)?;
             report.latencies.extend(latency::measure(&fleet, args.connections, round)?);
         }
         eprintln!("round {} of {} done", round + 1, args.rounds);
@@ -94,26 +94,26 @@ fn measure(
     fleet: &Fleet,
     args: &Args,
     round: usize,
-    method: Method,
+    rpc: Rpc,
     streams: usize,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let mut order = fleet.order(method);
+    let mut order = fleet.order(rpc);
     if round % 2 == 1 {
         order.reverse();
     }
     for server in order {
-        let calls = match method {
-            Method::BatchGetFloors => args.calls / BATCH,
-            Method::GetFloor if server.name == PeerServer::TileMessages.name() => args.calls / TILE_DIVISOR,
-            Method::GetFloor => args.calls,
+        let calls = match rpc {
+            Rpc::BatchGetFloors => args.calls / BATCH,
+            _ if server.name == PeerServer::TileMessages.name() => args.calls / TILE_DIVISOR,
+            _ => args.calls,
         };
         let before = server.cpu_time()?;
-        let tally = server.load(method, args.connections, streams, calls)?;
+        let tally = server.load(rpc, args.connections, streams, calls)?;
         let cpu = server.cpu_time()? - before;
         report.samples.push(Round {
             who: server.name.clone(),
-            method: method.path().rsplit('/').next().unwrap_or_default(),
+            method: rpc.name(),
             streams,
             round,
             rate: tally.rate(),

@@ -10,7 +10,7 @@ use benches::{
 use comfy_table::Table;
 use serde::Serialize;
 
-use crate::{Method, fleet::Fleet, latency::LatencySample};
+use crate::{Rpc, fleet::Fleet, latency::LatencySample};
 
 /// The figures of one server under one load in one round.
 #[derive(Debug, Clone, Serialize)]
@@ -45,7 +45,7 @@ impl Report {
     pub(crate) fn new(fleet: &Fleet, rounds: usize, connections: usize) -> Self {
         Self {
             origin: Origin::of("serving"),
-            servers: fleet.order(Method::GetFloor).iter().map(|server| server.name.clone()).collect(),
+            servers: fleet.order(Rpc::GetFloor).iter().map(|server| server.name.clone()).collect(),
             rounds,
             connections,
             samples: Vec::new(),
