@@ -67,7 +67,6 @@ impl DelayProxy {
     }
 
     /// The address that it listens on.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -15,14 +15,12 @@ pub const NUMBER: u32 = 7;
 pub const SIDE: u16 = FloorSpec::DEFAULT_SIDE;
 
 /// The specs of floors 1 ..= `count` of [`TOWER`], all of `kind`, with `side` x `side` cells.
-#[must_use]
 pub fn specs(kind: Kind, side: u16, count: u32) -> Vec<FloorSpec> {
     let spec = |number| FloorSpec::resolve(TOWER, number, side.into(), side.into(), Some(kind));
     (1..=count).map(|number| spec(number).expect("an offered kind, a side in range")).collect()
 }
 
 /// `count` different STANDARD floors of 100x100.
-#[must_use]
 pub fn standard(count: u32) -> Vec<Floor> {
     let mut generator = Generator::new();
     specs(Kind::Standard, SIDE, count).iter().map(|spec| generator.generate(spec)).collect()
@@ -38,13 +36,11 @@ const STRIDE: u64 = 7919;
 
 impl Entries {
     /// `count` STANDARD floors of 100x100 as the server stores them: encoded and framed, under their keys.
-    #[must_use]
     pub fn floors(count: u32) -> Self {
         Self(standard(count).iter().map(|floor| (key::of(&floor.spec), floor_wire::framed(floor))).collect())
     }
 
     /// `count` values of exactly `len` bytes, cut from concatenated encoded floors, so that they compress as floors do.
-    #[must_use]
     pub fn of_length(len: usize, count: u32) -> Self {
         let floors = Self::floors(64);
         let mut source = floors.0.iter().map(|(_, value)| value).cycle();
@@ -65,27 +61,23 @@ impl Entries {
     }
 
     /// All entries.
-    #[must_use]
     pub fn all(&self) -> &[(Key, Bytes)] {
         &self.0
     }
 
     /// The entry visited at `step`.
-    #[must_use]
     #[inline]
     pub fn at(&self, step: u64) -> &(Key, Bytes) {
         &self.0[index_at(step, self.0.len())]
     }
 
     /// The bytes of the values visited at `steps`.
-    #[must_use]
     pub fn bytes(&self, steps: std::ops::Range<u64>) -> u64 {
         steps.map(|step| self.at(step).1.len() as u64).sum()
     }
 }
 
 /// The index, below `count`, that is visited at `step`.
-#[must_use]
 #[inline]
 pub fn index_at(step: u64, count: usize) -> usize {
     (step.wrapping_mul(STRIDE) % count as u64) as usize

@@ -51,7 +51,6 @@ impl Tally {
     }
 
     /// Answers a second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.latency.len() as f64 / self.took.as_secs_f64()
     }
@@ -140,7 +139,6 @@ impl ClosedLoop {
     ///
     /// # Panics
     /// When there is no server or no message.
-    #[must_use]
     pub fn new(servers: &[SocketAddr], rpc: Rpc, connections: usize, streams: usize, messages: Arc<[Bytes]>) -> Self {
         assert!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
         Self {
@@ -339,7 +337,6 @@ fn tiers(served_by: &str) -> impl Iterator<Item = (&str, u64)> {
 }
 
 /// `message` with its frame prefix of five bytes, as gRPC sends it.
-#[must_use]
 pub fn framed(message: &impl Message) -> Bytes {
     let length = message.encoded_len();
     let mut bytes = BytesMut::with_capacity(floor_proto::FRAME_PREFIX_BYTES + length);

@@ -89,7 +89,6 @@ impl OpenLoop {
     }
 
     /// How late this thread reaches the same points in time without calls, in nanoseconds: the resolution of latencies.
-    #[must_use]
     pub fn timer_lateness(&self) -> Histogram<u64> {
         let (mut lateness, started) = (latency_histogram(), Instant::now());
         for call in 0..self.calls {

@@ -26,7 +26,6 @@ pub struct PregeneratedSource(HashMap<Key, Bytes>);
 
 impl PregeneratedSource {
     /// A source of `entries`.
-    #[must_use]
     pub fn new(entries: &Entries) -> Self {
         Self(entries.all().iter().cloned().collect())
     }
@@ -53,7 +52,6 @@ pub const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
 ///
 /// # Panics
 /// When there are more than four layers.
-#[must_use]
 pub fn layers_in_memory(layers: &[LruConfig], tuning: &Tuning, entries: &Entries, handle: &Handle) -> Chain {
     let (config, registry) = (ChainConfig::default(), Registry::new());
     let mut builder = ChainBuilder::new(&config, tuning, &registry, handle).expect("a good name");
@@ -69,7 +67,6 @@ pub fn layers_in_memory(layers: &[LruConfig], tuning: &Tuning, entries: &Entries
 ///
 /// # Panics
 /// When a tier cannot be opened, or a value differs.
-#[must_use]
 pub fn filled_chain(config: &ChainConfig, entries: &Entries, runtime: &Runtime) -> Chain {
     let source = Arc::new(PregeneratedSource::new(entries));
     let chain = assemble(config, source, &Registry::new(), runtime.handle()).expect("empty directories");

@@ -57,7 +57,6 @@ impl RedisCluster {
     }
 
     /// The URL with the addresses of all nodes.
-    #[must_use]
     pub fn url(&self) -> String {
         if let [single] = &self.nodes[..] {
             return single.tcp_url();

@@ -25,7 +25,6 @@ pub struct RedisServer {
 
 impl RedisServer {
     /// Whether there is a redis-server to start. When there is none, prints on standard error that benches are skipped.
-    #[must_use]
     pub fn is_available() -> bool {
         let here = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_ok();
         if !here {
@@ -65,19 +64,16 @@ impl RedisServer {
     }
 
     /// The id of its process.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.0.id()
     }
 
     /// The address of its TCP port.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
     /// Its URL over TCP.
-    #[must_use]
     pub fn tcp_url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }

@@ -66,7 +66,6 @@ pub struct Origin {
 
 impl Origin {
     /// The origin of a run of this process, which is the binary `name`.
-    #[must_use]
     pub fn of(name: &str) -> Self {
         let mut arguments = std::env::args().skip(1);
         let mut command = format!("cargo run --release -p benches --bin {name} --");
@@ -92,7 +91,6 @@ impl fmt::Display for Origin {
 }
 
 /// An empty table with `header`.
-#[must_use]
 pub fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_preset(ASCII_MARKDOWN).set_header(header);

@@ -26,7 +26,6 @@ pub struct Setup {
 
 impl Setup {
     /// Whether there is a server to start. When there is none, prints on standard error that benches are skipped.
-    #[must_use]
     pub fn is_available() -> bool {
         let binary = binary();
         if let Err(error) = &binary {
@@ -137,7 +136,6 @@ pub struct Server {
 
 impl Server {
     /// The id of its process.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.0.id()
     }

@@ -39,7 +39,6 @@ impl Backend {
     }
 
     /// The name in benches.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lru => "lru",
@@ -67,7 +66,6 @@ impl Store {
     ///
     /// # Panics
     /// When it cannot be opened.
-    #[must_use]
     pub fn open(backend: Backend) -> Self {
         Self::open_with(backend, LruConfig::default().capacity, LmdbConfig::default().map_size)
     }
@@ -76,7 +74,6 @@ impl Store {
     ///
     /// # Panics
     /// When it cannot be opened.
-    #[must_use]
     pub fn open_with(backend: Backend, memory: u64, disk: u64) -> Self {
         let runtime = runtime();
         let directory = tempfile::tempdir().expect("a directory for the store");
@@ -107,7 +104,6 @@ impl Store {
     ///
     /// # Panics
     /// When a value differs from the one that was put.
-    #[must_use]
     pub fn filled(backend: Backend, entries: &[&Entries]) -> Self {
         let store = Self::open(backend);
         store.runtime.block_on(async {
@@ -127,7 +123,6 @@ impl Store {
 ///
 /// # Panics
 /// When no thread can be started.
-#[must_use]
 pub fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build().expect("threads")
 }

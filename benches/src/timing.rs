@@ -94,7 +94,6 @@ pub fn in_rounds(steps: u64, most: u64, mut round: impl FnMut(u64) -> Duration) 
 }
 
 /// `nanos` as text, in ns, us or ms.
-#[must_use]
 pub fn format_nanos(nanos: f64) -> String {
     match nanos {
         n if n < 1e3 => format!("{n:.1} ns"),
@@ -127,7 +126,6 @@ const T_95: [f64; 30] = [
 ];
 
 /// The mean of `samples` and half of its 95 % interval, which is infinite for one sample.
-#[must_use]
 pub fn mean_and_interval(samples: &[f64]) -> (f64, f64) {
     let count = samples.len() as f64;
     let mean = samples.iter().sum::<f64>() / count;
@@ -138,13 +136,11 @@ pub fn mean_and_interval(samples: &[f64]) -> (f64, f64) {
 }
 
 /// The exponent of the power law through the last two of `points`, where a fixed cost distorts [`exponent`] least.
-#[must_use]
 pub fn last_exponent(points: &[(f64, f64)]) -> f64 {
     exponent(&points[points.len().saturating_sub(2)..])
 }
 
 /// The exponent of the power law that fits `points` best: the slope of a least-squares line through the logarithms.
-#[must_use]
 pub fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();
     let count = logs.len() as f64;

@@ -35,7 +35,6 @@ pub trait Peer: Send + Sync + 'static {
 ///
 /// # Panics
 /// When a value differs from the one that was put.
-#[must_use]
 pub fn filled<P: Peer>(entries: &Entries) -> P {
     let peer = P::new();
     for (key, value) in entries.all() {

@@ -28,7 +28,6 @@ pub enum StoreKind {
 
 impl StoreKind {
     /// The name in `cache.chain`.
-    #[must_use]
     pub const fn tier(self) -> &'static str {
         match self {
             Self::Redis { .. } => "redis",
@@ -38,13 +37,11 @@ impl StoreKind {
     }
 
     /// Whether several servers can share it.
-    #[must_use]
     pub const fn is_shared(self) -> bool {
         matches!(self, Self::Redis { .. })
     }
 
     /// The additional delay of its replies.
-    #[must_use]
     pub const fn delay(self) -> Duration {
         match self {
             Self::Redis { delay_us } => Duration::from_micros(delay_us),
@@ -74,19 +71,16 @@ pub struct Shape {
 
 impl Shape {
     /// `connections` with `streams` calls each.
-    #[must_use]
     pub const fn new(connections: usize, streams: usize) -> Self {
         Self { connections, streams }
     }
 
     /// Calls in flight.
-    #[must_use]
     pub const fn in_flight(self) -> usize {
         self.connections * self.streams
     }
 
     /// Whether this is low load, which latency judges. Other shapes are saturation, which answers a second judge.
-    #[must_use]
     pub const fn is_low_load(self) -> bool {
         self.in_flight() == 1
     }
@@ -155,7 +149,6 @@ impl Cell {
 
     /// Distinct floors of the load: few enough that the store fills in seconds, and enough that a tenth of them fills
     /// the least memory that can be configured, 1 MiB.
-    #[must_use]
     pub const fn floors(&self) -> u32 {
         match self.side {
             0..=32 => 16_000,
@@ -166,13 +159,11 @@ impl Cell {
     }
 
     /// The RPC that is called.
-    #[must_use]
     pub const fn rpc(&self) -> Rpc {
         if self.batch == 1 { Rpc::GetFloor } else { Rpc::BatchGetFloors }
     }
 
     /// The framed messages of the calls, the same for every variant.
-    #[must_use]
     pub fn messages(&self) -> Arc<[Bytes]> {
         let count = self.floors();
         let mut rng = SmallRng::seed_from_u64(TOWER);
@@ -195,7 +186,6 @@ impl Cell {
     }
 
     /// Batches with every floor once, to fill a store.
-    #[must_use]
     pub fn filling(&self) -> Arc<[Bytes]> {
         let cells = u64::from(self.side).pow(2);
         let most = ((limits::MAX_BATCH_CELLS / cells) as usize).clamp(1, limits::MAX_BATCH);

@@ -34,7 +34,6 @@ impl Plan {
         Self { rounds: 1, turns: 6, turn: Duration::from_millis(1500), warmup: Duration::from_secs(3) };
 
     /// The number of blocks. In a block every variant has one turn.
-    #[must_use]
     pub const fn blocks(&self) -> usize {
         self.rounds * self.turns
     }

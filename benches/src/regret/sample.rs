@@ -69,7 +69,6 @@ pub struct Sample {
 
 impl Sample {
     /// The figures of a turn.
-    #[must_use]
     pub fn of(bypass: Bypass, timed: &TimedRun<Snapshot>) -> Self {
         let (tally, before, after) = (&timed.tally, &timed.before, &timed.after);
         let answers = tally.latency.len();
@@ -96,7 +95,6 @@ impl Sample {
     ///
     /// # Panics
     /// When there are no turns.
-    #[must_use]
     pub fn of_all(turns: &[&Self]) -> Self {
         let answers: u64 = turns.iter().map(|it| it.answers).sum();
         let middle = |figure: fn(&Self) -> f64| median(&mut turns.iter().map(|it| figure(it)).collect::<Vec<_>>());
@@ -123,13 +121,11 @@ impl Sample {
     }
 
     /// Floors generated for each answer.
-    #[must_use]
     pub fn generations_per_answer(&self) -> f64 {
         self.generations as f64 / self.answers as f64
     }
 
     /// The share of floors by tier, in percent, in descending order.
-    #[must_use]
     pub fn shares(&self) -> Vec<(&str, f64)> {
         let all: u64 = self.served_by.values().sum();
         let mut shares: Vec<(&str, f64)> =

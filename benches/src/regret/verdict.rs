@@ -28,7 +28,6 @@ pub struct Ratio {
 
 impl Ratio {
     /// The ratio of the first to the second value of each of `pairs`.
-    #[must_use]
     pub fn of(pairs: &[(f64, f64)]) -> Self {
         let logs: Vec<f64> = pairs.iter().map(|(one, other)| (one / other).ln()).collect();
         let (mean, half) = mean_and_interval(&logs);
@@ -70,7 +69,6 @@ impl Verdict {
     pub const TARGET: f64 = 0.97;
 
     /// The verdict on the turns of a cell, which are in blocks of one turn of each variant.
-    #[must_use]
     pub fn of(cell: Cell, samples: &[Sample]) -> Self {
         let primary: Figure = if cell.shape.is_low_load() { |it| 1.0 / it.p50_us } else { |it| it.rate };
         let off_to_forced = Ratio::of(&paired(samples, Bypass::Off, Bypass::Forced, primary));
@@ -87,7 +85,6 @@ impl Verdict {
     }
 
     /// Whether the interval of the primary ratio reaches the target.
-    #[must_use]
     pub fn passes(&self) -> bool {
         self.primary.high >= Self::TARGET
     }
