@@ -136,9 +136,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 impl ClosedLoop {
     /// A loop of `connections` connections to each of `servers`, with `streams` calls in flight for each of the
     /// `connections`. `messages` include their frame prefixes. Calls take them in rotation, across runs.
-    ///
-    /// # Panics
-    /// When there is no server or no message.
     pub fn new(servers: &[SocketAddr], rpc: Rpc, connections: usize, streams: usize, messages: Arc<[Bytes]>) -> Self {
         assert!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
         Self {
@@ -156,9 +153,6 @@ impl ClosedLoop {
     }
 
     /// Makes `calls` calls.
-    ///
-    /// # Errors
-    /// When a connection cannot be made, the status of any answer is not OK, or no answer comes for a minute.
     pub fn run_calls(&mut self, calls: u64) -> anyhow::Result<Tally> {
         let (started, mut tally) = (Instant::now(), Tally::new());
         let end = self.sent + calls as usize;
@@ -170,9 +164,6 @@ impl ClosedLoop {
     }
 
     /// Makes calls for the time of `window`. `sample` is called at the start and at the end of the measured time.
-    ///
-    /// # Errors
-    /// When a connection cannot be made, any status is not OK, no answer comes in the measured time, or `sample` fails.
     pub fn run_for<S>(
         &mut self,
         window: Window,
@@ -198,9 +189,6 @@ impl ClosedLoop {
     }
 
     /// Opens the connections, which are idle until the next run.
-    ///
-    /// # Errors
-    /// When one cannot be made.
     pub fn connect(&mut self) -> anyhow::Result<()> {
         self.open.clear();
         for _ in 0..self.connections {
@@ -352,9 +340,6 @@ pub fn floor_request(seed: u64, number: u32) -> Bytes {
 }
 
 /// Makes one call on a new connection. Returns the answer's message without its frame prefix.
-///
-/// # Errors
-/// When the answer does not come within a minute, has no message, or its status is not OK.
 pub fn unary_call(server: SocketAddr, rpc: Rpc, message: &[u8]) -> anyhow::Result<Bytes> {
     let (mut answer, mut status, mut is_complete) = (BytesMut::new(), None, false);
     let grpc_status = HeaderName::new("grpc-status");

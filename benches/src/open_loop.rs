@@ -55,9 +55,6 @@ pub struct Latencies {
 
 impl OpenLoop {
     /// Makes the calls.
-    ///
-    /// # Errors
-    /// When a connection breaks, or an answer has an unexpected length or no message, or does not come in time.
     pub fn run(&self) -> anyhow::Result<Latencies> {
         let connections =
             (0..self.connections).map(|_| TrackedConnection::open(self)).collect::<anyhow::Result<Vec<_>>>();

@@ -24,17 +24,11 @@ pub struct RedisCluster {
 
 impl RedisCluster {
     /// Starts one server, which is no cluster.
-    ///
-    /// # Errors
-    /// When it does not answer within ten seconds.
     pub fn single() -> anyhow::Result<Self> {
         Ok(Self { nodes: vec![RedisServer::start()?] })
     }
 
     /// Starts a cluster and waits until it is ready.
-    ///
-    /// # Errors
-    /// When a node does not start, redis-cli fails, or the cluster is not ready within a minute.
     pub fn start() -> anyhow::Result<Self> {
         let mut nodes = Vec::with_capacity(NODES);
         for _ in 0..NODES {
@@ -71,17 +65,11 @@ impl RedisCluster {
     }
 
     /// The number of keys of its masters.
-    ///
-    /// # Errors
-    /// When a node does not answer.
     pub fn keys(&self) -> anyhow::Result<u64> {
         self.nodes.iter().filter(|node| is_master(node)).map(RedisServer::keys).sum()
     }
 
     /// Removes every key.
-    ///
-    /// # Errors
-    /// When a master does not answer, or answers with an error.
     pub fn flush(&self) -> anyhow::Result<()> {
         self.nodes.iter().filter(|node| is_master(node)).try_for_each(RedisServer::flush)
     }

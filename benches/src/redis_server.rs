@@ -34,17 +34,11 @@ impl RedisServer {
     }
 
     /// Starts a server with the settings of `docker-compose.yml`: bounded memory, LRU eviction, no persistence.
-    ///
-    /// # Errors
-    /// When it does not answer within ten seconds.
     pub fn start() -> anyhow::Result<Self> {
         Self::start_with(&[])
     }
 
     /// As [`start`](Self::start), with additional command line options.
-    ///
-    /// # Errors
-    /// When it does not answer within ten seconds.
     pub fn start_with(options: &[&str]) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
         // If another process takes the port before the server does, the start fails.
@@ -83,9 +77,6 @@ impl RedisServer {
     }
 
     /// The reply to `command` in the Redis protocol.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     pub fn command(&self, command: &str) -> std::io::Result<String> {
         let mut connection = TcpStream::connect(self.address())?;
         connection.set_read_timeout(Some(REDIS_TIMEOUT))?;
@@ -97,18 +88,12 @@ impl RedisServer {
     }
 
     /// Removes every key.
-    ///
-    /// # Errors
-    /// When the server does not answer, or answers with an error.
     pub fn flush(&self) -> anyhow::Result<()> {
         let reply = self.command("FLUSHALL")?;
         if reply.starts_with("+OK") { Ok(()) } else { bail!("FLUSHALL is answered {reply:?}") }
     }
 
     /// The number of its keys.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     pub fn keys(&self) -> anyhow::Result<u64> {
         let reply = self.command("DBSIZE")?;
         reply

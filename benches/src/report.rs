@@ -10,9 +10,6 @@ use serde::Serialize;
 use crate::machine;
 
 /// Fails in a debug build, whose figures mean nothing.
-///
-/// # Errors
-/// In a debug build.
 pub fn ensure_release() -> anyhow::Result<()> {
     ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
     Ok(())
@@ -29,9 +26,6 @@ pub struct RecordArgs {
 impl RecordArgs {
     /// Prints `text`. If there is a directory, also writes it to `DIRECTORY/DATE/NAME.md`, and `samples` to `NAME.json`
     /// beside it.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
     pub fn report(
         &self,
         origin: &Origin,

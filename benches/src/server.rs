@@ -67,17 +67,11 @@ impl Setup {
     }
 
     /// Starts the server in a new directory and waits until it is ready.
-    ///
-    /// # Errors
-    /// When the binary is missing, ends, or is not ready in time.
     pub fn start(&self) -> anyhow::Result<Server> {
         self.start_on(tempfile::tempdir()?)
     }
 
     /// As [`start`](Self::start), with its files in `data`, which is removed with the server.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_on(&self, data: TempDir) -> anyhow::Result<Server> {
         let server = self.start_in(data.path())?;
         Ok(Server { _data: Some(data), ..server })
@@ -85,9 +79,6 @@ impl Setup {
 
     /// As [`start`](Self::start), with its files in `data`. Tries again on other ports when that fails, since another
     /// process may take a free port first.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_in(&self, data: &Path) -> anyhow::Result<Server> {
         const ATTEMPTS: usize = 3;
         let mut started = self.start_once(data);
@@ -141,9 +132,6 @@ impl Server {
     }
 
     /// The body of a page of its operations port.
-    ///
-    /// # Errors
-    /// When it does not answer with status 200.
     pub fn page(&self, path: &str) -> anyhow::Result<String> {
         let mut connection = TcpStream::connect(self.ops)?;
         connection.set_read_timeout(Some(SERVER_TIMEOUT))?;
@@ -158,9 +146,6 @@ impl Server {
     }
 
     /// The value of one metric, by its name and labels as `/metrics` writes them.
-    ///
-    /// # Errors
-    /// When the page cannot be read, or lacks the metric.
     pub fn metric(&self, name: &str) -> anyhow::Result<f64> {
         let page = self.page("/metrics")?;
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -168,9 +153,6 @@ impl Server {
     }
 
     /// Floors of all kinds generated so far.
-    ///
-    /// # Errors
-    /// When `/metrics` cannot be read.
     pub fn generations(&self) -> anyhow::Result<f64> {
         let page = self.page("/metrics")?;
         let counts = page.lines().filter_map(|line| {
@@ -181,17 +163,11 @@ impl Server {
     }
 
     /// Hits of `tier` so far.
-    ///
-    /// # Errors
-    /// As [`metric`](Self::metric).
     pub fn hits(&self, tier: &str) -> anyhow::Result<f64> {
         self.metric(&format!("floors_tier_requests_total{{outcome=\"hit\",tier=\"{tier}\"}}"))
     }
 
     /// Drains the server and waits for its end.
-    ///
-    /// # Errors
-    /// When it does not end in time with exit code 0.
     pub fn stop(mut self) -> anyhow::Result<()> {
         Command::new("kill").arg(self.pid().to_string()).status()?;
         wait_until("the end of the server", SERVER_TIMEOUT, || match self.process.0.try_wait()? {
@@ -227,9 +203,6 @@ fn binary() -> anyhow::Result<PathBuf> {
 }
 
 /// A free address of this machine. Another process may take it before the caller does.
-///
-/// # Errors
-/// When no port is free.
 pub fn free_address() -> std::io::Result<SocketAddr> {
     TcpListener::bind(("127.0.0.1", 0))?.local_addr()
 }

@@ -63,17 +63,11 @@ pub struct Store {
 
 impl Store {
     /// An empty store.
-    ///
-    /// # Panics
-    /// When it cannot be opened.
     pub fn open(backend: Backend) -> Self {
         Self::open_with(backend, LruConfig::default().capacity, LmdbConfig::default().map_size)
     }
 
     /// An empty store with `memory` bytes for the LRU, or `disk` bytes for LMDB or sled.
-    ///
-    /// # Panics
-    /// When it cannot be opened.
     pub fn open_with(backend: Backend, memory: u64, disk: u64) -> Self {
         let runtime = runtime();
         let directory = tempfile::tempdir().expect("a directory for the store");
@@ -101,9 +95,6 @@ impl Store {
     }
 
     /// A store that holds `entries`. Each is read back and compared.
-    ///
-    /// # Panics
-    /// When a value differs from the one that was put.
     pub fn filled(backend: Backend, entries: &[&Entries]) -> Self {
         let store = Self::open(backend);
         store.runtime.block_on(async {
@@ -120,9 +111,6 @@ impl Store {
 }
 
 /// A multi-threaded runtime, as the server has.
-///
-/// # Panics
-/// When no thread can be started.
 pub fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build().expect("threads")
 }

@@ -11,9 +11,6 @@ use floor_cache::{TierError, tier::Answer};
 use tokio::runtime::Runtime;
 
 /// The result of a tier's operation; awaits only an operation that is not ready.
-///
-/// # Errors
-/// The tier's.
 #[inline]
 pub async fn answered<T>(answer: Answer<'_, T>) -> Result<T, TierError> {
     match answer {
@@ -23,9 +20,6 @@ pub async fn answered<T>(answer: Answer<'_, T>) -> Result<T, TierError> {
 }
 
 /// Times `work` over steps 0 .. `steps` in one task of `runtime`. Returns the time and the count that `work` returned.
-///
-/// # Panics
-/// When `work` does.
 pub fn timed<F>(runtime: &Runtime, steps: u64, work: impl FnOnce(Range<u64>) -> F) -> (Duration, u64)
 where
     F: Future<Output = u64> + Send + 'static,
@@ -41,9 +35,6 @@ where
 
 /// Times `work` with its steps split over `tasks` concurrent tasks of `runtime`, from before the first starts until the
 /// last is done. Each task has `steps / tasks` steps, rounded up. Returns the time, scaled to `steps`, and the counts.
-///
-/// # Panics
-/// When `work` does.
 pub fn timed_concurrently<F>(
     runtime: &Runtime,
     tasks: u64,
@@ -103,18 +94,12 @@ pub fn format_nanos(nanos: f64) -> String {
 }
 
 /// The `percent`-th percentile of `samples`, which it sorts: the least sample that `percent` % do not exceed.
-///
-/// # Panics
-/// When there are no samples.
 pub fn percentile<T: PartialOrd + Copy>(samples: &mut [T], percent: usize) -> T {
     samples.sort_by(|a, b| a.partial_cmp(b).expect("samples compare"));
     samples[(samples.len() * percent).div_ceil(100).max(1) - 1]
 }
 
 /// The median of `samples`, which it sorts.
-///
-/// # Panics
-/// When there are no samples.
 pub fn median<T: PartialOrd + Copy>(samples: &mut [T]) -> T {
     percentile(samples, 50)
 }

@@ -32,9 +32,6 @@ pub trait Peer: Send + Sync + 'static {
 }
 
 /// A peer that holds `entries`. Each is read back and compared.
-///
-/// # Panics
-/// When a value differs from the one that was put.
 pub fn filled<P: Peer>(entries: &Entries) -> P {
     let peer = P::new();
     for (key, value) in entries.all() {

@@ -53,9 +53,6 @@ struct Variant {
 impl Fleet {
     /// Fills the stores of `cell` and starts its servers for each of `variants`. With `is_proxied` Redis has a proxy
     /// even without delay. `setup` has settings of all servers.
-    ///
-    /// # Errors
-    /// When a process does not start, or a store cannot be filled.
     pub fn start(cell: Cell, setup: &Setup, variants: &[VariantSpec], is_proxied: bool) -> anyhow::Result<Self> {
         // Prefetching would change a scan.
         let setup = setup.clone().with_default("PREFETCH__AHEAD", "0").with_default("GENERATION__QUEUE", QUEUE);
@@ -113,17 +110,11 @@ impl Fleet {
     }
 
     /// Makes `calls` calls to the servers of one variant. [`turn`](Self::turn) does so for a time.
-    ///
-    /// # Errors
-    /// When a call fails.
     pub fn calls(&mut self, variant: usize, calls: u64) -> anyhow::Result<Tally> {
         self.variants[variant].load.run_calls(calls)
     }
 
     /// Loads the servers of each variant for `time` and discards the results.
-    ///
-    /// # Errors
-    /// When a call fails.
     pub fn warm_up(&mut self, time: Duration) -> anyhow::Result<()> {
         let window = Window { settle: Duration::ZERO, measured: time, slice: SLICE };
         (0..self.variants.len()).try_for_each(|variant| self.turn(variant, window).map(drop))
@@ -131,9 +122,6 @@ impl Fleet {
 
     /// Loads the servers of one variant for the time of `window`; the other servers are idle. `variant` is an index
     /// into the variants that the fleet was started with.
-    ///
-    /// # Errors
-    /// When a call fails, or the metrics of a server cannot be read.
     pub fn turn(&mut self, variant: usize, window: Window) -> anyhow::Result<Sample> {
         let (redis, cell) = (self.redis.as_slice(), self.cell);
         let Variant { bypass, servers, load } = &mut self.variants[variant];

@@ -39,9 +39,6 @@ impl Plan {
     }
 
     /// Starts servers for `cell` and returns the turns of `auto`, `off` and `forced`.
-    ///
-    /// # Errors
-    /// When a process does not start, or a call fails.
     pub fn run(&self, cell: Cell, setup: &Setup) -> anyhow::Result<Vec<Sample>> {
         let mut fleet = Fleet::start(cell, setup, &EVERY_BYPASS, false)?;
         Ok(self.turns(&mut fleet)?.into_iter().flatten().collect())
@@ -49,9 +46,6 @@ impl Plan {
 
     /// Warms up the variants of `fleet` and runs their turns. Returns the samples by block, each in the order of the
     /// variants. The turns of a block run in an order that rotates, so that no variant always follows the same one.
-    ///
-    /// # Errors
-    /// When a call fails.
     pub fn turns(&self, fleet: &mut Fleet) -> anyhow::Result<Vec<Vec<Sample>>> {
         fleet.warm_up(self.warmup)?;
         let window = Window { settle: SETTLE, measured: self.turn, slice: SLICE };

@@ -22,9 +22,6 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// The counters of `servers`, of the nodes of `redis`, and of this process.
-    ///
-    /// # Errors
-    /// When a process has ended, or the metrics of a server cannot be read.
     pub fn of(servers: &[Server], redis: &[RedisServer]) -> anyhow::Result<Self> {
         let mut snapshot = Self::default();
         for server in servers {
@@ -92,9 +89,6 @@ impl Sample {
     }
 
     /// The figures of all `turns` of one variant: mean rate, medians of the percentiles, CPU weighted by answers, sums.
-    ///
-    /// # Panics
-    /// When there are no turns.
     pub fn of_all(turns: &[&Self]) -> Self {
         let answers: u64 = turns.iter().map(|it| it.answers).sum();
         let middle = |figure: fn(&Self) -> f64| median(&mut turns.iter().map(|it| figure(it)).collect::<Vec<_>>());

@@ -53,9 +53,6 @@ impl PeerServer {
     }
 
     /// Serves at `address` until the process ends.
-    ///
-    /// # Errors
-    /// When it cannot listen on the address.
     pub async fn serve(self, address: SocketAddr) -> anyhow::Result<()> {
         match self {
             Self::BareHyper => bare_hyper::serve(address).await,
