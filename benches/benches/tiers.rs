@@ -1,4 +1,4 @@
-//! The cost of each tier: hit, miss, set, round trip, remove, contains, by one caller and by eight.
+//! The cost of each tier: hit, miss, set, round trip, by one caller and by eight.
 //! `cargo bench -- tiers`.
 //!
 //! Tiers are timed without the chain's timeout, breaker and metrics. With eight callers the time is the total divided
@@ -10,7 +10,7 @@ use std::{cell::LazyCell, future::Future, hint::black_box, ops::Range, slice, sy
 use benches::{
     floors::Entries,
     stores::{Backend, Store},
-    timing::{answered, in_rounds, timed, timed_concurrently},
+    timing::{answered, timed, timed_concurrently},
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_cache::{Key, Tier};
@@ -31,9 +31,8 @@ const CALLERS: [u64; 2] = [1, 8];
 /// Times operations on a store that holds the entries, by the number of tasks and of operations in all.
 type Case = fn(&Store, &Arc<Entries>, u64, u64) -> Duration;
 
-/// The cases whose cost depends on the length of the value, and the others.
+/// The cases whose cost depends on the length of the value.
 const BY_LENGTH: [(&str, Case); 3] = [("hit", get), ("set", set), ("round-trip", round_trip)];
-const OTHERS: [(&str, Case); 3] = [("miss", miss), ("contains", contains), ("remove", remove)];
 
 fn tiers(criterion: &mut Criterion) {
     let entries = LazyCell::new(|| LENGTHS.map(|(length, _)| Arc::new(Entries::of_length(length, COUNT))));
@@ -52,11 +51,9 @@ fn tiers(criterion: &mut Criterion) {
         }
         group.throughput(Throughput::Elements(1));
         for tasks in CALLERS {
-            for (case, run) in OTHERS {
-                group.bench_function(format!("{case}-by-{tasks}"), |bencher| {
-                    bencher.iter_custom(|steps| run(&store, &entries[ORDINARY], tasks, steps));
-                });
-            }
+            group.bench_function(format!("miss-by-{tasks}"), |bencher| {
+                bencher.iter_custom(|steps| miss(&store, &entries[ORDINARY], tasks, steps));
+            });
         }
         if backend == Backend::Redis {
             let connection = LazyCell::new(|| bare_connection(&store, &entries[ORDINARY]));
@@ -125,7 +122,8 @@ fn set(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duratio
         0
     };
     let took = timed_tasks(store, entries, tasks, steps, work, |_| 0);
-    assert_eq!(held(store, entries, COUNT.into()), entries.bytes(0..COUNT.into()), "every value is there");
+    let held = store.runtime.block_on(bytes_of(&*store.tier, entries, 0..COUNT.into()));
+    assert_eq!(held, entries.bytes(0..COUNT.into()), "every value is there");
     took
 }
 
@@ -141,44 +139,6 @@ fn round_trip(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> 
         bytes
     };
     timed_tasks(store, entries, tasks, steps, work, |steps| entries.bytes(steps))
-}
-
-fn contains(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let work = |tier: Arc<dyn Tier>, entries: Arc<Entries>, steps: Range<u64>| async move {
-        let mut held = 0;
-        for step in steps {
-            held += u64::from(answered(tier.contains(&entries.at(step).0)).await.expect("the tier answers"));
-        }
-        held
-    };
-    timed_tasks(store, entries, tasks, steps, work, |steps| steps.end - steps.start)
-}
-
-/// Removes values one by one. Each round first puts all of them, untimed.
-fn remove(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let work = |tier: Arc<dyn Tier>, entries: Arc<Entries>, steps: Range<u64>| async move {
-        for step in steps {
-            answered(tier.remove_many(slice::from_ref(&entries.at(step).0))).await.expect("the tier takes it");
-        }
-        0
-    };
-    let took = in_rounds(steps, COUNT.into(), |round| {
-        put_all(store, entries);
-        let took = timed_tasks(store, entries, tasks, round, work, |_| 0);
-        assert_eq!(held(store, entries, round), 0, "what was removed is gone");
-        took
-    });
-    put_all(store, entries);
-    took
-}
-
-/// The bytes that the store holds of the first `steps`.
-fn held(store: &Store, entries: &Entries, steps: u64) -> u64 {
-    store.runtime.block_on(bytes_of(&*store.tier, entries, 0..steps))
-}
-
-fn put_all(store: &Store, entries: &Entries) {
-    store.runtime.block_on(answered(store.tier.put_many(entries.all()))).expect("the tier takes them");
 }
 
 /// A connection of the Redis library without our tier, to the server of `store`. The server holds the entries.
@@ -212,7 +172,7 @@ fn bare_get(store: &Store, connection: &MultiplexedConnection, entries: &Arc<Ent
 
 criterion_group! {
     name = benches;
-    // About 100 benches: with a second each the suite takes four minutes.
+    // About 80 benches: with a second each the suite takes three minutes.
     // The first call of a bench sets up its store, which criterion counts as warm-up.
     config = Criterion::default()
         .sample_size(50)

@@ -28,8 +28,8 @@ pub struct Ratio {
 
 impl Ratio {
     /// The ratio of the first to the second value of each of `pairs`.
-    pub fn of(pairs: &[(f64, f64)]) -> Self {
-        let logs: Vec<f64> = pairs.iter().map(|(one, other)| (one / other).ln()).collect();
+    pub fn of(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let logs: Vec<f64> = pairs.into_iter().map(|(one, other)| (one / other).ln()).collect();
         let (mean, half) = mean_and_interval(&logs);
         Self { value: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
     }
@@ -71,9 +71,9 @@ impl Verdict {
     /// The verdict on the turns of a cell, which are in blocks of one turn of each variant.
     pub fn of(cell: Cell, samples: &[Sample]) -> Self {
         let primary: Figure = if cell.shape.is_low_load() { |it| 1.0 / it.p50_us } else { |it| it.rate };
-        let off_to_forced = Ratio::of(&paired(samples, Bypass::Off, Bypass::Forced, primary));
+        let off_to_forced = Ratio::of(paired(samples, Bypass::Off, Bypass::Forced, primary));
         let best = if off_to_forced.value >= 1.0 { Bypass::Off } else { Bypass::Forced };
-        let ratio = |figure: Figure| Ratio::of(&paired(samples, Bypass::Auto, best, figure));
+        let ratio = |figure: Figure| Ratio::of(paired(samples, Bypass::Auto, best, figure));
         Self {
             cell,
             best,
@@ -91,9 +91,9 @@ impl Verdict {
 }
 
 /// The figures of two variants, paired by block.
-fn paired(samples: &[Sample], one: Bypass, other: Bypass, figure: Figure) -> Vec<(f64, f64)> {
-    let of = |bypass| samples.iter().filter(move |it| it.bypass == bypass).map(figure);
-    of(one).zip(of(other)).collect()
+fn paired(samples: &[Sample], one: Bypass, other: Bypass, figure: Figure) -> impl Iterator<Item = (f64, f64)> {
+    let of = move |bypass| samples.iter().filter(move |it| it.bypass == bypass).map(figure);
+    of(one).zip(of(other))
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl Report {
                     let Some(plain) = without_it.iter().find(|plain| plain.chain == cell.chain) else { continue };
                     let ratio = |figure: fn(&Figures) -> f64| {
                         let runs = cell.runs.iter().zip(&plain.runs);
-                        Ratio::of(&runs.map(|(it, plain)| (figure(it), figure(plain))).collect::<Vec<_>>())
+                        Ratio::of(runs.map(|(it, plain)| (figure(it), figure(plain))))
                     };
                     let _ = writeln!(
                         text,

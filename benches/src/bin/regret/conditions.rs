@@ -18,8 +18,10 @@ use benches::{
     regret::{Cell, EVERY_BYPASS, Fleet, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
     report::{self, Origin},
     server::Setup,
+    timing::mean_and_interval,
 };
 use clap::Args;
+use comfy_table::Table;
 use floor_cache::Bypass;
 use serde::Serialize;
 
@@ -143,29 +145,17 @@ impl Runner {
             samples.push(alternate(&proxy, || fleet.turn(variant, window))?);
         }
         let in_phase = (PHASE.as_millis() / SLICE.as_millis()) as usize;
-        // Answers a second of each phase; the even ones are fast.
-        let phases = |bypass: Bypass| -> Vec<f64> {
-            let slices = samples.iter().filter(|it| it.bypass == bypass).flat_map(|it| &it.slices);
-            let slices: Vec<u64> = slices.copied().collect();
-            slices.chunks(in_phase).map(|phase| phase.iter().sum::<u64>() as f64 / PHASE.as_secs_f64()).collect()
-        };
-        let mean = |phases: &mut dyn Iterator<Item = f64>| {
-            let (sum, count) = phases.fold((0.0, 0), |(sum, count), rate| (sum + rate, count + 1));
-            sum / f64::from(count)
-        };
+        // Answers a second of each phase, by variant; the even phases are fast.
+        let rate = |phase: &[u64]| phase.iter().sum::<u64>() as f64 / PHASE.as_secs_f64();
+        let phases: Vec<Vec<f64>> =
+            samples.iter().map(|sample| sample.slices.chunks(in_phase).map(rate).collect()).collect();
         let mut table = report::table(["part", "auto", "off", "forced", "auto / better", "worst phase / better"]);
         let mut passes = true;
-        type PhaseFilter = fn(usize) -> bool;
-        let parts: [(&str, PhaseFilter); 3] =
-            [("the minute", |_| true), ("fast phases", |n| n % 2 == 0), ("slow phases", |n| n % 2 == 1)];
-        for (name, is_included) in parts {
-            let of = |bypass| {
-                let phases = phases(bypass).into_iter().enumerate();
-                phases.filter(|(number, _)| is_included(*number)).map(|(_, rate)| rate).collect::<Vec<_>>()
-            };
-            let rates = Bypass::ALL.map(|bypass| mean(&mut of(bypass).into_iter()));
+        for (name, first, step) in [("the minute", 0, 1), ("fast phases", 0, 2), ("slow phases", 1, 2)] {
+            let of = |variant: usize| phases[variant].iter().skip(first).step_by(step).copied().collect::<Vec<_>>();
+            let rates = [0, 1, 2].map(|variant| mean_and_interval(&of(variant)).0);
             let better = rates[1].max(rates[2]);
-            let worst = of(Bypass::Auto).into_iter().fold(f64::INFINITY, f64::min);
+            let worst = of(0).into_iter().fold(f64::INFINITY, f64::min);
             passes &= rates[0] / better >= ALTERNATING;
             table.add_row([
                 name.to_owned(),
@@ -197,7 +187,7 @@ impl Runner {
     fn compare(&self, cell: Cell, setup: &Setup, target: f64) -> anyhow::Result<Outcome> {
         let samples = self.plan.run(cell, setup)?;
         let verdict = Verdict::of(cell, &samples);
-        let mut table = report::table(["bypass", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
+        let mut table = variants_table("bypass");
         for bypass in Bypass::ALL {
             let own: Vec<&Sample> = samples.iter().filter(|it| it.bypass == bypass).collect();
             table.add_row(row(bypass.name(), &own));
@@ -216,8 +206,7 @@ impl Runner {
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
         proxy.set_stalls(STALLS, STALL);
         let blocks = self.plan.turns(&mut fleet)?;
-        let mut table =
-            report::table(["variant", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
+        let mut table = variants_table("variant");
         let mut text = format!(
             "{cell}, {} % of the deliveries of Redis wait {STALL:?}, and what follows on the connection behind them.\n\n",
             STALLS * 100.0
@@ -229,9 +218,7 @@ impl Runner {
         let _ = writeln!(text, "{table}\n");
         for (with, without) in [(0, 1), (2, 3)] {
             let ratio = |figure: fn(&Sample) -> f64| {
-                Ratio::of(
-                    &blocks.iter().map(|block| (figure(&block[with]), figure(&block[without]))).collect::<Vec<_>>(),
-                )
+                Ratio::of(blocks.iter().map(|block| (figure(&block[with]), figure(&block[without]))))
             };
             let _ = writeln!(
                 text,
@@ -267,6 +254,10 @@ fn alternate<T>(proxy: &DelayProxy, work: impl FnOnce() -> anyhow::Result<T>) ->
         drop(done);
         result
     })
+}
+
+fn variants_table(first: &str) -> Table {
+    report::table([first, "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"])
 }
 
 fn row(name: &str, samples: &[&Sample]) -> [String; 6] {

@@ -173,8 +173,7 @@ impl Report {
     }
 
     fn ratio(&self, figure: impl Fn(&Round) -> f64) -> Ratio {
-        let pairs: Vec<_> = self.of(Bypass::Auto, &figure).into_iter().zip(self.of(Bypass::Off, &figure)).collect();
-        Ratio::of(&pairs)
+        Ratio::of(self.of(Bypass::Auto, &figure).into_iter().zip(self.of(Bypass::Off, &figure)))
     }
 
     /// Each target, and whether it is met.

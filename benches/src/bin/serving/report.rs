@@ -112,7 +112,7 @@ impl Report {
         let cpu: Figure = |it| it.cpu_us;
         let first = &self.servers[0];
         for who in self.servers.iter().filter(|who| !of(who, rate).is_empty()) {
-            let ratio = |one: Vec<f64>, other: Vec<f64>| Ratio::of(&one.into_iter().zip(other).collect::<Vec<_>>());
+            let ratio = |one: Vec<f64>, other: Vec<f64>| Ratio::of(one.into_iter().zip(other));
             table.add_row([
                 who.clone(),
                 format!("{:.0}", median(&mut of(who, rate))),
