@@ -6,7 +6,6 @@
 
 use std::{
     collections::BTreeMap,
-    mem,
     net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
@@ -81,8 +80,6 @@ pub struct ClosedLoop {
     connections: usize,
     /// The connections of a run, by connection of the load, then by server.
     open: Vec<OpenConnection>,
-    /// Whether `open` has new connections for the next run.
-    is_connected: bool,
     streams: usize,
     messages: Arc<[Bytes]>,
     /// Messages sent.
@@ -143,7 +140,6 @@ impl ClosedLoop {
             rpc,
             connections,
             open: Vec::new(),
-            is_connected: false,
             streams,
             messages,
             sent: 0,
@@ -190,22 +186,21 @@ impl ClosedLoop {
 
     /// Opens the connections, which are idle until the next run.
     pub fn connect(&mut self) -> anyhow::Result<()> {
-        self.open.clear();
+        let mut open = Vec::new();
         for _ in 0..self.connections {
             for server in &self.servers {
-                self.open
-                    .push(OpenConnection { connection: Connection::open(*server, self.rpc)?, open_calls: Vec::new() });
+                let connection = Connection::open(*server, self.rpc)?;
+                open.push(OpenConnection { connection, open_calls: Vec::new() });
             }
         }
-        self.is_connected = true;
+        self.open = open;
         Ok(())
     }
 
     /// Makes the first call of each stream. Stream `n` begins with server `n`.
     fn begin(&mut self, end: usize) -> anyhow::Result<()> {
-        if !mem::take(&mut self.is_connected) {
+        if self.open.is_empty() {
             self.connect()?;
-            self.is_connected = false;
         }
         for stream in 0..self.streams {
             for connection in 0..self.connections {

@@ -33,7 +33,7 @@ const FILLING_PASSES: usize = 40;
 const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 
 /// Answers are counted for each second too.
-const SLICE: Duration = Duration::from_secs(1);
+pub(super) const SLICE: Duration = Duration::from_secs(1);
 
 /// The servers of a cell, its Redis and its proxy.
 pub struct Fleet {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     cell::Cell,
-    fleet::{EVERY_BYPASS, Fleet},
+    fleet::{EVERY_BYPASS, Fleet, SLICE},
     sample::Sample,
 };
 use crate::{load::Window, server::Setup};
@@ -24,9 +24,6 @@ pub struct Plan {
 
 /// The start of a turn that does not count: the processors' caches hold another variant's floors.
 const SETTLE: Duration = Duration::from_millis(500);
-
-/// Answers are counted for each second too.
-const SLICE: Duration = Duration::from_secs(1);
 
 impl Plan {
     /// Short runs, for the regression guard.

@@ -3,7 +3,7 @@
 use std::{
     env, io,
     net::{SocketAddr, TcpStream},
-    path::{self, PathBuf},
+    path,
     process::Command,
     str::FromStr,
     sync::Arc,
@@ -30,27 +30,29 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// The name of our server when it is compared with peers.
 pub(crate) const OURS: &str = "ours";
 
-/// A build of our server: its name, its binary and environment variables for it.
+/// A build of our server, with memory as the only tier, so that the figures show the cost of serving.
 #[derive(Debug, Clone)]
 pub(crate) struct Build {
     name: String,
-    binary: PathBuf,
-    variables: Vec<(String, String)>,
+    setup: Setup,
 }
 
 impl FromStr for Build {
-    type Err = String;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let pair = |text: &str| {
-            let (name, value) = text.split_once('=')?;
-            (!name.is_empty() && !value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
-        };
-        let mut parts = text.split(',').map(|part| {
-            pair(part).ok_or_else(|| format!("{part:?} in {text:?} is not of the form NAME=BINARY or VARIABLE=VALUE"))
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let mut pairs = text.split(',').map(|part| {
+            let pair = part.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
+            pair.with_context(|| format!("{part:?} in {text:?} is not of the form NAME=BINARY or VARIABLE=VALUE"))
         });
-        let (name, binary) = parts.next().expect("a split has a part")?;
-        Ok(Self { name, binary: binary.into(), variables: parts.collect::<Result<_, _>>()? })
+        let (name, binary) = pairs.next().expect("a split has a part")?;
+        // The path becomes absolute, since the server runs in another directory.
+        let setup = Setup::of_binary(path::absolute(binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
+        let setup = pairs.try_fold(setup, |setup, pair| {
+            let (variable, value) = pair?;
+            anyhow::Ok(setup.with_variable(variable, value))
+        })?;
+        Ok(Self { name: name.to_owned(), setup })
     }
 }
 
@@ -85,18 +87,12 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Builds of our server with memory as the only tier, so that the figures show the cost of serving.
+    /// Builds of our server.
     pub(crate) fn of_builds(builds: &[Build]) -> anyhow::Result<Self> {
         let mut fleet = Self::default();
         let again = Build { name: format!("{} again", builds[0].name), ..builds[0].clone() };
         for build in builds.iter().chain([&again]) {
-            // The path becomes absolute, since the server runs in another directory.
-            let setup = Setup::of_binary(path::absolute(&build.binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
-            let variables = build.variables.iter();
-            let setup = variables.fold(setup, |setup, (name, value)| setup.with_variable(name, value));
-            fleet
-                .add_ours(build.name.clone(), &setup)
-                .with_context(|| format!("{} ({})", build.name, build.binary.display()))?;
+            fleet.add_ours(build.name.clone(), &build.setup).with_context(|| build.name.clone())?;
         }
         Ok(fleet)
     }
