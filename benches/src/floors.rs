@@ -4,6 +4,8 @@ use bevy_server::key;
 use bytes::{Bytes, BytesMut};
 use floor_cache::{Class, Key};
 use floor_gen::{Floor, FloorSpec, Generator, Kind};
+use floor_proto::{grid, v1};
+use prost::Message;
 
 /// The seed of every floor. It is fixed so that runs are comparable.
 pub const TOWER: u64 = 42;
@@ -24,6 +26,19 @@ pub fn specs(kind: Kind, side: u16, count: u32) -> Vec<FloorSpec> {
 pub fn standard(count: u32) -> Vec<Floor> {
     let mut generator = Generator::new();
     specs(Kind::Standard, SIDE, count).iter().map(|spec| generator.generate(spec)).collect()
+}
+
+/// `floors` as messages on the wire, without their frame prefixes.
+pub fn encoded(floors: &[Floor]) -> Vec<Bytes> {
+    floors.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect()
+}
+
+/// The message in `bytes`, and the cells of its two grids, terrain and region.
+pub fn decoded(bytes: &Bytes) -> (v1::Floor, Vec<u8>, Vec<u8>) {
+    let floor = v1::Floor::decode(bytes.clone()).expect("our own bytes");
+    let cells = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids")).expect("our own grid");
+    let (terrain, region) = (cells(&floor.terrain), cells(&floor.region));
+    (floor, terrain, region)
 }
 
 /// Keys with their values, and an order to visit them in.
@@ -83,7 +98,8 @@ pub fn index_at(step: u64, count: usize) -> usize {
     (step.wrapping_mul(STRIDE) % count as u64) as usize
 }
 
-fn numbered_key(group: u64, number: u32) -> Key {
+/// A key for value `number` of a group.
+pub fn numbered_key(group: u64, number: u32) -> Key {
     let mut identity = [0; Key::LEN - 1];
     identity[..8].copy_from_slice(&group.to_be_bytes());
     identity[8..12].copy_from_slice(&number.to_be_bytes());

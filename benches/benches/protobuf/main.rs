@@ -8,14 +8,9 @@ mod serializers;
 use std::cell::LazyCell;
 
 use benches::floors;
-use bytes::Bytes;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use floor_gen::rng::Rng;
-use floor_proto::{
-    grid,
-    v1::{self, GridEncoding},
-};
-use prost::Message;
+use floor_proto::{grid, v1::GridEncoding};
 
 /// Distinct floors: enough that the branch predictor does not learn them.
 const COUNT: u32 = 64;
@@ -25,20 +20,19 @@ fn encode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("protobuf/encode");
     group.bench_function("floor-to-framed-bytes", |bencher| {
         each(bencher, &floors, floor_wire::framed);
-        assert_eq!(decoded(&floor_wire::framed(&floors[0])).terrain, floor_wire::message(&floors[0]).terrain);
+        let (decoded, ..) = floors::decoded(&floor_wire::unframed(&floor_wire::framed(&floors[0])));
+        assert_eq!(decoded.terrain, floor_wire::message(&floors[0]).terrain);
     });
 }
 
 fn decode(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| floors::standard(COUNT));
-    let framed = LazyCell::new(|| {
-        floors.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect::<Vec<_>>()
-    });
+    let encoded = LazyCell::new(|| floors::encoded(&floors));
     let mut group = criterion.benchmark_group("protobuf/decode");
     group.bench_function("bytes-to-cells", |bencher| {
-        each(bencher, &framed, cells);
-        for (floor, bytes) in floors.iter().zip(&*framed) {
-            let (_, terrain, region) = cells(bytes);
+        each(bencher, &encoded, floors::decoded);
+        for (floor, bytes) in floors.iter().zip(&*encoded) {
+            let (_, terrain, region) = floors::decoded(bytes);
             let expected: Vec<u8> = floor.terrain.iter().map(|terrain| *terrain as u8).collect();
             assert_eq!((terrain, region), (expected, floor.region.clone()), "the same cells");
         }
@@ -68,18 +62,6 @@ fn grids(criterion: &mut Criterion) {
         group.bench_function("encode", |bencher| bencher.iter(|| grid::encode(SIDE, SIDE, &cells)));
         group.bench_function("decode", |bencher| bencher.iter(|| grid::decode(&encoded).expect("our own grid")));
     }
-}
-
-/// The message of a floor and the cells of its two grids.
-fn cells(bytes: &Bytes) -> (v1::Floor, Vec<u8>, Vec<u8>) {
-    let floor = v1::Floor::decode(bytes.clone()).expect("our own bytes");
-    let grid = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids")).expect("our own grid");
-    let (terrain, region) = (grid(&floor.terrain), grid(&floor.region));
-    (floor, terrain, region)
-}
-
-fn decoded(framed: &Bytes) -> v1::Floor {
-    v1::Floor::decode(floor_wire::unframed(framed)).expect("our own bytes")
 }
 
 /// Times `work` on the `inputs` in rotation. Its results are dropped outside the measured time.
