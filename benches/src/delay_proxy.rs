@@ -47,9 +47,6 @@ struct Shared {
 
 impl DelayProxy {
     /// Starts a proxy in front of `upstream` on a free port of this machine.
-    ///
-    /// # Errors
-    /// When no port can be bound or no thread started.
     pub fn start(upstream: SocketAddr, delay: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
@@ -67,7 +64,6 @@ impl DelayProxy {
     }
 
     /// The address that it listens on.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }

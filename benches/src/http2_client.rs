@@ -10,26 +10,6 @@ use anyhow::{Context, bail, ensure};
 use floor_proto::rpc::Rpc;
 use rustix::event::{PollFd, PollFlags};
 
-/// A unary method of the floor service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// Returns one floor.
-    GetFloor,
-    /// Returns several floors.
-    BatchGetFloors,
-}
-
-impl Method {
-    /// The path of the HTTP request.
-    #[must_use]
-    pub const fn path(self) -> &'static str {
-        match self {
-            Self::GetFloor => Rpc::GetFloor.path(),
-            Self::BatchGetFloors => Rpc::BatchGetFloors.path(),
-        }
-    }
-}
-
 /// A connection. Its calls are numbered from 0.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -91,8 +71,8 @@ const WINDOW_UPDATE_THRESHOLD: u32 = 1 << 26;
 const READ_BUFFER: usize = 256 << 10;
 
 impl Connection {
-    /// Connects to `server` for calls of `method`. Reads and writes of the socket do not block.
-    pub(crate) fn open(server: SocketAddr, method: Method) -> anyhow::Result<Self> {
+    /// Connects to `server` for calls of `rpc`. Reads and writes of the socket do not block.
+    pub(crate) fn open(server: SocketAddr, rpc: Rpc) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(server).with_context(|| format!("cannot connect to {server}"))?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
@@ -103,7 +83,7 @@ impl Connection {
         let mut out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         put_frame(&mut out, SETTINGS, 0, 0, &settings);
         put_frame(&mut out, WINDOW_UPDATE, 0, 0, &(MAX_WINDOW - DEFAULT_WINDOW).to_be_bytes());
-        let headers = headers(method, &server.to_string());
+        let headers = headers(rpc, &server.to_string());
         let input = vec![0; READ_BUFFER].into_boxed_slice();
         let mut connection = Self { stream, headers, calls: 0, out, input, buffered: 0, unacknowledged: 0 };
         // Sent now: the server closes a connection whose preface does not come in time.
@@ -207,11 +187,11 @@ fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]
 
 /// A request's headers in HPACK (RFC 7541): indexed where the static table has name and value, else literal without
 /// indexing, so that every call has the same bytes.
-fn headers(method: Method, authority: &str) -> Vec<u8> {
+fn headers(rpc: Rpc, authority: &str) -> Vec<u8> {
     // :method POST and :scheme http, from the static table.
     let mut out = vec![0x83, 0x86];
     // Name indices of the static table: :path is 4, :authority 1, content-type 31, written as 15 and 16.
-    for (name, value) in [(&[0x04][..], method.path()), (&[0x01], authority), (&[0x0f, 0x10], "application/grpc")] {
+    for (name, value) in [(&[0x04][..], rpc.path()), (&[0x01], authority), (&[0x0f, 0x10], "application/grpc")] {
         out.extend_from_slice(name);
         put_string(&mut out, value);
     }

@@ -10,6 +10,9 @@
 //!   removals.
 //! - [`peers`]: other caches and other servers for the same work.
 //! - [`timing`]: timed loops and statistics. [`report`]: tables and records. [`regret`]: the benchmark of `cache.bypass`.
+//!
+//! What goes wrong ends a measurement: a process that does not start, a call whose status is not OK, an answer that does
+//! not come or has other bytes. Commands return it as an error, and set-ups of benches panic.
 #![forbid(unsafe_code)]
 
 pub mod delay_proxy;

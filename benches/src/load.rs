@@ -6,7 +6,6 @@
 
 use std::{
     collections::BTreeMap,
-    mem,
     net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
@@ -14,11 +13,13 @@ use std::{
 
 use anyhow::{Context, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
+use floor_proto::v1;
 use hdrhistogram::Histogram;
 use prost::Message;
 use rustix::event::{PollFd, Timespec, poll};
 
-pub use crate::http2_client::Method;
+pub use floor_proto::rpc::Rpc;
+
 use crate::http2_client::{Connection, Content, HeaderName};
 
 /// The counts of a load.
@@ -49,16 +50,19 @@ impl Tally {
     }
 
     /// Answers a second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.latency.len() as f64 / self.took.as_secs_f64()
     }
 
     /// The `percent`-th percentile of the latency, in microseconds.
-    #[must_use]
     pub fn micros(&self, percent: f64) -> f64 {
-        self.latency.value_at_percentile(percent) as f64 / 1e3
+        micros(&self.latency, percent)
     }
+}
+
+/// The `percent`-th percentile of `nanos`, in microseconds.
+pub fn micros(nanos: &Histogram<u64>, percent: f64) -> f64 {
+    nanos.value_at_percentile(percent) as f64 / 1e3
 }
 
 /// A closed loop of calls to one or several servers. Each stream sends the next message of a table. With several
@@ -72,12 +76,10 @@ impl Tally {
 #[derive(Debug)]
 pub struct ClosedLoop {
     servers: Vec<SocketAddr>,
-    method: Method,
+    rpc: Rpc,
     connections: usize,
     /// The connections of a run, by connection of the load, then by server.
     open: Vec<OpenConnection>,
-    /// Whether `open` has new connections for the next run.
-    is_connected: bool,
     streams: usize,
     messages: Arc<[Bytes]>,
     /// Messages sent.
@@ -131,24 +133,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 impl ClosedLoop {
     /// A loop of `connections` connections to each of `servers`, with `streams` calls in flight for each of the
     /// `connections`. `messages` include their frame prefixes. Calls take them in rotation, across runs.
-    ///
-    /// # Panics
-    /// When there is no server or no message.
-    #[must_use]
-    pub fn new(
-        servers: &[SocketAddr],
-        method: Method,
-        connections: usize,
-        streams: usize,
-        messages: Arc<[Bytes]>,
-    ) -> Self {
+    pub fn new(servers: &[SocketAddr], rpc: Rpc, connections: usize, streams: usize, messages: Arc<[Bytes]>) -> Self {
         assert!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
         Self {
             servers: servers.to_vec(),
-            method,
+            rpc,
             connections,
             open: Vec::new(),
-            is_connected: false,
             streams,
             messages,
             sent: 0,
@@ -158,9 +149,6 @@ impl ClosedLoop {
     }
 
     /// Makes `calls` calls.
-    ///
-    /// # Errors
-    /// When a connection cannot be made, the status of any answer is not OK, or no answer comes for a minute.
     pub fn run_calls(&mut self, calls: u64) -> anyhow::Result<Tally> {
         let (started, mut tally) = (Instant::now(), Tally::new());
         let end = self.sent + calls as usize;
@@ -172,9 +160,6 @@ impl ClosedLoop {
     }
 
     /// Makes calls for the time of `window`. `sample` is called at the start and at the end of the measured time.
-    ///
-    /// # Errors
-    /// When a connection cannot be made, any status is not OK, no answer comes in the measured time, or `sample` fails.
     pub fn run_for<S>(
         &mut self,
         window: Window,
@@ -200,28 +185,22 @@ impl ClosedLoop {
     }
 
     /// Opens the connections, which are idle until the next run.
-    ///
-    /// # Errors
-    /// When one cannot be made.
     pub fn connect(&mut self) -> anyhow::Result<()> {
-        self.open.clear();
+        let mut open = Vec::new();
         for _ in 0..self.connections {
             for server in &self.servers {
-                self.open.push(OpenConnection {
-                    connection: Connection::open(*server, self.method)?,
-                    open_calls: Vec::new(),
-                });
+                let connection = Connection::open(*server, self.rpc)?;
+                open.push(OpenConnection { connection, open_calls: Vec::new() });
             }
         }
-        self.is_connected = true;
+        self.open = open;
         Ok(())
     }
 
     /// Makes the first call of each stream. Stream `n` begins with server `n`.
     fn begin(&mut self, end: usize) -> anyhow::Result<()> {
-        if !mem::take(&mut self.is_connected) {
+        if self.open.is_empty() {
             self.connect()?;
-            self.is_connected = false;
         }
         for stream in 0..self.streams {
             for connection in 0..self.connections {
@@ -341,7 +320,6 @@ fn tiers(served_by: &str) -> impl Iterator<Item = (&str, u64)> {
 }
 
 /// `message` with its frame prefix of five bytes, as gRPC sends it.
-#[must_use]
 pub fn framed(message: &impl Message) -> Bytes {
     let length = message.encoded_len();
     let mut bytes = BytesMut::with_capacity(floor_proto::FRAME_PREFIX_BYTES + length);
@@ -351,15 +329,17 @@ pub fn framed(message: &impl Message) -> Bytes {
     bytes.freeze()
 }
 
+/// The framed request for floor `number` of the tower `seed`, of ordinary size and kind.
+pub fn floor_request(seed: u64, number: u32) -> Bytes {
+    framed(&v1::GetFloorRequest { spec: Some(v1::FloorSpec { seed, number, ..v1::FloorSpec::default() }) })
+}
+
 /// Makes one call on a new connection. Returns the answer's message without its frame prefix.
-///
-/// # Errors
-/// When the answer does not come within a minute, has no message, or its status is not OK.
-pub fn unary_call(server: SocketAddr, method: Method, message: &[u8]) -> anyhow::Result<Bytes> {
+pub fn unary_call(server: SocketAddr, rpc: Rpc, message: &[u8]) -> anyhow::Result<Bytes> {
     let (mut answer, mut status, mut is_complete) = (BytesMut::new(), None, false);
     let grpc_status = HeaderName::new("grpc-status");
     let timeout = Timespec::try_from(ANSWER_TIMEOUT).context("a timeout is short")?;
-    let mut connection = Connection::open(server, method)?;
+    let mut connection = Connection::open(server, rpc)?;
     connection.queue_call(message);
     while !is_complete {
         connection.send()?;
@@ -378,7 +358,7 @@ pub fn unary_call(server: SocketAddr, method: Method, message: &[u8]) -> anyhow:
             Ok(())
         })?;
     }
-    ensure!(status.as_deref() == Some("0"), "{} answered status {status:?}", method.path());
+    ensure!(status.as_deref() == Some("0"), "{} answered status {status:?}", rpc.name());
     ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
     Ok(answer.freeze().slice(floor_proto::FRAME_PREFIX_BYTES..))
 }
@@ -404,7 +384,7 @@ mod tests {
             runtime.spawn(PeerServer::BareHyper.serve(server));
         }
         let messages: Arc<[Bytes]> = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
-        let mut load = ClosedLoop::new(&servers, Method::GetFloor, 2, 3, messages);
+        let mut load = ClosedLoop::new(&servers, Rpc::GetFloor, 2, 3, messages);
         let started = Instant::now();
         let tally = loop {
             match load.run_calls(100) {

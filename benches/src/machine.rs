@@ -4,7 +4,6 @@ use std::{fs, num::NonZero, process::Command, thread};
 
 /// This machine, now, in one line: processor, cores that this process may use, kernel, rustc, commit (with `+` when the
 /// work tree differs from it) and the load average over the last minute.
-#[must_use]
 pub fn describe() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -20,7 +19,6 @@ pub fn describe() -> String {
 }
 
 /// Today's date, as in 2026-11-21.
-#[must_use]
 pub fn today() -> String {
     output_of("date", &["+%F"])
 }

@@ -1,4 +1,4 @@
-//! A mixed sequence of operations: 80 % gets, 10 % puts, 10 % removals. The benches `tiers` and `chain` time it.
+//! A mixed sequence of operations: 80 % gets, 10 % puts, 10 % removals. The bench `chain` times it.
 
 /// One operation with the step, in visiting order, of its floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,6 @@ pub enum Operation {
 
 /// The operation at `step`. Of ten steps the first removes a floor, eight get others, and the last puts the removed
 /// one. With more than ten floors every get and removal finds its floor, and every put stores a missing one.
-#[must_use]
 pub const fn operation(step: u64) -> Operation {
     match step % CYCLE {
         0 => Operation::Remove(step),
@@ -23,13 +22,11 @@ pub const fn operation(step: u64) -> Operation {
 }
 
 /// The number of gets in the first `steps`.
-#[must_use]
 pub const fn gets(steps: u64) -> u64 {
     steps / CYCLE * 8 + (steps % CYCLE).saturating_sub(1)
 }
 
 /// The step of the last removal, at `step` or before. Its floor is missing after a run that ends before its put.
-#[must_use]
 pub const fn last_removed(step: u64) -> u64 {
     step - step % CYCLE
 }

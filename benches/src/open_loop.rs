@@ -16,7 +16,7 @@ use hdrhistogram::Histogram;
 
 use crate::{
     http2_client::{Connection, Content},
-    load::{Method, latency_histogram},
+    load::{Rpc, latency_histogram},
 };
 
 /// Calls that may be open on a connection. No server here allows fewer. A further call waits, which counts as latency.
@@ -30,8 +30,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct OpenLoop {
     /// The server's address.
     pub server: SocketAddr,
-    /// The method to call.
-    pub method: Method,
+    /// The RPC to call.
+    pub rpc: Rpc,
     /// Request messages with their frame prefixes. Calls take them in rotation.
     pub messages: Arc<[Bytes]>,
     /// Bytes of every answer's message with its frame prefix; `None` where answers differ. An error has no message.
@@ -55,9 +55,6 @@ pub struct Latencies {
 
 impl OpenLoop {
     /// Makes the calls.
-    ///
-    /// # Errors
-    /// When a connection breaks, or an answer has an unexpected length or no message, or does not come in time.
     pub fn run(&self) -> anyhow::Result<Latencies> {
         let connections =
             (0..self.connections).map(|_| TrackedConnection::open(self)).collect::<anyhow::Result<Vec<_>>>();
@@ -89,7 +86,6 @@ impl OpenLoop {
     }
 
     /// How late this thread reaches the same points in time without calls, in nanoseconds: the resolution of latencies.
-    #[must_use]
     pub fn timer_lateness(&self) -> Histogram<u64> {
         let (mut lateness, started) = (latency_histogram(), Instant::now());
         for call in 0..self.calls {
@@ -120,7 +116,7 @@ struct TrackedConnection {
 
 impl TrackedConnection {
     fn open(load: &OpenLoop) -> anyhow::Result<Self> {
-        let connection = Connection::open(load.server, load.method)?;
+        let connection = Connection::open(load.server, load.rpc)?;
         let calls = Vec::with_capacity(load.calls as usize / load.connections + 1);
         Ok(Self { connection, calls, open_calls: 0 })
     }
@@ -176,14 +172,14 @@ mod tests {
         let message = load::framed(&floor_proto::v1::GetFloorRequest::default());
         let started = Instant::now();
         let answer = loop {
-            match load::unary_call(address, Method::GetFloor, &message) {
+            match load::unary_call(address, Rpc::GetFloor, &message) {
                 Ok(answer) => break answer,
                 Err(error) => assert!(started.elapsed() < ANSWER_TIMEOUT, "{error:#}"),
             }
         };
         let mut load = OpenLoop {
             server: address,
-            method: Method::GetFloor,
+            rpc: Rpc::GetFloor,
             messages: Arc::new([message]),
             answer_bytes: Some((answer.len() + floor_proto::FRAME_PREFIX_BYTES) as u64),
             connections: 3,

@@ -26,7 +26,6 @@ pub struct PregeneratedSource(HashMap<Key, Bytes>);
 
 impl PregeneratedSource {
     /// A source of `entries`.
-    #[must_use]
     pub fn new(entries: &Entries) -> Self {
         Self(entries.all().iter().cloned().collect())
     }
@@ -51,10 +50,6 @@ impl Source for PregeneratedSource {
 pub const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
 
 /// A chain of `layers` in memory. All of `entries` were put into it.
-///
-/// # Panics
-/// When there are more than four layers.
-#[must_use]
 pub fn layers_in_memory(layers: &[LruConfig], tuning: &Tuning, entries: &Entries, handle: &Handle) -> Chain {
     let (config, registry) = (ChainConfig::default(), Registry::new());
     let mut builder = ChainBuilder::new(&config, tuning, &registry, handle).expect("a good name");
@@ -67,10 +62,6 @@ pub fn layers_in_memory(layers: &[LruConfig], tuning: &Tuning, entries: &Entries
 }
 
 /// The chain of `config`. Every tier has all of `entries`, and each was read back and compared.
-///
-/// # Panics
-/// When a tier cannot be opened, or a value differs.
-#[must_use]
 pub fn filled_chain(config: &ChainConfig, entries: &Entries, runtime: &Runtime) -> Chain {
     let source = Arc::new(PregeneratedSource::new(entries));
     let chain = assemble(config, source, &Registry::new(), runtime.handle()).expect("empty directories");

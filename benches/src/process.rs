@@ -20,9 +20,6 @@ const ESRCH: i32 = 3;
 const POLL: Duration = Duration::from_millis(1);
 
 /// Waits until `is_true`. `what` names it in the error.
-///
-/// # Errors
-/// When that takes longer than `timeout`, or `is_true` fails.
 pub fn wait_until(
     what: &str,
     timeout: Duration,
@@ -50,9 +47,6 @@ impl Drop for KillOnDrop {
 /// CPU time, user and system, of the living threads of process `pid`.
 ///
 /// It comes from each thread's `schedstat`, which counts nanoseconds; `stat` counts hundredths of a second.
-///
-/// # Errors
-/// When there is no such process, or the kernel does not provide `schedstat`.
 pub fn cpu_time(pid: u32) -> io::Result<Duration> {
     let mut nanos = 0;
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -69,9 +63,6 @@ pub fn cpu_time(pid: u32) -> io::Result<Duration> {
 }
 
 /// Resident memory of process `pid`, in bytes.
-///
-/// # Errors
-/// When there is no such process.
 pub fn resident_bytes(pid: u32) -> io::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
@@ -91,9 +82,6 @@ pub struct CpuPartition {
 
 impl CpuPartition {
     /// Binds this thread and process `pid` to separate processors. Does nothing on a machine with one processor.
-    ///
-    /// # Errors
-    /// When there is no process `pid`, or its affinity may not be changed.
     pub fn isolate(pid: u32) -> io::Result<Self> {
         let all = sched_getaffinity(None)?;
         let partition = Self { pid, all };

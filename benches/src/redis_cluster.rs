@@ -8,11 +8,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 
-use crate::{
-    process::{cpu_time, wait_until},
-    redis_server::RedisServer,
-    server::free_address,
-};
+use crate::{process::wait_until, redis_server::RedisServer, server::free_address};
 
 /// How long the nodes may take until each knows every slot and every replica is synchronized.
 const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -28,17 +24,11 @@ pub struct RedisCluster {
 
 impl RedisCluster {
     /// Starts one server, which is no cluster.
-    ///
-    /// # Errors
-    /// When it does not answer within ten seconds.
     pub fn single() -> anyhow::Result<Self> {
         Ok(Self { nodes: vec![RedisServer::start()?] })
     }
 
     /// Starts a cluster and waits until it is ready.
-    ///
-    /// # Errors
-    /// When a node does not start, redis-cli fails, or the cluster is not ready within a minute.
     pub fn start() -> anyhow::Result<Self> {
         let mut nodes = Vec::with_capacity(NODES);
         for _ in 0..NODES {
@@ -61,7 +51,6 @@ impl RedisCluster {
     }
 
     /// The URL with the addresses of all nodes.
-    #[must_use]
     pub fn url(&self) -> String {
         if let [single] = &self.nodes[..] {
             return single.tcp_url();
@@ -70,26 +59,17 @@ impl RedisCluster {
         format!("redis+cluster://{}", hosts.join(","))
     }
 
-    /// CPU time of its processes.
-    ///
-    /// # Errors
-    /// When one has ended.
-    pub fn cpu_time(&self) -> anyhow::Result<Duration> {
-        self.nodes.iter().map(|node| Ok(cpu_time(node.pid())?)).sum()
+    /// Its servers.
+    pub fn nodes(&self) -> &[RedisServer] {
+        &self.nodes
     }
 
     /// The number of keys of its masters.
-    ///
-    /// # Errors
-    /// When a node does not answer.
     pub fn keys(&self) -> anyhow::Result<u64> {
         self.nodes.iter().filter(|node| is_master(node)).map(RedisServer::keys).sum()
     }
 
     /// Removes every key.
-    ///
-    /// # Errors
-    /// When a master does not answer, or answers with an error.
     pub fn flush(&self) -> anyhow::Result<()> {
         self.nodes.iter().filter(|node| is_master(node)).try_for_each(RedisServer::flush)
     }

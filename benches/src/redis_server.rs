@@ -1,9 +1,8 @@
-//! Starts a redis-server for one bench, on a free port and a Unix socket, without persistence.
+//! Starts a redis-server for one bench, on a free port, without persistence.
 
 use std::{
     io::{Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
-    path::Path,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -21,12 +20,11 @@ const REDIS_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct RedisServer {
     process: KillOnDrop,
     port: u16,
-    directory: TempDir,
+    _directory: TempDir,
 }
 
 impl RedisServer {
     /// Whether there is a redis-server to start. When there is none, prints on standard error that benches are skipped.
-    #[must_use]
     pub fn is_available() -> bool {
         let here = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_ok();
         if !here {
@@ -36,17 +34,11 @@ impl RedisServer {
     }
 
     /// Starts a server with the settings of `docker-compose.yml`: bounded memory, LRU eviction, no persistence.
-    ///
-    /// # Errors
-    /// When it does not answer within ten seconds.
     pub fn start() -> anyhow::Result<Self> {
         Self::start_with(&[])
     }
 
     /// As [`start`](Self::start), with additional command line options.
-    ///
-    /// # Errors
-    /// When it does not answer within ten seconds.
     pub fn start_with(options: &[&str]) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
         // If another process takes the port before the server does, the start fails.
@@ -54,41 +46,30 @@ impl RedisServer {
         let process = Command::new("redis-server")
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
             .args(["--maxmemory", "256mb", "--maxmemory-policy", "allkeys-lru"])
-            .arg("--unixsocket")
-            .arg(socket(directory.path()))
             .arg("--dir")
             .arg(directory.path())
             .args(options)
             .stdout(Stdio::null())
             .spawn()
             .context("redis-server does not start")?;
-        let server = Self { process: KillOnDrop(process), port, directory };
+        let server = Self { process: KillOnDrop(process), port, _directory: directory };
         wait_until("an answer of redis-server", REDIS_TIMEOUT, || Ok(server.answers()))?;
         Ok(server)
     }
 
     /// The id of its process.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.0.id()
     }
 
     /// The address of its TCP port.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
     /// Its URL over TCP.
-    #[must_use]
     pub fn tcp_url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
-    }
-
-    /// Its URL over a Unix socket.
-    #[must_use]
-    pub fn unix_url(&self) -> String {
-        format!("redis+unix://{}", socket(self.directory.path()).display())
     }
 
     fn answers(&self) -> bool {
@@ -96,9 +77,6 @@ impl RedisServer {
     }
 
     /// The reply to `command` in the Redis protocol.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     pub fn command(&self, command: &str) -> std::io::Result<String> {
         let mut connection = TcpStream::connect(self.address())?;
         connection.set_read_timeout(Some(REDIS_TIMEOUT))?;
@@ -110,18 +88,12 @@ impl RedisServer {
     }
 
     /// Removes every key.
-    ///
-    /// # Errors
-    /// When the server does not answer, or answers with an error.
     pub fn flush(&self) -> anyhow::Result<()> {
         let reply = self.command("FLUSHALL")?;
         if reply.starts_with("+OK") { Ok(()) } else { bail!("FLUSHALL is answered {reply:?}") }
     }
 
     /// The number of its keys.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     pub fn keys(&self) -> anyhow::Result<u64> {
         let reply = self.command("DBSIZE")?;
         reply
@@ -130,8 +102,4 @@ impl RedisServer {
             .and_then(|count| count.parse().ok())
             .with_context(|| format!("DBSIZE is {reply:?}"))
     }
-}
-
-fn socket(directory: &Path) -> std::path::PathBuf {
-    directory.join("redis.sock")
 }

@@ -1,12 +1,51 @@
 //! What the reports of the commands share: Markdown tables, where and how a run was made, and the files of a record.
 
-use std::{fmt, fs, path::Path};
+use std::{fmt, fs, path::PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
+use clap::Args;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
 use crate::machine;
+
+/// Fails in a debug build, whose figures mean nothing.
+pub fn ensure_release() -> anyhow::Result<()> {
+    ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    Ok(())
+}
+
+/// Where a command writes its record.
+#[derive(Debug, Clone, Args)]
+pub struct RecordArgs {
+    /// Directory for the record; without it no record is written
+    #[arg(long = "record", value_name = "DIRECTORY", global = true)]
+    directory: Option<PathBuf>,
+}
+
+impl RecordArgs {
+    /// Prints `text`. If there is a directory, also writes it to `DIRECTORY/DATE/NAME.md`, and `samples` to `NAME.json`
+    /// beside it.
+    pub fn report(
+        &self,
+        origin: &Origin,
+        name: &str,
+        title: &str,
+        text: &str,
+        samples: &impl Serialize,
+    ) -> anyhow::Result<()> {
+        println!("{text}");
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let directory = directory.join(&origin.date);
+        fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        let put = |end: &str, text: String| {
+            let path = directory.join(format!("{name}.{end}"));
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+        };
+        put("json", serde_json::to_string_pretty(samples)? + "\n")?;
+        put("md", format!("# {title}, {}\n\n{text}", origin.date))
+    }
+}
 
 /// The date, machine and command of a run. Every report begins with it.
 #[derive(Debug, Clone, Serialize)]
@@ -21,7 +60,6 @@ pub struct Origin {
 
 impl Origin {
     /// The origin of a run of this process, which is the binary `name`.
-    #[must_use]
     pub fn of(name: &str) -> Self {
         let mut arguments = std::env::args().skip(1);
         let mut command = format!("cargo run --release -p benches --bin {name} --");
@@ -38,28 +76,6 @@ impl Origin {
         command.truncate(command.trim_end_matches(" --").len());
         Self { date: machine::today(), machine: machine::describe(), command }
     }
-
-    /// Writes `text` to `DIRECTORY/DATE/NAME.md` and `samples` to `NAME.json` beside it.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(
-        &self,
-        directory: &Path,
-        name: &str,
-        title: &str,
-        text: &str,
-        samples: &impl Serialize,
-    ) -> anyhow::Result<()> {
-        let directory = directory.join(&self.date);
-        fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        let put = |end: &str, text: String| {
-            let path = directory.join(format!("{name}.{end}"));
-            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-        };
-        put("json", serde_json::to_string_pretty(samples)? + "\n")?;
-        put("md", format!("# {title}, {}\n\n{text}", self.date))
-    }
 }
 
 impl fmt::Display for Origin {
@@ -69,7 +85,6 @@ impl fmt::Display for Origin {
 }
 
 /// An empty table with `header`.
-#[must_use]
 pub fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_preset(ASCII_MARKDOWN).set_header(header);

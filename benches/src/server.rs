@@ -4,7 +4,7 @@ use std::{
     env,
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -17,16 +17,15 @@ use crate::process::{KillOnDrop, wait_until};
 /// How long a server may take to start or to end.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The binary and the settings of a server to start.
+/// The binary of a server to start, and environment variables for it.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     binary: Option<PathBuf>,
-    settings: Vec<(String, String)>,
+    variables: Vec<(String, String)>,
 }
 
 impl Setup {
     /// Whether there is a server to start. When there is none, prints on standard error that benches are skipped.
-    #[must_use]
     pub fn is_available() -> bool {
         let binary = binary();
         if let Err(error) = &binary {
@@ -35,38 +34,52 @@ impl Setup {
         binary.is_ok()
     }
 
+    /// As [`is_available`](Self::is_available), but true if the setup names a binary.
+    pub fn can_start(&self) -> bool {
+        self.binary.is_some() || Self::is_available()
+    }
+
     /// The default settings, on free ports.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the environment variable `FLOORS__` + `key` to `value`.
-    #[must_use]
-    pub fn with(mut self, key: &str, value: impl Into<String>) -> Self {
-        self.settings.push((format!("FLOORS__{key}"), value.into()));
-        self
+    /// The default settings with `binary` instead of the one in this directory.
+    pub fn of_binary(binary: impl Into<PathBuf>) -> Self {
+        Self { binary: Some(binary.into()), variables: Vec::new() }
     }
 
-    /// The default settings with `binary` instead of the one in this directory.
-    #[must_use]
-    pub fn of_binary(binary: impl Into<PathBuf>) -> Self {
-        Self { binary: Some(binary.into()), settings: Vec::new() }
+    /// Sets the environment variable `FLOORS__` + `key` to `value`.
+    pub fn with(self, key: &str, value: impl Into<String>) -> Self {
+        self.with_variable(&format!("FLOORS__{key}"), value)
+    }
+
+    /// As [`with`](Self::with), unless the setting has a value.
+    pub fn with_default(self, key: &str, value: &str) -> Self {
+        let is_set = self.variables.iter().any(|(name, _)| name.strip_prefix("FLOORS__") == Some(key));
+        if is_set { self } else { self.with(key, value) }
     }
 
     /// Sets the environment variable `name` to `value`.
-    #[must_use]
-    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
-        self.settings.push((name.to_owned(), value.to_owned()));
+    pub fn with_variable(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.variables.push((name.to_owned(), value.into()));
         self
     }
 
-    /// Starts the server with its files in `data` and waits until it is ready. Tries again on other ports when that
-    /// fails, since another process may take a free port first.
-    ///
-    /// # Errors
-    /// When the binary is missing, ends, or is not ready in time.
-    pub fn start(&self, data: &TempDir) -> anyhow::Result<Server> {
+    /// Starts the server in a new directory and waits until it is ready.
+    pub fn start(&self) -> anyhow::Result<Server> {
+        self.start_on(tempfile::tempdir()?)
+    }
+
+    /// As [`start`](Self::start), with its files in `data`, which is removed with the server.
+    pub fn start_on(&self, data: TempDir) -> anyhow::Result<Server> {
+        let server = self.start_in(data.path())?;
+        Ok(Server { _data: Some(data), ..server })
+    }
+
+    /// As [`start`](Self::start), with its files in `data`. Tries again on other ports when that fails, since another
+    /// process may take a free port first.
+    pub fn start_in(&self, data: &Path) -> anyhow::Result<Server> {
         const ATTEMPTS: usize = 3;
         let mut started = self.start_once(data);
         for _ in 1..ATTEMPTS {
@@ -78,23 +91,23 @@ impl Setup {
         started
     }
 
-    fn start_once(&self, data: &TempDir) -> anyhow::Result<Server> {
+    fn start_once(&self, data: &Path) -> anyhow::Result<Server> {
         let binary = self.binary.clone().map_or_else(binary, Ok)?;
         let (grpc, ops) = (free_address()?, free_address()?);
         let mut command = Command::new(&binary);
         command
             .env("FLOORS__GRPC__LISTEN", grpc.to_string())
             .env("FLOORS__OPS__LISTEN", ops.to_string())
-            .env("FLOORS__CACHE__LMDB__PATH", data.path().join("lmdb"))
-            .env("FLOORS__CACHE__SLED__PATH", data.path().join("sled"))
+            .env("FLOORS__CACHE__LMDB__PATH", data.join("lmdb"))
+            .env("FLOORS__CACHE__SLED__PATH", data.join("sled"))
             .env("RUST_LOG", "error")
-            .envs(self.settings.iter().map(|(key, value)| (key, value)))
-            .current_dir(data.path())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(data)
             .stdin(Stdio::null());
         let started = Instant::now();
         let process = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
         let process = KillOnDrop(process);
-        let mut server = Server { process, grpc, ops, started_in: Duration::ZERO };
+        let mut server = Server { process, grpc, ops, started_in: Duration::ZERO, _data: None };
         server.wait_until_ready(started)?;
         Ok(server)
     }
@@ -109,19 +122,16 @@ pub struct Server {
     ops: SocketAddr,
     /// Time from the start of the process until it was ready.
     pub started_in: Duration,
+    _data: Option<TempDir>,
 }
 
 impl Server {
     /// The id of its process.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.0.id()
     }
 
     /// The body of a page of its operations port.
-    ///
-    /// # Errors
-    /// When it does not answer with status 200.
     pub fn page(&self, path: &str) -> anyhow::Result<String> {
         let mut connection = TcpStream::connect(self.ops)?;
         connection.set_read_timeout(Some(SERVER_TIMEOUT))?;
@@ -136,9 +146,6 @@ impl Server {
     }
 
     /// The value of one metric, by its name and labels as `/metrics` writes them.
-    ///
-    /// # Errors
-    /// When the page cannot be read, or lacks the metric.
     pub fn metric(&self, name: &str) -> anyhow::Result<f64> {
         let page = self.page("/metrics")?;
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -146,9 +153,6 @@ impl Server {
     }
 
     /// Floors of all kinds generated so far.
-    ///
-    /// # Errors
-    /// When `/metrics` cannot be read.
     pub fn generations(&self) -> anyhow::Result<f64> {
         let page = self.page("/metrics")?;
         let counts = page.lines().filter_map(|line| {
@@ -159,17 +163,11 @@ impl Server {
     }
 
     /// Hits of `tier` so far.
-    ///
-    /// # Errors
-    /// As [`metric`](Self::metric).
     pub fn hits(&self, tier: &str) -> anyhow::Result<f64> {
         self.metric(&format!("floors_tier_requests_total{{outcome=\"hit\",tier=\"{tier}\"}}"))
     }
 
     /// Drains the server and waits for its end.
-    ///
-    /// # Errors
-    /// When it does not end in time with exit code 0.
     pub fn stop(mut self) -> anyhow::Result<()> {
         Command::new("kill").arg(self.pid().to_string()).status()?;
         wait_until("the end of the server", SERVER_TIMEOUT, || match self.process.0.try_wait()? {
@@ -205,9 +203,6 @@ fn binary() -> anyhow::Result<PathBuf> {
 }
 
 /// A free address of this machine. Another process may take it before the caller does.
-///
-/// # Errors
-/// When no port is free.
 pub fn free_address() -> std::io::Result<SocketAddr> {
     TcpListener::bind(("127.0.0.1", 0))?.local_addr()
 }

@@ -25,45 +25,33 @@ pub enum Backend {
     /// A log-structured store.
     Sled,
     /// A Redis server over TCP, on this machine.
-    RedisTcp,
-    /// A Redis server over a Unix socket.
-    RedisUnix,
+    Redis,
 }
 
 impl Backend {
-    const ALL: [Self; 5] = [Self::Lru, Self::Lmdb, Self::Sled, Self::RedisTcp, Self::RedisUnix];
-
-    /// The backends that can be opened on this machine: without redis-server, none of Redis.
-    #[must_use]
+    /// The backends that can be opened on this machine: without redis-server, not Redis.
     pub fn available() -> Vec<Self> {
-        let redis = RedisServer::is_available();
-        Self::ALL.into_iter().filter(|backend| redis || !backend.is_redis()).collect()
+        let mut all = vec![Self::Lru, Self::Lmdb, Self::Sled];
+        if RedisServer::is_available() {
+            all.push(Self::Redis);
+        }
+        all
     }
 
     /// The name in benches.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lru => "lru",
             Self::Lmdb => "lmdb",
             Self::Sled => "sled",
-            Self::RedisTcp => "redis-tcp",
-            Self::RedisUnix => "redis-unix",
+            Self::Redis => "redis-tcp",
         }
-    }
-
-    /// Whether it is a Redis server, and so another process.
-    #[must_use]
-    pub const fn is_redis(self) -> bool {
-        matches!(self, Self::RedisTcp | Self::RedisUnix)
     }
 }
 
 /// An open tier. Dropping it removes its files and ends its server.
 #[derive(Debug)]
 pub struct Store {
-    /// Which tier it is.
-    pub backend: Backend,
     /// The tier without timeout, breaker and metrics.
     pub tier: Arc<dyn Tier>,
     /// The runtime that calls the tier.
@@ -75,52 +63,38 @@ pub struct Store {
 
 impl Store {
     /// An empty store.
-    ///
-    /// # Panics
-    /// When it cannot be opened.
-    #[must_use]
     pub fn open(backend: Backend) -> Self {
         Self::open_with(backend, LruConfig::default().capacity, LmdbConfig::default().map_size)
     }
 
     /// An empty store with `memory` bytes for the LRU, or `disk` bytes for LMDB or sled.
-    ///
-    /// # Panics
-    /// When it cannot be opened.
-    #[must_use]
     pub fn open_with(backend: Backend, memory: u64, disk: u64) -> Self {
         let runtime = runtime();
         let directory = tempfile::tempdir().expect("a directory for the store");
         let envelope = Envelope::new(Namespace::new("floors").expect("a good name"), floor_gen::GENERATOR_VERSION);
         let path = directory.path().to_owned();
-        let server = backend.is_redis().then(|| RedisServer::start().expect("redis-server starts"));
-        let redis = |url| {
-            // Long, so that a busy machine gives a slow figure and not a failed bench.
-            let config = RedisConfig { url, timeout: Duration::from_secs(5), ..RedisConfig::default() };
-            RedisTier::open(&config, envelope.clone(), runtime.handle()).expect("a good URL")
-        };
-        let tier: Arc<dyn Tier> = match (backend, &server) {
-            (Backend::Lmdb, _) => {
+        let mut server = None;
+        let tier: Arc<dyn Tier> = match backend {
+            Backend::Lru => Arc::new(LruTier::new(&LruConfig { capacity: memory, ttl: None })),
+            Backend::Lmdb => {
                 let config = LmdbConfig { path, map_size: disk };
-                Arc::new(LmdbTier::open(&config, envelope.clone()).expect("an empty directory"))
+                Arc::new(LmdbTier::open(&config, envelope).expect("an empty directory"))
             }
-            (Backend::Sled, _) => {
+            Backend::Sled => {
                 let config = SledConfig { path, capacity: disk };
-                Arc::new(SledTier::open(&config, envelope.clone()).expect("an empty directory"))
+                Arc::new(SledTier::open(&config, envelope).expect("an empty directory"))
             }
-            (Backend::RedisTcp, Some(server)) => Arc::new(redis(server.tcp_url())),
-            (Backend::RedisUnix, Some(server)) => Arc::new(redis(server.unix_url())),
-            (Backend::Lru, _) => Arc::new(LruTier::new(&LruConfig { capacity: memory, ttl: None })),
-            (Backend::RedisTcp | Backend::RedisUnix, None) => unreachable!("a Redis backend has a server"),
+            Backend::Redis => {
+                let url = server.insert(RedisServer::start().expect("redis-server starts")).tcp_url();
+                // Long, so that a busy machine gives a slow figure and not a failed bench.
+                let config = RedisConfig { url, timeout: Duration::from_secs(5), ..RedisConfig::default() };
+                Arc::new(RedisTier::open(&config, envelope, runtime.handle()).expect("a good URL"))
+            }
         };
-        Self { backend, tier, runtime, server, _directory: directory }
+        Self { tier, runtime, server, _directory: directory }
     }
 
     /// A store that holds `entries`. Each is read back and compared.
-    ///
-    /// # Panics
-    /// When a value differs from the one that was put.
-    #[must_use]
     pub fn filled(backend: Backend, entries: &[&Entries]) -> Self {
         let store = Self::open(backend);
         store.runtime.block_on(async {
@@ -137,10 +111,6 @@ impl Store {
 }
 
 /// A multi-threaded runtime, as the server has.
-///
-/// # Panics
-/// When no thread can be started.
-#[must_use]
 pub fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build().expect("threads")
 }

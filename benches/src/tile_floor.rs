@@ -40,7 +40,6 @@ pub struct Tile {
 }
 
 /// `floor` with one message per tile.
-#[must_use]
 pub fn message(floor: &Floor) -> TileFloor {
     let width = usize::from(floor.spec.width());
     let cells = floor.terrain.iter().zip(&floor.region).enumerate();

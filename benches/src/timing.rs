@@ -11,9 +11,6 @@ use floor_cache::{TierError, tier::Answer};
 use tokio::runtime::Runtime;
 
 /// The result of a tier's operation; awaits only an operation that is not ready.
-///
-/// # Errors
-/// The tier's.
 #[inline]
 pub async fn answered<T>(answer: Answer<'_, T>) -> Result<T, TierError> {
     match answer {
@@ -23,9 +20,6 @@ pub async fn answered<T>(answer: Answer<'_, T>) -> Result<T, TierError> {
 }
 
 /// Times `work` over steps 0 .. `steps` in one task of `runtime`. Returns the time and the count that `work` returned.
-///
-/// # Panics
-/// When `work` does.
 pub fn timed<F>(runtime: &Runtime, steps: u64, work: impl FnOnce(Range<u64>) -> F) -> (Duration, u64)
 where
     F: Future<Output = u64> + Send + 'static,
@@ -41,9 +35,6 @@ where
 
 /// Times `work` with its steps split over `tasks` concurrent tasks of `runtime`, from before the first starts until the
 /// last is done. Each task has `steps / tasks` steps, rounded up. Returns the time, scaled to `steps`, and the counts.
-///
-/// # Panics
-/// When `work` does.
 pub fn timed_concurrently<F>(
     runtime: &Runtime,
     tasks: u64,
@@ -94,7 +85,6 @@ pub fn in_rounds(steps: u64, most: u64, mut round: impl FnMut(u64) -> Duration) 
 }
 
 /// `nanos` as text, in ns, us or ms.
-#[must_use]
 pub fn format_nanos(nanos: f64) -> String {
     match nanos {
         n if n < 1e3 => format!("{n:.1} ns"),
@@ -104,18 +94,12 @@ pub fn format_nanos(nanos: f64) -> String {
 }
 
 /// The `percent`-th percentile of `samples`, which it sorts: the least sample that `percent` % do not exceed.
-///
-/// # Panics
-/// When there are no samples.
 pub fn percentile<T: PartialOrd + Copy>(samples: &mut [T], percent: usize) -> T {
     samples.sort_by(|a, b| a.partial_cmp(b).expect("samples compare"));
     samples[(samples.len() * percent).div_ceil(100).max(1) - 1]
 }
 
 /// The median of `samples`, which it sorts.
-///
-/// # Panics
-/// When there are no samples.
 pub fn median<T: PartialOrd + Copy>(samples: &mut [T]) -> T {
     percentile(samples, 50)
 }
@@ -127,7 +111,6 @@ const T_95: [f64; 30] = [
 ];
 
 /// The mean of `samples` and half of its 95 % interval, which is infinite for one sample.
-#[must_use]
 pub fn mean_and_interval(samples: &[f64]) -> (f64, f64) {
     let count = samples.len() as f64;
     let mean = samples.iter().sum::<f64>() / count;
@@ -138,13 +121,11 @@ pub fn mean_and_interval(samples: &[f64]) -> (f64, f64) {
 }
 
 /// The exponent of the power law through the last two of `points`, where a fixed cost distorts [`exponent`] least.
-#[must_use]
 pub fn last_exponent(points: &[(f64, f64)]) -> f64 {
     exponent(&points[points.len().saturating_sub(2)..])
 }
 
 /// The exponent of the power law that fits `points` best: the slope of a least-squares line through the logarithms.
-#[must_use]
 pub fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();
     let count = logs.len() as f64;

@@ -18,7 +18,6 @@ use floor_proto::v1::{
     floor_service_client::FloorServiceClient,
 };
 use futures_util::future::try_join_all;
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tonic::{Status, transport::Channel};
 
@@ -58,18 +57,17 @@ struct Fixture {
     runtime: Runtime,
     client: Client,
     server: Server,
-    _data: TempDir,
 }
 
 impl Fixture {
     fn open() -> Self {
-        let (runtime, data) = (stores::runtime(), tempfile::tempdir().expect("a directory"));
+        let runtime = stores::runtime();
         // Consecutive floors are a climb, and prefetched floors would be counted too.
         let setup = Setup::new().with("PREFETCH__AHEAD", "0");
-        let server = setup.start(&data).expect("the server starts");
+        let server = setup.start().expect("the server starts");
         let address = format!("http://{}", server.grpc);
         let connected = runtime.block_on(FloorServiceClient::connect(address)).expect("it takes a connection");
-        let fixture = Self { runtime, client: connected, server, _data: data };
+        let fixture = Self { runtime, client: connected, server };
         fixture.run(1, WARM, stream);
         fixture
     }

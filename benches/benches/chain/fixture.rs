@@ -2,12 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use benches::{
-    floors::Entries,
-    pregenerated::{FLUSH, filled_chain},
-    redis_server::RedisServer,
-    stores,
-};
+use benches::{floors::Entries, pregenerated::filled_chain, redis_server::RedisServer, stores};
 use floor_cache::{Bypass, Chain, ChainConfig, LmdbConfig, RedisConfig, SledConfig, TierKind};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -36,32 +31,25 @@ pub(super) struct Fixture {
 }
 
 impl Fixture {
-    pub(super) fn open(tiers: &[TierKind], bypass: Bypass) -> Self {
-        Self::with_config(ChainConfig { chain: tiers.to_vec(), bypass, ..ChainConfig::default() })
-    }
-
-    /// A chain of `config` with new files and, if the chain has it, a new Redis.
-    pub(super) fn with_config(config: ChainConfig) -> Self {
+    /// A chain of `tiers` with new files and, if it has Redis, a new server. Every tier is asked.
+    pub(super) fn open(tiers: &[TierKind]) -> Self {
         let (runtime, data, entries) =
             (stores::runtime(), tempfile::tempdir().expect("a directory"), Entries::floors(COUNT));
-        let redis = config.chain.contains(&TierKind::Redis).then(|| RedisServer::start().expect("redis-server starts"));
+        let redis = tiers.contains(&TierKind::Redis).then(|| RedisServer::start().expect("redis-server starts"));
         let config = ChainConfig {
+            chain: tiers.to_vec(),
+            bypass: Bypass::Off,
             value_version: floor_gen::GENERATOR_VERSION,
-            lmdb: LmdbConfig { path: data.path().join("lmdb"), ..config.lmdb },
+            lmdb: LmdbConfig { path: data.path().join("lmdb"), ..LmdbConfig::default() },
             sled: SledConfig { path: data.path().join("sled"), ..SledConfig::default() },
             redis: match &redis {
-                Some(server) => RedisConfig { url: server.tcp_url(), timeout: REDIS_TIMEOUT, ..config.redis },
-                None => config.redis,
+                Some(server) => RedisConfig { url: server.tcp_url(), timeout: REDIS_TIMEOUT, ..RedisConfig::default() },
+                None => RedisConfig::default(),
             },
-            ..config
+            ..ChainConfig::default()
         };
         let chain = filled_chain(&config, &entries, &runtime);
         Self { chain, runtime, entries, _redis: redis, _data: data }
-    }
-
-    /// Waits until every tier has written its queue.
-    pub(super) async fn flush(&self) {
-        assert!(self.chain.close(FLUSH).await, "every tier has written its queue");
     }
 
     /// Times `steps` calls of `work`. Asserts that each returns `each` floors and that all are hits of `tier`.
@@ -86,7 +74,7 @@ impl Fixture {
         took
     }
 
-    pub(super) fn hits(&self, tier: &str) -> u64 {
+    fn hits(&self, tier: &str) -> u64 {
         self.chain.report().iter().find(|report| report.name == tier).map_or(0, |report| report.hits)
     }
 }

@@ -1,13 +1,11 @@
-//! The cost of the chain around its tiers: a hit in the first tier, a hit in a lower tier and its promotion, a miss in
-//! all, writes behind and through, many keys at once. `cargo bench -- chain`.
+//! The cost of the chain around its tiers: a hit in the first tier, a miss in all, writes, removals, many keys at once.
+//! `cargo bench -- chain`.
 //!
 //! The chain's source returns floors generated beforehand, so that no figure includes generation.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 mod fixture;
-mod many;
 mod memory;
-mod promotion;
 mod stores;
 
 use std::time::Duration;
@@ -24,15 +22,6 @@ criterion_group! {
         .sample_size(50)
         .warm_up_time(Duration::from_secs(1))
         .measurement_time(Duration::from_secs(1));
-    targets =
-        memory::layers,
-        memory::writes,
-        promotion::promotion,
-        stores::front,
-        stores::below,
-        stores::through,
-        many::get,
-        many::put,
-        many::remove
+    targets = memory::layers, stores::front, stores::many, stores::through
 }
 criterion_main!(benches);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use benches::{
-    floors::{self, Entries},
+    floors::Entries,
     mixed::{self, Operation},
     pregenerated::{LAYERS, layers_in_memory},
     stores,
@@ -20,40 +20,34 @@ use tokio::runtime::Runtime;
 
 use super::COUNT;
 
-/// A chain of layers in memory.
-pub(super) struct Layers {
-    pub(super) chain: Chain,
-    pub(super) runtime: Runtime,
-    pub(super) entries: Entries,
+/// A chain of layers in memory, each with every floor.
+struct Layers {
+    count: usize,
+    chain: Chain,
+    runtime: Runtime,
+    entries: Entries,
 }
 
-impl Layers {
-    pub(super) fn new(layers: &[LruConfig]) -> Self {
-        let (runtime, entries) = (stores::runtime(), Entries::floors(COUNT));
-        let chain = layers_in_memory(layers, &Tuning::default(), &entries, runtime.handle());
-        Self { chain, runtime, entries }
-    }
+/// Times an operation on layers, by the number of operations.
+type Case = fn(&Layers, u64) -> Duration;
 
-    /// `count` layers, each with every floor.
+impl Layers {
     fn of(count: usize) -> Self {
-        let layers = Self::new(&vec![LruConfig::default(); count]);
-        for (key, value) in layers.entries.all() {
-            let served = layers.runtime.block_on(layers.chain.get(*key, Options::default())).expect("it was put");
+        let (runtime, entries) = (stores::runtime(), Entries::floors(COUNT));
+        let chain =
+            layers_in_memory(&vec![LruConfig::default(); count], &Tuning::default(), &entries, runtime.handle());
+        for (key, value) in entries.all() {
+            let served = runtime.block_on(chain.get(*key, Options::default())).expect("it was put");
             assert_eq!(served.value, *value, "the chain gives back what was put");
         }
-        layers
+        Self { count, chain, runtime, entries }
     }
 
-    /// Times `steps` calls of `work`.
-    fn timed(&self, steps: u64, mut work: impl FnMut(&Chain, u64)) -> Duration {
-        let started = Instant::now();
-        for step in 0..steps {
-            work(&self.chain, step);
-        }
-        started.elapsed()
+    fn put_all(&self) {
+        self.entries.all().iter().for_each(|(key, value)| self.chain.put(*key, value));
     }
 
-    /// Hits and misses of layer `layer` so far.
+    /// Hits and misses of a layer so far.
     fn counts(&self, layer: usize) -> (u64, u64) {
         let report = &self.chain.report()[layer];
         (report.hits, report.misses)
@@ -61,75 +55,58 @@ impl Layers {
 }
 
 pub(crate) fn layers(criterion: &mut Criterion) {
+    run(criterion, 1, &[("hit-in-first", hit), ("miss-in-all", miss), ("put", put)]);
+    run(criterion, 2, &[("remove", remove), ("contains", contains), ("mixed-80-10-10", mixed)]);
+}
+
+/// Runs `cases` on chains of `least` to four layers.
+fn run(criterion: &mut Criterion, least: usize, cases: &[(&str, Case)]) {
     let mut group = criterion.benchmark_group("chain/memory");
-    for count in 1..=LAYERS.len() {
+    for count in least..=LAYERS.len() {
         let layers = LazyCell::new(|| Layers::of(count));
-        group.bench_function(BenchmarkId::new("hit-in-first", count), |bencher| {
-            bencher.iter_custom(|steps| {
-                let before = layers.counts(0).0;
-                let took = layers.timed(steps, |chain, step| {
-                    black_box(chain.get_now(&layers.entries.at(step).0));
-                });
-                assert_eq!(layers.counts(0).0 - before, steps, "every lookup hit the first layer");
-                took
+        for (name, case) in cases {
+            group.bench_function(BenchmarkId::new(*name, count), |bencher| {
+                bencher.iter_custom(|steps| case(&layers, steps));
             });
-        });
-        let absent_keys = LazyCell::new(|| layers.entries.absent_keys());
-        group.bench_function(BenchmarkId::new("miss-in-all", count), |bencher| {
-            bencher.iter_custom(|steps| {
-                let before = layers.counts(count - 1).1;
-                let absent_keys = &*absent_keys;
-                let took = layers.timed(steps, |chain, step| {
-                    black_box(chain.get_now(&absent_keys[floors::index_at(step, absent_keys.len())]));
-                });
-                assert_eq!(layers.counts(count - 1).1 - before, steps, "every lookup missed the last layer too");
-                took
-            });
-        });
+        }
     }
 }
 
-pub(crate) fn writes(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("chain/memory");
-    for count in 1..=LAYERS.len() {
-        let layers = LazyCell::new(|| Layers::of(count));
-        group.bench_function(BenchmarkId::new("put", count), |bencher| {
-            bencher.iter_custom(|steps| {
-                let took = layers.timed(steps, |chain, step| {
-                    let (key, value) = layers.entries.at(step);
-                    chain.put(*key, value);
-                });
-                assert!(layers.entries.all().iter().all(|(key, _)| layers.chain.contains_now(key)), "all are there");
-                took
-            });
-        });
-    }
-    for count in 2..=LAYERS.len() {
-        let layers = LazyCell::new(|| Layers::of(count));
-        group.bench_function(BenchmarkId::new("remove", count), |bencher| {
-            bencher.iter_custom(|steps| remove(&layers, steps));
-        });
-        group.bench_function(BenchmarkId::new("contains", count), |bencher| {
-            bencher.iter_custom(|steps| {
-                layers.entries.all().iter().for_each(|(key, value)| layers.chain.put(*key, value));
-                let mut held = 0;
-                let took = layers.timed(steps, |chain, step| {
-                    held += u64::from(black_box(chain.contains_now(&layers.entries.at(step).0)));
-                });
-                assert_eq!(held, steps, "every key was there");
-                took
-            });
-        });
-        group.bench_function(BenchmarkId::new("mixed-80-10-10", count), |bencher| {
-            bencher.iter_custom(|steps| mixed(&layers, steps));
-        });
-    }
+/// Times `steps` calls of `work`.
+fn timed(steps: u64, work: impl FnMut(u64)) -> Duration {
+    let started = Instant::now();
+    (0..steps).for_each(work);
+    started.elapsed()
+}
+
+fn hit(layers: &Layers, steps: u64) -> Duration {
+    let before = layers.counts(0).0;
+    let took = timed(steps, |step| drop(black_box(layers.chain.get_now(&layers.entries.at(step).0))));
+    assert_eq!(layers.counts(0).0 - before, steps, "every lookup hit the first layer");
+    took
+}
+
+fn miss(layers: &Layers, steps: u64) -> Duration {
+    let (absent, last) = (layers.entries.absent(), layers.count - 1);
+    let before = layers.counts(last).1;
+    let took = timed(steps, |step| drop(black_box(layers.chain.get_now(&absent.at(step).0))));
+    assert_eq!(layers.counts(last).1 - before, steps, "every lookup missed the last layer too");
+    took
+}
+
+fn put(layers: &Layers, steps: u64) -> Duration {
+    let took = timed(steps, |step| {
+        let (key, value) = layers.entries.at(step);
+        layers.chain.put(*key, value);
+    });
+    assert!(layers.entries.all().iter().all(|(key, _)| layers.chain.contains_now(key)), "all are there");
+    took
 }
 
 /// Times removals in rounds. Each round first puts every floor, untimed.
 fn remove(layers: &Layers, steps: u64) -> Duration {
     in_rounds(steps, COUNT.into(), |round| {
-        layers.entries.all().iter().for_each(|(key, value)| layers.chain.put(*key, value));
+        layers.put_all();
         let took = layers.runtime.block_on(async {
             let started = Instant::now();
             for step in 0..round {
@@ -143,10 +120,20 @@ fn remove(layers: &Layers, steps: u64) -> Duration {
     })
 }
 
+fn contains(layers: &Layers, steps: u64) -> Duration {
+    layers.put_all();
+    let mut held = 0;
+    let took = timed(steps, |step| {
+        held += u64::from(black_box(layers.chain.contains_now(&layers.entries.at(step).0)));
+    });
+    assert_eq!(held, steps, "every key was there");
+    took
+}
+
 /// Times [`mixed::operation`]. Gets use the first layer; puts and removals use every layer.
 fn mixed(layers: &Layers, steps: u64) -> Duration {
     let (chain, entries) = (&layers.chain, &layers.entries);
-    entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
+    layers.put_all();
     let before = layers.counts(0);
     let took = layers.runtime.block_on(async {
         let started = Instant::now();

@@ -14,7 +14,7 @@ use prometheus::Registry;
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
 
-use crate::{COUNT, foyer_hybrid::FoyerHybrid, multi_tier_cache::MultiTier};
+use crate::{COUNT, foyer_peers::FoyerHybrid, multi_tier_cache::MultiTier};
 
 /// Bytes of the memory over files: a twentieth of the floors, so that nearly every hit is in the files.
 pub(crate) const OVER_FILES: usize = 256 << 10;

@@ -6,7 +6,7 @@
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 mod async_peers;
-mod foyer_hybrid;
+mod foyer_peers;
 mod lru_mutex;
 mod multi_tier_cache;
 
@@ -20,7 +20,7 @@ use std::{
 
 use benches::{
     floors::Entries,
-    peers::{self, Dashmap, Foyer, Moka, Peer, QuickCache},
+    peers::{self, Dashmap, Moka, Peer, QuickCache},
     pregenerated::filled_chain,
     stores,
     timing::in_rounds,
@@ -28,6 +28,7 @@ use benches::{
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use floor_cache::{Chain, ChainConfig, Key, LruConfig, Tier, TierKind, tier::Answer, tiers::LruTier};
+use foyer_peers::Foyer;
 use lru_mutex::LruMutex;
 use tokio::runtime::Runtime;
 

@@ -1,5 +1,5 @@
-//! The cost of protobuf: encoding and decoding a floor, and each grid encoding; and of a message per tile and of other
-//! serializers for comparison. `cargo bench -- protobuf`. It prints sizes in bytes at the end.
+//! The cost of protobuf: encoding and decoding a floor, and each grid encoding; and of other serializers for comparison.
+//! `cargo bench -- protobuf`. It prints sizes in bytes at the end, also of a message per tile.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 mod plain;
@@ -7,15 +7,10 @@ mod serializers;
 
 use std::cell::LazyCell;
 
-use benches::{floors, tile_floor};
-use bytes::Bytes;
+use benches::floors;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use floor_gen::rng::Rng;
-use floor_proto::{
-    grid,
-    v1::{self, GridEncoding},
-};
-use prost::Message;
+use floor_proto::{grid, v1::GridEncoding};
 
 /// Distinct floors: enough that the branch predictor does not learn them.
 const COUNT: u32 = 64;
@@ -25,43 +20,22 @@ fn encode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("protobuf/encode");
     group.bench_function("floor-to-framed-bytes", |bencher| {
         each(bencher, &floors, floor_wire::framed);
-        assert_eq!(decoded(&floor_wire::framed(&floors[0])).terrain, floor_wire::message(&floors[0]).terrain);
-    });
-    group.bench_function("floor-to-message", |bencher| each(bencher, &floors, floor_wire::message));
-    let messages = LazyCell::new(|| floors.iter().map(floor_wire::message).collect::<Vec<_>>());
-    group.bench_function("message-to-bytes", |bencher| each(bencher, &messages, Message::encode_to_vec));
-    group.bench_function("tile-a-message/floor-to-bytes", |bencher| {
-        each(bencher, &floors, |floor| tile_floor::message(floor).encode_to_vec());
-        let bytes = tile_floor::message(&floors[0]).encode_to_vec();
-        assert_eq!(
-            tile_floor::TileFloor::decode(&bytes[..]).as_ref().map(|floor| floor.tiles.len()),
-            Ok(floors[0].spec.cells()),
-            "a message a tile"
-        );
+        let (decoded, ..) = floors::decoded(&floor_wire::unframed(&floor_wire::framed(&floors[0])));
+        assert_eq!(decoded.terrain, floor_wire::message(&floors[0]).terrain);
     });
 }
 
 fn decode(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| floors::standard(COUNT));
-    let framed = LazyCell::new(|| {
-        floors.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect::<Vec<_>>()
-    });
+    let encoded = LazyCell::new(|| floors::encoded(&floors));
     let mut group = criterion.benchmark_group("protobuf/decode");
-    group.bench_function("bytes-to-message", |bencher| {
-        each(bencher, &framed, |bytes| v1::Floor::decode(bytes.clone()).expect("our own bytes"));
-    });
     group.bench_function("bytes-to-cells", |bencher| {
-        each(bencher, &framed, cells);
-        for (floor, bytes) in floors.iter().zip(&*framed) {
-            let (_, terrain, region) = cells(bytes);
+        each(bencher, &encoded, floors::decoded);
+        for (floor, bytes) in floors.iter().zip(&*encoded) {
+            let (_, terrain, region) = floors::decoded(bytes);
             let expected: Vec<u8> = floor.terrain.iter().map(|terrain| *terrain as u8).collect();
             assert_eq!((terrain, region), (expected, floor.region.clone()), "the same cells");
         }
-    });
-    let tiles =
-        LazyCell::new(|| floors.iter().map(|floor| tile_floor::message(floor).encode_to_vec()).collect::<Vec<_>>());
-    group.bench_function("tile-a-message/bytes-to-message", |bencher| {
-        each(bencher, &tiles, |bytes| tile_floor::TileFloor::decode(&bytes[..]).expect("our own bytes"));
     });
 }
 
@@ -88,18 +62,6 @@ fn grids(criterion: &mut Criterion) {
         group.bench_function("encode", |bencher| bencher.iter(|| grid::encode(SIDE, SIDE, &cells)));
         group.bench_function("decode", |bencher| bencher.iter(|| grid::decode(&encoded).expect("our own grid")));
     }
-}
-
-/// The message of a floor and the cells of its two grids.
-fn cells(bytes: &Bytes) -> (v1::Floor, Vec<u8>, Vec<u8>) {
-    let floor = v1::Floor::decode(bytes.clone()).expect("our own bytes");
-    let grid = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids")).expect("our own grid");
-    let (terrain, region) = (grid(&floor.terrain), grid(&floor.region));
-    (floor, terrain, region)
-}
-
-fn decoded(framed: &Bytes) -> v1::Floor {
-    v1::Floor::decode(floor_wire::unframed(framed)).expect("our own bytes")
 }
 
 /// Times `work` on the `inputs` in rotation. Its results are dropped outside the measured time.

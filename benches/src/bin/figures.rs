@@ -1,12 +1,12 @@
 //! Prints the percentiles of generation, and the server's start, memory and CPU at idle:
 //! `cargo run --release -p benches --bin figures`. The other figures of `docs/benchmarks.md` are criterion's.
 
-use std::{path::PathBuf, thread, time::Duration};
+use std::{thread, time::Duration};
 
 use benches::{
     floors,
     process::{cpu_time, resident_bytes},
-    report::{self, Origin},
+    report::{self, Origin, RecordArgs},
     server::Setup,
     timing::{format_nanos, median, nanos_of_each, percentile},
 };
@@ -36,14 +36,13 @@ struct Figure {
 #[derive(Debug, Parser)]
 #[command(about = "Prints the percentiles of generation, and the server's start, memory and CPU at idle")]
 struct Args {
-    /// Directory for the record; without it no record is written
-    #[arg(long, value_name = "DIRECTORY")]
-    record: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
 }
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    anyhow::ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    report::ensure_release()?;
     let mut figures = generation();
     figures.extend(server()?);
     let mut table = report::table(["what", "measured", "aim"]);
@@ -52,11 +51,7 @@ fn main() -> anyhow::Result<()> {
     }
     let origin = Origin::of("figures");
     let text = format!("{origin}\n\n{table}\n");
-    println!("{text}");
-    match &args.record {
-        Some(directory) => origin.write(directory, "figures", "Figures", &text, &figures),
-        None => Ok(()),
-    }
+    args.record.report(&origin, "figures", "Figures", &text, &figures)
 }
 
 fn generation() -> Vec<Figure> {
@@ -77,13 +72,13 @@ fn server() -> anyhow::Result<Vec<Figure>> {
     let data = tempfile::tempdir()?;
     let mut starts = Vec::with_capacity(STARTS);
     for start in 0..=STARTS {
-        let server = Setup::new().start(&data)?;
+        let server = Setup::new().start_in(data.path())?;
         if start > 0 {
             starts.push(server.started_in.as_secs_f64() * 1e3);
         }
         server.stop()?;
     }
-    let server = Setup::new().start(&data)?;
+    let server = Setup::new().start_in(data.path())?;
     thread::sleep(SETTLE);
     let before = cpu_time(server.pid())?;
     thread::sleep(OBSERVED);

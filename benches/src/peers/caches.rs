@@ -1,8 +1,6 @@
 //! Adapters of other caches. Each is set up as in its documentation's first example of a cache bounded by weight, with
 //! its default hasher.
 
-use std::fmt;
-
 use bytes::Bytes;
 use floor_cache::Key;
 use quick_cache::Weighter;
@@ -68,36 +66,6 @@ impl Peer for QuickCache {
 
     fn remove(&self, key: &Key) {
         self.0.remove(key);
-    }
-}
-
-/// foyer's memory cache.
-pub struct Foyer(foyer::Cache<Key, Bytes>);
-
-impl Peer for Foyer {
-    const NAME: &'static str = "foyer";
-
-    fn new() -> Self {
-        let capacity = usize::try_from(CAPACITY).unwrap_or(usize::MAX);
-        Self(foyer::CacheBuilder::new(capacity).with_weighter(|_: &Key, value: &Bytes| value.len()).build())
-    }
-
-    fn get(&self, key: &Key) -> Option<Bytes> {
-        self.0.get(key).map(|entry| entry.value().clone())
-    }
-
-    fn put(&self, key: Key, value: Bytes) {
-        self.0.insert(key, value);
-    }
-
-    fn remove(&self, key: &Key) {
-        self.0.remove(key);
-    }
-}
-
-impl fmt::Debug for Foyer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Foyer").finish_non_exhaustive()
     }
 }
 

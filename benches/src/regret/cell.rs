@@ -6,11 +6,10 @@ use bytes::Bytes;
 use floor_proto::{limits, v1};
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
-use serde::{Serialize, Serializer};
 
 use crate::{
     floors::TOWER,
-    load::{self, Method},
+    load::{self, Rpc},
 };
 
 /// The store below memory.
@@ -28,18 +27,7 @@ pub enum StoreKind {
 }
 
 impl StoreKind {
-    /// Every store of the grid.
-    pub const ALL: [Self; 6] = [
-        Self::Redis { delay_us: 0 },
-        Self::Redis { delay_us: 200 },
-        Self::Redis { delay_us: 1000 },
-        Self::Redis { delay_us: 6000 },
-        Self::Lmdb,
-        Self::Sled,
-    ];
-
     /// The name in `cache.chain`.
-    #[must_use]
     pub const fn tier(self) -> &'static str {
         match self {
             Self::Redis { .. } => "redis",
@@ -49,13 +37,11 @@ impl StoreKind {
     }
 
     /// Whether several servers can share it.
-    #[must_use]
     pub const fn is_shared(self) -> bool {
         matches!(self, Self::Redis { .. })
     }
 
     /// The additional delay of its replies.
-    #[must_use]
     pub const fn delay(self) -> Duration {
         match self {
             Self::Redis { delay_us } => Duration::from_micros(delay_us),
@@ -84,23 +70,17 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Every shape of the grid.
-    pub const ALL: [Self; 3] = [Self::new(1, 1), Self::new(4, 10), Self::new(8, 50)];
-
     /// `connections` with `streams` calls each.
-    #[must_use]
     pub const fn new(connections: usize, streams: usize) -> Self {
         Self { connections, streams }
     }
 
     /// Calls in flight.
-    #[must_use]
     pub const fn in_flight(self) -> usize {
         self.connections * self.streams
     }
 
     /// Whether this is low load, which latency judges. Other shapes are saturation, which answers a second judge.
-    #[must_use]
     pub const fn is_low_load(self) -> bool {
         self.in_flight() == 1
     }
@@ -126,12 +106,6 @@ pub enum Keys {
     Scan,
 }
 
-impl Keys {
-    /// Every order of the grid.
-    pub const ALL: [Self; 5] =
-        [Self::Zipf { tenths: 7 }, Self::Zipf { tenths: 10 }, Self::Zipf { tenths: 12 }, Self::Uniform, Self::Scan];
-}
-
 impl fmt::Display for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -142,21 +116,8 @@ impl fmt::Display for Keys {
     }
 }
 
-/// The sides of floors in the grid, in cells.
-pub const SIDES: [u16; 4] = [32, 100, 256, 512];
-
-/// Floors in a call.
-pub const BATCHES: [u32; 2] = [1, 16];
-
-/// Server processes.
-pub const SERVERS: [usize; 2] = [1, 3];
-
 /// Floors in the messages that are built before the clock runs. After them the messages repeat.
 const TABLE: u32 = 1 << 16;
-
-/// Floor cells that all calls in flight may have together. With more, a call waits for seconds when every floor is
-/// generated, and a turn of a few seconds measures little.
-const MAX_CELLS_IN_FLIGHT: u64 = 170_000_000;
 
 /// One combination of store, load and servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,16 +147,8 @@ impl Cell {
         servers: 1,
     };
 
-    /// Whether the combination is possible: only Redis is shared, and calls in flight do not wait for seconds.
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
-        let cells = u64::from(self.side).pow(2) * u64::from(self.batch) * self.shape.in_flight() as u64;
-        (self.servers == 1 || self.store.is_shared()) && cells <= MAX_CELLS_IN_FLIGHT
-    }
-
     /// Distinct floors of the load: few enough that the store fills in seconds, and enough that a tenth of them fills
     /// the least memory that can be configured, 1 MiB.
-    #[must_use]
     pub const fn floors(&self) -> u32 {
         match self.side {
             0..=32 => 16_000,
@@ -205,14 +158,12 @@ impl Cell {
         }
     }
 
-    /// The method that is called.
-    #[must_use]
-    pub const fn method(&self) -> Method {
-        if self.batch == 1 { Method::GetFloor } else { Method::BatchGetFloors }
+    /// The RPC that is called.
+    pub const fn rpc(&self) -> Rpc {
+        if self.batch == 1 { Rpc::GetFloor } else { Rpc::BatchGetFloors }
     }
 
     /// The framed messages of the calls, the same for every variant.
-    #[must_use]
     pub fn messages(&self) -> Arc<[Bytes]> {
         let count = self.floors();
         let mut rng = SmallRng::seed_from_u64(TOWER);
@@ -235,7 +186,6 @@ impl Cell {
     }
 
     /// Batches with every floor once, to fill a store.
-    #[must_use]
     pub fn filling(&self) -> Arc<[Bytes]> {
         let cells = u64::from(self.side).pow(2);
         let most = ((limits::MAX_BATCH_CELLS / cells) as usize).clamp(1, limits::MAX_BATCH);
@@ -265,11 +215,5 @@ impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { store, shape, keys, side, batch, servers } = self;
         write!(f, "{store} {shape} {keys} {side} b{batch} s{servers}")
-    }
-}
-
-impl Serialize for Cell {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }

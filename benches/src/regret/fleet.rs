@@ -1,31 +1,26 @@
 //! The servers of a cell: a set for each variant. All run at the same time, on stores that already hold every floor.
 
-use std::{path::PathBuf, sync::Arc, thread, time::Duration};
+use std::{path::Path, sync::Arc, thread, time::Duration};
 
 use anyhow::{Context, bail};
-use bytes::Bytes;
-use tempfile::TempDir;
+use floor_cache::Bypass;
 
 use super::{
-    bypass::Bypass,
     cell::{Cell, StoreKind},
     sample::{Sample, Snapshot},
 };
 use crate::{
     delay_proxy::DelayProxy,
-    load::{ClosedLoop, Method, Tally, Window},
+    load::{ClosedLoop, Rpc, Tally, Window},
     redis_server::RedisServer,
     server::{Server, Setup},
 };
 
-/// The options of all servers.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// The server's binary, if not the default one.
-    pub binary: Option<PathBuf>,
-    /// Settings by key and value, as [`Setup::with`] takes them.
-    pub settings: Vec<(String, String)>,
-}
+/// What distinguishes the servers of a variant: `cache.bypass`, and more settings by key and value.
+pub type VariantSpec = (Bypass, &'static [(&'static str, &'static str)]);
+
+/// A variant for each value of `cache.bypass`, in the order of `Bypass::ALL`.
+pub const EVERY_BYPASS: [VariantSpec; 3] = [(Bypass::Auto, &[]), (Bypass::Off, &[]), (Bypass::Forced, &[])];
 
 /// Memory holds one in this many floors.
 const LRU_DIVISOR: u64 = 10;
@@ -38,41 +33,7 @@ const FILLING_PASSES: usize = 40;
 const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 
 /// Answers are counted for each second too.
-const SLICE: Duration = Duration::from_secs(1);
-
-impl Options {
-    /// A server with these settings; all others are the defaults.
-    #[must_use]
-    pub fn plain_setup(&self) -> Setup {
-        self.add_to(self.binary.as_ref().map_or_else(Setup::new, Setup::of_binary))
-    }
-
-    fn add_to(&self, setup: Setup) -> Setup {
-        self.settings.iter().fold(setup, |setup, (key, value)| setup.with(key, value))
-    }
-
-    /// A server of a cell. It does not prefetch, which would change a scan.
-    fn setup(&self, settings: &[(&str, &str)]) -> Setup {
-        let setup = self.binary.as_ref().map_or_else(Setup::new, Setup::of_binary);
-        let setup = self.add_to(setup.with("PREFETCH__AHEAD", "0").with("GENERATION__QUEUE", QUEUE));
-        settings.iter().fold(setup, |setup, (key, value)| setup.with(key, *value))
-    }
-}
-
-/// The settings that distinguish a variant's servers.
-#[derive(Debug, Clone)]
-pub struct VariantSpec {
-    /// `cache.bypass`.
-    pub bypass: Bypass,
-    /// More settings by key and value.
-    pub settings: Vec<(&'static str, &'static str)>,
-}
-
-impl From<Bypass> for VariantSpec {
-    fn from(bypass: Bypass) -> Self {
-        Self { bypass, settings: Vec::new() }
-    }
-}
+pub(super) const SLICE: Duration = Duration::from_secs(1);
 
 /// The servers of a cell, its Redis and its proxy.
 pub struct Fleet {
@@ -87,87 +48,73 @@ struct Variant {
     bypass: Bypass,
     servers: Vec<Server>,
     load: ClosedLoop,
-    _data: Vec<TempDir>,
 }
 
 impl Fleet {
     /// Fills the stores of `cell` and starts its servers for each of `variants`. With `is_proxied` Redis has a proxy
-    /// even without delay.
-    ///
-    /// # Errors
-    /// When a process does not start, or a store cannot be filled.
-    pub fn start(cell: Cell, options: &Options, variants: &[VariantSpec], is_proxied: bool) -> anyhow::Result<Self> {
-        let redis = if cell.store.is_shared() { Some(RedisServer::start()?) } else { None };
-        let proxy = match &redis {
-            Some(redis) if is_proxied || !cell.store.delay().is_zero() => {
-                Some(Arc::new(DelayProxy::start(redis.address(), cell.store.delay())?))
-            }
-            _ => None,
-        };
-        let mut fleet = Self { cell, variants: Vec::new(), proxy, redis };
-        // The servers of all variants share one Redis, which is filled once. Each server has its own store on disk.
-        let mut lru_bytes = 0;
-        if let Some(redis) = &fleet.redis {
-            lru_bytes = fleet.fill(options, &redis.tcp_url(), &tempfile::tempdir()?)? / LRU_DIVISOR;
+    /// even without delay. `setup` has settings of all servers.
+    pub fn start(cell: Cell, setup: &Setup, variants: &[VariantSpec], is_proxied: bool) -> anyhow::Result<Self> {
+        // Prefetching would change a scan.
+        let setup = setup.clone().with_default("PREFETCH__AHEAD", "0").with_default("GENERATION__QUEUE", QUEUE);
+        let tier = cell.store.tier();
+        let mut serving = setup.clone().with("CACHE__CHAIN", format!("[\"lru\",{tier:?}]"));
+        // Without hedging and audits a missing floor is generated once.
+        let mut filling = setup.with("CACHE__CHAIN", format!("[{tier:?}]"));
+        for (key, value) in [("CACHE__BYPASS", "off"), ("CACHE__HEDGE", "false"), ("CACHE__AUDIT", "0")] {
+            filling = filling.with(key, value);
         }
-        let url = match (&fleet.proxy, &fleet.redis) {
-            (Some(proxy), _) => format!("redis://{}", proxy.address()),
-            (None, Some(redis)) => redis.tcp_url(),
-            _ => String::new(),
-        };
-        let messages = cell.messages();
-        for variant in variants {
-            let bypass = variant.bypass;
-            let (mut servers, mut data) = (Vec::new(), Vec::new());
-            for _ in 0..cell.servers {
-                let directory = tempfile::tempdir()?;
-                if fleet.redis.is_none() {
-                    lru_bytes = fleet.fill(options, "", &directory)? / LRU_DIVISOR;
-                }
-                let chain = format!("[\"lru\",{:?}]", cell.store.tier());
-                let mut settings = vec![("CACHE__CHAIN", chain.as_str()), ("CACHE__BYPASS", bypass.name())];
-                settings.extend(&variant.settings);
-                let capacity = format!("{lru_bytes}B");
-                settings.push(("CACHE__LRU__CAPACITY", &capacity));
-                if fleet.redis.is_some() {
-                    settings.push(("CACHE__REDIS__URL", &url));
-                }
-                servers.push(options.setup(&settings).start(&directory)?);
-                data.push(directory);
+        let redis = if cell.store.is_shared() { Some(RedisServer::start()?) } else { None };
+        let (mut proxy, mut floor_bytes) = (None, 0);
+        if let Some(redis) = &redis {
+            filling = filling.with("CACHE__REDIS__URL", redis.tcp_url()).with("CACHE__REDIS__TIMEOUT", "10s");
+            let mut url = redis.tcp_url();
+            if is_proxied || !cell.store.delay().is_zero() {
+                let started = DelayProxy::start(redis.address(), cell.store.delay())?;
+                url = format!("redis://{}", started.address());
+                proxy = Some(Arc::new(started));
             }
-            let load = fleet.load(&servers, &messages);
-            fleet.variants.push(Variant { bypass, servers, load, _data: data });
+            serving = serving.with("CACHE__REDIS__URL", url);
+            // The servers of all variants share one Redis, which is filled once. Each has its own store on disk.
+            floor_bytes = fill(&cell, &filling, tempfile::tempdir()?.path())?;
+        }
+        let messages = cell.messages();
+        let mut fleet = Self { cell, variants: Vec::new(), proxy, redis };
+        for (bypass, settings) in variants {
+            let mut servers = Vec::new();
+            for _ in 0..cell.servers {
+                let data = tempfile::tempdir()?;
+                if fleet.redis.is_none() {
+                    floor_bytes = fill(&cell, &filling, data.path())?;
+                }
+                let capacity = format!("{}B", floor_bytes / LRU_DIVISOR);
+                let setup = serving.clone().with("CACHE__BYPASS", bypass.name()).with("CACHE__LRU__CAPACITY", capacity);
+                let setup = settings.iter().fold(setup, |setup, (key, value)| setup.with(key, *value));
+                servers.push(setup.start_on(data)?);
+            }
+            let addresses: Vec<_> = servers.iter().map(|server| server.grpc).collect();
+            let Cell { shape, .. } = cell;
+            let load = ClosedLoop::new(&addresses, cell.rpc(), shape.connections, shape.streams, Arc::clone(&messages));
+            fleet.variants.push(Variant { bypass: *bypass, servers, load });
         }
         Ok(fleet)
     }
 
     /// The proxy in front of Redis, if there is one.
-    #[must_use]
     pub fn proxy(&self) -> Option<Arc<DelayProxy>> {
         self.proxy.clone()
     }
 
     /// The number of variants.
-    #[must_use]
     pub fn variants(&self) -> usize {
         self.variants.len()
     }
 
     /// Makes `calls` calls to the servers of one variant. [`turn`](Self::turn) does so for a time.
-    ///
-    /// # Errors
-    /// When a call fails.
-    ///
-    /// # Panics
-    /// When there is no such variant.
     pub fn calls(&mut self, variant: usize, calls: u64) -> anyhow::Result<Tally> {
         self.variants[variant].load.run_calls(calls)
     }
 
     /// Loads the servers of each variant for `time` and discards the results.
-    ///
-    /// # Errors
-    /// When a call fails.
     pub fn warm_up(&mut self, time: Duration) -> anyhow::Result<()> {
         let window = Window { settle: Duration::ZERO, measured: time, slice: SLICE };
         (0..self.variants.len()).try_for_each(|variant| self.turn(variant, window).map(drop))
@@ -175,54 +122,33 @@ impl Fleet {
 
     /// Loads the servers of one variant for the time of `window`; the other servers are idle. `variant` is an index
     /// into the variants that the fleet was started with.
-    ///
-    /// # Errors
-    /// When a call fails, or the metrics of a server cannot be read.
-    ///
-    /// # Panics
-    /// When there is no such variant.
     pub fn turn(&mut self, variant: usize, window: Window) -> anyhow::Result<Sample> {
-        let (redis, cell) = (self.redis.as_ref(), self.cell);
-        let Variant { bypass, servers, load, .. } = &mut self.variants[variant];
-        let timed = load.run_for(window, || Snapshot::of(servers, redis.map(RedisServer::pid)));
+        let (redis, cell) = (self.redis.as_slice(), self.cell);
+        let Variant { bypass, servers, load } = &mut self.variants[variant];
+        let timed = load.run_for(window, || Snapshot::of(servers, redis));
         let timed = timed.with_context(|| format!("{cell}, bypass = {bypass}"))?;
         Ok(Sample::of(*bypass, &timed))
     }
+}
 
-    fn load(&self, servers: &[Server], messages: &Arc<[Bytes]>) -> ClosedLoop {
-        let addresses: Vec<_> = servers.iter().map(|server| server.grpc).collect();
-        let Cell { shape, .. } = self.cell;
-        ClosedLoop::new(&addresses, self.cell.method(), shape.connections, shape.streams, Arc::clone(messages))
-    }
-
-    /// Fills the store through a server without memory. Returns the bytes of all floors.
-    fn fill(&self, options: &Options, url: &str, data: &TempDir) -> anyhow::Result<u64> {
-        let chain = format!("[{:?}]", self.cell.store.tier());
-        let mut settings = vec![("CACHE__CHAIN", chain.as_str()), ("CACHE__BYPASS", "off")];
-        if self.redis.is_some() {
-            settings.extend([("CACHE__REDIS__URL", url), ("CACHE__REDIS__TIMEOUT", "10s")]);
+/// Fills the store of `cell` through a server without memory. Returns the bytes of all floors.
+fn fill(cell: &Cell, setup: &Setup, data: &Path) -> anyhow::Result<u64> {
+    let server = setup.start_in(data)?;
+    let messages = cell.filling();
+    let calls = messages.len() as u64;
+    let mut load = ClosedLoop::new(&[server.grpc], Rpc::BatchGetFloors, 1, 4, messages);
+    for _ in 0..FILLING_PASSES {
+        let tally = load.run_calls(calls)?;
+        if tally.served_by.keys().all(|tier| tier == cell.store.tier()) {
+            server.stop()?;
+            return Ok(tally.bytes);
         }
-        // Without hedging and audits a missing floor is generated once.
-        settings.extend([("CACHE__HEDGE", "false"), ("CACHE__AUDIT", "0")]);
-        let server = options.setup(&settings).start(data)?;
-        let messages = self.cell.filling();
-        let calls = messages.len() as u64;
-        let mut load = ClosedLoop::new(&[server.grpc], Method::BatchGetFloors, 1, 4, messages);
-        for _ in 0..FILLING_PASSES {
-            let tally = load.run_calls(calls)?;
-            if tally.served_by.keys().all(|tier| tier == self.cell.store.tier()) {
-                server.stop()?;
-                return Ok(tally.bytes);
-            }
-            thread::sleep(BETWEEN_PASSES);
-        }
-        bail!("after {FILLING_PASSES} passes {} does not have every floor", self.cell.store)
+        thread::sleep(BETWEEN_PASSES);
     }
+    bail!("after {FILLING_PASSES} passes {} does not have every floor", cell.store)
 }
 
 /// Whether every process that `cell` needs can be started on this machine.
-#[must_use]
-pub fn can_run(cell: &Cell, options: &Options) -> bool {
-    (options.binary.is_some() || Setup::is_available())
-        && (!matches!(cell.store, StoreKind::Redis { .. }) || RedisServer::is_available())
+pub fn can_run(cell: &Cell, setup: &Setup) -> bool {
+    setup.can_start() && (!matches!(cell.store, StoreKind::Redis { .. }) || RedisServer::is_available())
 }

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use super::{
-    bypass::Bypass,
     cell::Cell,
-    fleet::{Fleet, Options, VariantSpec},
+    fleet::{EVERY_BYPASS, Fleet, SLICE},
     sample::Sample,
 };
-use crate::load::Window;
+use crate::{load::Window, server::Setup};
 
 /// The number of turns and their lengths.
 #[derive(Debug, Clone, Copy)]
@@ -26,44 +25,24 @@ pub struct Plan {
 /// The start of a turn that does not count: the processors' caches hold another variant's floors.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// The approximate time to fill the stores of a cell and to start its servers.
-const START: Duration = Duration::from_secs(8);
-
-/// Answers are counted for each second too.
-const SLICE: Duration = Duration::from_secs(1);
-
 impl Plan {
     /// Short runs, for the regression guard.
     pub const SHORT: Self =
         Self { rounds: 1, turns: 6, turn: Duration::from_millis(1500), warmup: Duration::from_secs(3) };
 
     /// The number of blocks. In a block every variant has one turn.
-    #[must_use]
     pub const fn blocks(&self) -> usize {
         self.rounds * self.turns
     }
 
-    /// The approximate duration of a cell with the three settings.
-    #[must_use]
-    pub fn cell(&self) -> Duration {
-        let variants = Bypass::ALL.len() as u32;
-        START + variants * (self.warmup + self.blocks() as u32 * (SETTLE + self.turn))
-    }
-
     /// Starts servers for `cell` and returns the turns of `auto`, `off` and `forced`.
-    ///
-    /// # Errors
-    /// When a process does not start, or a call fails.
-    pub fn run(&self, cell: Cell, options: &Options) -> anyhow::Result<Vec<Sample>> {
-        let mut fleet = Fleet::start(cell, options, &Bypass::ALL.map(VariantSpec::from), false)?;
+    pub fn run(&self, cell: Cell, setup: &Setup) -> anyhow::Result<Vec<Sample>> {
+        let mut fleet = Fleet::start(cell, setup, &EVERY_BYPASS, false)?;
         Ok(self.turns(&mut fleet)?.into_iter().flatten().collect())
     }
 
     /// Warms up the variants of `fleet` and runs their turns. Returns the samples by block, each in the order of the
     /// variants. The turns of a block run in an order that rotates, so that no variant always follows the same one.
-    ///
-    /// # Errors
-    /// When a call fails.
     pub fn turns(&self, fleet: &mut Fleet) -> anyhow::Result<Vec<Vec<Sample>>> {
         fleet.warm_up(self.warmup)?;
         let window = Window { settle: SETTLE, measured: self.turn, slice: SLICE };

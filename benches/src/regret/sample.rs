@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use floor_cache::Bypass;
 use serde::Serialize;
 
-use super::bypass::Bypass;
-use crate::{load::TimedRun, process::cpu_time, server::Server, timing::median};
+use crate::{load::TimedRun, process::cpu_time, redis_server::RedisServer, server::Server, timing::median};
 
 /// The counters of the processes at one moment.
 #[derive(Debug, Clone, Default)]
@@ -21,18 +21,15 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The counters of `servers`, of the Redis with process id `redis`, and of this process.
-    ///
-    /// # Errors
-    /// When a process has ended, or the metrics of a server cannot be read.
-    pub fn of(servers: &[Server], redis: Option<u32>) -> anyhow::Result<Self> {
+    /// The counters of `servers`, of the nodes of `redis`, and of this process.
+    pub fn of(servers: &[Server], redis: &[RedisServer]) -> anyhow::Result<Self> {
         let mut snapshot = Self::default();
         for server in servers {
             snapshot.generations += server.generations()? as u64;
             snapshot.server_cpu += cpu_time(server.pid())?;
         }
-        if let Some(redis) = redis {
-            snapshot.redis_cpu = cpu_time(redis)?;
+        for node in redis {
+            snapshot.redis_cpu += cpu_time(node.pid())?;
         }
         snapshot.client_cpu = cpu_time(std::process::id())?;
         Ok(snapshot)
@@ -43,6 +40,7 @@ impl Snapshot {
 #[derive(Debug, Clone, Serialize)]
 pub struct Sample {
     /// The setting.
+    #[serde(serialize_with = "super::as_text")]
     pub bypass: Bypass,
     /// Answers in the measured time.
     pub answers: u64,
@@ -68,7 +66,6 @@ pub struct Sample {
 
 impl Sample {
     /// The figures of a turn.
-    #[must_use]
     pub fn of(bypass: Bypass, timed: &TimedRun<Snapshot>) -> Self {
         let (tally, before, after) = (&timed.tally, &timed.before, &timed.after);
         let answers = tally.latency.len();
@@ -92,10 +89,6 @@ impl Sample {
     }
 
     /// The figures of all `turns` of one variant: mean rate, medians of the percentiles, CPU weighted by answers, sums.
-    ///
-    /// # Panics
-    /// When there are no turns.
-    #[must_use]
     pub fn of_all(turns: &[&Self]) -> Self {
         let answers: u64 = turns.iter().map(|it| it.answers).sum();
         let middle = |figure: fn(&Self) -> f64| median(&mut turns.iter().map(|it| figure(it)).collect::<Vec<_>>());
@@ -122,13 +115,11 @@ impl Sample {
     }
 
     /// Floors generated for each answer.
-    #[must_use]
     pub fn generations_per_answer(&self) -> f64 {
         self.generations as f64 / self.answers as f64
     }
 
     /// The share of floors by tier, in percent, in descending order.
-    #[must_use]
     pub fn shares(&self) -> Vec<(&str, f64)> {
         let all: u64 = self.served_by.values().sum();
         let mut shares: Vec<(&str, f64)> =

@@ -9,9 +9,10 @@
 
 use std::fmt;
 
+use floor_cache::Bypass;
 use serde::Serialize;
 
-use super::{bypass::Bypass, cell::Cell, sample::Sample};
+use super::{cell::Cell, sample::Sample};
 use crate::timing::mean_and_interval;
 
 /// A ratio with the ends of its 95 % interval.
@@ -27,9 +28,8 @@ pub struct Ratio {
 
 impl Ratio {
     /// The ratio of the first to the second value of each of `pairs`.
-    #[must_use]
-    pub fn of(pairs: &[(f64, f64)]) -> Self {
-        let logs: Vec<f64> = pairs.iter().map(|(one, other)| (one / other).ln()).collect();
+    pub fn of(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let logs: Vec<f64> = pairs.into_iter().map(|(one, other)| (one / other).ln()).collect();
         let (mean, half) = mean_and_interval(&logs);
         Self { value: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
     }
@@ -48,8 +48,10 @@ type Figure = fn(&Sample) -> f64;
 #[derive(Debug, Clone, Serialize)]
 pub struct Verdict {
     /// The cell.
+    #[serde(serialize_with = "super::as_text")]
     pub cell: Cell,
     /// The fixed choice that did better.
+    #[serde(serialize_with = "super::as_text")]
     pub best: Bypass,
     /// The ratio that decides, below 1 where `auto` is worse: answers a second, or at low load the inverse median
     /// latency.
@@ -67,12 +69,11 @@ impl Verdict {
     pub const TARGET: f64 = 0.97;
 
     /// The verdict on the turns of a cell, which are in blocks of one turn of each variant.
-    #[must_use]
     pub fn of(cell: Cell, samples: &[Sample]) -> Self {
         let primary: Figure = if cell.shape.is_low_load() { |it| 1.0 / it.p50_us } else { |it| it.rate };
-        let off_to_forced = Ratio::of(&paired(samples, Bypass::Off, Bypass::Forced, primary));
+        let off_to_forced = Ratio::of(paired(samples, Bypass::Off, Bypass::Forced, primary));
         let best = if off_to_forced.value >= 1.0 { Bypass::Off } else { Bypass::Forced };
-        let ratio = |figure: Figure| Ratio::of(&paired(samples, Bypass::Auto, best, figure));
+        let ratio = |figure: Figure| Ratio::of(paired(samples, Bypass::Auto, best, figure));
         Self {
             cell,
             best,
@@ -84,16 +85,15 @@ impl Verdict {
     }
 
     /// Whether the interval of the primary ratio reaches the target.
-    #[must_use]
     pub fn passes(&self) -> bool {
         self.primary.high >= Self::TARGET
     }
 }
 
 /// The figures of two variants, paired by block.
-fn paired(samples: &[Sample], one: Bypass, other: Bypass, figure: Figure) -> Vec<(f64, f64)> {
-    let of = |bypass| samples.iter().filter(move |it| it.bypass == bypass).map(figure);
-    of(one).zip(of(other)).collect()
+fn paired(samples: &[Sample], one: Bypass, other: Bypass, figure: Figure) -> impl Iterator<Item = (f64, f64)> {
+    let of = move |bypass| samples.iter().filter(move |it| it.bypass == bypass).map(figure);
+    of(one).zip(of(other))
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context;
 use benches::{
-    load::{ClosedLoop, Method, Tally},
+    load::{ClosedLoop, Rpc, Tally, micros},
     open_loop::OpenLoop,
     process::{CpuPartition, cpu_time, resident_bytes},
     redis_server::RedisServer,
     server::{Server, Setup},
 };
 use bytes::Bytes;
+use clap::ValueEnum;
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -26,9 +27,22 @@ const FULL_CAPACITY: &str = "64MiB";
 const CONNECTIONS: usize = 4;
 const STREAMS: usize = 10;
 
-/// A chain, as the names of its tiers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Candidate(&'static [&'static str]);
+/// A chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Candidate {
+    #[value(name = "generation only")]
+    GenerationOnly,
+    #[value(name = "lru")]
+    Lru,
+    #[value(name = "lru + lmdb")]
+    LruLmdb,
+    #[value(name = "lru + sled")]
+    LruSled,
+    #[value(name = "lru + redis")]
+    LruRedis,
+    #[value(name = "lru + lmdb + redis")]
+    LruLmdbRedis,
+}
 
 /// The figures of a run.
 #[derive(Debug, Clone, Serialize)]
@@ -48,26 +62,25 @@ pub(crate) struct Figures {
 }
 
 impl Candidate {
-    pub(crate) const ALL: [Self; 6] = [
-        Self(&[]),
-        Self(&["lru"]),
-        Self(&["lru", "lmdb"]),
-        Self(&["lru", "sled"]),
-        Self(&["lru", "redis"]),
-        Self(&["lru", "lmdb", "redis"]),
-    ];
-
-    pub(crate) fn name(self) -> String {
-        if self.0.is_empty() { "generation only".to_owned() } else { self.0.join(" + ") }
+    /// The names of its tiers.
+    const fn tiers(self) -> &'static [&'static str] {
+        match self {
+            Self::GenerationOnly => &[],
+            Self::Lru => &["lru"],
+            Self::LruLmdb => &["lru", "lmdb"],
+            Self::LruSled => &["lru", "sled"],
+            Self::LruRedis => &["lru", "redis"],
+            Self::LruLmdbRedis => &["lru", "lmdb", "redis"],
+        }
     }
 
     /// Whether it runs under `workload`. Under paced loads only memory alone and the default chain run.
     pub(crate) fn supports(self, workload: Workload) -> bool {
-        workload.calls_per_second().is_none() || matches!(self.0, ["lru"] | ["lru", "lmdb"])
+        workload.calls_per_second().is_none() || matches!(self, Self::Lru | Self::LruLmdb)
     }
 
     pub(crate) fn needs_redis(self) -> bool {
-        self.0.contains(&"redis")
+        self.tiers().contains(&"redis")
     }
 
     /// A cold run, and a warm run on the stores that it filled.
@@ -87,9 +100,8 @@ impl Candidate {
         redis: Option<&RedisServer>,
         requests: &Arc<[Bytes]>,
     ) -> anyhow::Result<Figures> {
-        let tiers: Vec<String> = self.0.iter().map(|tier| format!("{tier:?}")).collect();
         let mut setup = Setup::new()
-            .with("CACHE__CHAIN", format!("[{}]", tiers.join(",")))
+            .with("CACHE__CHAIN", format!("{:?}", self.tiers()))
             .with(
                 "CACHE__LRU__CAPACITY",
                 if workload.calls_per_second().is_some() { FULL_CAPACITY } else { LRU_CAPACITY },
@@ -98,7 +110,7 @@ impl Candidate {
         if let Some(redis) = redis {
             setup = setup.with("CACHE__REDIS__URL", redis.tcp_url());
         }
-        let server = setup.start(data)?;
+        let server = setup.start_in(data.path())?;
         let cpu = || -> anyhow::Result<f64> {
             let redis = redis.map_or(Ok(std::time::Duration::ZERO), |redis| cpu_time(redis.pid()))?;
             Ok((cpu_time(server.pid())? + redis).as_secs_f64())
@@ -139,7 +151,7 @@ impl Figures {
 fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow::Result<Figures> {
     let load = OpenLoop {
         server: server.grpc,
-        method: Method::GetFloor,
+        rpc: Rpc::GetFloor,
         messages: Arc::clone(requests),
         answer_bytes: None,
         connections: CONNECTIONS,
@@ -152,12 +164,11 @@ fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow:
         load.run()?
     };
     let hits = (server.hits("lru")? - before) as u64;
-    let micros = |nanos: u64| nanos as f64 / 1e3;
     Ok(Figures {
         rate: pace,
-        p50_us: micros(latencies.latency.value_at_quantile(0.5)),
-        p99_us: micros(latencies.latency.value_at_quantile(0.99)),
-        late_p99_us: micros(latencies.lateness.value_at_quantile(0.99)),
+        p50_us: micros(&latencies.latency, 50.0),
+        p99_us: micros(&latencies.latency, 99.0),
+        late_p99_us: micros(&latencies.lateness, 99.0),
         cpu_seconds: 0.0,
         memory_bytes: 0,
         served_by: [("lru", hits), ("others", load.calls.saturating_sub(hits))]
@@ -167,6 +178,6 @@ fn run_open_loop(server: &Server, pace: f64, requests: &Arc<[Bytes]>) -> anyhow:
 }
 
 fn run_closed_loop(server: &Server, requests: &Arc<[Bytes]>) -> anyhow::Result<Tally> {
-    let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, CONNECTIONS, STREAMS, Arc::clone(requests));
+    let mut load = ClosedLoop::new(&[server.grpc], Rpc::GetFloor, CONNECTIONS, STREAMS, Arc::clone(requests));
     load.run_calls(requests.len() as u64)
 }

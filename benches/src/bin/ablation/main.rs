@@ -8,12 +8,12 @@ mod candidate;
 mod report;
 mod workload;
 
-use std::path::PathBuf;
-
-use anyhow::{bail, ensure};
-use benches::redis_server::RedisServer;
+use benches::{
+    redis_server::RedisServer,
+    report::{RecordArgs, ensure_release},
+};
 use candidate::Candidate;
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use report::{Report, Sample};
 use workload::Workload;
 
@@ -26,43 +26,36 @@ struct Args {
     /// Number of calls in a run
     #[arg(long, default_value_t = 4000)]
     calls: u64,
-    /// Only these loads, by name: zipf, "zipf, prefetched", uniform, "uniform, prefetched", scan, climb, "climb,
-    /// paced", "climb, paced, prefetched", "climb, paced, again"
-    #[arg(long = "load", value_name = "NAME")]
-    loads: Vec<String>,
-    /// Only these chains, by name: "generation only", lru, "lru + lmdb", "lru + sled", "lru + redis", "lru + lmdb +
-    /// redis"
-    #[arg(long = "chain", value_name = "NAME")]
-    chains: Vec<String>,
-    /// Directory for the record; without it no record is written
-    #[arg(long, value_name = "DIRECTORY")]
-    record: Option<PathBuf>,
+    /// Only this load; repeated for each
+    #[arg(long = "load", value_enum, value_name = "NAME")]
+    loads: Vec<Workload>,
+    /// Only this chain; repeated for each
+    #[arg(long = "chain", value_enum, value_name = "NAME")]
+    chains: Vec<Candidate>,
+    #[command(flatten)]
+    record: RecordArgs,
 }
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    ensure_release()?;
     let redis = RedisServer::is_available();
-    let workloads = select(&args.loads, Workload::ALL, |workload| workload.name().to_owned())?;
-    let available = Candidate::ALL.into_iter().filter(|it| redis || !it.needs_redis());
-    let candidates = select(&args.chains, available, |candidate| candidate.name())?;
+    let workloads = chosen(&args.loads);
+    let mut candidates = chosen(&args.chains);
+    candidates.retain(|candidate| redis || !candidate.needs_redis());
     let mut report = Report::new(args.runs, args.calls);
     for run in 0..args.runs {
         for workload in alternate(run, &workloads) {
             for candidate in alternate(run, &candidates).filter(|candidate| candidate.supports(workload)) {
                 let (cold, warm) = candidate.run(workload, args.calls)?;
                 for (warm, figures) in [(false, cold), (true, warm)] {
-                    report.add(Sample { chain: candidate.name(), workload: workload.name(), warm, run, figures });
+                    report.add(Sample { chain: name_of(&candidate), workload, warm, run, figures });
                 }
             }
         }
         eprintln!("run {} of {} done", run + 1, args.runs);
     }
-    println!("{}", report.markdown());
-    if let Some(directory) = &args.record {
-        report.origin.write(directory, "ablation", "Which chain", &report.markdown(), &report)?;
-    }
-    Ok(())
+    args.record.report(&report.origin, "ablation", "Which chain", &report.markdown(), &report)
 }
 
 /// `all`, in reverse order in every other run: what runs second may find the machine warmer or busier.
@@ -71,16 +64,13 @@ fn alternate<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
     (0..all.len()).map(move |at| all[if run.is_multiple_of(2) { at } else { last - at }])
 }
 
-/// The items of `all` whose names are in `names`; all of them when `names` is empty.
-fn select<T>(
-    names: &[String],
-    all: impl IntoIterator<Item = T>,
-    name: impl Fn(&T) -> String,
-) -> anyhow::Result<Vec<T>> {
-    let all: Vec<T> = all.into_iter().collect();
-    let offered: Vec<String> = all.iter().map(&name).collect();
-    if let Some(unknown) = names.iter().find(|name| !offered.contains(name)) {
-        bail!("nothing here is called {unknown:?}; there are: {}", offered.join("; "));
-    }
-    Ok(all.into_iter().filter(|it| names.is_empty() || names.contains(&name(it))).collect())
+/// The values in `named`, in the order of their list; all of them when it is empty.
+fn chosen<T: ValueEnum + PartialEq>(named: &[T]) -> Vec<T> {
+    let is_chosen = |value: &&T| named.is_empty() || named.contains(value);
+    T::value_variants().iter().filter(is_chosen).cloned().collect()
+}
+
+/// The name of a load or a chain on the command line.
+fn name_of(value: &impl ValueEnum) -> String {
+    value.to_possible_value().expect("no value is hidden").get_name().to_owned()
 }

@@ -1,10 +1,10 @@
 //! The orders in which the loads of `ablation` request floors.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, fmt, sync::Arc};
 
 use benches::{floors::TOWER, load};
 use bytes::Bytes;
-use floor_proto::v1;
+use clap::ValueEnum;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
 
@@ -27,55 +27,44 @@ const PACED_CLIMBERS: u64 = 4;
 const PACED_DIVISOR: u64 = 2;
 
 /// An order of calls, and their rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Workload {
     /// Floor `n` with a probability proportional to 1/`n`.
+    #[value(name = "zipf")]
     Zipf,
     /// The same with prefetching, though there are no climbers.
+    #[value(name = "zipf, prefetched")]
     PrefetchedZipf,
     /// Every floor with the same probability.
+    #[value(name = "uniform")]
     Uniform,
     /// The same with prefetching, though there are no climbers.
+    #[value(name = "uniform, prefetched")]
     PrefetchedUniform,
     /// Floors in order, repeated: the worst case of LRU eviction.
+    #[value(name = "scan")]
     Scan,
     /// Players climb floor by floor; no floor is requested twice.
+    #[value(name = "climb")]
     Climb,
     /// Few players climb far, at a fixed rate.
+    #[value(name = "climb, paced")]
     PacedClimb,
     /// The same with prefetching.
+    #[value(name = "climb, paced, prefetched")]
     PrefetchedClimb,
     /// The same a second time, when memory has every floor: the cost of hits at that rate.
+    #[value(name = "climb, paced, again")]
     RepeatedClimb,
 }
 
-impl Workload {
-    pub(crate) const ALL: [Self; 9] = [
-        Self::Zipf,
-        Self::PrefetchedZipf,
-        Self::Uniform,
-        Self::PrefetchedUniform,
-        Self::Scan,
-        Self::Climb,
-        Self::PacedClimb,
-        Self::PrefetchedClimb,
-        Self::RepeatedClimb,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Zipf => "zipf",
-            Self::PrefetchedZipf => "zipf, prefetched",
-            Self::Uniform => "uniform",
-            Self::PrefetchedUniform => "uniform, prefetched",
-            Self::Scan => "scan",
-            Self::Climb => "climb",
-            Self::PacedClimb => "climb, paced",
-            Self::PrefetchedClimb => "climb, paced, prefetched",
-            Self::RepeatedClimb => "climb, paced, again",
-        }
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::name_of(self))
     }
+}
 
+impl Workload {
     /// The rate, if the load is paced.
     pub(crate) fn calls_per_second(self) -> Option<f64> {
         matches!(self, Self::PacedClimb | Self::PrefetchedClimb | Self::RepeatedClimb).then_some(PACED_CALLS_PER_SECOND)
@@ -112,11 +101,7 @@ impl Workload {
                 (TOWER + 1 + call % PACED_CLIMBERS, (call / PACED_CLIMBERS) as u32 + 1)
             }
         };
-        let request = |(seed, number)| {
-            let spec = v1::FloorSpec { seed, number, ..v1::FloorSpec::default() };
-            load::framed(&v1::GetFloorRequest { spec: Some(spec) })
-        };
         let calls = if self.calls_per_second().is_some() { calls / PACED_DIVISOR } else { calls };
-        (0..calls).map(spec).map(request).collect()
+        (0..calls).map(spec).map(|(seed, number)| load::floor_request(seed, number)).collect()
     }
 }

@@ -17,7 +17,6 @@ use benches::{
 };
 use floor_cache::{ChainConfig, TierKind};
 use floor_gen::{Generator, Kind};
-use floor_proto::{grid, v1};
 use prost::Message;
 
 /// Floors of each case.
@@ -116,13 +115,10 @@ fn encode(made: &Rc<Vec<floor_gen::Floor>>) -> Work {
 }
 
 fn decode(made: &[floor_gen::Floor]) -> Work {
-    let bytes: Vec<_> = made.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect();
+    let bytes = floors::encoded(made);
     Box::new(move || {
         each(COUNT, |n| {
-            let floor = v1::Floor::decode(bytes[n as usize].clone()).expect("our own bytes");
-            for cells in [&floor.terrain, &floor.region] {
-                black_box(grid::decode(cells.as_ref().expect("it has its grids")).expect("our own grid"));
-            }
+            black_box(floors::decoded(&bytes[n as usize]));
         })
     })
 }

@@ -58,7 +58,7 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    anyhow::ensure!(!cfg!(debug_assertions), "ratios of a debug build mean nothing; add --release");
+    report::ensure_release()?;
     let mut ratios: BTreeMap<String, f64> = cases.into_iter().map(|case| (case.name.to_owned(), ratio(case))).collect();
     ratios.extend(regret::ratios()?);
     if args.update {

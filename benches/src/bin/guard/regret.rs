@@ -1,20 +1,22 @@
 //! The guard's cases of the automatic bypass, end to end: the cells of `regret --short`.
 
 use anyhow::ensure;
-use benches::regret::{
-    Bypass, Cell, Fleet, Keys, Options, Plan, Shape, StoreKind, VariantSpec, Verdict, covering, fleet::can_run,
+use benches::{
+    regret::{Cell, EVERY_BYPASS, Fleet, Keys, Plan, Shape, StoreKind, Verdict, fleet::can_run, grid},
+    server::Setup,
 };
+use floor_cache::Bypass;
 
 /// Calls of each variant in the smoke run.
 const CALLS: u64 = 400;
 
 /// The time of an answer (at low load: its median latency) with `auto` divided by that with the better fixed choice.
 pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
-    let options = Options::default();
+    let setup = Setup::new();
     let mut ratios = Vec::new();
-    for cell in covering::short().into_iter().filter(|cell| can_run(cell, &options)) {
+    for cell in grid::SHORT.iter().copied().filter(|cell| can_run(cell, &setup)) {
         eprintln!("{cell}");
-        let verdict = Verdict::of(cell, &Plan::SHORT.run(cell, &options)?);
+        let verdict = Verdict::of(cell, &Plan::SHORT.run(cell, &setup)?);
         ratios.push((format!("auto / the better fixed choice: {cell}"), 1.0 / verdict.primary.value));
     }
     Ok(ratios)
@@ -24,11 +26,11 @@ pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
 pub(crate) fn smoke() -> anyhow::Result<Option<String>> {
     let (keys, shape) = (Keys::Uniform, Shape::new(2, 4));
     let cell = Cell { store: StoreKind::Lmdb, shape, keys, side: 32, batch: 1, servers: 1 };
-    let options = Options::default();
-    if !can_run(&cell, &options) {
+    let setup = Setup::new();
+    if !can_run(&cell, &setup) {
         return Ok(None);
     }
-    let mut fleet = Fleet::start(cell, &options, &Bypass::ALL.map(VariantSpec::from), false)?;
+    let mut fleet = Fleet::start(cell, &setup, &EVERY_BYPASS, false)?;
     for (variant, bypass) in Bypass::ALL.into_iter().enumerate() {
         let tally = fleet.calls(variant, CALLS)?;
         let floors = |tier: &str| tally.served_by.get(tier).copied().unwrap_or(0);

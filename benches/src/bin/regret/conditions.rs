@@ -15,11 +15,14 @@ use benches::{
     load::Window,
     process::KillOnDrop,
     redis_server::RedisServer,
-    regret::{Bypass, Cell, Fleet, Options, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
+    regret::{Cell, EVERY_BYPASS, Fleet, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
     report::{self, Origin},
     server::Setup,
+    timing::mean_and_interval,
 };
 use clap::Args;
+use comfy_table::Table;
+use floor_cache::Bypass;
 use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
@@ -30,9 +33,6 @@ pub(crate) struct ConditionsArgs {
     /// Number of rounds of ten seconds for each variant; with the alternating Redis each has one round of a minute
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Exit with 1 when a condition fails
-    #[arg(long)]
-    check: bool,
 }
 
 /// The alternating Redis: its two delays, the duration of each, and the measured time of a variant.
@@ -54,6 +54,14 @@ const BUSY_PROCESSES: usize = 2;
 /// The stalls: their share of deliveries and their duration.
 const STALLS: f64 = 0.01;
 const STALL: Duration = Duration::from_millis(20);
+
+/// The variants that are compared while Redis stalls.
+const HEDGING: [VariantSpec; 4] = [
+    (Bypass::Off, &[("CACHE__HEDGE", "true")]),
+    (Bypass::Off, &[("CACHE__HEDGE", "false")]),
+    (Bypass::Auto, &[("CACHE__HEDGE", "true")]),
+    (Bypass::Auto, &[("CACHE__HEDGE", "false")]),
+];
 
 /// After this time a busy process ends by itself.
 const MAX_BUSY_TIME: Duration = Duration::from_secs(1800);
@@ -77,7 +85,7 @@ struct Report {
 type Measure = fn(&Runner) -> anyhow::Result<Outcome>;
 
 struct Runner {
-    options: Options,
+    setup: Setup,
     plan: Plan,
 }
 
@@ -99,7 +107,7 @@ const fn slow(shape: Shape) -> Cell {
 pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Result<bool> {
     ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
     let runner = Runner {
-        options: common.options()?,
+        setup: common.setup()?,
         plan: Plan { rounds: args.rounds, turns: 4, turn: Duration::from_millis(2500), warmup: Duration::from_secs(5) },
     };
     let mut report = Report { origin: Origin::of("regret"), outcomes: Vec::new() };
@@ -111,11 +119,8 @@ pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Resu
         report.outcomes.push(outcome);
     }
     ensure!(!report.outcomes.is_empty(), "no condition's name contains {filter:?}");
-    println!("{}", report.markdown());
-    if let Some(directory) = &common.record {
-        report.origin.write(directory, "regret-conditions", "Bad conditions", &report.markdown(), &report)?;
-    }
-    Ok(!args.check || report.outcomes.iter().all(|outcome| outcome.passes))
+    common.record.report(&report.origin, "regret-conditions", "Bad conditions", &report.markdown(), &report)?;
+    Ok(report.outcomes.iter().all(|outcome| outcome.passes))
 }
 
 impl Report {
@@ -131,7 +136,7 @@ impl Report {
 impl Runner {
     /// Redis alternates between two seconds fast and two slow. The target is for the minute and for each speed.
     fn alternating(&self) -> anyhow::Result<Outcome> {
-        let mut fleet = Fleet::start(Cell::PLAIN, &self.options, &Bypass::ALL.map(VariantSpec::from), true)?;
+        let mut fleet = Fleet::start(Cell::PLAIN, &self.setup, &EVERY_BYPASS, true)?;
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
         fleet.warm_up(self.plan.warmup)?;
         let window = Window { settle: Duration::ZERO, measured: MINUTE, slice: SLICE };
@@ -140,29 +145,17 @@ impl Runner {
             samples.push(alternate(&proxy, || fleet.turn(variant, window))?);
         }
         let in_phase = (PHASE.as_millis() / SLICE.as_millis()) as usize;
-        // Answers a second of each phase; the even ones are fast.
-        let phases = |bypass: Bypass| -> Vec<f64> {
-            let slices = samples.iter().filter(|it| it.bypass == bypass).flat_map(|it| &it.slices);
-            let slices: Vec<u64> = slices.copied().collect();
-            slices.chunks(in_phase).map(|phase| phase.iter().sum::<u64>() as f64 / PHASE.as_secs_f64()).collect()
-        };
-        let mean = |phases: &mut dyn Iterator<Item = f64>| {
-            let (sum, count) = phases.fold((0.0, 0), |(sum, count), rate| (sum + rate, count + 1));
-            sum / f64::from(count)
-        };
+        // Answers a second of each phase, by variant; the even phases are fast.
+        let rate = |phase: &[u64]| phase.iter().sum::<u64>() as f64 / PHASE.as_secs_f64();
+        let phases: Vec<Vec<f64>> =
+            samples.iter().map(|sample| sample.slices.chunks(in_phase).map(rate).collect()).collect();
         let mut table = report::table(["part", "auto", "off", "forced", "auto / better", "worst phase / better"]);
         let mut passes = true;
-        type PhaseFilter = fn(usize) -> bool;
-        let parts: [(&str, PhaseFilter); 3] =
-            [("the minute", |_| true), ("fast phases", |n| n % 2 == 0), ("slow phases", |n| n % 2 == 1)];
-        for (name, is_included) in parts {
-            let of = |bypass| {
-                let phases = phases(bypass).into_iter().enumerate();
-                phases.filter(|(number, _)| is_included(*number)).map(|(_, rate)| rate).collect::<Vec<_>>()
-            };
-            let rates = Bypass::ALL.map(|bypass| mean(&mut of(bypass).into_iter()));
+        for (name, first, step) in [("the minute", 0, 1), ("fast phases", 0, 2), ("slow phases", 1, 2)] {
+            let of = |variant: usize| phases[variant].iter().skip(first).step_by(step).copied().collect::<Vec<_>>();
+            let rates = [0, 1, 2].map(|variant| mean_and_interval(&of(variant)).0);
             let better = rates[1].max(rates[2]);
-            let worst = of(Bypass::Auto).into_iter().fold(f64::INFINITY, f64::min);
+            let worst = of(0).into_iter().fold(f64::INFINITY, f64::min);
             passes &= rates[0] / better >= ALTERNATING;
             table.add_row([
                 name.to_owned(),
@@ -182,21 +175,19 @@ impl Runner {
     }
 
     fn one_thread(&self, cell: Cell) -> anyhow::Result<Outcome> {
-        let mut options = self.options.clone();
-        options.settings.push(("GENERATION__THREADS".to_owned(), "1".to_owned()));
-        self.compare(cell, &options, Verdict::TARGET)
+        self.compare(cell, &self.setup.clone().with("GENERATION__THREADS", "1"), Verdict::TARGET)
     }
 
     fn busy(&self, cell: Cell) -> anyhow::Result<Outcome> {
         let _busy = (0..BUSY_PROCESSES).map(|_| start_busy()).collect::<anyhow::Result<Vec<_>>>()?;
-        self.compare(cell, &self.options, BUSY)
+        self.compare(cell, &self.setup, BUSY)
     }
 
     /// Compares the variants as the grid does.
-    fn compare(&self, cell: Cell, options: &Options, target: f64) -> anyhow::Result<Outcome> {
-        let samples = self.plan.run(cell, options)?;
+    fn compare(&self, cell: Cell, setup: &Setup, target: f64) -> anyhow::Result<Outcome> {
+        let samples = self.plan.run(cell, setup)?;
         let verdict = Verdict::of(cell, &samples);
-        let mut table = report::table(["bypass", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
+        let mut table = variants_table("bypass");
         for bypass in Bypass::ALL {
             let own: Vec<&Sample> = samples.iter().filter(|it| it.bypass == bypass).collect();
             table.add_row(row(bypass.name(), &own));
@@ -211,34 +202,28 @@ impl Runner {
     /// Some replies of Redis stall. Compares hedging on and off, for bypass off and auto, without a target.
     fn stalls(&self, shape: Shape) -> anyhow::Result<Outcome> {
         let cell = Cell { shape, ..Cell::PLAIN };
-        let spec = |bypass, hedge| VariantSpec { bypass, settings: vec![("CACHE__HEDGE", hedge)] };
-        let specs = [Bypass::Off, Bypass::Auto].map(|bypass| [spec(bypass, "true"), spec(bypass, "false")]);
-        let specs = specs.as_flattened();
-        let mut fleet = Fleet::start(cell, &self.options, specs, true)?;
+        let mut fleet = Fleet::start(cell, &self.setup, &HEDGING, true)?;
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
         proxy.set_stalls(STALLS, STALL);
         let blocks = self.plan.turns(&mut fleet)?;
-        let mut table =
-            report::table(["variant", "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"]);
+        let mut table = variants_table("variant");
         let mut text = format!(
             "{cell}, {} % of the deliveries of Redis wait {STALL:?}, and what follows on the connection behind them.\n\n",
             STALLS * 100.0
         );
-        for (number, spec) in specs.iter().enumerate() {
+        for (number, (bypass, settings)) in HEDGING.iter().enumerate() {
             let own: Vec<&Sample> = blocks.iter().map(|block| &block[number]).collect();
-            table.add_row(row(&format!("{}, hedge = {}", spec.bypass, spec.settings[0].1), &own));
+            table.add_row(row(&format!("{bypass}, hedge = {}", settings[0].1), &own));
         }
         let _ = writeln!(text, "{table}\n");
         for (with, without) in [(0, 1), (2, 3)] {
             let ratio = |figure: fn(&Sample) -> f64| {
-                Ratio::of(
-                    &blocks.iter().map(|block| (figure(&block[with]), figure(&block[without]))).collect::<Vec<_>>(),
-                )
+                Ratio::of(blocks.iter().map(|block| (figure(&block[with]), figure(&block[without]))))
             };
             let _ = writeln!(
                 text,
                 "- bypass = {}, with hedging to without: answers/s {}, p99 {}, CPU {}",
-                specs[with].bypass,
+                HEDGING[with].0,
                 ratio(|it| it.rate),
                 ratio(|it| it.p99_us),
                 ratio(|it| it.server_cpu_us)
@@ -269,6 +254,10 @@ fn alternate<T>(proxy: &DelayProxy, work: impl FnOnce() -> anyhow::Result<T>) ->
         drop(done);
         result
     })
+}
+
+fn variants_table(first: &str) -> Table {
+    report::table([first, "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"])
 }
 
 fn row(name: &str, samples: &[&Sample]) -> [String; 6] {

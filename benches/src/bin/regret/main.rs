@@ -11,7 +11,11 @@ mod servers;
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context, bail};
-use benches::regret::{Cell, Options, Plan, covering, fleet::can_run};
+use benches::{
+    regret::{Cell, Plan, fleet::can_run, grid},
+    report::{RecordArgs, ensure_release},
+    server::Setup,
+};
 use clap::{Parser, Subcommand};
 use report::{MeasuredCell, Report};
 
@@ -43,9 +47,6 @@ struct Args {
     /// Seconds of load on each variant before the first turn
     #[arg(long, default_value_t = 5.0)]
     warmup: f64,
-    /// Exit with 1 when a cell fails
-    #[arg(long)]
-    check: bool,
 }
 
 /// Measurements other than the grid.
@@ -69,46 +70,47 @@ struct Common {
     /// Setting of every server, by its environment variable without FLOORS__, for example CACHE__HEDGE=false
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
-    /// Directory for the record; without it no record is written
-    #[arg(long, value_name = "DIRECTORY", global = true)]
-    record: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
+    /// Exit with 1 when a cell, a target or a condition fails
+    #[arg(long, global = true)]
+    check: bool,
 }
 
 impl Common {
-    fn options(&self) -> anyhow::Result<Options> {
-        let setting = |text: &String| {
+    fn setup(&self) -> anyhow::Result<Setup> {
+        let binary = self.server_binary.as_ref().map(std::path::absolute).transpose()?;
+        self.settings.iter().try_fold(binary.map_or_else(Setup::new, Setup::of_binary), |setup, text| {
             let (key, value) =
                 text.split_once('=').with_context(|| format!("{text:?} is not of the form KEY=VALUE"))?;
-            Ok((key.to_owned(), value.to_owned()))
-        };
-        let binary = self.server_binary.as_ref().map(std::path::absolute).transpose()?;
-        Ok(Options { binary, settings: self.settings.iter().map(setting).collect::<anyhow::Result<_>>()? })
+            Ok(setup.with(key, value))
+        })
     }
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
-    let exit = |passes| if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    anyhow::ensure!(!cfg!(debug_assertions) || args.list, "figures of a debug build mean nothing; add --release");
+    let exit = |passes| if passes || !args.common.check { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if let Some(part) = &args.part {
         return match part {
             Mode::Busy => {
                 conditions::keep_processor_busy();
                 Ok(ExitCode::SUCCESS)
             }
-            Mode::Servers(part) => servers::run(part, &args.common).map(exit),
-            Mode::Conditions(part) => conditions::run(part, &args.common).map(exit),
+            Mode::Servers(part) => ensure_release().and_then(|()| servers::run(part, &args.common)).map(exit),
+            Mode::Conditions(part) => ensure_release().and_then(|()| conditions::run(part, &args.common)).map(exit),
         };
     }
-    let options = args.common.options()?;
-    let all = if args.short { covering::short() } else { covering::grid() };
-    let cells = select(&all, args.cells.as_deref())?;
+    let setup = args.common.setup()?;
+    let all = if args.short { grid::SHORT } else { grid::GRID };
+    let cells = select(all, args.cells.as_deref())?;
     if args.list {
         for (number, cell) in cells {
             println!("{number:2}  {cell}");
         }
         return Ok(ExitCode::SUCCESS);
     }
+    ensure_release()?;
     let plan = Plan {
         rounds: args.rounds,
         turns: (args.seconds / args.turn).round().max(1.0) as usize,
@@ -116,21 +118,17 @@ fn main() -> anyhow::Result<ExitCode> {
         warmup: Duration::try_from_secs_f64(args.warmup)?,
     };
     let plan = if args.short { Plan::SHORT } else { plan };
-    let report = measure(&cells, &options, &plan)?;
-    println!("{}", report.markdown());
-    if let Some(directory) = &args.common.record {
-        report.origin.write(directory, "regret", "Regret", &report.markdown(), &report)?;
-    }
-    Ok(exit(!args.check || report.passes()))
+    let report = measure(&cells, &setup, &plan)?;
+    args.common.record.report(&report.origin, "regret", "Regret", &report.markdown(), &report)?;
+    Ok(exit(report.passes()))
 }
 
 /// Measures the cells and prints the progress on standard error.
-fn measure(cells: &[(usize, Cell)], options: &Options, plan: &Plan) -> anyhow::Result<Report> {
+fn measure(cells: &[(usize, Cell)], setup: &Setup, plan: &Plan) -> anyhow::Result<Report> {
     let mut report = Report::new(plan);
-    for (done, (number, cell)) in cells.iter().enumerate().filter(|(_, (_, cell))| can_run(cell, options)) {
-        let minutes = plan.cell().as_secs() * (cells.len() - done) as u64 / 60;
-        eprintln!("cell {number}: {cell}; about {minutes} minutes left");
-        let measured = MeasuredCell::new(*number, *cell, plan.run(*cell, options)?);
+    for (done, (number, cell)) in cells.iter().enumerate().filter(|(_, (_, cell))| can_run(cell, setup)) {
+        eprintln!("cell {number}: {cell}; {} of {}", done + 1, cells.len());
+        let measured = MeasuredCell::new(*number, *cell, plan.run(*cell, setup)?);
         eprintln!("  {}", measured.line());
         report.add(measured);
     }
@@ -166,11 +164,11 @@ mod tests {
 
     #[test]
     fn cells_are_chosen_by_number_range_or_name() {
-        let all = covering::grid();
-        let numbers =
-            |filter| select(&all, Some(filter)).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+        let numbers = |filter| {
+            select(grid::GRID, Some(filter)).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>()
+        };
         assert_eq!(numbers("0,2-3"), [0, 2, 3]);
         assert_eq!(numbers("redis 4x10 uniform 100 b1 s1"), [0]);
-        assert!(select(&all, Some("rocksdb")).unwrap_err().to_string().contains("rocksdb"));
+        assert!(select(grid::GRID, Some("rocksdb")).unwrap_err().to_string().contains("rocksdb"));
     }
 }

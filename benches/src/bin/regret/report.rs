@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use benches::{
-    regret::{Bypass, Cell, Plan, Sample, Verdict},
+    regret::{Cell, Plan, Sample, Verdict},
     report::{self, Origin},
 };
 use comfy_table::Table;
+use floor_cache::Bypass;
 use serde::Serialize;
 
 /// A cell with its verdict and its samples.

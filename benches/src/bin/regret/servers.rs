@@ -17,17 +17,18 @@ use std::{
 use anyhow::ensure;
 use benches::{
     floors,
-    load::{ClosedLoop, Method},
-    process::{cpu_time, wait_until},
+    load::{ClosedLoop, Rpc, TimedRun},
+    process::wait_until,
     redis_cluster::RedisCluster,
     redis_server::RedisServer,
-    regret::{Bypass, Cell, Keys, Options, Ratio},
+    regret::{Cell, Keys, Ratio, Sample, sample::Snapshot},
     report::{self, Origin},
     server::{Server, Setup},
     timing::mean_and_interval,
 };
 use bytes::Bytes;
 use clap::Args;
+use floor_cache::Bypass;
 use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
@@ -38,9 +39,6 @@ pub(crate) struct ServersArgs {
     /// Use a Redis Cluster of six nodes instead of one Redis
     #[arg(long)]
     cluster: bool,
-    /// Exit with 1 when a target is missed
-    #[arg(long)]
-    check: bool,
 }
 
 const SERVERS: usize = 3;
@@ -61,22 +59,13 @@ const MIN_RATE: f64 = 0.97;
 const MAX_CPU: f64 = 1.05;
 const MAX_JOINING: f64 = 0.03;
 
-/// The figures of a load on all servers.
-#[derive(Debug, Clone, Copy, Serialize)]
-struct Figures {
-    rate: f64,
-    p99_us: f64,
-    server_cpu_us: f64,
-    redis_cpu_us: f64,
-    generations: u64,
-}
-
 #[derive(Debug, Clone, Serialize)]
 struct Round {
     round: usize,
+    #[serde(serialize_with = "benches::regret::as_text")]
     bypass: Bypass,
-    cold: Figures,
-    small: Figures,
+    cold: Sample,
+    small: Sample,
     /// Floors requested from a joining server, and those of them that it generated.
     asked: u64,
     joining: u64,
@@ -96,7 +85,7 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
     ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
     let runner = Runner {
         redis: if args.cluster { RedisCluster::start()? } else { RedisCluster::single()? },
-        options: common.options()?,
+        setup: common.setup()?,
         messages: Cell::PLAIN.messages(),
     };
     let distinct = |calls: u64| {
@@ -120,17 +109,14 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
             eprintln!("round {} of {}, {bypass}: {:.0?}", round + 1, args.rounds, started.elapsed());
         }
     }
-    println!("{}", report.markdown());
     let name = if args.cluster { "regret-cluster" } else { "regret-servers" };
-    if let Some(directory) = &common.record {
-        report.origin.write(directory, name, "Servers that share a Redis", &report.markdown(), &report)?;
-    }
-    Ok(!args.check || report.passes())
+    common.record.report(&report.origin, name, "Servers that share a Redis", &report.markdown(), &report)?;
+    Ok(report.passes())
 }
 
 struct Runner {
     redis: RedisCluster,
-    options: Options,
+    setup: Setup,
     messages: Arc<[Bytes]>,
 }
 
@@ -138,66 +124,45 @@ impl Runner {
     fn round(&self, round: usize, bypass: Bypass, distinct: u64) -> anyhow::Result<Round> {
         self.redis.flush()?;
         let servers = self.start(SERVERS, bypass, &[])?;
-        let cold = self.load(&servers, COLD_CALLS)?;
+        let cold = self.load(bypass, &servers, COLD_CALLS)?;
         // Servers write to Redis after the answers.
         wait_until("every floor in Redis", WRITE_TIMEOUT, || Ok(self.redis.keys()? >= distinct))?;
         let (asked, joining) = self.join(bypass)?;
         drop(servers);
         self.redis.flush()?;
         let servers = self.start(SERVERS, bypass, &[("CACHE__LRU__CAPACITY", SMALL)])?;
-        let small = self.load(&servers, SMALL_CALLS)?;
+        let small = self.load(bypass, &servers, SMALL_CALLS)?;
         Ok(Round { round, bypass, cold, small, asked, joining })
     }
 
-    fn start(&self, count: usize, bypass: Bypass, settings: &[(&str, &str)]) -> anyhow::Result<Vec<RunningServer>> {
-        let url = self.redis.url();
-        let mut setup = self.options.plain_setup().with("CACHE__CHAIN", "[\"lru\",\"redis\"]");
-        setup = setup.with("CACHE__REDIS__URL", url).with("CACHE__BYPASS", bypass.name());
-        for (key, value) in settings {
-            setup = setup.with(key, *value);
-        }
-        let start = || {
-            let data = tempfile::tempdir()?;
-            Ok(RunningServer { server: setup.start(&data)?, _data: data })
-        };
-        (0..count).map(|_| start()).collect()
+    fn start(&self, count: usize, bypass: Bypass, settings: &[(&str, &str)]) -> anyhow::Result<Vec<Server>> {
+        let setup = self.setup.clone().with("CACHE__CHAIN", "[\"lru\",\"redis\"]");
+        let setup = setup.with("CACHE__REDIS__URL", self.redis.url()).with("CACHE__BYPASS", bypass.name());
+        let setup = settings.iter().fold(setup, |setup, (key, value)| setup.with(key, *value));
+        (0..count).map(|_| setup.start()).collect()
     }
 
-    fn load(&self, servers: &[RunningServer], calls: u64) -> anyhow::Result<Figures> {
-        let generations = || -> anyhow::Result<f64> { servers.iter().map(|it| it.server.generations()).sum() };
-        let cpu = || -> anyhow::Result<Duration> { servers.iter().map(|it| Ok(cpu_time(it.server.pid())?)).sum() };
-        let addresses: Vec<_> = servers.iter().map(|it| it.server.grpc).collect();
-        let mut load = ClosedLoop::new(&addresses, Method::GetFloor, 4, 10, Arc::clone(&self.messages));
-        let before = (generations()?, cpu()?, self.redis.cpu_time()?);
+    fn load(&self, bypass: Bypass, servers: &[Server], calls: u64) -> anyhow::Result<Sample> {
+        let addresses: Vec<_> = servers.iter().map(|server| server.grpc).collect();
+        let mut load = ClosedLoop::new(&addresses, Rpc::GetFloor, 4, 10, Arc::clone(&self.messages));
+        let snapshot = || Snapshot::of(servers, self.redis.nodes());
+        let before = snapshot()?;
         let tally = load.run_calls(calls)?;
-        let us = |now: Duration, then: Duration| now.saturating_sub(then).as_secs_f64() * 1e6 / calls as f64;
-        Ok(Figures {
-            rate: tally.rate(),
-            p99_us: tally.micros(99.0),
-            server_cpu_us: us(cpu()?, before.1),
-            redis_cpu_us: us(self.redis.cpu_time()?, before.2),
-            generations: (generations()? - before.0) as u64,
-        })
+        Ok(Sample::of(bypass, &TimedRun { tally, slices: Vec::new(), before, after: snapshot()? }))
     }
 
     /// Requests every floor once from a new server on a full Redis. Returns the floors requested and those generated.
     fn join(&self, bypass: Bypass) -> anyhow::Result<(u64, u64)> {
         let started = self.start(1, bypass, &[])?;
-        let server = &started[0].server;
         let scan = Cell { keys: Keys::Scan, ..Cell::PLAIN }.messages();
         // In an order that is no climb, so that the server does not prefetch.
         let messages: Arc<[Bytes]> =
             (0..scan.len() as u64).map(|step| scan[floors::index_at(step, scan.len())].clone()).collect();
         let asked = messages.len() as u64;
-        let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, 4, 10, messages);
+        let mut load = ClosedLoop::new(&[started[0].grpc], Rpc::GetFloor, 4, 10, messages);
         let tally = load.run_calls(asked)?;
         Ok((asked, tally.served_by.get("generated").copied().unwrap_or(0)))
     }
-}
-
-struct RunningServer {
-    server: Server,
-    _data: tempfile::TempDir,
 }
 
 impl Report {
@@ -208,8 +173,7 @@ impl Report {
     }
 
     fn ratio(&self, figure: impl Fn(&Round) -> f64) -> Ratio {
-        let pairs: Vec<_> = self.of(Bypass::Auto, &figure).into_iter().zip(self.of(Bypass::Off, &figure)).collect();
-        Ratio::of(&pairs)
+        Ratio::of(self.of(Bypass::Auto, &figure).into_iter().zip(self.of(Bypass::Off, &figure)))
     }
 
     /// Each target, and whether it is met.
@@ -244,7 +208,7 @@ impl Report {
         let mut table = report::table(header);
         for bypass in [Bypass::Auto, Bypass::Off] {
             let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(bypass, figure)).0;
-            type Phase = fn(&Round) -> &Figures;
+            type Phase = fn(&Round) -> &Sample;
             let parts: [(&str, Phase, usize); 2] =
                 [("cold", |it| &it.cold, self.cold_distinct), ("small memory", |it| &it.small, self.small_distinct)];
             for (name, part, distinct) in parts {

@@ -4,11 +4,10 @@ use std::{sync::Arc, thread, time::Duration};
 
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, ClosedLoop, Method},
+    load::{self, ClosedLoop, Rpc},
     process::{cpu_time, resident_bytes},
     server::Setup,
 };
-use floor_proto::v1;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::Curve;
@@ -27,17 +26,15 @@ const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
     let (mut idle, mut active) = (Vec::new(), Vec::new());
-    let spec = v1::FloorSpec { seed: TOWER, number: NUMBER, ..v1::FloorSpec::default() };
-    let messages: Arc<[_]> = Arc::new([load::framed(&v1::GetFloorRequest { spec: Some(spec) })]);
+    let messages: Arc<[_]> = Arc::new([load::floor_request(TOWER, NUMBER)]);
     let allowed = raise_open_files()?;
     for connections in COUNTS.into_iter().filter(|count| *count <= most) {
         if connections as u64 + OTHER_FILES > allowed {
             eprintln!("skipped: {connections} connections, where a process may open {allowed} files (`ulimit -Hn`)");
             continue;
         }
-        let data = tempfile::tempdir()?;
-        let server = Setup::new().start(&data)?;
-        let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, connections, 1, Arc::clone(&messages));
+        let server = Setup::new().start()?;
+        let mut load = ClosedLoop::new(&[server.grpc], Rpc::GetFloor, connections, 1, Arc::clone(&messages));
         let empty = resident_bytes(server.pid())?;
         load.connect()?;
         thread::sleep(SETTLE);

@@ -6,11 +6,12 @@ use std::{
 };
 
 use benches::{
+    floors::numbered_key,
     stores::{Backend, Store},
     timing::{answered, median},
 };
 use bytes::Bytes;
-use floor_cache::{Class, Key};
+use floor_cache::Key;
 
 use crate::Curve;
 
@@ -60,18 +61,12 @@ pub(crate) fn measure(most: u32) -> Vec<Curve> {
     curves
 }
 
-fn key(number: u32) -> Key {
-    let mut identity = [0; Key::LEN - 1];
-    identity[..4].copy_from_slice(&number.to_be_bytes());
-    Key::new(identity, Class::new(1))
-}
-
 fn fill(store: &Store, numbers: std::ops::Range<u32>) -> Duration {
     let value = Bytes::from(vec![1; VALUE]);
     let mut took = Duration::ZERO;
     for first in numbers.clone().step_by(BATCH as usize) {
         let last = numbers.end.min(first + BATCH);
-        let entries: Vec<(Key, Bytes)> = (first..last).map(|number| (key(number), value.clone())).collect();
+        let entries: Vec<(Key, Bytes)> = (first..last).map(|number| (numbered_key(0, number), value.clone())).collect();
         let started = Instant::now();
         store.runtime.block_on(answered(store.tier.put_many(&entries))).expect("the store takes them");
         took += started.elapsed();
@@ -83,7 +78,9 @@ fn fill(store: &Store, numbers: std::ops::Range<u32>) -> Duration {
 fn hit(store: &Store, entries: u32) -> f64 {
     let sample = |sample: usize| {
         let keys: Vec<Key> = (0..LOOKUPS)
-            .map(|step| key(((sample as u64 * 104_729 + u64::from(step) * 7_919) % u64::from(entries)) as u32))
+            .map(|step| {
+                numbered_key(0, ((sample as u64 * 104_729 + u64::from(step) * 7_919) % u64::from(entries)) as u32)
+            })
             .collect();
         store.runtime.block_on(async {
             let started = Instant::now();

@@ -5,8 +5,6 @@ use benches::{
     timing::{median, nanos_of_each},
 };
 use floor_gen::{Generator, Kind};
-use floor_proto::{grid, v1};
-use prost::Message;
 
 use crate::Curve;
 
@@ -25,15 +23,11 @@ pub(crate) fn measure() -> Vec<Curve> {
         let made: Vec<_> = specs.iter().map(|spec| generator.generate(spec)).collect();
         make.push((cells, micros(&specs, |spec| generator.generate(spec))));
         encode.push((cells, micros(&made, floor_wire::framed)));
-        let bytes: Vec<_> = made.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect();
-        let cells_of = |grid: &Option<v1::Grid>| grid::decode(grid.as_ref().expect("it has its grids")).expect("ours");
-        decode.push((
-            cells,
-            micros(&bytes, |bytes| {
-                let floor = v1::Floor::decode(bytes.clone()).expect("our own bytes");
-                (cells_of(&floor.terrain), cells_of(&floor.region))
-            }),
-        ));
+        let decode_cells = |bytes| {
+            let (_, terrain, region) = floors::decoded(bytes);
+            (terrain, region)
+        };
+        decode.push((cells, micros(&floors::encoded(&made), decode_cells)));
     }
     let curve = |what: &str, points| Curve { what: what.to_owned(), size: "cells", cost: "us", points };
     vec![curve("make a STANDARD floor", make), curve("encode it", encode), curve("decode it", decode)]

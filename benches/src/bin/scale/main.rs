@@ -8,10 +8,8 @@ mod entries;
 mod floors;
 mod servers;
 
-use std::path::PathBuf;
-
 use benches::{
-    report::{self, Origin},
+    report::{self, Origin, RecordArgs},
     timing::{exponent, last_exponent},
 };
 use clap::Parser;
@@ -27,9 +25,8 @@ struct Args {
     /// Greatest number of connections
     #[arg(long, default_value_t = 10_000)]
     connections: usize,
-    /// Directory for the record; without it no record is written
-    #[arg(long, value_name = "DIRECTORY")]
-    record: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
 }
 
 #[derive(Debug, Serialize)]
@@ -43,18 +40,14 @@ struct Curve {
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    anyhow::ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    report::ensure_release()?;
     let origin = Origin::of("scale");
     let mut curves = floors::measure();
     curves.extend(entries::measure(args.entries));
     curves.extend(connections::measure(args.connections)?);
     curves.extend(servers::measure()?);
     let text = format!("{origin}\n\n{}\n", table(&curves));
-    println!("{text}");
-    match &args.record {
-        Some(directory) => origin.write(directory, "scale", "Scale", &text, &(&origin, &curves)),
-        None => Ok(()),
-    }
+    args.record.report(&origin, "scale", "Scale", &text, &(&origin, &curves))
 }
 
 fn table(curves: &[Curve]) -> Table {

@@ -5,7 +5,7 @@ use std::{sync::Arc, thread, time::Duration};
 use anyhow::ensure;
 use benches::{
     floors::TOWER,
-    load::{self, ClosedLoop, Method},
+    load::{self, ClosedLoop, Rpc},
     process::{cpu_time, wait_until},
     redis_server::RedisServer,
     server::{Server, Setup},
@@ -27,8 +27,16 @@ const HITS: u64 = 12_000;
 const CONNECTIONS: usize = 2;
 const STREAMS: usize = 10;
 
-/// Settings without prefetching, audits and hedging, so that each floor is generated once.
-const NO_EXTRA_WORK: [(&str, &str); 3] = [("PREFETCH__AHEAD", "0"), ("CACHE__AUDIT", "0"), ("CACHE__HEDGE", "false")];
+/// Settings of every server. Redis is asked even where generating is cheaper, and may be slow on a busy machine. Without
+/// prefetching, audits and hedging each floor is generated once.
+const SETTINGS: [(&str, &str); 6] = [
+    ("CACHE__CHAIN", "[\"lru\",\"redis\"]"),
+    ("CACHE__BYPASS", "off"),
+    ("CACHE__REDIS__TIMEOUT", "5s"),
+    ("PREFETCH__AHEAD", "0"),
+    ("CACHE__AUDIT", "0"),
+    ("CACHE__HEDGE", "false"),
+];
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
     if !RedisServer::is_available() {
@@ -43,7 +51,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
             found.push((size, fleet.find_others()?));
         }
         hit.push((size, fleet.hit_memory()?));
-        let generations = fleet.generations()?;
+        let generations = fleet.servers.iter().map(Server::generations).sum::<anyhow::Result<f64>>()?;
         ensure!(generations == f64::from(FLOORS), "{generations} floors were generated, not {FLOORS}");
     }
     let curve = |what: &str, points| Curve { what: what.to_owned(), size: "servers", cost: "us of CPU", points };
@@ -57,22 +65,15 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {
 struct Fleet {
     servers: Vec<Server>,
     redis: RedisServer,
-    _data: Vec<tempfile::TempDir>,
 }
 
 impl Fleet {
     fn start(count: usize) -> anyhow::Result<Self> {
         let redis = RedisServer::start()?;
-        let data = (0..count).map(|_| tempfile::tempdir()).collect::<Result<Vec<_>, _>>()?;
-        let mut setup =
-            Setup::new().with("CACHE__CHAIN", "[\"lru\",\"redis\"]").with("CACHE__REDIS__URL", redis.tcp_url());
-        // Redis is asked even where generating is cheaper, and may be slow on a busy machine.
-        setup = setup.with("CACHE__BYPASS", "off").with("CACHE__REDIS__TIMEOUT", "5s");
-        for (key, value) in NO_EXTRA_WORK {
-            setup = setup.with(key, value);
-        }
-        let servers = data.iter().map(|data| setup.start(data)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { servers, redis, _data: data })
+        let setup = SETTINGS.iter().fold(Setup::new(), |setup, (key, value)| setup.with(key, *value));
+        let setup = setup.with("CACHE__REDIS__URL", redis.tcp_url());
+        let servers = (0..count).map(|_| setup.start()).collect::<anyhow::Result<Vec<_>>>()?;
+        Ok(Self { servers, redis })
     }
 
     /// Requests each of the floors 1 ..= [`FLOORS`] from one server, which generates and stores it.
@@ -108,7 +109,7 @@ impl Fleet {
         thread::scope(|scope| {
             let load = |(server, share): (&Server, Arc<[Bytes]>)| {
                 let calls = share.len() as u64;
-                let mut load = ClosedLoop::new(&[server.grpc], Method::GetFloor, CONNECTIONS, STREAMS, share);
+                let mut load = ClosedLoop::new(&[server.grpc], Rpc::GetFloor, CONNECTIONS, STREAMS, share);
                 scope.spawn(move || load.run_calls(calls))
             };
             let loads: Vec<_> = self.servers.iter().zip(shares).map(load).collect();
@@ -122,26 +123,21 @@ impl Fleet {
         Ok(servers.sum::<anyhow::Result<Duration>>()? + cpu_time(self.redis.pid())?)
     }
 
-    fn sum(&self, metric: &str) -> anyhow::Result<f64> {
-        self.servers.iter().map(|server| server.metric(metric)).sum()
-    }
-
     fn redis_hits(&self) -> anyhow::Result<f64> {
         self.servers.iter().map(|server| server.hits("redis")).sum()
     }
 
-    fn generations(&self) -> anyhow::Result<f64> {
-        self.sum("floors_generations_total{kind=\"standard\"}")
-    }
-
     /// Servers write to Redis after the answers.
     fn wait_until_redis_has_all(&self) -> anyhow::Result<()> {
-        let written = || self.sum("floors_tier_writes_total{outcome=\"stored\",tier=\"redis\"}");
-        wait_until("every floor written to Redis", Duration::from_secs(20), || Ok(written()? >= f64::from(FLOORS)))
+        const WRITTEN: &str = "floors_tier_writes_total{outcome=\"stored\",tier=\"redis\"}";
+        wait_until("every floor written to Redis", Duration::from_secs(20), || {
+            let written = self.servers.iter().map(|server| server.metric(WRITTEN)).sum::<anyhow::Result<f64>>()?;
+            Ok(written >= f64::from(FLOORS))
+        })
     }
 }
 
-/// A request for a STANDARD floor. With one kind all shares cost the same and one metric counts them.
+/// A request for a STANDARD floor. With one kind all shares cost the same.
 fn request(number: u32) -> Bytes {
     let kind = v1::FloorKind::Standard.into();
     load::framed(&v1::GetFloorRequest {

@@ -3,7 +3,7 @@
 use std::{
     env, io,
     net::{SocketAddr, TcpStream},
-    path::{self, PathBuf},
+    path,
     process::Command,
     str::FromStr,
     sync::Arc,
@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, ensure};
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, ClosedLoop, Method, Tally},
+    load::{self, ClosedLoop, Rpc, Tally},
     peers::servers::PeerServer,
     process::{self, KillOnDrop, wait_until},
     server::{Server, Setup, free_address},
@@ -22,7 +22,6 @@ use benches::{
 use bytes::Bytes;
 use floor_proto::{FRAME_PREFIX_BYTES, hash, v1};
 use prost::Message;
-use tempfile::TempDir;
 
 use crate::BATCH;
 
@@ -31,27 +30,29 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// The name of our server when it is compared with peers.
 pub(crate) const OURS: &str = "ours";
 
-/// A build of our server: its name, its binary and environment variables for it.
+/// A build of our server, with memory as the only tier, so that the figures show the cost of serving.
 #[derive(Debug, Clone)]
 pub(crate) struct Build {
     name: String,
-    binary: PathBuf,
-    variables: Vec<(String, String)>,
+    setup: Setup,
 }
 
 impl FromStr for Build {
-    type Err = String;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let pair = |text: &str| {
-            let (name, value) = text.split_once('=')?;
-            (!name.is_empty() && !value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
-        };
-        let mut parts = text.split(',').map(|part| {
-            pair(part).ok_or_else(|| format!("{part:?} in {text:?} is not of the form NAME=BINARY or VARIABLE=VALUE"))
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let mut pairs = text.split(',').map(|part| {
+            let pair = part.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
+            pair.with_context(|| format!("{part:?} in {text:?} is not of the form NAME=BINARY or VARIABLE=VALUE"))
         });
-        let (name, binary) = parts.next().expect("a split has a part")?;
-        Ok(Self { name, binary: binary.into(), variables: parts.collect::<Result<_, _>>()? })
+        let (name, binary) = pairs.next().expect("a split has a part")?;
+        // The path becomes absolute, since the server runs in another directory.
+        let setup = Setup::of_binary(path::absolute(binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
+        let setup = pairs.try_fold(setup, |setup, pair| {
+            let (variable, value) = pair?;
+            anyhow::Ok(setup.with_variable(variable, value))
+        })?;
+        Ok(Self { name: name.to_owned(), setup })
     }
 }
 
@@ -70,7 +71,7 @@ pub(crate) struct MeasuredServer {
 
 /// A server's process, which ends when dropped.
 enum Process {
-    Ours { server: Server, _data: TempDir },
+    Ours(Server),
     Peer(KillOnDrop),
 }
 
@@ -86,26 +87,19 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Builds of our server with memory as the only tier, so that the figures show the cost of serving.
+    /// Builds of our server.
     pub(crate) fn of_builds(builds: &[Build]) -> anyhow::Result<Self> {
         let mut fleet = Self::default();
         let again = Build { name: format!("{} again", builds[0].name), ..builds[0].clone() };
         for build in builds.iter().chain([&again]) {
-            // The path becomes absolute, since the server runs in another directory.
-            let setup = Setup::of_binary(path::absolute(&build.binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
-            let variables = build.variables.iter();
-            let setup = variables.fold(setup, |setup, (name, value)| setup.with_variable(name, value));
-            fleet
-                .add_ours(build.name.clone(), &setup)
-                .with_context(|| format!("{} ({})", build.name, build.binary.display()))?;
+            fleet.add_ours(build.name.clone(), &build.setup).with_context(|| build.name.clone())?;
         }
         Ok(fleet)
     }
 
     fn add_ours(&mut self, name: String, setup: &Setup) -> anyhow::Result<()> {
-        let data = tempfile::tempdir()?;
-        let server = setup.start(&data)?;
-        self.add(name, server.grpc, Process::Ours { server, _data: data }, true)
+        let server = setup.start()?;
+        self.add(name, server.grpc, Process::Ours(server), true)
     }
 
     fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
@@ -119,9 +113,9 @@ impl Fleet {
 
     /// Adds a server that sends the same floor as the first: the same bytes, or a tile for each of its cells.
     fn add(&mut self, name: String, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<()> {
-        let ask = |method| load::unary_call(address, method, &request(method));
-        let floor = ask(Method::GetFloor)?;
-        let batch = if batches { Some(ask(Method::BatchGetFloors)?) } else { None };
+        let ask = |rpc| load::unary_call(address, rpc, &request(rpc));
+        let floor = ask(Rpc::GetFloor)?;
+        let batch = if batches { Some(ask(Rpc::BatchGetFloors)?) } else { None };
         if let Some(first) = self.0.first() {
             if name == PeerServer::TileMessages.name() {
                 let spec = hash::verify_encoded(&first.floor)?.spec.unwrap_or_default();
@@ -136,9 +130,9 @@ impl Fleet {
         Ok(())
     }
 
-    /// The servers that can answer `method`, in the order of measurement.
-    pub(crate) fn order(&self, method: Method) -> Vec<&MeasuredServer> {
-        let can_answer = |server: &&MeasuredServer| method == Method::GetFloor || server.batch.is_some();
+    /// The servers that can answer `rpc`, in the order of measurement.
+    pub(crate) fn order(&self, rpc: Rpc) -> Vec<&MeasuredServer> {
+        let can_answer = |server: &&MeasuredServer| rpc == Rpc::GetFloor || server.batch.is_some();
         self.0.iter().filter(can_answer).collect()
     }
 
@@ -151,7 +145,7 @@ impl Fleet {
 impl MeasuredServer {
     pub(crate) fn pid(&self) -> u32 {
         match &self.process {
-            Process::Ours { server, .. } => server.pid(),
+            Process::Ours(server) => server.pid(),
             Process::Peer(child) => child.0.id(),
         }
     }
@@ -161,31 +155,28 @@ impl MeasuredServer {
     }
 
     /// Makes `calls` calls in a closed loop from one thread, and checks the bytes of the answers.
-    pub(crate) fn load(&self, method: Method, connections: usize, streams: usize, calls: u64) -> anyhow::Result<Tally> {
-        let mut load = ClosedLoop::new(&[self.address], method, connections, streams, Arc::new([request(method)]));
-        let (tally, expected) = (load.run_calls(calls)?, calls * self.answer_bytes(method)?);
+    pub(crate) fn load(&self, rpc: Rpc, connections: usize, streams: usize, calls: u64) -> anyhow::Result<Tally> {
+        let mut load = ClosedLoop::new(&[self.address], rpc, connections, streams, Arc::new([request(rpc)]));
+        let (tally, expected) = (load.run_calls(calls)?, calls * self.answer_bytes(rpc)?);
         ensure!(tally.bytes == expected, "{} sent {} bytes and not {expected}", self.name, tally.bytes);
         Ok(tally)
     }
 
     /// The bytes of DATA frames of one answer.
-    pub(crate) fn answer_bytes(&self, method: Method) -> anyhow::Result<u64> {
-        let message = match method {
-            Method::GetFloor => &self.floor,
-            Method::BatchGetFloors => self.batch.as_ref().context("it answers no batches")?,
+    pub(crate) fn answer_bytes(&self, rpc: Rpc) -> anyhow::Result<u64> {
+        let message = match rpc {
+            Rpc::BatchGetFloors => self.batch.as_ref().context("it answers no batches")?,
+            _ => &self.floor,
         };
         Ok((message.len() + FRAME_PREFIX_BYTES) as u64)
     }
 }
 
-/// The framed request of `method`: for one floor, or for a batch that begins with it.
-pub(crate) fn request(method: Method) -> Bytes {
-    let spec = |number| v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() };
-    match method {
-        Method::GetFloor => load::framed(&v1::GetFloorRequest { spec: Some(spec(NUMBER)) }),
-        Method::BatchGetFloors => {
-            let specs = (NUMBER..).take(BATCH as usize).map(spec).collect();
-            load::framed(&v1::BatchGetFloorsRequest { specs })
-        }
+/// The framed request of `rpc`: for one floor, or for a batch that begins with it.
+pub(crate) fn request(rpc: Rpc) -> Bytes {
+    if rpc == Rpc::GetFloor {
+        return load::floor_request(TOWER, NUMBER);
     }
+    let spec = |number| v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() };
+    load::framed(&v1::BatchGetFloorsRequest { specs: (NUMBER..).take(BATCH as usize).map(spec).collect() })
 }

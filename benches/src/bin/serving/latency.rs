@@ -3,7 +3,12 @@
 
 use std::sync::Arc;
 
-use benches::{load::Method, open_loop::OpenLoop, peers::servers::PeerServer, process::CpuPartition};
+use benches::{
+    load::{Rpc, micros},
+    open_loop::OpenLoop,
+    peers::servers::PeerServer,
+    process::CpuPartition,
+};
 use serde::Serialize;
 
 use crate::fleet::{Fleet, OURS, request};
@@ -43,27 +48,26 @@ pub(crate) fn measure(fleet: &Fleet, connections: usize, round: usize) -> anyhow
 }
 
 fn measure_server(fleet: &Fleet, connections: usize, round: usize, who: &'static str) -> anyhow::Result<LatencySample> {
-    let (server, method) = (fleet.server(who), Method::GetFloor);
+    let (server, rpc) = (fleet.server(who), Rpc::GetFloor);
     let _partition = CpuPartition::isolate(server.pid())?;
-    let pace = server.load(method, connections, STREAMS, CALLS)?.rate() / 2.0;
+    let pace = server.load(rpc, connections, STREAMS, CALLS)?.rate() / 2.0;
     let load = OpenLoop {
         server: server.address,
-        method,
-        messages: Arc::new([request(method)]),
-        answer_bytes: Some(server.answer_bytes(method)?),
+        rpc,
+        messages: Arc::new([request(rpc)]),
+        answer_bytes: Some(server.answer_bytes(rpc)?),
         connections,
         calls: CALLS,
         calls_per_second: pace,
     };
     let (latencies, timer_lateness) = (load.run()?, load.timer_lateness());
-    let micros = |nanos: u64| nanos as f64 / 1e3;
     Ok(LatencySample {
         who,
         round,
         pace,
-        p50_us: micros(latencies.latency.value_at_quantile(0.5)),
-        p99_us: micros(latencies.latency.value_at_quantile(0.99)),
-        late_p99_us: micros(latencies.lateness.value_at_quantile(0.99)),
-        clock_p99_us: micros(timer_lateness.value_at_quantile(0.99)),
+        p50_us: micros(&latencies.latency, 50.0),
+        p99_us: micros(&latencies.latency, 99.0),
+        late_p99_us: micros(&latencies.lateness, 99.0),
+        clock_p99_us: micros(&timer_lateness, 99.0),
     })
 }

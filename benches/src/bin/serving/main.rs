@@ -11,10 +11,14 @@ mod latency;
 mod report;
 mod syscalls;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::net::SocketAddr;
 
 use anyhow::ensure;
-use benches::{load::Method, peers::servers::PeerServer};
+use benches::{
+    load::Rpc,
+    peers::servers::PeerServer,
+    report::{RecordArgs, ensure_release},
+};
 use clap::Parser;
 use fleet::{Build, Fleet};
 use report::{Report, Round};
@@ -41,9 +45,8 @@ struct Args {
     /// Only count the system calls of an answer, with strace
     #[arg(long)]
     syscalls: bool,
-    /// Directory for the record; without it no record is written
-    #[arg(long, value_name = "DIRECTORY")]
-    record: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
     /// Serve as the peer NAME at ADDRESS; the command starts itself with this option
     #[arg(long, hide = true, num_args = 2, value_names = ["NAME", "ADDRESS"])]
     serve: Option<Vec<String>>,
@@ -62,7 +65,7 @@ fn main() -> anyhow::Result<()> {
         ensure!(peer.is_some(), "there is no server named {:?}", serve[0]);
         return tokio::runtime::Runtime::new()?.block_on(peer.expect("checked above").serve(address));
     }
-    ensure!(!cfg!(debug_assertions), "figures of a debug build mean nothing; add --release");
+    ensure_release()?;
     let has_peers = args.against.is_empty();
     let fleet = if has_peers { Fleet::of_peers()? } else { Fleet::of_builds(&args.against)? };
     if args.syscalls {
@@ -70,24 +73,20 @@ fn main() -> anyhow::Result<()> {
     }
     let new_report = || Report::new(&fleet, args.rounds, args.connections);
     // Warms up: the first calls grow buffers.
-    measure(&fleet, &args, 0, Method::GetFloor, args.streams[0], &mut new_report())?;
+    measure(&fleet, &args, 0, Rpc::GetFloor, args.streams[0], &mut new_report())?;
     let mut report = new_report();
     for round in 0..args.rounds {
         for streams in &args.streams {
-            measure(&fleet, &args, round, Method::GetFloor, *streams, &mut report)?;
+            measure(&fleet, &args, round, Rpc::GetFloor, *streams, &mut report)?;
         }
         if has_peers {
-            measure(&fleet, &args, round, Method::BatchGetFloors, 10, &mut report)?;
+            measure(&fleet, &args, round, Rpc::BatchGetFloors, 10, &mut report)?;
             report.latencies.extend(latency::measure(&fleet, args.connections, round)?);
         }
         eprintln!("round {} of {} done", round + 1, args.rounds);
     }
-    println!("{}", report.markdown());
-    if let Some(directory) = &args.record {
-        let name = if has_peers { "serving" } else { "builds" };
-        report.origin.write(directory, name, "Serving", &report.markdown(), &report)?;
-    }
-    Ok(())
+    let name = if has_peers { "serving" } else { "builds" };
+    args.record.report(&report.origin, name, "Serving", &report.markdown(), &report)
 }
 
 /// Puts one load on each server, one after the other. The order is reversed in every other round.
@@ -95,26 +94,26 @@ fn measure(
     fleet: &Fleet,
     args: &Args,
     round: usize,
-    method: Method,
+    rpc: Rpc,
     streams: usize,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let mut order = fleet.order(method);
+    let mut order = fleet.order(rpc);
     if round % 2 == 1 {
         order.reverse();
     }
     for server in order {
-        let calls = match method {
-            Method::BatchGetFloors => args.calls / BATCH,
-            Method::GetFloor if server.name == PeerServer::TileMessages.name() => args.calls / TILE_DIVISOR,
-            Method::GetFloor => args.calls,
+        let calls = match rpc {
+            Rpc::BatchGetFloors => args.calls / BATCH,
+            _ if server.name == PeerServer::TileMessages.name() => args.calls / TILE_DIVISOR,
+            _ => args.calls,
         };
         let before = server.cpu_time()?;
-        let tally = server.load(method, args.connections, streams, calls)?;
+        let tally = server.load(rpc, args.connections, streams, calls)?;
         let cpu = server.cpu_time()? - before;
         report.samples.push(Round {
             who: server.name.clone(),
-            method: method.path().rsplit('/').next().unwrap_or_default(),
+            method: rpc.name(),
             streams,
             round,
             rate: tally.rate(),

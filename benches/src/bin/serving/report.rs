@@ -10,7 +10,7 @@ use benches::{
 use comfy_table::Table;
 use serde::Serialize;
 
-use crate::{Method, fleet::Fleet, latency::LatencySample};
+use crate::{Rpc, fleet::Fleet, latency::LatencySample};
 
 /// The figures of one server under one load in one round.
 #[derive(Debug, Clone, Serialize)]
@@ -45,7 +45,7 @@ impl Report {
     pub(crate) fn new(fleet: &Fleet, rounds: usize, connections: usize) -> Self {
         Self {
             origin: Origin::of("serving"),
-            servers: fleet.order(Method::GetFloor).iter().map(|server| server.name.clone()).collect(),
+            servers: fleet.order(Rpc::GetFloor).iter().map(|server| server.name.clone()).collect(),
             rounds,
             connections,
             samples: Vec::new(),
@@ -112,7 +112,7 @@ impl Report {
         let cpu: Figure = |it| it.cpu_us;
         let first = &self.servers[0];
         for who in self.servers.iter().filter(|who| !of(who, rate).is_empty()) {
-            let ratio = |one: Vec<f64>, other: Vec<f64>| Ratio::of(&one.into_iter().zip(other).collect::<Vec<_>>());
+            let ratio = |one: Vec<f64>, other: Vec<f64>| Ratio::of(one.into_iter().zip(other));
             table.add_row([
                 who.clone(),
                 format!("{:.0}", median(&mut of(who, rate))),

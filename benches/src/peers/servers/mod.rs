@@ -32,7 +32,6 @@ impl PeerServer {
         [Self::BareHyper, Self::CoalescingHyper, Self::StaticTonic, Self::CachedMessage, Self::TileMessages];
 
     /// The name on the command line and in records.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::BareHyper => "bare-hyper",
@@ -44,21 +43,16 @@ impl PeerServer {
     }
 
     /// The server called `name`.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|peer| peer.name() == name)
     }
 
     /// Whether it can answer a batch.
-    #[must_use]
     pub const fn batches(self) -> bool {
         matches!(self, Self::CachedMessage)
     }
 
     /// Serves at `address` until the process ends.
-    ///
-    /// # Errors
-    /// When it cannot listen on the address.
     pub async fn serve(self, address: SocketAddr) -> anyhow::Result<()> {
         match self {
             Self::BareHyper => bare_hyper::serve(address).await,

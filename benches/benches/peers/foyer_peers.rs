@@ -1,13 +1,43 @@
-//! Adapter of foyer's hybrid cache: memory over its block engine on files. Every put is written to the files.
+//! Adapters of foyer: its memory cache, and its hybrid cache, which writes every put to its block engine on files.
 
 use std::path::Path;
 
-use benches::floors::Entries;
+use benches::{
+    floors::Entries,
+    peers::{CAPACITY, Peer},
+};
 use bytes::Bytes;
 use floor_cache::Key;
-use foyer::{BlockEngineConfig, DeviceBuilder, FsDeviceBuilder, HybridCache, HybridCacheBuilder, HybridCachePolicy};
+use foyer::{
+    BlockEngineConfig, Cache, CacheBuilder, DeviceBuilder, FsDeviceBuilder, HybridCache, HybridCacheBuilder,
+    HybridCachePolicy,
+};
 
 use crate::async_peers::{AsyncPeer, OVER_FILES};
+
+/// foyer's memory cache.
+pub(crate) struct Foyer(Cache<Key, Bytes>);
+
+impl Peer for Foyer {
+    const NAME: &'static str = "foyer";
+
+    fn new() -> Self {
+        let capacity = usize::try_from(CAPACITY).unwrap_or(usize::MAX);
+        Self(CacheBuilder::new(capacity).with_weighter(|_: &Key, value: &Bytes| value.len()).build())
+    }
+
+    fn get(&self, key: &Key) -> Option<Bytes> {
+        self.0.get(key).map(|entry| entry.value().clone())
+    }
+
+    fn put(&self, key: Key, value: Bytes) {
+        self.0.insert(key, value);
+    }
+
+    fn remove(&self, key: &Key) {
+        self.0.remove(key);
+    }
+}
 
 /// Bytes of the files: many times those of the floors.
 const FILES: usize = 256 << 20;
