@@ -5,8 +5,8 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use floor_cache::{
-    Chain, ChainBuilder, ChainConfig, Class, GenerationRequest, Key, LruConfig, Made, Options, Source, SourceError, Tuning,
-    assemble,
+    Chain, ChainBuilder, ChainConfig, Class, GenerationRequest, Key, LruConfig, Made, Options, Source, SourceError,
+    Tuning, assemble,
 };
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::Registry;

@@ -3,13 +3,15 @@
 //! Counts are the same on every machine, so tests can assert them. They come from the global allocator.
 #![allow(clippy::unwrap_used, reason = "a failed set-up shows its line")]
 
-use std::{future::Future, slice};
+use std::{future::Future, net::Ipv4Addr, slice};
 
 use benches::{floors::Entries, load, pregenerated::layers_in_memory, stores};
 use bevy_server::{
+    clients::{Budget, Clients},
+    config::{ClientIdentity, NoCache},
     grpc::{FloorService, ServiceDeps},
     lifecycle::InFlight,
-    metrics::RequestMetrics,
+    metrics::{Refusals, RequestMetrics},
 };
 use bytes::Bytes;
 use floor_cache::{Chain, LruConfig, Options, Tuning};
@@ -76,11 +78,17 @@ fn removing_from_two_layers_allocates_nothing() {
 #[test]
 fn an_answered_call_allocates_what_http_takes_and_no_floor() {
     let Fixture { chain, .. } = &Fixture::warm();
+    let (registry, clients) = (Registry::new(), Clients::new(ClientIdentity::default()));
+    let client = clients.at(Ipv4Addr::LOCALHOST.into());
     let deps = ServiceDeps {
         chain: chain.clone(),
-        metrics: RequestMetrics::register(&Registry::new()).unwrap(),
+        metrics: RequestMetrics::register(&registry).unwrap(),
+        refusals: Refusals::register(&registry).unwrap(),
         in_flight: InFlight::default(),
         access_recorder: None,
+        clients,
+        unsent: Budget::unsent(usize::MAX),
+        no_cache: NoCache::None,
     };
     let service = FloorService::new(deps);
     let spec = v1::FloorSpec { seed: benches::floors::TOWER, number: 1, kind: 1, ..v1::FloorSpec::default() };
@@ -91,7 +99,7 @@ fn an_answered_call_allocates_what_http_takes_and_no_floor() {
     };
     let mut requests: Vec<_> = (0..=TIMES).map(|_| request()).collect();
     let mut answers = Vec::with_capacity(requests.len());
-    let count = allocations(|_| answers.push(ready(service.clone().answer(requests.pop().unwrap()))));
+    let count = allocations(|_| answers.push(ready(service.clone().answer(requests.pop().unwrap(), client.clone()))));
     assert!(answers.iter().all(|answer| answer.headers()["floor-served-by"] == "first"));
     println!("{TIMES} answered calls: {count} allocations");
     assert!(count <= TIMES * MAX_PER_CALL, "{count} allocations for {TIMES} calls");

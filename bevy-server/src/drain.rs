@@ -29,7 +29,8 @@ pub struct DrainPlugin {
 
 impl Plugin for DrainPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(DrainTimes { delay: self.delay, deadline: self.deadline }).add_systems(OnEnter(Phase::Draining), drain);
+        app.insert_resource(DrainTimes { delay: self.delay, deadline: self.deadline })
+            .add_systems(OnEnter(Phase::Draining), drain);
     }
 }
 

@@ -14,8 +14,8 @@ use std::{
 
 use bytes::Bytes;
 use floor_cache::{
-    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Class, GenerationRequest, Key, LmdbConfig, Made, Options, Source,
-    SourceError, Tier, TierStats, Tuning,
+    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Class, GenerationRequest, Key, LmdbConfig, Made, Options,
+    Source, SourceError, Tier, TierStats, Tuning,
     envelope::{Envelope, Namespace},
     tiers::LmdbTier,
 };

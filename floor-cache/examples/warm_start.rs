@@ -16,8 +16,8 @@ use std::{
 
 use bytes::Bytes;
 use floor_cache::{
-    Bypass, Chain, ChainConfig, Class, GenerationRequest, Key, LmdbConfig, Made, Options, Source, SourceError, Tier, TierKind,
-    Tuning, assemble_tuned,
+    Bypass, Chain, ChainConfig, Class, GenerationRequest, Key, LmdbConfig, Made, Options, Source, SourceError, Tier,
+    TierKind, Tuning, assemble_tuned,
     envelope::{Envelope, Namespace},
     tiers::LmdbTier,
 };

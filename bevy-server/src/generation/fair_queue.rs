@@ -137,7 +137,8 @@ impl<J> FairQueue<J> {
 
     /// Share of the queue that `client` would have with so many more jobs of so much cost.
     fn share_with(&self, client: ClientId, jobs: usize, cost: u64) -> f64 {
-        let (has_jobs, has_cost) = self.clients.get(&client).map_or((0, 0), |backlog| (backlog.jobs.len(), backlog.cost));
+        let (has_jobs, has_cost) =
+            self.clients.get(&client).map_or((0, 0), |backlog| (backlog.jobs.len(), backlog.cost));
         let of_jobs = (has_jobs + jobs) as f64 / self.capacity.jobs as f64;
         let of_cost = (has_cost + cost) as f64 / self.capacity.cost as f64;
         of_jobs.max(of_cost)

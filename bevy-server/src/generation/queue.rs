@@ -103,7 +103,8 @@ impl GenerationQueue {
     #[must_use]
     pub fn is_saturated(&self) -> bool {
         let foreground = self.0.lock();
-        foreground.full_since.is_some_and(|since| since.elapsed() >= SATURATION) && foreground.jobs.largest_share() <= 0.5
+        foreground.full_since.is_some_and(|since| since.elapsed() >= SATURATION)
+            && foreground.jobs.largest_share() <= 0.5
     }
 
     /// Whether a caller waits for a worker.

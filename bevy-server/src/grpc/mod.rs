@@ -20,13 +20,13 @@ use bevy::prelude::*;
 use prometheus::IntGauge;
 use tonic_health::ServingStatus;
 
-pub(crate) use calls::GuardedBytes;
+use calls::GuardedBytes;
 pub use calls::{FloorBody, ServiceDeps};
 use connection::ConnectionDeps;
 pub(crate) use connection::ConnectionLimiter;
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};
-use routing::Routes;
 pub use routing::FloorService;
+use routing::Routes;
 pub use server::{GrpcListener, GrpcServer};
 
 use crate::{

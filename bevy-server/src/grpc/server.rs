@@ -37,7 +37,8 @@ impl GrpcServer {
         connections: ConnectionDeps,
         routes: impl FnOnce(HealthServer<HealthService>) -> Routes,
     ) -> Self {
-        let (health, health_service) = tonic_health::server::health_reporter();
+        let health = HealthReporter::new();
+        let health_service = HealthServer::new(HealthService::from_health_reporter(health.clone()));
         let (closing, closed) = watch::channel(false);
         let address = listener.local_addr().expect("a bound listener has an address");
         let server = Self { address, health, closing };

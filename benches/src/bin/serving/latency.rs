@@ -20,13 +20,8 @@ const STREAMS: usize = 10;
 const CALLS: u64 = 40_000;
 
 /// The servers whose latency is measured.
-const SERVERS: [&str; 5] = [
-    OURS,
-    PeerServer::BareHyper.name(),
-    PeerServer::CoalescingHyper.name(),
-    PeerServer::StaticTonic.name(),
-    PeerServer::CachedMessage.name(),
-];
+const SERVERS: [&str; 4] =
+    [OURS, PeerServer::BareHyper.name(), PeerServer::StaticTonic.name(), PeerServer::CachedMessage.name()];
 
 /// The latency of one server at half of its maximum rate, in one round.
 #[derive(Debug, Clone, Serialize)]

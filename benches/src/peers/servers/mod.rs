@@ -1,7 +1,6 @@
 //! Other implementations of the floor service. The command `serving` compares our server with them.
 
 mod bare_hyper;
-mod coalescing_hyper;
 mod decoded;
 mod raw_tonic;
 
@@ -16,8 +15,6 @@ use tonic::Status;
 pub enum PeerServer {
     /// hyper alone: sends the same framed bytes for every request. The cost of a server that does nothing.
     BareHyper,
-    /// The same on our server's transport. The difference to our server is the cost of our service.
-    CoalescingHyper,
     /// tonic: sends the same bytes for every request through its encoder. The cost of tonic.
     StaticTonic,
     /// tonic with decoded messages in moka: each call clones and encodes one. The usual design.
@@ -28,14 +25,12 @@ pub enum PeerServer {
 
 impl PeerServer {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::BareHyper, Self::CoalescingHyper, Self::StaticTonic, Self::CachedMessage, Self::TileMessages];
+    pub const ALL: [Self; 4] = [Self::BareHyper, Self::StaticTonic, Self::CachedMessage, Self::TileMessages];
 
     /// The name on the command line and in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BareHyper => "bare-hyper",
-            Self::CoalescingHyper => "gathered-hyper",
             Self::StaticTonic => "static-tonic",
             Self::CachedMessage => "tonic-moka-message",
             Self::TileMessages => "tonic-moka-tiles",
@@ -56,7 +51,6 @@ impl PeerServer {
     pub async fn serve(self, address: SocketAddr) -> anyhow::Result<()> {
         match self {
             Self::BareHyper => bare_hyper::serve(address).await,
-            Self::CoalescingHyper => coalescing_hyper::serve(address).await,
             Self::StaticTonic => raw_tonic::serve_static(address).await,
             Self::CachedMessage => decoded::serve(address).await,
             Self::TileMessages => raw_tonic::serve_tiles(address).await,

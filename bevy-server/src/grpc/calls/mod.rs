@@ -20,8 +20,8 @@ use tonic::{Code, Status};
 use request::Call;
 pub(super) use request::REQUEST_TIMEOUT;
 pub use response::FloorBody;
-pub(super) use response::{GuardedBytes, SharedGuard};
 use response::ResponseGuard;
+pub(super) use response::{GuardedBytes, SharedGuard};
 use stream_floors::FloorStream;
 
 use super::{Rpc, status};

@@ -78,12 +78,7 @@ impl Call {
     }
 
     pub(super) const fn options(&self) -> Options {
-        Options {
-            no_cache: self.no_cache,
-            trace: self.trace,
-            priority: Priority::Foreground,
-            client: self.client,
-        }
+        Options { no_cache: self.no_cache, trace: self.trace, priority: Priority::Foreground, client: self.client }
     }
 
     /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first.

@@ -22,7 +22,11 @@ use crate::{clients::Reserved, lifecycle::InFlightGuard};
 /// An item of the stream.
 pub(super) enum StreamItem {
     /// A floor and the memory reserved for it.
-    Floor { floor: Bytes, reserved: Reserved, last: bool },
+    Floor {
+        floor: Bytes,
+        reserved: Reserved,
+        last: bool,
+    },
     End(Code, HeaderMap),
 }
 

@@ -66,8 +66,7 @@ impl FloorStream {
         let unsent = state.deps.unsent.clone();
         let reserved = unsent.reserve(&client, 0);
         let (counts, trace) = (ServedCounts::default(), Vec::new());
-        let mut floors =
-            Self { chain, range, call, window, ready, counts, trace, client, unsent, reserved, in_flight };
+        let mut floors = Self { chain, range, call, window, ready, counts, trace, client, unsent, reserved, in_flight };
         floors.fetch().await?;
         Ok(floors)
     }

@@ -2,8 +2,7 @@
 
 use std::{
     error::Error,
-    fmt,
-    io,
+    fmt, io,
     net::{IpAddr, SocketAddr},
     pin::pin,
     time::Duration,
@@ -106,7 +105,7 @@ fn start(
     let (io, write_buffer) = CoalescingIo::new(stream, Some((deps.unsent.clone(), client.clone())));
     let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
     let router = routes.for_client(client, behind_proxy);
-    let (times, closed) = (deps.times, closed.clone());
+    let (limits, closed) = (deps.limits, closed.clone());
     connections.spawn(write_buffer.clone(), async move {
         if let Err(error) = serve_connection(io, write_buffer.clone(), router, limits, closed.clone()).await {
             tracing::debug!(error = %Chain(&*error), "a connection ended with an error");
@@ -166,8 +165,11 @@ struct Chain<'a>(&'a (dyn Error + 'static));
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
-        let causes = std::iter::successors(self.0.source(), |cause| cause.source());
-        causes.into_iter().try_for_each(|cause| write!(f, ": {cause}"))
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
     }
 }
-

@@ -38,7 +38,7 @@ const MAX_SENT_PREFIX: usize = 128 << 10;
 
 /// The protocol that a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub(super) enum Protocol {
     /// HTTP/2 without negotiation.
     Http2,
     /// HTTP/1, for gRPC-Web.
@@ -47,7 +47,7 @@ pub enum Protocol {
 
 /// The I/O of a connection: reads from the socket, writes to the [`WriteBuffer`].
 #[derive(Debug)]
-pub struct CoalescingIo {
+pub(super) struct CoalescingIo {
     /// `None` only during drop.
     input: Option<OwnedReadHalf>,
     /// What [`detect_protocol`](Self::detect_protocol) received and no read has returned yet.
@@ -59,7 +59,7 @@ pub struct CoalescingIo {
 impl CoalescingIo {
     /// The I/O for a connection over `stream`, and the buffer that [`FlushAfterPoll`] sends. What the buffer holds for a
     /// slow reader counts as `unsent` bytes of the client.
-    pub fn new(stream: TcpStream, unsent: Option<(Budget, Client)>) -> (Self, WriteBuffer) {
+    pub(super) fn new(stream: TcpStream, unsent: Option<(Budget, Client)>) -> (Self, WriteBuffer) {
         let (input, output) = stream.into_split();
         let write_buffer = WriteBuffer::new(output, unsent);
         let io = Self {
@@ -75,7 +75,7 @@ impl CoalescingIo {
     ///
     /// # Errors
     /// The error of the socket, or `UnexpectedEof` if the client closes first.
-    pub async fn detect_protocol(&mut self) -> io::Result<Protocol> {
+    pub(super) async fn detect_protocol(&mut self) -> io::Result<Protocol> {
         let mut detected = [0; HTTP2_PREFACE.len()];
         let mut length = 0;
         let protocol = loop {
@@ -98,7 +98,7 @@ impl CoalescingIo {
 
     /// The count of received bytes.
     #[must_use]
-    pub fn received(&self) -> Arc<AtomicU64> {
+    pub(super) fn received(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.received)
     }
 }
@@ -159,10 +159,10 @@ impl AsyncWrite for CoalescingIo {
 /// The client read nothing for too long.
 #[derive(Debug, thiserror::Error)]
 #[error("the client read nothing in time")]
-pub struct Stalled;
+pub(super) struct Stalled;
 
 /// Polls a connection and then flushes its [`WriteBuffer`].
-pub struct FlushAfterPoll<C: Future> {
+pub(super) struct FlushAfterPoll<C: Future> {
     connection: Pin<Box<C>>,
     write_buffer: WriteBuffer,
     stall_timeout: Option<Duration>,
@@ -181,7 +181,7 @@ struct Stall {
 
 impl<C: Future> FlushAfterPoll<C> {
     /// Polls `connection`, and ends when the client reads nothing for `stall_timeout` although bytes wait for it.
-    pub fn new(connection: C, write_buffer: WriteBuffer, stall_timeout: Option<Duration>) -> Self {
+    pub(super) fn new(connection: C, write_buffer: WriteBuffer, stall_timeout: Option<Duration>) -> Self {
         Self { connection: Box::pin(connection), write_buffer, stall_timeout, stall: None, output: None }
     }
 
@@ -227,7 +227,7 @@ where
 
 /// The bytes that a connection has written and not yet sent. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct WriteBuffer(Arc<Mutex<BufferState>>);
+pub(super) struct WriteBuffer(Arc<Mutex<BufferState>>);
 
 #[derive(Debug)]
 struct BufferState {
@@ -259,14 +259,14 @@ impl WriteBuffer {
     }
 
     /// Whether bytes are unsent, or the connection has ended and [lingers](Self::linger).
-    pub fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         let state = self.lock();
         state.unsent() > 0 || state.input.is_some()
     }
 
     /// Reads and discards input until the client closes its end or is silent for `silence`. A socket that is closed
     /// with unread input makes the system send a reset, which drops data that is not delivered yet.
-    pub async fn linger(&self, silence: Duration) {
+    pub(super) async fn linger(&self, silence: Duration) {
         let mut discarded = [0; 256];
         loop {
             let next = std::future::poll_fn(|cx| {
