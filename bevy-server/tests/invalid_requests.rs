@@ -4,17 +4,19 @@
 mod harness;
 
 use std::{
+    net::Ipv4Addr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
 
 use bevy_server::{
+    clients::{Budget, Clients},
     config::Config,
     generation::GenerationQueue,
     grpc::{FloorService, ServiceDeps},
     lifecycle::InFlight,
-    metrics::RequestMetrics,
+    metrics::{Refusals, RequestMetrics},
 };
 use bytes::Bytes;
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
@@ -151,15 +153,27 @@ impl http_body::Body for PanickingBody {
 async fn a_panicking_call_returns_internal_and_is_counted() {
     let registry = Registry::new();
     let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
-    let source = Arc::new(GenerationQueue::new(config.generation_queue, 1, &registry).unwrap());
+    let source = Arc::new(GenerationQueue::new(config.generation_queue, 1, config.quota, &registry).unwrap());
     let handle = tokio::runtime::Handle::current();
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, &handle).unwrap();
     let metrics = RequestMetrics::register(&registry).unwrap();
     let in_flight = InFlight::default();
-    let service =
-        FloorService::new(ServiceDeps { chain, metrics, in_flight: in_flight.clone(), access_recorder: None });
+    let refusals = Refusals::register(&registry).unwrap();
+    let clients = Clients::new(config.client_identity.clone());
+    let client = clients.at(Ipv4Addr::LOCALHOST.into());
+    let (access_recorder, unsent, no_cache) = (None, Budget::unsent(1 << 20), config.no_cache);
+    let service = FloorService::new(ServiceDeps {
+        chain,
+        metrics,
+        refusals,
+        in_flight: in_flight.clone(),
+        access_recorder,
+        clients,
+        unsent,
+        no_cache,
+    });
     let call = http::Request::post("/floors.v1.FloorService/GetFloor").body(PanickingBody).unwrap();
-    let answer = service.answer(call).await;
+    let answer = service.answer(call, client).await;
     assert_eq!(answer.headers()["grpc-status"], "13");
     let text = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     assert!(text.contains("floors_requests_total{code=\"INTERNAL\",rpc=\"GetFloor\"} 1"), "{text}");

@@ -52,8 +52,8 @@ impl ClientIdentity {
     }
 }
 
-/// What one client may have generated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What one client may have generated. The default is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quota {
     /// Cells per second; `None` for no limit.
     pub cells_per_second: Option<u64>,

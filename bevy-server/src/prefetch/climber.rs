@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::{
         cache::ChainResource,
-        config::Config,
+        config::{Config, Quota},
         generation::GenerationQueue,
         lifecycle::LifecyclePlugin,
         metrics::MetricsRegistry,
@@ -165,7 +165,7 @@ mod tests {
     fn prefetching_app(budget: usize, runtime: &Handle) -> App {
         let registry = Registry::new();
         let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
-        let generation = GenerationQueue::new(1, 1, &registry).unwrap();
+        let generation = GenerationQueue::new(1, 1, Quota::default(), &registry).unwrap();
         let source = Arc::new(generation.clone());
         let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime).unwrap();
         let mut app = App::new();

@@ -313,18 +313,13 @@ impl Response {
                 }
             }
         });
-        let more = match until {
-            None => more.await,
-            Some(until) => match timeout_at(until, more).await {
-                Ok(more) => more,
-                Err(_) => {
-                    tracing::debug!("a response was reset: the client did not take it in time");
-                    self.stream.send_reset(Reason::CANCEL);
-                    Err(Ended)
-                }
-            },
-        };
-        more
+        let Some(until) = until else { return more.await };
+        if let Ok(more) = timeout_at(until, more).await {
+            return more;
+        }
+        tracing::debug!("a response was reset: the client did not take it in time");
+        self.stream.send_reset(Reason::CANCEL);
+        Err(Ended)
     }
 }
 
