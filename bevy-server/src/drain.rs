@@ -56,7 +56,10 @@ fn drain(
     runtime.spawn(async move {
         // First, so that a load balancer stops sending before calls are refused.
         server.set_health(ServingStatus::NotServing).await;
-        tokio::time::sleep(times.delay).await;
+        // A sleep of zero would still take a tick of the timer.
+        if !times.delay.is_zero() {
+            tokio::time::sleep(times.delay).await;
+        }
         in_flight.close();
         let drain_ends = Instant::now() + times.deadline;
         let calls_ended = timeout_at(drain_ends, in_flight.idle()).await.is_ok();

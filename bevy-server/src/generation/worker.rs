@@ -19,10 +19,7 @@ pub(super) async fn run(queue: Arc<Queue>) {
     let mut job_number = 0u32;
     while let Some(job) = queue.next(job_number).await {
         job_number = job_number.wrapping_add(1);
-        if job.reply.is_closed() {
-            continue;
-        }
-        if queue.skips(&job) {
+        if job.reply.is_closed() || queue.skips(&job) {
             queue.refund(&job);
             let _ = job.reply.send(Err(SourceError::Abandoned));
             continue;

@@ -5,6 +5,7 @@
 
 use std::{
     fmt,
+    hash::{BuildHasher, Hasher, RandomState},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     sync::atomic::Ordering,
@@ -139,7 +140,7 @@ impl Watch {
             checked_calls: 0,
             idle_since: now,
             idle_timeout: limits.idle_timeout,
-            old_at: limits.max_connection_age.map(|age| now + age),
+            old_at: limits.max_connection_age.map(|age| now + with_jitter(age)),
             closing: false,
         };
         watch.schedule(now + KEEP_ALIVE_INTERVAL);
@@ -190,6 +191,13 @@ impl Watch {
         let _ = ping_pong.poll_pong(&mut Context::from_waker(Waker::noop()));
         self.ping_sent = ping_pong.send_ping(Ping::opaque()).is_ok();
     }
+}
+
+/// A duration up to a tenth shorter or longer, so that connections that began together do not all end together.
+fn with_jitter(duration: Duration) -> Duration {
+    // Keyed with random numbers, which makes a hash of nothing a random number.
+    let random = RandomState::new().build_hasher().finish();
+    duration.mul_f64(0.9 + 0.2 * random as f64 / u64::MAX as f64)
 }
 
 /// Polls a call once on the connection's task and spawns it only if it is pending.
