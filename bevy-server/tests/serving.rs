@@ -322,7 +322,7 @@ async fn a_full_generation_queue_returns_a_retry_delay() {
     use tonic_types::StatusExt;
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GENERATION__QUEUE", "256").with("GENERATION__THREADS", "1").start();
-    // A connection has at most 256 concurrent calls.
+    // A connection has at most 128 concurrent calls.
     let mut clients = Vec::new();
     for _ in 0..4 {
         clients.push(server.client().await);

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part of the harness")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
+pub(crate) mod http2;
+
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
@@ -22,7 +24,9 @@ use tempfile::TempDir;
 use tonic::{Code, Request, Response, Status, transport::Channel};
 
 /// Time limit for every wait.
-const TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
+/// The server's binary.
+const BINARY: &str = env!("CARGO_BIN_EXE_bevy-server");
 
 /// A running server. Killed when dropped.
 pub(crate) struct Server {
@@ -40,7 +44,19 @@ pub(crate) struct Setup {
 impl Setup {
     /// A server with its files in `data`.
     pub(crate) fn new(data: &TempDir) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bevy-server"));
+        Self::of(Command::new(BINARY), data)
+    }
+
+    /// As [`new`](Self::new), for a process that may have `limit` descriptors.
+    #[cfg(unix)]
+    pub(crate) fn with_descriptors(limit: u32, data: &TempDir) -> Self {
+        let mut shell = Command::new("sh");
+        // `exec` keeps the process id.
+        shell.arg("-c").arg(format!("ulimit -n {limit} && exec \"$0\" \"$@\"")).arg(BINARY);
+        Self::of(shell, data)
+    }
+
+    fn of(mut command: Command, data: &TempDir) -> Self {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("FLOORS__")) {
             command.env_remove(name);
         }
@@ -132,6 +148,14 @@ impl Server {
         FloorServiceClient::new(self.channel().await).max_decoding_message_size(16 << 20)
     }
 
+    /// A client on a connection from `source`, another loopback address.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn client_from(&self, source: &str) -> FloorServiceClient<Channel> {
+        let source = Some(source.parse().unwrap());
+        let endpoint = Channel::from_shared(format!("http://{}", self.grpc)).unwrap().local_address(source);
+        FloorServiceClient::new(endpoint.connect().await.unwrap()).max_decoding_message_size(16 << 20)
+    }
+
     /// Calls `method` with these message bytes.
     pub(crate) async fn raw(&self, method: &str, message: Bytes) -> Result<Response<Bytes>, Status> {
         let mut grpc = tonic::client::Grpc::new(self.channel().await).max_encoding_message_size(64 << 20);
@@ -191,6 +215,19 @@ impl Server {
         counts.map(|count| count.parse::<f64>().unwrap()).sum()
     }
 
+    /// Connections and calls that the limit named `reason` refused.
+    pub(crate) fn refusals(&self, reason: &str) -> f64 {
+        self.metric(&format!("floors_clients_refused_total{{reason=\"{reason}\"}}"))
+    }
+
+    /// Resident memory of the process, in bytes.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+        resident.unwrap().parse::<u64>().unwrap() << 10
+    }
+
     /// GETs a page of the operations port. Returns status and body.
     pub(crate) fn page(&self, path: &str) -> (u16, String) {
         self.get(path, "host: ops\r\n")
@@ -226,6 +263,13 @@ impl Server {
             assert!(Instant::now() < deadline, "the server does not end: {}", self.log());
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Waits until the server exits with code 0, and looks for `text` in its log.
+    pub(crate) fn assert_ended(self, text: &str) {
+        let (status, log) = self.wait();
+        assert_eq!(status.code(), Some(0), "{log}");
+        assert!(log.contains(text), "{log}");
     }
 
     /// Sends SIGTERM and expects exit code 0. Returns the log.

@@ -1,0 +1,49 @@
+//! Attacks on the gRPC port of the real server, and what must hold during each: memory stays bounded, other clients are
+//! served, and the server stays ready.
+//!
+//! On Linux only: there a test may call from any address in 127.0.0.0/8, and read the memory of the server.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod abandoned_calls;
+mod connection_limits;
+mod decoding;
+mod draining;
+mod fairness;
+mod no_cache;
+mod quotas;
+mod slow_senders;
+mod unread_responses;
+
+use floor_proto::v1::{FloorSpec, GetFloorRequest};
+use harness::spec;
+use tonic::{Code, Status};
+use tonic_types::StatusExt;
+
+/// An address other than 127.0.0.1, and so another client.
+const OTHER_ADDRESS: &str = "127.0.0.2";
+
+/// A floor of the default size.
+fn get(seed: u64, number: u32) -> GetFloorRequest {
+    GetFloorRequest { spec: Some(spec(seed, number)) }
+}
+
+/// A floor of the largest size.
+fn get_large(seed: u64, number: u32) -> GetFloorRequest {
+    GetFloorRequest { spec: Some(large(seed, number)) }
+}
+
+fn large(seed: u64, number: u32) -> FloorSpec {
+    FloorSpec { width: 512, height: 512, ..spec(seed, number) }
+}
+
+/// Checks that a status is RESOURCE_EXHAUSTED and tells when to retry.
+fn assert_tells_when_to_retry(status: &Status) {
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    let details = status.get_error_details();
+    let delay = details.retry_info().and_then(|retry| retry.retry_delay);
+    assert!(delay.is_some_and(|delay| !delay.is_zero()), "{status:?}");
+}

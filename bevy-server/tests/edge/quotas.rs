@@ -1,0 +1,49 @@
+//! Small requests for much work.
+
+use floor_proto::v1::StreamFloorsRequest;
+use tempfile::TempDir;
+
+use crate::{
+    OTHER_ADDRESS, assert_tells_when_to_retry, get,
+    harness::{Server, Setup},
+    large,
+};
+
+/// The floors of 512x512 that fit the burst.
+const BURST_FLOORS: u32 = 4;
+
+/// A server whose clients get a burst and practically nothing after it.
+fn start(data: &TempDir) -> Server {
+    Setup::new(data)
+        .with("LIMITS__CELLS_PER_SECOND", "1")
+        .with("LIMITS__BURST_CELLS", &(BURST_FLOORS * 512 * 512).to_string())
+        .with("CACHE__CHAIN", r#"["lru"]"#)
+        .with("PREFETCH__AHEAD", "0")
+        .start()
+}
+
+#[tokio::test]
+async fn a_stream_of_ten_thousand_large_floors_ends_after_the_burst() {
+    let data = TempDir::new().unwrap();
+    let server = start(&data);
+    let mut client = server.client().await;
+    let request = |count| StreamFloorsRequest { first: Some(large(1, 1)), count };
+    let mut stream = client.stream_floors(request(10_000)).await.unwrap().into_inner();
+    for _ in 0..BURST_FLOORS {
+        stream.message().await.unwrap().expect("a floor of the burst");
+    }
+    assert_tells_when_to_retry(&stream.message().await.expect_err("the quota is used up"));
+    assert_eq!(server.generations(), f64::from(BURST_FLOORS));
+
+    let mut cached = client.stream_floors(request(BURST_FLOORS)).await.unwrap().into_inner();
+    for _ in 0..BURST_FLOORS {
+        cached.message().await.unwrap().expect("a cached floor is free");
+    }
+    assert!(cached.message().await.unwrap().is_none());
+
+    assert_tells_when_to_retry(&client.get_floor(get(2, 1)).await.expect_err("the quota is used up"));
+    assert!(server.refusals("generation") >= 1.0);
+    let mut other = server.client_from(OTHER_ADDRESS).await;
+    other.get_floor(get(2, 1)).await.expect("another client has its own quota");
+    assert_eq!(server.page("/readyz").0, 200);
+}
