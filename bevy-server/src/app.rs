@@ -74,7 +74,9 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         no_cache: config.no_cache,
         reflection: config.reflection,
     };
-    app.add_plugins((grpc, OpsPlugin, DrainPlugin { delay: config.drain_delay, deadline: config.drain }));
+    let ops = OpsPlugin { token: config.ops_token.clone() };
+    let drain = DrainPlugin { delay: config.drain_delay, deadline: config.drain };
+    app.add_plugins((grpc, ops, drain));
     // Each system takes a few microseconds. Running it on another thread would cost more.
     for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
         schedule.set_executor(SingleThreadedExecutor::new());
