@@ -45,6 +45,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
     let registry = Registry::new();
+    #[cfg(target_os = "linux")]
+    registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
     let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;
