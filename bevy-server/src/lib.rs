@@ -25,6 +25,7 @@ pub mod lifecycle;
 pub mod metrics;
 pub mod ops;
 pub mod prefetch;
+pub mod reload;
 pub mod runtime;
 pub mod stored;
 
