@@ -26,6 +26,7 @@ use crate::{
     metrics::{MetricsRegistry, Refusals, RequestMetrics},
     ops::{OpsListener, OpsPlugin},
     prefetch::PrefetchPlugin,
+    reload::ReloadPlugin,
     runtime::TokioHandle,
 };
 
@@ -45,6 +46,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
     let registry = Registry::new();
+    #[cfg(target_os = "linux")]
+    registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
     let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;
@@ -74,7 +77,9 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         no_cache: config.no_cache,
         reflection: config.reflection,
     };
-    app.add_plugins((grpc, OpsPlugin, DrainPlugin { delay: config.drain_delay, deadline: config.drain }));
+    let ops = OpsPlugin { token: config.ops_token.clone() };
+    let drain = DrainPlugin { delay: config.drain_delay, deadline: config.drain };
+    app.add_plugins((grpc, ops, drain, ReloadPlugin { config: config.clone() }));
     // Each system takes a few microseconds. Running it on another thread would cost more.
     for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
         schedule.set_executor(SingleThreadedExecutor::new());
@@ -87,7 +92,9 @@ pub fn app(config: &Config) -> Result<App, StartError> {
 fn fmt_layer(_: &mut App) -> Option<BoxedFmtLayer> {
     let errors = std::io::stderr;
     let colour = errors().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    Some(Box::new(tracing_subscriber::fmt::layer().with_writer(errors).with_ansi(colour)))
+    let layer = tracing_subscriber::fmt::layer().with_writer(errors).with_ansi(colour);
+    // The server outlives the terminal that it was started from, and reporting a failed write there would panic.
+    Some(Box::new(layer.log_internal_errors(false)))
 }
 
 /// Binds `address`. Port 0 selects a free port. Only a bound port becomes a resource, so a port in use is an error and

@@ -14,7 +14,8 @@ use clap::{Parser, Subcommand};
     version,
     after_help = "\
 Ports: gRPC, gRPC-Web, health and reflection on 127.0.0.1:50051; /metrics, /healthz and /readyz on 127.0.0.1:50052.
-Stop it with Ctrl-C or SIGTERM: it finishes the calls in flight, flushes queued writes, and exits with 0."
+Stop it with Ctrl-C or SIGTERM: it finishes the calls in flight, flushes queued writes, and exits with 0.
+SIGHUP reads the configuration again and logs what was applied and what needs a restart."
 )]
 pub struct Cli {
     /// A TOML file that overrides the defaults

@@ -1,6 +1,7 @@
 //! The file descriptors of the process: how many it may open, and how many of them connections may take.
 
-/// Descriptors that are kept for stores, the operations port, and Redis.
+/// Descriptors that are kept for stores, Redis, and the operations port, which has at most 64 connections. So metrics and
+/// probes are answered while the gRPC port has as many connections as it may.
 const RESERVED: u64 = 128;
 /// Connections that are always allowed.
 const MIN_CONNECTIONS: u64 = 16;

@@ -14,6 +14,7 @@ pub mod cache;
 pub mod cli;
 pub mod clients;
 pub mod config;
+mod connections;
 pub mod descriptors;
 pub mod drain;
 pub mod generation;
@@ -24,6 +25,7 @@ pub mod lifecycle;
 pub mod metrics;
 pub mod ops;
 pub mod prefetch;
+pub mod reload;
 pub mod runtime;
 pub mod stored;
 

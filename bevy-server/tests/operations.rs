@@ -3,8 +3,16 @@
 
 mod harness;
 
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{ErrorKind, Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest};
-use harness::{Server, Setup, spec, wait_until};
+use harness::{Server, Setup, http1, spec, wait_until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -93,11 +101,11 @@ async fn requests_from_browser_pages_are_rejected() {
         // After DNS rebinding the request is same-site for the browser.
         "host: elsewhere.example:50052\r\nsec-fetch-site: same-origin\r\n",
     ] {
-        for path in ["/contains?seed=42&first=1", "/stats"] {
+        for path in ["/contains?seed=42&first=1", "/stats", "/", "/nowhere"] {
             let (status, body) = server.get(path, page);
             assert_eq!((status, body.contains("floorctl")), (403, true), "{path} {page}: {body}");
         }
-        for path in ["/healthz", "/metrics"] {
+        for path in ["/healthz", "/readyz", "/metrics"] {
             assert_eq!(server.get(path, page).0, 200, "{path} is open to any host name");
         }
     }
@@ -131,4 +139,140 @@ async fn stats_and_compact_report_the_contents_of_the_tiers() {
         document["tiers"].as_array().unwrap().iter().map(|tier| (&tier["tier"], &tier["done"])).collect();
     assert_eq!(done, [(&json!("lmdb"), &json!(true)), (&json!("sled"), &json!(true))]);
     assert_eq!(tier_counts(&server), [3; 10]);
+}
+
+#[test]
+fn beyond_loopback_changes_need_a_token() {
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).with("OPS__LISTEN", "0.0.0.0:0").start();
+    for path in ["/compact", "/purge?seed=42&first=1"] {
+        let (status, body) = server.post(path, "authorization: Bearer hush\r\n");
+        assert_eq!((status, body.contains("set ops.token_file")), (403, true), "{path}: {body}");
+    }
+    for path in ["/stats", "/metrics", "/readyz"] {
+        assert_eq!(server.page(path).0, 200, "{path} only reads");
+    }
+}
+
+#[test]
+fn a_configured_token_is_needed_on_every_address_and_never_shown() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("token");
+    fs::write(&file, "hush\n").unwrap();
+    for listen in ["0.0.0.0:0", "127.0.0.1:0"] {
+        let server =
+            Setup::new(&data).with("OPS__LISTEN", listen).with("OPS__TOKEN_FILE", &file.display().to_string()).start();
+        for path in ["/compact", "/purge?seed=42&first=1"] {
+            for wrong in ["", "authorization: Bearer hushh\r\n", "authorization: Basic hush\r\n"] {
+                let (status, body) = server.post(path, wrong);
+                assert_eq!((status, body.contains("ops.token_file")), (401, true), "{listen} {path} {wrong}: {body}");
+                assert!(!body.contains("hush"), "{body}");
+            }
+            let (status, body) = server.post(path, "authorization: Bearer hush\r\n");
+            assert_eq!(status, 200, "{listen} {path}: {body}");
+        }
+        assert!(!server.page("/metrics").1.contains("hush"));
+        let log = server.stop();
+        assert!(!log.contains("hush"), "{log}");
+    }
+}
+
+#[test]
+fn sighup_reads_the_token_again() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("token");
+    fs::write(&file, "old\n").unwrap();
+    let server = Setup::new(&data).with("OPS__TOKEN_FILE", &file.display().to_string()).start();
+    fs::write(&file, "new\n").unwrap();
+    server.signal("-HUP");
+    wait_until("the token is new", || server.post("/compact", "authorization: Bearer new\r\n").0 == 200);
+    assert_eq!(server.post("/compact", "authorization: Bearer old\r\n").0, 401);
+    wait_until("the reload is logged", || server.log().contains("applied=ops.token_file"));
+    fs::remove_file(&file).unwrap();
+    server.signal("-HUP");
+    wait_until("the failure is logged", || server.log().contains("the old one stays in use"));
+    assert_eq!(server.post("/compact", "authorization: Bearer new\r\n").0, 200);
+}
+
+/// Reads until the server closes the connection.
+fn read_to_close(stream: &mut TcpStream) -> Vec<u8> {
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut answer = Vec::new();
+    if let Err(error) = stream.read_to_end(&mut answer) {
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
+    }
+    answer
+}
+
+#[test]
+fn a_connection_that_sends_no_whole_request_is_closed() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut stream = TcpStream::connect(&server.ops).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: o").unwrap();
+    assert!(!read_to_close(&mut stream).starts_with(b"HTTP/1.1 200"));
+    assert_eq!(server.page("/readyz").0, 200);
+}
+
+#[test]
+fn one_address_has_only_so_many_connections() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let open: Vec<_> = (0..16).map(|_| TcpStream::connect(&server.ops).unwrap()).collect();
+    let mut refused = TcpStream::connect(&server.ops).unwrap();
+    assert_eq!(read_to_close(&mut refused), b"");
+    drop(open);
+    let mut answer = String::new();
+    wait_until("there is room for a connection", || {
+        let mut stream = TcpStream::connect(&server.ops).unwrap();
+        // The server may already have closed it.
+        let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: ops\r\n\r\n");
+        answer = String::from_utf8(read_to_close(&mut stream)).unwrap();
+        answer.starts_with("HTTP/1.1 200")
+    });
+    let refusals = "floors_clients_refused_total{reason=\"connections_per_ip\"} ";
+    let refusals = answer.lines().find_map(|line| line.strip_prefix(refusals)).unwrap();
+    assert!(refusals.parse::<f64>().unwrap() >= 1.0, "{refusals}");
+    assert!(server.log().contains("a connection was refused"), "{}", server.log());
+}
+
+#[test]
+fn probes_and_metrics_are_answered_while_the_grpc_port_is_full() {
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).with("GRPC__MAX_CONNECTIONS", "1").start();
+    let _open = TcpStream::connect(&server.grpc).unwrap();
+    assert_eq!(read_to_close(&mut TcpStream::connect(&server.grpc).unwrap()), b"");
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        assert_eq!(server.page(path).0, 200, "{path}");
+    }
+    assert_eq!(server.metric("floors_connections"), 1.0);
+    assert_eq!(server.metric("floors_clients_refused_total{reason=\"connections\"}"), 1.0);
+}
+
+#[test]
+fn a_request_with_a_large_body_is_refused_before_it_is_read() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    for path in ["/compact", "/metrics"] {
+        let head = format!("POST {path} HTTP/1.1\r\nhost: ops\r\ncontent-length: 5000\r\n\r\n");
+        let (status, _, body) = http1(&server.ops, &head, &[]);
+        assert_eq!(status, 413, "{path}: {}", String::from_utf8_lossy(&body));
+    }
+    let head = "POST /compact HTTP/1.1\r\nhost: ops\r\ncontent-length: 3\r\n\r\n";
+    assert_eq!(http1(&server.ops, head, b"a=b").0, 200, "a small body is ignored");
+}
+
+/// The collector of the process works on Linux only.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_metrics_of_the_process_are_those_of_the_page() {
+    const PAGE: &str = include_str!("../../docs/operating.md");
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let text = server.page("/metrics").1;
+    let words = text.lines().filter_map(|line| line.split(' ').next());
+    let names: BTreeSet<_> = words.filter(|word| word.starts_with("process_")).collect();
+    let listed = PAGE.split('`').filter(|word| word.starts_with("process_"));
+    assert_eq!(names, listed.collect::<BTreeSet<_>>());
+    assert!(server.metric("process_resident_memory_bytes") > 1e6);
 }

@@ -342,6 +342,59 @@ fn sigint_stops_the_server_like_sigterm() {
     assert_eq!(status.code(), Some(0), "{log}");
 }
 
+#[tokio::test]
+async fn sighup_applies_limits_and_names_what_needs_a_restart() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("floors.toml");
+    fs::write(&file, "[grpc]\ndrain = \"10s\"\n").unwrap();
+    let server = Setup::new(&data).with("PREFETCH__AHEAD", "0").arg("--config").arg(&file).start();
+    let reload = |text: &str, expected: &str| {
+        fs::write(&file, text).unwrap();
+        server.signal("-HUP");
+        wait_until(expected, || server.log().contains(expected));
+    };
+    reload("", "the configuration was reloaded; nothing has changed");
+    let mut client = server.client().await;
+    let mut get = async |number, side| {
+        let wanted = FloorSpec { width: side, height: side, ..spec(1, number) };
+        client.get_floor(GetFloorRequest { spec: Some(wanted) }).await.map(|_| ()).map_err(|status| status.code())
+    };
+    assert_eq!(get(1, 512).await, Ok(()));
+    let limits = "[limits]\ncells_per_second = 1\nburst_cells = 262144\n[grpc]\ndrain = \"9s\"\n";
+    reload(limits, "changed keys need a restart; their old values stay in use keys=grpc.drain");
+    let applied = "the configuration was reloaded applied=limits.burst_cells, limits.cells_per_second";
+    assert!(server.log().contains(applied), "{}", server.log());
+    assert_eq!(get(2, 512).await, Ok(()), "the burst is unused");
+    assert_eq!(get(3, 100).await, Err(Code::ResourceExhausted));
+    assert_eq!(get(1, 512).await, Ok(()), "a cached floor is free");
+    server.stop();
+}
+
+#[tokio::test]
+async fn sighup_with_a_wrong_file_keeps_the_old_configuration() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("floors.toml");
+    fs::write(&file, "[limits]\ncells_per_second = 1\nburst_cells = 262144\n").unwrap();
+    let server = Setup::new(&data).with("PREFETCH__AHEAD", "0").arg("--config").arg(&file).start();
+    let wrong = "[limits]\ncells_per_second = \"many\"\n[cache]\nchian = []\n";
+    for (text, expected) in [(wrong, "cache.chian is no key"), ("[limits", "is not TOML at line 1")] {
+        fs::write(&file, text).unwrap();
+        server.signal("-HUP");
+        wait_until(expected, || server.log().contains(expected));
+    }
+    let log = server.log();
+    assert!(log.contains("the old one stays in use"), "{log}");
+    assert!(log.contains("limits.cells_per_second is \"many\""), "{log}");
+    let mut client = server.client().await;
+    let mut get = async |number, side| {
+        let wanted = FloorSpec { width: side, height: side, ..spec(1, number) };
+        client.get_floor(GetFloorRequest { spec: Some(wanted) }).await.map(|_| ()).map_err(|status| status.code())
+    };
+    assert_eq!(get(1, 512).await, Ok(()));
+    assert_eq!(get(2, 100).await, Err(Code::ResourceExhausted), "the old limit holds");
+    server.stop();
+}
+
 #[test]
 fn health_reports_not_serving_before_the_app_runs() {
     let data = TempDir::new().unwrap();

@@ -137,7 +137,10 @@ async fn inconsistent_tls_options_are_found_at_startup() {
         match assemble(&config, Arc::new(FakeSource::default()), &Registry::new(), &Handle::current()) {
             Err(error @ OpenError::RedisTls(_)) => {
                 let text = error.to_string();
-                assert_eq!(check(&config).iter().map(ToString::to_string).collect::<Vec<_>>(), std::slice::from_ref(&text));
+                assert_eq!(
+                    check(&config).iter().map(ToString::to_string).collect::<Vec<_>>(),
+                    std::slice::from_ref(&text)
+                );
                 text
             }
             other => panic!("{url} was not refused: {other:?}"),

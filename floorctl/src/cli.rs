@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     process::{ExitCode, Termination},
     time::Duration,
 };
@@ -101,7 +102,7 @@ pub(crate) fn command() -> clap::Command {
         let port = port(command.get_name());
         let uses = |flag: &str| match flag {
             SERVER => port == Port::Grpc,
-            OPS => port == Port::Operations,
+            OPS | OPS_TOKEN_FILE => port == Port::Operations,
             _ => port != Port::None,
         };
         let unused = shared.iter().filter(|flag| !uses(flag.get_id().as_str()));
@@ -150,6 +151,9 @@ fn wrong_port(command: &str, given: impl Fn(&str) -> bool) -> Option<String> {
         Port::Grpc | Port::None if given(OPS) => {
             Some(format!("--ops names the operations port, and `{command}` does not ask it"))
         }
+        Port::Grpc | Port::None if given(OPS_TOKEN_FILE) => {
+            Some(format!("--ops-token-file is for the operations port, and `{command}` does not ask it"))
+        }
         _ => None,
     }
 }
@@ -157,6 +161,8 @@ fn wrong_port(command: &str, given: impl Fn(&str) -> bool) -> Option<String> {
 /// The ids of the flags that name the ports of the server.
 const SERVER: &str = "server";
 const OPS: &str = "ops";
+/// The id of the flag that names the file of the operators' token.
+const OPS_TOKEN_FILE: &str = "ops-token-file";
 
 /// The ports of the server to call, and the limits of calls.
 #[derive(Debug, Args)]
@@ -182,6 +188,9 @@ pub(crate) struct Server {
         value_name = "URL"
     )]
     operations_url: String,
+    /// A file whose first line is the token that the operations port asks for
+    #[arg(id = OPS_TOKEN_FILE, long, global = true, env = "FLOORCTL_OPS_TOKEN_FILE", value_name = "FILE")]
+    operations_token_file: Option<PathBuf>,
     #[command(flatten)]
     limits: CallLimits,
 }
@@ -205,8 +214,9 @@ impl Server {
     }
 
     /// The client of the operations port.
-    pub(crate) const fn operations(&self) -> Operations<'_> {
-        Operations { url: self.operations_url.as_str(), limits: self.limits }
+    pub(crate) fn operations(&self) -> Operations<'_> {
+        let token_file = self.operations_token_file.as_deref();
+        Operations { url: self.operations_url.as_str(), token_file, limits: self.limits }
     }
 
     /// Connects immediately, so that an unreachable server is reported before anything is printed.

@@ -1,27 +1,29 @@
 //! The client of the server's operations port, which speaks plain HTTP/1.1.
 
-use std::time::Duration;
+use std::{fs, path::Path, time::Duration};
 
 use anyhow::{Context as _, bail};
 use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
 use floor_client::{CONNECT_TIMEOUT, ClientError};
-use http::{Method, Request, StatusCode, Uri, header};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 
-use crate::cli::CallLimits;
+use crate::{cli::CallLimits, failure::UsageError};
 
 /// The first wait between two attempts. It doubles after each.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 
-/// The operations port to call, and the limits of calls.
+/// The operations port to call, the token for it, and the limits of calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operations<'a> {
     pub(crate) url: &'a str,
+    /// The file whose first line is the token.
+    pub(crate) token_file: Option<&'a Path>,
     pub(crate) limits: CallLimits,
 }
 
@@ -49,7 +51,8 @@ impl Operations<'_> {
     async fn call<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
         let CallLimits { deadline, retries } = self.limits;
         let backoff = ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(retries).with_jitter();
-        let attempt = || self.attempt(method.clone(), path);
+        let authorization = self.token_file.map(authorization).transpose()?;
+        let attempt = || self.attempt(method.clone(), path, authorization.clone());
         let unreachable =
             |error: &anyhow::Error| matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. }));
         let calls = attempt.retry(backoff).when(unreachable);
@@ -63,7 +66,12 @@ impl Operations<'_> {
 
     /// Makes one request on a new connection and returns the JSON document of the response, also with status 503: then
     /// the document says in which tier the request failed. Any other failure becomes an error with the response text.
-    async fn attempt<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
+    async fn attempt<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        authorization: Option<HeaderValue>,
+    ) -> anyhow::Result<T> {
         let address = self.address()?;
         let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&address)).await;
         let stream = stream.map_err(|_| self.unreachable("it does not answer"))?;
@@ -71,7 +79,9 @@ impl Operations<'_> {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let connection = tokio::spawn(connection);
         let request = Request::builder().method(method).uri(path).header(header::HOST, &address);
-        let response = sender.send_request(request.body(Empty::<Bytes>::new())?).await;
+        let mut request = request.body(Empty::<Bytes>::new())?;
+        request.headers_mut().extend(authorization.map(|value| (header::AUTHORIZATION, value)));
+        let response = sender.send_request(request).await;
         let (head, body) = response.map_err(|error| self.unreachable(error))?.into_parts();
         let body = body.collect().await.map_err(|error| self.unreachable(error))?.to_bytes();
         connection.abort();
@@ -99,4 +109,16 @@ impl Operations<'_> {
     fn unreachable(&self, reason: impl ToString) -> OperationsError {
         OperationsError::Unreachable { url: self.url.to_owned(), reason: reason.to_string() }
     }
+}
+
+/// The value of the header `authorization` with the token in `file`.
+fn authorization(file: &Path) -> Result<HeaderValue, UsageError> {
+    let invalid = |problem: &str| UsageError(format!("--ops-token-file: {} {problem}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| invalid(&format!("cannot be read: {error}")))?;
+    let token = text.lines().next().filter(|token| !token.is_empty());
+    let token = token.ok_or_else(|| invalid("has no token in its first line"))?;
+    let mut value = HeaderValue::try_from(format!("Bearer {token}"))
+        .map_err(|_| invalid("has characters in its first line that no token has"))?;
+    value.set_sensitive(true);
+    Ok(value)
 }

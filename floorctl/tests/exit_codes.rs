@@ -16,7 +16,7 @@ use tokio::net::TcpSocket;
 
 fn floorctl() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_floorctl"));
-    command.env_remove("FLOORCTL_SERVER").env_remove("FLOORCTL_OPS");
+    command.env_remove("FLOORCTL_SERVER").env_remove("FLOORCTL_OPS").env_remove("FLOORCTL_OPS_TOKEN_FILE");
     command
 }
 
@@ -190,6 +190,32 @@ fn stats_asks_the_operations_port_and_not_the_server() {
     for head in listening.join().unwrap() {
         assert!(head.starts_with("GET /stats HTTP/1.1"), "{head}");
     }
+}
+
+#[test]
+fn the_token_for_the_operations_port_comes_from_a_file() {
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/ops-token");
+    std::fs::write(file, "hush\nnot read\n").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ops = format!("http://{}", listener.local_addr().unwrap());
+    let listening = thread::spawn(move || [(); 2].map(|()| read_request(&listener)));
+    let (code, _, stderr) = run(&["compact", "--ops", &ops, "--ops-token-file", file]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let output = floorctl().args(["compact", "--ops", &ops]).env("FLOORCTL_OPS_TOKEN_FILE", file).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for head in listening.join().unwrap() {
+        assert!(
+            head.starts_with("POST /compact HTTP/1.1") && head.contains("authorization: Bearer hush\r\n"),
+            "{head}"
+        );
+    }
+    let (code, _, stderr) = run(&["compact", "--ops", &ops, "--ops-token-file", "nowhere"]);
+    assert_eq!((code, stderr.contains("--ops-token-file: nowhere cannot be read")), (Some(2), true), "{stderr}");
+    std::fs::write(file, "\n").unwrap();
+    let (code, _, stderr) = run(&["compact", "--ops", &ops, "--ops-token-file", file]);
+    assert_eq!((code, stderr.contains("has no token in its first line")), (Some(2), true), "{stderr}");
+    let (code, _, stderr) = run(&["info", "--ops-token-file", file]);
+    assert_eq!((code, stderr.contains("`info` does not ask it")), (Some(2), true), "{stderr}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use floor_cache::{
     tls::{Certificates, PrivateKey},
 };
 
-use super::formats::File;
+use super::{formats::File, token::Token};
 
 /// The master keys of the chain.
 pub(super) const MASTER_KEYS: File<MasterKeys> = File {
@@ -42,9 +42,10 @@ pub(super) const PASSWORD: File<String> = File {
 };
 
 /// The bearer token of the operations port.
-pub(super) const TOKEN: File<String> = File {
-    expected: "write the path of a readable file whose first line is the token, or \"\" for none",
-    read: first_line,
+pub(super) const TOKEN: File<Token> = File {
+    expected: "write the path of a readable file whose first line is the token, visible ASCII characters without \
+         spaces, or \"\" for none",
+    read: |path| Token::new(first_line(path)?),
 };
 
 /// The first line of the file at `path`, unless it is empty.

@@ -10,6 +10,7 @@ mod files;
 mod formats;
 mod layers;
 mod reader;
+mod token;
 
 use std::{
     net::SocketAddr,
@@ -26,6 +27,7 @@ pub use error::{ConfigError, Problem};
 use formats::{Address, Flag, Span, whole};
 use layers::Layers;
 use reader::Reader;
+pub use token::Token;
 
 /// The defaults: every key, with a comment.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
@@ -57,8 +59,8 @@ pub struct Config {
     pub reflection: bool,
     /// The address of the operations pages.
     pub ops_listen: SocketAddr,
-    /// The file whose first line is the bearer token of the operations port. It was readable at the start.
-    pub ops_token_file: Option<PathBuf>,
+    /// The bearer token of the operations port, from its file.
+    pub ops_token: Option<Token>,
     /// What one client may have generated.
     pub quota: Quota,
     /// The cache tiers.
@@ -71,7 +73,17 @@ pub struct Config {
     pub generation_threads: usize,
     /// Floors to prefetch above a climber; 0 for none.
     pub prefetch_ahead: u32,
+    source: Source,
     resolved: String,
+}
+
+/// What a configuration was read from, besides the defaults.
+#[derive(Debug, Clone)]
+enum Source {
+    /// A file, if one was named, and the environment.
+    File(Option<PathBuf>),
+    /// A given text, which cannot change.
+    Text,
 }
 
 impl Config {
@@ -81,7 +93,7 @@ impl Config {
     /// All problems at once: unknown keys with the nearest valid one, invalid values with their source and
     /// what would be valid.
     pub fn resolve(file: Option<&Path>) -> Result<Self, ConfigError> {
-        Self::read(&Layers::load(file)?)
+        Self::read(&Layers::load(file)?, Source::File(file.map(Path::to_owned)))
     }
 
     /// Reads the defaults and then `text`, without the environment.
@@ -89,11 +101,22 @@ impl Config {
     /// # Errors
     /// As [`Config::resolve`].
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        Self::read(&Layers::from_toml(text)?)
+        Self::read(&Layers::from_toml(text)?, Source::Text)
+    }
+
+    /// Reads the same file and the environment again.
+    ///
+    /// # Errors
+    /// As [`Config::resolve`].
+    pub fn read_again(&self) -> Result<Self, ConfigError> {
+        match &self.source {
+            Source::File(file) => Self::resolve(file.as_deref()),
+            Source::Text => Ok(self.clone()),
+        }
     }
 
     /// Reads the keys in the order in which [`resolved`](Self::resolved) prints them.
-    fn read(layers: &Layers) -> Result<Self, ConfigError> {
+    fn read(layers: &Layers, source: Source) -> Result<Self, ConfigError> {
         let mut reader = Reader::new(layers);
         let grpc_listen = reader.key("grpc.listen", Address);
         let drain = reader.key("grpc.drain", Span::Any);
@@ -104,7 +127,7 @@ impl Config {
         let no_cache = reader.key("grpc.no_cache", edge::no_cache());
         let reflection = reader.key("grpc.reflection", Flag);
         let ops_listen = reader.key("ops.listen", Address);
-        let ops_token_file = reader.key("ops.token_file", files::TOKEN).map(|file| file.path);
+        let ops_token = reader.key("ops.token_file", files::TOKEN).map(|file| file.contents);
         let quota = Quota {
             cells_per_second: nonzero(
                 reader.key("limits.cells_per_second", whole(0..=MAX_CELLS).note("; 0 for no limit")),
@@ -130,13 +153,14 @@ impl Config {
             no_cache,
             reflection,
             ops_listen,
-            ops_token_file,
+            ops_token,
             quota,
             cache,
             tuning,
             generation_queue,
             generation_threads,
             prefetch_ahead,
+            source,
             resolved: reader.finish()?,
         })
     }

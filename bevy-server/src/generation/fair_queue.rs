@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use floor_cache::ClientId;
 
 /// Clients without jobs that are remembered, beyond as many as have jobs.
-const REMEMBERED_CLIENTS: usize = 64;
+const REMEMBERED_CLIENTS: usize = 4096;
 
 /// The limits of a queue.
 #[derive(Debug, Clone, Copy)]
@@ -163,11 +163,12 @@ impl<J> FairQueue<J> {
         Some(entry.job)
     }
 
-    /// Forgets clients that have neither jobs nor a finish tag that would delay their next job.
+    /// Forgets clients without jobs when the queue is empty, and when there are too many of them.
     fn forget_idle_clients(&mut self) {
-        if self.clients.len() > 2 * self.order.len() + REMEMBERED_CLIENTS {
-            let now = self.virtual_time;
-            self.clients.retain(|_, backlog| !backlog.jobs.is_empty() || backlog.finish > now);
+        if self.order.is_empty() {
+            self.clients.clear();
+        } else if self.clients.len() > self.order.len() + REMEMBERED_CLIENTS {
+            self.clients.retain(|_, backlog| !backlog.jobs.is_empty());
         }
     }
 }
@@ -257,11 +258,14 @@ mod tests {
     #[test]
     fn clients_that_left_are_forgotten() {
         let mut queue = queue(1000, 1_000_000);
-        for client in 0..10_000 {
+        fill(&mut queue, A, 500, 1);
+        for client in 10..10_000 {
             queue.push(ClientId(client), 1, (ClientId(client), 1)).unwrap();
             queue.pop().unwrap();
         }
-        assert!(queue.clients.len() <= 2 * REMEMBERED_CLIENTS + 2, "{}", queue.clients.len());
+        assert!(queue.clients.len() <= queue.order.len() + REMEMBERED_CLIENTS, "{}", queue.clients.len());
+        while queue.pop().is_some() {}
+        assert!(queue.clients.is_empty());
     }
 
     proptest! {

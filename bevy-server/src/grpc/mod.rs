@@ -23,7 +23,6 @@ use tonic_health::ServingStatus;
 use calls::GuardedBytes;
 pub use calls::{FloorBody, ServiceDeps};
 use connection::ConnectionDeps;
-pub(crate) use connection::ConnectionLimiter;
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};
 pub use routing::FloorService;
 use routing::Routes;
@@ -33,6 +32,7 @@ use crate::{
     cache::ChainResource,
     clients::{Budget, Clients},
     config::{ConnectionLimits, CorsOrigins, NoCache},
+    connections::ConnectionLimiter,
     descriptors,
     lifecycle::{InFlight, Phase},
     metrics::{MetricsRegistry, Refusals, RequestMetrics},

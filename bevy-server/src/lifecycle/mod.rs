@@ -60,7 +60,7 @@ fn handle_events(
                 tracing::info!(signal, "draining");
                 next.set(Phase::Draining);
             }
-            ServerEvent::Terminate(_) | ServerEvent::Wake => {}
+            ServerEvent::Terminate(_) | ServerEvent::Reload | ServerEvent::Wake => {}
             ServerEvent::Drained { complete } => {
                 tracing::info!(complete, "stopped");
                 exit.write(AppExit::Success);

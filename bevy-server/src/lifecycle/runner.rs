@@ -13,6 +13,8 @@ pub enum ServerEvent {
         /// Whether every call in flight was answered and every queued write was stored in time.
         complete: bool,
     },
+    /// A signal requested that the configuration is read again.
+    Reload,
     /// A system has work to do. Systems read what it is from their own channels or clocks.
     Wake,
 }

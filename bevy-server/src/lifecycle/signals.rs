@@ -1,22 +1,29 @@
-//! Signals: the first starts the drain, the second ends the process at once.
+//! Signals: SIGHUP reloads the configuration. Of the others the first starts the drain, and the second ends the process
+//! at once.
 
 use super::{EventSender, ServerEvent};
 
-/// Waits for SIGTERM and Ctrl-C.
+/// Waits for SIGTERM, Ctrl-C and SIGHUP.
 #[cfg(unix)]
 pub(super) async fn handle_signals(events: EventSender) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
+    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = kinds.map(signal) else {
         tracing::error!("cannot listen for signals; only SIGKILL can end this server");
         return;
     };
-    for count in 0.. {
+    let mut count = 0;
+    loop {
         let signal = tokio::select! {
             _ = terminate.recv() => "SIGTERM",
             _ = interrupt.recv() => "SIGINT",
+            _ = hangup.recv() => {
+                events.send(ServerEvent::Reload);
+                continue;
+            }
         };
         drain_or_exit(&events, signal, count);
+        count += 1;
     }
 }
 

@@ -1,5 +1,5 @@
-//! Rejects requests from pages in a browser: any page that an operator visits can send requests to the operator's
-//! machine.
+//! Rejects requests from pages of other sites in a browser: any page that an operator visits can send requests to the
+//! operator's machine.
 
 use std::net::IpAddr;
 

@@ -16,9 +16,29 @@ use floor_cache::{Compaction, Holdings, Removal, TierStats};
 use floor_gen::FloorSpec;
 use futures_util::future::join_all;
 use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{OpsState, floors};
 use crate::key;
+
+/// Purges at once. Each may wait seconds for the writers of the stores, and holds their locks for a batch of floors.
+const MAX_PURGES: usize = 4;
+
+/// Admits [`MAX_PURGES`] purges at once.
+pub(super) struct PurgeLimit(Arc<Semaphore>);
+
+impl Default for PurgeLimit {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_PURGES)))
+    }
+}
+
+impl PurgeLimit {
+    /// A permit for one purge; `None` if too many run.
+    fn try_begin(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0).try_acquire_owned().ok()
+    }
+}
 
 #[derive(Serialize)]
 struct Purged {
@@ -103,10 +123,16 @@ pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): R
         Ok(specs) => specs,
         Err(error) => return bad_request(&error),
     };
+    let Some(permit) = state.purges.try_begin() else { return too_many_purges() };
     let keys: Vec<_> = specs.iter().map(key::of).collect();
-    // In its own task, so that it completes even if the operator disconnects.
+    // In its own task, so that it completes even if the operator disconnects. It holds the permit until then.
     let chain = state.chain.clone();
-    let Ok(removals) = tokio::spawn(async move { chain.purge(&keys).await }).await else {
+    let purge = async move {
+        let removals = chain.purge(&keys).await;
+        drop(permit);
+        removals
+    };
+    let Ok(removals) = tokio::spawn(purge).await else {
         return task_failed("purge");
     };
     let memory = state.chain.holdings().into_iter().filter(|tier| tier.writes.is_none());
@@ -176,6 +202,11 @@ fn task_failed(what: &str) -> Response {
     (StatusCode::INTERNAL_SERVER_ERROR, format!("the {what} failed\n")).into_response()
 }
 
+fn too_many_purges() -> Response {
+    let message = format!("{MAX_PURGES} purges are running; wait until one ends\n");
+    (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "1")], message).into_response()
+}
+
 fn bad_request(error: &floors::QueryError) -> Response {
     (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response()
 }
@@ -215,4 +246,21 @@ fn nonzero(bytes: u64) -> Option<u64> {
 /// The floor in the notation of floorctl.
 fn label(spec: &FloorSpec) -> String {
     format!("{}/{}:{}@{}x{}", spec.seed(), spec.number(), spec.kind(), spec.width(), spec.height())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_purges_run_at_once() {
+        let limit = PurgeLimit::default();
+        let running: Vec<_> = (0..MAX_PURGES).map(|_| limit.try_begin().unwrap()).collect();
+        assert!(limit.try_begin().is_none());
+        let response = too_many_purges();
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(response.headers()[header::RETRY_AFTER], "1");
+        drop(running);
+        assert!(limit.try_begin().is_some());
+    }
 }

@@ -1,11 +1,13 @@
 //! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, a status page, and the chain's pages for
-//! operators.
+//! operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page.
 
 mod browsers;
 mod chain;
 mod floors;
 mod monitoring;
 mod pages;
+mod server;
+mod token;
 
 use std::{
     sync::{
@@ -20,17 +22,29 @@ use floor_cache::Chain;
 use prometheus::Registry;
 use tokio::net::TcpListener;
 
+use chain::PurgeLimit;
+pub use token::OperatorAccess;
+
 use crate::{
-    cache::ChainResource, generation::GenerationQueue, lifecycle::Phase, metrics::MetricsRegistry, runtime::TokioHandle,
+    cache::ChainResource,
+    config::Token,
+    generation::GenerationQueue,
+    lifecycle::Phase,
+    metrics::{MetricsRegistry, Refusals},
+    runtime::TokioHandle,
 };
 
 /// The bound port of the operations pages. [`OpsPlugin`] removes this resource and serves on it.
 #[derive(Resource, Debug)]
 pub struct OpsListener(pub TcpListener);
 
-/// Serves the operations pages on [`OpsListener`], about the chain, the generation queue and the metrics.
+/// Serves the operations pages on [`OpsListener`], about the chain, the generation queue and the metrics. Adds
+/// [`OperatorAccess`].
 #[derive(Debug)]
-pub struct OpsPlugin;
+pub struct OpsPlugin {
+    /// The token that operators need.
+    pub token: Option<Token>,
+}
 
 impl Plugin for OpsPlugin {
     fn build(&self, app: &mut App) {
@@ -45,11 +59,15 @@ impl Plugin for OpsPlugin {
             generation: world.resource::<GenerationQueue>().clone(),
             serving: AtomicBool::new(false),
             compacting: AtomicBool::new(false),
+            purges: PurgeLimit::default(),
             since: Instant::now(),
         });
-        let pages = pages::router(Arc::clone(&state));
-        world.resource::<TokioHandle>().spawn(async move { axum::serve(listener, pages).await });
-        app.insert_resource(Readiness(state))
+        let access = OperatorAccess::new(address, self.token.clone());
+        let pages = pages::router(Arc::clone(&state), access.clone());
+        let refusals = world.resource::<Refusals>().clone();
+        world.resource::<TokioHandle>().spawn(server::serve(listener, pages, refusals));
+        app.insert_resource(access)
+            .insert_resource(Readiness(state))
             .add_systems(OnEnter(Phase::Serving), |readiness: Res<'_, Readiness>| readiness.set(true))
             .add_systems(OnEnter(Phase::Draining), |readiness: Res<'_, Readiness>| readiness.set(false));
     }
@@ -73,5 +91,6 @@ struct OpsState {
     serving: AtomicBool,
     /// Whether a compaction runs.
     compacting: AtomicBool,
+    purges: PurgeLimit,
     since: Instant,
 }

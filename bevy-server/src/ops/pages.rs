@@ -11,21 +11,21 @@ use axum::{
     routing::{MethodRouter, get, post},
 };
 
-use super::{OpsState, browsers, chain, monitoring};
+use super::{OperatorAccess, OpsState, browsers, chain, monitoring, server, token};
 
-/// The pages that only read what a browser may show.
+/// The pages for probes and Prometheus, which name the server by any host.
 fn open_pages() -> Vec<Page> {
     vec![
-        Page::get("/", "status of the tiers", monitoring::status),
         Page::get("/metrics", "metrics for Prometheus", monitoring::metrics),
         Page::get("/healthz", "whether the process runs", async || "the process runs\n"),
         Page::get("/readyz", "whether it can serve a floor now", monitoring::readyz),
     ]
 }
 
-/// The operator's pages for the chain, which reject browsers.
+/// The operator's pages, which reject pages of other sites.
 fn operator_pages() -> Vec<Page> {
     vec![
+        Page::get("/", "status of the tiers", monitoring::status),
         Page::get("/stats", "contents of the tiers", chain::stats),
         Page::get("/contains", "which tiers hold the given floors", chain::contains),
         Page::post("/purge", "remove floors from every tier", chain::purge),
@@ -33,17 +33,18 @@ fn operator_pages() -> Vec<Page> {
     ]
 }
 
-/// The routes of every page.
-pub(super) fn router(state: Arc<OpsState>) -> Router {
+/// The routes of every page. Whatever is not open needs the right of an operator, paths without a page included.
+pub(super) fn router(state: Arc<OpsState>, access: OperatorAccess) -> Router {
     let (open, operator) = (open_pages(), operator_pages());
     let mut list = "no such page; there are\n".to_owned();
     for Page { method, path, purpose, .. } in open.iter().chain(&operator) {
         let _ = writeln!(list, "{method:<4} {path:<10} {purpose}");
     }
-    routes(open)
-        .merge(routes(operator).route_layer(middleware::from_fn(browsers::reject)))
+    let operator = routes(operator)
         .fallback(move || ready((StatusCode::NOT_FOUND, list.clone())))
-        .with_state(state)
+        .layer(middleware::from_fn_with_state(access, token::check))
+        .layer(middleware::from_fn(browsers::reject));
+    routes(open).merge(operator).layer(middleware::from_fn(server::bound)).with_state(state)
 }
 
 fn routes(pages: Vec<Page>) -> Router<Arc<OpsState>> {

@@ -1,12 +1,6 @@
-//! Accepts connections on the gRPC port, within limits, and serves each in a task of its own.
+//! Serves each connection to the gRPC port in a task of its own.
 
-use std::{
-    error::Error,
-    fmt, io,
-    net::{IpAddr, SocketAddr},
-    pin::pin,
-    time::Duration,
-};
+use std::{error::Error, fmt, io, net::IpAddr, pin::pin, time::Duration};
 
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -19,19 +13,17 @@ use super::{
     coalescing::{CoalescingIo, FlushAfterPoll, Protocol, WriteBuffer},
     drain::{CLOSE_GRACE, Connections},
     http2,
-    limits::{Admitted, ConnectionLimiter},
 };
 use crate::{
-    clients::{Budget, Clients, WarningLimiter},
+    clients::{Budget, Clients},
     config::ConnectionLimits,
+    connections::{Acceptor, Admitted, ConnectionLimiter, Refusal},
     grpc::routing::{Router, Routes},
     metrics::Refusals,
 };
 
 /// Deadline for the client to send its protocol preface and, with HTTP/1 (gRPC-Web), its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Pause after a failed accept, mostly for lack of file descriptors.
-const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// What every connection needs.
 #[derive(Debug, Clone)]
@@ -51,42 +43,18 @@ pub(in crate::grpc) async fn serve(
     deps: ConnectionDeps,
     mut closed: watch::Receiver<bool>,
 ) {
-    let mut warnings = WarningLimiter::default();
+    let mut acceptor = Acceptor::new(listener, deps.limiter.clone(), deps.refusals.clone(), Refusal::key);
     let mut connections = Connections::default();
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let (stream, peer, admitted) = tokio::select! {
+            accepted = acceptor.accept(|peer| deps.clients.is_trusted_proxy(peer)) => accepted,
             Some(()) = connections.remove_ended() => continue,
             _ = closed.wait_for(|closed| *closed) => break,
         };
-        match accepted {
-            Ok((stream, peer)) => {
-                if let Some(admitted) = admit(&deps, peer, &mut warnings) {
-                    start(&mut connections, stream, peer.ip(), admitted, &routes, &deps, &closed);
-                }
-            }
-            Err(error) => {
-                if let Some(suppressed) = warnings.admit() {
-                    tracing::warn!(%error, suppressed, "a connection could not be accepted");
-                }
-                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
-            }
-        }
+        start(&mut connections, stream, peer.ip(), admitted, &routes, &deps, &closed);
     }
-    drop(listener);
+    drop(acceptor);
     connections.close().await;
-}
-
-fn admit(deps: &ConnectionDeps, peer: SocketAddr, warnings: &mut WarningLimiter) -> Option<Admitted> {
-    let refusal = match deps.limiter.admit(peer.ip(), deps.clients.is_trusted_proxy(peer.ip())) {
-        Ok(admitted) => return Some(admitted),
-        Err(refusal) => refusal,
-    };
-    deps.refusals.count(refusal.reason());
-    if let Some(suppressed) = warnings.admit() {
-        tracing::warn!(address = %peer.ip(), limit = refusal.key(), suppressed, "a connection was refused");
-    }
-    None
 }
 
 /// Starts to serve a connection.

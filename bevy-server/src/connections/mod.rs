@@ -1,0 +1,7 @@
+//! Accepts connections within limits, for the gRPC port and the operations port.
+
+mod accept;
+mod limits;
+
+pub(crate) use accept::Acceptor;
+pub(crate) use limits::{Admitted, ConnectionLimiter, Refusal};

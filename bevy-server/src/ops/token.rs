@@ -1,0 +1,146 @@
+//! Who may change the stores: callers with the operators' token, or callers on this machine if there is no token.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use bevy::prelude::Resource;
+
+use crate::config::Token;
+
+/// The scheme of an `authorization` header with a token, in lower case.
+const BEARER: &[u8] = b"bearer ";
+
+/// Decides which callers of the operations port may change the stores. Cheap to clone; clones share the token.
+#[derive(Resource, Debug, Clone)]
+pub struct OperatorAccess(Arc<Access>);
+
+#[derive(Debug)]
+struct Access {
+    /// Whether only this machine reaches the listener.
+    is_loopback: bool,
+    token: RwLock<Option<Token>>,
+}
+
+impl OperatorAccess {
+    /// Access through a listener on `address`, with `token` if there is one.
+    #[must_use]
+    pub fn new(address: SocketAddr, token: Option<Token>) -> Self {
+        let is_loopback = address.ip().to_canonical().is_loopback();
+        Self(Arc::new(Access { is_loopback, token: RwLock::new(token) }))
+    }
+
+    /// Replaces the token. Returns whether it changed.
+    pub fn set_token(&self, token: Option<Token>) -> bool {
+        let mut current = self.0.token.write().unwrap_or_else(PoisonError::into_inner);
+        let changed = *current != token;
+        *current = token;
+        changed
+    }
+
+    /// Whether a caller with these headers may change the stores.
+    fn check(&self, headers: &HeaderMap) -> Result<(), Denied> {
+        let token = self.0.token.read().unwrap_or_else(PoisonError::into_inner);
+        match &*token {
+            Some(token) if bearer(headers).is_some_and(|given| token.matches(given)) => Ok(()),
+            Some(_) => Err(Denied::WrongToken),
+            None if self.0.is_loopback => Ok(()),
+            None => Err(Denied::NoTokenConfigured),
+        }
+    }
+}
+
+/// Why a caller may not change the stores.
+#[derive(Debug, PartialEq, Eq)]
+enum Denied {
+    WrongToken,
+    NoTokenConfigured,
+}
+
+impl IntoResponse for Denied {
+    fn into_response(self) -> Response {
+        match self {
+            Self::WrongToken => {
+                let message = "this needs the token in the file that ops.token_file names: send it as \
+                               `authorization: Bearer TOKEN`, or use floorctl with --ops-token-file FILE\n";
+                (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], message).into_response()
+            }
+            Self::NoTokenConfigured => {
+                let message = "other machines reach this port, so this needs a token, and the server has none: set \
+                               ops.token_file to a file with one, or ops.listen to a loopback address\n";
+                (StatusCode::FORBIDDEN, message).into_response()
+            }
+        }
+    }
+}
+
+/// Middleware that answers 401 or 403 to requests that would change something and may not.
+pub(super) async fn check(State(access): State<OperatorAccess>, request: Request, next: Next) -> Response {
+    if !request.method().is_safe()
+        && let Err(denied) = access.check(request.headers())
+    {
+        return denied.into_response();
+    }
+    next.run(request).await
+}
+
+/// The token in the `authorization` header.
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.as_bytes().split_at_checked(BEARER.len())?;
+    scheme.eq_ignore_ascii_case(BEARER).then(|| token.trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(address: &str, token: Option<&str>) -> OperatorAccess {
+        OperatorAccess::new(address.parse().unwrap(), token.and_then(|token| Token::new(token.to_owned())))
+    }
+
+    fn headers(authorization: &'static str) -> HeaderMap {
+        [(header::AUTHORIZATION, authorization.parse().unwrap())].into_iter().collect()
+    }
+
+    #[test]
+    fn without_a_token_only_a_loopback_listener_allows_changes() {
+        for address in ["127.0.0.1:1", "127.0.0.7:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            assert_eq!(access(address, None).check(&HeaderMap::new()), Ok(()), "{address}");
+        }
+        for address in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1"] {
+            let denied = access(address, None).check(&headers("Bearer hush"));
+            assert_eq!(denied, Err(Denied::NoTokenConfigured), "{address}");
+        }
+    }
+
+    #[test]
+    fn with_a_token_every_listener_needs_it() {
+        for address in ["127.0.0.1:1", "0.0.0.0:1"] {
+            let access = access(address, Some("hush"));
+            for right in ["Bearer hush", "bearer hush", "Bearer  hush "] {
+                assert_eq!(access.check(&headers(right)), Ok(()), "{right:?}");
+            }
+            assert_eq!(access.check(&HeaderMap::new()), Err(Denied::WrongToken));
+            for wrong in ["Bearer", "Bearer ", "Bearer hus", "Bearer hushh", "Basic hush", "hush"] {
+                assert_eq!(access.check(&headers(wrong)), Err(Denied::WrongToken), "{wrong:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_token_replaces_the_old_one() {
+        let access = access("127.0.0.1:1", Some("old"));
+        let token = |text: &str| Token::new(text.to_owned());
+        assert!(!access.set_token(token("old")));
+        assert!(access.set_token(token("new")));
+        assert_eq!(access.check(&headers("Bearer old")), Err(Denied::WrongToken));
+        assert_eq!(access.check(&headers("Bearer new")), Ok(()));
+    }
+}

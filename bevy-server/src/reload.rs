@@ -1,0 +1,117 @@
+//! Reads the configuration again on [`ServerEvent::Reload`], applies what can change while the server runs, and logs
+//! what was applied and what needs a restart.
+
+use std::collections::BTreeMap;
+
+use bevy::prelude::*;
+use toml::{Table, Value};
+
+use crate::{config::Config, generation::GenerationQueue, lifecycle::ServerEvent, ops::OperatorAccess};
+
+/// The key of the operators' token. Its file's content can change while its value, the path, stays.
+const TOKEN_FILE: &str = "ops.token_file";
+/// The table of quotas.
+const LIMITS: &str = "limits.";
+
+/// Reloads the configuration on [`ServerEvent::Reload`]. Add it after the [`OpsPlugin`](crate::ops::OpsPlugin).
+#[derive(Debug)]
+pub struct ReloadPlugin {
+    /// The configuration that the server runs with. It knows where it was read from.
+    pub config: Config,
+}
+
+impl Plugin for ReloadPlugin {
+    fn build(&self, app: &mut App) {
+        let in_use = values(self.config.resolved());
+        app.insert_resource(Running { config: self.config.clone(), in_use }).add_systems(Update, reload);
+    }
+}
+
+/// The configuration that the server runs with.
+#[derive(Resource)]
+struct Running {
+    /// As it was at the start. Read again, it is the new configuration.
+    config: Config,
+    /// The value in use of every key.
+    in_use: Values,
+}
+
+/// Values as they are printed, secrets redacted, by their dotted keys.
+type Values = BTreeMap<String, Value>;
+
+fn reload(
+    mut events: MessageReader<'_, '_, ServerEvent>,
+    mut running: ResMut<'_, Running>,
+    generation: Res<'_, GenerationQueue>,
+    operators: Res<'_, OperatorAccess>,
+) {
+    let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
+    if !requested {
+        return;
+    }
+    let config = match running.config.read_again() {
+        Ok(config) => config,
+        Err(error) => {
+            tracing::error!(%error, "the configuration was not reloaded; the old one stays in use");
+            return;
+        }
+    };
+    let new = values(config.resolved());
+    let (mut applied, restart) = changed_keys(&running.in_use, &new);
+    generation.set_quota(config.quota);
+    if operators.set_token(config.ops_token) && !applied.iter().any(|key| key == TOKEN_FILE) {
+        applied.push(TOKEN_FILE.to_owned());
+    }
+    running.in_use.extend(new.into_iter().filter(|(key, _)| applies_at_once(key)));
+    if applied.is_empty() && restart.is_empty() {
+        tracing::info!("the configuration was reloaded; nothing has changed");
+        return;
+    }
+    tracing::info!(applied = %applied.join(", "), "the configuration was reloaded");
+    if !restart.is_empty() {
+        tracing::warn!(keys = %restart.join(", "), "changed keys need a restart; their old values stay in use");
+    }
+}
+
+/// The keys whose values differ: those that apply at once, and those that need a restart.
+fn changed_keys(in_use: &Values, new: &Values) -> (Vec<String>, Vec<String>) {
+    let changed = new.iter().filter(|(key, value)| in_use.get(*key) != Some(*value));
+    changed.map(|(key, _)| key.clone()).partition(|key| applies_at_once(key))
+}
+
+fn applies_at_once(key: &str) -> bool {
+    key == TOKEN_FILE || key.starts_with(LIMITS)
+}
+
+/// The values of a configuration as [`Config::resolved`] prints it.
+fn values(resolved: &str) -> Values {
+    let table: Table = resolved.parse().expect("a resolved configuration is TOML");
+    let mut values = Values::new();
+    flatten("", table, &mut values);
+    values
+}
+
+fn flatten(prefix: &str, table: Table, values: &mut Values) {
+    for (name, value) in table {
+        match value {
+            Value::Table(table) => flatten(&format!("{prefix}{name}."), table, values),
+            value => _ = values.insert(format!("{prefix}{name}"), value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_keys_are_told_apart_by_whether_they_apply_at_once() {
+        let of = |text: &str| values(Config::from_toml(text).unwrap().resolved());
+        let old = of("");
+        assert_eq!(changed_keys(&old, &of("[limits]\ncells_per_second = 0\n")), (vec![], vec![]), "a default, written");
+        let new = of("[limits]\ncells_per_second = 7\n[grpc]\ndrain = \"1s\"\n[cache.lru]\ncapacity = \"1MiB\"\n");
+        let (applied, restart) = changed_keys(&old, &new);
+        assert_eq!(applied, ["limits.cells_per_second"]);
+        assert_eq!(restart, ["cache.lru.capacity", "grpc.drain"]);
+    }
+}
