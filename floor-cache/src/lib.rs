@@ -16,6 +16,7 @@
 mod chain;
 pub mod config;
 mod demand;
+mod doorkeeper;
 pub mod envelope;
 mod ewma;
 mod hash;

@@ -64,6 +64,8 @@ pub struct WriteCounts {
     pub failed: u64,
     /// Dropped because the queue was full.
     pub dropped: u64,
+    /// Not written because the tier was nearly full and the value was not asked for before.
+    pub refused: u64,
     /// In the queue now.
     pub waiting: u64,
 }

@@ -24,7 +24,7 @@ use crate::{
     producer::Producer,
     sampler::{Draw, Sampler},
     source::GenerationRequest,
-    stack::TierStack,
+    stack::{RequiredIn, TierStack},
 };
 
 /// Wrong values from one tier that trip its breaker, and for how long: they are no transient fault of the network.
@@ -117,7 +117,7 @@ impl Auditor {
         let removals = self.stack.purge(&[key]).await.into_iter();
         let failures = removals.filter_map(|removal| Some((removal.tier, removal.result.err()?)));
         let failures: Vec<String> = failures.map(|(tier, error)| format!("{tier}: {error}")).collect();
-        self.stack.store(&Hashed::new(&key), &made.value);
+        self.stack.store(&Hashed::new(&key), &made.value, RequiredIn::EveryTier);
         let removed =
             if failures.is_empty() { "from every tier".to_owned() } else { format!("but not from {failures:?}") };
         error!(

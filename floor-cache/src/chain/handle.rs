@@ -20,7 +20,7 @@ use crate::{
     served::{Options, Served, Step},
     single_flight::{Flights, Join, Leader},
     source::{Priority, SourceError},
-    stack::{LowerTier, Removal, TierStack},
+    stack::{LowerTier, Removal, RequiredIn, TierStack},
 };
 
 /// A chain of tiers in front of a [`Source`](crate::Source). Clones are cheap and share the chain.
@@ -43,7 +43,8 @@ pub(crate) struct Inner {
     pub(crate) hedge: bool,
 }
 
-/// One in 1,024 lookups in memory is timed, because two clock readings cost as much as the lookup.
+/// One in 1,024 lookups in memory is timed and offered to the lower tiers, because two clock readings cost as much as
+/// the lookup.
 pub(crate) const TIMED: Sampler = Sampler::one_in(1024);
 
 impl Chain {
@@ -66,11 +67,18 @@ impl Chain {
         if self.0.sampler.picks(draw) { self.find_sampled(key, draw, |_| {}) } else { self.0.stack.find_from(0, key) }
     }
 
-    /// As [`find`](Self::find), with two clock readings for each tier and possibly an audit.
+    /// As [`find`](Self::find), with two clock readings for each tier and possibly an audit. A timed hit is also offered
+    /// to the lower tiers: the more often memory serves a value, the sooner they learn of it.
     #[cold]
     fn find_sampled(&self, key: &Hashed, draw: Draw, record: impl FnMut(Step)) -> Option<Served> {
+        let epoch = self.0.stack.purges.epoch();
         let hit = self.0.stack.find_timed(key, record)?;
         self.0.auditor.sample(draw, *key.key(), &hit.value, hit.by);
+        if TIMED.picks(draw)
+            && let Some(_permit) = self.0.stack.purges.fill_permit(epoch)
+        {
+            self.0.stack.keep_below(key, &hit.value);
+        }
         Some(hit)
     }
 
@@ -205,7 +213,7 @@ impl Chain {
             let inner = self.0.clone();
             self.0.stack.runtime.spawn(async move {
                 let made = inner.producer.generate(leader.request(options)).await;
-                complete_with(&inner, &mut leader, made, &[]);
+                complete_with(&inner, &mut leader, made, &[], RequiredIn::EveryTier);
             });
         }
         self.0.coalesced.inc_by(u64::from(coalesced));
@@ -213,9 +221,9 @@ impl Chain {
         Ok(Served::found(found, coalesced, options, &[]))
     }
 
-    /// Stores `value` in the memory tiers at once and queues it for the lower tiers.
+    /// Stores `value` in the memory tiers at once and queues it for the lower tiers, also for those that are nearly full.
     pub fn put(&self, key: Key, value: &Bytes) {
-        self.0.stack.store(&Hashed::new(&key), value);
+        self.0.stack.store(&Hashed::new(&key), value, RequiredIn::EveryTier);
     }
 
     /// Removes `keys` from every tier as [`purge`](Self::purge) does, without a result.

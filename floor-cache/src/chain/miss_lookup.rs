@@ -26,7 +26,7 @@ use crate::{
     served::{Found, Options, Outcome, Step},
     single_flight::Leader,
     source::{GenerationRequest, Priority},
-    stack::{LowerTier, PurgeEpoch, TierStack, Values},
+    stack::{LowerTier, PurgeEpoch, RequiredIn, TierStack, Values},
     tier::TierError,
 };
 
@@ -157,7 +157,7 @@ impl MissLookup {
     fn complete(&mut self, inner: &Inner, key: &Key, found: Found) {
         let Some(position) = self.pending.iter().position(|leader| leader.key() == key) else { return };
         let mut leader = self.pending.swap_remove(position);
-        leader.store_and_complete(found, |key, value| inner.stack.store(key, value));
+        leader.store_and_complete(found, |key, value| inner.stack.store(key, value, RequiredIn::NoTier));
     }
 
     /// How many of `keys` are still pending.
@@ -236,13 +236,13 @@ impl MissLookup {
                     if let Some(hedge) = hedge
                         && let (_, Ok(made)) = hedge.await
                     {
-                        return complete_with(inner, &mut leader, Ok(made), steps);
+                        return complete_with(inner, &mut leader, Ok(made), steps, RequiredIn::NoTier);
                     }
                     match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
                         Some(leases) => complete_leased(inner, leases, &mut leader, options, steps, epoch).await,
                         None => {
                             let made = inner.producer.generate(leader.request(options)).await;
-                            complete_with(inner, &mut leader, made, steps);
+                            complete_with(inner, &mut leader, made, steps, RequiredIn::NoTier);
                         }
                     }
                 }
@@ -286,11 +286,19 @@ fn sample(stack: &Arc<TierStack>, depth: usize, keys: Vec<Key>) {
     stack.runtime.spawn(async move { asked.lower[depth].sample(&keys).await });
 }
 
-/// Stores the generated value in every tier, then completes the flight. An error completes it at once.
-pub(super) fn complete_with(inner: &Inner, leader: &mut Leader, made: GenerateResult, steps: &[Step]) {
+/// Stores the generated value, then completes the flight. Lower tiers that are nearly full may refuse it unless
+/// `required` includes them. An error completes the flight at once.
+pub(super) fn complete_with(
+    inner: &Inner,
+    leader: &mut Leader,
+    made: GenerateResult,
+    steps: &[Step],
+    required: RequiredIn,
+) {
     match made {
         Ok(made) => {
-            leader.store_and_complete(Found::generated(made, steps), |key, value| inner.stack.store(key, value));
+            let found = Found::generated(made, steps);
+            leader.store_and_complete(found, |key, value| inner.stack.store(key, value, required));
         }
         Err(error) => leader.complete(Err(error)),
     }
@@ -326,7 +334,9 @@ async fn complete_leased(
             leader.complete(Ok(Found { value, by: shared.name(), steps }));
         }
         Leased::Generated(made, guard) => {
-            complete_with(inner, leader, made, steps);
+            // Other servers may be waiting for the value of a lease.
+            let required = guard.as_ref().map_or(RequiredIn::NoTier, |_| RequiredIn::Tier(leases.tier));
+            complete_with(inner, leader, made, steps, required);
             if let Some(guard) = guard {
                 guard.keep_until(shared.writes.last_stored());
             }

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use tokio::runtime::Handle;
 
-use super::{purge::Purges, write_behind::WriteBehind};
+use super::{admission::WriteReason, purge::Purges, write_behind::WriteBehind};
 use crate::{
     config::Admit,
     hash::Hashed,
@@ -121,13 +121,26 @@ impl TierStack {
 
     /// Inserts `value` into the memory tiers and queues it for the first `below` lower tiers.
     pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
-        self.memory.iter().for_each(|tier| tier.insert(key, value));
-        self.lower[..below].iter().for_each(|lower| lower.write(*key.key(), value));
+        self.insert(key, value, below, RequiredIn::NoTier);
     }
 
-    /// Inserts `value` into the memory tiers and queues it for every lower tier.
-    pub(crate) fn store(&self, key: &Hashed, value: &Bytes) {
-        self.promote(key, value, self.lower.len());
+    /// Inserts `value` into the memory tiers and queues it for every lower tier. Those that `required` includes store it
+    /// even if they are nearly full.
+    pub(crate) fn store(&self, key: &Hashed, value: &Bytes, required: RequiredIn) {
+        self.insert(key, value, self.lower.len(), required);
+    }
+
+    fn insert(&self, key: &Hashed, value: &Bytes, below: usize, required: RequiredIn) {
+        self.memory.iter().for_each(|tier| tier.insert(key, value));
+        for (depth, lower) in self.lower[..below].iter().enumerate() {
+            lower.write(*key.key(), value, required.reason(depth));
+        }
+    }
+
+    /// Offers `value`, which a memory tier serves, to the lower tiers that are nearly full. They do not see the hits in
+    /// memory and would evict it. The caller must hold a [`FillPermit`](super::purge::FillPermit).
+    pub(crate) fn keep_below(&self, key: &Hashed, value: &Bytes) {
+        self.lower.iter().for_each(|lower| lower.keep(*key.key(), value));
     }
 
     /// Removes the value of `key` from the memory tiers, last to first.
@@ -140,6 +153,28 @@ impl TierStack {
         let memory = self.memory.first().map(|tier| tier.counts()).unwrap_or_default();
         let lower = self.lower.iter().map(|lower| lower.meter.counts());
         lower.chain([memory]).map(|counts| counts.hits + counts.misses).sum()
+    }
+}
+
+/// The lower tiers that must store a value even if they are nearly full.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RequiredIn {
+    /// None: the value can be generated again.
+    NoTier,
+    /// The tier at this index: other servers wait for the value there.
+    Tier(usize),
+    /// All: the value replaces one that may be wrong, or the caller asks for it.
+    EveryTier,
+}
+
+impl RequiredIn {
+    /// Why the value is written to the tier at index `tier`.
+    const fn reason(self, tier: usize) -> WriteReason {
+        match self {
+            Self::EveryTier => WriteReason::Required,
+            Self::Tier(required) if required == tier => WriteReason::Required,
+            Self::Tier(_) | Self::NoTier => WriteReason::Missed,
+        }
     }
 }
 
@@ -193,9 +228,16 @@ impl LowerTier {
     }
 
     /// Queues `value` to be written if this tier admits its class.
-    pub(crate) fn write(&self, key: Key, value: &Bytes) {
+    fn write(&self, key: Key, value: &Bytes, reason: WriteReason) {
         if self.admit.admits(key.class()) {
-            self.writes.put(key, value);
+            self.writes.put(key, value, reason);
+        }
+    }
+
+    /// Queues `value`, which a memory tier serves, if this tier admits its class and is nearly full.
+    fn keep(&self, key: Key, value: &Bytes) {
+        if self.admit.admits(key.class()) {
+            self.writes.keep(key, value);
         }
     }
 

@@ -1,10 +1,11 @@
-//! The write-behind queue of a lower tier: bounded, and written in batches by its own thread.
+//! The write-behind queue of a lower tier: bounded, and written in batches by its own thread, which also decides what a
+//! nearly full tier admits.
 
 use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
         mpsc::{self, Receiver, Sender},
     },
     thread,
@@ -17,6 +18,7 @@ use prometheus::IntCounterVec;
 use tokio::{runtime::Handle, sync::oneshot};
 use tracing::{debug, warn};
 
+use super::admission::{Admission, WriteReason};
 use crate::{
     envelope::MAX_VALUE,
     key::Key,
@@ -30,6 +32,9 @@ const QUEUE: usize = 8192;
 
 /// Bytes of values that may be queued: about a quarter of a second of a fast disk.
 const QUEUE_BYTES: usize = 64 << 20;
+
+/// Values that memory serves are queued only while fewer commands than this are, so that they displace no other write.
+const SHORT_QUEUE: usize = QUEUE / 8;
 
 /// Most entries in one transaction or pipeline: enough to share the cost of a sync, few enough that a reader of the
 /// same tier waits a few milliseconds at most.
@@ -47,16 +52,18 @@ pub(crate) struct WriteBehind {
     writes: WriteMetrics,
 }
 
-/// Commands that are queued.
+/// Commands that are queued, and the state of the tier behind them.
 #[derive(Debug, Default)]
 struct Queued {
     commands: AtomicUsize,
     /// Bytes of queued values.
     bytes: AtomicUsize,
+    /// Whether the tier was nearly full when the writer last read its size.
+    is_tier_nearly_full: AtomicBool,
 }
 
 enum Command {
-    Put(Key, Bytes),
+    Put(Key, Bytes, WriteReason),
     /// Reports whether the tier stored the batch before it.
     Ack(oneshot::Sender<bool>),
     Remove(Vec<Key>, Done),
@@ -76,12 +83,13 @@ pub(crate) struct WriteMetrics {
     stored: prometheus::IntCounter,
     failed: prometheus::IntCounter,
     dropped: prometheus::IntCounter,
+    refused: prometheus::IntCounter,
 }
 
 impl WriteMetrics {
     pub(crate) fn new(tier: &str, totals: &IntCounterVec) -> Self {
         let count = |outcome| totals.with_label_values(&[tier, outcome]);
-        Self { stored: count("stored"), failed: count("failed"), dropped: count("dropped") }
+        Self { stored: count("stored"), failed: count("failed"), dropped: count("dropped"), refused: count("refused") }
     }
 }
 
@@ -96,6 +104,7 @@ impl WriteBehind {
             queue,
             queued: queued.clone(),
             writes: writes.clone(),
+            admission: Admission::new(),
             batch: Vec::with_capacity(BATCH),
             batch_bytes: 0,
             acks: Vec::new(),
@@ -105,21 +114,30 @@ impl WriteBehind {
         Ok(Self { commands, queued, writes })
     }
 
-    /// Queues `value`, or drops and counts it if the queue is full. Never waits.
-    pub(crate) fn put(&self, key: Key, value: &Bytes) {
+    /// Queues `value`, or drops and counts it if the queue is full. Never waits. A nearly full tier may refuse it,
+    /// depending on `reason`.
+    pub(crate) fn put(&self, key: Key, value: &Bytes, reason: WriteReason) {
         if value.len() > MAX_VALUE {
             self.writes.failed.inc();
             return;
         }
         let bytes = self.queued.bytes.fetch_add(value.len(), Relaxed);
         let fits = bytes < QUEUE_BYTES && self.queued.commands.load(Relaxed) < QUEUE;
-        if !fits || !self.send(Command::Put(key, value.clone())) {
+        if !fits || !self.send(Command::Put(key, value.clone(), reason)) {
             self.queued.bytes.fetch_sub(value.len(), Relaxed);
             self.writes.dropped.inc();
         }
     }
 
-    /// Whether the tier stored the last value queued before this call, once it was written.
+    /// Queues `value`, which a memory tier serves, if the tier is nearly full and the queue is short. Never waits.
+    pub(crate) fn keep(&self, key: Key, value: &Bytes) {
+        if self.queued.is_tier_nearly_full.load(Relaxed) && self.queued.commands.load(Relaxed) < SHORT_QUEUE {
+            self.put(key, value, WriteReason::Popular);
+        }
+    }
+
+    /// Whether the tier stored the last value queued before this call, once it was written. That value must be
+    /// [required](WriteReason::Required).
     pub(crate) fn last_stored(&self) -> impl Future<Output = bool> + Send + use<> {
         let (ack, written) = oneshot::channel();
         // If the writer has ended, the sender is dropped and the future returns `false`.
@@ -139,11 +157,12 @@ impl WriteBehind {
 
     /// The writes so far by outcome, and the queue length.
     pub(crate) fn counts(&self) -> WriteCounts {
-        let WriteMetrics { stored, failed, dropped } = &self.writes;
+        let WriteMetrics { stored, failed, dropped, refused } = &self.writes;
         WriteCounts {
             stored: stored.get(),
             failed: failed.get(),
             dropped: dropped.get(),
+            refused: refused.get(),
             waiting: self.queued.commands.load(Relaxed) as u64,
         }
     }
@@ -182,6 +201,7 @@ struct Writer {
     queue: Receiver<Command>,
     queued: Arc<Queued>,
     writes: WriteMetrics,
+    admission: Admission,
     batch: Vec<(Key, Bytes)>,
     batch_bytes: usize,
     /// Senders that wait for the outcome of the batch.
@@ -192,18 +212,23 @@ struct Writer {
 
 impl Writer {
     fn run(mut self) {
+        // A remote tier is asked for its size after its first write, because the size before it says little.
+        if !self.tier.waits() {
+            self.update_admission();
+        }
         while let Ok(command) = self.queue.recv() {
             let until = Instant::now() + LINGER;
             let mut next = Some(command);
             while let Some(command) = next.take() {
                 self.queued.commands.fetch_sub(1, Relaxed);
                 match command {
-                    Command::Put(key, value) => self.add(key, value),
+                    Command::Put(key, value, reason) => self.offer(key, value, reason),
                     Command::Ack(ack) => self.acks.push(ack),
                     Command::Remove(keys, done) => {
                         self.write();
                         let removed = self.runtime.block_on(self.tier.remove_many(&keys));
                         self.log("remove", &removed);
+                        self.notice_room();
                         let _ = done.send(removed);
                     }
                     Command::Flush(done) => {
@@ -218,6 +243,7 @@ impl Writer {
                         self.write();
                         let compacted = self.runtime.block_on(self.tier.compact());
                         self.log("compact", &compacted);
+                        self.notice_room();
                         let _ = done.send(compacted);
                     }
                 }
@@ -228,6 +254,33 @@ impl Writer {
             }
             self.write();
         }
+    }
+
+    /// Adds an entry to the batch if the tier admits it.
+    fn offer(&mut self, key: Key, value: Bytes, reason: WriteReason) {
+        if self.admission.needs_update() {
+            self.update_admission();
+        }
+        if self.admission.admits(&key, value.len(), reason) {
+            return self.add(key, value);
+        }
+        self.queued.bytes.fetch_sub(value.len(), Relaxed);
+        if reason == WriteReason::Missed {
+            self.writes.refused.inc();
+        }
+    }
+
+    /// Reads the size of a nearly full tier again, which may have room now.
+    fn notice_room(&mut self) {
+        if self.admission.is_nearly_full() {
+            self.update_admission();
+        }
+    }
+
+    /// Reads the size of the tier.
+    fn update_admission(&mut self) {
+        self.admission.update(self.tier.stats(), !self.tier.waits());
+        self.queued.is_tier_nearly_full.store(self.admission.is_nearly_full(), Relaxed);
     }
 
     /// Adds an entry to the batch and writes the batch when it is full.
@@ -253,6 +306,9 @@ impl Writer {
             self.batch.clear();
             self.batch_bytes = 0;
             self.log("write", &written);
+            if self.stored_last {
+                self.update_admission();
+            }
         }
         for ack in self.acks.drain(..) {
             let _ = ack.send(self.stored_last);

@@ -9,9 +9,9 @@ use bytes::Bytes;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use super::doorkeeper::Doorkeeper;
 use crate::{
     config::{LruConfig, TierKind},
+    doorkeeper::Doorkeeper,
     ewma::AtomicMean,
     hash::{Hashed, IdentityHasher},
     key::Key,

@@ -1,7 +1,6 @@
 //! The four tiers and what they share.
 
 pub(crate) mod directory;
-mod doorkeeper;
 mod lmdb;
 mod lru;
 mod pending_deletes;

@@ -155,7 +155,11 @@ impl SledTier {
             }
             let size = size_of_entry(stored.as_bytes(), &record);
             match self.store.values.insert(stored.as_bytes(), record)? {
-                Some(held) => change(&self.bytes, size, size_of_entry(stored.as_bytes(), &held)),
+                Some(held) => {
+                    change(&self.bytes, size, size_of_entry(stored.as_bytes(), &held));
+                    // It was asked for, although not here: memory serves it, or the tier was bypassed.
+                    self.sieve.visit(stored.as_bytes());
+                }
                 None => {
                     change(&self.entries, 1, 0);
                     change(&self.bytes, size, 0);

@@ -262,6 +262,9 @@ impl LmdbTier {
             if known.is_none() {
                 self.ages.put_with_flags(&mut txn, PutFlags::APPEND, &age, stored.as_bytes())?;
                 next_age += 1;
+            } else {
+                // It was asked for, although not here: memory serves it, or the tier was bypassed.
+                self.sieve.visit(stored.as_bytes());
             }
         }
         self.commit(txn, pending)

@@ -10,6 +10,7 @@ use redis::{Pipeline, Value};
 use tokio::runtime::Handle;
 
 use super::connection::Connection;
+use crate::tier::TierStats;
 
 /// Age at which the cached size is refreshed; dashboards scrape about every 15 s.
 const AGE: Duration = Duration::from_secs(5);
@@ -23,8 +24,7 @@ pub(super) struct ServerStats {
 
 #[derive(Debug, Default)]
 struct Last {
-    entries: u64,
-    bytes: u64,
+    size: TierStats,
     asked: Option<Instant>,
 }
 
@@ -33,14 +33,14 @@ impl ServerStats {
         Self { connection, runtime, last: Arc::default() }
     }
 
-    /// The last known values and bytes. If they are old, starts a refresh in the background for the next caller.
-    pub(super) fn last_known(&self) -> (u64, u64) {
+    /// The last known values, bytes and `maxmemory`. If they are old, starts a refresh in the background for the next
+    /// caller.
+    pub(super) fn last_known(&self) -> TierStats {
         if self.is_due() {
             let stats = self.clone();
             self.runtime.spawn(async move { stats.query().await });
         }
-        let last = self.last.lock();
-        (last.entries, last.bytes)
+        self.last.lock().size
     }
 
     /// Queries the server if the cached size is old. Ignores errors, which concern no caller.
@@ -65,21 +65,24 @@ impl ServerStats {
         pipeline.cmd("DBSIZE").cmd("INFO").arg("memory");
         let Ok(replies) = self.connection.send_all("ask redis for its size", &pipeline).await else { return };
         if let [Value::Int(entries), memory] = replies.as_slice() {
-            let mut last = self.last.lock();
-            last.entries = u64::try_from(*entries).unwrap_or(0);
-            last.bytes = used_memory(memory).unwrap_or(0);
+            self.last.lock().size = TierStats {
+                entries: u64::try_from(*entries).unwrap_or(0),
+                bytes: number(memory, "used_memory:").unwrap_or(0),
+                limit: number(memory, "maxmemory:").unwrap_or(0),
+                ..TierStats::default()
+            };
         }
     }
 }
 
-/// `used_memory:BYTES` in the answer to `INFO memory`.
-fn used_memory(info: &Value) -> Option<u64> {
+/// The number after `field`, which ends in a colon, in the answer to `INFO memory`.
+fn number(info: &Value, field: &str) -> Option<u64> {
     let text = match info {
         // In a cluster, the sum over its nodes.
-        Value::Map(nodes) => return nodes.iter().map(|(_, info)| used_memory(info)).sum(),
+        Value::Map(nodes) => return nodes.iter().map(|(_, info)| number(info, field)).sum(),
         Value::BulkString(text) => std::str::from_utf8(text).ok()?,
         Value::VerbatimString { text, .. } => text,
         _ => return None,
     };
-    text.lines().find_map(|line| line.strip_prefix("used_memory:"))?.trim().parse().ok()
+    text.lines().find_map(|line| line.strip_prefix(field))?.trim().parse().ok()
 }

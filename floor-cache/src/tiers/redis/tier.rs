@@ -240,8 +240,7 @@ impl Tier for RedisTier {
     }
 
     fn stats(&self) -> TierStats {
-        let (entries, bytes) = self.server_stats.last_known();
-        TierStats { entries, bytes, corrupt: self.corrupt.load(Relaxed), ..TierStats::default() }
+        TierStats { corrupt: self.corrupt.load(Relaxed), ..self.server_stats.last_known() }
     }
 
     fn flush(&self) -> Answer<'_, ()> {

@@ -1,5 +1,5 @@
-//! A filter of recently seen keys with two bytes per key. The memory tier uses it to tell repeated keys from keys of a
-//! scan.
+//! A filter of recently seen keys with two bytes per key and generation. The memory tier and the write-behind queues use
+//! it to tell repeated keys from keys of a scan.
 //!
 //! After the doorkeeper of `TinyLFU` (Einziger, Friedman and Manes, 2017): a Bloom filter for each of two generations.
 //! The bits of a key are in one cache line (Putze, Sanders and Singler, 2007), so a key costs one cache line per
@@ -16,7 +16,7 @@ const BITS: usize = 16;
 
 /// The filters of the present and the last generation.
 #[derive(Debug)]
-pub(super) struct Doorkeeper {
+pub(crate) struct Doorkeeper {
     present: Box<[Block]>,
     last: Box<[Block]>,
     /// Keys in the present generation.
@@ -27,18 +27,18 @@ pub(super) struct Doorkeeper {
 
 impl Doorkeeper {
     /// A filter that remembers at least the last `window` keys and at most twice as many.
-    pub(super) fn new(window: usize) -> Self {
+    pub(crate) fn new(window: usize) -> Self {
         let generation = || vec![[0; BLOCK]; blocks(window)].into_boxed_slice();
         Self { present: generation(), last: generation(), keys: 0, window }
     }
 
     /// Bytes of a filter with `window`.
-    pub(super) const fn footprint(window: usize) -> usize {
+    pub(crate) const fn footprint(window: usize) -> usize {
         2 * blocks(window) * size_of::<Block>()
     }
 
     /// Whether the key of `hash` was seen recently. Marks it as seen.
-    pub(super) fn mark_seen(&mut self, hash: u64) -> bool {
+    pub(crate) fn mark_seen(&mut self, hash: u64) -> bool {
         // From the upper half of the hash, below the bits that a shard's map uses.
         let block = (hash >> 32) as usize & (self.present.len() - 1);
         let (present, last) = (&mut self.present[block], &self.last[block]);
@@ -56,6 +56,13 @@ impl Doorkeeper {
             self.keys = 0;
         }
         seen.0 || seen.1
+    }
+
+    /// Forgets every key.
+    pub(crate) fn clear(&mut self) {
+        self.present.fill([0; BLOCK]);
+        self.last.fill([0; BLOCK]);
+        self.keys = 0;
     }
 }
 
@@ -89,6 +96,15 @@ mod tests {
             let oldest = count - count.min(1000);
             assert!(doorkeeper.mark_seen(hash(oldest)), "{oldest} of {count}");
         }
+    }
+
+    #[test]
+    fn a_cleared_filter_has_seen_nothing() {
+        let mut doorkeeper = Doorkeeper::new(1000);
+        // Fills both generations.
+        (0..1500).for_each(|number| _ = doorkeeper.mark_seen(hash(number)));
+        doorkeeper.clear();
+        assert!(!doorkeeper.mark_seen(hash(700)) && !doorkeeper.mark_seen(hash(1400)));
     }
 
     #[test]
