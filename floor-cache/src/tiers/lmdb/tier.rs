@@ -377,7 +377,20 @@ impl LmdbTier {
         Ok((self.ages.get(txn, age)? == Some(stored)).then_some(*age))
     }
 
+    /// Removes `keys`. A transaction copies the pages that it changes, so in a full map many keys take several
+    /// transactions.
     fn remove(&self, keys: &[Key]) -> Result<(), heed::Error> {
+        match self.remove_at_once(keys) {
+            Err(heed::Error::Mdb(MdbError::MapFull)) if keys.len() > 1 => {
+                let (first, rest) = keys.split_at(keys.len() / 2);
+                self.remove(first)?;
+                self.remove(rest)
+            }
+            removed => removed,
+        }
+    }
+
+    fn remove_at_once(&self, keys: &[Key]) -> Result<(), heed::Error> {
         let mut txn = self.begin()?;
         let pending = self.remove_pending(&mut txn)?;
         for key in keys {
