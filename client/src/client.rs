@@ -24,8 +24,8 @@ const MIN_BACKOFF: Duration = Duration::from_millis(50);
 /// The longest wait between two attempts if the server names none.
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
 
-/// A client of one floor server. Clones share one HTTP/2 connection, which carries any number of concurrent calls and
-/// reconnects after a failure.
+/// A client of one floor server. Clones share one HTTP/2 connection, which carries concurrent calls and reconnects
+/// after a failure. Calls beyond the number that the server allows on a connection (128 by default) wait.
 #[derive(Debug, Clone)]
 pub struct FloorClient {
     channel: Channel,

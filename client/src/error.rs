@@ -47,7 +47,8 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether a retry may succeed: the server is unreachable, draining, or its queue is full.
+    /// Whether a retry may succeed: the server is unreachable, draining, or refuses the call for now (a full queue, a
+    /// used-up quota, too many unread answers).
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {

@@ -15,7 +15,8 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// Skips the lookup in every tier. The server generates the floor again and stores it in the tiers.
+    /// Skips the lookup in every tier. The server generates the floor again and stores it in the tiers. By default, a
+    /// server allows that to callers on its own machine only, and answers others with `PERMISSION_DENIED`.
     #[must_use]
     pub const fn no_cache(mut self, on: bool) -> Self {
         self.no_cache = on;
@@ -39,8 +40,9 @@ impl CallOptions {
         self
     }
 
-    /// Retries at most this many times if the server is unreachable, is draining or has a full queue. Waits as long as
-    /// the server says in `RetryInfo`; otherwise 50 ms, doubled after each attempt up to 2 s.
+    /// Retries at most this many times if the server is unreachable, is draining or refuses the call for now, as with a
+    /// full queue. Waits as long as the server says in `RetryInfo`; otherwise 50 ms, doubled after each attempt up to
+    /// 2 s.
     #[must_use]
     pub const fn retries(mut self, times: usize) -> Self {
         self.retries = times;
