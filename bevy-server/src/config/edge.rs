@@ -75,12 +75,12 @@ pub enum NoCache {
 }
 
 impl NoCache {
-    /// Whether `client` may.
+    /// Whether `client` may. `is_forwarded`: a proxy that is not trusted says that it forwards the call.
     #[must_use]
-    pub fn allows(self, client: &Client) -> bool {
+    pub fn allows(self, client: &Client, is_forwarded: bool) -> bool {
         match self {
             Self::All => true,
-            Self::Loopback => client.is_loopback(),
+            Self::Loopback => client.is_loopback() && !is_forwarded,
             // No client proves who it is before the server has tokens and certificates.
             Self::Authenticated | Self::None => false,
         }

@@ -52,7 +52,6 @@ pub(super) struct Queue {
     idle: Notify,
     idle_wake_requested: AtomicBool,
     pub(super) workers: usize,
-    capacity: usize,
     /// Running mean of the time per cell of each kind, in picoseconds.
     cell_costs: [AtomicU64; Kind::ALL.len()],
 }
@@ -93,7 +92,6 @@ impl GenerationQueue {
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
             workers,
-            capacity,
             cell_costs: std::array::from_fn(|_| AtomicU64::new(INITIAL_CELL_COST)),
         })))
     }
@@ -182,6 +180,9 @@ impl Queue {
     }
 
     fn push_foreground(&self, job: Job) -> Result<(), SourceError> {
+        if self.permits.0.is_closed() {
+            return Err(SourceError::Stopped);
+        }
         let (client, cells, cost) = (job.client, job.cells, self.cost(&job));
         self.quotas.charge(client, cells).map_err(|retry_after| SourceError::Limited { retry_after })?;
         let mut foreground = self.lock();
@@ -254,7 +255,7 @@ impl Queue {
         let mut foreground = self.lock();
         let job = foreground.jobs.pop();
         let left = foreground.jobs.len();
-        if left < self.capacity / 2 {
+        if foreground.jobs.is_half_empty() {
             foreground.full_since = None;
         }
         drop(foreground);

@@ -129,8 +129,8 @@ pub(super) async fn answer(
         Rpc::BatchGetFloors => batch_get_floors::answer(state, call, message).await,
         Rpc::GetServerInfo => get_server_info::answer(state, call, message),
         Rpc::StreamFloors => {
-            let stream = FloorStream::open(state, call, message, client, in_flight).await;
-            return stream.map(Answer::Stream).inspect_err(|status| count_refusal(state, "generation", status));
+            // A stream counts its refusals itself: they may come after its start.
+            return FloorStream::open(state, call, message, client, in_flight).await.map(Answer::Stream);
         }
     };
     let response = response.inspect_err(|status| count_refusal(state, "generation", status))?;

@@ -25,6 +25,7 @@ use crate::{
     grpc::status::{self, Violation, from_source_error, invalid, malformed},
     key,
     lifecycle::InFlightGuard,
+    metrics::Refusals,
 };
 
 /// Maximum of floors per window: enough for batch lookups in every tier and for generation on every core.
@@ -44,6 +45,7 @@ pub(in crate::grpc) struct FloorStream {
     trace: Vec<Step>,
     client: Client,
     unsent: Budget,
+    refusals: Refusals,
     /// The memory of the floors in `ready`.
     reserved: Reserved,
     in_flight: InFlightGuard,
@@ -63,10 +65,11 @@ impl FloorStream {
         drop(message);
         let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
-        let unsent = state.deps.unsent.clone();
+        let (unsent, refusals) = (state.deps.unsent.clone(), state.deps.refusals.clone());
         let reserved = unsent.reserve(&client, 0);
         let (counts, trace) = (ServedCounts::default(), Vec::new());
-        let mut floors = Self { chain, range, call, window, ready, counts, trace, client, unsent, reserved, in_flight };
+        let mut floors =
+            Self { chain, range, call, window, ready, counts, trace, client, unsent, refusals, reserved, in_flight };
         floors.fetch().await?;
         Ok(floors)
     }
@@ -107,10 +110,17 @@ impl FloorStream {
             return Ok(());
         }
         let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source_error) };
-        let served = self.call.with_deadline(get).await?;
+        let served = self.call.with_deadline(get).await.inspect_err(|status| {
+            if status.code() == Code::ResourceExhausted {
+                self.refusals.count("generation");
+            }
+        })?;
         let bytes = served.iter().map(|served| served.value.len()).sum();
         let reserved = self.unsent.try_reserve(&self.client, bytes);
-        self.reserved = reserved.ok_or_else(status::unsent_budget_exhausted)?;
+        self.reserved = reserved.ok_or_else(|| {
+            self.refusals.count("unsent");
+            status::unsent_budget_exhausted()
+        })?;
         served.iter().for_each(|served| self.counts.add(served));
         if self.trace.is_empty() {
             self.trace = served.iter().find_map(|served| served.trace.as_deref()).unwrap_or_default().to_vec();

@@ -115,7 +115,8 @@ enum Verdict {
 struct Watch {
     timer: Pin<Box<Sleep>>,
     ping_pong: Option<PingPong>,
-    ping_sent: bool,
+    /// When the answer to the last ping is due.
+    answer_due: Option<Instant>,
     /// Bytes received at the last check.
     received: u64,
     /// Calls so far, and those at the last check.
@@ -134,7 +135,7 @@ impl Watch {
         let mut watch = Self {
             timer: Box::pin(sleep_until(now)),
             ping_pong,
-            ping_sent: false,
+            answer_due: None,
             received: 0,
             calls: 0,
             checked_calls: 0,
@@ -173,23 +174,26 @@ impl Watch {
             self.schedule(now + CLOSE_TIMEOUT);
             return Verdict::Close;
         }
-        if !silent {
-            self.ping_sent = false;
-            self.schedule(now + KEEP_ALIVE_INTERVAL);
-        } else if self.ping_sent {
-            return Verdict::Silent;
-        } else {
-            self.send_ping();
-            self.schedule(now + KEEP_ALIVE_TIMEOUT);
+        match self.answer_due {
+            Some(due) if silent && now >= due => return Verdict::Silent,
+            Some(due) if silent => self.schedule(due),
+            _ if silent => {
+                self.send_ping(now);
+                self.schedule(now + KEEP_ALIVE_TIMEOUT);
+            }
+            _ => {
+                self.answer_due = None;
+                self.schedule(now + KEEP_ALIVE_INTERVAL);
+            }
         }
         Verdict::Keep
     }
 
-    fn send_ping(&mut self) {
+    fn send_ping(&mut self, now: Instant) {
         let Some(ping_pong) = &mut self.ping_pong else { return };
         // Takes the answer to the last ping, so that another may be sent.
         let _ = ping_pong.poll_pong(&mut Context::from_waker(Waker::noop()));
-        self.ping_sent = ping_pong.send_ping(Ping::opaque()).is_ok();
+        self.answer_due = ping_pong.send_ping(Ping::opaque()).is_ok().then(|| now + KEEP_ALIVE_TIMEOUT);
     }
 }
 
