@@ -175,6 +175,10 @@ fn checking_the_configuration_finds_what_would_stop_the_start() {
     let inside = file.join("store").display().to_string();
     for (settings, expected) in [
         (vec![("CACHE__REDIS__URL", "redis://bad:port")], "cache.redis.url \"redis://bad:port\" cannot be used"),
+        (
+            vec![("CACHE__REDIS__URL", "rediss+cluster://a:1,bad:port")],
+            "cache.redis.url \"rediss+cluster://a:1,bad:port\" cannot be used",
+        ),
         (vec![("CACHE__LMDB__PATH", inside.as_str())], "or set cache.lmdb.path to one that is"),
         (
             vec![("CACHE__CHAIN", r#"["sled"]"#), ("CACHE__SLED__PATH", inside.as_str())],
@@ -202,6 +206,9 @@ fn the_password_of_redis_comes_from_a_file_and_is_not_shown() {
     let (code, shown, errors) = setup("redis://me@cache:6379").run();
     assert_eq!(code, Some(0), "{errors}");
     assert!(shown.contains("url = \"redis://***@cache:6379\"") && !shown.contains("hush"), "{shown}");
+    let (code, shown, errors) = setup("rediss+cluster://me@a:6379,b:6379").run();
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(shown.contains("url = \"rediss+cluster://***@a:6379,b:6379\"") && !shown.contains("hush"), "{shown}");
     let errors = start_error(setup("redis://me:quiet@cache:6379"));
     assert!(errors.contains("cache.redis.password_file names a password, and cache.redis.url has one too"), "{errors}");
     assert!(!errors.contains("hush") && !errors.contains("quiet"), "{errors}");

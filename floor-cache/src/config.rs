@@ -163,14 +163,14 @@ impl Default for SledConfig {
 /// See [`RedisTier`](crate::tiers::RedisTier).
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisConfig {
-    /// `redis://[user:password@]host:port[/db]`, `rediss://` for the same with TLS, or
-    /// `redis+cluster://[user:password@]host:port,host:port` with some nodes of a cluster.
+    /// `redis://[user:password@]host:port[/db]`, or `redis+cluster://[user:password@]host:port,host:port` with some
+    /// nodes of a cluster. `rediss://` and `rediss+cluster://` are the same with TLS.
     pub url: String,
     /// The classes of values that it stores.
     pub admit: Admit,
     /// The deadline of a query.
     pub timeout: Duration,
-    /// The TLS options of a `rediss://` URL.
+    /// The TLS options of a `rediss://` or `rediss+cluster://` URL.
     pub tls: Tls,
     /// Whether servers that share it use leases, so that one of them generates a value that several miss.
     pub lease: Lease,
@@ -287,6 +287,7 @@ mod tests {
             ("redis://127.0.0.1:6379", "redis://127.0.0.1:6379"),
             ("redis://:hunter2@cache:6379/1", "redis://***@cache:6379/1"),
             ("rediss://user:p@ss@cache:6379", "rediss://***@cache:6379"),
+            ("rediss+cluster://user:p@ss@a:1,b:2", "rediss+cluster://***@a:1,b:2"),
             ("redis+unix:///run/redis.sock?user=me&pass=hunter2", "redis+unix:///run/redis.sock"),
             ("user:hunter2@cache", "***@cache"),
         ] {

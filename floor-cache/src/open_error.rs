@@ -73,7 +73,7 @@ pub enum OpenError {
     },
     /// The URL of the Redis server is invalid.
     #[error(
-        "cache.redis.url {url:?} cannot be used ({reason}); write redis://host:port, rediss://host:port or redis+cluster://host:port,host:port"
+        "cache.redis.url {url:?} cannot be used ({reason}); write redis://host:port or redis+cluster://host:port,host:port, with TLS rediss:// or rediss+cluster://"
     )]
     RedisUrl {
         /// The URL without its secrets.

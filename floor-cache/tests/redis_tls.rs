@@ -1,20 +1,23 @@
-//! Tests of Redis with TLS: values are found on a server with a trusted certificate; otherwise the chain continues
-//! without the tier.
+//! Tests of Redis with TLS: values are found on a server or cluster with trusted certificates; otherwise the chain
+//! continues without the tier.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod fixture;
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use fixture::{
     Fixture, LONG_TIMEOUT,
     authority::Authority,
+    envelope,
     fake_source::{FakeSource, value_of},
     keys,
+    redis_cluster::RedisCluster,
     redis_server::{RedisServer, free_port},
 };
 use floor_cache::{
-    Bypass, ChainConfig, OpenError, Options, RedisConfig, TierKind, assemble, check,
+    Bypass, ChainConfig, OpenError, Options, RedisConfig, Tier, TierError, TierErrorKind, TierKind, assemble, check,
+    tiers::RedisTier,
     tls::{Certificates, PrivateKey, Tls},
 };
 use prometheus::Registry;
@@ -22,34 +25,59 @@ use tokio::runtime::Handle;
 
 const HOST: &str = "127.0.0.1";
 
-/// A server with TLS on the returned port, with a certificate of `authority`. `asks_clients`: whether it requires
-/// client certificates.
-fn server(authority: &Authority, asks_clients: bool) -> Option<(RedisServer, u16)> {
-    let (cert, key) = authority.certify(HOST);
-    let port = free_port();
-    let (ca, cert, key) = (authority.ca(), cert, key);
+/// The options of a server with a certificate of `authority` for `host`. `asks_clients`: whether it requires client
+/// certificates.
+fn options(authority: &Authority, host: &str, asks_clients: bool) -> Vec<String> {
+    let (cert, key) = authority.certify(host);
     let text = |path: &Path| path.to_str().expect("a UTF-8 path").to_owned();
     let options = [
-        ("--tls-port", port.to_string()),
         ("--tls-cert-file", text(&cert)),
         ("--tls-key-file", text(&key)),
-        ("--tls-ca-cert-file", text(&ca)),
+        ("--tls-ca-cert-file", text(&authority.ca())),
         ("--tls-auth-clients", if asks_clients { "yes" } else { "no" }.to_owned()),
     ];
-    let options: Vec<&str> = options.iter().flat_map(|(name, value)| [*name, value.as_str()]).collect();
-    Some((RedisServer::start_with(&options)?, port))
+    options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
+}
+
+fn as_strs(options: &[String]) -> Vec<&str> {
+    options.iter().map(String::as_str).collect()
+}
+
+/// A server with TLS on the returned port, with [`options`].
+fn server(authority: &Authority, asks_clients: bool) -> Option<(RedisServer, u16)> {
+    let port = free_port();
+    let mut options = options(authority, HOST, asks_clients);
+    options.extend(["--tls-port".to_owned(), port.to_string()]);
+    Some((RedisServer::start_with(&as_strs(&options))?, port))
 }
 
 fn over(port: u16, tls: Tls) -> Fixture {
+    over_url(format!("rediss://{HOST}:{port}"), tls)
+}
+
+fn over_url(url: String, tls: Tls) -> Fixture {
     Fixture::new(&[TierKind::Redis], |config| {
-        let url = format!("rediss://{HOST}:{port}");
         config.redis = RedisConfig { url, timeout: LONG_TIMEOUT, tls, ..RedisConfig::default() };
         config.bypass = Bypass::Off;
     })
 }
 
+/// The error of a read over `url`.
+async fn read_error(url: String, tls: Tls) -> TierError {
+    let config = RedisConfig { url, timeout: Duration::from_secs(2), tls, ..RedisConfig::default() };
+    let tier = RedisTier::open(&config, envelope(), &Handle::current()).unwrap();
+    tier.get_many(&keys(0..1)).await.unwrap_err()
+}
+
 fn trusting(authority: &Authority) -> Tls {
     Tls { ca: Some(Certificates::read(&authority.ca()).unwrap()), ..Tls::default() }
+}
+
+/// As [`trusting`], with a client certificate of `authority`.
+fn identified(authority: &Authority) -> Tls {
+    let (cert, key) = authority.certify("floors.example");
+    let (cert, key) = (Certificates::read(&cert).unwrap(), PrivateKey::read(&key).unwrap());
+    Tls { cert: Some(cert), key: Some(key), ..trusting(authority) }
 }
 
 async fn assert_stored_values_are_found(fixture: &Fixture) {
@@ -103,10 +131,62 @@ async fn a_certificate_for_another_host_is_not_accepted() {
 async fn a_client_certificate_is_presented_on_request() {
     let authority = Authority::new();
     let Some((_server, port)) = server(&authority, true) else { return };
-    let (cert, key) = authority.certify("floors.example");
-    let (cert, key) = (Certificates::read(&cert).unwrap(), PrivateKey::read(&key).unwrap());
     assert_served_without_the_tier(&over(port, trusting(&authority))).await;
-    assert_stored_values_are_found(&over(port, Tls { cert: Some(cert), key: Some(key), ..trusting(&authority) })).await;
+    assert_stored_values_are_found(&over(port, identified(&authority))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_without_tls_fails_with_advice() {
+    let authority = Authority::new();
+    let Some((_server, port)) = server(&authority, false) else { return };
+    let error = read_error(format!("redis://{HOST}:{port}"), Tls::default()).await;
+    assert_eq!(error.kind(), TierErrorKind::Unreachable);
+    assert!(error.to_string().contains("if it speaks TLS, write rediss:// in cache.redis.url"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_is_used_with_trusted_certificates_and_an_own_one() {
+    let authority = Authority::new();
+    let Some(cluster) = RedisCluster::start_tls(&as_strs(&options(&authority, HOST, true))).await else { return };
+    let hosts = cluster.tls_hosts(HOST);
+    let url = || format!("rediss+cluster://{hosts}");
+    let fixture = over_url(url(), identified(&authority));
+    assert_stored_values_are_found(&fixture).await;
+    assert_eq!(cluster.sizes().iter().sum::<u64>(), 20);
+
+    let stranger = Authority::new();
+    let untrusting = Tls { ca: trusting(&stranger).ca, ..identified(&authority) };
+    assert_served_without_the_tier(&over_url(url(), untrusting.clone())).await;
+    let error = read_error(url(), untrusting).await;
+    assert!(error.to_string().contains("invalid peer certificate"), "{error}");
+    assert_eq!(error.kind(), TierErrorKind::Unreachable);
+
+    assert_served_without_the_tier(&over_url(url(), trusting(&authority))).await;
+
+    let plain = format!("redis+cluster://{hosts}");
+    assert_served_without_the_tier(&over_url(plain.clone(), Tls::default())).await;
+    let error = read_error(plain, Tls::default()).await;
+    assert!(error.to_string().contains("if it speaks TLS, write rediss+cluster:// in cache.redis.url"), "{error}");
+    assert_eq!(error.kind(), TierErrorKind::Unreachable);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_certificates_of_a_cluster_must_be_for_the_announced_addresses() {
+    const NAME: &str = "localhost";
+    let authority = Authority::new();
+    let mut options = options(&authority, NAME, false);
+    let Some(by_address) = RedisCluster::start_tls(&as_strs(&options)).await else { return };
+    let url = format!("rediss+cluster://{}", by_address.tls_hosts(NAME));
+    // The nodes of the URL are trusted, but they announce 127.0.0.1.
+    let error = read_error(url, trusting(&authority)).await;
+    assert!(error.to_string().contains("at the address that it announces"), "{error}");
+    drop(by_address);
+
+    let announced = ["--cluster-announce-hostname", NAME, "--cluster-preferred-endpoint-type", "hostname"];
+    options.extend(announced.map(str::to_owned));
+    let Some(by_name) = RedisCluster::start_tls(&as_strs(&options)).await else { return };
+    let url = format!("rediss+cluster://{}", by_name.tls_hosts(NAME));
+    assert_stored_values_are_found(&over_url(url, trusting(&authority))).await;
 }
 
 #[test]
@@ -148,6 +228,11 @@ async fn inconsistent_tls_options_are_found_at_startup() {
     };
     let both = |key| Tls { cert: cert.clone(), key, ..Tls::default() };
     assert!(refusal("redis://127.0.0.1:1", trusting(&authority)).contains("write rediss://"));
+    let cluster = refusal("redis+cluster://me:hush@a:1,b:2", trusting(&authority));
+    assert!(cluster.contains("write rediss+cluster://") && !cluster.contains("hush"), "{cluster}");
+    assert!(refusal("rediss+cluster://a:1,b:2", both(None)).contains("go together"));
+    assert!(refusal("rediss+cluster://a:1,b:2", both(key(&another))).contains("do not go together"));
+    assert!(refusal("rediss+cluster://a:1/#insecure,b:2", Tls::default()).contains("not accepted"));
     assert!(refusal("rediss://127.0.0.1:1", both(None)).contains("go together"));
     assert!(refusal("rediss://127.0.0.1:1", both(key(&another))).contains("do not go together"));
     assert!(refusal("rediss://127.0.0.1:1/#insecure", Tls::default()).contains("not accepted"));

@@ -182,13 +182,14 @@ impl Format for RedisUrl {
     const REDACTION: Redaction = Redaction::Credentials;
 
     fn expected(&self) -> String {
-        "write redis://host:port, rediss://host:port (TLS) or redis+cluster://host:port,host:port".to_owned()
+        "write redis://host:port or redis+cluster://host:port,host:port, with TLS rediss:// or rediss+cluster://"
+            .to_owned()
     }
 
     fn parse(&self, value: &Value) -> Option<String> {
         let url = text(value)?;
         let (scheme, rest) = url.split_once("://")?;
-        let known = ["redis", "rediss", "redis+cluster"].contains(&scheme) && !rest.is_empty();
+        let known = ["redis", "rediss", "redis+cluster", "rediss+cluster"].contains(&scheme) && !rest.is_empty();
         known.then_some(url)
     }
 

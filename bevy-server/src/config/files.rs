@@ -73,6 +73,7 @@ mod tests {
             ("redis://cache:6379", Some("redis://:%61%40%2F@cache:6379")),
             ("rediss://me@cache/1", Some("rediss://me:%61%40%2F@cache/1")),
             ("redis+cluster://me@a:1,b:2", Some("redis+cluster://me:%61%40%2F@a:1,b:2")),
+            ("rediss+cluster://a:1,b:2", Some("rediss+cluster://:%61%40%2F@a:1,b:2")),
             ("redis://me:hush@cache", None),
             ("redis://:hush@cache", None),
         ] {

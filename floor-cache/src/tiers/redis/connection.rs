@@ -19,9 +19,6 @@ use tokio::runtime::Handle;
 use super::{connector, error::failed};
 use crate::{config::RedisConfig, tier::TierError};
 
-/// The scheme of cluster URLs: `redis+cluster://[user:password@]host:port,host:port`.
-const CLUSTER: &str = "redis+cluster://";
-
 /// A connection that may not be established yet.
 ///
 /// A spawned task connects, so a caller whose deadline ends does not cancel it. A server that takes longer to reach
@@ -31,6 +28,8 @@ pub(super) struct Connection(Arc<Inner>);
 
 struct Inner {
     endpoint: Endpoint,
+    /// What the URL would begin with if it used TLS. `None` if it does.
+    scheme_with_tls: Option<&'static str>,
     runtime: Handle,
     current: Mutex<Current>,
 }
@@ -66,7 +65,8 @@ impl Connection {
         runtime: Handle,
     ) -> Result<Self, RedisError> {
         let endpoint = Endpoint::new(config, connect_timeout, reply_timeout)?;
-        Ok(Self(Arc::new(Inner { endpoint, runtime, current: Mutex::default() })))
+        let scheme_with_tls = connector::scheme_with_tls(&config.url);
+        Ok(Self(Arc::new(Inner { endpoint, scheme_with_tls, runtime, current: Mutex::default() })))
     }
 
     /// Whether `config.url` can be parsed. Connects to nothing.
@@ -109,7 +109,10 @@ impl Connection {
     fn connect(&self, generation: u64) -> Connecting {
         let connection = self.clone();
         let task = self.0.runtime.spawn(async move {
-            connection.0.endpoint.connect().await.inspect_err(|_| connection.invalidate(generation))
+            connection.0.endpoint.connect().await.map_err(|error| {
+                connection.invalidate(generation);
+                connector::explained(error, connection.0.scheme_with_tls)
+            })
         });
         let connecting = async move {
             task.await.unwrap_or_else(|_| Err((redis::ErrorKind::Io, "the runtime is shutting down").into()))
@@ -158,19 +161,16 @@ impl Drop for Call<'_> {
 
 impl Endpoint {
     fn new(config: &RedisConfig, connect_timeout: Duration, reply_timeout: Duration) -> Result<Self, RedisError> {
-        Ok(match config.url.strip_prefix(CLUSTER) {
+        Ok(match connector::cluster(&config.url, &config.tls) {
             None => {
                 let limits = AsyncConnectionConfig::new()
                     .set_connection_timeout(Some(connect_timeout))
                     .set_response_timeout(Some(reply_timeout));
                 Self::Server(connector::client(&config.url, &config.tls)?, limits)
             }
-            Some(nodes) => {
+            Some(cluster) => {
                 // One retry, to follow a slot that has moved to another node. More would outlast the caller.
-                let cluster = ClusterClient::builder(node_urls(nodes))
-                    .connection_timeout(connect_timeout)
-                    .response_timeout(reply_timeout)
-                    .retries(1);
+                let cluster = cluster.connection_timeout(connect_timeout).response_timeout(reply_timeout).retries(1);
                 Self::Cluster(cluster.build()?)
             }
         })
@@ -195,27 +195,9 @@ impl Transport {
     }
 }
 
-/// The URL of each node in `[user:password@]host:port,host:port`.
-fn node_urls(nodes: &str) -> Vec<String> {
-    let (login, hosts) = nodes.rsplit_once('@').map_or(("", nodes), |(login, hosts)| (login, hosts));
-    let at = if login.is_empty() { "" } else { "@" };
-    hosts.split(',').map(|host| format!("redis://{login}{at}{}", host.trim())).collect()
-}
-
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let current = self.0.current.lock();
         f.debug_struct("Connection").field("generation", &current.generation).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cluster_url_names_its_nodes() {
-        assert_eq!(node_urls("a:1,b:2"), ["redis://a:1", "redis://b:2"]);
-        assert_eq!(node_urls("me:p@ss@a:1, b:2"), ["redis://me:p@ss@a:1", "redis://me:p@ss@b:2"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of the Redis library as errors of the tier.
 
-use redis::RedisError;
+use redis::{ErrorKind, RedisError};
 
 use crate::tier::{TierError, TierErrorKind};
 
@@ -20,6 +20,11 @@ pub(super) fn failed(action: &'static str, error: &RedisError) -> TierError {
 
 /// The message of `error` without the address and secrets that the library may add.
 pub(super) fn reason(error: &RedisError) -> String {
+    if error.kind() == ErrorKind::ClusterConnectionNotFound {
+        return "no node of the cluster can be reached at the address that it announces; with TLS its certificate must be \
+                valid for that address"
+            .to_owned();
+    }
     match (error.code(), error.detail()) {
         (Some(code), Some(detail)) => format!("{code} {detail}"),
         _ => error.to_string(),
