@@ -34,8 +34,8 @@ use crate::{
 /// How long a browser may cache a CORS preflight response.
 const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Limit for a message to health or reflection: the name of a service or a symbol. tonic's own limit of 4 MiB applies to
-/// each call, and a client may have many calls for as long as it takes to send their messages.
+/// Limit for a message to health or reflection: the name of a service or a symbol. tonic's own limit is 4 MiB for each
+/// call, outside every memory budget.
 const MAX_NAME_MESSAGE_BYTES: usize = 4 << 10;
 
 /// The services of the port. Cheap to clone.
