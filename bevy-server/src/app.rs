@@ -30,8 +30,9 @@ use crate::{
     runtime::TokioHandle,
 };
 
-/// The log filter unless `RUST_LOG` is set, in addition to level INFO.
-const LOG_FILTER: &str = "sled=warn";
+/// The log filter unless `RUST_LOG` is set, in addition to level INFO. h2 warns of frames that any client may send as
+/// often as it likes, such as the answer to a ping that the server never sent.
+const LOG_FILTER: &str = "sled=warn,h2=error";
 
 /// Opens stores and ports and returns an app that is ready to run.
 ///

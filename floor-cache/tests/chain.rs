@@ -12,7 +12,8 @@ use fixture::{
     wait_until,
 };
 use floor_cache::{
-    Admit, Class, ClassSet, Key, OpenError, Options, Outcome, Priority, RedisConfig, SourceError, TierKind, assemble,
+    Admit, Class, ClassSet, ClientId, Key, OpenError, Options, Outcome, Priority, RedisConfig, SourceError, TierKind,
+    assemble,
 };
 use futures_util::future::join_all;
 use prometheus::Registry;
@@ -176,6 +177,26 @@ async fn a_foreground_caller_overtakes_background_work() {
     }
     assert_eq!(fixture.source.generations(), 2);
     assert_eq!(fixture.chain.get(key(1, 1), ahead).await.unwrap().by, "lru");
+}
+
+/// A client that has used up its quota must not make others fail that ask for the same value.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_does_not_get_the_refusal_of_another_client() {
+    let fixture = Fixture::new(&[TierKind::Lru], |_| {});
+    let of = |client| Options { client: ClientId(client), ..Options::default() };
+    fixture.source.set(Behavior::RejectClient(ClientId(1)));
+    let chain = fixture.chain.clone();
+    let refused = tokio::spawn(async move { chain.get(key(1, 1), of(1)).await });
+    wait_until("the first caller generates", || fixture.source.generations() == 1).await;
+    let chain = fixture.chain.clone();
+    let one = tokio::spawn(async move { chain.get(key(1, 1), of(2)).await });
+    let chain = fixture.chain.clone();
+    let many = tokio::spawn(async move { chain.get_many(&[key(1, 1)], of(3)).await });
+    wait_until("both others wait", || fixture.metric("floors_coalesced_total", &[]) == 2.0).await;
+    fixture.source.open_gate();
+    assert!(matches!(refused.await.unwrap(), Err(SourceError::Limited { .. })));
+    assert_eq!(one.await.unwrap().unwrap().value, value_of(&key(1, 1)));
+    assert_eq!(many.await.unwrap().unwrap()[0].value, value_of(&key(1, 1)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -61,6 +61,12 @@ impl Budget {
         (used <= self.0.limit && of_client <= threshold).then_some(reserved)
     }
 
+    /// Whether `client` has more than is left free.
+    pub(crate) fn is_exceeded_by(&self, client: &Client) -> bool {
+        let free = self.0.limit.saturating_sub(self.0.used.load(Relaxed));
+        (self.0.of_client)(client).0.load(Relaxed) > free
+    }
+
     /// Counts `bytes` that cannot be refused any more.
     #[must_use]
     pub(crate) fn reserve(&self, client: &Client, bytes: usize) -> Reserved {
@@ -106,6 +112,10 @@ mod tests {
         let fill = |client: &Client| std::iter::from_fn(|| budget.try_reserve(client, 10)).collect::<Vec<_>>();
         let first = fill(&client(1));
         assert_eq!(first.len(), 50);
+        assert!(!budget.is_exceeded_by(&client(1)));
+        let beyond = budget.reserve(&client(1), 1);
+        assert!(budget.is_exceeded_by(&client(1)) && !budget.is_exceeded_by(&client(2)));
+        drop(beyond);
         let second = fill(&client(2));
         assert_eq!(second.len(), 25);
         let third = fill(&client(3));

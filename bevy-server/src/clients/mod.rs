@@ -6,7 +6,7 @@ mod warnings;
 
 use std::{
     collections::HashMap,
-    net::IpAddr,
+    net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
@@ -84,7 +84,7 @@ impl Clients {
     pub fn forwarded(&self, headers: &HeaderMap) -> Option<Client> {
         let values = headers.get_all(FORWARDED_FOR);
         let hops = values.iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-        let addresses: Vec<_> = hops.map(|hop| hop.trim().parse::<IpAddr>().ok()).collect();
+        let addresses: Vec<_> = hops.map(hop_address).collect();
         // A hop that is no address hides those before it, which anyone may have written.
         let known = addresses.into_iter().rev().map_while(|address| address);
         let client = known.into_iter().find(|address| !self.is_trusted_proxy(*address))?;
@@ -129,6 +129,12 @@ impl Drop for ClientState {
             clients.remove(&self.id);
         }
     }
+}
+
+/// The address in a hop of `x-forwarded-for`. Some proxies add the port.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let hop = hop.trim();
+    hop.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
 /// The identifier of the client at `address`. 0 is no client: it stands for the server itself.
@@ -181,6 +187,8 @@ mod tests {
         assert_eq!(forwarded(&["198.51.100.7"]), Some(address("198.51.100.7")));
         assert_eq!(forwarded(&["203.0.113.9, 198.51.100.7, 10.1.2.3"]), Some(address("198.51.100.7")));
         assert_eq!(forwarded(&["203.0.113.9", "198.51.100.7"]), Some(address("198.51.100.7")));
+        assert_eq!(forwarded(&["203.0.113.9, 198.51.100.7:4711"]), Some(address("198.51.100.7")));
+        assert_eq!(forwarded(&["[2001:db8::7]:4711"]), Some(address("2001:db8::7")));
         assert_eq!(forwarded(&["203.0.113.9, nonsense, 10.1.2.3"]), None);
         assert_eq!(forwarded(&["10.1.2.3"]), None);
         assert_eq!(forwarded(&[]), None);

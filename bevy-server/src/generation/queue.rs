@@ -250,8 +250,18 @@ impl Queue {
         job
     }
 
+    /// The next foreground job. `None` if the queue is closed and empty.
     async fn recv_foreground(&self) -> Option<Job> {
-        self.permits.1.recv().await.ok()?;
+        loop {
+            self.permits.1.recv().await.ok()?;
+            // A displaced job may have left its permit, if workers held all others when it was to be taken back.
+            if let Some(job) = self.pop_foreground() {
+                return Some(job);
+            }
+        }
+    }
+
+    fn pop_foreground(&self) -> Option<Job> {
         let mut foreground = self.lock();
         let job = foreground.jobs.pop();
         let left = foreground.jobs.len();

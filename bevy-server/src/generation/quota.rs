@@ -12,6 +12,8 @@ use crate::config::Quota;
 
 /// Clients whose use is remembered. Beyond it, those that are not remembered share one quota.
 const MAX_CLIENTS: usize = 65_536;
+/// The least time between two removals of clients without use. Each reads all that are remembered.
+const REMOVAL_INTERVAL: Duration = Duration::from_secs(1);
 /// The client that stands for all that are not remembered.
 const OTHERS: ClientId = ClientId(u64::MAX);
 
@@ -28,13 +30,15 @@ struct State {
     quota: Quota,
     /// When the use of a client is paid off, in nanoseconds since the start.
     paid_off: HashMap<ClientId, u128>,
-    /// The size at which clients without use are removed next.
+    /// The size at which clients without use are removed next, and the earliest time, in nanoseconds since the start.
     remove_at: usize,
+    remove_after: u128,
 }
 
 impl Quotas {
     pub(super) fn new(quota: Quota) -> Self {
-        Self { started: Instant::now(), state: Mutex::new(State { quota, paid_off: HashMap::new(), remove_at: 1024 }) }
+        let state = State { quota, paid_off: HashMap::new(), remove_at: 1024, remove_after: 0 };
+        Self { started: Instant::now(), state: Mutex::new(state) }
     }
 
     /// Replaces the limits. What clients have used stays.
@@ -78,7 +82,8 @@ impl Quotas {
 impl State {
     /// The client under which the use of `client` is counted.
     fn entry(&mut self, client: ClientId, now: u128) -> ClientId {
-        if self.paid_off.len() >= self.remove_at {
+        if self.paid_off.len() >= self.remove_at && now >= self.remove_after {
+            self.remove_after = now + REMOVAL_INTERVAL.as_nanos();
             self.paid_off.retain(|_, paid_off| *paid_off > now);
             self.remove_at = (2 * self.paid_off.len()).clamp(1024, MAX_CLIENTS);
         }

@@ -34,6 +34,10 @@ use crate::{
 /// How long a browser may cache a CORS preflight response.
 const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Limit for a message to health or reflection: the name of a service or a symbol. tonic's own limit is 4 MiB for each
+/// call, outside every memory budget.
+const MAX_NAME_MESSAGE_BYTES: usize = 4 << 10;
+
 /// The services of the port. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Routes(Arc<Services>);
@@ -52,6 +56,7 @@ impl Routes {
         reflection: bool,
         origins: &CorsOrigins,
     ) -> Self {
+        let health = health.max_decoding_message_size(MAX_NAME_MESSAGE_BYTES);
         let mut routes = tonic::service::Routes::new(floor_service.clone()).add_service(health);
         if reflection {
             let reflection = || {
@@ -62,7 +67,9 @@ impl Routes {
             let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
                 unreachable!("descriptor sets that prost wrote are well-formed");
             };
-            routes = routes.add_service(v1).add_service(v1alpha);
+            routes = routes
+                .add_service(v1.max_decoding_message_size(MAX_NAME_MESSAGE_BYTES))
+                .add_service(v1alpha.max_decoding_message_size(MAX_NAME_MESSAGE_BYTES));
         }
         let tonic_routes = tower::ServiceBuilder::new()
             .layer(cors(origins))

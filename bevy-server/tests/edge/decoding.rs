@@ -4,6 +4,8 @@ use bytes::Bytes;
 use floor_proto::limits::DEFAULT_MESSAGE_BYTES;
 use futures_util::future::join_all;
 use tempfile::TempDir;
+use tonic::Code;
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use crate::harness::{Server, invalid_fields};
 
@@ -21,4 +23,15 @@ async fn millions_of_empty_specs_are_refused_without_decoding_them() {
     }
     let grown = server.resident_bytes().saturating_sub(before);
     assert!(grown < 60 << 20, "the server grew by {} MiB", grown >> 20);
+}
+
+#[tokio::test]
+async fn health_refuses_messages_that_are_longer_than_any_name() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut health = HealthClient::new(server.channel().await);
+    let service = "x".repeat(64 << 10);
+    let status = health.check(HealthCheckRequest { service }).await.unwrap_err();
+    assert_eq!(status.code(), Code::OutOfRange, "{status:?}");
+    health.check(HealthCheckRequest::default()).await.expect("the connection stays usable");
 }

@@ -17,8 +17,8 @@ use crate::{
     producer::Producer,
     report::{Compaction, Holdings, TierReport},
     sampler::{Draw, Sampler},
-    served::{Options, Served, Step},
-    single_flight::{Flights, Join, Leader},
+    served::{Found, Options, Served, Step},
+    single_flight::{FlightResult, Flights, Join, Leader},
     source::{Priority, SourceError},
     stack::{LowerTier, Removal, RequiredIn, TierStack},
 };
@@ -46,6 +46,15 @@ pub(crate) struct Inner {
 /// One in 1,024 lookups in memory is timed and offered to the lower tiers, because two clock readings cost as much as
 /// the lookup.
 pub(crate) const TIMED: Sampler = Sampler::one_in(1024);
+
+/// Flights that a caller joins or starts for one value, if the source refuses those of other callers.
+const MAX_FLIGHTS: u32 = 3;
+
+/// Whether the source refused another caller's flight. Its client may have used up what is its own.
+fn is_refusal_of_another(outcome: &FlightResult, coalesced: bool, options: Options) -> bool {
+    let is_refusal = matches!(outcome, Err(SourceError::Busy { .. } | SourceError::Limited { .. }));
+    is_refusal && coalesced && options.priority == Priority::Foreground
+}
 
 impl Chain {
     pub(crate) fn new(inner: Inner) -> Self {
@@ -129,12 +138,7 @@ impl Chain {
         }
         let memory = if options.trace { self.0.stack.memory_miss_steps() } else { Vec::new() };
         let epoch = self.0.stack.purges.epoch();
-        let Join { waiter, leader, coalesced } = self.join(key, options.priority);
-        if let Some(leader) = leader {
-            self.start_lookup(vec![leader], options);
-        }
-        self.0.coalesced.inc_by(u64::from(coalesced));
-        let found = waiter.outcome().await?;
+        let (found, coalesced) = self.join_and_wait(key, options).await?;
         if options.priority == Priority::Background
             && let Some(_permit) = self.0.stack.purges.fill_permit(epoch)
         {
@@ -142,6 +146,23 @@ impl Chain {
             self.0.stack.promote(&key, &found.value, 0);
         }
         Ok(Served::found(found, coalesced, options, &memory))
+    }
+
+    /// The outcome of the flight of `key`, which is started if there is none, and whether another caller started it.
+    async fn join_and_wait(&self, key: Hashed, options: Options) -> Result<(Found, bool), SourceError> {
+        let mut attempt = 1;
+        loop {
+            let Join { waiter, leader, coalesced } = self.join(key, options.priority);
+            if let Some(leader) = leader {
+                self.start_lookup(vec![leader], options);
+            }
+            self.0.coalesced.inc_by(u64::from(coalesced));
+            let outcome = waiter.outcome().await;
+            if attempt == MAX_FLIGHTS || !is_refusal_of_another(&outcome, coalesced, options) {
+                return Ok((outcome?, coalesced));
+            }
+            attempt += 1;
+        }
     }
 
     /// The values of `keys`, in the same order, or an error for the whole batch. A repeated key is fetched once.
@@ -182,7 +203,13 @@ impl Chain {
         let memory: Vec<Step> = if options.trace { self.0.stack.memory_miss_steps() } else { Vec::new() };
         for (waiter, coalesced, positions) in waiters {
             self.0.coalesced.inc_by(u64::from(coalesced));
-            let found = waiter.outcome().await?;
+            let outcome = waiter.outcome().await;
+            let (found, coalesced) = if is_refusal_of_another(&outcome, coalesced, options) {
+                // Boxed because it is rare.
+                Box::pin(self.join_and_wait(Hashed::new(&keys[positions[0]]), options)).await?
+            } else {
+                (outcome?, coalesced)
+            };
             for position in positions {
                 served[position] = Some(Served::found(found.clone(), coalesced, options, &memory));
             }

@@ -25,8 +25,9 @@ use crate::{
 
 /// Limit for receiving a request, from its headers on. A request is one small message.
 pub(in crate::grpc) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Larger requests need a permit of the budget. Twice a full batch.
-const UNBUDGETED_BYTES: usize = 16 << 10;
+/// Larger requests that do not arrive at once take memory of the budget. One floor takes a few dozen bytes, and one
+/// address may have 32,768 calls that wait for the rest of their requests.
+const UNBUDGETED_BYTES: usize = 1 << 10;
 /// Budget for partially received large requests, over all connections.
 pub(super) const RECEIVING_BYTES: usize = 64 << 20;
 

@@ -25,6 +25,9 @@ use crate::{
 /// Deadline for the client to send its protocol preface and, with HTTP/1 (gRPC-Web), its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Limit for what HTTP/1 buffers of a request's head. hyper's own is 400 KiB, which each half-sent request could hold.
+const MAX_HTTP1_BUFFER_BYTES: usize = 64 << 10;
+
 /// What every connection needs.
 #[derive(Debug, Clone)]
 pub(in crate::grpc) struct ConnectionDeps {
@@ -117,7 +120,7 @@ async fn serve_connection(
 /// Serves HTTP/1, which browsers speak to a port without TLS.
 async fn serve_http1(io: CoalescingIo, router: Router, mut closed: watch::Receiver<bool>) -> hyper::Result<()> {
     let mut server = hyper::server::conn::http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HTTP1_BUFFER_BYTES);
     let mut connection = pin!(server.serve_connection(TokioIo::new(io), router));
     tokio::select! {
         ended = connection.as_mut() => return ended,

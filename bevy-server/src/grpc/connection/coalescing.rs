@@ -31,6 +31,9 @@ use crate::clients::{Budget, Client, Reserved};
 const HTTP2_PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Maximum of unsent bytes. Beyond it writes wait until the client has read some.
 const MAX_UNSENT_BYTES: usize = 256 << 10;
+/// As [`MAX_UNSENT_BYTES`], while the client has more than its share of the memory for unsent bytes. Errors and answers
+/// to pings are sent to it all the same, and could otherwise fill the buffers of all its connections.
+const MAX_UNSENT_BYTES_BEYOND_SHARE: usize = 16 << 10;
 /// Capacity that an empty buffer keeps. The rest is freed.
 const MAX_IDLE_CAPACITY: usize = 64 << 10;
 /// Maximum of sent bytes at the front of the buffer. Removing them moves the unsent bytes.
@@ -240,7 +243,6 @@ struct BufferState {
     /// Where unsent bytes are counted.
     unsent: Option<(Budget, Client)>,
     /// The unsent bytes, while the client does not read.
-    #[allow(dead_code, reason = "the reservation is only held")]
     reserved: Option<Reserved>,
     /// The read half, after the connection has ended.
     input: Option<OwnedReadHalf>,
@@ -287,13 +289,21 @@ impl BufferState {
         self.bytes.len() - self.sent
     }
 
+    /// Whether no more bytes are accepted until some are sent.
+    fn is_full(&self) -> bool {
+        let is_beyond_share = || self.unsent.as_ref().is_some_and(|(budget, client)| budget.is_exceeded_by(client));
+        self.unsent() >= MAX_UNSENT_BYTES || (self.unsent() >= MAX_UNSENT_BYTES_BEYOND_SHARE && is_beyond_share())
+    }
+
     /// Appends `parts`. Waits while too many bytes are unsent.
     fn poll_append(&mut self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        if self.unsent() >= MAX_UNSENT_BYTES {
+        // While the client does not read, sending counts what was appended since the last attempt.
+        let is_uncounted = self.reserved.is_some() && self.unsent() >= MAX_UNSENT_BYTES_BEYOND_SHARE;
+        if is_uncounted || self.is_full() {
             if let Poll::Ready(Err(error)) = self.poll_send(cx) {
                 return Poll::Ready(Err(error));
             }
-            if self.unsent() >= MAX_UNSENT_BYTES {
+            if self.is_full() {
                 return Poll::Pending;
             }
         }
@@ -309,6 +319,8 @@ impl BufferState {
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.unsent() > 0 {
             let Poll::Ready(sent) = Pin::new(&mut self.stream).poll_write(cx, &self.bytes[self.sent..]) else {
+                // Before the new reservation, so that no byte counts twice.
+                self.reserved = None;
                 self.reserved = self.unsent.as_ref().map(|(budget, client)| budget.reserve(client, self.unsent()));
                 return Poll::Pending;
             };
@@ -339,9 +351,10 @@ mod tests {
     };
 
     use super::*;
+    use crate::{clients::Clients, config::ClientIdentity};
 
-    #[tokio::test]
-    async fn a_full_buffer_accepts_writes_after_a_partial_send_and_frees_memory_after_a_complete_one() {
+    /// The I/O of a connection whose system buffers are small, and its peer.
+    async fn connect(unsent: Option<(Budget, Client)>) -> (CoalescingIo, WriteBuffer, TcpStream) {
         // Small, so that the system takes little at a time.
         let small_buffers = || {
             let socket = TcpSocket::new_v4().unwrap();
@@ -353,7 +366,31 @@ mod tests {
         listener.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let listener = listener.listen(1).unwrap();
         let (ours, theirs) = tokio::join!(small_buffers().connect(listener.local_addr().unwrap()), listener.accept());
-        let ((mut io, write_buffer), (mut peer, _)) = (CoalescingIo::new(ours.unwrap(), None), theirs.unwrap());
+        let (io, write_buffer) = CoalescingIo::new(ours.unwrap(), unsent);
+        (io, write_buffer, theirs.unwrap().0)
+    }
+
+    #[tokio::test]
+    async fn a_client_beyond_its_share_gets_small_buffers() {
+        let clients = Clients::new(ClientIdentity::default());
+        let (client, budget) = (clients.at(std::net::IpAddr::from([10, 0, 0, 1])), Budget::unsent(MAX_UNSENT_BYTES));
+        let piece = [7; 4 << 10];
+        let mut connections = Vec::new();
+        for _ in 0..4 {
+            let (mut io, write_buffer, peer) = connect(Some((budget.clone(), client.clone()))).await;
+            while poll_fn(|cx| Poll::Ready(Pin::new(&mut io).poll_write(cx, &piece))).await.is_ready() {}
+            connections.push((io, write_buffer, peer));
+        }
+        let unsent = |(_, write_buffer, _): &(CoalescingIo, WriteBuffer, TcpStream)| write_buffer.lock().unsent();
+        let beyond: usize = connections[1..].iter().map(unsent).sum();
+        assert!(beyond <= 3 * (MAX_UNSENT_BYTES_BEYOND_SHARE + piece.len()), "{beyond}");
+        drop(connections);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_full_buffer_accepts_writes_after_a_partial_send_and_frees_memory_after_a_complete_one() {
+        let (mut io, write_buffer, mut peer) = connect(None).await;
         let piece = [7; 16 << 10];
         let mut written = 0;
         while let Poll::Ready(count) = poll_fn(|cx| Poll::Ready(Pin::new(&mut io).poll_write(cx, &piece))).await {

@@ -164,27 +164,27 @@ impl Watch {
         self.checked_calls = self.calls;
         let silent = received == self.received;
         self.received = received;
-        if self.closing {
-            self.schedule(now + CLOSE_TIMEOUT);
-            return if has_calls { Verdict::Keep } else { Verdict::End };
+        if !silent {
+            self.answer_due = None;
+        }
+        if self.closing && !has_calls {
+            return Verdict::End;
         }
         let is_idle = self.idle_timeout.is_some_and(|timeout| now >= self.idle_since + timeout);
-        if is_idle || self.old_at.is_some_and(|old_at| now >= old_at) {
+        if !self.closing && (is_idle || self.old_at.is_some_and(|old_at| now >= old_at)) {
             self.closing = true;
             self.schedule(now + CLOSE_TIMEOUT);
             return Verdict::Close;
         }
+        // Calls may still run on a closing connection, so it gets pings too.
         match self.answer_due {
-            Some(due) if silent && now >= due => return Verdict::Silent,
-            Some(due) if silent => self.schedule(due),
-            _ if silent => {
+            Some(due) if now >= due => return Verdict::Silent,
+            Some(due) => self.schedule(due),
+            None if silent => {
                 self.send_ping(now);
                 self.schedule(now + KEEP_ALIVE_TIMEOUT);
             }
-            _ => {
-                self.answer_due = None;
-                self.schedule(now + KEEP_ALIVE_INTERVAL);
-            }
+            None => self.schedule(now + if self.closing { CLOSE_TIMEOUT } else { KEEP_ALIVE_INTERVAL }),
         }
         Verdict::Keep
     }
@@ -193,7 +193,9 @@ impl Watch {
         let Some(ping_pong) = &mut self.ping_pong else { return };
         // Takes the answer to the last ping, so that another may be sent.
         let _ = ping_pong.poll_pong(&mut Context::from_waker(Waker::noop()));
-        self.answer_due = ping_pong.send_ping(Ping::opaque()).is_ok().then(|| now + KEEP_ALIVE_TIMEOUT);
+        // Fails if the client has not answered the last ping. It then owes that answer.
+        let _ = ping_pong.send_ping(Ping::opaque());
+        self.answer_due = Some(now + KEEP_ALIVE_TIMEOUT);
     }
 }
 
