@@ -7,6 +7,9 @@ use std::sync::{
 
 use super::Client;
 
+/// What a client without other bytes may have of an exhausted budget: a floor, so that others cannot shut it out.
+const ALWAYS_ALLOWED: usize = 64 << 10;
+
 /// A memory budget that clients share. A client gets at most as much as it leaves free, so that one client never takes
 /// all of it (dynamic thresholds: A. Choudhury and E. Hahne, "Dynamic Queue Length Thresholds", 1998). Cheap to clone.
 #[derive(Debug, Clone)]
@@ -50,15 +53,18 @@ impl Budget {
         Self(Arc::new(BudgetState { limit, used: AtomicUsize::new(0), of_client }))
     }
 
-    /// Reserves `bytes` for `client`. `None` if the client would then have more than is left free.
+    /// Reserves `bytes` for `client`. `None` if the client would then have more than is left free. A client that has
+    /// nothing else gets [`ALWAYS_ALLOWED`] bytes even of an exhausted budget.
     #[must_use]
     pub fn try_reserve(&self, client: &Client, bytes: usize) -> Option<Reserved> {
         let reserved = self.reserve(client, bytes);
         let used = self.0.used.load(Relaxed);
         let of_client = (self.0.of_client)(client).0.load(Relaxed);
-        // A client's only response may take all that is free.
-        let threshold = if of_client == bytes { bytes } else { self.0.limit.saturating_sub(used) };
-        (used <= self.0.limit && of_client <= threshold).then_some(reserved)
+        // What a client has alone may take all that is free.
+        let is_alone = of_client == bytes;
+        let threshold = if is_alone { bytes } else { self.0.limit.saturating_sub(used) };
+        let is_allowed = used <= self.0.limit && of_client <= threshold;
+        (is_allowed || (is_alone && bytes <= ALWAYS_ALLOWED)).then_some(reserved)
     }
 
     /// Whether `client` has more than is left free.
@@ -128,13 +134,13 @@ mod tests {
     fn a_single_response_may_take_all_that_is_free_and_no_more() {
         let clients = Clients::new(ClientIdentity::default());
         let client = clients.at(std::net::IpAddr::from([10, 0, 0, 1]));
-        let budget = Budget::receiving(1000);
-        assert!(budget.try_reserve(&client, 1001).is_none());
-        let mut all = budget.try_reserve(&client, 1000).unwrap();
+        let budget = Budget::receiving(1_000_000);
+        assert!(budget.try_reserve(&client, 1_000_001).is_none());
+        let mut all = budget.try_reserve(&client, 1_000_000).unwrap();
         assert!(budget.try_reserve(&client, 1).is_none());
-        let part = all.split(400);
+        let part = all.split(400_000);
         drop(all);
-        assert_eq!(budget.used(), 400);
+        assert_eq!(budget.used(), 400_000);
         drop(part);
         assert_eq!(budget.used(), 0);
     }

@@ -6,7 +6,7 @@ mod warnings;
 
 use std::{
     collections::HashMap,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
@@ -70,6 +70,12 @@ impl Clients {
         let client = Arc::new(ClientState { id, address, registry: Arc::downgrade(&self.0), unsent, receiving });
         clients.insert(id, Arc::downgrade(&client));
         Client(client)
+    }
+
+    /// The client that stands for all whose address is unknown.
+    #[must_use]
+    pub fn unknown(&self) -> Client {
+        self.at(Ipv4Addr::UNSPECIFIED.into())
     }
 
     /// Whether `address` belongs to a trusted proxy.

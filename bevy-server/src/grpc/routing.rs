@@ -127,8 +127,11 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Display + Into<BoxError>> + Send + 'static,
     {
-        let forwarded = self.0.behind_proxy.as_ref().and_then(|clients| clients.forwarded(request.headers()));
-        let client = forwarded.unwrap_or_else(|| self.0.client.clone());
+        let client = match &self.0.behind_proxy {
+            None => self.0.client.clone(),
+            // A proxy that names no client is not the client, and has none of its rights.
+            Some(clients) => clients.forwarded(request.headers()).unwrap_or_else(|| clients.unknown()),
+        };
         if is_floor_call(&request) {
             return self.0.services.floor_service.clone().answer(request, client).await;
         }

@@ -9,7 +9,7 @@ mod response;
 mod stream_body;
 mod stream_floors;
 
-use std::{fmt::Display, net::Ipv4Addr, sync::Arc, time::Instant};
+use std::{fmt::Display, sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use floor_cache::Chain;
@@ -71,7 +71,7 @@ impl ServiceState {
 
     /// The client of calls whose address is unknown.
     pub(super) fn unknown_client(&self) -> Client {
-        self.deps.clients.at(Ipv4Addr::UNSPECIFIED.into())
+        self.deps.clients.unknown()
     }
 }
 

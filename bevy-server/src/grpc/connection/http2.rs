@@ -32,9 +32,9 @@ use crate::{
 };
 
 /// Bytes that a client may send on one call before the server has read them.
-const STREAM_WINDOW: u32 = 256 << 10;
+const STREAM_WINDOW: u32 = 64 << 10;
 /// Bytes that a client may send on all calls of a connection before the server has read them.
-const CONNECTION_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 256 << 10;
 /// Limit for the headers of a call.
 const MAX_HEADER_BYTES: u32 = 16 << 10;
 /// Bytes of one response that h2 holds. The rest waits in the body.
