@@ -54,7 +54,7 @@ impl Budget {
     }
 
     /// Reserves `bytes` for `client`. `None` if the client would then have more than is left free. A client that has
-    /// nothing else gets [`ALWAYS_ALLOWED`] bytes even of an exhausted budget.
+    /// nothing else gets 64 KiB even of an exhausted budget.
     #[must_use]
     pub fn try_reserve(&self, client: &Client, bytes: usize) -> Option<Reserved> {
         let reserved = self.reserve(client, bytes);
