@@ -18,7 +18,7 @@ pub(crate) use budget::ClientUse;
 pub use budget::{Budget, Reserved};
 pub(crate) use warnings::WarningLimiter;
 
-use crate::config::ClientIdentity;
+use crate::config::{ClientIdentity, NoCache};
 
 /// The header in which a proxy names the client.
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -115,6 +115,17 @@ impl Client {
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         self.0.address.to_canonical().is_loopback()
+    }
+
+    /// Whether it may skip the cache. `is_forwarded`: a proxy that is not trusted says that it forwards the call.
+    #[must_use]
+    pub fn may_skip_cache(&self, allowed: NoCache, is_forwarded: bool) -> bool {
+        match allowed {
+            NoCache::All => true,
+            NoCache::Loopback => self.is_loopback() && !is_forwarded,
+            // No client proves who it is before the server has tokens and certificates.
+            NoCache::Authenticated | NoCache::None => false,
+        }
     }
 
     pub(crate) fn unsent(&self) -> &ClientUse {

@@ -11,7 +11,6 @@ use super::{
     nonzero,
     reader::Reader,
 };
-use crate::clients::Client;
 
 /// The greatest limit of connections: beyond the descriptors of a process.
 const MAX_CONNECTIONS: usize = 1_000_000;
@@ -75,17 +74,6 @@ pub enum NoCache {
 }
 
 impl NoCache {
-    /// Whether `client` may. `is_forwarded`: a proxy that is not trusted says that it forwards the call.
-    #[must_use]
-    pub fn allows(self, client: &Client, is_forwarded: bool) -> bool {
-        match self {
-            Self::All => true,
-            Self::Loopback => client.is_loopback() && !is_forwarded,
-            // No client proves who it is before the server has tokens and certificates.
-            Self::Authenticated | Self::None => false,
-        }
-    }
-
     const fn name(self) -> &'static str {
         match self {
             Self::All => "all",

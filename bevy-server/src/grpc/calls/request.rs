@@ -68,7 +68,7 @@ impl Call {
         let no_cache = headers.get_all("cache-control").iter().any(has_no_cache);
         // A proxy on this machine forwards calls of others.
         let is_forwarded = headers.contains_key("x-forwarded-for") && client.is_loopback();
-        if no_cache && !may_skip_cache.allows(client, is_forwarded) {
+        if no_cache && !client.may_skip_cache(may_skip_cache, is_forwarded) {
             return Err(status::no_cache_not_allowed(may_skip_cache));
         }
         let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
