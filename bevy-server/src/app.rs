@@ -10,7 +10,7 @@ use bevy::{
 };
 use prometheus::Registry;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpSocket},
     runtime::{Builder, Runtime},
 };
 
@@ -29,6 +29,9 @@ use crate::{
     reload::ReloadPlugin,
     runtime::TokioHandle,
 };
+
+/// Connections that wait to be accepted. The system caps it, on Linux at `net.core.somaxconn`.
+const BACKLOG: u32 = 1024;
 
 /// The log filter unless `RUST_LOG` is set, in addition to level INFO. h2 warns of frames that any client may send as
 /// often as it likes, such as the answer to a ping that the server never sent.
@@ -106,8 +109,17 @@ fn bind(
     key: &'static str,
     runtime: &Runtime,
 ) -> Result<TcpListener, StartError> {
-    let listener = runtime.block_on(TcpListener::bind(address));
-    listener.map_err(|cause| StartError::Bind { address, what, key, cause })
+    let listen = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // As `TcpListener::bind` does on Unix, so that a restarted server gets its port at once.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    // Listening registers with the runtime.
+    let _entered = runtime.enter();
+    listen().map_err(|cause| StartError::Bind { address, what, key, cause })
 }
 
 /// The tokio runtime. Its threads end with the app.
