@@ -13,7 +13,7 @@ pub(crate) struct WarningLimiter {
 }
 
 impl WarningLimiter {
-    /// The number of warnings suppressed since the last one, if this one is to be logged.
+    /// The number of warnings suppressed since the last logged one. `None`: the caller does not log this one.
     pub(crate) fn admit(&mut self) -> Option<u64> {
         let now = Instant::now();
         if self.last.is_some_and(|last| now.duration_since(last) < INTERVAL) {

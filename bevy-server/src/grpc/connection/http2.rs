@@ -193,7 +193,7 @@ impl Watch {
         let Some(ping_pong) = &mut self.ping_pong else { return };
         // Takes the answer to the last ping, so that another may be sent.
         let _ = ping_pong.poll_pong(&mut Context::from_waker(Waker::noop()));
-        // Fails if the client has not answered the last ping. It then owes that answer.
+        // Fails if the client has not answered the last ping. That answer then counts.
         let _ = ping_pong.send_ping(Ping::opaque());
         self.answer_due = Some(now + KEEP_ALIVE_TIMEOUT);
     }
