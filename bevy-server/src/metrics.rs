@@ -16,9 +16,33 @@ pub struct MetricsRegistry(pub Registry);
 const REQUEST_BUCKETS: &[f64] =
     &[10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1.0, 5.0];
 
-/// Why clients are refused: the labels of `floors_clients_refused_total`.
-const REFUSAL_REASONS: [&str; 6] =
-    ["connections", "connections_per_ip", "generation", "no_cache", "receiving", "unsent"];
+/// The limits that refuse clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Connections,
+    ConnectionsPerIp,
+    Generation,
+    NoCache,
+    Receiving,
+    Unsent,
+}
+
+impl Limit {
+    const ALL: [Self; 6] =
+        [Self::Connections, Self::ConnectionsPerIp, Self::Generation, Self::NoCache, Self::Receiving, Self::Unsent];
+
+    /// The reason in `floors_clients_refused_total`.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Connections => "connections",
+            Self::ConnectionsPerIp => "connections_per_ip",
+            Self::Generation => "generation",
+            Self::NoCache => "no_cache",
+            Self::Receiving => "receiving",
+            Self::Unsent => "unsent",
+        }
+    }
+}
 
 /// `floors_clients_refused_total{reason}`. Cheap to clone.
 #[derive(Resource, Debug, Clone)]
@@ -35,14 +59,14 @@ impl Refusals {
             &["reason"],
         )?;
         registry.register(Box::new(refusals.clone()))?;
-        for reason in REFUSAL_REASONS {
-            let _ = refusals.with_label_values(&[reason]);
+        for limit in Limit::ALL {
+            let _ = refusals.with_label_values(&[limit.name()]);
         }
         Ok(Self(refusals))
     }
 
-    pub(crate) fn count(&self, reason: &'static str) {
-        self.0.with_label_values(&[reason]).inc();
+    pub(crate) fn count(&self, limit: Limit) {
+        self.0.with_label_values(&[limit.name()]).inc();
     }
 }
 

@@ -56,7 +56,7 @@ impl Acceptor {
     }
 
     fn report_refusal(&mut self, address: IpAddr, refusal: Refusal) {
-        self.refusals.count(refusal.reason());
+        self.refusals.count(refusal.limit());
         if let Some(suppressed) = self.warnings.admit() {
             tracing::warn!(%address, limit = (self.limit_name)(refusal), suppressed, "a connection was refused");
         }

@@ -9,7 +9,7 @@ use std::{
 use floor_cache::ClientId;
 use prometheus::IntGauge;
 
-use crate::clients::client_id;
+use crate::{clients::client_id, metrics::Limit};
 
 /// Admits connections up to a number in total and from one address. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -38,11 +38,10 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// The reason in `floors_clients_refused_total`.
-    pub(crate) const fn reason(self) -> &'static str {
+    pub(crate) const fn limit(self) -> Limit {
         match self {
-            Self::Total => "connections",
-            Self::PerAddress => "connections_per_ip",
+            Self::Total => Limit::Connections,
+            Self::PerAddress => Limit::ConnectionsPerIp,
         }
     }
 

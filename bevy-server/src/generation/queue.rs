@@ -52,8 +52,8 @@ pub(super) struct Queue {
     idle: Notify,
     idle_wake_requested: AtomicBool,
     pub(super) workers: usize,
-    /// Running mean of the time per cell of each kind, in picoseconds.
-    cell_costs: [AtomicU64; Kind::ALL.len()],
+    /// Running mean of the time per cell of each class of keys, which is a kind, in picoseconds.
+    cell_costs: [AtomicU64; Class::COUNT],
 }
 
 #[derive(Debug)]
@@ -190,11 +190,12 @@ impl Queue {
         if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
             foreground.full_since.get_or_insert_with(Instant::now);
         }
-        let busy = self.busy_error(foreground.jobs.len(), foreground.jobs.cost());
+        let (queued, queued_cost) = (foreground.jobs.len(), foreground.jobs.cost());
         drop(foreground);
+        let busy = || self.busy_error(queued, queued_cost);
         let displaced = pushed.map_err(|_| {
             self.quotas.refund(client, cells);
-            busy.clone()
+            busy()
         })?;
         self.waiting.inc();
         // A displaced job leaves its permit to the new one.
@@ -207,20 +208,18 @@ impl Queue {
             }
             self.waiting.dec();
             self.quotas.refund(job.client, job.cells);
-            let _ = job.reply.send(Err(busy.clone()));
+            let _ = job.reply.send(Err(busy()));
         }
         Ok(())
     }
 
     /// The estimated cost of a job in nanoseconds.
     fn cost(&self, job: &Job) -> u64 {
-        job.cells * self.cell_cost(&job.key).map_or(INITIAL_CELL_COST, |cost| cost.load(Ordering::Relaxed)) / 1000
+        job.cells * self.cell_cost(&job.key).load(Ordering::Relaxed) / 1000
     }
 
-    fn cell_cost(&self, key: &Key) -> Option<&AtomicU64> {
-        let kind = Kind::from_number(key.class().index() as u32)?;
-        let index = Kind::ALL.iter().position(|known| *known == kind)?;
-        self.cell_costs.get(index)
+    const fn cell_cost(&self, key: &Key) -> &AtomicU64 {
+        &self.cell_costs[key.class().index()]
     }
 
     /// The retry delay is the estimated time for half of the queue.
@@ -278,7 +277,7 @@ impl Queue {
         job
     }
 
-    /// Whether `job` is to be skipped: no caller waits for it, and a caller waits for another.
+    /// Whether a worker skips `job`: no caller waits for it, and a caller waits for another.
     pub(super) fn skips(&self, job: &Job) -> bool {
         !self.permits.1.is_empty() && job.demand.abandon()
     }
@@ -288,20 +287,14 @@ impl Queue {
         self.quotas.refund(job.client, job.cells);
     }
 
-    pub(super) fn record_duration(&self, job_key: &Key, cells: u64, took: Duration) {
-        let Some(cost) = self.cell_cost(job_key) else { return };
-        let sample = u64::try_from(took.as_nanos() * 1000).unwrap_or(u64::MAX) / cells.max(1);
+    pub(super) fn record_duration(&self, job: &Job, took: Duration) {
+        let cost = self.cell_cost(&job.key);
+        let sample = u64::try_from(took.as_nanos() * 1000).unwrap_or(u64::MAX) / job.cells;
         let mean = cost.load(Ordering::Relaxed);
         cost.store(mean - mean / 16 + sample / 16, Ordering::Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, Foreground> {
         self.foreground.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Job {
-    pub(super) const fn cells(&self) -> u64 {
-        self.cells
     }
 }

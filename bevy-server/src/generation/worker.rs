@@ -26,7 +26,7 @@ pub(super) async fn run(queue: Arc<Queue>) {
         }
         let result = generate_floor(&mut generator, job.key);
         match &result {
-            Ok(made) => queue.record_duration(&job.key, job.cells(), made.took),
+            Ok(made) => queue.record_duration(&job, made.took),
             Err(error) => {
                 tracing::error!(%error, "a floor could not be generated");
                 // The panic may have left the scratch memory inconsistent.

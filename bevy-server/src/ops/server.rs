@@ -22,7 +22,7 @@ use tokio::{
 use tower::ServiceExt as _;
 
 use crate::{
-    connections::{Acceptor, ConnectionLimiter, Refusal},
+    connections::{Acceptor, ConnectionLimiter},
     metrics::Refusals,
 };
 
@@ -46,13 +46,14 @@ const MAX_BODY: usize = 4 << 10;
 /// Serves `pages` on `listener` until the process ends: probes and metrics are answered during a drain too.
 pub(super) async fn serve(listener: TcpListener, pages: Router, refusals: Refusals) {
     let limiter = ConnectionLimiter::new(MAX_CONNECTIONS, Some(MAX_CONNECTIONS_PER_ADDRESS), None);
-    let mut acceptor = Acceptor::new(listener, limiter, refusals, Refusal::reason);
+    let mut acceptor = Acceptor::new(listener, limiter, refusals, |refusal| refusal.limit().name());
     loop {
         let (stream, peer, admitted) = acceptor.accept(|_| false).await;
         let pages = pages.clone();
         tokio::spawn(async move {
             if let Err(error) = serve_connection(stream, pages).await {
-                tracing::debug!(%error, address = %peer.ip(), "a connection to the operations port ended with an error");
+                let error = &*error as &(dyn Error + 'static);
+                tracing::debug!(error, address = %peer.ip(), "a connection to the operations port ended with an error");
             }
             drop(admitted);
         });

@@ -20,16 +20,15 @@ use tonic::{Code, Status};
 use request::Call;
 pub(super) use request::REQUEST_TIMEOUT;
 pub use response::FloorBody;
-use response::ResponseGuard;
 pub(super) use response::{GuardedBytes, SharedGuard};
 use stream_floors::FloorStream;
 
 use super::{Rpc, status};
 use crate::{
-    clients::{Budget, Client, Clients},
+    clients::{Budget, Client, Clients, Reserved},
     config::NoCache,
     lifecycle::InFlight,
-    metrics::{Refusals, RequestMetrics},
+    metrics::{Limit, Refusals, RequestMetrics},
     prefetch::AccessRecorder,
 };
 
@@ -67,6 +66,21 @@ impl ServiceState {
     /// The state of a service whose uptime starts now.
     pub(super) fn new(deps: ServiceDeps) -> Self {
         Self { deps, receiving: Budget::receiving(request::RECEIVING_BYTES), since: Instant::now() }
+    }
+
+    /// Reserves memory for `bytes` of a response of `client`.
+    fn reserve_unsent(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
+        self.deps.unsent.try_reserve(client, bytes).ok_or_else(|| {
+            self.deps.refusals.count(Limit::Unsent);
+            status::unsent_budget_exhausted()
+        })
+    }
+
+    /// Counts a call that `limit` refused because of what its client does. Other errors are not counted.
+    fn count_refusal(&self, limit: Limit, status: &Status) {
+        if matches!(status.code(), Code::ResourceExhausted | Code::PermissionDenied) {
+            self.deps.refusals.count(limit);
+        }
     }
 
     /// The client of calls whose address is unknown.
@@ -109,7 +123,7 @@ pub(super) enum Answer {
 
 /// Answers a call of `client` whose headers were received at `started`.
 pub(super) async fn answer(
-    state: &ServiceState,
+    state: &Arc<ServiceState>,
     rpc: Rpc,
     headers: &HeaderMap,
     body: impl Body<Data = Bytes, Error: Display>,
@@ -118,10 +132,10 @@ pub(super) async fn answer(
 ) -> Result<Answer, Status> {
     let in_flight = state.deps.in_flight.try_begin().ok_or_else(status::draining)?;
     let call = Call::from_headers(headers, started, &client, state.deps.no_cache)
-        .inspect_err(|status| count_refusal(state, "no_cache", status))?;
+        .inspect_err(|status| state.count_refusal(Limit::NoCache, status))?;
     let message = request::receive(&call, body, &client, &state.receiving)
         .await
-        .inspect_err(|status| count_refusal(state, "receiving", status))?;
+        .inspect_err(|status| state.count_refusal(Limit::Receiving, status))?;
     // No work starts after the deadline.
     call.check_deadline()?;
     let response = match rpc {
@@ -130,21 +144,10 @@ pub(super) async fn answer(
         Rpc::GetServerInfo => get_server_info::answer(state, call, message),
         Rpc::StreamFloors => {
             // A stream counts its refusals itself: they may come after its start.
-            return FloorStream::open(state, call, message, client, in_flight).await.map(Answer::Stream);
+            return FloorStream::open(Arc::clone(state), call, message, client, in_flight).await.map(Answer::Stream);
         }
     };
-    let response = response.inspect_err(|status| count_refusal(state, "generation", status))?;
-    let Some(reserved) = state.deps.unsent.try_reserve(&client, response.body().unsent_bytes()) else {
-        state.deps.refusals.count("unsent");
-        return Err(status::unsent_budget_exhausted());
-    };
-    let guard = ResponseGuard { in_flight, reserved, deadline: call.deadline() };
-    Ok(Answer::Unary(response.map(|body| body.with_guard(guard))))
-}
-
-/// Counts a call that was refused because of what its client does.
-fn count_refusal(state: &ServiceState, reason: &'static str, status: &Status) {
-    if matches!(status.code(), Code::ResourceExhausted | Code::PermissionDenied) {
-        state.deps.refusals.count(reason);
-    }
+    let response = response.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
+    let reserved = state.reserve_unsent(&client, response.body().unsent_bytes())?;
+    Ok(Answer::Unary(response.map(|body| body.with_guards(in_flight, reserved, call.deadline()))))
 }

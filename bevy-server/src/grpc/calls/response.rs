@@ -111,16 +111,16 @@ impl ServedCounts {
     }
 }
 
-/// What a response holds until the transport has sent it.
+/// What a gRPC-Web response holds until the transport has sent it.
 #[derive(Debug)]
 #[allow(dead_code, reason = "the parts are only held")]
 pub(in crate::grpc) struct ResponseGuard {
     /// Keeps the call in flight.
-    pub(super) in_flight: InFlightGuard,
-    /// The memory of its unsent bytes.
-    pub(super) reserved: Reserved,
+    in_flight: InFlightGuard,
+    /// The memory of a unary message.
+    reserved: Option<Reserved>,
     /// When the client stops waiting.
-    pub(super) deadline: Option<Instant>,
+    deadline: Option<Instant>,
 }
 
 /// A guard that the parts of a response share.
@@ -183,26 +183,32 @@ impl FloorBody {
         }
     }
 
-    /// Attaches the guard of a unary response.
+    /// Attaches to a unary response what it holds until it is sent, and when its client stops waiting.
     #[must_use]
-    pub(super) fn with_guard(mut self, guard: ResponseGuard) -> Self {
-        self.deadline = guard.deadline;
+    pub(super) fn with_guards(
+        mut self,
+        in_flight: InFlightGuard,
+        reserved: Reserved,
+        deadline: Option<Instant>,
+    ) -> Self {
+        self.deadline = deadline;
         if let Frames::Unary { message: Some(message), .. } = &mut self.frames {
-            message.guard = Some(MessageGuard::Whole(guard));
+            (message.in_flight, message.reserved) = (Some(in_flight), Some(reserved));
         }
         self
     }
 
     /// The guard of this body, for gRPC-Web, which replaces the bytes of the body.
     pub(in crate::grpc) fn take_guard(&mut self) -> Option<SharedGuard> {
-        match &mut self.frames {
-            Frames::Unary { message, .. } => match message.as_mut()?.guard.take()? {
-                MessageGuard::Whole(guard) => Some(Arc::new(guard)),
-                MessageGuard::Part(..) => None,
-            },
-            Frames::Stream(stream) => Some(stream.shared_guard(self.deadline)),
-            Frames::Empty | Frames::Other(..) => None,
-        }
+        let (in_flight, reserved) = match &mut self.frames {
+            Frames::Unary { message, .. } => {
+                let message = message.as_mut()?;
+                (message.in_flight.take()?, message.reserved.take())
+            }
+            Frames::Stream(stream) => (stream.in_flight(), None),
+            Frames::Empty | Frames::Other(..) => return None,
+        };
+        Some(Arc::new(ResponseGuard { in_flight, reserved, deadline: self.deadline }))
     }
 }
 
@@ -267,34 +273,28 @@ pub struct GuardedBytes {
     first: Bytes,
     rest: VecDeque<Bytes>,
     remaining: usize,
-    guard: Option<MessageGuard>,
-}
-
-#[derive(Debug)]
-#[allow(dead_code, reason = "a guard is only held")]
-enum MessageGuard {
-    /// The guard of the whole response.
-    Whole(ResponseGuard),
-    /// The memory of this part, and what the whole response shares.
-    Part(Option<Reserved>, Option<InFlightGuard>, Option<SharedGuard>),
+    /// The memory of these bytes.
+    reserved: Option<Reserved>,
+    /// Set for the last bytes of a call.
+    in_flight: Option<InFlightGuard>,
+    /// What all bytes of a gRPC-Web response share.
+    _shared: Option<SharedGuard>,
 }
 
 impl GuardedBytes {
     fn new(first: Bytes, rest: VecDeque<Bytes>) -> Self {
         let remaining = first.len() + rest.iter().map(Bytes::len).sum::<usize>();
-        Self { first, rest, remaining, guard: None }
+        Self { first, rest, remaining, ..Self::default() }
     }
 
     /// A floor of a stream: its memory, and the call if it is the last one.
     pub(super) fn floor(floor: Bytes, reserved: Reserved, in_flight: Option<InFlightGuard>) -> Self {
-        let guard = Some(MessageGuard::Part(Some(reserved), in_flight, None));
-        Self { guard, ..Self::new(floor, VecDeque::new()) }
+        Self { reserved: Some(reserved), in_flight, ..Self::new(floor, VecDeque::new()) }
     }
 
     /// Bytes of a response whose parts share a guard.
     fn shared(bytes: Bytes, guard: Option<SharedGuard>) -> Self {
-        let guard = guard.map(|guard| MessageGuard::Part(None, None, Some(guard)));
-        Self { guard, ..Self::new(bytes, VecDeque::new()) }
+        Self { _shared: guard, ..Self::new(bytes, VecDeque::new()) }
     }
 
     /// No bytes.
@@ -314,12 +314,7 @@ impl GuardedBytes {
             self.next_slice();
         }
         let mut part = Self::new(slices.pop_front().unwrap_or_default(), slices);
-        let reserved = match &mut self.guard {
-            Some(MessageGuard::Whole(guard)) => Some(guard.reserved.split(part.remaining)),
-            Some(MessageGuard::Part(reserved, ..)) => reserved.as_mut().map(|reserved| reserved.split(part.remaining)),
-            None => None,
-        };
-        part.guard = reserved.map(|reserved| MessageGuard::Part(Some(reserved), None, None));
+        part.reserved = self.reserved.as_mut().map(|reserved| reserved.split(part.remaining));
         part
     }
 

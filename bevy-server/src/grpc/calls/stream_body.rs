@@ -2,9 +2,7 @@
 
 use std::{
     fmt,
-    sync::Arc,
     task::{Context, Poll},
-    time::Instant,
 };
 
 use bytes::Bytes;
@@ -13,10 +11,7 @@ use http::HeaderMap;
 use http_body::Frame;
 use tonic::Code;
 
-use super::{
-    MetricsGuard, SharedGuard,
-    response::{GuardedBytes, ResponseGuard},
-};
+use super::{MetricsGuard, response::GuardedBytes};
 use crate::{clients::Reserved, lifecycle::InFlightGuard};
 
 /// An item of the stream.
@@ -35,8 +30,6 @@ pub(super) struct StreamBody {
     items: BoxStream<'static, StreamItem>,
     metrics_guard: MetricsGuard,
     in_flight: InFlightGuard,
-    /// Nothing, for the guard that gRPC-Web needs.
-    none_reserved: Reserved,
     done: bool,
 }
 
@@ -45,15 +38,13 @@ impl StreamBody {
         items: BoxStream<'static, StreamItem>,
         metrics_guard: MetricsGuard,
         in_flight: InFlightGuard,
-        none_reserved: Reserved,
     ) -> Self {
-        Self { items, metrics_guard, in_flight, none_reserved, done: false }
+        Self { items, metrics_guard, in_flight, done: false }
     }
 
-    /// A guard that keeps the call in flight, for gRPC-Web.
-    pub(super) fn shared_guard(&mut self, deadline: Option<Instant>) -> SharedGuard {
-        let reserved = self.none_reserved.split(0);
-        Arc::new(ResponseGuard { in_flight: self.in_flight.clone(), reserved, deadline })
+    /// A guard that keeps the call in flight.
+    pub(super) fn in_flight(&self) -> InFlightGuard {
+        self.in_flight.clone()
     }
 
     pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<GuardedBytes>>> {

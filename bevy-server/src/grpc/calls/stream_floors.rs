@@ -1,9 +1,9 @@
 //! `StreamFloors`: fetches a window of floors at a time, in order, as fast as the client reads.
 
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
-use floor_cache::{Chain, Served, Step};
+use floor_cache::{Served, Step};
 use floor_gen::{FloorSpec, Kind};
 use floor_proto::{
     limits::{MAX_FLOOR, MAX_STREAM},
@@ -21,11 +21,11 @@ use super::{
     stream_body::{StreamBody, StreamItem},
 };
 use crate::{
-    clients::{Budget, Client, Reserved},
+    clients::{Client, Reserved},
     grpc::status::{self, Violation, from_source_error, invalid, malformed},
     key,
     lifecycle::InFlightGuard,
-    metrics::Refusals,
+    metrics::Limit,
 };
 
 /// Maximum of floors per window: enough for batch lookups in every tier and for generation on every core.
@@ -36,7 +36,7 @@ const WINDOW_CELLS: usize = 160_000;
 
 /// The floors of one `StreamFloors` call.
 pub(in crate::grpc) struct FloorStream {
-    chain: Chain,
+    state: Arc<ServiceState>,
     range: FloorRange,
     call: Call,
     window: usize,
@@ -44,8 +44,6 @@ pub(in crate::grpc) struct FloorStream {
     counts: ServedCounts,
     trace: Vec<Step>,
     client: Client,
-    unsent: Budget,
-    refusals: Refusals,
     /// The memory of the floors in `ready`.
     reserved: Reserved,
     in_flight: InFlightGuard,
@@ -55,31 +53,29 @@ impl FloorStream {
     /// Fetches the first window. Its error becomes the status of the call, so that a client can retry, which it cannot
     /// after the stream has started.
     pub(super) async fn open(
-        state: &ServiceState,
+        state: Arc<ServiceState>,
         call: Call,
         message: Bytes,
         client: Client,
         in_flight: InFlightGuard,
     ) -> Result<Self, Status> {
-        let (chain, range) = (state.deps.chain.clone(), decode(&message)?);
+        let range = decode(&message)?;
         drop(message);
         let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
-        let (unsent, refusals) = (state.deps.unsent.clone(), state.deps.refusals.clone());
-        let reserved = unsent.reserve(&client, 0);
+        let reserved = state.deps.unsent.reserve(&client, 0);
         let (counts, trace) = (ServedCounts::default(), Vec::new());
-        let mut floors =
-            Self { chain, range, call, window, ready, counts, trace, client, unsent, refusals, reserved, in_flight };
+        let mut floors = Self { state, range, call, window, ready, counts, trace, client, reserved, in_flight };
         floors.fetch().await?;
         Ok(floors)
     }
 
     /// The response. The transport takes one frame and waits until it can send it, so a slow client holds that frame
     /// and the rest of its window.
-    pub(in crate::grpc) fn respond(mut self, mut metrics_guard: MetricsGuard) -> Response<FloorBody> {
+    pub(in crate::grpc) fn respond(self, mut metrics_guard: MetricsGuard) -> Response<FloorBody> {
         let deadline = self.call.deadline();
         metrics_guard.deadline = deadline;
-        let (in_flight, none_reserved) = (self.in_flight.clone(), self.reserved.split(0));
+        let in_flight = self.in_flight.clone();
         let items = stream::unfold(Some(self), |floors| async {
             let mut floors = floors?;
             let next = AssertUnwindSafe(floors.next()).catch_unwind().await;
@@ -92,7 +88,7 @@ impl FloorStream {
                 Err(status) => (StreamItem::End(status.code(), floors.trailers(error_trailers(&status))), None),
             })
         });
-        head(FloorBody::stream(StreamBody::new(items.boxed(), metrics_guard, in_flight, none_reserved), deadline))
+        head(FloorBody::stream(StreamBody::new(items.boxed(), metrics_guard, in_flight), deadline))
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, Status> {
@@ -109,18 +105,12 @@ impl FloorStream {
         if keys.is_empty() {
             return Ok(());
         }
-        let get = async { self.chain.get_many(&keys, self.call.options()).await.map_err(from_source_error) };
-        let served = self.call.with_deadline(get).await.inspect_err(|status| {
-            if status.code() == Code::ResourceExhausted {
-                self.refusals.count("generation");
-            }
-        })?;
+        let state = &self.state;
+        let get = async { state.deps.chain.get_many(&keys, self.call.options()).await.map_err(from_source_error) };
+        let served = self.call.with_deadline(get).await;
+        let served = served.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
         let bytes = served.iter().map(|served| served.value.len()).sum();
-        let reserved = self.unsent.try_reserve(&self.client, bytes);
-        self.reserved = reserved.ok_or_else(|| {
-            self.refusals.count("unsent");
-            status::unsent_budget_exhausted()
-        })?;
+        self.reserved = state.reserve_unsent(&self.client, bytes)?;
         served.iter().for_each(|served| self.counts.add(served));
         if self.trace.is_empty() {
             self.trace = served.iter().find_map(|served| served.trace.as_deref()).unwrap_or_default().to_vec();

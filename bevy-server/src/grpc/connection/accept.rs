@@ -1,6 +1,6 @@
 //! Serves each connection to the gRPC port in a task of its own.
 
-use std::{error::Error, fmt, io, net::IpAddr, pin::pin, time::Duration};
+use std::{error::Error, io, net::IpAddr, pin::pin, time::Duration};
 
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -79,7 +79,7 @@ fn start(
     let (limits, closed) = (deps.limits, closed.clone());
     connections.spawn(write_buffer.clone(), async move {
         if let Err(error) = serve_connection(io, write_buffer.clone(), router, limits, closed.clone()).await {
-            tracing::debug!(error = %Chain(&*error), "a connection ended with an error");
+            tracing::debug!(error = &*error as &(dyn Error + 'static), "a connection ended with an error");
         }
         // Only when the server closes: a client that disconnects by itself has read its responses.
         if *closed.borrow() {
@@ -128,19 +128,4 @@ async fn serve_http1(io: CoalescingIo, router: Router, mut closed: watch::Receiv
     }
     connection.as_mut().graceful_shutdown();
     connection.await
-}
-
-/// An error with its causes.
-struct Chain<'a>(&'a (dyn Error + 'static));
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
-    }
 }
