@@ -80,6 +80,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         cors_origins: config.cors_origins.clone(),
         no_cache: config.no_cache,
         reflection: config.reflection,
+        tls: config.tls.clone(),
     };
     let ops = OpsPlugin { token: config.ops_token.clone() };
     let drain = DrainPlugin { delay: config.drain_delay, deadline: config.drain };

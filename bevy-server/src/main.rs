@@ -33,7 +33,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(Command::Healthcheck) = cli.command {
-        println!("{}", healthcheck::check(config.grpc_listen)?);
+        println!("{}", healthcheck::check(&config)?);
         return Ok(ExitCode::SUCCESS);
     }
     Ok(match bevy_server::app(&config)?.run() {

@@ -6,14 +6,19 @@ use std::collections::BTreeMap;
 use bevy::prelude::*;
 use toml::{Table, Value};
 
-use crate::{config::Config, generation::GenerationQueue, lifecycle::ServerEvent, ops::OperatorAccess};
+use crate::{
+    config::Config, generation::GenerationQueue, grpc::Certificates, lifecycle::ServerEvent, ops::OperatorAccess,
+};
 
 /// The key of the operators' token. Its file's content can change while its value, the path, stays.
 const TOKEN_FILE: &str = "ops.token_file";
 /// The table of quotas.
 const LIMITS: &str = "limits.";
+/// The table of TLS. The contents of its files can change while their paths stay.
+const TLS: &str = "grpc.tls.";
 
-/// Reloads the configuration on [`ServerEvent::Reload`]. Add it after the [`OpsPlugin`](crate::ops::OpsPlugin).
+/// Reloads the configuration on [`ServerEvent::Reload`]. Add it after the [`OpsPlugin`](crate::ops::OpsPlugin) and the
+/// [`GrpcPlugin`](crate::grpc::GrpcPlugin).
 #[derive(Debug)]
 pub struct ReloadPlugin {
     /// The configuration that the server runs with. It knows where it was read from.
@@ -44,6 +49,7 @@ fn reload(
     mut running: ResMut<'_, Running>,
     generation: Res<'_, GenerationQueue>,
     operators: Res<'_, OperatorAccess>,
+    certificates: Res<'_, Certificates>,
 ) {
     let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
     if !requested {
@@ -61,6 +67,9 @@ fn reload(
     generation.set_quota(config.quota);
     if operators.set_token(config.ops_token) && !applied.iter().any(|key| key == TOKEN_FILE) {
         applied.push(TOKEN_FILE.to_owned());
+    }
+    if certificates.set(config.tls) && !applied.iter().any(|key| key.starts_with(TLS)) {
+        applied.push("the files of grpc.tls".to_owned());
     }
     running.in_use.extend(new.into_iter().filter(|(key, _)| applies_at_once(key)));
     if applied.is_empty() && restart.is_empty() {
@@ -80,7 +89,7 @@ fn changed_keys(in_use: &Values, new: &Values) -> (Vec<String>, Vec<String>) {
 }
 
 fn applies_at_once(key: &str) -> bool {
-    key == TOKEN_FILE || key.starts_with(LIMITS)
+    key == TOKEN_FILE || key.starts_with(LIMITS) || key.starts_with(TLS)
 }
 
 /// The values of a configuration as [`Config::resolved`] prints it.

@@ -15,7 +15,7 @@ const CRATES: [(&str, &str); 8] = [
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 17] = [
+const MAY_NAME: [(&str, &[&str]); 19] = [
     ("floor-proto", &["floor-wire", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("floor-gen", &["floor-wire", "bevy-server", "floorctl", "benches"]),
     ("floor-wire", &["bevy-server", "floorctl", "benches"]),
@@ -24,6 +24,9 @@ const MAY_NAME: [(&str, &[&str]); 17] = [
     ("bevy-server", &["benches"]),
     ("redis", &["floor-cache"]),
     ("rustls", &["floor-cache"]),
+    // rustls for the gRPC port.
+    ("tokio-rustls", &["bevy-server"]),
+    ("x509-cert", &["bevy-server"]),
     ("heed", &["floor-cache"]),
     ("sled", &["floor-cache"]),
     ("lru", &["floor-cache"]),

@@ -6,6 +6,7 @@ mod warnings;
 
 use std::{
     collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
@@ -61,7 +62,18 @@ impl Clients {
     /// The client at `address`.
     #[must_use]
     pub fn at(&self, address: IpAddr) -> Client {
-        let id = client_id(address);
+        self.with_id(client_id(address), address)
+    }
+
+    /// The client at `address` whose certificate names `subject`.
+    #[must_use]
+    pub fn certified(&self, subject: &str, address: IpAddr) -> Client {
+        let mut hasher = DefaultHasher::new();
+        subject.hash(&mut hasher);
+        self.with_id(ClientId(hasher.finish().max(1)), address)
+    }
+
+    fn with_id(&self, id: ClientId, address: IpAddr) -> Client {
         let mut clients = self.0.lock();
         if let Some(client) = clients.get(&id).and_then(Weak::upgrade) {
             return Client(client);

@@ -10,6 +10,7 @@ mod files;
 mod formats;
 mod layers;
 mod reader;
+mod tls;
 mod token;
 
 use std::{
@@ -27,6 +28,8 @@ pub use error::{ConfigError, Problem};
 use formats::{Address, Flag, Span, whole};
 use layers::Layers;
 use reader::Reader;
+pub(crate) use tls::{ALPN, TlsContents};
+pub use tls::{ServerTls, TlsError, TlsFiles};
 pub use token::Token;
 
 /// The defaults: every key, with a comment.
@@ -57,6 +60,8 @@ pub struct Config {
     pub no_cache: NoCache,
     /// Whether the gRPC port answers reflection.
     pub reflection: bool,
+    /// TLS on the gRPC port; `None` for plaintext.
+    pub tls: Option<ServerTls>,
     /// The address of the operations pages.
     pub ops_listen: SocketAddr,
     /// The bearer token of the operations port, from its file.
@@ -126,6 +131,7 @@ impl Config {
         let cors_origins = reader.key("grpc.cors_origins", Origins);
         let no_cache = reader.key("grpc.no_cache", edge::no_cache());
         let reflection = reader.key("grpc.reflection", Flag);
+        let tls = tls::tls(&mut reader);
         let ops_listen = reader.key("ops.listen", Address);
         let ops_token = reader.key("ops.token_file", files::TOKEN).map(|file| file.contents);
         let quota = Quota {
@@ -152,6 +158,7 @@ impl Config {
             cors_origins,
             no_cache,
             reflection,
+            tls,
             ops_listen,
             ops_token,
             quota,

@@ -10,6 +10,7 @@
 //! transport.
 
 mod calls;
+mod certificates;
 mod connection;
 mod routing;
 mod server;
@@ -18,11 +19,13 @@ mod timed_body;
 
 use bevy::prelude::*;
 use prometheus::IntGauge;
+use tokio::net::TcpListener;
 use tonic_health::ServingStatus;
 
 use calls::GuardedBytes;
 pub use calls::{FloorBody, ServiceDeps};
-use connection::ConnectionDeps;
+pub use certificates::Certificates;
+use connection::{ConnectionDeps, Handshakes};
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};
 pub use routing::FloorService;
 use routing::Routes;
@@ -31,7 +34,7 @@ pub use server::{GrpcListener, GrpcServer};
 use crate::{
     cache::ChainResource,
     clients::{Budget, Clients},
-    config::{ConnectionLimits, CorsOrigins, NoCache},
+    config::{ConnectionLimits, CorsOrigins, NoCache, ServerTls},
     connections::ConnectionLimiter,
     descriptors,
     lifecycle::{InFlight, Phase},
@@ -52,6 +55,8 @@ pub struct GrpcPlugin {
     pub no_cache: NoCache,
     /// Whether reflection is served.
     pub reflection: bool,
+    /// The certificate; `None` for plaintext.
+    pub tls: Option<ServerTls>,
 }
 
 impl Plugin for GrpcPlugin {
@@ -77,12 +82,38 @@ impl Plugin for GrpcPlugin {
         let total = self.limits.max_connections.unwrap_or_else(descriptors::max_connections);
         tracing::info!(max_connections = total, per_address = ?self.limits.max_connections_per_ip, "limits of the gRPC port");
         let limiter = ConnectionLimiter::new(total, self.limits.max_connections_per_ip, Some(open));
-        let connections = ConnectionDeps { clients, unsent, limiter, limits: self.limits, refusals };
+        let certificates = Certificates::new(self.tls.clone(), world.resource::<MetricsRegistry>())
+            .expect("the name and the help are constants, and it is registered once");
+        if self.tls.is_none() {
+            warn_of_plaintext(&listener);
+        }
+        let connections = ConnectionDeps {
+            clients,
+            unsent,
+            limiter,
+            limits: self.limits,
+            refusals,
+            certificates: certificates.clone(),
+            handshakes: Handshakes::new(),
+        };
         let runtime = world.resource::<TokioHandle>();
+        runtime.spawn(certificates.clone().follow_files());
         let server = GrpcServer::start(listener, runtime, connections, |health| {
             Routes::new(service, health, self.reflection, &self.cors_origins)
         });
-        app.insert_resource(server).add_systems(OnEnter(Phase::Serving), report_serving);
+        app.insert_resource(server).insert_resource(certificates).add_systems(OnEnter(Phase::Serving), report_serving);
+    }
+}
+
+/// Warns if other machines may reach a port without TLS.
+fn warn_of_plaintext(listener: &TcpListener) {
+    let Ok(address) = listener.local_addr() else { return };
+    if !address.ip().to_canonical().is_loopback() {
+        tracing::warn!(
+            %address,
+            "gRPC is served without TLS, and other machines may reach it: set grpc.tls.cert and grpc.tls.key, or let \
+             only a proxy that terminates TLS reach this port"
+        );
     }
 }
 

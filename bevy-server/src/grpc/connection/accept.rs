@@ -1,28 +1,41 @@
 //! Serves each connection to the gRPC port in a task of its own.
 
-use std::{error::Error, io, net::IpAddr, pin::pin, time::Duration};
+use std::{
+    error::Error,
+    io,
+    net::IpAddr,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
-    time::timeout,
+    time::{Instant, timeout_at},
 };
 
 use super::{
     coalescing::{CoalescingIo, FlushAfterPoll, Protocol, WriteBuffer},
-    drain::{CLOSE_GRACE, Connections},
+    drain::{CLOSE_GRACE, Connections, WriteBufferSlot},
     http2,
+    tls::{Handshakes, Negotiated},
+    transport::Transport,
 };
 use crate::{
-    clients::{Budget, Clients},
+    clients::{Budget, Client, Clients},
     config::ConnectionLimits,
     connections::{Acceptor, Admitted, ConnectionLimiter, Refusal},
-    grpc::routing::{Router, Routes},
+    grpc::{
+        certificates::Certificates,
+        routing::{Router, Routes},
+    },
     metrics::Refusals,
 };
 
-/// Deadline for the client to send its protocol preface and, with HTTP/1 (gRPC-Web), its headers.
+/// Deadline for the client to complete the TLS handshake and to send its protocol preface, counted together. HTTP/1
+/// (gRPC-Web) has as long again for its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Limit for what HTTP/1 buffers of a request's head. hyper's own is 400 KiB, which each half-sent request could hold.
@@ -36,6 +49,16 @@ pub(in crate::grpc) struct ConnectionDeps {
     pub(in crate::grpc) limiter: ConnectionLimiter,
     pub(in crate::grpc) limits: ConnectionLimits,
     pub(in crate::grpc) refusals: Refusals,
+    pub(in crate::grpc) certificates: Certificates,
+    pub(in crate::grpc) handshakes: Handshakes,
+}
+
+/// A connection whose client and protocol are known.
+struct Opened {
+    io: CoalescingIo,
+    write_buffer: WriteBuffer,
+    protocol: Protocol,
+    client: Client,
 }
 
 /// Serves connections until `closed` is true, then asks every client to disconnect, and returns when all connections
@@ -46,6 +69,7 @@ pub(in crate::grpc) async fn serve(
     deps: ConnectionDeps,
     mut closed: watch::Receiver<bool>,
 ) {
+    let deps = Arc::new(deps);
     let mut acceptor = Acceptor::new(listener, deps.limiter.clone(), deps.refusals.clone(), Refusal::key);
     let mut connections = Connections::default();
     loop {
@@ -67,22 +91,21 @@ fn start(
     peer: IpAddr,
     admitted: Admitted,
     routes: &Routes,
-    deps: &ConnectionDeps,
+    deps: &Arc<ConnectionDeps>,
     closed: &watch::Receiver<bool>,
 ) {
     // A call is one small request and one response, so Nagle's algorithm would only delay it.
     let _ = stream.set_nodelay(true);
-    let client = deps.clients.at(peer);
-    let (io, write_buffer) = CoalescingIo::new(stream, Some((deps.unsent.clone(), client.clone())));
-    let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
-    let router = routes.for_client(client, behind_proxy);
-    let (limits, closed) = (deps.limits, closed.clone());
-    connections.spawn(write_buffer.clone(), async move {
-        if let Err(error) = serve_connection(io, write_buffer.clone(), router, limits, closed.clone()).await {
-            tracing::debug!(error = &*error as &(dyn Error + 'static), "a connection ended with an error");
+    let slot = WriteBufferSlot::default();
+    let (routes, deps, closed) = (routes.clone(), Arc::clone(deps), closed.clone());
+    connections.spawn(Arc::clone(&slot), async move {
+        if let Err(error) = serve_connection(stream, peer, &slot, &routes, &deps, closed.clone()).await {
+            let error = &*error as &(dyn Error + 'static);
+            tracing::debug!(error, address = %peer, "a connection ended with an error");
         }
         // Only when the server closes: a client that disconnects by itself has read its responses.
-        if *closed.borrow() {
+        let is_closing = *closed.borrow();
+        if is_closing && let Some(write_buffer) = slot.get() {
             write_buffer.linger(CLOSE_GRACE).await;
         }
         drop(admitted);
@@ -90,34 +113,66 @@ fn start(
 }
 
 async fn serve_connection(
-    mut io: CoalescingIo,
-    write_buffer: WriteBuffer,
-    router: Router,
-    limits: ConnectionLimits,
+    stream: TcpStream,
+    peer: IpAddr,
+    slot: &OnceLock<WriteBuffer>,
+    routes: &Routes,
+    deps: &ConnectionDeps,
     mut closed: watch::Receiver<bool>,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let protocol = tokio::select! {
-        protocol = timeout(HEADER_TIMEOUT, io.detect_protocol()) => protocol,
+    let deadline = Instant::now() + HEADER_TIMEOUT;
+    let opened = tokio::select! {
+        opened = timeout_at(deadline, open(stream, peer, slot, deps)) => opened,
         // Nothing is in progress.
         _ = closed.wait_for(|closed| *closed) => return Ok(()),
     };
-    match protocol.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-        Ok(Protocol::Http2) => {
+    let Opened { io, write_buffer, protocol, client } =
+        match opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+            Ok(opened) => opened,
+            // It connected and left, as load balancers do to see whether the port is open.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+    let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
+    let (router, limits) = (routes.for_client(client, behind_proxy), deps.limits);
+    match protocol {
+        Protocol::Http2 => {
             let connection = http2::serve(io, router, limits, closed);
             FlushAfterPoll::new(connection, write_buffer, limits.stall_timeout).await??;
         }
-        Ok(Protocol::Http1) => {
+        Protocol::Http1 => {
             let connection = serve_http1(io, router, closed);
             FlushAfterPoll::new(connection, write_buffer, limits.stall_timeout).await??;
         }
-        // It connected and left, as load balancers do to see whether the port is open.
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
-        Err(error) => return Err(error.into()),
     }
     Ok(())
 }
 
-/// Serves HTTP/1, which browsers speak to a port without TLS.
+/// Finds the client and the protocol of a connection, after the TLS handshake if there is one. Puts the write buffer
+/// into `slot`.
+async fn open(
+    stream: TcpStream,
+    peer: IpAddr,
+    slot: &OnceLock<WriteBuffer>,
+    deps: &ConnectionDeps,
+) -> io::Result<Opened> {
+    let (transport, negotiated) = match deps.certificates.server_config() {
+        None => (Transport::Tcp(stream), Negotiated::default()),
+        // Boxed, so that a connection does not keep the memory that its handshake needs.
+        Some(config) => Box::pin(deps.handshakes.run(stream, config)).await?,
+    };
+    let client = match &negotiated.subject {
+        Some(subject) => deps.clients.certified(subject, peer),
+        None => deps.clients.at(peer),
+    };
+    let (mut io, write_buffer) = CoalescingIo::new(transport, Some((deps.unsent.clone(), client.clone())));
+    let _ = slot.set(write_buffer.clone());
+    // Also if the protocol is negotiated: until the preface has arrived, nothing else limits the time.
+    let detected = io.detect_protocol().await?;
+    Ok(Opened { io, write_buffer, protocol: negotiated.protocol.unwrap_or(detected), client })
+}
+
+/// Serves HTTP/1, which browsers speak to a port without TLS, and others that prefer it.
 async fn serve_http1(io: CoalescingIo, router: Router, mut closed: watch::Receiver<bool>) -> hyper::Result<()> {
     let mut server = hyper::server::conn::http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HTTP1_BUFFER_BYTES);

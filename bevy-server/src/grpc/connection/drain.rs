@@ -1,6 +1,10 @@
 //! The open connections, and how a drain closes them.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use tokio::{
     task::{AbortHandle, Id, JoinSet},
@@ -15,18 +19,21 @@ pub(super) const CLOSE_GRACE: Duration = Duration::from_secs(2);
 /// How often the drain checks whether a connection has flushed.
 const FLUSH_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
+/// The write buffer of a connection. Empty until the connection has one, which with TLS is after the handshake.
+pub(super) type WriteBufferSlot = Arc<OnceLock<WriteBuffer>>;
+
 /// The open connections.
 #[derive(Default)]
 pub(super) struct Connections {
     tasks: JoinSet<()>,
-    write_buffers: HashMap<Id, (AbortHandle, WriteBuffer)>,
+    write_buffers: HashMap<Id, (AbortHandle, WriteBufferSlot)>,
 }
 
 impl Connections {
-    /// Runs `connection`, which writes to `write_buffer`, in a task of its own.
-    pub(super) fn spawn(&mut self, write_buffer: WriteBuffer, connection: impl Future<Output = ()> + Send + 'static) {
+    /// Runs `connection`, which puts its write buffer into `slot`, in a task of its own.
+    pub(super) fn spawn(&mut self, slot: WriteBufferSlot, connection: impl Future<Output = ()> + Send + 'static) {
         let task = self.tasks.spawn(connection);
-        self.write_buffers.insert(task.id(), (task, write_buffer));
+        self.write_buffers.insert(task.id(), (task, slot));
     }
 
     /// Waits until a connection ends, and removes it. `None` at once if no connection is open. Cancel safe.
@@ -50,7 +57,7 @@ impl Connections {
                 Err(_) => self
                     .write_buffers
                     .values()
-                    .filter(|(_, write_buffer)| !write_buffer.is_busy())
+                    .filter(|(_, slot)| !slot.get().is_some_and(WriteBuffer::is_busy))
                     .for_each(|(task, _)| task.abort()),
             }
         }

@@ -4,5 +4,8 @@ mod accept;
 mod coalescing;
 mod drain;
 mod http2;
+mod tls;
+mod transport;
 
 pub(super) use accept::{ConnectionDeps, serve};
+pub(super) use tls::Handshakes;

@@ -1,0 +1,140 @@
+//! The TLS settings in use. They change when their files change or at a reload, and open connections go on.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use bevy::prelude::*;
+use prometheus::{IntGaugeVec, Opts, Registry};
+use tokio::{sync::watch, task::spawn_blocking, time::sleep};
+use tokio_rustls::rustls::ServerConfig;
+
+use crate::config::{ServerTls, TlsContents};
+
+/// How often the files are compared with what is in use. They are read, and not only watched: Kubernetes replaces a
+/// link to their directory, and the files stay as they are.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+/// How long changed files must stay the same before they are used. Certificate and key are mostly replaced one after
+/// the other.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
+/// A certificate that is valid for less than this is warned of.
+const EXPIRES_SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// The TLS settings of the gRPC port; none if it speaks plaintext. Cheap to clone.
+#[derive(Resource, Debug, Clone)]
+pub struct Certificates {
+    in_use: watch::Sender<Option<Arc<ServerTls>>>,
+    /// Without a value if there is no certificate.
+    expiry: IntGaugeVec,
+}
+
+impl Certificates {
+    /// Uses `tls`, and registers the metric of its expiry.
+    ///
+    /// # Errors
+    /// If `registry` already has a metric with this name.
+    pub fn new(tls: Option<ServerTls>, registry: &Registry) -> prometheus::Result<Self> {
+        let help = "When the certificate of the gRPC port expires, in Unix time. Missing without TLS.";
+        let expiry = IntGaugeVec::new(Opts::new("floors_tls_certificate_expiry_seconds", help), &[])?;
+        registry.register(Box::new(expiry.clone()))?;
+        let certificates = Self { in_use: watch::Sender::new(None), expiry };
+        certificates.set(tls);
+        Ok(certificates)
+    }
+
+    /// Uses `tls` for new connections. Returns whether it is other than before.
+    pub(crate) fn set(&self, tls: Option<ServerTls>) -> bool {
+        let tls = tls.map(Arc::new);
+        let changed = self.in_use.send_if_modified(|in_use| {
+            let changed = *in_use != tls;
+            if changed {
+                in_use.clone_from(&tls);
+            }
+            changed
+        });
+        if changed {
+            self.report_expiry(tls.as_deref());
+        }
+        changed
+    }
+
+    /// For a new connection; `None` without TLS.
+    pub(super) fn server_config(&self) -> Option<Arc<ServerConfig>> {
+        self.in_use.borrow().as_ref().map(|tls| tls.server_config())
+    }
+
+    /// Uses the files again when they have changed. Sleeps while there is no TLS. Never returns.
+    pub(super) async fn follow_files(self) {
+        let mut receiver = self.in_use.subscribe();
+        let mut rejected = None;
+        loop {
+            // Fails only without a sender, and `self` is one.
+            let Ok(in_use) = receiver.wait_for(Option::is_some).await.map(|in_use| in_use.clone()) else { return };
+            let Some(in_use) = in_use else { continue };
+            sleep(CHECK_INTERVAL).await;
+            let Some(changed) = changed_contents(&in_use).await else {
+                rejected = None;
+                continue;
+            };
+            if rejected.as_ref() == Some(&changed) {
+                continue;
+            }
+            match ServerTls::parse(in_use.files().clone(), changed.clone()) {
+                Ok(tls) => self.replace(&in_use, tls),
+                Err(error) => {
+                    tracing::error!(%error, "the changed TLS files cannot be used; the old certificate stays in use");
+                    rejected = Some(changed);
+                }
+            }
+        }
+    }
+
+    /// Uses `tls`, unless a reload has replaced `expected` meanwhile.
+    fn replace(&self, expected: &Arc<ServerTls>, tls: ServerTls) {
+        let tls = Arc::new(tls);
+        let replaced = self.in_use.send_if_modified(|in_use| {
+            let is_expected = in_use.as_ref().is_some_and(|in_use| Arc::ptr_eq(in_use, expected));
+            if is_expected {
+                *in_use = Some(Arc::clone(&tls));
+            }
+            is_expected
+        });
+        if replaced {
+            tracing::info!("the TLS files have changed; new connections use them");
+            self.report_expiry(Some(&tls));
+        }
+    }
+
+    fn report_expiry(&self, tls: Option<&ServerTls>) {
+        let Some(expires) = tls.and_then(ServerTls::expires) else {
+            self.expiry.reset();
+            return;
+        };
+        self.expiry.with_label_values::<&str>(&[]).set(i64::try_from(expires.as_secs()).unwrap_or(i64::MAX));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let date = || humantime::format_rfc3339_seconds(UNIX_EPOCH + expires);
+        match expires.checked_sub(now) {
+            None => {
+                tracing::warn!(expired = %date(), "the certificate in grpc.tls.cert has expired, and clients refuse it");
+            }
+            Some(left) if left < EXPIRES_SOON => {
+                tracing::warn!(expires = %date(), "the certificate in grpc.tls.cert expires soon; replace its file");
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// The contents of the files, if they differ from what is in use and have settled.
+async fn changed_contents(in_use: &ServerTls) -> Option<TlsContents> {
+    let first = read(in_use).await.filter(|contents| contents != in_use.contents())?;
+    sleep(SETTLE_TIME).await;
+    read(in_use).await.filter(|contents| *contents == first)
+}
+
+async fn read(tls: &ServerTls) -> Option<TlsContents> {
+    let files = tls.files().clone();
+    // A panic is the only error.
+    spawn_blocking(move || TlsContents::read(&files)).await.ok()
+}
