@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 pub(crate) mod http2;
+pub(crate) mod tls;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

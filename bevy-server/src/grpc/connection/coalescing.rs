@@ -362,12 +362,17 @@ mod tests {
         net::{TcpSocket, TcpStream},
     };
 
-    use super::*;
+    use tokio_rustls::{
+        TlsAcceptor, TlsConnector,
+        client::TlsStream,
+        rustls::{ClientConfig, RootCertStore, ServerConfig, crypto::ring, pki_types::PrivateKeyDer},
+    };
+
+    use super::{super::transport::CountingSocket, *};
     use crate::{clients::Clients, config::ClientIdentity};
 
-    /// The I/O of a connection whose system buffers are small, and its peer.
-    async fn connect(unsent: Option<(Budget, Client)>) -> (CoalescingIo, WriteBuffer, TcpStream) {
-        // Small, so that the system takes little at a time.
+    /// The sockets of a connection with small system buffers, so that the system takes little at a time.
+    async fn sockets() -> (TcpStream, TcpStream) {
         let small_buffers = || {
             let socket = TcpSocket::new_v4().unwrap();
             socket.set_send_buffer_size(16 << 10).unwrap();
@@ -378,8 +383,37 @@ mod tests {
         listener.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let listener = listener.listen(1).unwrap();
         let (ours, theirs) = tokio::join!(small_buffers().connect(listener.local_addr().unwrap()), listener.accept());
-        let (io, write_buffer) = CoalescingIo::new(Transport::Tcp(ours.unwrap()), unsent);
-        (io, write_buffer, theirs.unwrap().0)
+        (ours.unwrap(), theirs.unwrap().0)
+    }
+
+    /// The I/O of a connection, and its peer.
+    async fn connect(unsent: Option<(Budget, Client)>) -> (CoalescingIo, WriteBuffer, TcpStream) {
+        let (ours, theirs) = sockets().await;
+        let (io, write_buffer) = CoalescingIo::new(Transport::Tcp(ours), unsent);
+        (io, write_buffer, theirs)
+    }
+
+    /// As [`connect`], with TLS.
+    async fn connect_with_tls() -> (CoalescingIo, WriteBuffer, TlsStream<TcpStream>) {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let certificate = certificate.self_signed(&key).unwrap().der().clone();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.clone()).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let client = ClientConfig::builder_with_provider(Arc::clone(&provider));
+        let client = client.with_safe_default_protocol_versions().unwrap();
+        let client = TlsConnector::from(Arc::new(client.with_root_certificates(roots).with_no_client_auth()));
+        let server = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let server = server.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
+        let (ours, theirs) = sockets().await;
+        let (accepted, peer) = tokio::join!(
+            TlsAcceptor::from(Arc::new(server)).accept(CountingSocket::new(ours)),
+            client.connect("localhost".try_into().unwrap(), theirs),
+        );
+        let (io, write_buffer) = CoalescingIo::new(Transport::Tls(Box::new(accepted.unwrap())), None);
+        (io, write_buffer, peer.unwrap())
     }
 
     #[tokio::test]
@@ -425,5 +459,26 @@ mod tests {
         assert_eq!(read.unwrap(), left);
         let state = write_buffer.lock();
         assert!(state.unsent() == 0 && state.bytes.capacity() <= MAX_IDLE_CAPACITY, "{}", state.bytes.capacity());
+    }
+
+    #[tokio::test]
+    async fn with_tls_what_waits_in_records_is_unsent_too() {
+        let (mut io, write_buffer, mut peer) = connect_with_tls().await;
+        let piece = [7; 16 << 10];
+        let mut written = 0;
+        while let Poll::Ready(count) = poll_fn(|cx| Poll::Ready(Pin::new(&mut io).poll_write(cx, &piece))).await {
+            written += count.unwrap();
+        }
+        let unsent = write_buffer.lock().unsent();
+        assert!((MAX_UNSENT_BYTES..MAX_UNSENT_BYTES + 2 * piece.len()).contains(&unsent), "{unsent}");
+        assert!(write_buffer.lock().output.buffered() > 0);
+        let mut received = vec![0; written];
+        let (sent, read) =
+            tokio::join!(poll_fn(|cx| write_buffer.lock().poll_send(cx)), peer.read_exact(&mut received));
+        sent.unwrap();
+        assert_eq!(read.unwrap(), written);
+        let state = write_buffer.lock();
+        assert_eq!((state.unsent(), state.output.buffered()), (0, 0));
+        assert!(state.output.sent() > written as u64, "encryption adds bytes");
     }
 }

@@ -1,0 +1,154 @@
+//! A certificate authority for one test, and clients that speak TLS.
+
+use std::{fs, io, path::PathBuf, sync::Arc};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair, date_time_ymd,
+};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+use tokio_rustls::{
+    TlsConnector,
+    client::TlsStream,
+    rustls::{
+        ClientConfig, RootCertStore, SupportedProtocolVersion,
+        crypto::ring,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+        version::{TLS12, TLS13},
+    },
+};
+
+use super::{Server, Setup, http2::SMALL_WINDOW};
+
+/// A certificate authority. Its files exist as long as it does.
+pub(crate) struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    directory: TempDir,
+}
+
+/// The files of a certificate and its key.
+#[derive(Clone)]
+pub(crate) struct Pair {
+    pub(crate) cert: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let authority = Self { issuer, directory: TempDir::new().unwrap() };
+        fs::write(authority.ca(), authority.issuer.pem()).unwrap();
+        authority
+    }
+
+    /// The file of its own certificate.
+    pub(crate) fn ca(&self) -> PathBuf {
+        self.directory.path().join("ca.pem")
+    }
+
+    /// A certificate for `localhost` whose subject is `CN=name`.
+    pub(crate) fn certify(&self, name: &str) -> Pair {
+        self.certify_until(name, 2100)
+    }
+
+    /// As [`certify`](Self::certify), valid until the first day of `year`.
+    pub(crate) fn certify_until(&self, name: &str, year: i32) -> Pair {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.not_after = date_time_ymd(year, 1, 1);
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let file = |extension: &str| self.directory.path().join(format!("{name}.{extension}"));
+        let pair = Pair { cert: file("pem"), key: file("key") };
+        fs::write(&pair.cert, certificate.pem()).unwrap();
+        fs::write(&pair.key, key.serialize_pem()).unwrap();
+        pair
+    }
+}
+
+impl Pair {
+    fn chain(&self) -> Vec<CertificateDer<'static>> {
+        CertificateDer::pem_file_iter(&self.cert).unwrap().map(Result::unwrap).collect()
+    }
+
+    /// Whether a client was shown this certificate.
+    pub(crate) fn is_of(&self, stream: &TlsStream<TcpStream>) -> bool {
+        stream.get_ref().1.peer_certificates().unwrap()[0] == self.chain()[0]
+    }
+}
+
+impl Setup {
+    /// TLS with this certificate.
+    pub(crate) fn with_tls(self, Pair { cert, key }: &Pair) -> Self {
+        self.with("GRPC__TLS__CERT", &cert.display().to_string()).with("GRPC__TLS__KEY", &key.display().to_string())
+    }
+
+    /// Clients need certificates of `authority`.
+    pub(crate) fn with_client_ca(self, authority: &Authority) -> Self {
+        self.with("GRPC__TLS__CLIENT_CA", &authority.ca().display().to_string())
+    }
+}
+
+/// How a client speaks TLS. Its connections resume sessions of earlier ones.
+#[derive(Clone)]
+pub(crate) struct TlsClient(Arc<ClientConfig>);
+
+impl TlsClient {
+    /// A client that trusts `authority`, offers HTTP/2, and has a certificate if one is given.
+    pub(crate) fn new(authority: &Authority, pair: Option<&Pair>) -> Self {
+        Self::with_versions(authority, pair, &[&TLS12, &TLS13])
+    }
+
+    /// As [`new`](Self::new), with these versions of TLS.
+    pub(crate) fn with_versions(
+        authority: &Authority,
+        pair: Option<&Pair>,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Self {
+        let mut roots = RootCertStore::empty();
+        roots.add(authority.issuer.der().clone()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let config = config.with_protocol_versions(versions).unwrap().with_root_certificates(roots);
+        let config = match pair {
+            None => config.with_no_client_auth(),
+            Some(pair) => {
+                let key = PrivateKeyDer::from_pem_file(&pair.key).unwrap();
+                config.with_client_auth_cert(pair.chain(), key).unwrap()
+            }
+        };
+        Self(Arc::new(config)).offering(&["h2"])
+    }
+
+    /// Offers these protocols by ALPN.
+    pub(crate) fn offering(&self, protocols: &[&str]) -> Self {
+        let mut config = ClientConfig::clone(&self.0);
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+        Self(Arc::new(config))
+    }
+
+    pub(crate) async fn connect(&self, server: &Server) -> io::Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(&server.grpc).await?;
+        TlsConnector::from(Arc::clone(&self.0)).connect("localhost".try_into().unwrap(), stream).await
+    }
+
+    /// An HTTP/2 connection with a small window.
+    pub(crate) async fn http2(&self, server: &Server) -> SendRequest<Full<Bytes>> {
+        http2(self.connect(server).await.unwrap()).await
+    }
+}
+
+/// HTTP/2 with a small window.
+pub(crate) async fn http2(stream: TlsStream<TcpStream>) -> SendRequest<Full<Bytes>> {
+    let mut peer = http2::Builder::new(TokioExecutor::new());
+    peer.initial_stream_window_size(SMALL_WINDOW).initial_connection_window_size(SMALL_WINDOW);
+    let (sender, connection) = peer.handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
