@@ -39,10 +39,14 @@ pub(crate) struct Pair {
 
 impl Authority {
     pub(crate) fn new() -> Self {
+        let directory = TempDir::new().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // Each authority has another name, or one would pass for another with a wrong signature.
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, directory.path().file_name().unwrap().to_str().unwrap());
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let authority = Self { issuer, directory: TempDir::new().unwrap() };
+        let authority = Self { issuer, directory };
         fs::write(authority.ca(), authority.issuer.pem()).unwrap();
         authority
     }
