@@ -172,7 +172,7 @@ async fn open(
     Ok(Opened { io, write_buffer, protocol: negotiated.protocol.unwrap_or(detected), client })
 }
 
-/// Serves HTTP/1, which browsers speak to a port without TLS, and others that prefer it.
+/// Serves HTTP/1, which browsers speak to a port without TLS, and clients whose ALPN offers nothing else.
 async fn serve_http1(io: CoalescingIo, router: Router, mut closed: watch::Receiver<bool>) -> hyper::Result<()> {
     let mut server = hyper::server::conn::http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HTTP1_BUFFER_BYTES);

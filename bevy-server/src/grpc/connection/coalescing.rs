@@ -368,8 +368,8 @@ mod tests {
         rustls::{ClientConfig, RootCertStore, ServerConfig, crypto::ring, pki_types::PrivateKeyDer},
     };
 
-    use super::{super::transport::CountingSocket, *};
-    use crate::{clients::Clients, config::ClientIdentity};
+    use super::*;
+    use crate::{clients::Clients, config::ClientIdentity, grpc::connection::transport::CountingSocket};
 
     /// The sockets of a connection with small system buffers, so that the system takes little at a time.
     async fn sockets() -> (TcpStream, TcpStream) {
