@@ -6,10 +6,14 @@ use std::collections::BTreeMap;
 use bevy::prelude::*;
 use toml::{Table, Value};
 
-use crate::{config::Config, generation::GenerationQueue, lifecycle::ServerEvent, ops::OperatorAccess};
+use crate::{
+    auth::Authenticator, config::Config, generation::GenerationQueue, lifecycle::ServerEvent, ops::OperatorAccess,
+};
 
 /// The key of the operators' token. Its file's content can change while its value, the path, stays.
 const TOKEN_FILE: &str = "ops.token_file";
+/// The key of the callers' tokens. Its file's content can change too. Another path needs a restart.
+const TOKENS_FILE: &str = "auth.tokens_file";
 /// The table of quotas.
 const LIMITS: &str = "limits.";
 
@@ -44,6 +48,7 @@ fn reload(
     mut running: ResMut<'_, Running>,
     generation: Res<'_, GenerationQueue>,
     operators: Res<'_, OperatorAccess>,
+    authenticator: Option<Res<'_, Authenticator>>,
 ) {
     let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
     if !requested {
@@ -61,6 +66,12 @@ fn reload(
     generation.set_quota(config.quota);
     if operators.set_token(config.ops_token) && !applied.iter().any(|key| key == TOKEN_FILE) {
         applied.push(TOKEN_FILE.to_owned());
+    }
+    let known = authenticator.filter(|known| config.tokens_file.as_deref() == Some(known.path()));
+    match known.map(|known| known.reload()) {
+        Some(Ok(true)) => applied.push(TOKENS_FILE.to_owned()),
+        Some(Err(error)) => tracing::error!(%error, "the tokens were not reloaded; the old ones stay in use"),
+        Some(Ok(false)) | None => {}
     }
     running.in_use.extend(new.into_iter().filter(|(key, _)| applies_at_once(key)));
     if applied.is_empty() && restart.is_empty() {

@@ -24,7 +24,7 @@ use floor_proto::limits::{MAX_BATCH, MAX_SIDE};
 pub use edge::{ClientIdentity, ConnectionLimits, CorsOrigins, NoCache, Quota};
 use edge::{Networks, Origins};
 pub use error::{ConfigError, Problem};
-use formats::{Address, Flag, Span, whole};
+use formats::{Address, FilePath, Flag, Span, whole};
 use layers::Layers;
 use reader::Reader;
 pub use token::Token;
@@ -33,10 +33,14 @@ pub use token::Token;
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// The greatest quota in cells, so that arithmetic with cells and nanoseconds cannot overflow 128 bits.
-const MAX_CELLS: u64 = 1_000_000_000_000;
+pub(crate) const MAX_CELLS: u64 = 1_000_000_000_000;
 
 /// The cells of the largest floor.
 const LARGEST_FLOOR: u64 = MAX_SIDE as u64 * MAX_SIDE as u64;
+
+/// The tokens of callers. The module `auth` reads the file.
+const TOKENS_FILE: FilePath =
+    FilePath { expected: "write the path of a TOML file with [[token]] tables as text, or \"\" for none" };
 
 /// A resolved configuration.
 #[derive(Debug, Clone)]
@@ -57,6 +61,8 @@ pub struct Config {
     pub no_cache: NoCache,
     /// Whether the gRPC port answers reflection.
     pub reflection: bool,
+    /// The file with the tokens of callers, which is read at the start and when it changes; `None`: no tokens.
+    pub tokens_file: Option<PathBuf>,
     /// The address of the operations pages.
     pub ops_listen: SocketAddr,
     /// The bearer token of the operations port, from its file.
@@ -126,6 +132,7 @@ impl Config {
         let cors_origins = reader.key("grpc.cors_origins", Origins);
         let no_cache = reader.key("grpc.no_cache", edge::no_cache());
         let reflection = reader.key("grpc.reflection", Flag);
+        let tokens_file = reader.key("auth.tokens_file", TOKENS_FILE);
         let ops_listen = reader.key("ops.listen", Address);
         let ops_token = reader.key("ops.token_file", files::TOKEN).map(|file| file.contents);
         let quota = Quota {
@@ -152,6 +159,7 @@ impl Config {
             cors_origins,
             no_cache,
             reflection,
+            tokens_file,
             ops_listen,
             ops_token,
             quota,

@@ -29,6 +29,7 @@ use routing::Routes;
 pub use server::{GrpcListener, GrpcServer};
 
 use crate::{
+    auth::Authenticator,
     cache::ChainResource,
     clients::{Budget, Clients},
     config::{ConnectionLimits, CorsOrigins, NoCache},
@@ -41,7 +42,8 @@ use crate::{
 };
 
 /// Serves gRPC on [`GrpcListener`], from the chain. Add it after the
-/// [`PrefetchPlugin`](crate::prefetch::PrefetchPlugin), whose [`AccessRecorder`] the calls use.
+/// [`PrefetchPlugin`](crate::prefetch::PrefetchPlugin), whose [`AccessRecorder`] the calls use, and after the
+/// [`AuthPlugin`](crate::auth::AuthPlugin), whose [`Authenticator`] knows their tokens.
 #[derive(Debug, Clone)]
 pub struct GrpcPlugin {
     /// What connections may take.
@@ -78,9 +80,10 @@ impl Plugin for GrpcPlugin {
         tracing::info!(max_connections = total, per_address = ?self.limits.max_connections_per_ip, "limits of the gRPC port");
         let limiter = ConnectionLimiter::new(total, self.limits.max_connections_per_ip, Some(open));
         let connections = ConnectionDeps { clients, unsent, limiter, limits: self.limits, refusals };
+        let authenticator = world.get_resource::<Authenticator>().cloned();
         let runtime = world.resource::<TokioHandle>();
         let server = GrpcServer::start(listener, runtime, connections, |health| {
-            Routes::new(service, health, self.reflection, &self.cors_origins)
+            Routes::new(service, health, self.reflection, &self.cors_origins, authenticator)
         });
         app.insert_resource(server).add_systems(OnEnter(Phase::Serving), report_serving);
     }
