@@ -16,6 +16,7 @@ mod fairness;
 mod no_cache;
 mod quotas;
 mod slow_senders;
+mod tokens;
 mod unread_responses;
 
 use floor_proto::v1::{FloorSpec, GetFloorRequest};
