@@ -15,6 +15,7 @@ use tokio::{
 };
 
 use crate::{
+    auth::{AuthPlugin, TokensError, TokensFile},
     cache::ChainResource,
     clients::Clients,
     config::Config,
@@ -45,6 +46,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     // Logging comes first, so that a store can log what it did with damaged data when it is opened.
     let mut app = App::new();
     app.add_plugins(LogPlugin { level: Level::INFO, filter: LOG_FILTER.to_owned(), fmt_layer, ..default() });
+    let tokens = config.tokens_file.as_deref().map(TokensFile::read).transpose()?;
     descriptors::raise_limit();
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
@@ -68,6 +70,9 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         .insert_resource(generation)
         .insert_resource(ChainResource(chain));
 
+    if let Some(tokens) = tokens {
+        app.add_plugins(AuthPlugin { tokens });
+    }
     let workers = config.generation_threads;
     app.add_plugins((task_pools(workers), StatesPlugin, LifecyclePlugin, GenerationPlugin));
     // Without a tier there is no place to store prefetched floors.
@@ -146,6 +151,9 @@ pub enum StartError {
     /// A tier could not be opened.
     #[error(transparent)]
     Cache(#[from] floor_cache::OpenError),
+    /// The tokens file cannot be used.
+    #[error(transparent)]
+    Tokens(#[from] TokensError),
     /// The tokio threads could not be started.
     #[error("cannot start tokio's threads: {0}")]
     Runtime(std::io::Error),

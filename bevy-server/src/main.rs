@@ -4,6 +4,7 @@ use std::{path::Path, process::ExitCode};
 
 use bevy::app::AppExit;
 use bevy_server::{
+    auth::TokensFile,
     cli::{Cli, Command},
     config::{Config, DEFAULTS},
     healthcheck,
@@ -29,6 +30,11 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let config = Config::resolve(cli.config.as_deref().map(Path::new))?;
     if cli.check_config {
         config.check()?;
+        if let Some(path) = config.tokens_file.as_deref()
+            && TokensFile::read(path)?.is_empty()
+        {
+            eprintln!("warning: auth.tokens_file has no token, so every call is refused");
+        }
         print!("{}", config.resolved());
         return Ok(ExitCode::SUCCESS);
     }

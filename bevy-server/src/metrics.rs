@@ -24,12 +24,22 @@ pub(crate) enum Limit {
     Generation,
     NoCache,
     Receiving,
+    Scope,
+    Unauthenticated,
     Unsent,
 }
 
 impl Limit {
-    const ALL: [Self; 6] =
-        [Self::Connections, Self::ConnectionsPerIp, Self::Generation, Self::NoCache, Self::Receiving, Self::Unsent];
+    const ALL: [Self; 8] = [
+        Self::Connections,
+        Self::ConnectionsPerIp,
+        Self::Generation,
+        Self::NoCache,
+        Self::Receiving,
+        Self::Scope,
+        Self::Unauthenticated,
+        Self::Unsent,
+    ];
 
     /// The reason in `floors_clients_refused_total`.
     pub(crate) const fn name(self) -> &'static str {
@@ -39,6 +49,8 @@ impl Limit {
             Self::Generation => "generation",
             Self::NoCache => "no_cache",
             Self::Receiving => "receiving",
+            Self::Scope => "scope",
+            Self::Unauthenticated => "unauthenticated",
             Self::Unsent => "unsent",
         }
     }

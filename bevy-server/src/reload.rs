@@ -7,11 +7,14 @@ use bevy::prelude::*;
 use toml::{Table, Value};
 
 use crate::{
-    config::Config, generation::GenerationQueue, grpc::Certificates, lifecycle::ServerEvent, ops::OperatorAccess,
+    auth::Authenticator, config::Config, generation::GenerationQueue, grpc::Certificates, lifecycle::ServerEvent,
+    ops::OperatorAccess,
 };
 
 /// The key of the operators' token. Its file's content can change while its value, the path, stays.
 const TOKEN_FILE: &str = "ops.token_file";
+/// The key of the callers' tokens. Its file's content can change too. Another path needs a restart.
+const TOKENS_FILE: &str = "auth.tokens_file";
 /// The table of quotas.
 const LIMITS: &str = "limits.";
 /// The table of TLS. The contents of its files can change while their paths stay.
@@ -50,6 +53,7 @@ fn reload(
     generation: Res<'_, GenerationQueue>,
     operators: Res<'_, OperatorAccess>,
     certificates: Res<'_, Certificates>,
+    authenticator: Option<Res<'_, Authenticator>>,
 ) {
     let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
     if !requested {
@@ -70,6 +74,12 @@ fn reload(
     }
     if certificates.set(config.tls) && !applied.iter().any(|key| key.starts_with(TLS)) {
         applied.push("the files of grpc.tls".to_owned());
+    }
+    let known = authenticator.filter(|known| config.tokens_file.as_deref() == Some(known.path()));
+    match known.map(|known| known.reload()) {
+        Some(Ok(true)) => applied.push(TOKENS_FILE.to_owned()),
+        Some(Err(error)) => tracing::error!(%error, "the tokens were not reloaded; the old ones stay in use"),
+        Some(Ok(false)) | None => {}
     }
     running.in_use.extend(new.into_iter().filter(|(key, _)| applies_at_once(key)));
     if applied.is_empty() && restart.is_empty() {

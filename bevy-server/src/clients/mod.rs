@@ -1,12 +1,13 @@
 //! Clients: who calls, and how much memory each may use. The gRPC port looks a client up for each connection, or for
-//! each call behind a trusted proxy.
+//! each call with a token or behind a trusted proxy.
 
 mod budget;
 mod warnings;
 
 use std::{
     collections::HashMap,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
+    fmt,
+    hash::{BuildHasher, RandomState},
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
@@ -23,10 +24,15 @@ use crate::config::{ClientIdentity, NoCache};
 
 /// The header in which a proxy names the client.
 const FORWARDED_FOR: &str = "x-forwarded-for";
+/// Limit for the stored part of a name: a certificate may have a long subject. All of it identifies the client.
+const MAX_NAME_CHARS: usize = 256;
+/// The address that stands for an unknown one.
+pub(crate) const UNKNOWN_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// The clients of the server. Cheap to clone.
 ///
-/// A client is an address: of IPv4 the whole, of IPv6 the /64 network, since one host commonly has all of that.
+/// A client is the name of a token, or else the subject of a certificate, or else an address: of IPv4 the whole, of
+/// IPv6 the /64 network, since one host commonly has all of that.
 #[derive(Resource, Debug, Clone)]
 pub struct Clients(Arc<Registry>);
 
@@ -35,16 +41,33 @@ struct Registry {
     /// The clients with a connection or a call, so that its size is bounded by theirs.
     clients: Mutex<HashMap<ClientId, Weak<ClientState>>>,
     identity: ClientIdentity,
+    /// Hashes names to identifiers. Its random key keeps a caller from choosing a certificate subject whose hash is the
+    /// identifier of another client.
+    name_hasher: RandomState,
 }
 
-/// A client. Cheap to clone; the registry forgets it when its last clone is dropped.
+/// How a client has proved who it is. The variant is a part of the hash of a name, so that a token and a certificate of
+/// the same name are two clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Proof {
+    Token,
+    Certificate,
+}
+
+/// A client, and the address from which it calls. Cheap to clone; the registry forgets a client when its last clone is
+/// dropped.
 #[derive(Debug, Clone)]
-pub struct Client(Arc<ClientState>);
+pub struct Client {
+    state: Arc<ClientState>,
+    /// A client with a name may call from several addresses.
+    address: IpAddr,
+}
 
 #[derive(Debug)]
 struct ClientState {
     id: ClientId,
-    address: IpAddr,
+    /// What it has proved, and its name. `None` for an address.
+    name: Option<(Proof, Box<str>)>,
     registry: Weak<Registry>,
     /// Bytes of responses that wait to be sent.
     unsent: ClientUse,
@@ -56,38 +79,55 @@ impl Clients {
     /// No clients yet.
     #[must_use]
     pub fn new(identity: ClientIdentity) -> Self {
-        Self(Arc::new(Registry { clients: Mutex::default(), identity }))
+        Self(Arc::new(Registry { clients: Mutex::default(), identity, name_hasher: RandomState::new() }))
     }
 
     /// The client at `address`.
     #[must_use]
     pub fn at(&self, address: IpAddr) -> Client {
-        self.with_id(client_id(address), address)
+        self.find_or_add(client_id(address), None, address)
     }
 
-    /// The client at `address` whose certificate names `subject`.
+    /// The client whose token is named `name`, at `address`.
+    #[must_use]
+    pub fn named(&self, name: &str, address: IpAddr) -> Client {
+        self.find_or_add(self.named_id(name), Some((Proof::Token, name)), address)
+    }
+
+    /// The client whose certificate has `subject`, at `address`. The caller has checked the certificate.
     #[must_use]
     pub fn certified(&self, subject: &str, address: IpAddr) -> Client {
-        let mut hasher = DefaultHasher::new();
-        subject.hash(&mut hasher);
-        self.with_id(ClientId(hasher.finish().max(1)), address)
+        let id = self.proved_id(Proof::Certificate, subject);
+        self.find_or_add(id, Some((Proof::Certificate, subject)), address)
     }
 
-    fn with_id(&self, id: ClientId, address: IpAddr) -> Client {
-        let mut clients = self.0.lock();
-        if let Some(client) = clients.get(&id).and_then(Weak::upgrade) {
-            return Client(client);
-        }
-        let (unsent, receiving) = (ClientUse::default(), ClientUse::default());
-        let client = Arc::new(ClientState { id, address, registry: Arc::downgrade(&self.0), unsent, receiving });
-        clients.insert(id, Arc::downgrade(&client));
-        Client(client)
+    /// The identifier of the client whose token is named `name`, the same for as long as the server runs.
+    #[must_use]
+    pub fn named_id(&self, name: &str) -> ClientId {
+        self.proved_id(Proof::Token, name)
     }
 
     /// The client that stands for all whose address is unknown.
     #[must_use]
     pub fn unknown(&self) -> Client {
-        self.at(Ipv4Addr::UNSPECIFIED.into())
+        self.at(UNKNOWN_ADDRESS)
+    }
+
+    fn proved_id(&self, proof: Proof, name: &str) -> ClientId {
+        // 0 is the server itself, and the greatest stands for all whose quota is not remembered.
+        ClientId(self.0.name_hasher.hash_one((proof, name)).clamp(1, u64::MAX - 1))
+    }
+
+    fn find_or_add(&self, id: ClientId, name: Option<(Proof, &str)>, address: IpAddr) -> Client {
+        let mut clients = self.0.lock();
+        if let Some(state) = clients.get(&id).and_then(Weak::upgrade) {
+            return Client { state, address };
+        }
+        let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect()));
+        let (unsent, receiving) = (ClientUse::default(), ClientUse::default());
+        let state = Arc::new(ClientState { id, name, registry: Arc::downgrade(&self.0), unsent, receiving });
+        clients.insert(id, Arc::downgrade(&state));
+        Client { state, address }
     }
 
     /// Whether `address` belongs to a trusted proxy.
@@ -100,13 +140,18 @@ impl Clients {
     /// proxy itself. `None` without such an address.
     #[must_use]
     pub fn forwarded(&self, headers: &HeaderMap) -> Option<Client> {
+        self.forwarded_address(headers).map(|address| self.at(address))
+    }
+
+    /// The address of the client that a trusted proxy names in `headers`, as [`forwarded`](Self::forwarded).
+    #[must_use]
+    pub fn forwarded_address(&self, headers: &HeaderMap) -> Option<IpAddr> {
         let values = headers.get_all(FORWARDED_FOR);
         let hops = values.iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
         let addresses: Vec<_> = hops.map(hop_address).collect();
         // A hop that is no address hides those before it, which anyone may have written.
         let known = addresses.into_iter().rev().map_while(|address| address);
-        let client = known.into_iter().find(|address| !self.is_trusted_proxy(*address))?;
-        Some(self.at(client))
+        known.into_iter().find(|address| !self.is_trusted_proxy(*address))
     }
 }
 
@@ -120,13 +165,36 @@ impl Client {
     /// Its identifier, the same for as long as the server runs.
     #[must_use]
     pub fn id(&self) -> ClientId {
-        self.0.id
+        self.state.id
+    }
+
+    /// The address from which it calls.
+    #[must_use]
+    pub const fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// The name of its token, or the subject of its certificate. `None` for a client that is an address.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.state.name.as_ref().map(|(_, name)| &**name)
+    }
+
+    /// Whether it has proved who it is, by a token or a certificate.
+    #[must_use]
+    pub fn is_authenticated(&self) -> bool {
+        self.state.name.is_some()
+    }
+
+    /// The same client, calling from `address`.
+    pub(crate) fn calling_from(&self, address: IpAddr) -> Self {
+        Self { state: Arc::clone(&self.state), address }
     }
 
     /// Whether it runs on this machine.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.0.address.to_canonical().is_loopback()
+        self.address.to_canonical().is_loopback()
     }
 
     /// Whether it may skip the cache. `is_forwarded`: a proxy that is not trusted says that it forwards the call.
@@ -135,17 +203,27 @@ impl Client {
         match allowed {
             NoCache::All => true,
             NoCache::Loopback => self.is_loopback() && !is_forwarded,
-            // No client proves who it is before the server has tokens and certificates.
-            NoCache::Authenticated | NoCache::None => false,
+            NoCache::Authenticated => self.is_authenticated(),
+            NoCache::None => false,
         }
     }
 
     pub(crate) fn unsent(&self) -> &ClientUse {
-        &self.0.unsent
+        &self.state.unsent
     }
 
     pub(crate) fn receiving(&self) -> &ClientUse {
-        &self.0.receiving
+        &self.state.receiving
+    }
+}
+
+/// Its name, or else its address.
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => fmt::Display::fmt(&self.address, f),
+        }
     }
 }
 
@@ -204,15 +282,47 @@ mod tests {
         let clients = Clients::new(ClientIdentity::default());
         let first = clients.at(address("10.0.0.1"));
         let again = clients.at(address("10.0.0.1"));
-        assert!(Arc::ptr_eq(&first.0, &again.0));
+        assert!(Arc::ptr_eq(&first.state, &again.state));
         drop((first, again));
         assert!(clients.0.lock().is_empty());
     }
 
     #[test]
+    fn clients_with_the_same_name_and_different_proofs_are_different() {
+        let clients = Clients::new(ClientIdentity::default());
+        let (here, there) = (address("10.0.0.1"), address("10.0.0.2"));
+        let (token, certificate) = (clients.named("game", here), clients.certified("game", here));
+        let ids = [clients.at(here).id(), token.id(), certificate.id()];
+        assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
+        assert_eq!(clients.named("game", there).id(), token.id(), "a name is one client at any address");
+        assert_ne!(clients.named("other", here).id(), token.id());
+        assert_eq!((clients.named_id("game"), token.name(), token.address()), (token.id(), Some("game"), here));
+        assert_eq!((token.calling_from(there).address(), token.calling_from(there).id()), (there, token.id()));
+    }
+
+    #[test]
+    fn who_may_skip_the_cache_depends_on_address_and_proof() {
+        let clients = Clients::new(ClientIdentity::default());
+        let (loopback, elsewhere) = (address("127.0.0.1"), address("10.0.0.1"));
+        let certified = clients.certified("CN=game", elsewhere);
+        for (client, allowed, may) in [
+            (clients.at(loopback), NoCache::Loopback, true),
+            (clients.at(elsewhere), NoCache::Loopback, false),
+            (clients.named("game", loopback), NoCache::Loopback, true),
+            (clients.named("game", elsewhere), NoCache::Loopback, false),
+            (clients.at(loopback), NoCache::Authenticated, false),
+            (clients.named("game", elsewhere), NoCache::Authenticated, true),
+            (certified, NoCache::Authenticated, true),
+            (clients.named("game", loopback), NoCache::None, false),
+        ] {
+            assert_eq!(client.may_skip_cache(allowed, false), may, "{client} {allowed}");
+        }
+    }
+
+    #[test]
     fn only_hops_behind_trusted_proxies_count() {
         let clients = Clients::new(ClientIdentity { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()] });
-        let forwarded = |values: &[&'static str]| clients.forwarded(&headers(values)).map(|client| client.0.address);
+        let forwarded = |values: &[&'static str]| clients.forwarded(&headers(values)).map(|client| client.address());
         assert_eq!(forwarded(&["198.51.100.7"]), Some(address("198.51.100.7")));
         assert_eq!(forwarded(&["203.0.113.9, 198.51.100.7, 10.1.2.3"]), Some(address("198.51.100.7")));
         assert_eq!(forwarded(&["203.0.113.9", "198.51.100.7"]), Some(address("198.51.100.7")));

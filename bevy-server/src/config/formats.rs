@@ -106,6 +106,29 @@ impl Format for Directory {
     }
 }
 
+/// The path of a file that is read later, if one is named.
+pub(super) struct FilePath {
+    pub(super) expected: &'static str,
+}
+
+impl Format for FilePath {
+    /// `None` if the path is empty.
+    type Output = Option<PathBuf>;
+
+    fn expected(&self) -> String {
+        self.expected.to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<Self::Output> {
+        let path = PathBuf::from(text(value)?);
+        Some((!path.as_os_str().is_empty()).then_some(path))
+    }
+
+    fn show(&self, path: &Self::Output) -> String {
+        quote(path.as_deref().unwrap_or(Path::new("")).display())
+    }
+}
+
 /// The contents of a file, with its path. The file is read with the configuration, so that a start finds an error in it.
 pub(super) struct File<T> {
     pub(super) expected: &'static str,

@@ -25,7 +25,7 @@ use floor_proto::limits::{MAX_BATCH, MAX_SIDE};
 pub use edge::{ClientIdentity, ConnectionLimits, CorsOrigins, NoCache, Quota};
 use edge::{Networks, Origins};
 pub use error::{ConfigError, Problem};
-use formats::{Address, Flag, Span, whole};
+use formats::{Address, FilePath, Flag, Span, whole};
 use layers::Layers;
 use reader::Reader;
 pub(crate) use tls::{ALPN, TlsContents};
@@ -36,10 +36,14 @@ pub use token::Token;
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// The greatest quota in cells, so that arithmetic with cells and nanoseconds cannot overflow 128 bits.
-const MAX_CELLS: u64 = 1_000_000_000_000;
+pub(crate) const MAX_CELLS: u64 = 1_000_000_000_000;
 
 /// The cells of the largest floor.
 const LARGEST_FLOOR: u64 = MAX_SIDE as u64 * MAX_SIDE as u64;
+
+/// The tokens of callers. The module `auth` reads the file.
+const TOKENS_FILE: FilePath =
+    FilePath { expected: "write the path of a TOML file with [[token]] tables as text, or \"\" for none" };
 
 /// A resolved configuration.
 #[derive(Debug, Clone)]
@@ -62,6 +66,8 @@ pub struct Config {
     pub reflection: bool,
     /// TLS on the gRPC port; `None` for plaintext.
     pub tls: Option<ServerTls>,
+    /// The file with the tokens of callers, which is read at the start and when it changes; `None`: no tokens.
+    pub tokens_file: Option<PathBuf>,
     /// The address of the operations pages.
     pub ops_listen: SocketAddr,
     /// The bearer token of the operations port, from its file.
@@ -132,6 +138,7 @@ impl Config {
         let no_cache = reader.key("grpc.no_cache", edge::no_cache());
         let reflection = reader.key("grpc.reflection", Flag);
         let tls = tls::tls(&mut reader);
+        let tokens_file = reader.key("auth.tokens_file", TOKENS_FILE);
         let ops_listen = reader.key("ops.listen", Address);
         let ops_token = reader.key("ops.token_file", files::TOKEN).map(|file| file.contents);
         let quota = Quota {
@@ -159,6 +166,7 @@ impl Config {
             no_cache,
             reflection,
             tls,
+            tokens_file,
             ops_listen,
             ops_token,
             quota,

@@ -1,6 +1,7 @@
 //! The bounded queue of generation jobs.
 
 use std::{
+    collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -114,6 +115,11 @@ impl GenerationQueue {
     /// Replaces the quota of each client.
     pub fn set_quota(&self, quota: Quota) {
         self.0.quotas.set(quota);
+    }
+
+    /// Replaces the cells per second of the clients that have a rate of their own; `None` for no limit.
+    pub fn set_client_rates(&self, rates: HashMap<ClientId, Option<u64>>) {
+        self.0.quotas.set_rates(rates);
     }
 
     /// Requests that [`idle`](Self::idle) completes when no caller waits for a worker any more. Check

@@ -1,4 +1,4 @@
-//! Quotas: the cells that one client may have generated.
+//! Quotas: the cells that one client may have generated. A token may have a rate of its own.
 
 use std::{
     collections::HashMap,
@@ -28,6 +28,8 @@ pub(super) struct Quotas {
 #[derive(Debug)]
 struct State {
     quota: Quota,
+    /// The cells per second of clients with a rate of their own; `None` for no limit.
+    rates: HashMap<ClientId, Option<u64>>,
     /// When the use of a client is paid off, in nanoseconds since the start.
     paid_off: HashMap<ClientId, u128>,
     /// The size at which clients without use are removed next, and the earliest time, in nanoseconds since the start.
@@ -37,13 +39,19 @@ struct State {
 
 impl Quotas {
     pub(super) fn new(quota: Quota) -> Self {
-        let state = State { quota, paid_off: HashMap::new(), remove_at: 1024, remove_after: 0 };
+        let (rates, paid_off) = (HashMap::new(), HashMap::new());
+        let state = State { quota, rates, paid_off, remove_at: 1024, remove_after: 0 };
         Self { started: Instant::now(), state: Mutex::new(state) }
     }
 
     /// Replaces the limits. What clients have used stays.
     pub(super) fn set(&self, quota: Quota) {
         self.lock().quota = quota;
+    }
+
+    /// Replaces the rates of the clients that have one of their own. What clients have used stays.
+    pub(super) fn set_rates(&self, rates: HashMap<ClientId, Option<u64>>) {
+        self.lock().rates = rates;
     }
 
     /// Charges `client` for `cells`.
@@ -53,7 +61,7 @@ impl Quotas {
     pub(super) fn charge(&self, client: ClientId, cells: u64) -> Result<(), Duration> {
         let now = self.started.elapsed().as_nanos();
         let mut state = self.lock();
-        let Some(rate) = state.quota.cells_per_second else { return Ok(()) };
+        let Some(rate) = state.rate(client) else { return Ok(()) };
         let client = state.entry(client, now);
         let burst = nanoseconds(state.quota.burst_cells, rate);
         let paid_off = state.paid_off.entry(client).or_default();
@@ -68,7 +76,7 @@ impl Quotas {
     /// Gives back cells that were not generated.
     pub(super) fn refund(&self, client: ClientId, cells: u64) {
         let mut state = self.lock();
-        let Some(rate) = state.quota.cells_per_second else { return };
+        let Some(rate) = state.rate(client) else { return };
         if let Some(paid_off) = state.paid_off.get_mut(&client) {
             *paid_off = paid_off.saturating_sub(nanoseconds(cells, rate));
         }
@@ -80,6 +88,11 @@ impl Quotas {
 }
 
 impl State {
+    /// The cells per second of `client`; `None` for no limit.
+    fn rate(&self, client: ClientId) -> Option<u64> {
+        self.rates.get(&client).copied().unwrap_or(self.quota.cells_per_second)
+    }
+
     /// The client under which the use of `client` is counted.
     fn entry(&mut self, client: ClientId, now: u128) -> ClientId {
         if self.paid_off.len() >= self.remove_at && now >= self.remove_after {
@@ -87,7 +100,10 @@ impl State {
             self.paid_off.retain(|_, paid_off| *paid_off > now);
             self.remove_at = (2 * self.paid_off.len()).clamp(1024, MAX_CLIENTS);
         }
-        let is_known = self.paid_off.len() < MAX_CLIENTS || self.paid_off.contains_key(&client);
+        let is_known = self.paid_off.len() < MAX_CLIENTS
+            || self.paid_off.contains_key(&client)
+            // Their number is bounded by the tokens file, so that other clients cannot take their places.
+            || self.rates.contains_key(&client);
         if is_known { client } else { OTHERS }
     }
 }
@@ -127,6 +143,25 @@ mod tests {
         assert!(quotas.lock().paid_off.is_empty());
         quotas.set(Quota { cells_per_second: Some(1), burst_cells: 1000 });
         quotas.charge(A, 1001).unwrap_err();
+    }
+
+    #[test]
+    fn a_client_with_a_rate_of_its_own_has_that_one() {
+        let quotas = quotas(10);
+        let unlimited = ClientId(3);
+        quotas.set_rates(HashMap::from([(B, Some(1)), (unlimited, None)]));
+        for client in [A, B] {
+            assert_eq!(quotas.charge(client, 1000), Ok(()), "the burst is the same for all");
+        }
+        let wait = |client| quotas.charge(client, 100).unwrap_err().as_secs_f64();
+        assert!((9.0..=10.0).contains(&wait(A)), "{}", wait(A));
+        assert!((99.0..=100.0).contains(&wait(B)), "{}", wait(B));
+        assert_eq!(quotas.charge(unlimited, u64::MAX), Ok(()));
+        quotas.set(Quota { cells_per_second: None, burst_cells: 1000 });
+        assert_eq!(quotas.charge(A, u64::MAX), Ok(()));
+        quotas.charge(B, 1000).expect_err("its own rate holds without a common one");
+        quotas.set_rates(HashMap::new());
+        assert_eq!(quotas.charge(B, u64::MAX), Ok(()));
     }
 
     #[test]

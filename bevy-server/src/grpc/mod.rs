@@ -32,6 +32,7 @@ use routing::Routes;
 pub use server::{GrpcListener, GrpcServer};
 
 use crate::{
+    auth::Authenticator,
     cache::ChainResource,
     clients::{Budget, Clients},
     config::{ConnectionLimits, CorsOrigins, NoCache, ServerTls},
@@ -44,7 +45,8 @@ use crate::{
 };
 
 /// Serves gRPC on [`GrpcListener`], from the chain. Add it after the
-/// [`PrefetchPlugin`](crate::prefetch::PrefetchPlugin), whose [`AccessRecorder`] the calls use.
+/// [`PrefetchPlugin`](crate::prefetch::PrefetchPlugin), whose [`AccessRecorder`] the calls use, and after the
+/// [`AuthPlugin`](crate::auth::AuthPlugin), whose [`Authenticator`] knows their tokens.
 #[derive(Debug, Clone)]
 pub struct GrpcPlugin {
     /// What connections may take.
@@ -96,10 +98,11 @@ impl Plugin for GrpcPlugin {
             certificates: certificates.clone(),
             handshakes: Handshakes::new(),
         };
+        let authenticator = world.get_resource::<Authenticator>().cloned();
         let runtime = world.resource::<TokioHandle>();
         runtime.spawn(certificates.clone().follow_files());
         let server = GrpcServer::start(listener, runtime, connections, |health| {
-            Routes::new(service, health, self.reflection, &self.cors_origins)
+            Routes::new(service, health, self.reflection, &self.cors_origins, authenticator)
         });
         app.insert_resource(server).insert_resource(certificates).add_systems(OnEnter(Phase::Serving), report_serving);
     }

@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use tonic::{Code, Status, server::NamedService};
+use tonic::{Code, Status, server::NamedService, service::interceptor::InterceptedService};
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tower::{BoxError, ServiceExt, util::BoxCloneSyncService};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
@@ -27,7 +27,8 @@ use super::{
     timed_body::TimedBody,
 };
 use crate::{
-    clients::{Client, Clients},
+    auth::{Authenticator, LastToken},
+    clients::{Client, Clients, UNKNOWN_ADDRESS},
     config::CorsOrigins,
 };
 
@@ -44,17 +45,21 @@ pub(super) struct Routes(Arc<Services>);
 
 struct Services {
     floor_service: FloorService,
+    /// Knows the tokens that callers need. `None`: they need none.
+    authenticator: Option<Authenticator>,
     /// Health, reflection, and the floor service for gRPC-Web.
     tonic_routes: BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>,
 }
 
 impl Routes {
-    /// The floor service, health, and reflection if `reflection` is set. Pages of `origins` may call them.
+    /// The floor service, health, and reflection if `reflection` is set. Pages of `origins` may call them. With an
+    /// `authenticator`, all but health need a token.
     pub(super) fn new(
         floor_service: FloorService,
         health: HealthServer<impl Health>,
         reflection: bool,
         origins: &CorsOrigins,
+        authenticator: Option<Authenticator>,
     ) -> Self {
         let health = health.max_decoding_message_size(MAX_NAME_MESSAGE_BYTES);
         let mut routes = tonic::service::Routes::new(floor_service.clone()).add_service(health);
@@ -67,22 +72,34 @@ impl Routes {
             let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
                 unreachable!("descriptor sets that prost wrote are well-formed");
             };
+            let v1 = v1.max_decoding_message_size(MAX_NAME_MESSAGE_BYTES);
+            let v1alpha = v1alpha.max_decoding_message_size(MAX_NAME_MESSAGE_BYTES);
             routes = routes
-                .add_service(v1.max_decoding_message_size(MAX_NAME_MESSAGE_BYTES))
-                .add_service(v1alpha.max_decoding_message_size(MAX_NAME_MESSAGE_BYTES));
+                .add_service(InterceptedService::new(v1, authenticate))
+                .add_service(InterceptedService::new(v1alpha, authenticate));
         }
         let tonic_routes = tower::ServiceBuilder::new()
             .layer(cors(origins))
             .layer(tonic_web::GrpcWebLayer::new())
             .service(routes.prepare());
-        Self(Arc::new(Services { floor_service, tonic_routes: BoxCloneSyncService::new(tonic_routes) }))
+        let tonic_routes = BoxCloneSyncService::new(tonic_routes);
+        Self(Arc::new(Services { floor_service, authenticator, tonic_routes }))
     }
 
     /// The router for a connection of `client`. If the peer is a trusted proxy, `behind_proxy` finds the client of each
     /// call.
     pub(super) fn for_client(&self, client: Client, behind_proxy: Option<Clients>) -> Router {
-        Router(Arc::new(RouterState { services: Arc::clone(&self.0), client, behind_proxy }))
+        let (services, last_token) = (Arc::clone(&self.0), LastToken::default());
+        Router(Arc::new(RouterState { services, client, behind_proxy, last_token }))
     }
+}
+
+/// Refuses a call to reflection without a valid token, if callers need one.
+fn authenticate(request: tonic::Request<()>) -> Result<tonic::Request<()>, Status> {
+    if let Some(router) = request.extensions().get::<Router>() {
+        router.0.caller(request.metadata().as_ref())?;
+    }
+    Ok(request)
 }
 
 /// Pages of the configured origins may call, with any header: the server reads no cookies, so a page has no more rights
@@ -119,6 +136,26 @@ struct RouterState {
     /// The client of the connection.
     client: Client,
     behind_proxy: Option<Clients>,
+    last_token: LastToken,
+}
+
+impl RouterState {
+    /// The client of a call with these headers: that of its token if callers need one, else that of the connection, or
+    /// behind a trusted proxy the one that the proxy names.
+    fn caller(&self, headers: &HeaderMap) -> Result<Client, Status> {
+        let Some(authenticator) = &self.services.authenticator else {
+            return Ok(match &self.behind_proxy {
+                None => self.client.clone(),
+                // A proxy that names no client is not the client, and has none of its rights.
+                Some(clients) => clients.forwarded(headers).unwrap_or_else(|| clients.unknown()),
+            });
+        };
+        let address = match &self.behind_proxy {
+            None => self.client.address(),
+            Some(clients) => clients.forwarded_address(headers).unwrap_or(UNKNOWN_ADDRESS),
+        };
+        authenticator.client(headers, address, &self.last_token).map_err(|denied| status::denied(&denied))
+    }
 }
 
 impl Router {
@@ -127,24 +164,21 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Display + Into<BoxError>> + Send + 'static,
     {
-        let client = match &self.0.behind_proxy {
-            None => self.0.client.clone(),
-            // A proxy that names no client is not the client, and has none of its rights.
-            Some(clients) => clients.forwarded(request.headers()).unwrap_or_else(|| clients.unknown()),
-        };
         if is_floor_call(&request) {
-            return self.0.services.floor_service.clone().answer(request, client).await;
+            let caller = self.0.caller(request.headers());
+            return self.0.services.floor_service.clone().answer_caller(request, caller).await;
         }
         // Boxed to keep the future of a floor call small.
-        Box::pin(self.call_tonic(request, client)).await
+        Box::pin(self.call_tonic(request)).await
     }
 
-    async fn call_tonic<B>(self, request: Request<B>, client: Client) -> Response<FloorBody>
+    async fn call_tonic<B>(self, request: Request<B>) -> Response<FloorBody>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let mut request = request.map(|body| tonic::body::Body::new(TimedBody::new(body)));
-        request.extensions_mut().insert(client);
+        // The services that need the client find it themselves: a preflight and a call to health need no token.
+        request.extensions_mut().insert(self.clone());
         let Ok(mut response) = self.0.services.tonic_routes.clone().oneshot(request).await;
         let guard = response.extensions_mut().remove::<SharedGuard>();
         response.map(|body| FloorBody::other(body, guard))
@@ -199,6 +233,15 @@ impl FloorService {
         request: Request<impl Body<Data = Bytes, Error: Display>>,
         client: Client,
     ) -> Response<FloorBody> {
+        self.answer_caller(request, Ok(client)).await
+    }
+
+    /// As [`answer`](Self::answer), of a client or of a caller that is refused with a status.
+    async fn answer_caller(
+        self,
+        request: Request<impl Body<Data = Bytes, Error: Display>>,
+        caller: Result<Client, Status>,
+    ) -> Response<FloorBody> {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let rpc = match rpc_from_path(head.uri.path()) {
@@ -207,7 +250,7 @@ impl FloorService {
         };
         let mut metrics_guard = MetricsGuard::new(self.0, rpc, started);
         // A panic becomes a status of this call and does not affect others.
-        let answer = calls::answer(&metrics_guard.state, rpc, &head.headers, body, started, client);
+        let answer = calls::answer(&metrics_guard.state, rpc, &head.headers, body, started, caller);
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         match answer.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
             Ok(Answer::Unary(response)) => {
@@ -224,9 +267,11 @@ impl FloorService {
     }
 
     /// The client of a request that came through tonic.
-    fn client_of<B>(&self, request: &Request<B>) -> Client {
-        let client = request.extensions().get::<Client>();
-        client.cloned().unwrap_or_else(|| self.0.unknown_client())
+    fn caller_of<B>(&self, request: &Request<B>) -> Result<Client, Status> {
+        match request.extensions().get::<Router>() {
+            Some(router) => router.0.caller(request.headers()),
+            None => Ok(self.0.unknown_client()),
+        }
     }
 }
 
@@ -249,9 +294,9 @@ where
             return Box::pin(std::future::ready(Ok(refusal)));
         }
         let service = self.clone();
-        let client = self.client_of(&request);
+        let caller = self.caller_of(&request);
         Box::pin(async move {
-            let mut answer = service.answer(request, client).await;
+            let mut answer = service.answer_caller(request, caller).await;
             // gRPC-Web replaces the body, so the guard travels in the extensions. The router takes it from there.
             if let Some(guard) = answer.body_mut().take_guard() {
                 answer.extensions_mut().insert(guard);

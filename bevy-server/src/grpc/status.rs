@@ -3,10 +3,10 @@
 use std::{any::Any, time::Duration};
 
 use floor_cache::SourceError;
-use tonic::{Code, Status};
+use tonic::{Code, Status, metadata::MetadataValue};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
-use crate::{config::NoCache, generation::panic_message};
+use crate::{auth::Denied, config::NoCache, generation::panic_message};
 
 /// Maximum of violations in one status. A batch may have 256 invalid specs.
 const MAX_VIOLATIONS: usize = 16;
@@ -95,6 +95,17 @@ pub(super) fn no_cache_not_allowed(allowed: NoCache) -> Status {
     Status::permission_denied(format!(
         "cache-control: no-cache is not allowed for this client; the server's grpc.no_cache is {allowed}"
     ))
+}
+
+/// The call has no valid token, or its token lacks a scope. `www-authenticate` tells programs which, as over HTTP.
+pub(super) fn denied(denied: &Denied) -> Status {
+    let code = match denied {
+        Denied::NoToken | Denied::NotBearer | Denied::Unknown => Code::Unauthenticated,
+        Denied::Scope { .. } => Code::PermissionDenied,
+    };
+    let mut status = Status::new(code, denied.to_string());
+    status.metadata_mut().insert("www-authenticate", MetadataValue::from_static(denied.challenge()));
+    status
 }
 
 pub(super) fn draining() -> Status {

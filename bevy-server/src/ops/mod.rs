@@ -26,6 +26,7 @@ use chain::PurgeLimit;
 pub use token::OperatorAccess;
 
 use crate::{
+    auth::Authenticator,
     cache::ChainResource,
     config::Token,
     generation::GenerationQueue,
@@ -39,7 +40,7 @@ use crate::{
 pub struct OpsListener(pub TcpListener);
 
 /// Serves the operations pages on [`OpsListener`], about the chain, the generation queue and the metrics. Adds
-/// [`OperatorAccess`].
+/// [`OperatorAccess`]. Add it after the [`AuthPlugin`](crate::auth::AuthPlugin).
 #[derive(Debug)]
 pub struct OpsPlugin {
     /// The token that operators need.
@@ -62,9 +63,10 @@ impl Plugin for OpsPlugin {
             purges: PurgeLimit::default(),
             since: Instant::now(),
         });
-        let access = OperatorAccess::new(address, self.token.clone());
-        let pages = pages::router(Arc::clone(&state), access.clone());
         let refusals = world.resource::<Refusals>().clone();
+        let authenticator = world.get_resource::<Authenticator>().cloned();
+        let access = OperatorAccess::new(address, self.token.clone(), authenticator, refusals.clone());
+        let pages = pages::router(Arc::clone(&state), access.clone());
         world.resource::<TokioHandle>().spawn(server::serve(listener, pages, refusals));
         app.insert_resource(access)
             .insert_resource(Readiness(state))

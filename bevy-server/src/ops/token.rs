@@ -1,4 +1,5 @@
-//! Who may change the stores: callers with the operators' token, or callers on this machine if there is no token.
+//! Who may change the stores: callers with the operators' token or with a token of the scope `operate`, or callers on
+//! this machine if neither is configured.
 
 use std::{
     net::SocketAddr,
@@ -13,10 +14,11 @@ use axum::{
 };
 use bevy::prelude::Resource;
 
-use crate::config::Token;
-
-/// The scheme of an `authorization` header with a token, in lower case.
-const BEARER: &[u8] = b"bearer ";
+use crate::{
+    auth::{self, Authenticator, Scope, bearer},
+    config::Token,
+    metrics::{Limit, Refusals},
+};
 
 /// Decides which callers of the operations port may change the stores. Cheap to clone; clones share the token.
 #[derive(Resource, Debug, Clone)]
@@ -27,14 +29,23 @@ struct Access {
     /// Whether only this machine reaches the listener.
     is_loopback: bool,
     token: RwLock<Option<Token>>,
+    /// Knows the tokens of callers, if they have any.
+    authenticator: Option<Authenticator>,
+    refusals: Refusals,
 }
 
 impl OperatorAccess {
-    /// Access through a listener on `address`, with `token` if there is one.
+    /// Access through a listener on `address`, with `token` if there is one, and with the tokens that `authenticator`
+    /// knows.
     #[must_use]
-    pub fn new(address: SocketAddr, token: Option<Token>) -> Self {
+    pub fn new(
+        address: SocketAddr,
+        token: Option<Token>,
+        authenticator: Option<Authenticator>,
+        refusals: Refusals,
+    ) -> Self {
         let is_loopback = address.ip().to_canonical().is_loopback();
-        Self(Arc::new(Access { is_loopback, token: RwLock::new(token) }))
+        Self(Arc::new(Access { is_loopback, token: RwLock::new(token), authenticator, refusals }))
     }
 
     /// Replaces the token. Returns whether it changed.
@@ -48,9 +59,16 @@ impl OperatorAccess {
     /// Whether a caller with these headers may change the stores.
     fn check(&self, headers: &HeaderMap) -> Result<(), Denied> {
         let token = self.0.token.read().unwrap_or_else(PoisonError::into_inner);
-        match &*token {
-            Some(token) if bearer(headers).is_some_and(|given| token.matches(given)) => Ok(()),
-            Some(_) => Err(Denied::WrongToken),
+        let given = headers.get(header::AUTHORIZATION).and_then(bearer);
+        if token.as_ref().zip(given).is_some_and(|(token, given)| token.matches(given)) {
+            return Ok(());
+        }
+        match &self.0.authenticator {
+            Some(authenticator) => authenticator.check(headers, Scope::Operate).map_err(|denied| match denied {
+                auth::Denied::Scope { .. } => Denied::Scope,
+                _ => Denied::WrongToken,
+            }),
+            None if token.is_some() => Err(Denied::WrongToken),
             None if self.0.is_loopback => Ok(()),
             None => Err(Denied::NoTokenConfigured),
         }
@@ -61,16 +79,34 @@ impl OperatorAccess {
 #[derive(Debug, PartialEq, Eq)]
 enum Denied {
     WrongToken,
+    /// The token is one of a caller that is no operator.
+    Scope,
     NoTokenConfigured,
+}
+
+impl Denied {
+    /// The reason under which the refusal counts.
+    const fn limit(&self) -> Limit {
+        match self {
+            Self::WrongToken | Self::NoTokenConfigured => Limit::Unauthenticated,
+            Self::Scope => Limit::Scope,
+        }
+    }
 }
 
 impl IntoResponse for Denied {
     fn into_response(self) -> Response {
         match self {
             Self::WrongToken => {
-                let message = "this needs the token in the file that ops.token_file names: send it as \
-                               `authorization: Bearer TOKEN`, or use floorctl with --ops-token-file FILE\n";
+                let message = "this needs the token in the file that ops.token_file names, or a token of \
+                               auth.tokens_file with the scope operate: send it as `authorization: Bearer TOKEN`, or \
+                               use floorctl with --ops-token-file FILE\n";
                 (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], message).into_response()
+            }
+            Self::Scope => {
+                let message = "this needs a token with the scope operate: add it to the token's scopes in the file \
+                               that auth.tokens_file names\n";
+                (StatusCode::FORBIDDEN, message).into_response()
             }
             Self::NoTokenConfigured => {
                 let message = "other machines reach this port, so this needs a token, and the server has none: set \
@@ -86,15 +122,10 @@ pub(super) async fn check(State(access): State<OperatorAccess>, request: Request
     if !request.method().is_safe()
         && let Err(denied) = access.check(request.headers())
     {
+        access.0.refusals.count(denied.limit());
         return denied.into_response();
     }
     next.run(request).await
-}
-
-/// The token in the `authorization` header.
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let (scheme, token) = headers.get(header::AUTHORIZATION)?.as_bytes().split_at_checked(BEARER.len())?;
-    scheme.eq_ignore_ascii_case(BEARER).then(|| token.trim_ascii())
 }
 
 #[cfg(test)]
@@ -102,7 +133,9 @@ mod tests {
     use super::*;
 
     fn access(address: &str, token: Option<&str>) -> OperatorAccess {
-        OperatorAccess::new(address.parse().unwrap(), token.and_then(|token| Token::new(token.to_owned())))
+        let token = token.and_then(|token| Token::new(token.to_owned()));
+        let refusals = Refusals::register(&prometheus::Registry::new()).unwrap();
+        OperatorAccess::new(address.parse().unwrap(), token, None, refusals)
     }
 
     fn headers(authorization: &'static str) -> HeaderMap {

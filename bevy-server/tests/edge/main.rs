@@ -17,6 +17,7 @@ mod no_cache;
 mod quotas;
 mod slow_senders;
 mod tls;
+mod tokens;
 mod unread_responses;
 
 use floor_proto::v1::{FloorSpec, GetFloorRequest};

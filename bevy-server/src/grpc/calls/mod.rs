@@ -121,16 +121,17 @@ pub(super) enum Answer {
     Stream(FloorStream),
 }
 
-/// Answers a call of `client` whose headers were received at `started`.
+/// Answers a call whose headers were received at `started`. `caller` is its client, or why that may not call.
 pub(super) async fn answer(
     state: &Arc<ServiceState>,
     rpc: Rpc,
     headers: &HeaderMap,
     body: impl Body<Data = Bytes, Error: Display>,
     started: Instant,
-    client: Client,
+    caller: Result<Client, Status>,
 ) -> Result<Answer, Status> {
     let in_flight = state.deps.in_flight.try_begin().ok_or_else(status::draining)?;
+    let client = caller?;
     let call = Call::from_headers(headers, started, &client, state.deps.no_cache)
         .inspect_err(|status| state.count_refusal(Limit::NoCache, status))?;
     let message = request::receive(&call, body, &client, &state.receiving)

@@ -1,0 +1,496 @@
+//! Checks the token of a call, and finds the client that it names.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bevy::prelude::Resource;
+use http::{HeaderMap, HeaderValue, header};
+use subtle::{Choice, ConstantTimeEq};
+
+use super::{
+    bearer,
+    tokens_file::{FileVersion, Scope, Token, Tokens, TokensError, TokensFile, file_version},
+};
+use crate::{
+    clients::{Client, Clients, WarningLimiter},
+    generation::GenerationQueue,
+    metrics::{Limit, Refusals},
+};
+
+/// Limit for an `authorization` header: a longer one is not hashed.
+const MAX_HEADER_BYTES: usize = 1 << 10;
+
+/// Knows the tokens of the file that `auth.tokens_file` names. Cheap to clone; clones share the tokens.
+#[derive(Resource, Clone)]
+pub struct Authenticator(Arc<State>);
+
+struct State {
+    path: PathBuf,
+    table: RwLock<Table>,
+    /// The number of the table in use. A [`LastToken`] that was found in another table is looked up again.
+    table_number: AtomicU64,
+    file: Mutex<FileState>,
+    clients: Clients,
+    /// Has the rates of the tokens.
+    generation: GenerationQueue,
+    refusals: Refusals,
+    warnings: Mutex<WarningLimiter>,
+}
+
+/// The tokens in use.
+struct Table {
+    number: u64,
+    tokens: Tokens,
+}
+
+/// What is known of the file. Whoever reads the file holds its lock until the tokens are in use, so that an older
+/// version never replaces a newer one.
+struct FileState {
+    /// The version that was read last.
+    read: FileVersion,
+    /// The version at the last look.
+    seen: FileVersion,
+}
+
+/// The last token that a connection presented and the client that it named, so that the next call with the same token
+/// costs a comparison and no hash. Of a connection that several clients share, behind a proxy, only the last counts.
+#[derive(Default)]
+pub(crate) struct LastToken(Mutex<Option<Accepted>>);
+
+struct Accepted {
+    header: Box<[u8]>,
+    table_number: u64,
+    client: Client,
+}
+
+/// Why a call is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// There is no `authorization` header.
+    NoToken,
+    /// The header has another scheme than `Bearer`, or no token.
+    NotBearer,
+    /// The server has no such token, or no longer.
+    Unknown,
+    /// The token of this name lacks a scope.
+    Scope { name: Box<str>, missing: Scope },
+}
+
+impl Authenticator {
+    /// Knows the tokens of `file`, and sets their rates in `generation`.
+    #[must_use]
+    pub fn new(file: &TokensFile, clients: Clients, generation: GenerationQueue, refusals: Refusals) -> Self {
+        let state = State {
+            path: file.path().to_owned(),
+            table: RwLock::new(Table { number: 0, tokens: file.tokens().clone() }),
+            table_number: AtomicU64::new(0),
+            file: Mutex::new(FileState { read: file.version().clone(), seen: file.version().clone() }),
+            clients,
+            generation,
+            refusals,
+            warnings: Mutex::default(),
+        };
+        let authenticator = Self(Arc::new(state));
+        authenticator.set_rates(file.tokens());
+        tracing::info!(tokens = file.tokens().len(), file = %file.path().display(), "callers need a token");
+        authenticator.warn_if_empty(file.tokens());
+        authenticator
+    }
+
+    /// The path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The client of a call to the gRPC port with these headers from `address`. Counts and logs a refusal.
+    pub(crate) fn client(&self, headers: &HeaderMap, address: IpAddr, last: &LastToken) -> Result<Client, Denied> {
+        self.find_client(headers, address, last).inspect_err(|denied| self.report_refusal(denied, address))
+    }
+
+    /// Whether a caller with these headers may do what needs `scope`.
+    pub(crate) fn check(&self, headers: &HeaderMap, scope: Scope) -> Result<(), Denied> {
+        let header = headers.get(header::AUTHORIZATION).ok_or(Denied::NoToken)?;
+        self.find(header, scope).map(|_| ())
+    }
+
+    fn find_client(&self, headers: &HeaderMap, address: IpAddr, last: &LastToken) -> Result<Client, Denied> {
+        let header = headers.get(header::AUTHORIZATION).ok_or(Denied::NoToken)?;
+        let table_number = self.0.table_number.load(Ordering::Acquire);
+        if let Some(client) = last.client(header, table_number, address) {
+            return Ok(client);
+        }
+        let (token, table_number) = self.find(header, Scope::Floors)?;
+        let client = self.0.clients.named(&token.name, address);
+        last.set(Accepted { header: header.as_bytes().into(), table_number, client: client.clone() });
+        Ok(client)
+    }
+
+    /// The token in an `authorization` header if it has `scope`, and the number of its table.
+    fn find(&self, header: &HeaderValue, scope: Scope) -> Result<(Arc<Token>, u64), Denied> {
+        let secret = bearer(header).ok_or(Denied::NotBearer)?;
+        if header.len() > MAX_HEADER_BYTES {
+            return Err(Denied::Unknown);
+        }
+        let (tokens, number) = {
+            let table = self.0.table.read().unwrap_or_else(PoisonError::into_inner);
+            (table.tokens.clone(), table.number)
+        };
+        let token = tokens.find(secret).ok_or(Denied::Unknown)?;
+        if !token.has(scope) {
+            return Err(Denied::Scope { name: token.name.clone(), missing: scope });
+        }
+        Ok((Arc::clone(token), number))
+    }
+
+    fn report_refusal(&self, denied: &Denied, address: IpAddr) {
+        self.0.refusals.count(denied.limit());
+        let suppressed = self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).admit();
+        let Some(suppressed) = suppressed else { return };
+        match denied {
+            Denied::Scope { name, missing } => {
+                let (token, scope) = (&**name, missing.name());
+                tracing::warn!(%address, token, scope, suppressed, "a call was refused: its token lacks a scope");
+            }
+            _ => tracing::warn!(%address, suppressed, "a call was refused: {}", denied.reason()),
+        }
+    }
+
+    /// Reads the file again. Returns whether the tokens have changed. Waits for the disk.
+    ///
+    /// # Errors
+    /// If the file is wrong. The old tokens stay in use.
+    pub fn reload(&self) -> Result<bool, TokensError> {
+        let mut file = self.lock_file();
+        file.seen = file_version(&self.0.path);
+        self.read(&mut file)
+    }
+
+    /// Reads the file again if it has changed. A file that differs from the last look may still be written to, and is
+    /// read at the next one. Waits for the disk.
+    pub(super) fn reload_if_changed(&self) {
+        let version = file_version(&self.0.path);
+        let mut file = self.lock_file();
+        let is_still = version == file.seen;
+        file.seen = version;
+        if !is_still || file.seen == file.read {
+            return;
+        }
+        if let Err(error) = self.read(&mut file) {
+            tracing::error!(%error, "the tokens were not reloaded; the old ones stay in use");
+        }
+    }
+
+    /// Reads the file, and uses its tokens if they are valid.
+    fn read(&self, file: &mut FileState) -> Result<bool, TokensError> {
+        // Also if it is wrong, so that each version is reported once.
+        file.read.clone_from(&file.seen);
+        let tokens = Tokens::read(&self.0.path)?;
+        let mut table = self.0.table.write().unwrap_or_else(PoisonError::into_inner);
+        if table.tokens == tokens {
+            return Ok(false);
+        }
+        table.number += 1;
+        table.tokens = tokens.clone();
+        self.0.table_number.store(table.number, Ordering::Release);
+        drop(table);
+        self.set_rates(&tokens);
+        tracing::info!(tokens = tokens.len(), "the tokens were reloaded");
+        self.warn_if_empty(&tokens);
+        Ok(true)
+    }
+
+    /// Gives the clients of tokens with a rate of their own that rate.
+    fn set_rates(&self, tokens: &Tokens) {
+        let rate = |token: &Token| Some((self.0.clients.named_id(&token.name), token.cells_per_second?));
+        self.0.generation.set_client_rates(tokens.iter().filter_map(rate).collect::<HashMap<_, _>>());
+    }
+
+    fn warn_if_empty(&self, tokens: &Tokens) {
+        if tokens.len() == 0 {
+            tracing::warn!(file = %self.0.path.display(), "the tokens file has no token: every call is refused");
+        }
+    }
+
+    fn lock_file(&self) -> MutexGuard<'_, FileState> {
+        self.0.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authenticator").field("path", &self.0.path).finish_non_exhaustive()
+    }
+}
+
+impl LastToken {
+    /// The client of the last token, calling from `address`, if `header` has that token and it was found in the table
+    /// in use.
+    fn client(&self, header: &HeaderValue, table_number: u64, address: IpAddr) -> Option<Client> {
+        let accepted = self.lock();
+        let accepted = accepted.as_ref().filter(|accepted| accepted.table_number == table_number)?;
+        // Behind a proxy it may be the token of another client.
+        ct_eq(&accepted.header, header.as_bytes()).then(|| accepted.client.calling_from(address))
+    }
+
+    fn set(&self, accepted: Accepted) {
+        // The old one is dropped after the lock, since it may be the last handle of its client.
+        let _old = self.lock().replace(accepted);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Accepted>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether two headers are equal, in a time that depends on their lengths only. By words, because `subtle` compares
+/// single bytes about as slowly as SHA-256 hashes them.
+fn ct_eq(a: &[u8], b: &[u8]) -> bool {
+    let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    if a.len() != b.len() {
+        return false;
+    }
+    let words = a_words.iter().zip(b_words);
+    let equal =
+        words.fold(Choice::from(1), |equal, (a, b)| equal & u64::from_ne_bytes(*a).ct_eq(&u64::from_ne_bytes(*b)));
+    (equal & a_rest.ct_eq(b_rest)).into()
+}
+
+impl Denied {
+    /// The reason under which the refusal counts.
+    pub(crate) const fn limit(&self) -> Limit {
+        match self {
+            Self::NoToken | Self::NotBearer | Self::Unknown => Limit::Unauthenticated,
+            Self::Scope { .. } => Limit::Scope,
+        }
+    }
+
+    /// The value of `www-authenticate` (RFC 6750, section 3).
+    pub(crate) const fn challenge(&self) -> &'static str {
+        match self {
+            Self::NoToken | Self::NotBearer => "Bearer",
+            Self::Unknown => "Bearer error=\"invalid_token\"",
+            Self::Scope { missing: Scope::Floors, .. } => "Bearer error=\"insufficient_scope\", scope=\"floors\"",
+            Self::Scope { missing: Scope::Operate, .. } => "Bearer error=\"insufficient_scope\", scope=\"operate\"",
+        }
+    }
+
+    const fn reason(&self) -> &'static str {
+        match self {
+            Self::NoToken => "it has no token",
+            Self::NotBearer => "its authorization header is not of the form `Bearer TOKEN`",
+            Self::Unknown => "the server does not know its token",
+            Self::Scope { .. } => "its token lacks a scope",
+        }
+    }
+}
+
+/// What is wrong and what to send. Shows no token.
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoToken => f.write_str("this server needs a token: send it as `authorization: Bearer TOKEN`"),
+            Self::NotBearer => f.write_str("the authorization header is not of the form `Bearer TOKEN`"),
+            Self::Unknown => f.write_str("the server does not know this token; ask its operator for a valid one"),
+            Self::Scope { name, missing } => {
+                write!(f, "the token {name:?} lacks the scope {:?}; ask the server's operator for it", missing.name())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use floor_cache::{Demand, GenerationRequest, Priority, Source, SourceError};
+    use floor_gen::FloorSpec;
+    use prometheus::Registry;
+    use sha2::{Digest, Sha256};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::config::{ClientIdentity, Quota};
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+    const THERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+
+    /// An entry of the tokens file.
+    fn entry(name: &str, secret: &str, rest: &str) -> String {
+        let digest: String = Sha256::digest(secret).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("[[token]]\nname = {name:?}\nsha256 = \"{digest}\"\n{rest}\n")
+    }
+
+    struct Fixture {
+        directory: TempDir,
+        authenticator: Authenticator,
+        generation: GenerationQueue,
+        clients: Clients,
+    }
+
+    impl Fixture {
+        fn new(text: &str) -> Self {
+            let directory = TempDir::new().unwrap();
+            let path = directory.path().join("tokens.toml");
+            std::fs::write(&path, text).unwrap();
+            let registry = Registry::new();
+            let quota = Quota { cells_per_second: None, burst_cells: 1 };
+            let generation = GenerationQueue::new(16, 1, quota, &registry).unwrap();
+            let refusals = Refusals::register(&registry).unwrap();
+            let clients = Clients::new(ClientIdentity::default());
+            let file = TokensFile::read(&path).unwrap();
+            let authenticator = Authenticator::new(&file, clients.clone(), generation.clone(), refusals);
+            Self { directory, authenticator, generation, clients }
+        }
+
+        fn write(&self, text: &str) {
+            std::fs::write(self.directory.path().join("tokens.toml"), text).unwrap();
+        }
+
+        fn client(&self, authorization: &str, last: &LastToken) -> Result<Client, Denied> {
+            self.authenticator.client(&headers(authorization), HERE, last)
+        }
+    }
+
+    fn headers(authorization: &str) -> HeaderMap {
+        [(header::AUTHORIZATION, authorization.parse().unwrap())].into_iter().collect()
+    }
+
+    #[test]
+    fn a_token_names_its_client_from_any_address() {
+        let fixture = Fixture::new(&(entry("game", "hush", "") + &entry("other", "quiet", "")));
+        let last = LastToken::default();
+        let game = fixture.client("Bearer hush", &last).unwrap();
+        assert_eq!((game.name(), game.is_authenticated()), (Some("game"), true));
+        let again = fixture.authenticator.client(&headers("Bearer hush"), THERE, &last).unwrap();
+        assert_eq!((again.id(), again.address()), (game.id(), THERE));
+        let other = fixture.client("bearer quiet", &last).unwrap();
+        assert_eq!(other.name(), Some("other"), "another token on the same connection");
+        assert_eq!(fixture.client("Bearer hush", &last).unwrap().id(), game.id());
+    }
+
+    #[test]
+    fn a_call_without_a_valid_token_is_refused() {
+        let fixture = Fixture::new(&(entry("game", "hush", "") + &entry("ops", "quiet", "scopes = [\"operate\"]")));
+        let last = LastToken::default();
+        fixture.client("Bearer hush", &last).unwrap();
+        assert_eq!(fixture.authenticator.client(&HeaderMap::new(), HERE, &last).unwrap_err(), Denied::NoToken);
+        let long = format!("Bearer {}", "x".repeat(2 << 10));
+        for (authorization, expected) in [
+            ("Basic hush", Denied::NotBearer),
+            ("Bearer ", Denied::NotBearer),
+            ("hush", Denied::NotBearer),
+            ("Bearer hus", Denied::Unknown),
+            ("Bearer husH", Denied::Unknown),
+            ("Bearer hush hush", Denied::Unknown),
+            (long.as_str(), Denied::Unknown),
+            ("Bearer quiet", Denied::Scope { name: "ops".into(), missing: Scope::Floors }),
+        ] {
+            assert_eq!(fixture.client(authorization, &last).unwrap_err(), expected, "{authorization:.20}");
+        }
+        let check = |token: &str| fixture.authenticator.check(&headers(token), Scope::Operate);
+        assert_eq!(check("Bearer quiet"), Ok(()));
+        assert_eq!(check("Bearer hush"), Err(Denied::Scope { name: "game".into(), missing: Scope::Operate }));
+        assert_eq!(check("Bearer loud"), Err(Denied::Unknown));
+    }
+
+    #[test]
+    fn a_reload_adds_and_removes_tokens_of_connections_that_are_open() {
+        let fixture = Fixture::new(&entry("old", "hush", ""));
+        let last = LastToken::default();
+        fixture.client("Bearer hush", &last).unwrap();
+        fixture.write(&entry("new", "quiet", ""));
+        assert_eq!(fixture.authenticator.reload(), Ok(true));
+        assert_eq!(fixture.client("Bearer hush", &last).unwrap_err(), Denied::Unknown);
+        assert_eq!(fixture.client("Bearer quiet", &last).unwrap().name(), Some("new"));
+        assert_eq!(fixture.authenticator.reload(), Ok(false), "nothing has changed");
+        fixture.write("[[token]]\n");
+        let error = fixture.authenticator.reload().unwrap_err().to_string();
+        assert!(error.contains("name is missing"), "{error}");
+        fixture.client("Bearer quiet", &last).expect("the old tokens stay");
+    }
+
+    #[test]
+    fn a_changed_file_is_read_once_it_is_still() {
+        let fixture = Fixture::new(&entry("old", "hush", ""));
+        let last = LastToken::default();
+        // Another file in its place, as editors and Kubernetes do it.
+        let new = fixture.directory.path().join("new.toml");
+        std::fs::write(&new, entry("new", "quiet", "")).unwrap();
+        std::fs::rename(&new, fixture.authenticator.path()).unwrap();
+        fixture.authenticator.reload_if_changed();
+        fixture.client("Bearer hush", &last).expect("the file may still be written to");
+        fixture.authenticator.reload_if_changed();
+        assert_eq!(fixture.client("Bearer quiet", &last).unwrap().name(), Some("new"));
+        std::fs::remove_file(fixture.authenticator.path()).unwrap();
+        fixture.authenticator.reload_if_changed();
+        fixture.authenticator.reload_if_changed();
+        fixture.client("Bearer quiet", &last).expect("the old tokens stay while the file is missing");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_is_moved_is_a_change() {
+        let fixture = Fixture::new("");
+        let (directory, path) = (fixture.directory.path(), fixture.authenticator.path());
+        let last = LastToken::default();
+        for (version, secret) in [("v1", "hush"), ("v2", "loud")] {
+            let target = directory.join(version);
+            std::fs::write(&target, entry("game", secret, "")).unwrap();
+            std::os::unix::fs::symlink(&target, directory.join("link")).unwrap();
+            std::fs::rename(directory.join("link"), path).unwrap();
+            fixture.authenticator.reload_if_changed();
+            fixture.authenticator.reload_if_changed();
+            fixture.client(&format!("Bearer {secret}"), &last).unwrap();
+        }
+        assert_eq!(fixture.client("Bearer hush", &last).unwrap_err(), Denied::Unknown);
+    }
+
+    #[test]
+    fn the_rate_of_a_token_applies_to_its_client() {
+        let fixture = Fixture::new(&entry("game", "hush", "cells_per_second = 1"));
+        let spec = FloorSpec::resolve(1, 1, 100, 100, None).unwrap();
+        let generate = |client: &Client| {
+            let (key, demand) = (crate::key::of(&spec), Demand::always());
+            let request = GenerationRequest { key, priority: Priority::Foreground, client: client.id(), demand };
+            futures_util::FutureExt::now_or_never(fixture.generation.generate(request))
+        };
+        let game = fixture.client("Bearer hush", &LastToken::default()).unwrap();
+        let refused = generate(&game).expect("refused at once").unwrap_err();
+        assert!(matches!(refused, SourceError::Limited { retry_after } if retry_after > Duration::from_secs(1000)));
+        assert!(generate(&fixture.clients.at(HERE)).is_none(), "an address has no limit here, and waits for a worker");
+        fixture.write(&entry("game", "hush", "cells_per_second = 0"));
+        assert_eq!(fixture.authenticator.reload(), Ok(true));
+        assert!(generate(&game).is_none(), "no limit");
+    }
+
+    #[test]
+    fn headers_are_equal_only_as_a_whole() {
+        let header = b"Bearer 0123456789abcdef";
+        assert!(ct_eq(header, header) && ct_eq(b"", b"") && ct_eq(b"12345678", b"12345678"));
+        for i in 0..header.len() {
+            let mut other = *header;
+            other[i] ^= 1;
+            assert!(!ct_eq(header, &other), "{i}");
+            assert!(!ct_eq(header, &header[..i]), "{i}");
+        }
+    }
+
+    #[test]
+    fn nothing_shows_a_token() {
+        let fixture = Fixture::new(&entry("game", "hush-hush", ""));
+        let last = LastToken::default();
+        fixture.client("Bearer hush-hush", &last).unwrap();
+        let denied = fixture.client("Bearer hush-hushh", &last).unwrap_err();
+        let shown = format!("{:?} {denied} {denied:?} {}", fixture.authenticator, denied.challenge());
+        assert!(!shown.contains("hush"), "{shown}");
+    }
+}
