@@ -6,10 +6,14 @@ use std::collections::BTreeMap;
 use bevy::prelude::*;
 use toml::{Table, Value};
 
-use crate::{config::Config, generation::GenerationQueue, lifecycle::ServerEvent, ops::OperatorAccess};
+use crate::{
+    config::Config, generation::GenerationQueue, lifecycle::ServerEvent, logging::LogControl, ops::OperatorAccess,
+};
 
 /// The key of the operators' token. Its file's content can change while its value, the path, stays.
 const TOKEN_FILE: &str = "ops.token_file";
+/// The key of the log filter.
+const LOG_LEVEL: &str = "log.level";
 /// The table of quotas.
 const LIMITS: &str = "limits.";
 
@@ -44,6 +48,7 @@ fn reload(
     mut running: ResMut<'_, Running>,
     generation: Res<'_, GenerationQueue>,
     operators: Res<'_, OperatorAccess>,
+    log: Res<'_, LogControl>,
 ) {
     let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
     if !requested {
@@ -59,6 +64,9 @@ fn reload(
     let new = values(config.resolved());
     let (mut applied, restart) = changed_keys(&running.in_use, &new);
     generation.set_quota(config.quota);
+    if let Err(error) = log.configure(&config.log.filter) {
+        tracing::warn!(%error, "the log filter cannot be changed");
+    }
     if operators.set_token(config.ops_token) && !applied.iter().any(|key| key == TOKEN_FILE) {
         applied.push(TOKEN_FILE.to_owned());
     }
@@ -80,7 +88,7 @@ fn changed_keys(in_use: &Values, new: &Values) -> (Vec<String>, Vec<String>) {
 }
 
 fn applies_at_once(key: &str) -> bool {
-    key == TOKEN_FILE || key.starts_with(LIMITS)
+    key == TOKEN_FILE || key == LOG_LEVEL || key.starts_with(LIMITS)
 }
 
 /// The values of a configuration as [`Config::resolved`] prints it.

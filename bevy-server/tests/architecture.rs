@@ -15,7 +15,7 @@ const CRATES: [(&str, &str); 8] = [
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 17] = [
+const MAY_NAME: [(&str, &[&str]); 19] = [
     ("floor-proto", &["floor-wire", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("floor-gen", &["floor-wire", "bevy-server", "floorctl", "benches"]),
     ("floor-wire", &["bevy-server", "floorctl", "benches"]),
@@ -30,6 +30,8 @@ const MAY_NAME: [(&str, &[&str]); 17] = [
     ("tonic*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
     ("prost*", &["floor-proto", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("axum*", &["bevy-server"]),
+    ("opentelemetry*", &["bevy-server"]),
+    ("opentelemetry_sdk", &["bevy-server"]),
     // floorctl sends HTTP/1.1 requests to the operations port.
     ("hyper*", &["bevy-server", "floorctl", "benches"]),
     // The client's Bevy plugin is behind a feature that is off by default.

@@ -64,6 +64,12 @@ pub struct Step {
 }
 
 impl Step {
+    /// Whether the value was generated.
+    #[must_use]
+    pub fn is_generation(&self) -> bool {
+        self.tier == GENERATED
+    }
+
     /// The answer of `tier`, which was asked at `started`.
     pub(crate) const fn of_tier(tier: &'static str, outcome: Outcome, started: Instant, took: Duration) -> Self {
         Self { tier, outcome, started, took, waited: Duration::ZERO }

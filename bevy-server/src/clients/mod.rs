@@ -111,6 +111,12 @@ impl Client {
         self.0.id
     }
 
+    /// Its address. For IPv6, that of one of its hosts.
+    #[must_use]
+    pub fn address(&self) -> IpAddr {
+        self.0.address.to_canonical()
+    }
+
     /// Whether it runs on this machine.
     #[must_use]
     pub fn is_loopback(&self) -> bool {

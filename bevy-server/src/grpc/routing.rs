@@ -206,8 +206,10 @@ impl FloorService {
             Err(name) => return Status::unimplemented(format!("{SERVICE_NAME} has no method {name:?}")).into_http(),
         };
         let mut metrics_guard = MetricsGuard::new(self.0, rpc, started);
+        metrics_guard.observe(&head.headers, &client);
         // A panic becomes a status of this call and does not affect others.
-        let answer = calls::answer(&metrics_guard.state, rpc, &head.headers, body, started, client);
+        let record = metrics_guard.record.as_ref();
+        let answer = calls::answer(&metrics_guard.state, rpc, &head.headers, body, started, client, record);
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         match answer.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
             Ok(Answer::Unary(response)) => {
@@ -217,6 +219,9 @@ impl FloorService {
             Ok(Answer::Stream(stream)) => stream.respond(metrics_guard),
             Err(status) => {
                 metrics_guard.code = status.code();
+                if let Some(record) = &metrics_guard.record {
+                    record.failed(&status);
+                }
                 tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
                 status.into_http()
             }
