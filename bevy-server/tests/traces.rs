@@ -114,6 +114,7 @@ async fn a_call_whose_caller_is_traced_has_spans_in_the_callers_trace() {
     get(None).await;
     let answer = server.http2("GetFloor", &[("traceparent", "nonsense")], &request).await;
     assert!(!answer.contains_key("floor-trace"), "a traced caller has not asked for these headers");
+    wait_until("the calls are exported", || collector.calls().len() == 2);
     server.stop();
 
     let calls = collector.calls();
@@ -176,14 +177,15 @@ async fn sampled_calls_of_every_kind_have_traces_of_their_own() {
         floors += 1;
     }
     assert_eq!(floors, 20);
-    wait_until("the calls are exported", || collector.calls().len() == 3);
-    assert_eq!(server.metric("floors_traces_total{outcome=\"exported\"}"), 3.0);
+    wait_until("the calls are exported", || server.metric("floors_traces_total{outcome=\"exported\"}") == 3.0);
     server.stop();
 
-    let [batch, failed, stream] = &collector.calls()[..] else { panic!("{:?}", collector.calls()) };
+    let calls = collector.calls();
+    let [batch, failed, stream] = &calls[..] else { panic!("{calls:?}") };
     assert!(batch.trace_id != failed.trace_id && failed.trace_id != stream.trace_id);
     assert!([batch, failed, stream].iter().all(|call| call.parent_span_id.is_empty()), "they have no callers");
-    let [lookup] = &collector.children(batch)[..] else { panic!("{:?}", collector.spans()) };
+    let lookups = collector.children(batch);
+    let [lookup] = &lookups[..] else { panic!("{lookups:?}") };
     assert_eq!(attribute(&lookup.attributes, "floors.generated"), "5");
     let steps = collector.children(lookup);
     let count = |name: &str| steps.iter().filter(|span| span.name == name).count();
