@@ -170,9 +170,9 @@ pub(super) async fn answer(
     };
     let response = response.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
     let unsent = response.body().unsent_bytes();
+    let reserved = state.reserve_unsent(&client, unsent)?;
     if let Some(record) = record {
         record.answered(response.headers(), unsent);
     }
-    let reserved = state.reserve_unsent(&client, unsent)?;
     Ok(Answer::Unary(response.map(|body| body.with_guards(in_flight, reserved, call.deadline()))))
 }
