@@ -97,7 +97,8 @@ impl Format for Collector {
     type Output = String;
 
     fn expected(&self) -> String {
-        "write the address of an OTLP collector for gRPC without TLS, as in \"http://127.0.0.1:4317\"; \"\" for no traces"
+        "write the address of an OTLP collector for gRPC without TLS, as in \"http://127.0.0.1:4317\"; \"\" for no \
+         traces"
             .to_owned()
     }
 

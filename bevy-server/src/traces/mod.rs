@@ -1,7 +1,7 @@
 //! Traces: spans of sampled calls, sent to an OpenTelemetry collector over OTLP (gRPC).
 //!
-//! Calls are not instrumented. A call that is traced is looked up with the trace that `floor-trace: 1` asks for too, and
-//! when it has ended, a task makes its spans from what was measured (docs/decisions/0011-spans-from-measured-calls.md).
+//! Calls are not instrumented. A traced call is looked up with the trace that `floor-trace: 1` asks for too, and when it
+//! has ended, a task makes its spans from what was measured (docs/decisions/0011-spans-from-measured-calls.md).
 //! `mod` decides which calls are traced, `parent` reads `traceparent`, `call` is what is measured, `spans` makes the
 //! spans, and `export` sends them.
 
