@@ -89,6 +89,7 @@ fn an_answered_call_allocates_what_http_takes_and_no_floor() {
         clients,
         unsent: Budget::unsent(usize::MAX),
         no_cache: NoCache::None,
+        observer: None,
     };
     let service = FloorService::new(deps);
     let spec = v1::FloorSpec { seed: benches::floors::TOWER, number: 1, kind: 1, ..v1::FloorSpec::default() };

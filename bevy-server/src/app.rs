@@ -1,13 +1,8 @@
 //! The composition root: opens files and ports, then wires the Bevy app. `main` calls [`app()`].
 
-use std::{io::IsTerminal, net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc};
 
-use bevy::{
-    ecs::schedule::SingleThreadedExecutor,
-    log::{BoxedFmtLayer, Level, LogPlugin},
-    prelude::*,
-    state::app::StatesPlugin,
-};
+use bevy::{ecs::schedule::SingleThreadedExecutor, prelude::*, state::app::StatesPlugin};
 use prometheus::Registry;
 use tokio::{
     net::{TcpListener, TcpSocket},
@@ -24,19 +19,18 @@ use crate::{
     generation::{GenerationPlugin, GenerationQueue, task_pools},
     grpc::{GrpcListener, GrpcPlugin},
     lifecycle::LifecyclePlugin,
+    logging::{self, AccessLog},
     metrics::{MetricsRegistry, Refusals, RequestMetrics},
+    observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
     prefetch::PrefetchPlugin,
     reload::ReloadPlugin,
     runtime::TokioHandle,
+    traces::{TraceError, Traces},
 };
 
 /// Connections that wait to be accepted. The system caps it, on Linux at `net.core.somaxconn`.
 const BACKLOG: u32 = 1024;
-
-/// The log filter unless `RUST_LOG` is set, in addition to level INFO. h2 warns of frames that any client may send as
-/// often as it likes, such as the answer to a ping that the server never sent.
-const LOG_FILTER: &str = "sled=warn,h2=error";
 
 /// Opens stores and ports and returns an app that is ready to run.
 ///
@@ -44,13 +38,15 @@ const LOG_FILTER: &str = "sled=warn,h2=error";
 /// [`StartError`]: what could not be opened, and what to do about it.
 pub fn app(config: &Config) -> Result<App, StartError> {
     // Logging comes first, so that a store can log what it did with damaged data when it is opened.
+    let log = logging::install(&config.log);
     let mut app = App::new();
-    app.add_plugins(LogPlugin { level: Level::INFO, filter: LOG_FILTER.to_owned(), fmt_layer, ..default() });
     let tokens = config.tokens_file.as_deref().map(TokensFile::read).transpose()?;
     descriptors::raise_limit();
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
+    log.set_runtime(runtime.handle());
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
+    log_start(config, &grpc_listener, &ops_listener);
     let registry = Registry::new();
     #[cfg(target_os = "linux")]
     registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
@@ -59,6 +55,14 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;
     let source = Arc::new(generation.clone());
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime.handle())?;
+    let traces = config.trace.as_ref().map(|settings| Traces::start(settings, &registry, runtime.handle()));
+    let traces = traces.transpose()?;
+    if let Some(traces) = &traces {
+        app.insert_resource(traces.clone());
+    }
+    if let Some(observer) = CallObserver::new(traces, AccessLog::new(&config.log)) {
+        app.insert_resource(observer);
+    }
     app.insert_resource(TokioHandle(runtime.handle().clone()))
         .insert_resource(TokioRuntime(runtime))
         .insert_resource(grpc_listener)
@@ -68,7 +72,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         .insert_resource(refusals)
         .insert_resource(Clients::new(config.client_identity.clone()))
         .insert_resource(generation)
-        .insert_resource(ChainResource(chain));
+        .insert_resource(ChainResource(chain))
+        .insert_resource(log);
 
     if let Some(tokens) = tokens {
         app.add_plugins(AuthPlugin { tokens });
@@ -97,14 +102,21 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     Ok(app)
 }
 
-/// Logs go to standard error, with colour if that is a terminal.
-#[allow(clippy::unnecessary_wraps, reason = "the signature is LogPlugin's")]
-fn fmt_layer(_: &mut App) -> Option<BoxedFmtLayer> {
-    let errors = std::io::stderr;
-    let colour = errors().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let layer = tracing_subscriber::fmt::layer().with_writer(errors).with_ansi(colour);
-    // The server outlives the terminal that it was started from, and reporting a failed write there would panic.
-    Some(Box::new(layer.log_internal_errors(false)))
+/// One line that says which server this is.
+fn log_start(config: &Config, grpc: &GrpcListener, ops: &OpsListener) {
+    let address = |listener: &TcpListener| listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
+    let chain: Vec<_> = config.cache.chain.iter().map(|tier| tier.name()).collect();
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        generator = floor_gen::GENERATOR_VERSION,
+        chain = chain.join(","),
+        bypass = config.cache.bypass.name(),
+        generation_threads = config.generation_threads,
+        grpc = address(&grpc.0),
+        ops = address(&ops.0),
+        traces = config.trace.as_ref().map(|trace| trace.endpoint.as_str()),
+        "floor server starts"
+    );
 }
 
 /// Binds `address`. Port 0 selects a free port. Only a bound port becomes a resource, so a port in use is an error and
@@ -157,6 +169,9 @@ pub enum StartError {
     /// The tokio threads could not be started.
     #[error("cannot start tokio's threads: {0}")]
     Runtime(std::io::Error),
+    /// Traces cannot be exported.
+    #[error(transparent)]
+    Traces(#[from] TraceError),
     /// A metric name is registered twice.
     #[error("cannot register metrics: {0}")]
     Metrics(#[from] prometheus::Error),

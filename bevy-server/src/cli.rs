@@ -7,7 +7,8 @@ use clap::{Parser, Subcommand};
 /// Serves procedural tower floors over gRPC through a chain of cache tiers.
 ///
 /// Configuration comes from defaults, then --config, then the environment: FLOORS__SECTION__KEY, as in
-/// FLOORS__CACHE__CHAIN='["lru","redis"]' or FLOORS__CACHE__LRU__CAPACITY=64MiB. Logging follows RUST_LOG.
+/// FLOORS__CACHE__CHAIN='["lru","redis"]' or FLOORS__CACHE__LRU__CAPACITY=64MiB. The key
+/// log.level, or RUST_LOG, decides what is logged.
 #[derive(Debug, Parser)]
 #[command(
     name = "bevy-server",

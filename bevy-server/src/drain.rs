@@ -13,10 +13,14 @@ use crate::{
     grpc::GrpcServer,
     lifecycle::{EventSender, InFlight, Phase, ServerEvent},
     runtime::TokioHandle,
+    traces::Traces,
 };
 
 /// Connections and stores get at least this long to close, even if the calls used up the deadline.
 const MIN_CLOSE_TIME: Duration = Duration::from_secs(1);
+
+/// How long the collector may take for the last traces.
+const TRACE_FLUSH_TIME: Duration = Duration::from_secs(1);
 
 /// Drains the server on entering [`Phase::Draining`].
 #[derive(Debug)]
@@ -44,7 +48,7 @@ struct DrainTimes {
 /// sends [`ServerEvent::Drained`].
 fn drain(
     runtime: Res<'_, TokioHandle>,
-    times: Res<'_, DrainTimes>,
+    (times, traces): (Res<'_, DrainTimes>, Option<Res<'_, Traces>>),
     server: Res<'_, GrpcServer>,
     in_flight: Res<'_, InFlight>,
     chain: Res<'_, ChainResource>,
@@ -53,6 +57,7 @@ fn drain(
 ) {
     let (times, server, in_flight) = (*times, server.clone(), in_flight.clone());
     let (chain, generation, events) = (Chain::clone(&chain), generation.clone(), events.clone());
+    let traces = traces.as_deref().cloned();
     runtime.spawn(async move {
         // First, so that a load balancer stops sending before calls are refused.
         server.set_health(ServingStatus::NotServing).await;
@@ -68,6 +73,12 @@ fn drain(
         let (connections_closed, flushed) = tokio::join!(timeout(remaining, server.close()), chain.close(remaining));
         if connections_closed.is_err() {
             tracing::warn!("responses were cut off: clients did not read them in time");
+        }
+        // Last, so that the calls of the drain have traces too. What a collector does not take is no loss to a client.
+        if let Some(traces) = traces
+            && !traces.flush(TRACE_FLUSH_TIME).await
+        {
+            tracing::warn!("the last traces were not exported in time");
         }
         events.send(ServerEvent::Drained { complete: calls_ended && connections_closed.is_ok() && flushed });
     });

@@ -23,12 +23,16 @@ pub mod grpc;
 pub mod healthcheck;
 pub mod key;
 pub mod lifecycle;
+pub mod logging;
 pub mod metrics;
+pub mod observer;
 pub mod ops;
 pub mod prefetch;
+mod rate_limit;
 pub mod reload;
 pub mod runtime;
 pub mod stored;
+pub mod traces;
 
 pub use app::{StartError, app};
 

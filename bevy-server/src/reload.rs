@@ -8,13 +8,15 @@ use toml::{Table, Value};
 
 use crate::{
     auth::Authenticator, config::Config, generation::GenerationQueue, grpc::Certificates, lifecycle::ServerEvent,
-    ops::OperatorAccess,
+    logging::LogControl, ops::OperatorAccess,
 };
 
 /// The key of the operators' token. Its file's content can change while its value, the path, stays.
 const TOKEN_FILE: &str = "ops.token_file";
 /// The key of the callers' tokens. Its file's content can change too. Another path needs a restart.
 const TOKENS_FILE: &str = "auth.tokens_file";
+/// The key of the log filter.
+const LOG_LEVEL: &str = "log.level";
 /// The table of quotas.
 const LIMITS: &str = "limits.";
 /// The table of TLS. The contents of its files can change while their paths stay.
@@ -54,6 +56,7 @@ fn reload(
     operators: Res<'_, OperatorAccess>,
     certificates: Res<'_, Certificates>,
     authenticator: Option<Res<'_, Authenticator>>,
+    log: Res<'_, LogControl>,
 ) {
     let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
     if !requested {
@@ -69,6 +72,9 @@ fn reload(
     let new = values(config.resolved());
     let (mut applied, restart) = changed_keys(&running.in_use, &new);
     generation.set_quota(config.quota);
+    if let Err(error) = log.configure(&config.log.filter) {
+        tracing::warn!(%error, "the log filter cannot be changed");
+    }
     if operators.set_token(config.ops_token) && !applied.iter().any(|key| key == TOKEN_FILE) {
         applied.push(TOKEN_FILE.to_owned());
     }
@@ -99,7 +105,7 @@ fn changed_keys(in_use: &Values, new: &Values) -> (Vec<String>, Vec<String>) {
 }
 
 fn applies_at_once(key: &str) -> bool {
-    key == TOKEN_FILE || key.starts_with(LIMITS) || key.starts_with(TLS)
+    key == TOKEN_FILE || key == LOG_LEVEL || key.starts_with(LIMITS) || key.starts_with(TLS)
 }
 
 /// The values of a configuration as [`Config::resolved`] prints it.

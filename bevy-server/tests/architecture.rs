@@ -33,6 +33,8 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
     ("tonic*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
     ("prost*", &["floor-proto", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("axum*", &["bevy-server"]),
+    ("opentelemetry*", &["bevy-server"]),
+    ("opentelemetry_sdk", &["bevy-server"]),
     // floorctl sends HTTP/1.1 requests to the operations port.
     ("hyper*", &["bevy-server", "floorctl", "benches"]),
     // The client's Bevy plugin is behind a feature that is off by default.

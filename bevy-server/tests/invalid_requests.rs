@@ -171,6 +171,7 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
         clients,
         unsent,
         no_cache,
+        observer: None,
     });
     let call = http::Request::post("/floors.v1.FloorService/GetFloor").body(PanickingBody).unwrap();
     let answer = service.answer(call, client).await;

@@ -44,6 +44,7 @@ pub use demand::Demand;
 pub use key::{Class, Key};
 pub use open_error::OpenError;
 pub use report::{Compaction, Holdings, TierReport, WriteCounts};
+pub use sampler::{Draw, Sampler};
 pub use served::{Options, Outcome, Served, Step};
 pub use source::{ClientId, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::Removal;

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use prometheus::{HistogramVec, IntCounterVec};
 use tokio::runtime::Handle;
@@ -18,7 +19,7 @@ use crate::{
     key::Key,
     policy::{CpuCost, Forecast, GenerationCost, LoadMonitor, Work},
     report::{TierReport, micros},
-    served::GENERATED,
+    served::{GENERATED, Outcome, Step},
     source::{GenerationRequest, Made, Priority, Source, SourceError},
 };
 
@@ -34,7 +35,24 @@ pub(crate) struct Producer {
     runtime: Handle,
 }
 
-pub(crate) type GenerateResult = Result<Made, SourceError>;
+/// A generated value, and when and for how long it was generated.
+#[derive(Debug, Clone)]
+pub(crate) struct Generated {
+    pub(crate) value: Bytes,
+    pub(crate) step: Step,
+}
+
+impl Generated {
+    /// A value that was requested `since` before now.
+    fn new(made: Made, requested: Instant, since: Duration) -> Self {
+        let waited = since.saturating_sub(made.took);
+        let started = requested + waited;
+        let step = Step { tier: GENERATED, outcome: Outcome::Hit, started, took: made.took, waited };
+        Self { value: made.value, step }
+    }
+}
+
+pub(crate) type GenerateResult = Result<Generated, SourceError>;
 
 impl Producer {
     pub(crate) fn new(source: Arc<dyn Source>, generations: Generations, load: LoadMonitor, runtime: Handle) -> Self {
@@ -46,7 +64,7 @@ impl Producer {
     pub(crate) async fn generate(&self, request: GenerationRequest) -> GenerateResult {
         let class = request.key.class();
         let made = self.generate_uncounted(request).await?;
-        self.generations.count(self.source.class_name(class), &made);
+        self.generations.count(self.source.class_name(class), made.step.took);
         Ok(made)
     }
 
@@ -57,9 +75,10 @@ impl Producer {
         let work = AssertUnwindSafe(async { self.source.generate(request).await });
         let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
         let made = work.catch_unwind().await.unwrap_or_else(panicked)?;
-        in_progress.finish(started.elapsed(), made.took, made.cpu);
+        let since = started.elapsed();
+        in_progress.finish(since, made.took, made.cpu);
         self.generations.cpu_nanoseconds.fetch_add(nanoseconds(made.cpu), Relaxed);
-        Ok(made)
+        Ok(Generated::new(made, started, since))
     }
 
     /// Generates `key` in the background once per class, so that the policy has a generation cost to compare with.
@@ -128,12 +147,12 @@ impl Generations {
         }
     }
 
-    /// Counts a value generated for a call. `kind` is the name of its class.
-    fn count(&self, kind: &str, made: &Made) {
+    /// Counts a value generated for a call in `took`. `kind` is the name of its class.
+    fn count(&self, kind: &str, took: Duration) {
         self.totals.with_label_values(&[kind]).inc();
-        self.seconds.with_label_values(&[kind]).observe(made.took.as_secs_f64());
+        self.seconds.with_label_values(&[kind]).observe(took.as_secs_f64());
         self.made.fetch_add(1, Relaxed);
-        self.nanoseconds.fetch_add(nanoseconds(made.took), Relaxed);
+        self.nanoseconds.fetch_add(nanoseconds(took), Relaxed);
     }
 
     fn report(&self) -> TierReport {

@@ -1,13 +1,17 @@
 //! The options and the result of a lookup.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 
 use crate::{
     demand::Demand,
     key::Key,
-    source::{ClientId, GenerationRequest, Made, Priority},
+    producer::Generated,
+    source::{ClientId, GenerationRequest, Priority},
     tier::TierErrorKind,
 };
 
@@ -51,8 +55,25 @@ pub struct Step {
     pub tier: &'static str,
     /// Its answer.
     pub outcome: Outcome,
+    /// When it was asked, or when the generation started on a worker.
+    pub started: Instant,
     /// How long it took; for a batch, the whole query.
     pub took: Duration,
+    /// How long the value waited for a worker before `started`; 0 for a tier.
+    pub waited: Duration,
+}
+
+impl Step {
+    /// Whether the value was generated.
+    #[must_use]
+    pub fn is_generation(&self) -> bool {
+        self.tier == GENERATED
+    }
+
+    /// The answer of `tier`, which was asked at `started`.
+    pub(crate) const fn of_tier(tier: &'static str, outcome: Outcome, started: Instant, took: Duration) -> Self {
+        Self { tier, outcome, started, took, waited: Duration::ZERO }
+    }
 }
 
 /// The answer of a tier.
@@ -119,8 +140,7 @@ pub(crate) struct Found {
 
 impl Found {
     /// The result of a lookup whose value was generated after `steps`.
-    pub(crate) fn generated(made: Made, steps: &[Step]) -> Self {
-        let step = Step { tier: GENERATED, outcome: Outcome::Hit, took: made.took };
-        Self { value: made.value, by: GENERATED, steps: steps.iter().copied().chain([step]).collect() }
+    pub(crate) fn generated(made: Generated, steps: &[Step]) -> Self {
+        Self { value: made.value, by: GENERATED, steps: steps.iter().copied().chain([made.step]).collect() }
     }
 }

@@ -2,7 +2,10 @@
 
 mod fixture;
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use fixture::{
     Fixture, LONG_TIMEOUT, NO_CACHE, TRACED,
@@ -292,6 +295,24 @@ async fn a_trace_has_the_answer_of_each_tier() {
     let mut found = found.into_iter().map(steps);
     assert_eq!(found.next().unwrap(), [("lru", Outcome::Miss), ("lmdb", Outcome::Hit)]);
     assert_eq!(found.next().unwrap(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_tells_the_wait_for_a_worker_from_the_generation() {
+    let fixture = Fixture::new(&[TierKind::Lru], |_| {});
+    fixture.source.set(Behavior::Wait);
+    let (asked, chain) = (Instant::now(), fixture.chain.clone());
+    let get = tokio::spawn(async move { chain.get(key(1, 1), TRACED).await });
+    wait_until("the source is asked", || fixture.source.generations() == 1).await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    fixture.source.open_gate();
+    let trace = get.await.unwrap().unwrap().trace.unwrap();
+    let [miss, made] = &trace[..] else { panic!("{trace:?}") };
+    assert_eq!((miss.tier, miss.waited), ("lru", Duration::ZERO));
+    assert_eq!(made.took, Duration::from_micros(300), "what the source reports");
+    assert!(made.waited >= Duration::from_millis(10), "{made:?}");
+    assert!(asked <= miss.started && made.started >= asked + made.waited, "{trace:?}");
+    assert!(made.started + made.took <= Instant::now(), "{made:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

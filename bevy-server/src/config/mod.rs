@@ -10,6 +10,7 @@ mod files;
 mod formats;
 mod layers;
 mod reader;
+mod reporting;
 mod tls;
 mod token;
 
@@ -30,6 +31,7 @@ use layers::Layers;
 use reader::Reader;
 pub(crate) use tls::{ALPN, TlsContents};
 pub use tls::{ServerTls, TlsError, TlsFiles};
+pub use reporting::{LogFormat, LogSettings, TraceSettings};
 pub use token::Token;
 
 /// The defaults: every key, with a comment.
@@ -84,6 +86,10 @@ pub struct Config {
     pub generation_threads: usize,
     /// Floors to prefetch above a climber; 0 for none.
     pub prefetch_ahead: u32,
+    /// How the server logs.
+    pub log: LogSettings,
+    /// Where traces go; `None` if there are none.
+    pub trace: Option<TraceSettings>,
     source: Source,
     resolved: String,
 }
@@ -175,6 +181,8 @@ impl Config {
             generation_queue,
             generation_threads,
             prefetch_ahead,
+            log: reporting::log(&mut reader),
+            trace: reporting::trace(&mut reader),
             source,
             resolved: reader.finish()?,
         })

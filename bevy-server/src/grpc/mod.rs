@@ -40,13 +40,15 @@ use crate::{
     descriptors,
     lifecycle::{InFlight, Phase},
     metrics::{MetricsRegistry, Refusals, RequestMetrics},
+    observer::CallObserver,
     prefetch::AccessRecorder,
     runtime::TokioHandle,
 };
 
 /// Serves gRPC on [`GrpcListener`], from the chain. Add it after the
 /// [`PrefetchPlugin`](crate::prefetch::PrefetchPlugin), whose [`AccessRecorder`] the calls use, and after the
-/// [`AuthPlugin`](crate::auth::AuthPlugin), whose [`Authenticator`] knows their tokens.
+/// [`AuthPlugin`](crate::auth::AuthPlugin), whose [`Authenticator`] knows their tokens. Calls are recorded if there is a
+/// [`CallObserver`].
 #[derive(Debug, Clone)]
 pub struct GrpcPlugin {
     /// What connections may take.
@@ -77,6 +79,7 @@ impl Plugin for GrpcPlugin {
             clients: clients.clone(),
             unsent: unsent.clone(),
             no_cache: self.no_cache,
+            observer: world.get_resource::<CallObserver>().cloned(),
         });
         let open = IntGauge::new("floors_connections", "Open connections to the gRPC port.")
             .expect("the name and the help are constants");

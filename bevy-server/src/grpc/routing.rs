@@ -22,7 +22,7 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::{
     Rpc, SERVICE_NAME,
-    calls::{self, Answer, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState, SharedGuard},
+    calls::{self, Answer, Caller, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState, SharedGuard},
     status,
     timed_body::TimedBody,
 };
@@ -97,7 +97,9 @@ impl Routes {
 /// Refuses a call to reflection without a valid token, if callers need one.
 fn authenticate(request: tonic::Request<()>) -> Result<tonic::Request<()>, Status> {
     if let Some(router) = request.extensions().get::<Router>() {
-        router.0.caller(request.metadata().as_ref())?;
+        if let Some(refusal) = router.0.caller(request.metadata().as_ref()).refusal {
+            return Err(refusal);
+        }
     }
     Ok(request)
 }
@@ -140,21 +142,27 @@ struct RouterState {
 }
 
 impl RouterState {
-    /// The client of a call with these headers: that of its token if callers need one, else that of the connection, or
-    /// behind a trusted proxy the one that the proxy names.
-    fn caller(&self, headers: &HeaderMap) -> Result<Client, Status> {
-        let Some(authenticator) = &self.services.authenticator else {
-            return Ok(match &self.behind_proxy {
-                None => self.client.clone(),
-                // A proxy that names no client is not the client, and has none of its rights.
-                Some(clients) => clients.forwarded(headers).unwrap_or_else(|| clients.unknown()),
-            });
-        };
+    /// The caller with these headers: the client of its token if callers need one, else that of the connection, or behind
+    /// a trusted proxy the one that the proxy names.
+    fn caller(&self, headers: &HeaderMap) -> Caller {
+        let Some(authenticator) = &self.services.authenticator else { return self.anonymous(headers).into() };
         let address = match &self.behind_proxy {
             None => self.client.address(),
             Some(clients) => clients.forwarded_address(headers).unwrap_or(UNKNOWN_ADDRESS),
         };
-        authenticator.client(headers, address, &self.last_token).map_err(|denied| status::denied(&denied))
+        match authenticator.client(headers, address, &self.last_token) {
+            Ok(client) => client.into(),
+            Err(denied) => Caller { client: self.anonymous(headers), refusal: Some(status::denied(&denied)) },
+        }
+    }
+
+    /// The client of a call without a token.
+    fn anonymous(&self, headers: &HeaderMap) -> Client {
+        match &self.behind_proxy {
+            None => self.client.clone(),
+            // A proxy that names no client is not the client, and has none of its rights.
+            Some(clients) => clients.forwarded(headers).unwrap_or_else(|| clients.unknown()),
+        }
     }
 }
 
@@ -233,14 +241,14 @@ impl FloorService {
         request: Request<impl Body<Data = Bytes, Error: Display>>,
         client: Client,
     ) -> Response<FloorBody> {
-        self.answer_caller(request, Ok(client)).await
+        self.answer_caller(request, client.into()).await
     }
 
-    /// As [`answer`](Self::answer), of a client or of a caller that is refused with a status.
+    /// As [`answer`](Self::answer), of a caller that may be refused.
     async fn answer_caller(
         self,
         request: Request<impl Body<Data = Bytes, Error: Display>>,
-        caller: Result<Client, Status>,
+        caller: Caller,
     ) -> Response<FloorBody> {
         let started = Instant::now();
         let (head, body) = request.into_parts();
@@ -249,8 +257,10 @@ impl FloorService {
             Err(name) => return Status::unimplemented(format!("{SERVICE_NAME} has no method {name:?}")).into_http(),
         };
         let mut metrics_guard = MetricsGuard::new(self.0, rpc, started);
+        metrics_guard.observe(&head.headers, &caller.client);
         // A panic becomes a status of this call and does not affect others.
-        let answer = calls::answer(&metrics_guard.state, rpc, &head.headers, body, started, caller);
+        let record = metrics_guard.record.as_ref();
+        let answer = calls::answer(&metrics_guard.state, rpc, &head.headers, body, started, caller, record);
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         match answer.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
             Ok(Answer::Unary(response)) => {
@@ -260,17 +270,20 @@ impl FloorService {
             Ok(Answer::Stream(stream)) => stream.respond(metrics_guard),
             Err(status) => {
                 metrics_guard.code = status.code();
+                if let Some(record) = &metrics_guard.record {
+                    record.failed(&status);
+                }
                 tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
                 status.into_http()
             }
         }
     }
 
-    /// The client of a request that came through tonic.
-    fn caller_of<B>(&self, request: &Request<B>) -> Result<Client, Status> {
+    /// The caller of a request that came through tonic.
+    fn caller_of<B>(&self, request: &Request<B>) -> Caller {
         match request.extensions().get::<Router>() {
             Some(router) => router.0.caller(request.headers()),
-            None => Ok(self.0.unknown_client()),
+            None => self.0.unknown_client().into(),
         }
     }
 }

@@ -4,6 +4,7 @@
 mod browsers;
 mod chain;
 mod floors;
+mod log_level;
 mod monitoring;
 mod pages;
 mod server;
@@ -31,6 +32,7 @@ use crate::{
     config::Token,
     generation::GenerationQueue,
     lifecycle::Phase,
+    logging::LogControl,
     metrics::{MetricsRegistry, Refusals},
     runtime::TokioHandle,
 };
@@ -58,6 +60,7 @@ impl Plugin for OpsPlugin {
             registry: world.resource::<MetricsRegistry>().0.clone(),
             chain: world.resource::<ChainResource>().0.clone(),
             generation: world.resource::<GenerationQueue>().clone(),
+            log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
             compacting: AtomicBool::new(false),
             purges: PurgeLimit::default(),
@@ -89,6 +92,7 @@ struct OpsState {
     registry: Registry,
     chain: Chain,
     generation: GenerationQueue,
+    log: LogControl,
     /// Whether calls are answered, for `/readyz`.
     serving: AtomicBool,
     /// Whether a compaction runs.

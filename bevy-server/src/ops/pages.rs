@@ -11,7 +11,7 @@ use axum::{
     routing::{MethodRouter, get, post},
 };
 
-use super::{OperatorAccess, OpsState, browsers, chain, monitoring, server, token};
+use super::{OperatorAccess, OpsState, browsers, chain, log_level, monitoring, server, token};
 
 /// The pages for probes and Prometheus, which name the server by any host.
 fn open_pages() -> Vec<Page> {
@@ -30,6 +30,7 @@ fn operator_pages() -> Vec<Page> {
         Page::get("/contains", "which tiers hold the given floors", chain::contains),
         Page::post("/purge", "remove floors from every tier", chain::purge),
         Page::post("/compact", "compact the stores", chain::compact),
+        Page::post("/log-level", "change what is logged", log_level::set),
     ]
 }
 

@@ -116,8 +116,7 @@ impl Setup {
                 Ok(line) => line,
                 Err(_) => panic!("the server did not start: {}", server.log()),
             };
-            let address = line.split("address=").nth(1).map(|rest| rest.trim().to_owned());
-            match address {
+            match logged_address(&line) {
                 Some(address) if line.contains("serving gRPC") => server.grpc = address,
                 Some(address) if line.contains("serving operations") => server.ops = address,
                 _ => {}
@@ -287,6 +286,13 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The address in a line of the log, which is text or JSON.
+fn logged_address(line: &str) -> Option<String> {
+    let text = line.split("address=").nth(1).map(str::trim);
+    let address = text.or_else(|| line.split("\"address\":\"").nth(1)?.split('"').next());
+    address.map(str::to_owned)
 }
 
 /// A floor of the default size and the scheduled kind.

@@ -199,8 +199,8 @@ impl Chain {
             waiters.push((waiter, coalesced, positions));
             leaders.extend(leader);
         }
-        self.start_lookup(leaders, options);
         let memory: Vec<Step> = if options.trace { self.0.stack.memory_miss_steps() } else { Vec::new() };
+        self.start_lookup(leaders, options);
         for (waiter, coalesced, positions) in waiters {
             self.0.coalesced.inc_by(u64::from(coalesced));
             let outcome = waiter.outcome().await;

@@ -67,7 +67,7 @@ impl MissLookup {
             if !asked.is_empty() {
                 let started = Instant::now();
                 let Some(answer) = lower.ask(&asked).now_or_never() else { return };
-                self.handle_answer(inner, lower, &asked, answer, started.elapsed());
+                self.handle_answer(inner, lower, &asked, answer, (started, started.elapsed()));
             }
             self.next += 1;
         }
@@ -108,22 +108,22 @@ impl MissLookup {
         }
         lower.meter.record_bypass(self.pending.len() - asked.len());
         if asked.is_empty() {
-            self.steps.push(Step { tier: lower.name(), outcome: Outcome::Bypass, took: Duration::ZERO });
+            self.steps.push(Step::of_tier(lower.name(), Outcome::Bypass, Instant::now(), Duration::ZERO));
         }
         asked
     }
 
     /// Completes the flights of the keys that were found. Fills the tiers above first, unless a purge ran since the
-    /// lookup began.
+    /// lookup began. `(started, took)`: when the tier was asked, and for how long.
     fn handle_answer(
         &mut self,
         inner: &Inner,
         lower: &LowerTier,
         asked: &[Key],
         answer: Result<Values, TierError>,
-        took: Duration,
+        (started, took): (Instant, Duration),
     ) {
-        let step = |outcome| Step { tier: lower.name(), outcome, took };
+        let step = |outcome| Step::of_tier(lower.name(), outcome, started, took);
         lower.learn(Asked::ForCaller, asked.len(), &answer, took);
         let values = match answer {
             Ok(values) => values,
@@ -186,7 +186,7 @@ impl MissLookup {
                 Some((key, made)) = self.hedges.next(), if !self.hedges.is_empty() => {
                     // If generation fails, the query and the following tiers may still find the value.
                     let Ok(made) = made else { continue };
-                    let slow = Step { tier: lower.name(), outcome: Outcome::Slow, took: started.elapsed() };
+                    let slow = Step::of_tier(lower.name(), Outcome::Slow, started, started.elapsed());
                     let steps: Vec<Step> = self.steps.iter().copied().chain([slow]).collect();
                     if hedged.contains(&key) && self.count_pending(&[key]) > 0 {
                         lower.hedging.source.inc();
@@ -210,7 +210,7 @@ impl MissLookup {
         // The query may have no waiters left, but it measures the cost of the tier. The tier's own deadline ends it.
         let (took, pending) = (started.elapsed(), self.count_pending(&hedged));
         lower.hedging.learn(asked.len(), took);
-        self.handle_answer(inner, lower, asked, answer, took);
+        self.handle_answer(inner, lower, asked, answer, (started, took));
         lower.hedging.tier.inc_by((pending - self.count_pending(&hedged)) as u64);
     }
 
@@ -329,7 +329,7 @@ async fn complete_leased(
             if let Some(_permit) = inner.stack.purges.fill_permit(epoch) {
                 inner.stack.promote(leader.hashed(), &value, leases.tier);
             }
-            let step = Step { tier: shared.name(), outcome: Outcome::Hit, took: started.elapsed() };
+            let step = Step::of_tier(shared.name(), Outcome::Hit, started, started.elapsed());
             let steps = steps.iter().copied().chain([step]).collect();
             leader.complete(Ok(Found { value, by: shared.name(), steps }));
         }

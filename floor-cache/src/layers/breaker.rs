@@ -18,7 +18,7 @@ use failsafe::{
 };
 use futures_util::FutureExt;
 use parking_lot::Mutex;
-use tracing::{info, warn};
+use tracing::{field::display, info, warn};
 
 use super::{Layer, Operation, Reply};
 use crate::tier::{Answer, Tier, TierError, TierErrorKind};
@@ -149,7 +149,7 @@ impl Circuit {
 
     /// Opens the circuit for `pause` or longer.
     pub fn trip(&self, pause: Duration) {
-        self.transition(|inner| {
+        self.transition(None, |inner| {
             for _ in 0..FAILURES {
                 if self.state() != CircuitState::Open {
                     inner.machine.on_error();
@@ -168,7 +168,7 @@ impl Circuit {
     }
 
     fn permit(&self) -> Option<Permit<'_>> {
-        let probe = self.transition(|inner| {
+        let probe = self.transition(None, |inner| {
             if inner.held_until.is_some_and(|until| Instant::now() < until) {
                 return None;
             }
@@ -190,8 +190,9 @@ impl Circuit {
     }
 
     /// Runs `step` and updates everything that depends on the state under one lock. The state machine reports a change
-    /// only after it has released its own lock, when another call may have changed it again.
-    fn transition<A>(&self, step: impl FnOnce(&mut Inner) -> A) -> A {
+    /// only after it has released its own lock, when another call may have changed it again. `error`: the failure that
+    /// `step` records, for the log.
+    fn transition<A>(&self, error: Option<&TierError>, step: impl FnOnce(&mut Inner) -> A) -> A {
         let mut inner = self.inner.lock();
         let before = self.state();
         let result = step(&mut inner);
@@ -205,7 +206,7 @@ impl Circuit {
         drop(inner);
         match after {
             CircuitState::Open if before != after => {
-                warn!(tier = self.name, "the tier keeps failing; going on without it");
+                warn!(tier = self.name, error = error.map(display), "the tier keeps failing; going on without it");
             }
             CircuitState::Closed if before != after => info!(tier = self.name, "the tier is back"),
             _ => {}
@@ -222,7 +223,7 @@ struct Permit<'a> {
 
 impl Permit<'_> {
     fn report<A>(self, result: &Result<A, TierError>) {
-        self.circuit.transition(|inner| match result {
+        self.circuit.transition(result.as_ref().err(), |inner| match result {
             Ok(_) => inner.machine.on_success(),
             Err(_) => inner.machine.on_error(),
         });
@@ -232,7 +233,7 @@ impl Permit<'_> {
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if self.probe.is_some() {
-            self.circuit.transition(|inner| {
+            self.circuit.transition(None, |inner| {
                 if inner.probe == self.probe {
                     inner.probe = None;
                 }

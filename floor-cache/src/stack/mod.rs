@@ -5,6 +5,7 @@ mod admission;
 mod purge;
 mod tier_stack;
 mod write_behind;
+mod write_failures;
 
 pub use purge::Removal;
 pub(crate) use purge::{PurgeEpoch, Purges};

@@ -59,7 +59,7 @@ impl TierStack {
             let took = started.elapsed();
             tier.record_time(value.is_some(), took);
             let outcome = if value.is_some() { Outcome::Hit } else { Outcome::Miss };
-            record(Step { tier: tier.name(), outcome, took });
+            record(Step::of_tier(tier.name(), outcome, started, took));
             if let Some(value) = value {
                 self.fill_above(depth, key, &value);
                 return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
@@ -107,15 +107,15 @@ impl TierStack {
     pub(crate) fn peek(&self, key: &Hashed) -> Option<Found> {
         self.memory.iter().find_map(|tier| {
             let value = tier.peek(key)?;
-            let step = Step { tier: tier.name(), outcome: Outcome::Hit, took: Duration::ZERO };
+            let step = Step::of_tier(tier.name(), Outcome::Hit, Instant::now(), Duration::ZERO);
             Some(Found { value, by: tier.name(), steps: Arc::new([step]) })
         })
     }
 
     /// The trace steps of a miss in every memory tier.
     pub(crate) fn memory_miss_steps(&self) -> Vec<Step> {
-        let miss =
-            |tier: &Arc<dyn MemoryTier>| Step { tier: tier.name(), outcome: Outcome::Miss, took: tier.miss_cost() };
+        let now = Instant::now();
+        let miss = |tier: &Arc<dyn MemoryTier>| Step::of_tier(tier.name(), Outcome::Miss, now, tier.miss_cost());
         self.memory.iter().map(miss).collect()
     }
 

@@ -18,7 +18,10 @@ use prometheus::IntCounterVec;
 use tokio::{runtime::Handle, sync::oneshot};
 use tracing::{debug, warn};
 
-use super::admission::{Admission, WriteReason};
+use super::{
+    admission::{Admission, WriteReason},
+    write_failures::WriteFailures,
+};
 use crate::{
     envelope::MAX_VALUE,
     key::Key,
@@ -109,6 +112,7 @@ impl WriteBehind {
             batch_bytes: 0,
             acks: Vec::new(),
             stored_last: true,
+            failures: WriteFailures::default(),
         };
         thread::Builder::new().name(format!("write-{}", writer.tier.name())).spawn(move || writer.run())?;
         Ok(Self { commands, queued, writes })
@@ -208,6 +212,7 @@ struct Writer {
     acks: Vec<oneshot::Sender<bool>>,
     /// Whether the tier stored the last batch.
     stored_last: bool,
+    failures: WriteFailures,
 }
 
 impl Writer {
@@ -303,6 +308,7 @@ impl Writer {
             let count = if self.stored_last { &self.writes.stored } else { &self.writes.failed };
             count.inc_by(self.batch.len() as u64);
             self.queued.bytes.fetch_sub(self.batch_bytes, Relaxed);
+            self.failures.log(self.tier.name(), self.batch.len(), &written);
             self.batch.clear();
             self.batch_bytes = 0;
             self.log("write", &written);

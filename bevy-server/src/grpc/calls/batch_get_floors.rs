@@ -1,6 +1,6 @@
 //! `BatchGetFloors`: up to 256 floors in one response.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use floor_cache::Served;
@@ -25,15 +25,23 @@ use super::{
 use crate::{
     grpc::status::{Violation, from_source_error, invalid, malformed},
     key,
+    observer::{CallRecord, LookupTimer},
 };
 
-pub(super) async fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
+pub(super) async fn answer(
+    state: &ServiceState,
+    call: Call,
+    message: Bytes,
+    record: Option<&Arc<CallRecord>>,
+) -> Result<Response<FloorBody>, Status> {
     // Hundreds of specs and disk reads would block the connection's task.
     tokio::task::yield_now().await;
     let keys: Vec<_> = decode(&message)?.iter().map(key::of).collect();
     drop(message);
+    let timer = LookupTimer::start(record);
     let get = async { state.deps.chain.get_many(&keys, call.options()).await.map_err(from_source_error) };
     let served = call.with_deadline(get).await?;
+    timer.finish(&served);
     let mut counts = ServedCounts::default();
     served.iter().for_each(|served| counts.add(served));
     let mut response = respond(batch_body(&served), counts.served_by());

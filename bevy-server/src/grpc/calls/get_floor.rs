@@ -1,5 +1,7 @@
 //! `GetFloor`: one floor.
 
+use std::{slice, sync::Arc};
+
 use bytes::Bytes;
 use floor_cache::TierKind;
 use floor_gen::FloorSpec;
@@ -16,16 +18,24 @@ use super::{
 use crate::{
     grpc::status::{from_source_error, invalid, malformed},
     key,
+    observer::{CallRecord, LookupTimer},
 };
 
-pub(super) async fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
+pub(super) async fn answer(
+    state: &ServiceState,
+    call: Call,
+    message: Bytes,
+    record: Option<&Arc<CallRecord>>,
+) -> Result<Response<FloorBody>, Status> {
     let (spec, scheduled) = decode(&message)?;
     // The message may be large, and the lookup may take long.
     drop(message);
     let key = key::of(&spec);
+    let timer = LookupTimer::start(record);
     // A hit in memory is ready at the first poll: no task, no timer, no allocation.
     let get = async { state.deps.chain.get(key, call.options()).await.map_err(from_source_error) };
     let served = call.with_deadline(get).await?;
+    timer.finish(slice::from_ref(&served));
     if let Some(recorder) = state.deps.access_recorder.as_ref().filter(|_| scheduled) {
         recorder.record(spec, served.by != TierKind::Lru.name());
     }

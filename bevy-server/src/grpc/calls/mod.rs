@@ -29,6 +29,7 @@ use crate::{
     config::NoCache,
     lifecycle::InFlight,
     metrics::{Limit, Refusals, RequestMetrics},
+    observer::{CallObserver, CallRecord},
     prefetch::AccessRecorder,
 };
 
@@ -51,6 +52,8 @@ pub struct ServiceDeps {
     pub unsent: Budget,
     /// Who may skip the cache.
     pub no_cache: NoCache,
+    /// Records calls for traces and the access log. `None` if both are off.
+    pub observer: Option<CallObserver>,
 }
 
 /// The state of the floor service.
@@ -89,7 +92,8 @@ impl ServiceState {
     }
 }
 
-/// Records the metrics of a call when dropped, so a cancelled call is counted too.
+/// Records the metrics of a call when dropped, so a cancelled call is counted too. Ends the record of the call, if it has
+/// one.
 pub(super) struct MetricsGuard {
     pub(super) state: Arc<ServiceState>,
     pub(super) code: Code,
@@ -97,12 +101,21 @@ pub(super) struct MetricsGuard {
     started: Instant,
     /// After it, a call without a code counts as DEADLINE_EXCEEDED.
     deadline: Option<Instant>,
+    /// For traces and the access log.
+    pub(super) record: Option<Arc<CallRecord>>,
 }
 
 impl MetricsGuard {
     /// A call that counts as cancelled until it has another code.
     pub(super) const fn new(state: Arc<ServiceState>, rpc: Rpc, started: Instant) -> Self {
-        Self { state, code: Code::Cancelled, rpc, started, deadline: None }
+        Self { state, code: Code::Cancelled, rpc, started, deadline: None, record: None }
+    }
+
+    /// Starts the record of the call, if an observer wants one.
+    pub(super) fn observe(&mut self, headers: &HeaderMap, client: &Client) {
+        if let Some(observer) = &self.state.deps.observer {
+            self.record = observer.begin(headers, client);
+        }
     }
 }
 
@@ -111,7 +124,31 @@ impl Drop for MetricsGuard {
         if self.code == Code::Cancelled && self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             self.code = Code::DeadlineExceeded;
         }
-        self.state.deps.metrics.record(self.rpc, self.code, self.started.elapsed());
+        let took = self.started.elapsed();
+        self.state.deps.metrics.record(self.rpc, self.code, took);
+        if let Some(record) = &self.record {
+            record.finish(self.rpc, self.code, self.started, took);
+        }
+    }
+}
+
+/// Who makes a call.
+pub(super) struct Caller {
+    /// The client; for a refused call that of the connection.
+    pub(super) client: Client,
+    /// Why the client may not call.
+    pub(super) refusal: Option<Status>,
+}
+
+impl Caller {
+    fn admitted(self) -> Result<Client, Status> {
+        self.refusal.map_or(Ok(self.client), Err)
+    }
+}
+
+impl From<Client> for Caller {
+    fn from(client: Client) -> Self {
+        Self { client, refusal: None }
     }
 }
 
@@ -121,34 +158,42 @@ pub(super) enum Answer {
     Stream(FloorStream),
 }
 
-/// Answers a call whose headers were received at `started`. `caller` is its client, or why that may not call.
+/// Answers a call whose headers were received at `started`. A recorded call is told what it did.
 pub(super) async fn answer(
     state: &Arc<ServiceState>,
     rpc: Rpc,
     headers: &HeaderMap,
     body: impl Body<Data = Bytes, Error: Display>,
     started: Instant,
-    caller: Result<Client, Status>,
+    caller: Caller,
+    record: Option<&Arc<CallRecord>>,
 ) -> Result<Answer, Status> {
     let in_flight = state.deps.in_flight.try_begin().ok_or_else(status::draining)?;
-    let client = caller?;
+    let client = caller.admitted()?;
     let call = Call::from_headers(headers, started, &client, state.deps.no_cache)
-        .inspect_err(|status| state.count_refusal(Limit::NoCache, status))?;
+        .inspect_err(|status| state.count_refusal(Limit::NoCache, status))?
+        .traced(record.is_some_and(|record| record.is_traced()));
     let message = request::receive(&call, body, &client, &state.receiving)
         .await
         .inspect_err(|status| state.count_refusal(Limit::Receiving, status))?;
     // No work starts after the deadline.
     call.check_deadline()?;
     let response = match rpc {
-        Rpc::GetFloor => get_floor::answer(state, call, message).await,
-        Rpc::BatchGetFloors => batch_get_floors::answer(state, call, message).await,
+        Rpc::GetFloor => get_floor::answer(state, call, message, record).await,
+        Rpc::BatchGetFloors => batch_get_floors::answer(state, call, message, record).await,
         Rpc::GetServerInfo => get_server_info::answer(state, call, message),
         Rpc::StreamFloors => {
             // A stream counts its refusals itself: they may come after its start.
-            return FloorStream::open(Arc::clone(state), call, message, client, in_flight).await.map(Answer::Stream);
+            let record = record.cloned();
+            let stream = FloorStream::open(Arc::clone(state), call, message, client, in_flight, record);
+            return stream.await.map(Answer::Stream);
         }
     };
     let response = response.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
-    let reserved = state.reserve_unsent(&client, response.body().unsent_bytes())?;
+    let unsent = response.body().unsent_bytes();
+    let reserved = state.reserve_unsent(&client, unsent)?;
+    if let Some(record) = record {
+        record.answered(response.headers(), unsent);
+    }
     Ok(Answer::Unary(response.map(|body| body.with_guards(in_flight, reserved, call.deadline()))))
 }

@@ -43,6 +43,8 @@ pub(super) struct Call {
     no_cache: bool,
     /// `floor-trace: 1`
     pub(super) trace: bool,
+    /// Whether the steps of lookups are recorded.
+    is_traced: bool,
 }
 
 impl Call {
@@ -72,7 +74,12 @@ impl Call {
             return Err(status::no_cache_not_allowed(may_skip_cache));
         }
         let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
-        Ok(Self { started, client: client.id(), deadline, no_cache, trace })
+        Ok(Self { started, client: client.id(), deadline, no_cache, trace, is_traced: false })
+    }
+
+    /// The call, of whose lookups the steps are recorded if `is_traced`.
+    pub(super) const fn traced(self, is_traced: bool) -> Self {
+        Self { is_traced, ..self }
     }
 
     /// When the client stops waiting; `None` for no deadline.
@@ -81,7 +88,8 @@ impl Call {
     }
 
     pub(super) const fn options(&self) -> Options {
-        Options { no_cache: self.no_cache, trace: self.trace, priority: Priority::Foreground, client: self.client }
+        let trace = self.trace || self.is_traced;
+        Options { no_cache: self.no_cache, trace, priority: Priority::Foreground, client: self.client }
     }
 
     /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first.

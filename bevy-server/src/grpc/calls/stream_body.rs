@@ -55,11 +55,17 @@ impl StreamBody {
         Poll::Ready(match item {
             // The transport takes a floor before it has sent it, so the last one keeps the call in flight.
             Some(StreamItem::Floor { floor, reserved, last }) => {
+                if let Some(record) = &self.metrics_guard.record {
+                    record.sent(floor.len());
+                }
                 let in_flight = last.then(|| self.in_flight.clone());
                 Some(Frame::data(GuardedBytes::floor(floor, reserved, in_flight)))
             }
             Some(StreamItem::End(code, trailers)) => {
                 self.metrics_guard.code = code;
+                if let Some(record) = &self.metrics_guard.record {
+                    record.answered(&trailers, 0);
+                }
                 self.done = true;
                 Some(Frame::trailers(trailers))
             }

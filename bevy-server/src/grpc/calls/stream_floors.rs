@@ -26,6 +26,7 @@ use crate::{
     key,
     lifecycle::InFlightGuard,
     metrics::Limit,
+    observer::{CallRecord, LookupTimer},
 };
 
 /// Maximum of floors per window: enough for batch lookups in every tier and for generation on every core.
@@ -47,6 +48,7 @@ pub(in crate::grpc) struct FloorStream {
     /// The memory of the floors in `ready`.
     reserved: Reserved,
     in_flight: InFlightGuard,
+    record: Option<Arc<CallRecord>>,
 }
 
 impl FloorStream {
@@ -58,6 +60,7 @@ impl FloorStream {
         message: Bytes,
         client: Client,
         in_flight: InFlightGuard,
+        record: Option<Arc<CallRecord>>,
     ) -> Result<Self, Status> {
         let range = decode(&message)?;
         drop(message);
@@ -65,7 +68,7 @@ impl FloorStream {
         let ready = Vec::new().into_iter();
         let reserved = state.deps.unsent.reserve(&client, 0);
         let (counts, trace) = (ServedCounts::default(), Vec::new());
-        let mut floors = Self { state, range, call, window, ready, counts, trace, client, reserved, in_flight };
+        let mut floors = Self { state, range, call, window, ready, counts, trace, client, reserved, in_flight, record };
         floors.fetch().await?;
         Ok(floors)
     }
@@ -106,9 +109,11 @@ impl FloorStream {
             return Ok(());
         }
         let state = &self.state;
+        let timer = LookupTimer::start(self.record.as_ref());
         let get = async { state.deps.chain.get_many(&keys, self.call.options()).await.map_err(from_source_error) };
         let served = self.call.with_deadline(get).await;
         let served = served.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
+        timer.finish(&served);
         let bytes = served.iter().map(|served| served.value.len()).sum();
         self.reserved = state.reserve_unsent(&self.client, bytes)?;
         served.iter().for_each(|served| self.counts.add(served));

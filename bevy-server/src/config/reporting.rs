@@ -1,0 +1,175 @@
+//! The settings of logs and traces.
+
+use std::time::Duration;
+
+use figment::value::Value;
+use http::Uri;
+
+use super::{
+    formats::{Format, OneOf, Span, quote, text, whole},
+    nonzero,
+    reader::Reader,
+};
+use crate::logging::LogFilter;
+
+/// How the server logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSettings {
+    /// The form of an event.
+    pub format: LogFormat,
+    /// Which events are logged.
+    pub filter: LogFilter,
+    /// One call in this many is in the access log; 0: there is none.
+    pub access: u32,
+    /// Calls that take this long are in the access log; `None`: only failed and sampled ones are.
+    pub slow: Option<Duration>,
+}
+
+/// The form of an event in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// A line of text.
+    Text,
+    /// A line with a JSON object.
+    Json,
+}
+
+/// Where traces go, and of which calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TraceSettings {
+    /// The collector, as `http://127.0.0.1:4317`.
+    pub endpoint: String,
+    /// The share of calls without a `traceparent` that are traced, 0 to 1.
+    pub sample: f64,
+    /// Calls that are traced in a second at the most, for any reason.
+    pub max_per_second: u32,
+}
+
+pub(super) fn log(reader: &mut Reader<'_>) -> LogSettings {
+    LogSettings {
+        format: reader.key("log.format", log_format()),
+        filter: reader.key("log.level", Filter),
+        access: reader.key("log.access", whole(0..=u32::MAX).note("; 0 for no access log, 1 for every call")),
+        slow: nonzero(reader.key("log.slow", Span::Any)),
+    }
+}
+
+/// `None` if there are no traces.
+pub(super) fn trace(reader: &mut Reader<'_>) -> Option<TraceSettings> {
+    let endpoint = reader.key("trace.endpoint", Collector);
+    let sample = reader.key("trace.sample", Share);
+    let max_per_second = reader.key("trace.max_per_second", whole(1..=100_000));
+    Some(TraceSettings { endpoint, sample, max_per_second }).filter(|settings| !settings.endpoint.is_empty())
+}
+
+fn log_format() -> OneOf<LogFormat> {
+    OneOf {
+        values: vec![("text", LogFormat::Text), ("json", LogFormat::Json)],
+        expected: "write \"text\" or \"json\" (a JSON object per line)",
+    }
+}
+
+/// A log filter.
+struct Filter;
+
+impl Format for Filter {
+    type Output = LogFilter;
+
+    fn expected(&self) -> String {
+        "write a level (off, error, warn, info, debug or trace), levels of targets, or both, as in \
+         \"info,floor_cache=debug\""
+            .to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<LogFilter> {
+        LogFilter::new(&text(value)?).ok()
+    }
+
+    fn show(&self, filter: &LogFilter) -> String {
+        quote(filter)
+    }
+}
+
+/// The address of a collector, or empty.
+struct Collector;
+
+impl Format for Collector {
+    type Output = String;
+
+    fn expected(&self) -> String {
+        "write the address of an OTLP collector for gRPC without TLS, as in \"http://127.0.0.1:4317\"; \"\" for no \
+         traces"
+            .to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<String> {
+        let text = text(value)?;
+        if text.is_empty() {
+            return Some(text);
+        }
+        let uri: Uri = text.parse().ok()?;
+        let is_host = uri.scheme_str() == Some("http") && uri.host().is_some_and(|host| !host.is_empty());
+        let is_alone = matches!(uri.path(), "" | "/") && uri.query().is_none();
+        let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        (is_host && is_alone && !has_user).then_some(text)
+    }
+
+    fn show(&self, endpoint: &String) -> String {
+        quote(endpoint)
+    }
+}
+
+/// A share of calls.
+struct Share;
+
+impl Format for Share {
+    type Output = f64;
+
+    fn expected(&self) -> String {
+        "write a share from 0 (none) to 1 (all), as in 0.01".to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<f64> {
+        text(value)?.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share))
+    }
+
+    fn show(&self, share: &f64) -> String {
+        format!("{share:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn traces_need_a_collector_without_tls() {
+        for right in ["http://127.0.0.1:4317", "http://collector", "http://[::1]:4317/"] {
+            assert_eq!(Collector.parse(&Value::from(right)), Some(right.to_owned()));
+        }
+        for wrong in ["127.0.0.1:4317", "https://collector:4317", "http://", "http://c/v1/traces", "http://me@c:4317"] {
+            assert_eq!(Collector.parse(&Value::from(wrong)), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_a_number_from_0_to_1() {
+        let sample = |value: &str| {
+            let text = format!("[trace]\nendpoint = \"http://c:4317\"\nsample = {value}\n");
+            Config::from_toml(&text).ok().and_then(|config| config.trace).map(|trace| trace.sample)
+        };
+        assert_eq!(
+            [sample("0"), sample("0.25"), sample("1"), sample("1.0")],
+            [Some(0.0), Some(0.25), Some(1.0), Some(1.0)]
+        );
+        assert_eq!([sample("-0.1"), sample("1.01"), sample("nan"), sample("\"all\"")], [None; 4]);
+        assert_eq!(Config::from_toml("").unwrap().trace, None);
+    }
+
+    #[test]
+    fn a_misspelt_level_is_an_error() {
+        let error = Config::from_toml("[log]\nlevel = \"inof\"\n").unwrap_err().to_string();
+        assert!(error.contains("log.level is \"inof\""), "{error}");
+    }
+}

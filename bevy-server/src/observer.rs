@@ -1,0 +1,162 @@
+//! What is remembered of a call for its trace and for the access log. Calls ask [`CallObserver`] at their start; if
+//! neither wants the call, nothing is remembered.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use bevy::prelude::Resource;
+use floor_cache::Served;
+use floor_proto::rpc::Rpc;
+use http::{HeaderMap, HeaderValue};
+use tonic::{Code, Status};
+
+use crate::{
+    clients::Client,
+    logging::{AccessEntry, AccessLog},
+    traces::{Lookup, Origin, TracedCall, Traces},
+};
+
+/// Lookups of a call that are remembered. A stream has one for each window of 16 floors.
+const MAX_LOOKUPS: usize = 32;
+/// The longest message of an error that is remembered, in characters. Some messages quote the request.
+const MAX_MESSAGE: usize = 256;
+
+/// Decides which calls are recorded. Cheap to clone.
+#[derive(Resource, Debug, Clone)]
+pub struct CallObserver(Arc<Observers>);
+
+#[derive(Debug)]
+struct Observers {
+    traces: Option<Traces>,
+    access: Option<AccessLog>,
+}
+
+/// The record of one call.
+#[derive(Debug)]
+pub(crate) struct CallRecord {
+    observer: CallObserver,
+    client: Client,
+    /// Set if the call is traced.
+    origin: Option<Origin>,
+    measured: Mutex<Measured>,
+}
+
+/// What a call tells its record.
+#[derive(Debug, Default)]
+struct Measured {
+    served_by: Option<HeaderValue>,
+    floors: usize,
+    bytes: u64,
+    message: Option<String>,
+    lookups: Vec<Lookup>,
+}
+
+impl CallObserver {
+    /// An observer for traces and an access log. `None` if both are off.
+    #[must_use]
+    pub fn new(traces: Option<Traces>, access: Option<AccessLog>) -> Option<Self> {
+        (traces.is_some() || access.is_some()).then(|| Self(Arc::new(Observers { traces, access })))
+    }
+
+    /// The record of a call with these headers. `None` if the call is not recorded.
+    pub(crate) fn begin(&self, headers: &HeaderMap, client: &Client) -> Option<Arc<CallRecord>> {
+        let origin = self.0.traces.as_ref().and_then(|traces| traces.sample(headers));
+        // A call that fails is logged, sampled or not, so the access log records every call.
+        let is_recorded = origin.is_some() || self.0.access.is_some();
+        is_recorded.then(|| {
+            let (observer, client, measured) = (self.clone(), client.clone(), Mutex::default());
+            Arc::new(CallRecord { observer, client, origin, measured })
+        })
+    }
+}
+
+impl CallRecord {
+    /// Whether the call is traced, and its lookups too.
+    pub(crate) const fn is_traced(&self) -> bool {
+        self.origin.is_some()
+    }
+
+    /// The call was answered with `bytes` of messages and these headers or trailers.
+    pub(crate) fn answered(&self, headers: &HeaderMap, bytes: usize) {
+        self.sent(bytes);
+        self.measured().served_by = headers.get("floor-served-by").cloned();
+    }
+
+    /// The transport took `bytes` of messages.
+    pub(crate) fn sent(&self, bytes: usize) {
+        self.measured().bytes += bytes as u64;
+    }
+
+    /// The call ends with this error.
+    pub(crate) fn failed(&self, status: &Status) {
+        self.measured().message = Some(status.message().chars().take(MAX_MESSAGE).collect());
+    }
+
+    /// The call has ended.
+    pub(crate) fn finish(&self, rpc: Rpc, code: Code, started: Instant, took: Duration) {
+        let Measured { served_by, floors, bytes, message, lookups } = std::mem::take(&mut *self.measured());
+        let served_by = served_by.as_ref().and_then(|by| by.to_str().ok()).unwrap_or_default();
+        let client = self.client.address();
+        let Observers { traces, access } = &*self.observer.0;
+        if let Some(access) = access {
+            let trace_id = self.origin.as_ref().map(|origin| origin.trace_id.to_string());
+            access.log(&AccessEntry { rpc, code, client, took, served_by, floors, bytes, trace_id });
+        }
+        if let (Some(traces), Some(origin)) = (traces, &self.origin) {
+            let (origin, served_by) = (origin.clone(), served_by.to_owned());
+            traces.send(TracedCall {
+                origin,
+                rpc,
+                code,
+                message,
+                client,
+                started,
+                took,
+                served_by,
+                floors,
+                bytes,
+                lookups,
+            });
+        }
+    }
+
+    fn lookup_ended(&self, started: Instant, served: Option<&[Served]>) {
+        let mut measured = self.measured();
+        measured.floors += served.map_or(0, <[Served]>::len);
+        if self.is_traced() && measured.lookups.len() < MAX_LOOKUPS {
+            measured.lookups.push(Lookup::ended(started, served));
+        }
+    }
+
+    fn measured(&self) -> MutexGuard<'_, Measured> {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Times a lookup of a recorded call. If it is dropped before its end, the lookup failed or was cut off.
+#[derive(Debug)]
+pub(crate) struct LookupTimer<'a>(Option<(&'a CallRecord, Instant)>);
+
+impl<'a> LookupTimer<'a> {
+    /// Starts now. Does nothing without a record.
+    pub(crate) fn start(record: Option<&'a Arc<CallRecord>>) -> Self {
+        Self(record.map(|record| (&**record, Instant::now())))
+    }
+
+    /// The lookup found `served`.
+    pub(crate) fn finish(mut self, served: &[Served]) {
+        if let Some((record, started)) = self.0.take() {
+            record.lookup_ended(started, Some(served));
+        }
+    }
+}
+
+impl Drop for LookupTimer<'_> {
+    fn drop(&mut self) {
+        if let Some((record, started)) = self.0.take() {
+            record.lookup_ended(started, None);
+        }
+    }
+}

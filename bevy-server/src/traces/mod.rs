@@ -1,0 +1,203 @@
+//! Traces: spans of sampled calls, sent to an OpenTelemetry collector over OTLP (gRPC).
+//!
+//! Calls are not instrumented. A traced call is looked up with the trace that `floor-trace: 1` asks for too, and when it
+//! has ended, a task makes its spans from what was measured (docs/decisions/0011-spans-from-measured-calls.md).
+//! `mod` decides which calls are traced, `parent` reads `traceparent`, `call` is what is measured, `spans` makes the
+//! spans, and `export` sends them.
+
+mod call;
+mod export;
+mod parent;
+mod spans;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bevy::prelude::Resource;
+use floor_cache::{Draw, Sampler};
+use http::HeaderMap;
+use opentelemetry::trace::{SpanContext, TraceId};
+use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
+use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+};
+
+pub(crate) use call::{Lookup, TracedCall};
+use export::{Command, Exporter};
+
+use crate::{config::TraceSettings, rate_limit::RateLimit};
+
+/// Traced calls that wait to be exported, and so the memory for them. Those beyond it are dropped.
+const QUEUE: usize = 1024;
+/// The least time between two warnings of one kind.
+const WARNING_INTERVAL: Duration = Duration::from_secs(60);
+
+/// The traces of the server. Cheap to clone.
+#[derive(Resource, Debug, Clone)]
+pub struct Traces(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    /// Picks calls without a `traceparent`.
+    sampler: Sampler,
+    /// Bounds the cost of traces that callers ask for.
+    limit: RateLimit,
+    ids: RandomIdGenerator,
+    queue: mpsc::Sender<Command>,
+    drop_warnings: RateLimit,
+    counts: Counts,
+}
+
+/// `floors_traces_total{outcome}`.
+#[derive(Debug, Clone)]
+struct Counts {
+    exported: IntCounter,
+    failed: IntCounter,
+    dropped: IntCounter,
+    limited: IntCounter,
+}
+
+/// The trace that a call belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub(crate) trace_id: TraceId,
+    /// The caller's span.
+    pub(crate) parent: Option<SpanContext>,
+}
+
+/// Why there can be no traces.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The exporter cannot be built, for example because a variable `OTEL_EXPORTER_OTLP_...` is wrong.
+    #[error("cannot export traces: {0}")]
+    Exporter(String),
+    /// A metric name is registered twice.
+    #[error(transparent)]
+    Metrics(#[from] prometheus::Error),
+}
+
+impl Traces {
+    /// Exports the spans of calls until every clone is dropped. Does not wait for the collector: one that cannot be
+    /// reached is a warning in the log.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn start(settings: &TraceSettings, registry: &Registry, runtime: &Handle) -> Result<Self, TraceError> {
+        let counts = Counts::register(registry)?;
+        let (queue, commands) = mpsc::channel(QUEUE);
+        // The connection is made by a task of the runtime.
+        let _entered = runtime.enter();
+        let exporter = Exporter::new(&settings.endpoint, counts.clone());
+        let exporter = exporter.map_err(|error| TraceError::Exporter(error.to_string()))?;
+        runtime.spawn(exporter.run(commands));
+        Ok(Self(Arc::new(State {
+            sampler: Sampler::share(settings.sample),
+            limit: RateLimit::new(settings.max_per_second, Duration::from_secs(1)),
+            ids: RandomIdGenerator::default(),
+            queue,
+            drop_warnings: RateLimit::new(1, WARNING_INTERVAL),
+            counts,
+        })))
+    }
+
+    /// The trace of a call with these headers; `None` if it is not traced. The caller's decision in `traceparent` holds
+    /// for the call. Without one, the sampler decides.
+    pub(crate) fn sample(&self, headers: &HeaderMap) -> Option<Origin> {
+        let parent = parent::from_headers(headers);
+        let is_wanted = match &parent {
+            Some(parent) => parent.is_sampled(),
+            None => self.0.sampler.picks(Draw::next()),
+        };
+        if !is_wanted {
+            return None;
+        }
+        if self.0.limit.admit().is_none() {
+            self.0.counts.limited.inc();
+            return None;
+        }
+        let trace_id = parent.as_ref().map_or_else(|| self.0.ids.new_trace_id(), SpanContext::trace_id);
+        Some(Origin { trace_id, parent })
+    }
+
+    /// Queues a call that has ended. Never waits: if the queue is full, the call is dropped and counted.
+    pub(crate) fn send(&self, call: TracedCall) {
+        let command = Command::Call(Box::new(call), Instant::now());
+        if self.0.queue.try_send(command).is_err() {
+            self.0.counts.dropped.inc();
+            if let Some(more) = self.0.drop_warnings.admit() {
+                tracing::warn!(
+                    more,
+                    "traces are dropped: the collector does not take them as fast as calls are traced"
+                );
+            }
+        }
+    }
+
+    /// Exports what is queued now, for `deadline` at the most. Returns whether the queue was emptied in time.
+    pub async fn flush(&self, deadline: Duration) -> bool {
+        let (done, flushed) = oneshot::channel();
+        let flush = async {
+            self.0.queue.send(Command::Flush(done)).await.ok()?;
+            flushed.await.ok()
+        };
+        matches!(tokio::time::timeout(deadline, flush).await, Ok(Some(())))
+    }
+}
+
+impl Counts {
+    fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let totals = IntCounterVec::new(Opts::new("floors_traces_total", "Traced calls by outcome."), &["outcome"])?;
+        registry.register(Box::new(totals.clone()))?;
+        let count = |outcome| totals.with_label_values(&[outcome]);
+        Ok(Self {
+            exported: count("exported"),
+            failed: count("failed"),
+            dropped: count("dropped"),
+            limited: count("limited"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const NOT_SAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+
+    fn traces(sample: f64, max_per_second: u32) -> Traces {
+        // Nothing listens on port 9 (discard), and no test waits for it.
+        let settings = TraceSettings { endpoint: "http://127.0.0.1:9".to_owned(), sample, max_per_second };
+        Traces::start(&settings, &Registry::new(), &Handle::current()).unwrap()
+    }
+
+    fn headers(traceparent: &str) -> HeaderMap {
+        HeaderMap::from_iter([(http::HeaderName::from_static("traceparent"), traceparent.parse().unwrap())])
+    }
+
+    #[tokio::test]
+    async fn the_caller_decides_and_else_the_sampler() {
+        let none = traces(0.0, 100);
+        let origin = none.sample(&headers(SAMPLED)).unwrap();
+        assert_eq!(origin.trace_id.to_string(), "0af7651916cd43dd8448eb211c80319c");
+        assert_eq!(origin.parent.unwrap().span_id().to_string(), "b7ad6b7169203331");
+        assert!(none.sample(&HeaderMap::new()).is_none());
+        let all = traces(1.0, 100);
+        assert!(all.sample(&headers(NOT_SAMPLED)).is_none());
+        let [one, two] = [(); 2].map(|()| all.sample(&HeaderMap::new()).unwrap());
+        assert!(one.parent.is_none() && one.trace_id != two.trace_id);
+    }
+
+    #[tokio::test]
+    async fn a_caller_cannot_have_every_call_traced() {
+        let traces = traces(0.0, 5);
+        let traced = (0..1000).filter(|_| traces.sample(&headers(SAMPLED)).is_some()).count();
+        // A slow machine may need more than a second.
+        assert!(traced % 5 == 0 && (5..100).contains(&traced), "{traced}");
+        assert_eq!(traces.0.counts.limited.get(), 1000 - traced as u64);
+    }
+}
