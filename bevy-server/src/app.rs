@@ -14,6 +14,8 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
+#[cfg(target_os = "linux")]
+use crate::memory;
 use crate::{
     cache::ChainResource,
     clients::Clients,
@@ -23,7 +25,7 @@ use crate::{
     generation::{GenerationPlugin, GenerationQueue, task_pools},
     grpc::{GrpcListener, GrpcPlugin},
     lifecycle::LifecyclePlugin,
-    metrics::{MetricsRegistry, Refusals, RequestMetrics},
+    metrics::{MetricsRegistry, Refusals, RequestMetrics, register_build_info},
     ops::{OpsListener, OpsPlugin},
     prefetch::PrefetchPlugin,
     reload::ReloadPlugin,
@@ -52,6 +54,9 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let registry = Registry::new();
     #[cfg(target_os = "linux")]
     registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
+    #[cfg(target_os = "linux")]
+    memory::register(&registry)?;
+    register_build_info(&registry)?;
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
     let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;

@@ -22,6 +22,8 @@ pub mod grpc;
 pub mod healthcheck;
 pub mod key;
 pub mod lifecycle;
+#[cfg(target_os = "linux")]
+mod memory;
 pub mod metrics;
 pub mod ops;
 pub mod prefetch;
