@@ -9,6 +9,8 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
+#[cfg(target_os = "linux")]
+use crate::memory;
 use crate::{
     auth::{AuthPlugin, TokensError, TokensFile},
     cache::ChainResource,
@@ -20,7 +22,7 @@ use crate::{
     grpc::{GrpcListener, GrpcPlugin},
     lifecycle::LifecyclePlugin,
     logging::{self, AccessLog},
-    metrics::{MetricsRegistry, Refusals, RequestMetrics},
+    metrics::{MetricsRegistry, Refusals, RequestMetrics, register_build_info},
     observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
     prefetch::PrefetchPlugin,
@@ -50,6 +52,9 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let registry = Registry::new();
     #[cfg(target_os = "linux")]
     registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
+    #[cfg(target_os = "linux")]
+    memory::register(&registry)?;
+    register_build_info(&registry)?;
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
     let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;

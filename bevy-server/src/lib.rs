@@ -24,6 +24,8 @@ pub mod healthcheck;
 pub mod key;
 pub mod lifecycle;
 pub mod logging;
+#[cfg(target_os = "linux")]
+mod memory;
 pub mod metrics;
 pub mod observer;
 pub mod ops;

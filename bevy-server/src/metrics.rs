@@ -1,16 +1,47 @@
-//! The registry of all metrics, and the metrics of the gRPC service: `floors_requests_total{rpc,code}`,
-//! `floors_request_seconds{rpc}` and `floors_clients_refused_total{reason}`.
+//! The registry of all metrics, what runs (`floors_build_info`), and the metrics of the gRPC service:
+//! `floors_requests_total{rpc,code}`, `floors_request_seconds{rpc}` and `floors_clients_refused_total{reason}`.
 
-use std::time::Duration;
+use std::{array, time::Duration};
 
 use bevy::prelude::*;
+use floor_gen::GENERATOR_VERSION;
 use floor_proto::{rpc::Rpc, status::code_name};
-use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, PullingGauge, Registry,
+};
 use tonic::Code;
 
 /// The registry of every metric of the server.
 #[derive(Resource, Debug, Clone, Deref)]
 pub struct MetricsRegistry(pub Registry);
+
+/// Registers `floors_build_info`, a gauge of value 1 whose labels say what runs.
+///
+/// # Errors
+/// If `registry` already has a metric with this name.
+pub fn register_build_info(registry: &Registry) -> prometheus::Result<()> {
+    let opts = Opts::new("floors_build_info", "Always 1. The labels say which build of the server runs.")
+        .const_label("version", env!("CARGO_PKG_VERSION"))
+        .const_label("generator_version", GENERATOR_VERSION.to_string())
+        .const_label("profile", if cfg!(debug_assertions) { "debug" } else { "release" })
+        .const_label("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS));
+    let info = IntGauge::with_opts(opts)?;
+    info.set(1);
+    registry.register(Box::new(info))
+}
+
+/// Registers a gauge that has the result of `value` at each scrape.
+///
+/// # Errors
+/// If `registry` already has a metric with this name.
+pub(crate) fn register_gauge(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    value: impl Fn() -> f64 + Send + Sync + 'static,
+) -> prometheus::Result<()> {
+    registry.register(Box::new(PullingGauge::new(name, help, Box::new(value))?))
+}
 
 /// From a hit in memory to a wait for the generation queue, in seconds.
 const REQUEST_BUCKETS: &[f64] =
@@ -82,16 +113,19 @@ impl Refusals {
     }
 }
 
+/// The status codes of gRPC: 0 to 16.
+const CODES: usize = 17;
+
 /// Handles to the request metrics, resolved once, so that counting is an atomic add.
 #[derive(Resource, Debug, Clone)]
 pub struct RequestMetrics {
-    requests: IntCounterVec,
-    succeeded: [IntCounter; Rpc::COUNT],
+    /// By RPC, then by code.
+    requests: [[IntCounter; CODES]; Rpc::COUNT],
     seconds: [Histogram; Rpc::COUNT],
 }
 
 impl RequestMetrics {
-    /// Registers the metrics.
+    /// Registers the metrics, with every method and code at 0: a rate needs a sample from before the first call.
     ///
     /// # Errors
     /// If `registry` already has metrics with these names.
@@ -107,21 +141,42 @@ impl RequestMetrics {
         )?;
         registry.register(Box::new(requests.clone()))?;
         registry.register(Box::new(seconds.clone()))?;
+        let count = |rpc: Rpc, code| requests.with_label_values(&[rpc.name(), code_name(Code::from_i32(code))]);
         Ok(Self {
-            succeeded: Rpc::ALL.map(|rpc| requests.with_label_values(&[rpc.name(), code_name(Code::Ok)])),
+            requests: Rpc::ALL.map(|rpc| array::from_fn(|code| count(rpc, code as i32))),
             seconds: Rpc::ALL.map(|rpc| seconds.with_label_values(&[rpc.name()])),
-            requests,
         })
     }
 
     /// Records a finished call.
     pub fn record(&self, rpc: Rpc, code: Code, took: Duration) {
         let index = rpc as usize;
-        if code == Code::Ok {
-            self.succeeded[index].inc();
-        } else {
-            self.requests.with_label_values(&[rpc.name(), code_name(code)]).inc();
-        }
+        self.requests[index][code as usize].inc();
         self.seconds[index].observe(took.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus::TextEncoder;
+
+    use super::*;
+
+    #[test]
+    fn every_code_of_every_method_has_a_zero_before_its_first_call() {
+        let registry = Registry::new();
+        let metrics = RequestMetrics::register(&registry).unwrap();
+        let counts = || {
+            let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+            let counts = text.lines().filter(|line| line.starts_with("floors_requests_total{"));
+            counts.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(counts().len(), CODES * Rpc::COUNT);
+        assert!(counts().iter().all(|count| count.ends_with(" 0")));
+        for code in 0..CODES as i32 {
+            metrics.record(Rpc::StreamFloors, Code::from_i32(code), Duration::ZERO);
+        }
+        let of_streams = counts().iter().filter(|count| count.ends_with("rpc=\"StreamFloors\"} 1")).count();
+        assert_eq!(of_streams, CODES);
     }
 }

@@ -262,6 +262,37 @@ fn a_request_with_a_large_body_is_refused_before_it_is_read() {
     assert_eq!(http1(&server.ops, head, b"a=b").0, 200, "a small body is ignored");
 }
 
+#[test]
+fn metrics_show_what_runs_and_its_limits() {
+    let data = TempDir::new().unwrap();
+    let setup = Setup::new(&data).with("GENERATION__QUEUE", "300").with("GENERATION__THREADS", "2");
+    let server = setup.with("GRPC__MAX_CONNECTIONS", "50").start();
+    let text = server.page("/metrics").1;
+    let build = text.lines().find(|line| line.starts_with("floors_build_info{")).unwrap();
+    for label in ["version=\"", "generator_version=\"", "profile=\"", "target=\""] {
+        assert!(build.contains(label) && build.ends_with(" 1"), "{build}");
+    }
+    for (name, value) in [
+        ("floors_generation_queue_limit", 300.0),
+        ("floors_generation_threads", 2.0),
+        ("floors_generation_saturated", 0.0),
+        ("floors_connections_limit", 50.0),
+        ("floors_calls_in_flight", 0.0),
+        ("floors_requests_total{code=\"INTERNAL\",rpc=\"GetFloor\"}", 0.0),
+        ("floors_audits_total{outcome=\"mismatch\"}", 0.0),
+        ("floors_tier_requests_total{outcome=\"corrupt\",tier=\"lmdb\"}", 0.0),
+        ("floors_tier_writes_total{outcome=\"failed\",tier=\"lmdb\"}", 0.0),
+        ("floors_generation_refusals_total{reason=\"queue\"}", 0.0),
+    ] {
+        assert_eq!(server.metric(name), value, "{name}");
+    }
+    for name in ["floors_tier_limit_bytes{tier=\"lru\"}", "floors_store_capacity_bytes{tier=\"lmdb\"}"] {
+        assert!(server.metric(name) > 0.0, "{name}");
+    }
+    #[cfg(target_os = "linux")]
+    assert!(server.metric("floors_memory_anonymous_bytes") < server.metric("floors_memory_limit_bytes"));
+}
+
 /// The collector of the process works on Linux only.
 #[cfg(target_os = "linux")]
 #[test]

@@ -165,8 +165,10 @@ async fn a_client_that_stops_reading_bounds_what_the_server_buffers() {
     // About 20 floors of at least 3 KB fill the window and the client's buffer. They are fetched 16 at a time, and up
     // to 16 more are fetched ahead.
     assert!(last <= 64.0, "{last} floors were generated for a client that read one");
+    assert_eq!(server.metric("floors_calls_in_flight"), 1.0);
     drop(stream);
     wait_until("the cancelled stream is counted", || server.calls("StreamFloors", "CANCELLED") == 1.0);
+    wait_until("no call is in flight", || server.metric("floors_calls_in_flight") == 0.0);
 }
 
 #[tokio::test]

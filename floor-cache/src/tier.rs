@@ -3,6 +3,7 @@
 use std::{
     fmt,
     future::Future,
+    path::Path,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -54,6 +55,17 @@ pub trait Tier: fmt::Debug + Send + Sync + 'static {
     /// Makes stored values durable, if the tier supports that.
     fn flush(&self) -> Answer<'_, ()> {
         Answer::Now(Ok(()))
+    }
+
+    /// Brings [`stats`](Self::stats) up to date if the tier has to ask another machine for them. Does nothing by default.
+    /// Whatever the state of that machine, it takes a bounded time and makes a bounded number of requests.
+    fn refresh_stats(&self) -> Answer<'_, ()> {
+        Answer::Now(Ok(()))
+    }
+
+    /// The directory of its files; `None` if it has none on this machine.
+    fn directory(&self) -> Option<&Path> {
+        None
     }
 
     /// Frees unused space. May take long: called from a thread that may block, and never concurrently with a write of

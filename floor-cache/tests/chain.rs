@@ -37,6 +37,19 @@ async fn a_value_is_generated_once_and_then_served_from_memory() {
     assert_eq!(fixture.metric("floors_tier_requests_total", &[("tier", "lru"), ("outcome", "hit")]), 2.0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_show_the_limits_of_tiers_and_the_space_of_their_disks() {
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
+    for tier in ["lru", "lmdb"] {
+        assert!(fixture.metric("floors_tier_limit_bytes", &[("tier", tier)]) > 0.0, "{tier}");
+    }
+    let of_store = |name, tier| fixture.metric(name, &[("tier", tier)]);
+    assert!(of_store("floors_store_bytes", "lmdb") > 0.0);
+    let (free, size) = (of_store("floors_store_free_bytes", "lmdb"), of_store("floors_store_capacity_bytes", "lmdb"));
+    assert!(free <= size && size > 0.0, "{free} of {size} bytes are free");
+    assert_eq!(of_store("floors_store_capacity_bytes", "lru"), 0.0, "memory has no disk");
+}
+
 /// For every order of every subset of tiers, the first tier serves a generated value.
 #[tokio::test(flavor = "multi_thread")]
 async fn any_order_and_subset_of_tiers_is_a_chain() {

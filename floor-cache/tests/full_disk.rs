@@ -164,6 +164,10 @@ async fn a_full_disk_fails_no_call() {
         let failed = series(&registry, "floors_tier_writes_total", &[("outcome", "failed")]);
         let failed: f64 = failed.iter().map(|metric| metric.get_counter().get_value()).sum();
         assert!(failed > 0.0, "the disk was full");
+        let gauge = |name| -> f64 { series(&registry, name, &[]).iter().map(|m| m.get_gauge().get_value()).sum() };
+        let (free, capacity) = (gauge("floors_store_free_bytes"), gauge("floors_store_capacity_bytes"));
+        assert_eq!(capacity, f64::from(3 << 20));
+        assert!(free < capacity, "{free} bytes are free");
         drop(chain);
         let reopened = when_free(|| open(*store, &path));
         assert!(reopened.stats().entries > 0, "the store is undamaged and has what fitted");

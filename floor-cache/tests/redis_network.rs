@@ -204,6 +204,37 @@ async fn reading_the_stats_refreshes_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_page_shows_what_was_just_stored() {
+    let Some(server) = RedisServer::start() else { return };
+    let fixture = over(server.url(), LONG_TIMEOUT);
+    store(&fixture, 0..200).await;
+    let shown = async {
+        while fixture.tier("redis").entries != 200 {
+            fixture.chain.refresh_stats().await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    // Less than the 5 s after which the stats refresh themselves.
+    tokio::time::timeout(Duration::from_secs(4), shown).await.expect("a page refreshes the stats");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_does_not_wait_for_a_server_that_hangs() {
+    let Some(server) = RedisServer::start() else { return };
+    let fixture = over(server.url(), 6 * LONG_TIMEOUT);
+    store(&fixture, 0..10).await;
+    server.pause();
+    for _ in 0..3 {
+        let page = fixture.chain.refresh_stats();
+        tokio::time::timeout(LONG_TIMEOUT, page).await.expect("the wait for the server is bounded");
+        // The interval of pages, so that the next one asks again.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+    }
+    server.resume();
+    wait_until("the server has answered a page", || fixture.tier("redis").entries == 10).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn refusals_of_the_breaker_are_not_recorded() {
     let Some(mut server) = RedisServer::start() else { return };
     let fixture = over(server.url(), LONG_TIMEOUT);

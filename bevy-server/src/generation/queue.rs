@@ -14,14 +14,14 @@ use bevy::{prelude::*, tasks::futures_lite::future};
 use floor_cache::{Class, ClientId, Demand, GenerationRequest, Key, Made, Priority, Source, SourceError};
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
-use prometheus::{IntGauge, Registry};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 use tokio::sync::{Notify, oneshot};
 
 use super::{
     fair_queue::{Capacity, FairQueue},
     quota::Quotas,
 };
-use crate::{config::Quota, key};
+use crate::{config::Quota, key, metrics::register_gauge};
 
 /// Background jobs (prefetches, audits) that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.
@@ -48,6 +48,7 @@ pub(super) struct Queue {
     background: (Sender<Job>, Receiver<Job>),
     quotas: Quotas,
     waiting: IntGauge,
+    refused: RefusedFloors,
     /// Notified when no caller waits any more, if that was requested: a busy queue empties thousands of times a second,
     /// and each notification wakes a thread.
     idle: Notify,
@@ -55,6 +56,25 @@ pub(super) struct Queue {
     pub(super) workers: usize,
     /// Running mean of the time per cell of each class of keys, which is a kind, in picoseconds.
     cell_costs: [AtomicU64; Class::COUNT],
+}
+
+/// `floors_generation_refusals_total{reason}`: floors that were not generated for their callers.
+#[derive(Debug)]
+struct RefusedFloors {
+    /// The queue was full, or a job of a client with a smaller share took the place.
+    queue: IntCounter,
+    /// The client had used up its quota.
+    quota: IntCounter,
+}
+
+impl RefusedFloors {
+    fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let help = "Floors that were not generated: the queue was full, or the client had used up its quota.";
+        let refused = IntCounterVec::new(Opts::new("floors_generation_refusals_total", help), &["reason"])?;
+        registry.register(Box::new(refused.clone()))?;
+        let count = |reason| refused.with_label_values(&[reason]);
+        Ok(Self { queue: count("queue"), quota: count("quota") })
+    }
 }
 
 #[derive(Debug)]
@@ -78,23 +98,37 @@ impl GenerationQueue {
     /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each client has `quota`.
     ///
     /// # Errors
-    /// If `registry` already has `floors_generation_queue`.
+    /// If `registry` already has the metrics of a queue.
     pub fn new(capacity: usize, workers: usize, quota: Quota, registry: &Registry) -> prometheus::Result<Self> {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
         registry.register(Box::new(waiting.clone()))?;
         let time = u64::try_from(MAX_QUEUED_TIME.as_nanos()).unwrap_or(u64::MAX).saturating_mul(workers as u64);
         let jobs = FairQueue::new(Capacity { jobs: capacity, cost: time });
-        Ok(Self(Arc::new(Queue {
+        let queue = Self(Arc::new(Queue {
             foreground: Mutex::new(Foreground { jobs, full_since: None }),
             permits: async_channel::unbounded(),
             background: async_channel::bounded(BACKGROUND_CAPACITY),
             quotas: Quotas::new(quota),
             waiting,
+            refused: RefusedFloors::register(registry)?,
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
             workers,
             cell_costs: std::array::from_fn(|_| AtomicU64::new(INITIAL_CELL_COST)),
-        })))
+        }));
+        queue.register_gauges(capacity, registry)?;
+        Ok(queue)
+    }
+
+    fn register_gauges(&self, capacity: usize, registry: &Registry) -> prometheus::Result<()> {
+        let (help, workers) = ("Threads that generate floors.", self.0.workers);
+        register_gauge(registry, "floors_generation_threads", help, move || workers as f64)?;
+        let help = "The most floors of callers that may wait for the task pool.";
+        register_gauge(registry, "floors_generation_queue_limit", help, move || capacity as f64)?;
+        let help = "Whether the queue has long been full of floors of several clients: 1 if it has, and 0.";
+        let queue = self.clone();
+        let saturated = move || f64::from(u8::from(queue.is_saturated()));
+        register_gauge(registry, "floors_generation_saturated", help, saturated)
     }
 
     /// Whether the queue has long been full of jobs of several clients. A queue full of one client's jobs still has
@@ -190,7 +224,10 @@ impl Queue {
             return Err(SourceError::Stopped);
         }
         let (client, cells, cost) = (job.client, job.cells, self.cost(&job));
-        self.quotas.charge(client, cells).map_err(|retry_after| SourceError::Limited { retry_after })?;
+        self.quotas.charge(client, cells).map_err(|retry_after| {
+            self.refused.quota.inc();
+            SourceError::Limited { retry_after }
+        })?;
         let mut foreground = self.lock();
         let pushed = foreground.jobs.push(client, cost, job);
         if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
@@ -201,6 +238,7 @@ impl Queue {
         let busy = || self.busy_error(queued, queued_cost);
         let displaced = pushed.map_err(|_| {
             self.quotas.refund(client, cells);
+            self.refused.queue.inc();
             busy()
         })?;
         self.waiting.inc();
@@ -214,6 +252,7 @@ impl Queue {
             }
             self.waiting.dec();
             self.quotas.refund(job.client, job.cells);
+            self.refused.queue.inc();
             let _ = job.reply.send(Err(busy()));
         }
         Ok(())

@@ -39,7 +39,7 @@ use crate::{
     connections::ConnectionLimiter,
     descriptors,
     lifecycle::{InFlight, Phase},
-    metrics::{MetricsRegistry, Refusals, RequestMetrics},
+    metrics::{MetricsRegistry, Refusals, RequestMetrics, register_gauge},
     observer::CallObserver,
     prefetch::AccessRecorder,
     runtime::TokioHandle,
@@ -86,6 +86,13 @@ impl Plugin for GrpcPlugin {
         world.resource::<MetricsRegistry>().register(Box::new(open.clone())).expect("registered once");
         let total = self.limits.max_connections.unwrap_or_else(descriptors::max_connections);
         tracing::info!(max_connections = total, per_address = ?self.limits.max_connections_per_ip, "limits of the gRPC port");
+        let registry = &world.resource::<MetricsRegistry>().0;
+        let help = "The most connections that the gRPC port may have.";
+        register_gauge(registry, "floors_connections_limit", help, move || total as f64).expect("registered once");
+        let (in_flight, help) =
+            (world.resource::<InFlight>().clone(), "Calls to the floor service that are being answered.");
+        let calls = move || in_flight.calls() as f64;
+        register_gauge(registry, "floors_calls_in_flight", help, calls).expect("registered once");
         let limiter = ConnectionLimiter::new(total, self.limits.max_connections_per_ip, Some(open));
         let certificates = Certificates::new(self.tls.clone(), world.resource::<MetricsRegistry>())
             .expect("the name and the help are constants, and it is registered once");

@@ -162,6 +162,7 @@ pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query)
 }
 
 pub(super) async fn stats(State(state): State<Arc<OpsState>>) -> Response {
+    state.chain.refresh_stats().await;
     json(StatusCode::OK, &Stats { tiers: state.chain.holdings().into_iter().map(tier).collect() })
 }
 

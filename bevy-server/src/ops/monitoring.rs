@@ -15,6 +15,7 @@ use prometheus::TextEncoder;
 use super::OpsState;
 
 pub(super) async fn metrics(State(state): State<Arc<OpsState>>) -> impl IntoResponse {
+    state.chain.refresh_stats().await;
     match TextEncoder::new().encode_to_string(&state.registry.gather()) {
         Ok(text) => (StatusCode::OK, [(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
@@ -32,6 +33,7 @@ pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, &
 }
 
 pub(super) async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
+    state.chain.refresh_stats().await;
     let mut rows = String::new();
     for tier in state.chain.report() {
         let lookups = (tier.hits + tier.misses).max(1);

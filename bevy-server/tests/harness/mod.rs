@@ -192,20 +192,14 @@ impl Server {
 
     /// The value of a metric, named with its labels as in `/metrics`.
     pub(crate) fn metric(&self, name: &str) -> f64 {
-        self.metric_if_present(name).unwrap_or_else(|| panic!("there is no {name}"))
-    }
-
-    /// Calls of a method that ended with a code. Codes other than OK have no metric before the first such call.
-    pub(crate) fn calls(&self, rpc: &str, code: &str) -> f64 {
-        let of = |code: &str| format!("floors_requests_total{{code=\"{code}\",rpc=\"{rpc}\"}}");
-        self.metric(&of("OK"));
-        self.metric_if_present(&of(code)).unwrap_or(0.0)
-    }
-
-    fn metric_if_present(&self, name: &str) -> Option<f64> {
         let text = self.page("/metrics").1;
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.map(|value| value.parse().unwrap())
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.unwrap_or_else(|| panic!("there is no {name}")).parse().unwrap()
+    }
+
+    /// Calls of a method that ended with a code.
+    pub(crate) fn calls(&self, rpc: &str, code: &str) -> f64 {
+        self.metric(&format!("floors_requests_total{{code=\"{code}\",rpc=\"{rpc}\"}}"))
     }
 
     /// Generated floors of every kind. A kind has no metric before its first floor.

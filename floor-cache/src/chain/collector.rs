@@ -1,6 +1,9 @@
 //! Exports the counts of the tiers to Prometheus. It reads them at each scrape.
 
-use std::sync::{Arc, Weak};
+use std::{
+    path::Path,
+    sync::{Arc, Weak},
+};
 
 use prometheus::{
     Gauge, GaugeVec, IntCounterVec, Opts,
@@ -13,9 +16,11 @@ use crate::{
     producer::Producer,
     stack::{LowerTier, TierStack},
     tier::TierStats,
+    tiers::directory,
 };
 
-/// `floors_tier_requests_total`, `floors_tier_bytes`, `floors_tier_entries` and `floors_breaker_state` of one chain.
+/// What the tiers of one chain hold, were asked for and cost: `floors_tier_requests_total`, `floors_tier_bytes`,
+/// `floors_store_free_bytes`, `floors_breaker_state` and more.
 ///
 /// The hot path counts in cheap per-tier counters; a scrape sums them up.
 #[derive(Debug)]
@@ -29,7 +34,11 @@ pub(crate) struct TierCollector {
 struct Families {
     requests: IntCounterVec,
     bytes: GaugeVec,
+    limit: GaugeVec,
     entries: GaugeVec,
+    store_bytes: GaugeVec,
+    store_free: GaugeVec,
+    store_capacity: GaugeVec,
     breaker: GaugeVec,
     hit_ratio: GaugeVec,
     probe_cost: GaugeVec,
@@ -50,7 +59,17 @@ impl Families {
                 &["tier", "outcome"],
             )?,
             bytes: by_tier("floors_tier_bytes", "Bytes that a tier holds.")?,
+            limit: by_tier(
+                "floors_tier_limit_bytes",
+                "The bytes beyond which a tier evicts; missing if there is no limit.",
+            )?,
             entries: by_tier("floors_tier_entries", "Values that a tier holds.")?,
+            store_bytes: by_tier("floors_store_bytes", "Bytes of a tier's files, unused space included.")?,
+            store_free: by_tier(
+                "floors_store_free_bytes",
+                "Bytes that the server may still write to the file system of a tier's files.",
+            )?,
+            store_capacity: by_tier("floors_store_capacity_bytes", "Size of the file system of a tier's files.")?,
             breaker: by_tier("floors_breaker_state", "A tier's circuit breaker: 0 closed, 1 half-open, 2 open.")?,
             hit_ratio: by_tier("floors_tier_hit_ratio", "Recent share of queries to a tier that find a value.")?,
             probe_cost: by_tier(
@@ -81,11 +100,15 @@ impl Families {
         })
     }
 
-    fn collectors(&self) -> [&dyn Collector; 12] {
+    fn collectors(&self) -> [&dyn Collector; 16] {
         [
             &self.requests,
             &self.bytes,
+            &self.limit,
             &self.entries,
+            &self.store_bytes,
+            &self.store_free,
+            &self.store_capacity,
             &self.breaker,
             &self.hit_ratio,
             &self.probe_cost,
@@ -98,7 +121,7 @@ impl Families {
         ]
     }
 
-    fn tier(&self, name: &str, counts: Counts, stats: TierStats) {
+    fn tier(&self, name: &str, counts: Counts, stats: TierStats, directory: Option<&Path>) {
         for (outcome, count) in [
             ("hit", counts.hits),
             ("miss", counts.misses),
@@ -111,6 +134,15 @@ impl Families {
         }
         self.bytes.with_label_values(&[name]).set(stats.bytes as f64);
         self.entries.with_label_values(&[name]).set(stats.entries as f64);
+        if stats.limit > 0 {
+            self.limit.with_label_values(&[name]).set(stats.limit as f64);
+        }
+        let Some(directory) = directory else { return };
+        self.store_bytes.with_label_values(&[name]).set(stats.disk as f64);
+        if let Ok(space) = directory::space(directory) {
+            self.store_free.with_label_values(&[name]).set(space.free as f64);
+            self.store_capacity.with_label_values(&[name]).set(space.total as f64);
+        }
     }
 
     fn lower_tier(&self, lower: &LowerTier) {
@@ -146,10 +178,10 @@ impl Collector for TierCollector {
             return Vec::new();
         };
         for tier in &stack.memory {
-            families.tier(tier.name(), tier.counts(), tier.stats());
+            families.tier(tier.name(), tier.counts(), tier.stats(), tier.directory());
         }
         for lower in &stack.lower {
-            families.tier(lower.name(), lower.meter.counts(), lower.tier.stats());
+            families.tier(lower.name(), lower.meter.counts(), lower.tier.stats(), lower.tier.directory());
             families.lower_tier(lower);
         }
         let (utilisation, cpu) = producer.load.last();

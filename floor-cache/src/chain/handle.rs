@@ -282,6 +282,13 @@ impl Chain {
         memory.chain(self.0.stack.lower.iter().map(LowerTier::holdings)).collect()
     }
 
+    /// Brings the sizes of tiers on other machines up to date, for [`holdings`](Self::holdings), [`report`](Self::report)
+    /// and the metrics. Takes at most half a second and asks each tier at most once a second, so every scrape may call
+    /// it. It does not wait for a tier that did not answer the last time.
+    pub async fn refresh_stats(&self) {
+        join_all(self.0.stack.lower.iter().map(|lower| lower.tier.refresh_stats())).await;
+    }
+
     /// Compacts each lower tier, one after the other, after the writes that are queued.
     pub async fn compact(&self) -> Vec<Compaction> {
         let mut done = Vec::with_capacity(self.0.stack.lower.len());

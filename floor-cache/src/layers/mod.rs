@@ -3,7 +3,7 @@
 //!
 //! A layer implements [`Layer`], a single method for all operations, and is then a [`Tier`] itself.
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 use bytes::Bytes;
 
@@ -131,6 +131,15 @@ impl<L: Layer> Tier for L {
 
     fn stats(&self) -> TierStats {
         self.inner().stats()
+    }
+
+    /// Neither limited nor counted: the tier bounds it itself, and no call waits for it.
+    fn refresh_stats(&self) -> Answer<'_, ()> {
+        self.inner().refresh_stats()
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        self.inner().directory()
     }
 
     fn flush(&self) -> Answer<'_, ()> {

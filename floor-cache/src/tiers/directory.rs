@@ -1,4 +1,4 @@
-//! The directory of a store: how it is created, and whether a start could use it.
+//! The directory of a store: how it is created, whether a start could use it, and how much space its disk has.
 
 use std::{fs, io, path::Path};
 
@@ -12,6 +12,29 @@ pub(super) fn create(tier: &'static str, path: &Path) -> Result<(), OpenError> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path).map_err(|error| OpenError::directory(tier, path, &error))
+}
+
+/// The space of a file system, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Space {
+    /// What this user may still write.
+    pub(crate) free: u64,
+    /// Its size.
+    pub(crate) total: u64,
+}
+
+/// The space of the file system that has `directory`.
+#[cfg(unix)]
+pub(crate) fn space(directory: &Path) -> io::Result<Space> {
+    let found = rustix::fs::statvfs(directory)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+    Ok(Space { free: bytes(found.f_bavail), total: bytes(found.f_blocks) })
+}
+
+/// Unsupported on this system.
+#[cfg(not(unix))]
+pub(crate) fn space(_directory: &Path) -> io::Result<Space> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Checks that `path` is a directory that this user can write, or that it can be created. Creates nothing.
@@ -46,5 +69,18 @@ fn check_writable(directory: &Path) -> io::Result<()> {
     match fs::metadata(directory)?.permissions().readonly() {
         true => Err(io::ErrorKind::PermissionDenied.into()),
         false => Ok(()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_space_and_a_missing_one_is_an_error() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let found = space(directory.path()).expect("its file system");
+        assert!(0 < found.free && found.free <= found.total, "{found:?}");
+        assert!(space(&directory.path().join("missing")).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fmt, fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
@@ -26,6 +26,7 @@ use crate::{
 /// thread.
 pub struct SledTier {
     store: Store,
+    path: PathBuf,
     envelope: Envelope,
     sieve: Sieve,
     /// Bytes of entries above which entries are evicted.
@@ -108,6 +109,7 @@ impl SledTier {
         let youngest = store.ages.last().map_err(broken)?;
         Ok(Self {
             store,
+            path: path.to_owned(),
             envelope: envelope.clone(),
             sieve: Sieve::new(config.capacity, hand),
             capacity: if config.capacity == 0 { u64::MAX } else { config.capacity },
@@ -333,6 +335,10 @@ impl Tier for SledTier {
             limit: if self.capacity == u64::MAX { 0 } else { self.capacity },
             disk: self.store.db.size_on_disk().unwrap_or(0),
         }
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        Some(&self.path)
     }
 
     fn flush(&self) -> Answer<'_, ()> {

@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io,
     ops::Bound::{Excluded, Included, Unbounded},
+    path::Path,
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
@@ -532,6 +533,10 @@ impl Tier for LmdbTier {
             limit: self.high_water,
             disk: file::disk(&self.data),
         }
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        Some(self.env.path())
     }
 
     fn flush(&self) -> Answer<'_, ()> {

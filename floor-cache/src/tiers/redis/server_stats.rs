@@ -1,4 +1,4 @@
-//! The size of the Redis server, cached for reports and metrics.
+//! The size of the Redis server, cached for reports, metrics and admission.
 
 use std::{
     sync::Arc,
@@ -12,13 +12,22 @@ use tokio::runtime::Handle;
 use super::connection::Connection;
 use crate::tier::TierStats;
 
-/// Age at which the cached size is refreshed; dashboards scrape about every 15 s.
+/// Age at which the writer and the reports refresh the cached size.
 const AGE: Duration = Duration::from_secs(5);
+
+/// Pages refresh the cached size at most this often. They have an interval of their own: otherwise the first of many
+/// writes would refresh it, and a page after the last one would show what the server had then.
+const PAGE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The longest that a page waits for the server, however long a query may take.
+const MAX_PAGE_WAIT: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone)]
 pub(super) struct ServerStats {
     connection: Connection,
     runtime: Handle,
+    /// How long a page waits for the server.
+    page_wait: Duration,
     last: Arc<Mutex<Last>>,
 }
 
@@ -26,11 +35,15 @@ pub(super) struct ServerStats {
 struct Last {
     size: TierStats,
     asked: Option<Instant>,
+    asked_for_page: Option<Instant>,
+    /// Whether the last request for a page has no answer, or not yet.
+    is_unanswered: bool,
 }
 
 impl ServerStats {
-    pub(super) fn new(connection: Connection, runtime: Handle) -> Self {
-        Self { connection, runtime, last: Arc::default() }
+    /// The size of the server behind `connection`, whose queries have the deadline `timeout`.
+    pub(super) fn new(connection: Connection, timeout: Duration, runtime: Handle) -> Self {
+        Self { connection, runtime, page_wait: timeout.min(MAX_PAGE_WAIT), last: Arc::default() }
     }
 
     /// The last known values, bytes and `maxmemory`. If they are old, starts a refresh in the background for the next
@@ -50,6 +63,31 @@ impl ServerStats {
         }
     }
 
+    /// Queries the server for a page, at most once per [`PAGE_INTERVAL`], and waits for its answer for a bounded time.
+    /// Does not wait for a server that has not answered the page before.
+    pub(super) async fn refresh_for_page(&self) {
+        let Some(wait) = self.begin_page_refresh() else { return };
+        let stats = self.clone();
+        // Spawned, because a request that is dropped before its reply closes the connection.
+        let answer = self.runtime.spawn(async move {
+            let is_answered = stats.query().await;
+            stats.last.lock().is_unanswered = !is_answered;
+        });
+        let _ = tokio::time::timeout(wait, answer).await;
+    }
+
+    /// How long a page waits for the query that it starts now; `None` if it starts none.
+    fn begin_page_refresh(&self) -> Option<Duration> {
+        let mut last = self.last.lock();
+        if last.asked_for_page.is_some_and(|asked| asked.elapsed() < PAGE_INTERVAL) {
+            return None;
+        }
+        let now = Instant::now();
+        (last.asked, last.asked_for_page) = (Some(now), Some(now));
+        let was_unanswered = std::mem::replace(&mut last.is_unanswered, true);
+        Some(if was_unanswered { Duration::ZERO } else { self.page_wait })
+    }
+
     /// Whether to refresh now. Only one of several concurrent callers gets `true`.
     fn is_due(&self) -> bool {
         let mut last = self.last.lock();
@@ -60,18 +98,19 @@ impl ServerStats {
         due
     }
 
-    async fn query(&self) {
+    /// Asks the server for its size. `false` if it did not say.
+    async fn query(&self) -> bool {
         let mut pipeline = Pipeline::with_capacity(2);
         pipeline.cmd("DBSIZE").cmd("INFO").arg("memory");
-        let Ok(replies) = self.connection.send_all("ask redis for its size", &pipeline).await else { return };
-        if let [Value::Int(entries), memory] = replies.as_slice() {
-            self.last.lock().size = TierStats {
-                entries: u64::try_from(*entries).unwrap_or(0),
-                bytes: number(memory, "used_memory:").unwrap_or(0),
-                limit: number(memory, "maxmemory:").unwrap_or(0),
-                ..TierStats::default()
-            };
-        }
+        let Ok(replies) = self.connection.send_all("ask redis for its size", &pipeline).await else { return false };
+        let [Value::Int(entries), memory] = replies.as_slice() else { return false };
+        self.last.lock().size = TierStats {
+            entries: u64::try_from(*entries).unwrap_or(0),
+            bytes: number(memory, "used_memory:").unwrap_or(0),
+            limit: number(memory, "maxmemory:").unwrap_or(0),
+            ..TierStats::default()
+        };
+        true
     }
 }
 

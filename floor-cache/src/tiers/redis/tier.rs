@@ -65,7 +65,7 @@ impl RedisTier {
         };
         let reads = connection(config.timeout).map_err(unusable)?;
         let writes = connection(WRITE_TIMEOUT_FACTOR * config.timeout).map_err(unusable)?;
-        let server_stats = ServerStats::new(reads.clone(), runtime.clone());
+        let server_stats = ServerStats::new(reads.clone(), config.timeout, runtime.clone());
         Ok(Self {
             reads,
             writes,
@@ -241,6 +241,13 @@ impl Tier for RedisTier {
 
     fn stats(&self) -> TierStats {
         TierStats { corrupt: self.corrupt.load(Relaxed), ..self.server_stats.last_known() }
+    }
+
+    fn refresh_stats(&self) -> Answer<'_, ()> {
+        Answer::later(async move {
+            self.server_stats.refresh_for_page().await;
+            Ok(())
+        })
     }
 
     fn flush(&self) -> Answer<'_, ()> {

@@ -1,0 +1,102 @@
+//! The memory of the process and the most that it may have, from the files of Linux.
+
+use std::{fs, path::Path};
+
+use prometheus::Registry;
+
+use crate::metrics::register_gauge;
+
+/// Registers `floors_memory_anonymous_bytes` and `floors_memory_limit_bytes`, each if the system tells it.
+///
+/// # Errors
+/// If `registry` already has metrics with these names.
+pub(crate) fn register(registry: &Registry) -> prometheus::Result<()> {
+    if anonymous_bytes().is_some() {
+        let help = "Resident memory without mapped files, which the system cannot take back.";
+        let value = || anonymous_bytes().map_or(f64::NAN, |bytes| bytes as f64);
+        register_gauge(registry, "floors_memory_anonymous_bytes", help, value)?;
+    }
+    if limit_bytes().is_some() {
+        let help = "The most memory that the process may have: of its control groups, or of the machine.";
+        let value = || limit_bytes().map_or(f64::NAN, |bytes| bytes as f64);
+        register_gauge(registry, "floors_memory_limit_bytes", help, value)?;
+    }
+    Ok(())
+}
+
+/// Resident memory that no file backs. The pages of LMDB's file are resident too, but the system takes them back when
+/// it needs memory.
+fn anonymous_bytes() -> Option<u64> {
+    bytes_of("RssAnon:", &fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// The smallest limit of the control groups of this process, and of the machine's memory.
+fn limit_bytes() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|info| bytes_of("MemTotal:", &info));
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    group_limit(Path::new("/sys/fs/cgroup"), &groups).into_iter().chain(machine).min()
+}
+
+/// The smallest limit of the control groups that `groups`, the content of `/proc/self/cgroup`, names, and of those that
+/// contain them. `root` is where control groups are mounted: those of version 2, and `memory` below it of version 1.
+fn group_limit(root: &Path, groups: &str) -> Option<u64> {
+    let limits = groups.lines().flat_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, group) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
+        let (root, file) = match controllers {
+            "" => (root.to_owned(), "memory.max"),
+            _ => (root.join("memory"), "memory.limit_in_bytes"),
+        };
+        let has_memory = controllers.is_empty() || controllers.split(',').any(|name| name == "memory");
+        let group = Path::new(if has_memory { group } else { "" });
+        // In a container the path may be the host's, which is not mounted there. Its own group is then the root.
+        group.ancestors().filter_map(move |ancestor| {
+            let directory = root.join(ancestor.strip_prefix("/").ok()?);
+            // Without a limit the file says `max`.
+            fs::read_to_string(directory.join(file)).ok()?.trim().parse::<u64>().ok()
+        })
+    });
+    limits.min()
+}
+
+/// The number of bytes in the line of `text` that begins with `name` and ends in ` kB`.
+fn bytes_of(name: &str, text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kibibytes| kibibytes << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_has_memory_within_its_limit() {
+        let (anonymous, limit) = (anonymous_bytes().unwrap(), limit_bytes().unwrap());
+        assert!(0 < anonymous && anonymous <= limit, "{anonymous} of {limit} bytes");
+    }
+
+    #[test]
+    fn the_smallest_limit_of_nested_groups_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, limit: &str| {
+            let file = root.path().join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, limit).unwrap();
+        };
+        write("services/floors/memory.max", "max\n");
+        write("services/memory.max", "4096\n");
+        write("memory.max", "8192\n");
+        write("memory/docker/memory.limit_in_bytes", "2048\n");
+        write("memory/memory.limit_in_bytes", "9223372036854771712\n");
+        for (groups, limit) in [
+            ("0::/services/floors\n", Some(4096)),
+            ("0::/services/floors\n3:cpu,memory:/docker\n", Some(2048)),
+            ("3:memory:/not/mounted/here\n", Some(9_223_372_036_854_771_712)),
+            ("0::/\n", Some(8192)),
+            ("2:cpu:/docker\n", None),
+            ("", None),
+        ] {
+            assert_eq!(group_limit(root.path(), groups), limit, "{groups}");
+        }
+    }
+}
