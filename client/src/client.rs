@@ -56,7 +56,8 @@ impl FloorClient {
     /// Like [`connect`](Self::connect), with trusted authorities, a client certificate or a token.
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect), and [`ClientError::Options`] if the options do not fit the URL.
+    /// Those of [`connect`](Self::connect); [`ClientError::TlsOptions`] or [`ClientError::PlaintextToken`] if the options
+    /// do not fit the URL.
     pub async fn connect_with(url: &str, options: &ConnectOptions) -> Result<Self, ClientError> {
         Self::open(Server::new(url, options)?, CallOptions::default()).await
     }
@@ -72,8 +73,8 @@ impl FloorClient {
     /// Like [`connect_with`](Self::connect_with), but the first call connects. Needs a tokio runtime.
     ///
     /// # Errors
-    /// [`ClientError::Address`] if `url` is not the URL of a server, [`ClientError::Options`] if the options do not fit
-    /// it.
+    /// [`ClientError::Address`] if `url` is not the URL of a server; [`ClientError::TlsOptions`] or
+    /// [`ClientError::PlaintextToken`] if the options do not fit it.
     pub fn connect_lazily_with(url: &str, options: &ConnectOptions) -> Result<Self, ClientError> {
         Ok(Self::open_lazily(Server::new(url, options)?))
     }

@@ -23,13 +23,22 @@ pub enum ClientError {
     /// A certificate, a key or a token cannot be used.
     #[error(transparent)]
     Credential(#[from] CredentialError),
-    /// The connect options do not fit the server's URL.
-    #[error("cannot connect to {server}: {reason}")]
-    Options {
+    /// An option for TLS and a URL without.
+    #[error(
+        "{server} is a server without TLS, and `ca`, `identity` and `server_name` are for TLS; write https://host:port"
+    )]
+    TlsOptions {
         /// The URL as given.
         server: String,
-        /// What does not fit, and what would.
-        reason: String,
+    },
+    /// A token for a server on another machine, without TLS.
+    #[error(
+        "whoever can read the network on the way to {server} could read the token; write https://host:port, or allow \
+         it (`allow_plaintext_token`)"
+    )]
+    PlaintextToken {
+        /// The URL as given.
+        server: String,
     },
     /// Client and server do not agree on TLS. Another attempt fails in the same way.
     #[error("cannot connect to the floor server at {server}: {problem}")]
@@ -81,7 +90,8 @@ impl ClientError {
             Self::Status(error) => matches!(error.code, Code::Unavailable | Code::ResourceExhausted),
             Self::Address { .. }
             | Self::Credential(_)
-            | Self::Options { .. }
+            | Self::TlsOptions { .. }
+            | Self::PlaintextToken { .. }
             | Self::Tls { .. }
             | Self::Invalid { .. }
             | Self::Malformed { .. }

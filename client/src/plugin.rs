@@ -78,8 +78,8 @@ impl FloorClientPlugin {
     /// Like [`new`](Self::new), with trusted authorities, a client certificate or a token.
     ///
     /// # Errors
-    /// [`ClientError::Address`] if `server` is not the URL of a server, [`ClientError::Options`] if the options do not
-    /// fit it.
+    /// [`ClientError::Address`] if `server` is not the URL of a server; [`ClientError::TlsOptions`] or
+    /// [`ClientError::PlaintextToken`] if the options do not fit it.
     pub fn connecting_with(server: &str, options: &ConnectOptions) -> Result<Self, ClientError> {
         let server = Server::new(server, options)?;
         Ok(Self { server, options: CallOptions::default().retries(3), in_flight: DEFAULT_IN_FLIGHT })

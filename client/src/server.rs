@@ -149,19 +149,15 @@ fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError
     if host.is_empty() {
         return Err(invalid(FORMS.to_owned()));
     }
-    let unfit = |reason: &str| Err(ClientError::Options { server: url.to_owned(), reason: reason.to_owned() });
     match endpoint.uri().scheme_str() {
         Some("https") => {
             let config = options.tonic_config()?;
             endpoint.tls_config(config).map_err(|error| invalid(innermost(&error)))
         }
-        Some("http") if options.requires_tls() => {
-            unfit("`ca`, `identity` and `server_name` are for TLS; write https://host:port")
+        Some("http") if options.requires_tls() => Err(ClientError::TlsOptions { server: url.to_owned() }),
+        Some("http") if options.token.is_some() && !options.allow_plaintext_token && !is_loopback_host(host) => {
+            Err(ClientError::PlaintextToken { server: url.to_owned() })
         }
-        Some("http") if options.token.is_some() && !options.allow_plaintext_token && !is_loopback_host(host) => unfit(
-            "whoever can read the network could read the token; write https://host:port, or allow it \
-                 (`allow_plaintext_token`)",
-        ),
         Some("http") => Ok(endpoint),
         _ => Err(invalid(FORMS.to_owned())),
     }
@@ -215,7 +211,7 @@ mod tests {
         let options = ConnectOptions::new().server_name("floors.example");
         let error = Server::new("127.0.0.1:50051", &options).unwrap_err();
         assert!(
-            matches!(error, ClientError::Options { .. }) && error.to_string().contains("write https://"),
+            matches!(error, ClientError::TlsOptions { .. }) && error.to_string().contains("write https://"),
             "{error}"
         );
     }
