@@ -23,7 +23,7 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
     ("floor-cache", &["bevy-server", "benches"]),
     ("bevy-server", &["benches"]),
     ("redis", &["floor-cache"]),
-    ("rustls", &["floor-cache"]),
+    ("rustls", &["floor-cache", "floor-client", "benches"]),
     // rustls for the gRPC port.
     ("tokio-rustls", &["bevy-server"]),
     ("x509-cert", &["bevy-server"]),

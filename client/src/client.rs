@@ -11,13 +11,13 @@ use floor_proto::{
     rpc::Rpc,
     v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetServerInfoRequest, ServerInfo, StreamFloorsRequest},
 };
+use http::HeaderValue;
 use prost::Message;
-use tonic::{
-    Response, Status,
-    transport::{Channel, Endpoint},
-};
+use tonic::{Code, Response, Status, transport::Channel};
 
-use crate::{CallOptions, ClientError, EncodedFloor, Floor, FloorStream, Served, transport};
+use crate::{
+    CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served, server::Server, transport,
+};
 
 /// The first wait between two attempts if the server names none.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
@@ -29,7 +29,7 @@ const MAX_BACKOFF: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub struct FloorClient {
     channel: Channel,
-    server: Arc<str>,
+    server: Arc<Server>,
     options: CallOptions,
 }
 
@@ -43,15 +43,23 @@ pub struct Answer<T> {
 }
 
 impl FloorClient {
-    /// Connects to `http://host:port`, or `host:port` for short.
+    /// Connects to `https://host:port`, `http://host:port`, or `host:port`, which means the latter. With `https`, trusts
+    /// the authorities that the system trusts. Without a port, the scheme's own is used.
     ///
     /// # Errors
-    /// [`ClientError::Address`] if `url` is not such a URL, [`ClientError::Unreachable`] if the connection fails.
+    /// [`ClientError::Address`] if `url` is not such a URL, [`ClientError::Tls`] or [`ClientError::Unreachable`] if the
+    /// connection fails. A server that asks for a client certificate may refuse only the first call.
     pub async fn connect(url: &str) -> Result<Self, ClientError> {
-        let endpoint = transport::endpoint(url)?;
-        let server = url_of(&endpoint);
-        let channel = endpoint.connect().await.map_err(|error| ClientError::unreachable(&server, &error))?;
-        Ok(Self { channel, server: server.into(), options: CallOptions::default() })
+        Self::connect_with(url, &ConnectOptions::new()).await
+    }
+
+    /// Like [`connect`](Self::connect), with trusted authorities, a client certificate or a token.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect); [`ClientError::TlsOptions`] or [`ClientError::PlaintextToken`] if the options
+    /// do not fit the URL.
+    pub async fn connect_with(url: &str, options: &ConnectOptions) -> Result<Self, ClientError> {
+        Self::open(Server::new(url, options)?, CallOptions::default()).await
     }
 
     /// Like [`connect`](Self::connect), but the first call connects. Needs a tokio runtime.
@@ -59,9 +67,34 @@ impl FloorClient {
     /// # Errors
     /// [`ClientError::Address`] if `url` is not the URL of a server.
     pub fn connect_lazily(url: &str) -> Result<Self, ClientError> {
-        let endpoint = transport::endpoint(url)?;
-        let server = url_of(&endpoint).into();
-        Ok(Self { channel: endpoint.connect_lazy(), server, options: CallOptions::default() })
+        Self::connect_lazily_with(url, &ConnectOptions::new())
+    }
+
+    /// Like [`connect_with`](Self::connect_with), but the first call connects. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// [`ClientError::Address`] if `url` is not the URL of a server; [`ClientError::TlsOptions`] or
+    /// [`ClientError::PlaintextToken`] if the options do not fit it.
+    pub fn connect_lazily_with(url: &str, options: &ConnectOptions) -> Result<Self, ClientError> {
+        Ok(Self::open_lazily(Server::new(url, options)?))
+    }
+
+    /// A client of the same server with the same options and a connection of its own. Reads no file again except that
+    /// of the token.
+    ///
+    /// # Errors
+    /// [`ClientError::Tls`] or [`ClientError::Unreachable`] if the connection fails.
+    pub async fn connect_again(&self) -> Result<Self, ClientError> {
+        Self::open(Arc::clone(&self.server), self.options).await
+    }
+
+    async fn open(server: Arc<Server>, options: CallOptions) -> Result<Self, ClientError> {
+        Ok(Self { channel: server.connect().await?, server, options })
+    }
+
+    /// Needs a tokio runtime.
+    pub(crate) fn open_lazily(server: Arc<Server>) -> Self {
+        Self { channel: server.connect_lazily(), server, options: CallOptions::default() }
     }
 
     /// A handle to the same connection whose calls use `options`.
@@ -73,7 +106,7 @@ impl FloorClient {
     /// The server's URL.
     #[must_use]
     pub fn server(&self) -> &str {
-        &self.server
+        self.server.url()
     }
 
     /// One floor.
@@ -131,9 +164,12 @@ impl FloorClient {
     pub async fn stream(&self, first: FloorSpec, count: u32) -> Result<FloorStream, ClientError> {
         let body: Bytes = StreamFloorsRequest { first: Some(first), count }.encode_to_vec().into();
         let deadline = self.deadline();
-        let open = || transport::streaming(&self.channel, Rpc::StreamFloors, body.clone(), &self.options, deadline);
+        let open = |authorization| {
+            let request = transport::request(body.clone(), &self.options, deadline, authorization);
+            transport::streaming(&self.channel, Rpc::StreamFloors, request)
+        };
         let messages = self.call_with_retries(deadline, open).await?;
-        Ok(FloorStream::new(self.server.clone(), first, count, messages, deadline))
+        Ok(FloorStream::new(Arc::clone(&self.server), first, count, messages, deadline))
     }
 
     /// Version, limits and tier statistics of the server.
@@ -148,8 +184,11 @@ impl FloorClient {
     async fn call(&self, rpc: Rpc, request: &impl Message) -> Result<Response<Bytes>, ClientError> {
         let body: Bytes = request.encode_to_vec().into();
         let deadline = self.deadline();
-        self.call_with_retries(deadline, || transport::unary(&self.channel, rpc, body.clone(), &self.options, deadline))
-            .await
+        let start = |authorization| {
+            let request = transport::request(body.clone(), &self.options, deadline, authorization);
+            transport::unary(&self.channel, rpc, request)
+        };
+        self.call_with_retries(deadline, start).await
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -157,19 +196,17 @@ impl FloorClient {
     }
 
     /// Makes a call, with retries if the options allow them. Waits between attempts as long as the server asks. The
-    /// deadline covers connecting, all attempts, the waits and the whole response.
+    /// deadline covers connecting, all attempts, the waits and the whole response. `start` makes one attempt with a
+    /// header `authorization`.
     async fn call_with_retries<T, F>(
         &self,
         deadline: Option<Instant>,
-        mut start: impl FnMut() -> F,
+        start: impl Fn(Option<HeaderValue>) -> F,
     ) -> Result<T, ClientError>
     where
         F: Future<Output = Result<T, Status>>,
     {
-        let attempt = || {
-            let call = start();
-            async { call.await.map_err(|status| ClientError::from_status(&self.server, &status)) }
-        };
+        let attempt = || self.attempt(&start);
         let backoff = ExponentialBuilder::new()
             .with_min_delay(MIN_BACKOFF)
             .with_max_delay(MAX_BACKOFF)
@@ -188,11 +225,30 @@ impl FloorClient {
             }
         }
     }
-}
 
-/// The server's URL without a trailing slash.
-fn url_of(endpoint: &Endpoint) -> String {
-    endpoint.uri().to_string().trim_end_matches('/').to_owned()
+    /// Makes one attempt, and a second one if the server refuses a token that has been replaced in its file since.
+    async fn attempt<T, F>(&self, start: impl Fn(Option<HeaderValue>) -> F) -> Result<T, ClientError>
+    where
+        F: Future<Output = Result<T, Status>>,
+    {
+        let mut authorization = self.server.authorization();
+        let mut is_first = true;
+        loop {
+            let status = match start(authorization.clone()).await {
+                Ok(answer) => {
+                    self.server.record_answer();
+                    return Ok(answer);
+                }
+                Err(status) => status,
+            };
+            let refused = authorization.filter(|_| is_first && status.code() == Code::Unauthenticated);
+            authorization = refused.and_then(|refused| self.server.authorization_instead_of(&refused));
+            if authorization.is_none() {
+                return Err(self.server.call_error(&status));
+            }
+            is_first = false;
+        }
+    }
 }
 
 /// `BatchGetFloorsResponse` with encoded floors. An embedded message and a byte string are the same on the wire.

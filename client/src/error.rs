@@ -1,10 +1,13 @@
-//! The errors of a call: the server is unreachable, it answers with an error status, or its response is invalid.
+//! The errors of a call: the server is unreachable or not trusted, it answers with an error status, or its response is
+//! invalid.
 
 use std::{error::Error as StdError, time::Duration};
 
 use floor_proto::{grid::GridError, hash::HashError, status::code_name, v1::FloorSpec};
-use tonic::{Code, Status, TimeoutExpired};
+use tonic::{Code, Status};
 use tonic_types::StatusExt;
+
+use crate::{CredentialError, TlsProblem};
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +19,34 @@ pub enum ClientError {
         url: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A certificate, a key or a token cannot be used.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
+    /// An option for TLS and a URL without.
+    #[error(
+        "{server} is a server without TLS, and `ca`, `identity` and `server_name` are for TLS; write https://host:port"
+    )]
+    TlsOptions {
+        /// The URL as given.
+        server: String,
+    },
+    /// A token for a server on another machine, without TLS.
+    #[error(
+        "whoever can read the network on the way to {server} could read the token; write https://host:port, or allow \
+         it (`allow_plaintext_token`)"
+    )]
+    PlaintextToken {
+        /// The URL as given.
+        server: String,
+    },
+    /// Client and server do not agree on TLS. Another attempt fails in the same way.
+    #[error("cannot connect to the floor server at {server}: {problem}")]
+    Tls {
+        /// The server's URL.
+        server: String,
+        /// What is wrong.
+        problem: TlsProblem,
     },
     /// Connecting failed, or the connection broke.
     #[error("cannot reach the floor server at {server}: {reason}")]
@@ -44,6 +75,9 @@ pub enum ClientError {
         /// What is wrong.
         reason: String,
     },
+    /// The thread that makes the calls of a Bevy app has ended, so no call can be made.
+    #[error("the thread of the floor client has ended; its log says why")]
+    Stopped,
 }
 
 impl ClientError {
@@ -54,7 +88,14 @@ impl ClientError {
         match self {
             Self::Unreachable { .. } => true,
             Self::Status(error) => matches!(error.code, Code::Unavailable | Code::ResourceExhausted),
-            Self::Address { .. } | Self::Invalid { .. } | Self::Malformed { .. } => false,
+            Self::Address { .. }
+            | Self::Credential(_)
+            | Self::TlsOptions { .. }
+            | Self::PlaintextToken { .. }
+            | Self::Tls { .. }
+            | Self::Invalid { .. }
+            | Self::Malformed { .. }
+            | Self::Stopped => false,
         }
     }
 
@@ -65,22 +106,6 @@ impl ClientError {
             Self::Status(error) => error.retry_after,
             _ => None,
         }
-    }
-
-    /// Converts the status of a failed call. tonic reports a broken connection as a status, too. Only a status from the
-    /// server has no source.
-    pub(crate) fn from_status(server: &str, status: &Status) -> Self {
-        if causes(status).any(|cause| cause.is::<TimeoutExpired>()) {
-            return Self::deadline_exceeded();
-        }
-        match status.source() {
-            Some(source) => Self::unreachable(server, source),
-            None => Self::Status(Box::new(StatusError::from_status(status))),
-        }
-    }
-
-    pub(crate) fn unreachable(server: &str, error: &(dyn StdError + 'static)) -> Self {
-        Self::Unreachable { server: server.to_owned(), reason: innermost(error) }
     }
 
     /// The error for a deadline that passed on the client before the server answered. The server would send the same.
@@ -95,7 +120,7 @@ impl ClientError {
 }
 
 /// An error and its causes, outermost first.
-fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+pub(crate) fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
 
@@ -128,7 +153,7 @@ pub struct Violation {
 }
 
 impl StatusError {
-    fn from_status(status: &Status) -> Self {
+    pub(crate) fn from_status(status: &Status) -> Self {
         let violations = status.get_details_bad_request().map_or_else(Vec::new, |bad| {
             let each = bad.field_violations.into_iter();
             each.map(|v| Violation { field: v.field, description: v.description }).collect()

@@ -15,10 +15,25 @@
 //! # }
 //! ```
 //!
+//! `https://` works with the authorities that the system trusts. [`ConnectOptions`] adds an authority of your own, a
+//! client certificate and a bearer token:
+//!
+//! ```no_run
+//! use floor_client::{Certificates, ConnectOptions, FloorClient, Token};
+//!
+//! # async fn example() -> Result<(), floor_client::ClientError> {
+//! let options = ConnectOptions::new().ca(Certificates::read("ca.pem")?).token(Token::read("token")?);
+//! let client = FloorClient::connect_with("https://floors.example:50051", &options).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The feature `bevy` adds `FloorClientPlugin` for Bevy games.
 #![forbid(unsafe_code)]
 
 mod client;
+mod connect_options;
+mod credential_error;
 mod encoded;
 mod error;
 mod floor;
@@ -26,10 +41,16 @@ mod options;
 #[cfg(feature = "bevy")]
 pub mod plugin;
 mod served;
+mod server;
 mod stream;
+mod tls;
+mod tls_problem;
+mod token;
 mod transport;
 
 pub use client::{Answer, FloorClient};
+pub use connect_options::ConnectOptions;
+pub use credential_error::CredentialError;
 pub use encoded::EncodedFloor;
 pub use error::{ClientError, InvalidFloor, StatusError, Violation};
 pub use floor::Floor;
@@ -37,5 +58,9 @@ pub use floor_proto::v1::{self, FloorKind, FloorSpec, RoomRole, ServerInfo, Terr
 pub use floor_proto::{grid::GridError, hash::HashError, limits};
 pub use options::CallOptions;
 pub use served::{Served, ServedBy, TraceStep};
+pub use server::is_loopback;
 pub use stream::FloorStream;
+pub use tls::{Certificates, Identity};
+pub use tls_problem::TlsProblem;
+pub use token::Token;
 pub use transport::CONNECT_TIMEOUT;

@@ -1,19 +1,27 @@
 //! A Bevy plugin that fetches floors without blocking a frame.
 //!
-//! Write a [`RequestFloor`], and read a [`FloorArrived`] or [`FloorFailed`] some frames later. A separate thread makes
-//! the calls, decodes the floors and checks them.
+//! Spawn an entity with a [`RequestFloor`]. Some frames later the plugin adds a [`FloorArrived`] or a [`FloorFailed`] to
+//! it, which stays until the game takes it: a system that is switched off for a while misses nothing. A despawned
+//! request is cancelled. A separate thread makes the calls, decodes the floors and checks them.
 //!
 //! ```no_run
 //! use bevy::prelude::*;
-//! use floor_client::{FloorSpec, plugin::{FloorArrived, FloorClientPlugin, RequestFloor}};
+//! use floor_client::{FloorSpec, plugin::{FloorArrived, FloorClientPlugin, FloorFailed, RequestFloor}};
 //!
-//! fn descend(mut requests: MessageWriter<RequestFloor>) {
-//!     requests.write(RequestFloor(FloorSpec { seed: 42, number: 7, ..FloorSpec::default() }));
+//! fn descend(mut commands: Commands) {
+//!     commands.spawn(RequestFloor(FloorSpec { seed: 42, number: 7, ..FloorSpec::default() }));
 //! }
 //!
-//! fn build(mut arrivals: MessageReader<FloorArrived>) {
-//!     for arrived in arrivals.read() {
+//! fn build(mut commands: Commands, arrivals: Query<(Entity, &FloorArrived)>) {
+//!     for (request, arrived) in &arrivals {
 //!         info!("{} rooms, served by {}", arrived.floor.rooms().len(), arrived.served.by);
+//!         commands.entity(request).despawn();
+//!     }
+//! }
+//!
+//! fn report(failed: On<Add, FloorFailed>, failures: Query<&FloorFailed>) {
+//!     if let Ok(failure) = failures.get(failed.entity) {
+//!         warn!("{}", failure.error);
 //!     }
 //! }
 //!
@@ -22,45 +30,62 @@
 //!     .add_plugins(FloorClientPlugin::new("http://127.0.0.1:50051")?)
 //!     .add_systems(Startup, descend)
 //!     .add_systems(Update, build)
+//!     .add_observer(report)
 //!     .run();
 //! # Ok(())
 //! # }
 //! ```
 
-use std::{sync::Arc, thread};
+use std::{sync::Arc, thread, time::Duration};
 
 use bevy::prelude::*;
 use futures_util::{StreamExt as _, stream};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{
+    mpsc::{self, UnboundedReceiver, UnboundedSender},
+    oneshot::{self, error::TryRecvError},
+};
 
-use crate::{Answer, CallOptions, ClientError, Floor, FloorClient, FloorSpec, Served, transport};
+use crate::{Answer, CallOptions, ClientError, ConnectOptions, Floor, FloorClient, FloorSpec, Served, server::Server};
 
 /// Default limit of concurrent calls: enough to hide network latency, few enough to leave room in the queue of a
 /// shared server.
 const DEFAULT_IN_FLIGHT: usize = 16;
+
+/// The deadline of a call whose options have none. A server that is silent would otherwise hold the calls in flight
+/// for good, and with them all later requests.
+pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Fetches the floors that the game requests.
 ///
 /// The first request connects, and a later one reconnects after a failure. So a game can start before its server.
 #[derive(Debug, Clone)]
 pub struct FloorClientPlugin {
-    server: String,
+    server: Arc<Server>,
     options: CallOptions,
     in_flight: usize,
 }
 
 impl FloorClientPlugin {
-    /// A plugin for the server at `http://host:port`, or `host:port` for short. Retries each call up to three times.
+    /// A plugin for the server at `https://host:port`, `http://host:port` or `host:port`, which means the latter. Retries
+    /// each call up to three times within [`DEFAULT_DEADLINE`].
     ///
     /// # Errors
     /// [`ClientError::Address`] if `server` is not the URL of a server.
     pub fn new(server: &str) -> Result<Self, ClientError> {
-        transport::endpoint(server)?;
-        let options = CallOptions::default().retries(3);
-        Ok(Self { server: server.to_owned(), options, in_flight: DEFAULT_IN_FLIGHT })
+        Self::connecting_with(server, &ConnectOptions::new())
     }
 
-    /// Sets the options of every call.
+    /// Like [`new`](Self::new), with trusted authorities, a client certificate or a token.
+    ///
+    /// # Errors
+    /// [`ClientError::Address`] if `server` is not the URL of a server; [`ClientError::TlsOptions`] or
+    /// [`ClientError::PlaintextToken`] if the options do not fit it.
+    pub fn connecting_with(server: &str, options: &ConnectOptions) -> Result<Self, ClientError> {
+        let server = Server::new(server, options)?;
+        Ok(Self { server, options: CallOptions::default().retries(3), in_flight: DEFAULT_IN_FLIGHT })
+    }
+
+    /// Sets the options of every call. Without a deadline among them, [`DEFAULT_DEADLINE`] applies.
     #[must_use]
     pub const fn with_options(mut self, options: CallOptions) -> Self {
         self.options = options;
@@ -75,26 +100,25 @@ impl FloorClientPlugin {
     }
 }
 
-/// Requests a floor. Write it in any schedule; the plugin sends it in [`PostUpdate`].
-#[derive(Message, Debug, Clone, Copy, PartialEq)]
+/// Requests a floor. Spawn it in any schedule; the plugin sends it in [`PostUpdate`], and again when it is changed or
+/// replaced. Despawn the entity to cancel the request.
+#[derive(Component, Debug, Clone, Copy, PartialEq)]
 pub struct RequestFloor(pub FloorSpec);
 
-/// A floor has arrived. Written in [`PreUpdate`].
-#[derive(Message, Debug, Clone)]
+/// The floor that the [`RequestFloor`] of the same entity asked for. Inserted in [`PreUpdate`]; stays until it is
+/// removed, or the entity is despawned.
+#[derive(Component, Debug, Clone)]
 pub struct FloorArrived {
-    /// The spec of the request. The floor has the resolved spec.
-    pub requested: FloorSpec,
-    /// Shared, so that readers can keep it without a copy.
+    /// The floor, with the resolved spec. Shared, so that the game can keep it without a copy.
     pub floor: Arc<Floor>,
     /// The response metadata.
     pub served: Served,
 }
 
-/// A request has failed. Written in [`PreUpdate`].
-#[derive(Message, Debug, Clone)]
+/// Why there is no floor for the [`RequestFloor`] of the same entity. Inserted in [`PreUpdate`]; stays until it is
+/// removed, or the entity is despawned. To try again, insert the request again.
+#[derive(Component, Debug, Clone)]
 pub struct FloorFailed {
-    /// The spec of the request.
-    pub requested: FloorSpec,
     /// The reason.
     pub error: Arc<ClientError>,
 }
@@ -102,45 +126,57 @@ pub struct FloorFailed {
 /// The plugin's systems, for ordering.
 #[derive(SystemSet, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FloorClientSystems {
-    /// Writes [`FloorArrived`] and [`FloorFailed`], in [`PreUpdate`].
+    /// Inserts [`FloorArrived`] and [`FloorFailed`], in [`PreUpdate`].
     Receive,
-    /// Sends each [`RequestFloor`], in [`PostUpdate`].
+    /// Sends each new or changed [`RequestFloor`], in [`PostUpdate`].
     Send,
 }
 
 impl Plugin for FloorClientPlugin {
     fn build(&self, app: &mut App) {
-        let (requests, specs) = mpsc::unbounded_channel();
-        let (result_sender, results) = mpsc::unbounded_channel();
+        let (sender, requests) = mpsc::unbounded_channel();
         let plugin = self.clone();
-        thread::Builder::new()
-            .name("floor-client".to_owned())
-            .spawn(move || plugin.run_requests(specs, &result_sender))
-            .expect("the system starts a thread");
-        app.add_message::<RequestFloor>()
-            .add_message::<FloorArrived>()
-            .add_message::<FloorFailed>()
-            .insert_resource(RequestSender(requests))
-            .insert_resource(ResultReceiver(results))
+        let thread = thread::Builder::new().name("floor-client".to_owned());
+        // Without the thread every request fails with `ClientError::Stopped`.
+        if let Err(error) = thread.spawn(move || plugin.run_requests(requests)) {
+            error!("the thread of the floor client cannot be started: {error}");
+        }
+        app.insert_resource(RequestSender(sender))
             .add_systems(PreUpdate, receive.in_set(FloorClientSystems::Receive))
             .add_systems(PostUpdate, send.in_set(FloorClientSystems::Send));
     }
 }
 
-type FloorResult = (FloorSpec, Result<Answer<Floor>, ClientError>);
+type FloorResult = Result<Answer<Floor>, ClientError>;
+
+/// A request on its way to the client thread.
+struct Request {
+    spec: FloorSpec,
+    result: oneshot::Sender<FloorResult>,
+}
 
 impl FloorClientPlugin {
-    /// Runs on the client thread until the app, which owns the sender of `specs`, is dropped.
-    fn run_requests(&self, mut specs: UnboundedReceiver<FloorSpec>, results: &UnboundedSender<FloorResult>) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.expect("the system grants a runtime").block_on(async {
-            let client = FloorClient::connect_lazily(&self.server).expect("`new` checked the address");
-            let client = client.with_options(self.options);
-            let calls = stream::poll_fn(|context| specs.poll_recv(context));
+    /// Runs on the client thread until the app, which owns the sender of `requests`, is dropped.
+    fn run_requests(&self, mut requests: UnboundedReceiver<Request>) {
+        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                error!("the floor client cannot make calls: {error}");
+                return;
+            }
+        };
+        runtime.block_on(async {
+            let options = self.options.deadline(self.options.deadline.unwrap_or(DEFAULT_DEADLINE));
+            let client = FloorClient::open_lazily(Arc::clone(&self.server)).with_options(options);
+            let calls = stream::poll_fn(|context| requests.poll_recv(context));
             calls
-                .for_each_concurrent(self.in_flight, async |spec| {
-                    // Fails only after the app has been dropped.
-                    let _ = results.send((spec, client.get(spec).await));
+                .for_each_concurrent(self.in_flight, async |Request { spec, mut result }| {
+                    tokio::select! {
+                        // The game has despawned or replaced the request.
+                        () = result.closed() => {}
+                        // Fails only if the request was despawned at this moment.
+                        answer = client.get(spec) => drop(result.send(answer)),
+                    }
                 })
                 .await;
         });
@@ -148,31 +184,45 @@ impl FloorClientPlugin {
 }
 
 #[derive(Resource)]
-struct RequestSender(UnboundedSender<FloorSpec>);
+struct RequestSender(UnboundedSender<Request>);
 
-#[derive(Resource)]
-struct ResultReceiver(UnboundedReceiver<FloorResult>);
+/// A request that was sent. Dropping it cancels the call.
+#[derive(Component)]
+struct Pending {
+    spec: FloorSpec,
+    result: oneshot::Receiver<FloorResult>,
+}
 
-#[expect(clippy::needless_pass_by_value, reason = "a system takes its parameters by value")]
-fn send(mut messages: MessageReader<'_, '_, RequestFloor>, requests: Res<'_, RequestSender>) {
-    for RequestFloor(spec) in messages.read() {
-        requests.0.send(*spec).expect("the thread ends only after this resource");
+fn send(
+    requests: Query<'_, '_, (Entity, &RequestFloor), Changed<RequestFloor>>,
+    sender: Res<'_, RequestSender>,
+    mut commands: Commands<'_, '_>,
+) {
+    for (entity, RequestFloor(spec)) in &requests {
+        let (sender_of_result, result) = oneshot::channel();
+        // If the thread has ended, this drops the sender of the result, and `receive` sees that.
+        let _ = sender.0.send(Request { spec: *spec, result: sender_of_result });
+        let pending = Pending { spec: *spec, result };
+        commands.entity(entity).try_remove::<(FloorArrived, FloorFailed)>().try_insert(pending);
     }
 }
 
-fn receive(
-    mut results: ResMut<'_, ResultReceiver>,
-    mut arrived: MessageWriter<'_, FloorArrived>,
-    mut failed: MessageWriter<'_, FloorFailed>,
-) {
-    while let Ok((requested, result)) = results.0.try_recv() {
-        match result {
-            Ok(Answer { value, served }) => {
-                arrived.write(FloorArrived { requested, floor: Arc::new(value), served });
-            }
-            Err(error) => {
-                failed.write(FloorFailed { requested, error: Arc::new(error) });
-            }
+fn receive(mut requests: Query<'_, '_, (Entity, &RequestFloor, &mut Pending)>, mut commands: Commands<'_, '_>) {
+    for (entity, RequestFloor(requested), mut pending) in &mut requests {
+        if *requested != pending.spec {
+            // The game has changed the request since; `send` replaces `pending`.
+            continue;
         }
+        let result = match pending.result.try_recv() {
+            Ok(result) => result,
+            Err(TryRecvError::Empty) => continue,
+            Err(TryRecvError::Closed) => Err(ClientError::Stopped),
+        };
+        let mut request = commands.entity(entity);
+        request.try_remove::<Pending>();
+        match result {
+            Ok(Answer { value, served }) => request.try_insert(FloorArrived { floor: Arc::new(value), served }),
+            Err(error) => request.try_insert(FloorFailed { error: Arc::new(error) }),
+        };
     }
 }

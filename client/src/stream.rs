@@ -14,14 +14,14 @@ use futures_util::{FutureExt as _, Stream, StreamExt};
 use tokio::time::{Sleep, sleep_until, timeout_at};
 use tonic::{Status, Streaming};
 
-use crate::{ClientError, EncodedFloor, Floor, Served, transport::OpenStream};
+use crate::{ClientError, EncodedFloor, Floor, Served, server::Server, transport::OpenStream};
 
 /// Floors of one tower in order, each decoded and checked on arrival. The server sends no faster than the caller reads.
 ///
 /// It implements [`Stream`]; [`next`](Self::next) needs no import of that trait.
 #[derive(Debug)]
 pub struct FloorStream {
-    server: Arc<str>,
+    server: Arc<Server>,
     /// The spec of the next floor.
     expected: FloorSpec,
     remaining: u32,
@@ -36,7 +36,7 @@ pub struct FloorStream {
 
 impl FloorStream {
     pub(crate) fn new(
-        server: Arc<str>,
+        server: Arc<Server>,
         first: FloorSpec,
         count: u32,
         opened: OpenStream,
@@ -81,7 +81,7 @@ impl FloorStream {
                 trailers.await.map_err(|_| ClientError::deadline_exceeded())?
             }
         };
-        let trailers = trailers.map_err(|status| ClientError::from_status(&self.server, &status))?;
+        let trailers = trailers.map_err(|status| self.server.call_error(&status))?;
         Ok(trailers.map(|metadata| Served::from_metadata(&metadata)).unwrap_or_default())
     }
 
@@ -114,7 +114,7 @@ impl FloorStream {
                 self.expected.number += 1;
                 Some(Ok((spec, EncodedFloor::new(message))))
             }
-            Some(Err(status)) => Some(Err(ClientError::from_status(&self.server, &status))),
+            Some(Err(status)) => Some(Err(self.server.call_error(&status))),
             None if self.remaining > 0 => Some(Err(malformed(&format!("it ended {} floors early", self.remaining)))),
             None => None,
         };

@@ -1,4 +1,5 @@
-//! Tests the plugin in a headless app: it sends requests, delivers floors and failures, and never blocks a frame.
+//! Tests the plugin in a headless app: it sends requests, keeps floors and failures until they are taken, cancels what
+//! is no longer wanted, and never blocks a frame.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,47 +12,39 @@ use std::{
 
 use bevy::prelude::*;
 use floor_client::{
-    CallOptions, FloorSpec,
-    plugin::{FloorArrived, FloorClientPlugin, FloorFailed, RequestFloor},
+    CallOptions, ConnectOptions, FloorSpec, Token,
+    plugin::{DEFAULT_DEADLINE, FloorArrived, FloorClientPlugin, FloorFailed, RequestFloor},
 };
 use tonic::Status;
 
 use crate::scripted::{ScriptedServer, floor};
 
-/// All messages that the plugin has written.
-#[derive(Resource, Default)]
-struct Received {
-    arrived: Vec<FloorArrived>,
-    failed: Vec<FloorFailed>,
-}
-
-fn collect(
-    mut received: ResMut<'_, Received>,
-    mut arrived: MessageReader<'_, '_, FloorArrived>,
-    mut failed: MessageReader<'_, '_, FloorFailed>,
-) {
-    received.arrived.extend(arrived.read().cloned());
-    received.failed.extend(failed.read().cloned());
-}
-
 fn app(plugin: FloorClientPlugin) -> App {
     let mut app = App::new();
-    app.add_plugins(plugin).init_resource::<Received>().add_systems(Update, collect);
+    app.add_plugins(plugin);
     app
 }
 
-/// Runs frames until `count` results have arrived.
-fn run_until(app: &mut App, count: usize) {
+/// Runs frames until `done`.
+fn run_until(app: &mut App, what: &str, mut done: impl FnMut(&World) -> bool) {
     let started = Instant::now();
     loop {
         app.update();
-        let received = app.world().resource::<Received>();
-        if received.arrived.len() + received.failed.len() >= count {
+        if done(app.world()) {
             return;
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "no answer in 20 s");
+        assert!(started.elapsed() < Duration::from_secs(20), "{what} after 20 s");
         thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Whether the request has a result.
+fn is_done(world: &World, request: Entity) -> bool {
+    world.get::<FloorArrived>(request).is_some() || world.get::<FloorFailed>(request).is_some()
+}
+
+fn request(app: &mut App, number: u32) -> Entity {
+    app.world_mut().spawn(RequestFloor(spec(number))).id()
 }
 
 fn spec(number: u32) -> FloorSpec {
@@ -64,20 +57,37 @@ fn plugin(server: &str) -> FloorClientPlugin {
 }
 
 #[test]
-fn floors_and_failures_come_back_as_messages() {
+fn floors_and_failures_stay_with_their_requests_until_they_are_taken() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let replies = [Ok(vec![floor(1)]), Err(Status::unavailable("draining")), Ok(vec![floor(3)])];
     let (_, client) = runtime.block_on(ScriptedServer::serve(replies));
     let mut app = app(plugin(client.server()));
-    for number in 1..=3 {
-        app.world_mut().write_message(RequestFloor(spec(number)));
+    let requests = [1, 2, 3].map(|number| request(&mut app, number));
+    run_until(&mut app, "no three results", |world| requests.iter().all(|request| is_done(world, *request)));
+    // A game that does not look for many frames misses nothing.
+    for _ in 0..10 {
+        app.update();
     }
-    run_until(&mut app, 3);
-    let received = app.world().resource::<Received>();
-    assert_eq!(received.arrived.iter().map(|arrived| arrived.floor.spec().number).collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(received.arrived[0].served.by.to_string(), "lmdb");
-    assert_eq!(received.failed[0].requested, spec(2));
-    assert_eq!(received.failed[0].error.to_string(), "UNAVAILABLE: draining");
+    let world = app.world();
+    let [first, _, third] = requests.map(|request| world.get::<FloorArrived>(request));
+    assert_eq!(first.unwrap().floor.spec().number, 1);
+    assert_eq!(first.unwrap().served.by.to_string(), "lmdb");
+    assert_eq!(third.unwrap().floor.spec().number, 3);
+    assert_eq!(world.get::<FloorFailed>(requests[1]).unwrap().error.to_string(), "UNAVAILABLE: draining");
+}
+
+#[test]
+fn a_request_is_made_again_when_it_is_inserted_again() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let replies = [Err(Status::unavailable("draining")), Ok(vec![floor(2)])];
+    let (_, client) = runtime.block_on(ScriptedServer::serve(replies));
+    let mut app = app(plugin(client.server()));
+    let request = request(&mut app, 1);
+    run_until(&mut app, "no failure", |world| world.get::<FloorFailed>(request).is_some());
+    app.world_mut().entity_mut(request).insert(RequestFloor(spec(2)));
+    run_until(&mut app, "no floor", |world| world.get::<FloorArrived>(request).is_some());
+    assert!(app.world().get::<FloorFailed>(request).is_none());
+    assert_eq!(app.world().get::<FloorArrived>(request).unwrap().floor.spec().number, 2);
 }
 
 #[test]
@@ -85,16 +95,52 @@ fn a_server_that_never_answers_blocks_no_frame() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (server, client) = runtime.block_on(ScriptedServer::serve([]));
     let mut app = app(plugin(client.server()));
-    app.world_mut().write_message(RequestFloor(spec(1)));
-    let started = Instant::now();
-    while server.calls() == 0 {
-        app.update();
-        assert!(started.elapsed() < Duration::from_secs(20), "the request never left");
-    }
+    let request = request(&mut app, 1);
+    run_until(&mut app, "the request has not left", |_| server.calls() > 0);
     for _ in 0..100 {
         app.update();
     }
-    assert_eq!(app.world().resource::<Received>().arrived.len(), 0);
+    assert!(!is_done(app.world(), request));
+}
+
+#[test]
+fn a_silent_call_makes_way_at_its_deadline() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (_, client) = runtime.block_on(ScriptedServer::serve([]));
+    let options = CallOptions::default().deadline(Duration::from_millis(200));
+    let mut app = app(plugin(client.server()).with_options(options));
+    let requests = [1, 2].map(|number| request(&mut app, number));
+    run_until(&mut app, "the second request has no result", |world| is_done(world, requests[1]));
+    let error = &app.world().get::<FloorFailed>(requests[0]).unwrap().error;
+    assert!(error.to_string().starts_with("DEADLINE_EXCEEDED"), "{error}");
+}
+
+#[test]
+fn every_call_has_a_deadline() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (server, client) = runtime.block_on(ScriptedServer::serve([Ok(vec![floor(1)])]));
+    let mut app = app(plugin(client.server()));
+    let request = request(&mut app, 1);
+    run_until(&mut app, "no floor", |world| is_done(world, request));
+    let requests = server.requests.lock().unwrap();
+    let timeout = requests[0].get("grpc-timeout").unwrap().to_str().unwrap();
+    // Ten seconds fit into the eight digits of gRPC as microseconds, not as nanoseconds.
+    let micros = timeout.strip_suffix('u').and_then(|micros| micros.parse().ok()).map(Duration::from_micros);
+    assert!(micros.is_some_and(|timeout| timeout <= DEFAULT_DEADLINE), "{timeout}");
+}
+
+#[test]
+fn a_despawned_request_makes_way() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (server, client) = runtime.block_on(ScriptedServer::serve([]));
+    // Only the cancellation ends the first call in time.
+    let options = CallOptions::default().deadline(Duration::from_secs(600));
+    let mut app = app(plugin(client.server()).with_options(options));
+    let first = request(&mut app, 1);
+    run_until(&mut app, "the request has not left", |_| server.calls() == 1);
+    request(&mut app, 2);
+    app.world_mut().despawn(first);
+    run_until(&mut app, "the second request has not left", |_| server.calls() == 2);
 }
 
 #[test]
@@ -103,12 +149,28 @@ fn a_game_starts_without_its_server() {
     let closed_port = tokio::net::TcpSocket::new_v4().unwrap();
     closed_port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let mut app = app(plugin(&closed_port.local_addr().unwrap().to_string()));
-    app.world_mut().write_message(RequestFloor(spec(1)));
-    run_until(&mut app, 1);
-    assert!(app.world().resource::<Received>().failed[0].error.to_string().contains("cannot reach"));
+    let request = request(&mut app, 1);
+    run_until(&mut app, "no failure", |world| is_done(world, request));
+    let error = app.world().get::<FloorFailed>(request).unwrap().error.to_string();
+    assert!(error.contains("cannot reach"), "{error}");
+}
+
+#[test]
+fn a_token_is_sent() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (server, client) = runtime.block_on(ScriptedServer::serve([Ok(vec![floor(1)])]));
+    let options = ConnectOptions::new().token(Token::new("hush").unwrap());
+    let plugin = FloorClientPlugin::connecting_with(client.server(), &options).unwrap();
+    assert!(!format!("{plugin:?}").contains("hush"));
+    let mut app = app(plugin);
+    let request = request(&mut app, 1);
+    run_until(&mut app, "no floor", |world| is_done(world, request));
+    assert_eq!(server.requests.lock().unwrap()[0].get("authorization").unwrap(), "Bearer hush");
 }
 
 #[test]
 fn a_bad_address_is_found_when_the_plugin_is_made() {
-    assert!(FloorClientPlugin::new("https://floors").is_err());
+    assert!(FloorClientPlugin::new("ftp://floors").is_err());
+    let options = ConnectOptions::new().token(Token::new("hush").unwrap());
+    assert!(FloorClientPlugin::connecting_with("http://floors.example", &options).is_err());
 }

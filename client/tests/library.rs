@@ -221,5 +221,13 @@ async fn a_server_that_is_not_there_is_unreachable() {
         assert!(reason.contains("refused"), "{reason}");
         assert!(error.is_transient());
     }
-    assert!(matches!(FloorClient::connect("https://floors").await, Err(ClientError::Address { .. })));
+}
+
+#[tokio::test]
+async fn an_address_of_another_scheme_is_refused() {
+    for address in ["ftp://floors", "http://", ""] {
+        let error = FloorClient::connect(address).await.unwrap_err();
+        assert!(matches!(error, ClientError::Address { .. }), "{error}");
+        assert!(error.to_string().contains("write http://host:port or https://host:port"), "{error}");
+    }
 }

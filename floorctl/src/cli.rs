@@ -10,7 +10,7 @@ use std::{
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind, parser::ValueSource};
 use floor_client::{CallOptions, ClientError, FloorClient};
 
-use crate::{cmd, operations::Operations};
+use crate::{cmd, credentials::Credentials, operations::Operations};
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 success; 1 the server answered with an error, a floor is wrong, diff found a difference or search found \
@@ -23,6 +23,7 @@ Examples:
   floorctl get --seed 42 --number 7 | jq -r '.terrain[]'
   floorctl warm --seed 42 --numbers 1-1000
   floorctl --server http://10.0.0.5:50051 tiers
+  floorctl --server https://floors.example:50051 --ca ca.pem --token-file token info
   floorctl purge --seed 42 --numbers 1-1000";
 
 /// The command-line client of the floor server: fetches, draws and compares floors; warms, checks, loads and inspects
@@ -192,6 +193,8 @@ pub(crate) struct Server {
     #[arg(id = OPS_TOKEN_FILE, long, global = true, env = "FLOORCTL_OPS_TOKEN_FILE", value_name = "FILE")]
     operations_token_file: Option<PathBuf>,
     #[command(flatten)]
+    credentials: Credentials,
+    #[command(flatten)]
     limits: CallLimits,
 }
 
@@ -216,23 +219,41 @@ impl Server {
     /// The client of the operations port.
     pub(crate) fn operations(&self) -> Operations<'_> {
         let token_file = self.operations_token_file.as_deref();
-        Operations { url: self.operations_url.as_str(), token_file, limits: self.limits }
+        Operations {
+            url: self.operations_url.as_str(),
+            token_file,
+            credentials: &self.credentials,
+            limits: self.limits,
+        }
     }
 
     /// Connects immediately, so that an unreachable server is reported before anything is printed.
-    pub(crate) async fn connect(&self) -> Result<FloorClient, ClientError> {
-        let connecting = FloorClient::connect(&self.url);
-        let client = match self.limits.deadline {
-            None => connecting.await?,
-            Some(deadline) => match tokio::time::timeout(deadline, connecting).await {
-                Ok(connected) => connected?,
-                Err(_) => {
-                    let reason = format!("it does not answer within {}", humantime::format_duration(deadline));
-                    return Err(ClientError::Unreachable { server: self.url.clone(), reason });
-                }
-            },
-        };
+    pub(crate) async fn connect(&self) -> anyhow::Result<FloorClient> {
+        let options = self.credentials.connect_options()?;
+        let client = self.in_time(FloorClient::connect_with(&self.url, &options)).await?;
         Ok(client.with_options(self.options()))
+    }
+
+    /// Opens `count` connections. Returns a client for each, at least one.
+    pub(crate) async fn connect_many(&self, count: u16) -> anyhow::Result<Vec<FloorClient>> {
+        let first = self.connect().await?;
+        let mut clients = vec![first.clone()];
+        for _ in 1..count {
+            clients.push(self.in_time(first.connect_again()).await?);
+        }
+        Ok(clients)
+    }
+
+    /// Limits the time of `connecting` to the deadline.
+    async fn in_time(
+        &self,
+        connecting: impl Future<Output = Result<FloorClient, ClientError>>,
+    ) -> Result<FloorClient, ClientError> {
+        let Some(deadline) = self.limits.deadline else { return connecting.await };
+        tokio::time::timeout(deadline, connecting).await.unwrap_or_else(|_| {
+            let reason = format!("it does not answer within {}", humantime::format_duration(deadline));
+            Err(ClientError::Unreachable { server: self.url.clone(), reason })
+        })
     }
 
     /// The call options that follow from the flags.
@@ -256,7 +277,7 @@ pub(crate) struct FetchOptions {
 }
 
 impl FetchOptions {
-    pub(crate) async fn connect(&self, server: &Server) -> Result<FloorClient, ClientError> {
+    pub(crate) async fn connect(&self, server: &Server) -> anyhow::Result<FloorClient> {
         let options = server.options().no_cache(self.no_cache).trace(self.trace);
         Ok(server.connect().await?.with_options(options))
     }

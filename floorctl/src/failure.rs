@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use floor_client::{ClientError, StatusError};
+use floor_client::{ClientError, StatusError, TlsProblem};
 use floor_gen::SpecError;
 
 use crate::operations::OperationsError;
@@ -27,17 +27,33 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let client = error.chain().find_map(|cause| cause.downcast_ref::<ClientError>());
     let mut text = format!("error: {}\n", message(error));
     let code = match client {
+        Some(ClientError::Unreachable { reason, .. }) if reason.contains("client certificate") => {
+            text += IDENTITY_FLAGS;
+            CANNOT_CONNECT
+        }
         Some(ClientError::Unreachable { .. }) => {
             text += "Is the server running? Start it with `cargo run --release`, or name another with --server URL or \
                      FLOORCTL_SERVER.\n";
             CANNOT_CONNECT
         }
-        Some(ClientError::Address { .. }) => USAGE,
+        Some(ClientError::Tls { problem, .. }) => {
+            text += tls_flags(problem);
+            CANNOT_CONNECT
+        }
+        Some(ClientError::TlsOptions { .. }) => {
+            text += "The flags for TLS are --ca, --cert, --key and --server-name, or FLOORCTL_CA and so on.\n";
+            USAGE
+        }
+        Some(ClientError::PlaintextToken { .. }) => {
+            text += "--allow-plaintext-token allows it.\n";
+            USAGE
+        }
+        Some(ClientError::Address { .. } | ClientError::Credential(_)) => USAGE,
         Some(ClientError::Status(status)) => {
             text += &details(status);
             FAILED
         }
-        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. }) => FAILED,
+        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. } | ClientError::Stopped) => FAILED,
         None if error.is::<SpecError>() || error.is::<UsageError>() => USAGE,
         None if matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. })) => {
             text += "Is the server running? Start it with `cargo run --release`, or name another operations port with \
@@ -64,8 +80,30 @@ fn message(error: &anyhow::Error) -> String {
     text
 }
 
+const IDENTITY_FLAGS: &str = "Name the files of the certificate and its key with --cert FILE and --key FILE, or \
+                              FLOORCTL_CERT and FLOORCTL_KEY.\n";
+
+/// The flags that may solve the problem.
+const fn tls_flags(problem: &TlsProblem) -> &'static str {
+    match problem {
+        TlsProblem::Untrusted => "Name the file with its certificate with --ca FILE or FLOORCTL_CA.\n",
+        TlsProblem::WrongName(_) => "Expect another name with --server-name NAME or FLOORCTL_SERVER_NAME.\n",
+        TlsProblem::CertificateRequired | TlsProblem::CertificateRejected(_) => IDENTITY_FLAGS,
+        _ => "",
+    }
+}
+
 fn details(status: &StatusError) -> String {
     let mut text = String::new();
+    match status.code_name() {
+        "UNAUTHENTICATED" => {
+            text += "Name the file of a token that the server knows with --token-file FILE or FLOORCTL_TOKEN_FILE.\n";
+        }
+        "PERMISSION_DENIED" => {
+            text += "If a token allows this call, name its file with --token-file FILE or FLOORCTL_TOKEN_FILE.\n";
+        }
+        _ => {}
+    }
     // tonic writes this for a response with an HTTP status and no gRPC status.
     if status.message.contains("mapped from HTTP status code") {
         text += "This is HTTP, not gRPC; is it the operations port? gRPC is on 50051 unless configured otherwise.\n";

@@ -3,6 +3,7 @@
 mod cli;
 mod cmd;
 mod comparison;
+mod credentials;
 mod difference;
 mod failure;
 #[cfg(test)]

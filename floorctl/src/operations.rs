@@ -1,19 +1,24 @@
-//! The client of the server's operations port, which speaks plain HTTP/1.1.
+//! The client of the server's operations port, which speaks plain HTTP/1.1; a proxy in front may add TLS.
 
-use std::{fs, path::Path, time::Duration};
+use std::{error::Error, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
 use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
-use floor_client::{CONNECT_TIMEOUT, ClientError};
-use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use floor_client::{CONNECT_TIMEOUT, ClientError, TlsProblem, Token, is_loopback};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header, response};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
-use crate::{cli::CallLimits, failure::UsageError};
+use crate::{cli::CallLimits, credentials::Credentials, failure::UsageError};
 
 /// The first wait between two attempts. It doubles after each.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
@@ -24,6 +29,7 @@ pub(crate) struct Operations<'a> {
     pub(crate) url: &'a str,
     /// The file whose first line is the token.
     pub(crate) token_file: Option<&'a Path>,
+    pub(crate) credentials: &'a Credentials,
     pub(crate) limits: CallLimits,
 }
 
@@ -51,14 +57,16 @@ impl Operations<'_> {
     async fn call<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
         let CallLimits { deadline, retries } = self.limits;
         let backoff = ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(retries).with_jitter();
-        let authorization = self.token_file.map(authorization).transpose()?;
-        let attempt = || self.attempt(method.clone(), path, authorization.clone());
+        let address = self.address()?;
+        let authorization = self.authorization(&address)?;
+        let tls = address.is_https.then(|| self.tls(&address)).transpose()?;
+        let attempt = || self.attempt(&address, tls.as_ref(), method.clone(), path, authorization.clone());
         let unreachable =
             |error: &anyhow::Error| matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. }));
         let calls = attempt.retry(backoff).when(unreachable);
         match deadline {
             None => calls.await,
-            Some(deadline) => tokio::time::timeout(deadline, calls)
+            Some(deadline) => timeout(deadline, calls)
                 .await
                 .unwrap_or_else(|_| Err(OperationsError::TimedOut { url: self.url.to_owned(), deadline }.into())),
         }
@@ -68,23 +76,27 @@ impl Operations<'_> {
     /// the document says in which tier the request failed. Any other failure becomes an error with the response text.
     async fn attempt<T: DeserializeOwned>(
         &self,
+        address: &Address,
+        tls: Option<&Tls>,
         method: Method,
         path: &str,
         authorization: Option<HeaderValue>,
     ) -> anyhow::Result<T> {
-        let address = self.address()?;
-        let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&address)).await;
+        let host_and_port = format!("{}:{}", address.host, address.port);
+        let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(&host_and_port)).await;
         let stream = stream.map_err(|_| self.unreachable("it does not answer"))?;
         let stream = stream.map_err(|error| self.unreachable(error))?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        let connection = tokio::spawn(connection);
-        let request = Request::builder().method(method).uri(path).header(header::HOST, &address);
+        let request = Request::builder().method(method).uri(path).header(header::HOST, &host_and_port);
         let mut request = request.body(Empty::<Bytes>::new())?;
         request.headers_mut().extend(authorization.map(|value| (header::AUTHORIZATION, value)));
-        let response = sender.send_request(request).await;
-        let (head, body) = response.map_err(|error| self.unreachable(error))?.into_parts();
-        let body = body.collect().await.map_err(|error| self.unreachable(error))?.to_bytes();
-        connection.abort();
+        let (head, body) = match tls {
+            None => self.exchange(stream, request).await?,
+            Some(Tls { connector, name }) => {
+                let stream = timeout(CONNECT_TIMEOUT, connector.connect(name.clone(), stream)).await;
+                let stream = stream.map_err(|_| self.unreachable("it does not answer in TLS; write http://"))?;
+                self.exchange(stream.map_err(|error| self.failure(&error))?, request).await?
+            }
+        };
         if [StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE].contains(&head.status)
             && let Ok(document) = serde_json::from_slice(&body)
         {
@@ -93,16 +105,63 @@ impl Operations<'_> {
         bail!("{} answered {}: {}", self.url, head.status, String::from_utf8_lossy(&body).trim_end());
     }
 
-    /// `host:port`.
-    fn address(&self) -> anyhow::Result<String> {
+    /// Sends the only request of a connection and returns the response.
+    async fn exchange(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        request: Request<Empty<Bytes>>,
+    ) -> anyhow::Result<(response::Parts, Bytes)> {
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        let connection = tokio::spawn(connection);
+        let response = sender.send_request(request).await;
+        let (head, body) = response.map_err(|error| self.failure(&error))?.into_parts();
+        let body = body.collect().await.map_err(|error| self.failure(&error))?.to_bytes();
+        connection.abort();
+        Ok((head, body))
+    }
+
+    /// The parts of the URL.
+    fn address(&self) -> anyhow::Result<Address> {
         let full = if self.url.contains("://") { self.url.to_owned() } else { format!("http://{}", self.url) };
         let invalid = |reason: &str| ClientError::Address { url: self.url.to_owned(), reason: reason.to_owned() };
         let uri = full.parse::<Uri>().map_err(|_| invalid("it is no URL")).context("--ops")?;
-        match (uri.scheme_str(), uri.authority()) {
-            (Some("http"), Some(authority)) => {
-                Ok(format!("{}:{}", authority.host(), authority.port_u16().unwrap_or(80)))
-            }
-            _ => Err(invalid("the operations port speaks plain HTTP; write http://host:port")).context("--ops"),
+        let (is_https, default_port) = match uri.scheme_str() {
+            Some("http") => (false, 80),
+            Some("https") => (true, 443),
+            _ => return Err(invalid("write http://host:port or https://host:port")).context("--ops"),
+        };
+        let authority = uri.authority().ok_or_else(|| invalid("write http://host:port")).context("--ops")?;
+        let port = authority.port_u16().unwrap_or(default_port);
+        Ok(Address { is_https, host: authority.host().to_owned(), port })
+    }
+
+    /// The header with the token of `--ops-token-file`, else with that of `--token-file`. The latter is for the port of
+    /// players, so it goes nowhere else that it could be read on the way.
+    fn authorization(&self, address: &Address) -> Result<Option<HeaderValue>, UsageError> {
+        if let Some(file) = self.token_file {
+            let token = Token::read(file).map_err(|error| UsageError(format!("--ops-token-file: {error}")))?;
+            return Ok(Some(token.authorization()));
+        }
+        if address.is_https || is_loopback(self.url) || self.credentials.allow_plaintext_token() {
+            return Ok(self.credentials.token()?.as_ref().map(Token::authorization));
+        }
+        Ok(None)
+    }
+
+    fn tls(&self, address: &Address) -> anyhow::Result<Tls> {
+        let config = self.credentials.connect_options()?.rustls_config().map_err(ClientError::from)?;
+        let name = self.credentials.server_name().unwrap_or(address.host.trim_matches(['[', ']']));
+        let name = ServerName::try_from(name.to_owned()).map_err(|_| {
+            UsageError(format!("no certificate can have the name {name:?}; name it with --server-name"))
+        })?;
+        Ok(Tls { connector: TlsConnector::from(Arc::new(config)), name })
+    }
+
+    /// The error of a connection.
+    fn failure(&self, error: &(dyn Error + 'static)) -> anyhow::Error {
+        match TlsProblem::of(error) {
+            Some(problem) => ClientError::Tls { server: self.url.to_owned(), problem }.into(),
+            None => self.unreachable(error).into(),
         }
     }
 
@@ -111,14 +170,17 @@ impl Operations<'_> {
     }
 }
 
-/// The value of the header `authorization` with the token in `file`.
-fn authorization(file: &Path) -> Result<HeaderValue, UsageError> {
-    let invalid = |problem: &str| UsageError(format!("--ops-token-file: {} {problem}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| invalid(&format!("cannot be read: {error}")))?;
-    let token = text.lines().next().filter(|token| !token.is_empty());
-    let token = token.ok_or_else(|| invalid("has no token in its first line"))?;
-    let mut value = HeaderValue::try_from(format!("Bearer {token}"))
-        .map_err(|_| invalid("has characters in its first line that no token has"))?;
-    value.set_sensitive(true);
-    Ok(value)
+/// The URL of the operations port.
+struct Address {
+    is_https: bool,
+    /// An IPv6 address in brackets.
+    host: String,
+    port: u16,
+}
+
+/// What a TLS handshake needs.
+struct Tls {
+    connector: TlsConnector,
+    /// The name that the certificate must have.
+    name: ServerName<'static>,
 }

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../client/tests/authority/mod.rs"]
+#[expect(dead_code, reason = "this test signs nothing")]
+mod authority;
 #[path = "../../client/tests/http2/mod.rs"]
 mod http2;
 
@@ -14,9 +17,13 @@ use std::{
 
 use tokio::net::TcpSocket;
 
+use crate::authority::Authority;
+
 fn floorctl() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_floorctl"));
-    command.env_remove("FLOORCTL_SERVER").env_remove("FLOORCTL_OPS").env_remove("FLOORCTL_OPS_TOKEN_FILE");
+    for variable in ["SERVER", "OPS", "OPS_TOKEN_FILE", "CA", "CERT", "KEY", "SERVER_NAME", "TOKEN_FILE"] {
+        command.env_remove(format!("FLOORCTL_{variable}"));
+    }
     command
 }
 
@@ -62,8 +69,14 @@ fn closed_port() -> (TcpSocket, String) {
     (socket, address)
 }
 
+/// Files that the test below writes.
+const CA: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/usage-ca.pem");
+const TOKEN: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/usage-token");
+
 #[test]
 fn usage_errors_exit_with_2() {
+    std::fs::write(CA, Authority::new().pem()).unwrap();
+    std::fs::write(TOKEN, "hush\n").unwrap();
     for (arguments, expected) in [
         (&["get", "--number", "seven"][..], "--number"),
         (&["get", "--size", "64"], "64x48"),
@@ -92,8 +105,13 @@ fn usage_errors_exit_with_2() {
         (&["--server", "http://127.0.0.1:1", "stats"], "--ops"),
         (&["purge", "42/7", "--server", "http://127.0.0.1:1"], "--ops"),
         (&["purge", "42/7", "--numbers", "1-2"], "cannot be used with"),
-        (&["stats", "--ops", "https://127.0.0.1:50052"], "https://127.0.0.1:50052"),
-        (&["--ops", "https://127.0.0.1:50052", "stats"], "https://127.0.0.1:50052"),
+        (&["stats", "--ops", "ftp://127.0.0.1:50052"], "ftp://127.0.0.1:50052"),
+        (&["--ops", "ftp://127.0.0.1:50052", "stats"], "write http://host:port or https://host:port"),
+        (&["info", "--server", "https://floors", "--ca", "/nowhere/ca.pem"], "--ca: /nowhere/ca.pem cannot be read"),
+        (&["info", "--server", "https://floors", "--cert", "a.pem"], "--cert and --key go together"),
+        (&["info", "--token-file", "/nowhere/token"], "--token-file: /nowhere/token cannot be read"),
+        (&["info", "--ca", CA], "write https://host:port"),
+        (&["info", "--server", "http://10.0.0.5:50051", "--token-file", TOKEN], "--allow-plaintext-token"),
         (&["--ops", "http://127.0.0.1:1", "get", "42/7"], "`get` does not ask"),
         (&["search", "--where", "loops > 1", "--ops", "http://127.0.0.1:1"], "`search` does not ask"),
         (&["batch", "--numbers", "5-2"], "write 2-5"),
@@ -121,7 +139,7 @@ fn usage_errors_exit_with_2() {
 
 #[test]
 fn an_invalid_address_is_a_usage_error() {
-    for address in ["https://127.0.0.1:50051", "http://", "ftp://floors"] {
+    for address in ["http://", "https://", "ftp://floors"] {
         let (code, _, stderr) = run(&["--server", address, "info"]);
         assert_eq!(code, Some(2), "{address}: {stderr}");
         assert!(stderr.contains(address), "{stderr}");
@@ -190,6 +208,19 @@ fn stats_asks_the_operations_port_and_not_the_server() {
     for head in listening.join().unwrap() {
         assert!(head.starts_with("GET /stats HTTP/1.1"), "{head}");
     }
+}
+
+#[test]
+fn the_token_of_calls_goes_to_the_operations_port_if_it_has_none_of_its_own() {
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/players-token");
+    std::fs::write(file, "hush\n").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ops = format!("http://{}", listener.local_addr().unwrap());
+    let listening = thread::spawn(move || read_request(&listener));
+    let (code, _, stderr) = run(&["stats", "--ops", &ops, "--token-file", file]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let head = listening.join().unwrap();
+    assert!(head.contains("authorization: Bearer hush\r\n"), "{head}");
 }
 
 #[test]
@@ -265,6 +296,11 @@ fn commands_list_only_the_flags_that_they_use() {
     for (command, flag, listed) in [
         ("get", "--server", true),
         ("get", "--deadline", true),
+        ("get", "--ca", true),
+        ("get", "--token-file", true),
+        ("stats", "--ca", true),
+        ("stats", "--token-file", true),
+        ("search", "--ca", false),
         ("stats", "--server", false),
         ("stats", "--deadline", true),
         ("stats", "--retries", true),

@@ -3,6 +3,7 @@
 
 use std::{
     collections::VecDeque,
+    net::SocketAddr,
     sync::{Arc, Mutex},
 };
 
@@ -17,7 +18,11 @@ use floor_client::{
 use floor_proto::{grid, hash};
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
-use tonic::{Request, Response, Status, metadata::MetadataMap};
+use tonic::{
+    Request, Response, Status,
+    metadata::MetadataMap,
+    transport::{Server, ServerTlsConfig},
+};
 
 /// The reply to a call: floors or an error status.
 pub(crate) type Reply = Result<Vec<Floor>, Status>;
@@ -32,12 +37,25 @@ pub(crate) struct ScriptedServer {
 impl ScriptedServer {
     /// Serves on a free port until the test's runtime shuts down.
     pub(crate) async fn serve(replies: impl IntoIterator<Item = Reply>) -> (Self, FloorClient) {
+        let (scripted, address) = Self::listen(replies, None).await;
+        (scripted, FloorClient::connect(&address.to_string()).await.unwrap())
+    }
+
+    /// The same without a client, and with TLS if there is a configuration for it.
+    pub(crate) async fn listen(
+        replies: impl IntoIterator<Item = Reply>,
+        tls: Option<ServerTlsConfig>,
+    ) -> (Self, SocketAddr) {
         let scripted = Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = tonic::transport::Server::builder().add_service(FloorServiceServer::new(scripted.clone()));
+        let mut server = Server::builder();
+        if let Some(tls) = tls {
+            server = server.tls_config(tls).unwrap();
+        }
+        let server = server.add_service(FloorServiceServer::new(scripted.clone()));
         tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
-        (scripted, FloorClient::connect(&address.to_string()).await.unwrap())
+        (scripted, address)
     }
 
     async fn reply<T>(&self, request: Request<T>) -> Reply {

@@ -3,13 +3,12 @@
 use std::{
     collections::BTreeMap,
     io::Write as _,
-    net::IpAddr,
     time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use floor_client::{ClientError, FloorClient, Served};
+use floor_client::{ClientError, FloorClient, Served, is_loopback};
 use hdrhistogram::Histogram;
 use indicatif::HumanCount;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
@@ -119,10 +118,7 @@ impl Bench {
                 "note: {url} is another machine; make sure that its owner expects a load test"
             )?;
         }
-        let mut clients = Vec::new();
-        for _ in 0..self.connections {
-            clients.push(server.connect().await?);
-        }
+        let clients = server.connect_many(self.connections).await?;
         // Reports an invalid flag, such as a kind that the server does not offer, before the load starts.
         clients[0].get(self.tower.floor(1)).await?;
         let measured_from = Instant::now() + WARM_UP;
@@ -250,11 +246,6 @@ impl Measurements {
     }
 }
 
-fn is_loopback(url: &str) -> bool {
-    let host = url.parse::<http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default();
-    host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -273,16 +264,6 @@ mod tests {
             let bench = TestArgs::try_parse_from(["x", "--mix", mix, "--floors", "50"]).unwrap().bench;
             let mut next_floor = bench.picker(1);
             assert!((0..1000).all(|_| (1..=50).contains(&next_floor())), "{mix}");
-        }
-    }
-
-    #[test]
-    fn loopback_addresses_are_recognized() {
-        for loopback in ["http://127.0.0.1:50051", "http://localhost:1", "http://[::1]:50051", "127.0.0.1:50051"] {
-            assert!(is_loopback(loopback), "{loopback}");
-        }
-        for remote in ["http://10.0.0.5:50051", "http://floors.example:50051", "nonsense"] {
-            assert!(!is_loopback(remote), "{remote}");
         }
     }
 }

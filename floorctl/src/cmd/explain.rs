@@ -7,7 +7,6 @@ use std::{
 
 use clap::Args;
 use comfy_table::{Table, presets::NOTHING};
-use floor_client::FloorClient;
 use floor_gen::{GENERATOR_VERSION, explain, validate::validate};
 use serde::Serialize;
 
@@ -162,7 +161,7 @@ fn table(attempt: &Attempt, whole: Duration) -> Table {
 /// The generator version of the server, `None` if no server answers in time.
 async fn generator_version_of(server: &Server) -> Option<u32> {
     let call = async {
-        let info = FloorClient::connect(server.url()).await.ok()?.server_info().await.ok()?;
+        let info = server.connect().await.ok()?.server_info().await.ok()?;
         Some(info.generator_version)
     };
     tokio::time::timeout(SERVER_TIMEOUT, call).await.ok().flatten()

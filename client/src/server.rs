@@ -1,0 +1,225 @@
+//! The server as its client sees it: where it is, what to send it, and what its errors mean.
+
+use std::{
+    error::Error as StdError,
+    io::{self, ErrorKind},
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use http::{HeaderValue, Uri};
+use tonic::{
+    ConnectError, Status, TimeoutExpired,
+    transport::{Channel, Endpoint},
+};
+
+use crate::{
+    ClientError, ConnectOptions, StatusError, TlsProblem, Token,
+    error::{causes, innermost},
+    transport::CONNECT_TIMEOUT,
+};
+
+/// The forms of a URL, for error messages.
+const FORMS: &str = "write http://host:port or https://host:port";
+
+/// One server: its endpoint, its URL for messages, and the token for it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    endpoint: Endpoint,
+    url: String,
+    token: Option<Token>,
+    has_identity: bool,
+    /// Whether a call was ever answered. Until then a broken connection may mean a wrong scheme.
+    has_answered: AtomicBool,
+}
+
+impl Server {
+    /// Checks the URL and whether the options fit it. Does not connect.
+    pub(crate) fn new(url: &str, options: &ConnectOptions) -> Result<Arc<Self>, ClientError> {
+        let endpoint = endpoint(url, options)?;
+        let url = endpoint.uri().to_string().trim_end_matches('/').to_owned();
+        Ok(Arc::new(Self {
+            endpoint,
+            url,
+            token: options.token.clone(),
+            has_identity: options.identity.is_some(),
+            has_answered: AtomicBool::new(false),
+        }))
+    }
+
+    /// The URL without a trailing slash.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Opens a connection.
+    pub(crate) async fn connect(&self) -> Result<Channel, ClientError> {
+        self.endpoint.connect().await.map_err(|error| self.connection_error(&error))
+    }
+
+    /// A connection that the first call opens. Needs a tokio runtime.
+    pub(crate) fn connect_lazily(&self) -> Channel {
+        self.endpoint.connect_lazy()
+    }
+
+    /// The header `authorization` of the next call.
+    pub(crate) fn authorization(&self) -> Option<HeaderValue> {
+        self.token.as_ref().map(Token::authorization)
+    }
+
+    /// The header `authorization` to send instead of `refused`, if the token has changed.
+    pub(crate) fn authorization_instead_of(&self, refused: &HeaderValue) -> Option<HeaderValue> {
+        self.token.as_ref()?.replacement(refused)
+    }
+
+    /// Records that the server answered a call.
+    pub(crate) fn record_answer(&self) {
+        if !self.has_answered.load(Ordering::Relaxed) {
+            self.has_answered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Converts the status of a failed call. tonic reports a broken connection as a status, too. Only a status from the
+    /// server has no source.
+    pub(crate) fn call_error(&self, status: &Status) -> ClientError {
+        if causes(status).any(|cause| cause.is::<TimeoutExpired>()) {
+            return ClientError::deadline_exceeded();
+        }
+        match status.source() {
+            Some(source) => self.connection_error(source),
+            None => {
+                self.record_answer();
+                ClientError::Status(Box::new(StatusError::from_status(status)))
+            }
+        }
+    }
+
+    fn connection_error(&self, error: &(dyn StdError + 'static)) -> ClientError {
+        let server = self.url.clone();
+        match TlsProblem::of(error) {
+            // Servers with TLS 1.2 reject a certificate that the client did not send.
+            Some(TlsProblem::CertificateRejected(_)) if !self.has_identity => {
+                ClientError::Tls { server, problem: TlsProblem::CertificateRequired }
+            }
+            Some(problem) => ClientError::Tls { server, problem },
+            None => {
+                let reason = innermost(error).trim_end_matches('.').to_owned() + self.suggestion(error);
+                ClientError::Unreachable { server, reason }
+            }
+        }
+    }
+
+    /// What may be wrong if a new connection breaks without a word from the server.
+    fn suggestion(&self, error: &(dyn StdError + 'static)) -> &'static str {
+        let is_https = self.endpoint.uri().scheme_str() == Some("https");
+        let is_connecting = causes(error).any(|cause| cause.is::<ConnectError>());
+        if self.has_answered.load(Ordering::Relaxed) {
+            ""
+        } else if is_connecting {
+            if is_https && is_broken_handshake(error) { "; if it speaks plain HTTP/2, write http://" } else { "" }
+        } else if !is_https {
+            "; if it speaks TLS, write https://"
+        } else if self.has_identity {
+            "; if it does not accept the client certificate, present one that its authority signed (`identity`)"
+        } else {
+            "; if it asks for a client certificate, present one (`identity`)"
+        }
+    }
+}
+
+/// Whether connecting failed after TCP: in the TLS handshake.
+fn is_broken_handshake(error: &(dyn StdError + 'static)) -> bool {
+    let is_closed = |cause: &(dyn StdError + 'static)| {
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        matches!(kind, Some(ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe))
+    };
+    causes(error).any(is_closed) || innermost(error).contains("handshake timeout")
+}
+
+/// Parses the URL of a server; `127.0.0.1:50051` means `http://127.0.0.1:50051`.
+fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError> {
+    let invalid = |reason: String| ClientError::Address { url: url.to_owned(), reason };
+    let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    let endpoint = Endpoint::from_shared(full).map_err(|error| invalid(format!("{}; {FORMS}", innermost(&error))))?;
+    let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
+    let host = endpoint.uri().host().unwrap_or_default();
+    if host.is_empty() {
+        return Err(invalid(FORMS.to_owned()));
+    }
+    match endpoint.uri().scheme_str() {
+        Some("https") => {
+            let config = options.tonic_config()?;
+            endpoint.tls_config(config).map_err(|error| invalid(innermost(&error)))
+        }
+        Some("http") if options.requires_tls() => Err(ClientError::TlsOptions { server: url.to_owned() }),
+        Some("http") if options.token.is_some() && !options.allow_plaintext_token && !is_loopback_host(host) => {
+            Err(ClientError::PlaintextToken { server: url.to_owned() })
+        }
+        Some("http") => Ok(endpoint),
+        _ => Err(invalid(FORMS.to_owned())),
+    }
+}
+
+/// Whether `url` names this machine: `localhost` or a loopback address.
+#[must_use]
+pub fn is_loopback(url: &str) -> bool {
+    url.parse::<Uri>().is_ok_and(|uri| uri.host().is_some_and(is_loopback_host))
+}
+
+fn is_loopback_host(host: &str) -> bool {
+    host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_addresses_are_recognized() {
+        for loopback in ["http://127.0.0.1:50051", "http://localhost:1", "http://[::1]:50051", "127.0.0.1:50051"] {
+            assert!(is_loopback(loopback), "{loopback}");
+        }
+        for remote in ["http://10.0.0.5:50051", "http://floors.example:50051", "nonsense"] {
+            assert!(!is_loopback(remote), "{remote}");
+        }
+    }
+
+    #[test]
+    fn a_token_goes_over_plaintext_only_to_this_machine_or_by_consent() {
+        let options = ConnectOptions::new().token(Token::new("hush").unwrap());
+        let refused = |url: &str, options: &ConnectOptions| {
+            let error = Server::new(url, options).err()?.to_string();
+            assert!(!error.contains("hush"), "{error}");
+            Some(error)
+        };
+        for url in ["http://127.0.0.1:50051", "localhost:50051", "http://[::1]:50051"] {
+            assert_eq!(refused(url, &options), None);
+        }
+        for url in ["http://10.0.0.5:50051", "floors.example:50051", "http://localhost.example"] {
+            let error = refused(url, &options).unwrap();
+            assert!(error.contains(url) && error.contains("write https://") && error.contains("allow_"), "{error}");
+            assert_eq!(refused(url, &options.clone().allow_plaintext_token(true)), None);
+            assert_eq!(refused(url, &ConnectOptions::new()), None);
+        }
+    }
+
+    #[test]
+    fn options_for_tls_need_https() {
+        let options = ConnectOptions::new().server_name("floors.example");
+        let error = Server::new("127.0.0.1:50051", &options).unwrap_err();
+        assert!(
+            matches!(error, ClientError::TlsOptions { .. }) && error.to_string().contains("write https://"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn debug_shows_no_token() {
+        let options = ConnectOptions::new().token(Token::new("hush").unwrap());
+        let server = Server::new("http://127.0.0.1:50051", &options).unwrap();
+        assert!(!format!("{options:?} {server:?}").contains("hush"));
+    }
+}
