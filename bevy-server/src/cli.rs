@@ -1,8 +1,14 @@
 //! The command line of `bevy-server`.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
-use clap::{Parser, Subcommand};
+use anyhow::Context as _;
+use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 /// Serves procedural tower floors over gRPC through a chain of cache tiers.
 ///
@@ -41,4 +47,35 @@ pub struct Cli {
 pub enum Command {
     /// Check that the configured server is serving: exit 0 if it is, 1 if not (for containers)
     Healthcheck,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell to complete in
+        shell: Shell,
+    },
+    /// Write the manual pages, one for bevy-server and one for each command
+    Man {
+        /// The directory for the pages, created unless it exists
+        #[arg(long, short, value_name = "DIR")]
+        output: PathBuf,
+    },
+}
+
+impl Command {
+    /// Runs a command that describes the program and needs no configuration. Returns whether this is one. Fails if the
+    /// description cannot be written.
+    pub fn describe_program(&self) -> anyhow::Result<bool> {
+        match self {
+            Self::Healthcheck => return Ok(false),
+            Self::Completions { shell } => {
+                // Generated into memory, since `generate` panics if a write fails, as to a closed pipe.
+                let mut script = Vec::new();
+                clap_complete::generate(*shell, &mut Cli::command(), "bevy-server", &mut script);
+                io::stdout().write_all(&script).context("cannot write the completion script")?;
+            }
+            Self::Man { output } => fs::create_dir_all(output)
+                .and_then(|()| clap_mangen::generate_to(Cli::command(), output))
+                .with_context(|| format!("cannot write manual pages to {}", output.display()))?,
+        }
+        Ok(true)
+    }
 }

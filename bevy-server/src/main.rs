@@ -11,6 +11,11 @@ use bevy_server::{
 };
 use clap::Parser;
 
+/// musl's allocator has one lock for all threads (docs/decisions/0106-static-releases.md).
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(&cli) {
@@ -25,6 +30,11 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     if cli.print_defaults {
         print!("{DEFAULTS}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(command) = &cli.command
+        && command.describe_program()?
+    {
         return Ok(ExitCode::SUCCESS);
     }
     let config = Config::resolve(cli.config.as_deref().map(Path::new))?;

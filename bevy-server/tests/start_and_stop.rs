@@ -436,6 +436,24 @@ fn healthcheck_distinguishes_a_serving_server_from_a_missing_one() {
     assert!(!errors.contains("transport error"), "only the root cause is printed: {errors}");
 }
 
+#[test]
+fn manual_pages_and_completions_need_no_valid_configuration() {
+    let data = TempDir::new().unwrap();
+    let invalid = || Setup::new(&data).with("GRPC__LISTEN", "nowhere");
+    let pages = data.path().join("share/man1");
+    let (code, _, errors) = invalid().arg("man").arg("--output").arg(pages.to_str().unwrap()).run();
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let page = fs::read_to_string(pages.join("bevy-server.1")).unwrap();
+    assert!(page.starts_with(".ie") && page.contains("SIGTERM"), "{page}");
+    assert!(pages.join("bevy-server-healthcheck.1").exists());
+    let (code, script, errors) = invalid().arg("completions").arg("bash").run();
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert!(script.contains("--check-config"), "{script}");
+    let (code, _, errors) = invalid().arg("man").arg("--output").arg("/dev/null/man1").run();
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(errors.contains("cannot write manual pages to /dev/null/man1"), "{errors}");
+}
+
 /// All threads sleep while nothing happens.
 #[cfg(target_os = "linux")]
 #[test]

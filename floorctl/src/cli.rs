@@ -86,6 +86,7 @@ commands! {
     explain::Explain calls Grpc,
     search::Search calls None,
     completions::Completions calls None,
+    man::Man calls None,
 }
 
 /// The port that the command with that name calls.

@@ -26,6 +26,11 @@ use std::process::ExitCode;
 
 use crate::cli::Cli;
 
+/// musl's allocator has one lock for all threads (docs/decisions/0106-static-releases.md).
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> ExitCode {
     match Cli::read().run().await {

@@ -337,6 +337,21 @@ fn a_closed_pipe_is_no_error() {
 }
 
 #[test]
+fn every_command_has_a_manual_page_with_the_flags_that_it_uses() {
+    let pages = concat!(env!("CARGO_TARGET_TMPDIR"), "/share/man1");
+    assert_eq!(run(&["man", "--output", pages]), (Some(0), String::new(), String::new()));
+    let page = |name: &str| std::fs::read_to_string(format!("{pages}/{name}.1")).unwrap();
+    assert!(page("floorctl").contains("FLOORCTL_SERVER"));
+    for command in commands() {
+        assert!(page(&format!("floorctl-{command}")).contains("Examples:"), "{command}");
+    }
+    assert!(page("floorctl-info").contains("FLOORCTL_SERVER") && !page("floorctl-stats").contains("FLOORCTL_SERVER"));
+    let (code, _, stderr) = run(&["man", "--output", "/dev/null/man1"]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("cannot write manual pages to /dev/null/man1"), "{stderr}");
+}
+
+#[test]
 fn explain_needs_no_server() {
     let (_socket, server) = closed_port();
     let (code, stdout, stderr) = run(&["--server", &server, "explain", "42/7:standard@48x48", "--runs", "1"]);

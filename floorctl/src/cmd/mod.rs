@@ -9,6 +9,7 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod get;
 pub(crate) mod info;
+pub(crate) mod man;
 pub(crate) mod purge;
 pub(crate) mod render;
 pub(crate) mod search;
