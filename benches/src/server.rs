@@ -54,6 +54,11 @@ impl Setup {
         self.with_variable(&format!("FLOORS__{key}"), value)
     }
 
+    /// As [`with`](Self::with), for each of `settings`.
+    pub fn with_all(self, settings: &[(&str, &str)]) -> Self {
+        settings.iter().fold(self, |setup, (key, value)| setup.with(key, *value))
+    }
+
     /// As [`with`](Self::with), unless the setting has a value.
     pub fn with_default(self, key: &str, value: &str) -> Self {
         let is_set = self.variables.iter().any(|(name, _)| name.strip_prefix("FLOORS__") == Some(key));
@@ -66,7 +71,7 @@ impl Setup {
         self
     }
 
-    /// Starts the server in a new directory and waits until it is ready.
+    /// Starts the server in a new directory, which is removed with it, and waits until it is ready.
     pub fn start(&self) -> anyhow::Result<Server> {
         self.start_on(tempfile::tempdir()?)
     }
@@ -80,15 +85,8 @@ impl Setup {
     /// As [`start`](Self::start), with its files in `data`. Tries again on other ports when that fails, since another
     /// process may take a free port first.
     pub fn start_in(&self, data: &Path) -> anyhow::Result<Server> {
-        const ATTEMPTS: usize = 3;
-        let mut started = self.start_once(data);
-        for _ in 1..ATTEMPTS {
-            if started.is_ok() {
-                break;
-            }
-            started = self.start_once(data);
-        }
-        started
+        let once = || self.start_once(data);
+        once().or_else(|_| once()).or_else(|_| once())
     }
 
     fn start_once(&self, data: &Path) -> anyhow::Result<Server> {
@@ -200,6 +198,11 @@ fn binary() -> anyhow::Result<PathBuf> {
     found.with_context(|| {
         format!("no {name} beside {}; build it with `cargo build --release -p bevy-server`", here.display())
     })
+}
+
+/// Waits until `address` takes connections.
+pub fn wait_until_listening(address: SocketAddr) -> anyhow::Result<()> {
+    wait_until("a listening server", SERVER_TIMEOUT, || Ok(TcpStream::connect(address).is_ok()))
 }
 
 /// A free address of this machine. Another process may take it before the caller does.

@@ -12,13 +12,13 @@ use std::{
 
 use anyhow::{Context, ensure};
 use benches::{
-    load::Rpc,
+    load::{Rpc, Shape},
     peers::servers::PeerServer,
     process::wait_until,
     report::{self, Origin},
 };
 
-use crate::fleet::{Fleet, OURS};
+use crate::fleet::{Fleet, Limit, OURS};
 
 /// Answers that are counted together, so that rare system calls, such as those of timers, hardly matter.
 const CALLS: u64 = 20_000;
@@ -60,7 +60,7 @@ fn counted(fleet: &Fleet, name: &str, connections: usize, streams: usize) -> any
         ensure!(strace.try_wait()?.is_none(), "strace may not watch another process here (ptrace is not permitted)");
         is_traced(server.pid())
     })?;
-    let answered = server.load(Rpc::GetFloor, connections, streams, CALLS);
+    let answered = server.load(Rpc::GetFloor, Shape::new(connections, streams), Limit::Calls(CALLS));
     // On SIGINT strace detaches and writes its summary.
     Command::new("kill").args(["-INT", &strace.id().to_string()]).status()?;
     strace.wait()?;
