@@ -22,12 +22,14 @@ pub struct Target {
     pub tls: Option<Arc<ClientConfig>>,
     /// The bearer token of every call.
     pub token: Option<String>,
+    /// Whether clients offer the largest flow-control windows, which take no updates, or the initial ones of HTTP/2.
+    pub has_large_windows: bool,
 }
 
 impl From<SocketAddr> for Target {
-    /// Plaintext, without a token.
+    /// Plaintext and large windows, without a token.
     fn from(address: SocketAddr) -> Self {
-        Self { address, tls: None, token: None }
+        Self { address, tls: None, token: None, has_large_windows: true }
     }
 }
 
@@ -44,6 +46,9 @@ pub(crate) struct Connection {
     buffered: usize,
     /// Bytes received since the last WINDOW_UPDATE.
     unacknowledged: u32,
+    /// The same for each stream, with the initial windows. Large windows need no updates of streams.
+    received: HashMap<u32, u32>,
+    has_large_windows: bool,
 }
 
 #[derive(Debug)]
@@ -92,8 +97,9 @@ const FRAME_HEADER: usize = 9;
 const MAX_WINDOW: u32 = (1 << 31) - 1;
 const DEFAULT_WINDOW: u32 = (1 << 16) - 1;
 
-/// Bytes received between two WINDOW_UPDATEs: a small part of the window.
-const WINDOW_UPDATE_THRESHOLD: u32 = 1 << 26;
+/// Bytes received between two WINDOW_UPDATEs: half of the initial window, or a small part of the largest.
+const INITIAL_UPDATE_THRESHOLD: u32 = DEFAULT_WINDOW / 2;
+const LARGE_UPDATE_THRESHOLD: u32 = 1 << 26;
 
 /// Bytes of the read buffer: about fifty floors, and more than the 16 KiB that a frame may have.
 const READ_BUFFER: usize = 256 << 10;
@@ -102,16 +108,30 @@ impl Connection {
     /// Connects to `target` for calls of `rpc`. Later reads and writes do not block.
     pub(crate) fn open(target: &Target, rpc: Rpc) -> anyhow::Result<Self> {
         let socket = Socket::connect(target).with_context(|| format!("cannot connect to {}", target.address))?;
-        // SETTINGS_HEADER_TABLE_SIZE = 0, SETTINGS_ENABLE_PUSH = 0, SETTINGS_INITIAL_WINDOW_SIZE = MAX_WINDOW.
-        let settings = [(1_u16, 0_u32), (2, 0), (4, MAX_WINDOW)]
+        let has_large_windows = target.has_large_windows;
+        // SETTINGS_HEADER_TABLE_SIZE = 0, SETTINGS_ENABLE_PUSH = 0, SETTINGS_INITIAL_WINDOW_SIZE.
+        let window = if has_large_windows { MAX_WINDOW } else { DEFAULT_WINDOW };
+        let settings = [(1_u16, 0_u32), (2, 0), (4, window)]
             .map(|(name, value)| [&name.to_be_bytes()[..], &value.to_be_bytes()[..]].concat())
             .concat();
         let mut out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         put_frame(&mut out, SETTINGS, 0, 0, &settings);
-        put_frame(&mut out, WINDOW_UPDATE, 0, 0, &(MAX_WINDOW - DEFAULT_WINDOW).to_be_bytes());
+        if has_large_windows {
+            put_frame(&mut out, WINDOW_UPDATE, 0, 0, &(MAX_WINDOW - DEFAULT_WINDOW).to_be_bytes());
+        }
         let headers = request_headers(rpc, target);
         let input = vec![0; READ_BUFFER].into_boxed_slice();
-        let mut connection = Self { socket, headers, calls: 0, out, input, buffered: 0, unacknowledged: 0 };
+        let mut connection = Self {
+            socket,
+            headers,
+            calls: 0,
+            out,
+            input,
+            buffered: 0,
+            unacknowledged: 0,
+            received: HashMap::new(),
+            has_large_windows,
+        };
         // Sent now: the server closes a connection whose preface does not come in time.
         connection.send()?;
         Ok(connection)
@@ -171,10 +191,22 @@ impl Connection {
         let mut at = 0;
         while let Some(frame) = Frame::first(&self.input[at..self.buffered]) {
             at += FRAME_HEADER + frame.payload.len();
-            let is_last = frame.flags & END_STREAM != 0;
+            let is_last = matches!(frame.kind, DATA | HEADERS) && frame.flags & END_STREAM != 0;
+            if is_last {
+                self.received.remove(&frame.stream);
+            }
             match frame.kind {
                 DATA => {
-                    self.unacknowledged += frame.payload.len() as u32;
+                    let length = frame.payload.len() as u32;
+                    self.unacknowledged += length;
+                    if !self.has_large_windows {
+                        let received = self.received.entry(frame.stream).or_default();
+                        *received += length;
+                        if *received > INITIAL_UPDATE_THRESHOLD {
+                            put_frame(&mut self.out, WINDOW_UPDATE, 0, frame.stream, &received.to_be_bytes());
+                            *received = 0;
+                        }
+                    }
                     take(AnswerPart { call: frame.call(), content: Content::Data(frame.payload), is_last })?;
                 }
                 HEADERS => {
@@ -191,7 +223,8 @@ impl Connection {
         }
         self.input.copy_within(at..self.buffered, 0);
         self.buffered -= at;
-        if self.unacknowledged > WINDOW_UPDATE_THRESHOLD {
+        let threshold = if self.has_large_windows { LARGE_UPDATE_THRESHOLD } else { INITIAL_UPDATE_THRESHOLD };
+        if self.unacknowledged > threshold {
             put_frame(&mut self.out, WINDOW_UPDATE, 0, 0, &self.unacknowledged.to_be_bytes());
             self.unacknowledged = 0;
         }

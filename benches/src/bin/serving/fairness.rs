@@ -54,7 +54,7 @@ pub(crate) fn run(window: Window, rounds: usize, record: &mut Record) -> anyhow:
             load::floor_request(if call % new_in == 0 { next_tower } else { TOWER }, NUMBER)
         });
         OpenLoop {
-            target: Target { address: server.grpc, tls: None, token: Some(TOKENS[number].to_owned()) },
+            target: Target { token: Some(TOKENS[number].to_owned()), ..server.grpc.into() },
             rpc: Rpc::GetFloor,
             messages: messages.collect(),
             answer_bytes: None,

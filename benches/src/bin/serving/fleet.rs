@@ -67,12 +67,20 @@ pub(crate) enum Limit {
     Time(Window),
 }
 
+/// How the clients of all servers connect.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Clients {
+    /// Whether they open more connections than a server grants an ordinary address.
+    pub(crate) has_many_connections: bool,
+    /// Whether they offer larger windows than the initial ones of HTTP/2.
+    pub(crate) has_large_windows: bool,
+}
+
 /// The servers, in the order of measurement. The last is the first one started again: the difference is the noise.
 #[derive(Default)]
 pub(crate) struct Fleet {
     servers: Vec<MeasuredServer>,
-    /// Whether a client may open more connections than an ordinary one.
-    has_many_connections: bool,
+    clients: Clients,
     /// Files of the servers with TLS or tokens.
     credentials: Option<Credentials>,
 }
@@ -93,13 +101,13 @@ enum Process {
 }
 
 impl Fleet {
-    fn new(has_many_connections: bool) -> Self {
-        Self { has_many_connections, ..Self::default() }
+    fn new(clients: Clients) -> Self {
+        Self { clients, ..Self::default() }
     }
 
     /// Our server and its peers.
-    pub(crate) fn of_peers(has_many_connections: bool) -> anyhow::Result<Self> {
-        let mut fleet = Self::new(has_many_connections);
+    pub(crate) fn of_peers(clients: Clients) -> anyhow::Result<Self> {
+        let mut fleet = Self::new(clients);
         fleet.add_ours(OURS.to_owned(), Setup::new(), &[])?;
         for peer in PeerServer::ALL {
             fleet.add_peer(peer).with_context(|| peer.name())?;
@@ -109,8 +117,8 @@ impl Fleet {
     }
 
     /// Builds of our server.
-    pub(crate) fn of_builds(builds: &[Build], has_many_connections: bool) -> anyhow::Result<Self> {
-        let mut fleet = Self::new(has_many_connections);
+    pub(crate) fn of_builds(builds: &[Build], clients: Clients) -> anyhow::Result<Self> {
+        let mut fleet = Self::new(clients);
         let again = Build { name: format!("{} again", builds[0].name), ..builds[0].clone() };
         for build in builds.iter().chain([&again]) {
             fleet.add_ours(build.name.clone(), build.setup.clone(), &[]).with_context(|| build.name.clone())?;
@@ -119,8 +127,8 @@ impl Fleet {
     }
 
     /// Our server, plain and with each of `variants`, and with all of them.
-    pub(crate) fn of_variants(variants: &[Variant], has_many_connections: bool) -> anyhow::Result<Self> {
-        let mut fleet = Self { credentials: Some(Credentials::new()?), ..Self::new(has_many_connections) };
+    pub(crate) fn of_variants(variants: &[Variant], clients: Clients) -> anyhow::Result<Self> {
+        let mut fleet = Self { credentials: Some(Credentials::new()?), ..Self::new(clients) };
         let mut compared: Vec<&[Variant]> = vec![&[]];
         compared.extend(variants.chunks(1));
         compared.extend((variants.len() > 1).then_some(variants));
@@ -136,7 +144,7 @@ impl Fleet {
     /// Starts our server with memory as the only tier, so that the figures show the cost of serving.
     fn add_ours(&mut self, name: String, setup: Setup, variants: &[Variant]) -> anyhow::Result<()> {
         let mut setup = setup.with_default("CACHE__CHAIN", "[\"lru\"]");
-        if self.has_many_connections {
+        if self.clients.has_many_connections {
             setup = setup.with("GRPC__MAX_CONNECTIONS_PER_IP", "0");
         }
         let (mut tls, mut token) = (None, None);
@@ -153,7 +161,8 @@ impl Fleet {
             };
         }
         let server = setup.start()?;
-        self.add(name, Target { address: server.grpc, tls, token }, Process::Ours(server), true)
+        let target = Target { tls, token, ..server.grpc.into() };
+        self.add(name, target, Process::Ours(server), true)
     }
 
     fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
@@ -167,6 +176,7 @@ impl Fleet {
 
     /// Adds a server that sends the same floor as the first: the same bytes, or a tile for each of its cells.
     fn add(&mut self, name: String, target: Target, process: Process, batches: bool) -> anyhow::Result<()> {
+        let target = Target { has_large_windows: self.clients.has_large_windows, ..target };
         let ask = |rpc| load::unary_call(&target, rpc, &request(rpc));
         let floor = ask(Rpc::GetFloor)?;
         let batch = if batches { Some(ask(Rpc::BatchGetFloors)?) } else { None };

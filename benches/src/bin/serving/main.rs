@@ -24,7 +24,7 @@ use benches::{
     sample::{CPU, Column, Figure, P50, P99, RATE, Samples},
 };
 use clap::Parser;
-use fleet::{Build, Fleet, Limit, Variant};
+use fleet::{Build, Clients, Fleet, Limit, Variant};
 use latency::{CLOCK_LATE, LATE};
 
 #[derive(Debug, Parser)]
@@ -55,6 +55,9 @@ struct Args {
     /// Loads by connections and calls on each, instead of --connections and --streams, for example 64x1,1000x1,64x10
     #[arg(long = "shape", value_delimiter = ',', value_name = "CONNECTIONSxSTREAMS")]
     shapes: Vec<Shape>,
+    /// Offer the largest flow-control windows instead of the initial ones of HTTP/2, as all records before 2026-11-23 did
+    #[arg(long)]
+    large_windows: bool,
     /// Calls a second of the open loops; each number is one load
     #[arg(long, value_delimiter = ',', default_values_t = [5000, 10_000, 20_000, 40_000])]
     rates: Vec<u32>,
@@ -120,14 +123,17 @@ fn main() -> anyhow::Result<()> {
         return fairness::run(Window { settle: args.window(0)?.settle, ..args.window(1)? }, args.rounds(), &mut record);
     }
     let shapes = args.shapes();
-    let has_many = shapes.iter().any(|shape| shape.connections > MANY_CONNECTIONS);
-    if has_many {
+    let clients = Clients {
+        has_many_connections: shapes.iter().any(|shape| shape.connections > MANY_CONNECTIONS),
+        has_large_windows: args.large_windows,
+    };
+    if clients.has_many_connections {
         raise_open_files()?;
     }
     let (fleet, name) = match &args {
-        Args { against, .. } if !against.is_empty() => (Fleet::of_builds(against, has_many)?, "builds"),
-        Args { variants, .. } if !variants.is_empty() => (Fleet::of_variants(variants, has_many)?, "variants"),
-        _ => (Fleet::of_peers(has_many)?, "serving"),
+        Args { against, .. } if !against.is_empty() => (Fleet::of_builds(against, clients)?, "builds"),
+        Args { variants, .. } if !variants.is_empty() => (Fleet::of_variants(variants, clients)?, "variants"),
+        _ => (Fleet::of_peers(clients)?, "serving"),
     };
     if args.syscalls {
         return syscalls::print(&fleet, args.connections, &args.streams);
