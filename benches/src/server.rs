@@ -143,21 +143,16 @@ impl Server {
         Ok(body.to_owned())
     }
 
-    /// The value of one metric, by its name and labels as `/metrics` writes them.
-    pub fn metric(&self, name: &str) -> anyhow::Result<f64> {
+    /// The sum of the metrics whose names and labels, as `/metrics` writes them, begin with `prefix`.
+    pub fn metric(&self, prefix: &str) -> anyhow::Result<f64> {
         let page = self.page("/metrics")?;
-        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        Ok(line.with_context(|| format!("no {name} on /metrics"))?.parse()?)
+        let values = page.lines().filter(|line| line.starts_with(prefix)).filter_map(|line| line.rsplit(' ').next());
+        Ok(values.filter_map(|value| value.parse::<f64>().ok()).sum())
     }
 
     /// Floors of all kinds generated so far.
     pub fn generations(&self) -> anyhow::Result<f64> {
-        let page = self.page("/metrics")?;
-        let counts = page.lines().filter_map(|line| {
-            let (_, value) = line.strip_prefix("floors_generations_total{")?.split_once("} ")?;
-            value.parse::<f64>().ok()
-        });
-        Ok(counts.sum())
+        self.metric("floors_generations_total{")
     }
 
     /// Hits of `tier` so far.
