@@ -31,7 +31,7 @@ pub struct Record {
     pub origin: Origin,
     /// The samples so far.
     pub samples: Samples,
-    /// The path of the record without its extension, and the open file of samples.
+    /// The file of samples, with its path.
     files: Option<(PathBuf, fs::File)>,
 }
 

@@ -23,7 +23,7 @@ const MAY_NAME: [(&str, &[&str]); 17] = [
     ("floor-cache", &["bevy-server", "benches"]),
     ("bevy-server", &["benches"]),
     ("redis", &["floor-cache"]),
-    ("rustls", &["floor-cache"]),
+    ("rustls", &["floor-cache", "benches"]),
     ("heed", &["floor-cache"]),
     ("sled", &["floor-cache"]),
     ("lru", &["floor-cache"]),

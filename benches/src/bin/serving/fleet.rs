@@ -129,7 +129,7 @@ impl Fleet {
     /// Our server, plain and with each of `variants`, and with all of them.
     pub(crate) fn of_variants(variants: &[Variant], clients: Clients) -> anyhow::Result<Self> {
         let mut fleet = Self { credentials: Some(Credentials::new()?), ..Self::new(clients) };
-        let mut compared: Vec<&[Variant]> = vec![&[]];
+        let mut compared = vec![&variants[..0]];
         compared.extend(variants.chunks(1));
         compared.extend((variants.len() > 1).then_some(variants));
         for variants in compared {

@@ -42,7 +42,7 @@ pub(crate) fn print(fleet: &Fleet, connections: usize, streams: &[usize]) -> any
             table.add_row([name.to_owned(), streams.to_string(), an_answer(counts.values().sum()), parts.join(", ")]);
         }
     }
-    println!("{}; {connections} connections, {CALLS} answers each\n\n{table}", Origin::of("serving"));
+    println!("{}\n\n{connections} connections, {CALLS} answers each\n\n{table}", Origin::of("serving"));
     Ok(())
 }
 
