@@ -5,7 +5,7 @@
 //! by the operations of all, so on two cores at best half of that of one caller.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-use std::{cell::LazyCell, future::Future, hint::black_box, ops::Range, slice, sync::Arc, time::Duration};
+use std::{cell::LazyCell, hint::black_box, ops::Range, slice, sync::Arc, time::Duration};
 
 use benches::{
     floors::Entries,
@@ -28,11 +28,19 @@ const ORDINARY: usize = 1;
 /// Concurrent tasks, each on its own thread.
 const CALLERS: [u64; 2] = [1, 8];
 
-/// Times operations on a store that holds the entries, by the number of tasks and of operations in all.
-type Case = fn(&Store, &Arc<Entries>, u64, u64) -> Duration;
+/// What a step does with its entry: puts it, although it is stored already, so that the store does not grow; gets it.
+#[derive(Clone, Copy)]
+struct Case {
+    puts: bool,
+    gets: bool,
+}
 
 /// The cases whose cost depends on the length of the value.
-const BY_LENGTH: [(&str, Case); 3] = [("hit", get), ("set", set), ("round-trip", round_trip)];
+const BY_LENGTH: [(&str, Case); 3] = [
+    ("hit", Case { puts: false, gets: true }),
+    ("set", Case { puts: true, gets: false }),
+    ("round-trip", Case { puts: true, gets: true }),
+];
 
 fn tiers(criterion: &mut Criterion) {
     let entries = LazyCell::new(|| LENGTHS.map(|(length, _)| Arc::new(Entries::of_length(length, COUNT))));
@@ -42,9 +50,9 @@ fn tiers(criterion: &mut Criterion) {
         for (size, (length, name)) in LENGTHS.into_iter().enumerate() {
             group.throughput(Throughput::Bytes(length as u64));
             for tasks in CALLERS {
-                for (case, run) in BY_LENGTH {
-                    group.bench_function(BenchmarkId::new(format!("{case}-by-{tasks}"), name), |bencher| {
-                        bencher.iter_custom(|steps| run(&store, &entries[size], tasks, steps));
+                for (label, case) in BY_LENGTH {
+                    group.bench_function(BenchmarkId::new(format!("{label}-by-{tasks}"), name), |bencher| {
+                        bencher.iter_custom(|steps| run(case, &store, &entries[size], tasks, steps));
                     });
                 }
             }
@@ -52,7 +60,9 @@ fn tiers(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(1));
         for tasks in CALLERS {
             group.bench_function(format!("miss-by-{tasks}"), |bencher| {
-                bencher.iter_custom(|steps| miss(&store, &entries[ORDINARY], tasks, steps));
+                // For keys that the store lacks, entries have empty values.
+                let (case, absent) = (BY_LENGTH[0].1, Arc::new(entries[ORDINARY].absent()));
+                bencher.iter_custom(|steps| run(case, &store, &absent, tasks, steps));
             });
         }
         if backend == Backend::Redis {
@@ -64,81 +74,47 @@ fn tiers(criterion: &mut Criterion) {
     }
 }
 
-/// Times `work` on the entries of `steps`, split over `tasks`. Asserts that `work` counts what `expected` says for its
-/// share of the steps.
-fn timed_tasks<F>(
-    store: &Store,
-    entries: &Arc<Entries>,
-    tasks: u64,
-    steps: u64,
-    work: impl Fn(Arc<dyn Tier>, Arc<Entries>, Range<u64>) -> F,
-    expected: impl Fn(Range<u64>) -> u64,
-) -> Duration
-where
-    F: Future<Output = u64> + Send + 'static,
-{
-    let (took, shares) = timed_concurrently(&store.runtime, tasks, steps, |steps| {
-        work(Arc::clone(&store.tier), Arc::clone(entries), steps)
-    });
+/// Times `case` on the entries of `steps`, split over `tasks`. Asserts that every get returned its value, and that the
+/// values that were put are there.
+fn run(case: Case, store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
+    let work = |steps: Range<u64>| {
+        let (tier, entries) = (Arc::clone(&store.tier), Arc::clone(entries));
+        async move {
+            let mut bytes = 0;
+            for step in steps {
+                let entry = entries.at(step);
+                if case.puts {
+                    answered(tier.put_many(slice::from_ref(entry))).await.expect("the tier takes it");
+                }
+                if case.gets {
+                    bytes += length_of(&*tier, &entry.0).await;
+                }
+            }
+            bytes
+        }
+    };
+    let (took, shares) = timed_concurrently(&store.runtime, tasks, steps, work);
     for (steps, counted) in shares {
-        assert_eq!(counted, expected(steps), "every operation did what the case is named after");
+        let expected = if case.gets { entries.bytes(steps) } else { 0 };
+        assert_eq!(counted, expected, "every operation did what the case is named after");
+    }
+    if case.puts {
+        let held = async {
+            let mut bytes = 0;
+            for step in 0..u64::from(COUNT) {
+                bytes += length_of(&*store.tier, &entries.at(step).0).await;
+            }
+            bytes
+        };
+        assert_eq!(store.runtime.block_on(held), entries.bytes(0..COUNT.into()), "every value is there");
     }
     took
-}
-
-/// Gets each value. For keys that the store lacks, `entries` have empty values.
-fn get(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let work = |tier: Arc<dyn Tier>, entries: Arc<Entries>, steps: Range<u64>| async move {
-        bytes_of(&*tier, &entries, steps).await
-    };
-    timed_tasks(store, entries, tasks, steps, work, |steps| entries.bytes(steps))
-}
-
-fn miss(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    get(store, &Arc::new(entries.absent()), tasks, steps)
-}
-
-/// The bytes of the values that the tier has for the entries of `steps`.
-async fn bytes_of(tier: &dyn Tier, entries: &Entries, steps: Range<u64>) -> u64 {
-    let mut bytes = 0;
-    for step in steps {
-        bytes += length_of(tier, &entries.at(step).0).await;
-    }
-    bytes
 }
 
 /// The length of the value of `key`; 0 if there is none.
 async fn length_of(tier: &dyn Tier, key: &Key) -> u64 {
     let value = black_box(answered(tier.get(key)).await.expect("the tier answers"));
     value.map_or(0, |value| value.len() as u64)
-}
-
-/// Puts values that are already stored, so that the store does not grow while it is timed.
-fn set(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let work = |tier: Arc<dyn Tier>, entries: Arc<Entries>, steps: Range<u64>| async move {
-        for step in steps {
-            answered(tier.put_many(slice::from_ref(entries.at(step)))).await.expect("the tier takes it");
-        }
-        0
-    };
-    let took = timed_tasks(store, entries, tasks, steps, work, |_| 0);
-    let held = store.runtime.block_on(bytes_of(&*store.tier, entries, 0..COUNT.into()));
-    assert_eq!(held, entries.bytes(0..COUNT.into()), "every value is there");
-    took
-}
-
-/// Puts a value and gets it.
-fn round_trip(store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64) -> Duration {
-    let work = |tier: Arc<dyn Tier>, entries: Arc<Entries>, steps: Range<u64>| async move {
-        let mut bytes = 0;
-        for step in steps {
-            let entry = entries.at(step);
-            answered(tier.put_many(slice::from_ref(entry))).await.expect("the tier takes it");
-            bytes += length_of(&*tier, &entry.0).await;
-        }
-        bytes
-    };
-    timed_tasks(store, entries, tasks, steps, work, |steps| entries.bytes(steps))
 }
 
 /// A connection of the Redis library without our tier, to the server of `store`. The server holds the entries.

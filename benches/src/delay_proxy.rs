@@ -9,7 +9,7 @@ use std::{
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     num::NonZeroU64,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
         mpsc,
     },
@@ -19,13 +19,15 @@ use std::{
 
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 
+use crate::load::nanos;
+
 /// Bytes of one read.
 const BUFFER: usize = 64 << 10;
 
 /// How late the kernel may wake a thread of the proxy, in nanoseconds. Linux's default is 50 us.
 const TIMER_SLACK: NonZeroU64 = NonZeroU64::new(1_000).expect("not zero");
 
-/// A running proxy. Dropping it closes its connections.
+/// A running proxy. A connection ends when its client or its server closes it. Dropping the proxy ends its listener.
 #[derive(Debug)]
 pub struct DelayProxy {
     address: SocketAddr,
@@ -40,9 +42,7 @@ struct Shared {
     /// How many of a million deliveries stall.
     stalls_per_million: AtomicU64,
     stall_nanos: AtomicU64,
-    closed: AtomicBool,
-    /// Both ends of every connection, to close them.
-    sockets: Mutex<Vec<TcpStream>>,
+    is_closed: AtomicBool,
 }
 
 impl DelayProxy {
@@ -55,8 +55,7 @@ impl DelayProxy {
             delay_nanos: AtomicU64::new(nanos(delay)),
             stalls_per_million: AtomicU64::new(0),
             stall_nanos: AtomicU64::new(0),
-            closed: AtomicBool::new(false),
-            sockets: Mutex::new(Vec::new()),
+            is_closed: AtomicBool::new(false),
         });
         let accepting = Arc::clone(&shared);
         thread::Builder::new().name("delay-accept".to_owned()).spawn(move || accepting.accept(&listener))?;
@@ -83,10 +82,7 @@ impl DelayProxy {
 
 impl Drop for DelayProxy {
     fn drop(&mut self) {
-        self.shared.closed.store(true, Relaxed);
-        for socket in self.shared.sockets.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            let _ = socket.shutdown(Shutdown::Both);
-        }
+        self.shared.is_closed.store(true, Relaxed);
         // A connection wakes the accepting thread, which then ends.
         let _ = TcpStream::connect(self.address);
     }
@@ -95,7 +91,7 @@ impl Drop for DelayProxy {
 impl Shared {
     fn accept(self: Arc<Self>, listener: &TcpListener) {
         for (seed, client) in listener.incoming().enumerate() {
-            if self.closed.load(Relaxed) {
+            if self.is_closed.load(Relaxed) {
                 return;
             }
             if let Err(error) = client.and_then(|client| self.connect(client, seed as u64)) {
@@ -109,7 +105,6 @@ impl Shared {
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
         let (mut from_client, mut to_server) = (client.try_clone()?, server.try_clone()?);
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).extend([client.try_clone()?, server.try_clone()?]);
         let (sender, receiver) = mpsc::channel();
         let shared = Arc::clone(self);
         let thread = |name: &str| thread::Builder::new().name(name.to_owned());
@@ -162,10 +157,6 @@ fn deliver(mut client: TcpStream, queue: &mpsc::Receiver<(Instant, Vec<u8>)>) ->
         client.write_all(&bytes)?;
     }
     client.shutdown(Shutdown::Write)
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

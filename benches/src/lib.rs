@@ -2,14 +2,13 @@
 //!
 //! - [`floors`]: floors and values, generated before the clock runs. [`pregenerated`]: a source that returns them, so
 //!   that a chain is timed without generation. [`tile_floor`]: a floor as one message per tile.
-//! - [`stores`]: each tier on its own files or server. [`redis_server`], [`redis_cluster`]: a Redis for one bench.
+//! - [`stores`]: each tier on its own files or server. [`redis_server`]: a Redis or a Redis Cluster for one bench.
 //!   [`delay_proxy`]: a slow network in front of a Redis.
-//! - [`server`]: the floor server as a process. [`process`]: its CPU time, memory and processors. [`machine`]: what
-//!   a run was measured on.
-//! - [`load`]: closed loops over gRPC. [`open_loop`]: calls at a fixed rate. [`mixed`]: a sequence of gets, puts and
-//!   removals.
+//! - [`server`]: the floor server as a process. [`process`]: its CPU time, memory and processors.
+//! - [`load`]: closed loops over gRPC. [`open_loop`]: calls at a fixed rate.
 //! - [`peers`]: other caches and other servers for the same work.
-//! - [`timing`]: timed loops and statistics. [`report`]: tables and records. [`regret`]: the benchmark of `cache.bypass`.
+//! - [`timing`]: timed loops and statistics. [`sample`]: the figures of a load, and tables of them. [`report`]: records.
+//!   [`regret`]: the benchmark of `cache.bypass`.
 //!
 //! What goes wrong ends a measurement: a process that does not start, a call whose status is not OK, an answer that does
 //! not come or has other bytes. Commands return it as an error, and set-ups of benches panic.
@@ -19,16 +18,14 @@ pub mod delay_proxy;
 pub mod floors;
 mod http2_client;
 pub mod load;
-pub mod machine;
-pub mod mixed;
 pub mod open_loop;
 pub mod peers;
 pub mod pregenerated;
 pub mod process;
-pub mod redis_cluster;
 pub mod redis_server;
 pub mod regret;
 pub mod report;
+pub mod sample;
 pub mod server;
 pub mod stores;
 pub mod tile_floor;

@@ -2,67 +2,201 @@
 //! beforehand and answers are counted, not decoded, so that the client needs little CPU.
 //!
 //! [`ClosedLoop`] calls one or several servers, for a number of calls or for a time. [`open_loop`](crate::open_loop)
-//! makes calls at a fixed rate.
+//! makes calls at a fixed rate. Both count in a [`Tally`].
 
 use std::{
     collections::BTreeMap,
-    net::SocketAddr,
+    fmt,
+    str::FromStr,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
 use floor_proto::v1;
 use hdrhistogram::Histogram;
 use prost::Message;
 use rustix::event::{PollFd, Timespec, poll};
 
+pub use crate::http2_client::Target;
 pub use floor_proto::rpc::Rpc;
 
-use crate::http2_client::{Connection, Content, HeaderName};
+use crate::http2_client::{Connection, Content, HeaderCache, Headers};
+
+/// How many calls are in flight, written as `CONNECTIONSxSTREAMS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// TCP connections (to each server, where there are several).
+    pub connections: usize,
+    /// Calls in flight on each.
+    pub streams: usize,
+}
+
+impl Shape {
+    /// `connections` with `streams` calls each.
+    pub const fn new(connections: usize, streams: usize) -> Self {
+        Self { connections, streams }
+    }
+
+    /// Calls in flight.
+    pub const fn in_flight(self) -> usize {
+        self.connections * self.streams
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.connections, self.streams)
+    }
+}
+
+impl FromStr for Shape {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let shape = text.split_once('x').and_then(|(connections, streams)| {
+            Some(Self::new(connections.parse().ok()?, streams.parse().ok()?)).filter(|shape| shape.in_flight() > 0)
+        });
+        shape.with_context(|| format!("{text:?} is not of the form CONNECTIONSxSTREAMS, for example 64x10"))
+    }
+}
 
 /// The counts of a load.
 #[derive(Debug, Clone)]
 pub struct Tally {
     /// From the first call to the last answer.
     pub took: Duration,
-    /// Nanoseconds from a call to the last byte of its answer. Stalls of a server show in `took` and hardly here.
+    /// Nanoseconds from a call, in an open loop from when it was due, to the last byte of its answer. Stalls of a server
+    /// show in an open loop, and hardly in a closed one.
     pub latency: Histogram<u64>,
+    /// Nanoseconds from when a call of an open loop was due until it was queued: the delay that the client adds.
+    pub lateness: Histogram<u64>,
     /// Bytes of messages with their frame prefixes.
     pub bytes: u64,
-    /// Answers by the tier in their `floor-served-by`.
+    /// Floors by tier, from `floor-served-by`.
     pub served_by: BTreeMap<String, u64>,
+    /// Calls that were answered RESOURCE_EXHAUSTED.
+    pub refused: u64,
+    /// Calls of an open loop that were not answered in time. `latency` has the time that they waited.
+    pub unanswered: u64,
 }
 
 /// Latencies are recorded in nanoseconds up to a minute, to three significant digits.
 const MAX_LATENCY_NANOS: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// An empty histogram of latencies in nanoseconds.
-pub(crate) fn latency_histogram() -> Histogram<u64> {
-    Histogram::new_with_max(MAX_LATENCY_NANOS, SIGNIFICANT_DIGITS).expect("a minute in nanoseconds, three digits")
-}
+/// The numbers of two statuses of gRPC.
+const OK: u8 = 0;
+const RESOURCE_EXHAUSTED: u8 = 8;
 
 impl Tally {
-    fn new() -> Self {
-        Self { took: Duration::ZERO, latency: latency_histogram(), bytes: 0, served_by: BTreeMap::new() }
+    pub(crate) fn new() -> Self {
+        let histogram = || {
+            Histogram::new_with_max(MAX_LATENCY_NANOS, SIGNIFICANT_DIGITS)
+                .expect("a minute in nanoseconds, three digits")
+        };
+        Self {
+            took: Duration::ZERO,
+            latency: histogram(),
+            lateness: histogram(),
+            bytes: 0,
+            served_by: BTreeMap::new(),
+            refused: 0,
+            unanswered: 0,
+        }
     }
 
     /// Answers a second.
     pub fn rate(&self) -> f64 {
-        self.latency.len() as f64 / self.took.as_secs_f64()
+        (self.latency.len() - self.unanswered) as f64 / self.took.as_secs_f64()
     }
 
-    /// The `percent`-th percentile of the latency, in microseconds.
-    pub fn micros(&self, percent: f64) -> f64 {
-        micros(&self.latency, percent)
+    /// Counts an answer. Fails for a status other than OK, and for RESOURCE_EXHAUSTED unless the caller `may_be_refused`.
+    pub(crate) fn count(&mut self, answer: &Answer, may_be_refused: bool) -> anyhow::Result<()> {
+        match answer.status {
+            Some(OK) if answer.bytes > 0 => {}
+            Some(RESOURCE_EXHAUSTED) if may_be_refused => {
+                self.refused += 1;
+                return Ok(());
+            }
+            status => bail!("a call is answered with status {status:?} and {} bytes", answer.bytes),
+        }
+        self.latency.saturating_record(nanos(answer.since.elapsed()));
+        self.bytes += answer.bytes;
+        for (tier, floors) in answer.headers.iter().flat_map(|headers| &headers.served_by) {
+            match self.served_by.get_mut(tier) {
+                Some(count) => *count += floors,
+                None => {
+                    self.served_by.insert(tier.clone(), *floors);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
-/// The `percent`-th percentile of `nanos`, in microseconds.
-pub fn micros(nanos: &Histogram<u64>, percent: f64) -> f64 {
-    nanos.value_at_percentile(percent) as f64 / 1e3
+pub(crate) fn nanos(took: Duration) -> u64 {
+    u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A connection with its unanswered calls.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    pub(crate) connection: Connection,
+    open: Vec<(usize, Answer)>,
+}
+
+/// An answer, or as much of it as has come.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// When the call was made, in an open loop when it was due.
+    pub(crate) since: Instant,
+    /// Bytes of the message with its frame prefix.
+    pub(crate) bytes: u64,
+    headers: Option<Arc<Headers>>,
+    status: Option<u8>,
+}
+
+impl Calls {
+    pub(crate) fn connect(target: &Target, rpc: Rpc) -> anyhow::Result<Self> {
+        Ok(Self { connection: Connection::open(target, rpc)?, open: Vec::new() })
+    }
+
+    /// Queues a call, whose time counts from `since`.
+    pub(crate) fn queue(&mut self, message: &[u8], since: Instant) {
+        let number = self.connection.queue_call(message);
+        self.open.push((number, Answer { since, bytes: 0, headers: None, status: None }));
+    }
+
+    /// The unanswered calls.
+    pub(crate) fn open(&self) -> impl ExactSizeIterator<Item = &Answer> {
+        self.open.iter().map(|(_, answer)| answer)
+    }
+
+    /// Reads without blocking and passes each complete answer to `take`.
+    pub(crate) fn receive(
+        &mut self,
+        cache: &mut HeaderCache,
+        mut take: impl FnMut(Answer) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let Self { connection, open } = self;
+        connection.receive(|part| {
+            let position = open.iter().position(|(number, _)| *number == part.call).context("an answer to no call")?;
+            let answer = &mut open[position].1;
+            match part.content {
+                Content::Data(bytes) => answer.bytes += bytes.len() as u64,
+                Content::Headers(block) => {
+                    let headers = cache.read(block)?;
+                    answer.status = headers.status.or(answer.status);
+                    if !headers.served_by.is_empty() {
+                        answer.headers = Some(headers);
+                    }
+                }
+            }
+            if part.is_last { take(open.swap_remove(position).1) } else { Ok(()) }
+        })
+    }
 }
 
 /// A closed loop of calls to one or several servers. Each stream sends the next message of a table. With several
@@ -75,33 +209,15 @@ pub fn micros(nanos: &Histogram<u64>, percent: f64) -> f64 {
 /// answer its pings.
 #[derive(Debug)]
 pub struct ClosedLoop {
-    servers: Vec<SocketAddr>,
+    targets: Vec<Target>,
     rpc: Rpc,
-    connections: usize,
-    /// The connections of a run, by connection of the load, then by server.
-    open: Vec<OpenConnection>,
-    streams: usize,
+    shape: Shape,
     messages: Arc<[Bytes]>,
+    /// The connections of a run, by connection of the load, then by server.
+    open: Vec<Calls>,
     /// Messages sent.
     sent: usize,
-    served_by: HeaderName,
-    grpc_status: HeaderName,
-}
-
-/// A connection to one server, with its unanswered calls.
-#[derive(Debug)]
-struct OpenConnection {
-    connection: Connection,
-    open_calls: Vec<OpenCall>,
-}
-
-#[derive(Debug)]
-struct OpenCall {
-    number: usize,
-    sent_at: Instant,
-    bytes: u64,
-    served_by: String,
-    status: Option<String>,
+    headers: HeaderCache,
 }
 
 /// The parts of a timed run.
@@ -111,17 +227,13 @@ pub struct Window {
     pub settle: Duration,
     /// Time during which answers count.
     pub measured: Duration,
-    /// Answers are also counted for each slice of this length.
-    pub slice: Duration,
 }
 
 /// The result of a timed run.
 #[derive(Debug)]
 pub struct TimedRun<S> {
-    /// The answers of the measured time. `served_by` counts floors, each floor of a batch by its own tier.
+    /// The answers of the measured time.
     pub tally: Tally,
-    /// Answers in each slice of the measured time.
-    pub slices: Vec<u64>,
     /// The caller's sample at the start of the measured time.
     pub before: S,
     /// The caller's sample at its end.
@@ -131,21 +243,17 @@ pub struct TimedRun<S> {
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ClosedLoop {
-    /// A loop of `connections` connections to each of `servers`, with `streams` calls in flight for each of the
-    /// `connections`. `messages` include their frame prefixes. Calls take them in rotation, across runs.
-    pub fn new(servers: &[SocketAddr], rpc: Rpc, connections: usize, streams: usize, messages: Arc<[Bytes]>) -> Self {
-        assert!(!servers.is_empty() && !messages.is_empty(), "a load needs a server and a message");
-        Self {
-            servers: servers.to_vec(),
-            rpc,
-            connections,
-            open: Vec::new(),
-            streams,
-            messages,
-            sent: 0,
-            served_by: HeaderName::new("floor-served-by"),
-            grpc_status: HeaderName::new("grpc-status"),
-        }
+    /// A loop of `shape` to each of `targets`. `messages` include their frame prefixes. Calls take them in rotation,
+    /// across runs.
+    pub fn new(
+        targets: impl IntoIterator<Item = impl Into<Target>>,
+        rpc: Rpc,
+        shape: Shape,
+        messages: Arc<[Bytes]>,
+    ) -> Self {
+        let targets: Vec<Target> = targets.into_iter().map(Into::into).collect();
+        assert!(!targets.is_empty() && !messages.is_empty(), "a load needs a server and a message");
+        Self { targets, rpc, shape, messages, open: Vec::new(), sent: 0, headers: HeaderCache::default() }
     }
 
     /// Makes `calls` calls.
@@ -170,30 +278,18 @@ impl ClosedLoop {
         self.advance_until(settled, &mut Tally::new())?;
         let before = sample()?;
         let (started, mut tally) = (Instant::now(), Tally::new());
-        let (mut slices, mut counted) = (Vec::new(), 0);
-        while started.elapsed() < window.measured {
-            let elapsed = window.slice * (slices.len() as u32 + 1);
-            self.advance_until(started + elapsed.min(window.measured), &mut tally)?;
-            slices.push(tally.latency.len() - counted);
-            counted = tally.latency.len();
-        }
+        self.advance_until(started + window.measured, &mut tally)?;
         tally.took = started.elapsed();
         let after = sample()?;
         self.drain(&mut Tally::new(), 0)?;
         ensure!(!tally.latency.is_empty(), "no call was answered within {:?}", window.measured);
-        Ok(TimedRun { tally, slices, before, after })
+        Ok(TimedRun { tally, before, after })
     }
 
     /// Opens the connections, which are idle until the next run.
     pub fn connect(&mut self) -> anyhow::Result<()> {
-        let mut open = Vec::new();
-        for _ in 0..self.connections {
-            for server in &self.servers {
-                let connection = Connection::open(*server, self.rpc)?;
-                open.push(OpenConnection { connection, open_calls: Vec::new() });
-            }
-        }
-        self.open = open;
+        let each = (0..self.shape.connections).flat_map(|_| &self.targets);
+        self.open = each.map(|target| Calls::connect(target, self.rpc)).collect::<anyhow::Result<_>>()?;
         Ok(())
     }
 
@@ -202,8 +298,8 @@ impl ClosedLoop {
         if self.open.is_empty() {
             self.connect()?;
         }
-        for stream in 0..self.streams {
-            for connection in 0..self.connections {
+        for stream in 0..self.shape.streams {
+            for connection in 0..self.shape.connections {
                 self.queue_call(connection, stream + connection, end);
             }
         }
@@ -212,18 +308,15 @@ impl ClosedLoop {
 
     /// Queues a call, unless `end` messages were sent already.
     fn queue_call(&mut self, connection: usize, server: usize, end: usize) {
-        if self.sent >= end {
-            return;
+        if self.sent < end {
+            let calls = &mut self.open[connection * self.targets.len() + server % self.targets.len()];
+            calls.queue(&self.messages[self.sent % self.messages.len()], Instant::now());
+            self.sent += 1;
         }
-        let open = &mut self.open[connection * self.servers.len() + server % self.servers.len()];
-        let number = open.connection.queue_call(&self.messages[self.sent % self.messages.len()]);
-        self.sent += 1;
-        let call = OpenCall { number, sent_at: Instant::now(), bytes: 0, served_by: String::new(), status: None };
-        open.open_calls.push(call);
     }
 
     fn send(&mut self) -> anyhow::Result<()> {
-        self.open.iter_mut().try_for_each(|open| open.connection.send())
+        self.open.iter_mut().try_for_each(|calls| calls.connection.send())
     }
 
     /// Runs until `until`. Each answer is followed by another call.
@@ -239,7 +332,7 @@ impl ClosedLoop {
 
     /// Runs until every call is answered. An answer is followed by another call while fewer than `end` were sent.
     fn drain(&mut self, tally: &mut Tally, end: usize) -> anyhow::Result<()> {
-        while self.open.iter().any(|open| !open.open_calls.is_empty()) {
+        while self.open.iter().any(|calls| calls.open().len() > 0) {
             ensure!(self.advance(ANSWER_TIMEOUT, end, tally)?, "no answer came within {ANSWER_TIMEOUT:?}");
         }
         self.open.clear();
@@ -248,75 +341,26 @@ impl ClosedLoop {
 
     /// Waits up to `timeout` for data and handles it. Returns whether any arrived.
     fn advance(&mut self, timeout: Duration, end: usize, tally: &mut Tally) -> anyhow::Result<bool> {
-        let mut polled: Vec<PollFd<'_>> = self.open.iter().map(|open| open.connection.poll_fd()).collect();
+        let mut polled: Vec<PollFd<'_>> = self.open.iter().map(|calls| calls.connection.poll_fd()).collect();
         let timeout = Timespec::try_from(timeout).context("a timeout is short")?;
         if poll(&mut polled, Some(&timeout))? == 0 {
             return Ok(false);
         }
         let ready: Vec<bool> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
         for (index, _) in ready.iter().enumerate().filter(|(_, is_ready)| **is_ready) {
-            for _ in 0..self.receive(index, tally)? {
-                let (connection, server) = (index / self.servers.len(), index % self.servers.len());
+            let mut complete = 0;
+            self.open[index].receive(&mut self.headers, |answer| {
+                complete += 1;
+                tally.count(&answer, false)
+            })?;
+            for _ in 0..complete {
+                let (connection, server) = (index / self.targets.len(), index % self.targets.len());
                 self.queue_call(connection, server + 1, end);
             }
         }
         self.send()?;
         Ok(true)
     }
-
-    /// Reads one connection. Returns the number of answers that it completed.
-    fn receive(&mut self, index: usize, tally: &mut Tally) -> anyhow::Result<usize> {
-        let OpenConnection { connection, open_calls } = &mut self.open[index];
-        let (served_by, grpc_status, mut complete) = (&self.served_by, &self.grpc_status, 0);
-        connection.receive(|part| {
-            let position =
-                open_calls.iter().position(|call| call.number == part.call).context("an answer to no call")?;
-            let call = &mut open_calls[position];
-            match part.content {
-                Content::Data(bytes) => call.bytes += bytes.len() as u64,
-                Content::Headers(block) => {
-                    if let Some(tier) = block.get(served_by)? {
-                        call.served_by = tier.read()?;
-                    }
-                    if let Some(status) = block.get(grpc_status)? {
-                        call.status = Some(status.read()?);
-                    }
-                }
-            }
-            if part.is_last {
-                let call = open_calls.swap_remove(position);
-                let status = call.status.as_deref();
-                ensure!(status == Some("0") && call.bytes > 0, "a call is answered with status {status:?}");
-                tally.count(&call);
-                complete += 1;
-            }
-            Ok(())
-        })?;
-        Ok(complete)
-    }
-}
-
-impl Tally {
-    fn count(&mut self, call: &OpenCall) {
-        self.latency.saturating_record(call.sent_at.elapsed().as_nanos() as u64);
-        self.bytes += call.bytes;
-        for (tier, floors) in tiers(&call.served_by) {
-            match self.served_by.get_mut(tier) {
-                Some(count) => *count += floors,
-                None => {
-                    self.served_by.insert(tier.to_owned(), floors);
-                }
-            }
-        }
-    }
-}
-
-/// The tiers in a `floor-served-by` header with their floors: `lru`, or `lru=3,generated=8` on a batch.
-fn tiers(served_by: &str) -> impl Iterator<Item = (&str, u64)> {
-    served_by.split(',').filter(|part| !part.is_empty()).map(|part| match part.split_once('=') {
-        Some((tier, count)) => (tier, count.parse().unwrap_or(0)),
-        None => (part, 1),
-    })
 }
 
 /// `message` with its frame prefix of five bytes, as gRPC sends it.
@@ -335,11 +379,10 @@ pub fn floor_request(seed: u64, number: u32) -> Bytes {
 }
 
 /// Makes one call on a new connection. Returns the answer's message without its frame prefix.
-pub fn unary_call(server: SocketAddr, rpc: Rpc, message: &[u8]) -> anyhow::Result<Bytes> {
+pub fn unary_call(target: &Target, rpc: Rpc, message: &[u8]) -> anyhow::Result<Bytes> {
     let (mut answer, mut status, mut is_complete) = (BytesMut::new(), None, false);
-    let grpc_status = HeaderName::new("grpc-status");
+    let (mut connection, mut cache) = (Connection::open(target, rpc)?, HeaderCache::default());
     let timeout = Timespec::try_from(ANSWER_TIMEOUT).context("a timeout is short")?;
-    let mut connection = Connection::open(server, rpc)?;
     connection.queue_call(message);
     while !is_complete {
         connection.send()?;
@@ -348,17 +391,13 @@ pub fn unary_call(server: SocketAddr, rpc: Rpc, message: &[u8]) -> anyhow::Resul
         connection.receive(|part| {
             match part.content {
                 Content::Data(bytes) => answer.extend_from_slice(bytes),
-                Content::Headers(block) => {
-                    if let Some(text) = block.get(&grpc_status)? {
-                        status = Some(text.read()?);
-                    }
-                }
+                Content::Headers(block) => status = cache.read(block)?.status.or(status),
             }
             is_complete |= part.is_last;
             Ok(())
         })?;
     }
-    ensure!(status.as_deref() == Some("0"), "{} answered status {status:?}", rpc.name());
+    ensure!(status == Some(OK), "{} answered status {status:?}", rpc.name());
     ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
     Ok(answer.freeze().slice(floor_proto::FRAME_PREFIX_BYTES..))
 }
@@ -366,14 +405,17 @@ pub fn unary_call(server: SocketAddr, rpc: Rpc, message: &[u8]) -> anyhow::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{peers::servers::PeerServer, server::free_address};
+    use crate::{
+        peers::servers::PeerServer,
+        server::{free_address, wait_until_listening},
+    };
 
     #[test]
-    fn the_tiers_of_an_answer_are_read() {
-        let read = |text| tiers(text).collect::<Vec<_>>();
-        assert_eq!(read("lru"), [("lru", 1)]);
-        assert_eq!(read("lru=3,generated=8"), [("lru", 3), ("generated", 8)]);
-        assert_eq!(read(""), []);
+    fn a_shape_is_read_as_it_is_written() {
+        assert_eq!("64x10".parse::<Shape>().unwrap(), Shape::new(64, 10));
+        for text in ["64", "64x", "x10", "0x10", "64x10x1"] {
+            assert!(text.parse::<Shape>().unwrap_err().to_string().contains("for example 64x10"), "{text}");
+        }
     }
 
     #[test]
@@ -382,28 +424,20 @@ mod tests {
         let servers = [free_address().unwrap(), free_address().unwrap()];
         for server in servers {
             runtime.spawn(PeerServer::BareHyper.serve(server));
+            wait_until_listening(server).unwrap();
         }
         let messages: Arc<[Bytes]> = Arc::new([framed(&floor_proto::v1::GetFloorRequest::default())]);
-        let mut load = ClosedLoop::new(&servers, Rpc::GetFloor, 2, 3, messages);
-        let started = Instant::now();
-        let tally = loop {
-            match load.run_calls(100) {
-                Ok(tally) => break tally,
-                Err(error) => assert!(started.elapsed() < Duration::from_secs(10), "{error:#}"),
-            }
-        };
+        let mut load = ClosedLoop::new(servers, Rpc::GetFloor, Shape::new(2, 3), messages);
+        let tally = load.run_calls(100).unwrap();
         assert_eq!((tally.latency.len(), load.sent), (100, 100));
         let ms = Duration::from_millis;
-        let window = Window { settle: ms(5), measured: ms(50), slice: ms(20) };
         let mut samples = 0;
-        let timed = load.run_for(window, || {
+        let timed = load.run_for(Window { settle: ms(5), measured: ms(50) }, || {
             samples += 1;
             Ok(samples)
         });
         let timed = timed.unwrap();
         assert_eq!((timed.before, timed.after), (1, 2));
-        assert_eq!(timed.slices.len(), 3);
-        assert_eq!(timed.slices.iter().sum::<u64>(), timed.tally.latency.len());
         assert!(timed.tally.took >= ms(50));
         assert!(load.open.is_empty(), "every call was answered");
     }

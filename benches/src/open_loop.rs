@@ -5,7 +5,7 @@
 //! timer rounds to a millisecond, and the calls would be sent in bursts.
 
 use std::{
-    net::SocketAddr,
+    slice,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -15,80 +15,64 @@ use bytes::Bytes;
 use hdrhistogram::Histogram;
 
 use crate::{
-    http2_client::{Connection, Content},
-    load::{Rpc, latency_histogram},
+    http2_client::HeaderCache,
+    load::{Calls, Rpc, Tally, Target, nanos},
 };
 
 /// Calls that may be open on a connection. No server here allows fewer. A further call waits, which counts as latency.
 const MAX_OPEN_CALLS: usize = 100;
 
 /// How long the last answers may take, counted from when the last call was due.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A load at a fixed rate, and the answer that it expects.
 #[derive(Debug, Clone)]
 pub struct OpenLoop {
-    /// The server's address.
-    pub server: SocketAddr,
+    /// The server, and what the caller presents.
+    pub target: Target,
     /// The RPC to call.
     pub rpc: Rpc,
     /// Request messages with their frame prefixes. Calls take them in rotation.
     pub messages: Arc<[Bytes]>,
-    /// Bytes of every answer's message with its frame prefix; `None` where answers differ. An error has no message.
+    /// Bytes of every answer's message with its frame prefix; `None` where answers differ.
     pub answer_bytes: Option<u64>,
+    /// Whether RESOURCE_EXHAUSTED is an answer like others. Else it is an error.
+    pub may_be_refused: bool,
     /// TCP connections. Calls take them in rotation.
     pub connections: usize,
-    /// The number of calls.
-    pub calls: u64,
     /// The rate. Calls are evenly spaced.
     pub calls_per_second: f64,
-}
-
-/// The latencies of a run, in nanoseconds.
-#[derive(Debug)]
-pub struct Latencies {
-    /// From when a call was due to the last byte of its answer.
-    pub latency: Histogram<u64>,
-    /// From when a call was due until it was queued for sending: the delay that the client adds.
-    pub lateness: Histogram<u64>,
+    /// The first calls do not count: those that are due within this time.
+    pub settle: Duration,
+    /// The time in which the calls that count are due.
+    pub measured: Duration,
 }
 
 impl OpenLoop {
     /// Makes the calls.
-    pub fn run(&self) -> anyhow::Result<Latencies> {
-        let connections =
-            (0..self.connections).map(|_| TrackedConnection::open(self)).collect::<anyhow::Result<Vec<_>>>();
-        let mut connections = connections?;
-        let mut latencies = Latencies { latency: latency_histogram(), lateness: latency_histogram() };
-        let (mut sent, started) = (0, Instant::now());
-        while latencies.latency.len() < self.calls {
-            let now = started.elapsed();
-            while sent < self.calls && self.due(sent) <= now {
-                let connection = &mut connections[sent as usize % self.connections];
-                if connection.open_calls == MAX_OPEN_CALLS {
-                    break;
-                }
-                connection.start_call(self.due(sent), &self.messages[sent as usize % self.messages.len()]);
-                latencies.lateness.saturating_record(nanos(started.elapsed().saturating_sub(self.due(sent))));
-                sent += 1;
+    pub fn run(&self) -> anyhow::Result<Tally> {
+        Ok(Self::run_together(slice::from_ref(self))?.remove(0))
+    }
+
+    /// Makes the calls of several loads at the same time, from this thread. Returns their tallies in the same order.
+    pub fn run_together(loads: &[Self]) -> anyhow::Result<Vec<Tally>> {
+        let mut running = loads.iter().map(Running::new).collect::<anyhow::Result<Vec<_>>>()?;
+        let started = Instant::now();
+        loop {
+            let mut is_done = true;
+            for load in &mut running {
+                is_done &= load.advance(started)?;
             }
-            for connection in &mut connections {
-                connection.advance(self.answer_bytes, started, &mut latencies.latency)?;
+            if is_done {
+                return Ok(running.into_iter().map(|load| load.finish(started)).collect());
             }
-            ensure!(
-                now < self.due(self.calls) + ANSWER_TIMEOUT,
-                "{} answers to {} calls",
-                latencies.latency.len(),
-                self.calls
-            );
         }
-        Ok(latencies)
     }
 
     /// How late this thread reaches the same points in time without calls, in nanoseconds: the resolution of latencies.
     pub fn timer_lateness(&self) -> Histogram<u64> {
-        let (mut lateness, started) = (latency_histogram(), Instant::now());
-        for call in 0..self.calls {
+        let (mut lateness, started) = (Tally::new().lateness, Instant::now());
+        for call in 0..self.calls() {
             let due = self.due(call);
             let now = loop {
                 let now = started.elapsed();
@@ -102,94 +86,122 @@ impl OpenLoop {
         lateness
     }
 
+    fn calls(&self) -> u64 {
+        ((self.settle + self.measured).as_secs_f64() * self.calls_per_second).round() as u64
+    }
+
     fn due(&self, call: u64) -> Duration {
         Duration::from_secs_f64(call as f64 / self.calls_per_second)
     }
 }
 
-struct TrackedConnection {
-    connection: Connection,
-    /// When each call was due, and the bytes of its answer so far.
-    calls: Vec<(Duration, u64)>,
-    open_calls: usize,
+struct Running<'a> {
+    load: &'a OpenLoop,
+    connections: Vec<Calls>,
+    headers: HeaderCache,
+    sent: u64,
+    /// The calls that do not count.
+    settling: Tally,
+    tally: Tally,
 }
 
-impl TrackedConnection {
-    fn open(load: &OpenLoop) -> anyhow::Result<Self> {
-        let connection = Connection::open(load.server, load.rpc)?;
-        let calls = Vec::with_capacity(load.calls as usize / load.connections + 1);
-        Ok(Self { connection, calls, open_calls: 0 })
-    }
-
-    /// Queues a call that is due at `due` after the start.
-    fn start_call(&mut self, due: Duration, message: &[u8]) {
-        self.connection.queue_call(message);
-        self.calls.push((due, 0));
-        self.open_calls += 1;
-    }
-
-    /// Sends and receives as much as is possible without blocking.
-    fn advance(
-        &mut self,
-        answer_bytes: Option<u64>,
-        started: Instant,
-        latency: &mut Histogram<u64>,
-    ) -> anyhow::Result<()> {
-        self.connection.send()?;
-        let (calls, open_calls) = (&mut self.calls, &mut self.open_calls);
-        self.connection.receive(|part| {
-            let (due, bytes) = &mut calls[part.call];
-            if let Content::Data(data) = part.content {
-                *bytes += data.len() as u64;
-            }
-            if part.is_last {
-                if let Some(expected) = answer_bytes {
-                    ensure!(*bytes == expected, "an answer of {bytes} bytes instead of {expected}");
-                }
-                ensure!(*bytes > 0, "an answer without a message");
-                latency.saturating_record(nanos(started.elapsed() - *due));
-                *open_calls -= 1;
-            }
-            Ok(())
+impl<'a> Running<'a> {
+    fn new(load: &'a OpenLoop) -> anyhow::Result<Self> {
+        let connections = (0..load.connections).map(|_| Calls::connect(&load.target, load.rpc));
+        Ok(Self {
+            load,
+            connections: connections.collect::<anyhow::Result<_>>()?,
+            headers: HeaderCache::default(),
+            sent: 0,
+            settling: Tally::new(),
+            tally: Tally::new(),
         })
     }
-}
 
-fn nanos(took: Duration) -> u64 {
-    u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
+    /// Queues the calls that are due, and sends and receives as much as is possible without blocking. Returns whether
+    /// every call was answered, or the time for answers is over.
+    fn advance(&mut self, started: Instant) -> anyhow::Result<bool> {
+        let Self { load, connections, headers, sent, settling, tally } = self;
+        let counts_from = started + load.settle;
+        while *sent < load.calls() {
+            let due = started + load.due(*sent);
+            let calls = &mut connections[*sent as usize % load.connections];
+            if due > Instant::now() || calls.open().len() == MAX_OPEN_CALLS {
+                break;
+            }
+            calls.queue(&load.messages[*sent as usize % load.messages.len()], due);
+            *sent += 1;
+            if due >= counts_from {
+                tally.lateness.saturating_record(nanos(due.elapsed()));
+            }
+        }
+        let mut is_answered = *sent == load.calls();
+        for calls in connections {
+            calls.connection.send()?;
+            calls.receive(headers, |answer| {
+                if let Some(expected) = load.answer_bytes {
+                    ensure!(answer.bytes == expected, "an answer of {} bytes instead of {expected}", answer.bytes);
+                }
+                let tally = if answer.since < counts_from { &mut *settling } else { &mut *tally };
+                tally.count(&answer, load.may_be_refused)
+            })?;
+            is_answered &= calls.open().len() == 0;
+        }
+        Ok(is_answered || started.elapsed() > load.due(load.calls()) + ANSWER_TIMEOUT)
+    }
+
+    /// The tally, in which each unanswered call has the time that it has waited.
+    fn finish(self, started: Instant) -> Tally {
+        let Self { load, connections, sent, mut tally, .. } = self;
+        let unsent = (sent..load.calls()).map(|call| started + load.due(call));
+        for due in connections.iter().flat_map(|calls| calls.open()).map(|answer| answer.since).chain(unsent) {
+            tally.unanswered += 1;
+            tally.latency.saturating_record(nanos(due.elapsed()));
+        }
+        tally.took = load.measured;
+        tally
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load, peers::servers::PeerServer, server::free_address};
+    use crate::{
+        load,
+        peers::servers::PeerServer,
+        server::{free_address, wait_until_listening},
+    };
 
     #[test]
     fn every_call_is_answered_and_its_bytes_are_counted() {
         let address = free_address().unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.spawn(PeerServer::BareHyper.serve(address));
+        wait_until_listening(address).unwrap();
         let message = load::framed(&floor_proto::v1::GetFloorRequest::default());
-        let started = Instant::now();
-        let answer = loop {
-            match load::unary_call(address, Rpc::GetFloor, &message) {
-                Ok(answer) => break answer,
-                Err(error) => assert!(started.elapsed() < ANSWER_TIMEOUT, "{error:#}"),
-            }
-        };
+        let answer = load::unary_call(&address.into(), Rpc::GetFloor, &message).unwrap();
         let mut load = OpenLoop {
-            server: address,
+            target: address.into(),
             rpc: Rpc::GetFloor,
             messages: Arc::new([message]),
             answer_bytes: Some((answer.len() + floor_proto::FRAME_PREFIX_BYTES) as u64),
+            may_be_refused: false,
             connections: 3,
-            calls: 500,
             calls_per_second: 2000.0,
+            settle: Duration::from_millis(50),
+            measured: Duration::from_millis(200),
         };
-        let latencies = load.run().unwrap();
-        assert_eq!((latencies.latency.len(), latencies.lateness.len()), (500, 500));
+        let started = Instant::now();
+        let tally = load.run().unwrap();
+        assert_eq!(
+            (tally.latency.len(), tally.lateness.len()),
+            (400, 400),
+            "the calls of the first 50 ms do not count"
+        );
+        assert_eq!((tally.unanswered, tally.refused), (0, 0));
         assert!(started.elapsed() >= Duration::from_millis(249), "the last call was due after 249.5 ms");
         load.answer_bytes = load.answer_bytes.map(|bytes| bytes + 1);
-        assert!(load.run().unwrap_err().to_string().contains("instead of"));
+        let error = OpenLoop::run_together(&[load.clone(), load]).unwrap_err();
+        assert!(error.to_string().contains("instead of"));
     }
 }

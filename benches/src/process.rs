@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::ensure;
 use rustix::{
-    process::Pid,
+    process::{Pid, Resource, Rlimit, getrlimit, setrlimit},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 
@@ -67,6 +67,13 @@ pub fn resident_bytes(pid: u32) -> io::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
     kib.map(|kib: u64| kib << 10).ok_or_else(|| io::Error::other("no VmRSS in its status"))
+}
+
+/// Raises the limit on open files of this process, and of the processes that it starts, to the maximum. Returns it.
+pub fn raise_open_files() -> io::Result<u64> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
+    Ok(maximum.unwrap_or(u64::MAX))
 }
 
 /// Binds this thread, and the threads and processes that it starts, to the last processor that it may use, and another

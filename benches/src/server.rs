@@ -54,6 +54,11 @@ impl Setup {
         self.with_variable(&format!("FLOORS__{key}"), value)
     }
 
+    /// As [`with`](Self::with), for each of `settings`.
+    pub fn with_all(self, settings: &[(&str, &str)]) -> Self {
+        settings.iter().fold(self, |setup, (key, value)| setup.with(key, *value))
+    }
+
     /// As [`with`](Self::with), unless the setting has a value.
     pub fn with_default(self, key: &str, value: &str) -> Self {
         let is_set = self.variables.iter().any(|(name, _)| name.strip_prefix("FLOORS__") == Some(key));
@@ -66,7 +71,7 @@ impl Setup {
         self
     }
 
-    /// Starts the server in a new directory and waits until it is ready.
+    /// Starts the server in a new directory, which is removed with it, and waits until it is ready.
     pub fn start(&self) -> anyhow::Result<Server> {
         self.start_on(tempfile::tempdir()?)
     }
@@ -80,15 +85,8 @@ impl Setup {
     /// As [`start`](Self::start), with its files in `data`. Tries again on other ports when that fails, since another
     /// process may take a free port first.
     pub fn start_in(&self, data: &Path) -> anyhow::Result<Server> {
-        const ATTEMPTS: usize = 3;
-        let mut started = self.start_once(data);
-        for _ in 1..ATTEMPTS {
-            if started.is_ok() {
-                break;
-            }
-            started = self.start_once(data);
-        }
-        started
+        let once = || self.start_once(data);
+        once().or_else(|_| once()).or_else(|_| once())
     }
 
     fn start_once(&self, data: &Path) -> anyhow::Result<Server> {
@@ -145,21 +143,16 @@ impl Server {
         Ok(body.to_owned())
     }
 
-    /// The value of one metric, by its name and labels as `/metrics` writes them.
-    pub fn metric(&self, name: &str) -> anyhow::Result<f64> {
+    /// The sum of the metrics whose names and labels, as `/metrics` writes them, begin with `prefix`.
+    pub fn metric(&self, prefix: &str) -> anyhow::Result<f64> {
         let page = self.page("/metrics")?;
-        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        Ok(line.with_context(|| format!("no {name} on /metrics"))?.parse()?)
+        let values = page.lines().filter(|line| line.starts_with(prefix)).filter_map(|line| line.rsplit(' ').next());
+        Ok(values.filter_map(|value| value.parse::<f64>().ok()).sum())
     }
 
     /// Floors of all kinds generated so far.
     pub fn generations(&self) -> anyhow::Result<f64> {
-        let page = self.page("/metrics")?;
-        let counts = page.lines().filter_map(|line| {
-            let (_, value) = line.strip_prefix("floors_generations_total{")?.split_once("} ")?;
-            value.parse::<f64>().ok()
-        });
-        Ok(counts.sum())
+        self.metric("floors_generations_total{")
     }
 
     /// Hits of `tier` so far.
@@ -200,6 +193,11 @@ fn binary() -> anyhow::Result<PathBuf> {
     found.with_context(|| {
         format!("no {name} beside {}; build it with `cargo build --release -p bevy-server`", here.display())
     })
+}
+
+/// Waits until `address` takes connections.
+pub fn wait_until_listening(address: SocketAddr) -> anyhow::Result<()> {
+    wait_until("a listening server", SERVER_TIMEOUT, || Ok(TcpStream::connect(address).is_ok()))
 }
 
 /// A free address of this machine. Another process may take it before the caller does.

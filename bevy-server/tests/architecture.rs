@@ -15,7 +15,7 @@ const CRATES: [(&str, &str); 8] = [
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 19] = [
+const MAY_NAME: [(&str, &[&str]); 21] = [
     ("floor-proto", &["floor-wire", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("floor-gen", &["floor-wire", "bevy-server", "floorctl", "benches"]),
     ("floor-wire", &["bevy-server", "floorctl", "benches"]),

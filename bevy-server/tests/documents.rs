@@ -1,5 +1,5 @@
 //! Checks that docs/operating.md lists exactly the configuration keys, the metrics and the alerts that there are, and that
-//! docs/runbook.md has a paragraph for each alert.
+//! docs/runbook.md has a paragraph for each alert, and documents cite exactly the records of measurements that there are.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -61,7 +61,7 @@ fn the_page_lists_every_metric() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut sources = String::new();
     for krate in ["floor-cache", "bevy-server"] {
-        read_sources(&root.join(krate).join("src"), &mut sources);
+        read_files(&root.join(krate).join("src"), "rs", &mut sources);
     }
     let literals = sources.split('"').filter(|text| text.starts_with("floors_") && text.chars().all(in_name));
     assert_eq!(literals.map(str::to_owned).collect::<BTreeSet<_>>(), listed_metrics());
@@ -84,12 +84,12 @@ fn in_name(c: char) -> bool {
     c.is_ascii_lowercase() || c == '_'
 }
 
-fn read_sources(directory: &Path, text: &mut String) {
+fn read_files(directory: &Path, extension: &str, text: &mut String) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            read_sources(&path, text);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            read_files(&path, extension, text);
+        } else if path.extension().is_some_and(|its| its == extension) {
             text.push_str(&fs::read_to_string(&path).unwrap());
         }
     }
@@ -120,4 +120,31 @@ fn every_alert_has_its_paragraph_in_the_runbook() {
         let link = format!("runbook_url: docs/runbook.md#{}\n", name.to_lowercase());
         assert!(rule.contains(&link), "{name} lacks {link}");
     }
+}
+
+#[test]
+fn every_record_is_cited_and_every_cited_record_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut text = fs::read_to_string(root.join("README.md")).unwrap();
+    read_files(&root.join("docs"), "md", &mut text);
+    // A citation is a path that begins with the day of the record.
+    let citations = text.split("benches/records/").skip(1).map(|rest| {
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_./".contains(c))).unwrap_or(rest.len());
+        rest[..end].trim_end_matches('.').to_owned()
+    });
+    let cited: BTreeSet<String> = citations.filter(|path| path.contains('/')).collect();
+    let mut found = BTreeSet::new();
+    let records = root.join("benches/records");
+    for day in fs::read_dir(&records).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+        for record in fs::read_dir(&day).unwrap() {
+            let path = record.unwrap().path();
+            found.insert(path.strip_prefix(&records).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(
+        cited.difference(&found).collect::<Vec<_>>(),
+        Vec::<&String>::new(),
+        "cited, but not in benches/records/"
+    );
+    assert_eq!(found.difference(&cited).collect::<Vec<_>>(), Vec::<&String>::new(), "cited by no document");
 }

@@ -24,12 +24,11 @@ pub(crate) fn tiers(criterion: &mut Criterion) {
         for batch in BATCHES {
             group.throughput(Throughput::Elements(batch as u64));
             let batches = LazyCell::new(|| batches(&floors, batch));
-            group.bench_function(BenchmarkId::new("get-many", batch), |bencher| {
-                bencher.iter_custom(|steps| get_many(&store, &batches, steps));
-            });
-            group.bench_function(BenchmarkId::new("get-each", batch), |bencher| {
-                bencher.iter_custom(|steps| get_each(&store, &batches, steps));
-            });
+            for (name, each) in [("get-many", false), ("get-each", true)] {
+                group.bench_function(BenchmarkId::new(name, batch), |bencher| {
+                    bencher.iter_custom(|steps| get(&store, &batches, steps, each));
+                });
+            }
         }
     }
 }
@@ -59,28 +58,21 @@ fn bytes(batches: &[Batch], steps: u64) -> u64 {
     (0..steps).map(|step| at(batches, step).bytes).sum()
 }
 
-fn get_many(store: &Store, batches: &Arc<[Batch]>, steps: u64) -> Duration {
+/// Times one call for each of `batches` in turn or, with `each`, a call for each of its keys.
+fn get(store: &Store, batches: &Arc<[Batch]>, steps: u64, each: bool) -> Duration {
     let (tier, visited) = (Arc::clone(&store.tier), Arc::clone(batches));
     let (took, found) = timed(&store.runtime, steps, |steps| async move {
         let mut found = 0;
         for step in steps {
-            let values = black_box(answered(tier.get_many(&at(&visited, step).keys)).await.expect("the tier answers"));
-            found += values.iter().flatten().map(|value| value.len() as u64).sum::<u64>();
-        }
-        found
-    });
-    assert_eq!(found, bytes(batches, steps), "every floor came");
-    took
-}
-
-fn get_each(store: &Store, batches: &Arc<[Batch]>, steps: u64) -> Duration {
-    let (tier, visited) = (Arc::clone(&store.tier), Arc::clone(batches));
-    let (took, found) = timed(&store.runtime, steps, |steps| async move {
-        let mut found = 0;
-        for step in steps {
-            for key in &at(&visited, step).keys {
-                let value = black_box(answered(tier.get(key)).await.expect("the tier answers"));
-                found += value.map_or(0, |value| value.len() as u64);
+            let keys = &at(&visited, step).keys;
+            if each {
+                for key in keys {
+                    let value = black_box(answered(tier.get(key)).await.expect("the tier answers"));
+                    found += value.map_or(0, |value| value.len() as u64);
+                }
+            } else {
+                let values = black_box(answered(tier.get_many(keys)).await.expect("the tier answers"));
+                found += values.iter().flatten().map(|value| value.len() as u64).sum::<u64>();
             }
         }
         found

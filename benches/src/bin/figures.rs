@@ -6,7 +6,7 @@ use std::{thread, time::Duration};
 use benches::{
     floors,
     process::{cpu_time, resident_bytes},
-    report::{self, Origin, RecordArgs},
+    report::{self, Record, RecordArgs},
     server::Setup,
     timing::{format_nanos, median, nanos_of_each, percentile},
 };
@@ -22,8 +22,8 @@ const REPEATS: usize = 5;
 const STARTS: usize = 7;
 
 /// Time between the start of a server and its observation, and the duration of the observation.
-const SETTLE: Duration = Duration::from_secs(1);
-const OBSERVED: Duration = Duration::from_secs(5);
+const SETTLE: Duration = Duration::from_secs(5);
+const OBSERVED: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Serialize)]
 struct Figure {
@@ -43,15 +43,13 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     report::ensure_release()?;
-    let mut figures = generation();
-    figures.extend(server()?);
+    let mut record = Record::start(&args.record, "figures", "figures")?;
     let mut table = report::table(["what", "measured", "aim"]);
-    for figure in &figures {
+    for figure in generation().into_iter().chain(server()?) {
+        record.line(&figure)?;
         table.add_row([figure.what, figure.measured.as_str(), figure.aim]);
     }
-    let origin = Origin::of("figures");
-    let text = format!("{origin}\n\n{table}\n");
-    args.record.report(&origin, "figures", "Figures", &text, &figures)
+    record.finish("Figures", &format!("{table}\n"))
 }
 
 fn generation() -> Vec<Figure> {

@@ -9,7 +9,9 @@ use rand_distr::{Distribution as _, Zipf};
 
 use crate::{
     floors::TOWER,
-    load::{self, Rpc},
+    load::{self, Rpc, Shape},
+    redis_server::RedisServer,
+    server::Setup,
 };
 
 /// The store below memory.
@@ -57,38 +59,6 @@ impl fmt::Display for StoreKind {
             0 => Ok(()),
             micros => write!(f, "+{}ms", micros as f64 / 1e3),
         }
-    }
-}
-
-/// How many calls are in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    /// TCP connections (to each server, where there are several).
-    pub connections: usize,
-    /// Calls in flight for each.
-    pub streams: usize,
-}
-
-impl Shape {
-    /// `connections` with `streams` calls each.
-    pub const fn new(connections: usize, streams: usize) -> Self {
-        Self { connections, streams }
-    }
-
-    /// Calls in flight.
-    pub const fn in_flight(self) -> usize {
-        self.connections * self.streams
-    }
-
-    /// Whether this is low load, which latency judges. Other shapes are saturation, which answers a second judge.
-    pub const fn is_low_load(self) -> bool {
-        self.in_flight() == 1
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}", self.connections, self.streams)
     }
 }
 
@@ -146,6 +116,16 @@ impl Cell {
         batch: 1,
         servers: 1,
     };
+
+    /// Whether this is low load, which latency judges. Other loads are saturation, which answers a second judge.
+    pub const fn is_low_load(&self) -> bool {
+        self.shape.in_flight() == 1
+    }
+
+    /// Whether every process that it needs can be started on this machine.
+    pub fn can_run(&self, setup: &Setup) -> bool {
+        setup.can_start() && (!self.store.is_shared() || RedisServer::is_available())
+    }
 
     /// Distinct floors of the load: few enough that the store fills in seconds, and enough that a tenth of them fills
     /// the least memory that can be configured, 1 MiB.

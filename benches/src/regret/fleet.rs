@@ -1,26 +1,27 @@
-//! The servers of a cell: a set for each variant. All run at the same time, on stores that already hold every floor.
+//! The servers of a cell: a set for each variant. All run at the same time, on stores that already hold every floor, and
+//! are loaded in short turns, alternating.
 
 use std::{path::Path, sync::Arc, thread, time::Duration};
 
 use anyhow::{Context, bail};
 use floor_cache::Bypass;
 
-use super::{
-    cell::{Cell, StoreKind},
-    sample::{Sample, Snapshot},
-};
+use super::cell::Cell;
 use crate::{
     delay_proxy::DelayProxy,
-    load::{ClosedLoop, Rpc, Tally, Window},
+    load::{ClosedLoop, Rpc, Shape, Tally, Window},
     redis_server::RedisServer,
+    sample::{Sample, Snapshot},
     server::{Server, Setup},
 };
 
-/// What distinguishes the servers of a variant: `cache.bypass`, and more settings by key and value.
-pub type VariantSpec = (Bypass, &'static [(&'static str, &'static str)]);
+/// A variant: its name, and the settings that distinguish its servers.
+pub type VariantSpec = (String, Vec<(&'static str, &'static str)>);
 
 /// A variant for each value of `cache.bypass`, in the order of `Bypass::ALL`.
-pub const EVERY_BYPASS: [VariantSpec; 3] = [(Bypass::Auto, &[]), (Bypass::Off, &[]), (Bypass::Forced, &[])];
+pub fn every_bypass() -> Vec<VariantSpec> {
+    Bypass::ALL.iter().map(|bypass| (bypass.name().to_owned(), vec![("CACHE__BYPASS", bypass.name())])).collect()
+}
 
 /// Memory holds one in this many floors.
 const LRU_DIVISOR: u64 = 10;
@@ -32,8 +33,24 @@ const QUEUE: &str = "16384";
 const FILLING_PASSES: usize = 40;
 const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 
-/// Answers are counted for each second too.
-pub(super) const SLICE: Duration = Duration::from_secs(1);
+/// The start of a turn that does not count: the processors' caches hold another variant's floors.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// The number of turns and their lengths.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// Turns of each variant.
+    pub turns: usize,
+    /// The measured part of a turn.
+    pub turn: Duration,
+    /// Load on each variant before its first turn.
+    pub warmup: Duration,
+}
+
+impl Plan {
+    /// Short runs, for the regression guard: twelve seconds for each figure.
+    pub const SHORT: Self = Self { turns: 6, turn: Duration::from_secs(2), warmup: Duration::from_secs(5) };
+}
 
 /// The servers of a cell, its Redis and its proxy.
 pub struct Fleet {
@@ -45,7 +62,7 @@ pub struct Fleet {
 
 /// The servers of one variant, and their load.
 struct Variant {
-    bypass: Bypass,
+    name: String,
     servers: Vec<Server>,
     load: ClosedLoop,
 }
@@ -60,9 +77,7 @@ impl Fleet {
         let mut serving = setup.clone().with("CACHE__CHAIN", format!("[\"lru\",{tier:?}]"));
         // Without hedging and audits a missing floor is generated once.
         let mut filling = setup.with("CACHE__CHAIN", format!("[{tier:?}]"));
-        for (key, value) in [("CACHE__BYPASS", "off"), ("CACHE__HEDGE", "false"), ("CACHE__AUDIT", "0")] {
-            filling = filling.with(key, value);
-        }
+        filling = filling.with_all(&[("CACHE__BYPASS", "off"), ("CACHE__HEDGE", "false"), ("CACHE__AUDIT", "0")]);
         let redis = if cell.store.is_shared() { Some(RedisServer::start()?) } else { None };
         let (mut proxy, mut floor_bytes) = (None, 0);
         if let Some(redis) = &redis {
@@ -79,7 +94,7 @@ impl Fleet {
         }
         let messages = cell.messages();
         let mut fleet = Self { cell, variants: Vec::new(), proxy, redis };
-        for (bypass, settings) in variants {
+        for (name, settings) in variants {
             let mut servers = Vec::new();
             for _ in 0..cell.servers {
                 let data = tempfile::tempdir()?;
@@ -87,14 +102,12 @@ impl Fleet {
                     floor_bytes = fill(&cell, &filling, data.path())?;
                 }
                 let capacity = format!("{}B", floor_bytes / LRU_DIVISOR);
-                let setup = serving.clone().with("CACHE__BYPASS", bypass.name()).with("CACHE__LRU__CAPACITY", capacity);
-                let setup = settings.iter().fold(setup, |setup, (key, value)| setup.with(key, *value));
+                let setup = serving.clone().with("CACHE__LRU__CAPACITY", capacity).with_all(settings);
                 servers.push(setup.start_on(data)?);
             }
-            let addresses: Vec<_> = servers.iter().map(|server| server.grpc).collect();
-            let Cell { shape, .. } = cell;
-            let load = ClosedLoop::new(&addresses, cell.rpc(), shape.connections, shape.streams, Arc::clone(&messages));
-            fleet.variants.push(Variant { bypass: *bypass, servers, load });
+            let addresses = servers.iter().map(|server| server.grpc);
+            let load = ClosedLoop::new(addresses, cell.rpc(), cell.shape, Arc::clone(&messages));
+            fleet.variants.push(Variant { name: name.clone(), servers, load });
         }
         Ok(fleet)
     }
@@ -104,11 +117,6 @@ impl Fleet {
         self.proxy.clone()
     }
 
-    /// The number of variants.
-    pub fn variants(&self) -> usize {
-        self.variants.len()
-    }
-
     /// Makes `calls` calls to the servers of one variant. [`turn`](Self::turn) does so for a time.
     pub fn calls(&mut self, variant: usize, calls: u64) -> anyhow::Result<Tally> {
         self.variants[variant].load.run_calls(calls)
@@ -116,19 +124,47 @@ impl Fleet {
 
     /// Loads the servers of each variant for `time` and discards the results.
     pub fn warm_up(&mut self, time: Duration) -> anyhow::Result<()> {
-        let window = Window { settle: Duration::ZERO, measured: time, slice: SLICE };
-        (0..self.variants.len()).try_for_each(|variant| self.turn(variant, window).map(drop))
+        let window = Window { settle: Duration::ZERO, measured: time };
+        (0..self.variants.len()).try_for_each(|variant| self.turn(variant, window, 0).map(drop))
     }
 
     /// Loads the servers of one variant for the time of `window`; the other servers are idle. `variant` is an index
     /// into the variants that the fleet was started with.
-    pub fn turn(&mut self, variant: usize, window: Window) -> anyhow::Result<Sample> {
+    pub fn turn(&mut self, variant: usize, window: Window, round: usize) -> anyhow::Result<Sample> {
         let (redis, cell) = (self.redis.as_slice(), self.cell);
-        let Variant { bypass, servers, load } = &mut self.variants[variant];
+        let Variant { name, servers, load } = &mut self.variants[variant];
         let timed = load.run_for(window, || Snapshot::of(servers, redis));
-        let timed = timed.with_context(|| format!("{cell}, bypass = {bypass}"))?;
-        Ok(Sample::of(*bypass, &timed))
+        let timed = timed.with_context(|| format!("{cell}, {name}"))?;
+        Ok(Sample::of(&timed.tally, &timed.before, &timed.after).named(cell, name, round))
     }
+
+    /// Warms up the variants, runs their turns and passes each sample to `take`. The turns of a round run in an order
+    /// that rotates, so that no variant always follows the same one.
+    pub fn run(&mut self, plan: &Plan, mut take: impl FnMut(Sample) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        self.warm_up(plan.warmup)?;
+        let (window, count) = (Window { settle: SETTLE, measured: plan.turn }, self.variants.len());
+        for round in 0..plan.turns {
+            let mut order: Vec<usize> = (0..count).collect();
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            order.rotate_left(round / 2 % count);
+            for variant in order {
+                take(self.turn(variant, window, round)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Starts servers for `cell`, and passes the turns of `auto`, `off` and `forced` to `take`.
+pub fn measure(
+    cell: Cell,
+    setup: &Setup,
+    plan: &Plan,
+    take: impl FnMut(Sample) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    Fleet::start(cell, setup, &every_bypass(), false)?.run(plan, take)
 }
 
 /// Fills the store of `cell` through a server without memory. Returns the bytes of all floors.
@@ -136,7 +172,7 @@ fn fill(cell: &Cell, setup: &Setup, data: &Path) -> anyhow::Result<u64> {
     let server = setup.start_in(data)?;
     let messages = cell.filling();
     let calls = messages.len() as u64;
-    let mut load = ClosedLoop::new(&[server.grpc], Rpc::BatchGetFloors, 1, 4, messages);
+    let mut load = ClosedLoop::new([server.grpc], Rpc::BatchGetFloors, Shape::new(1, 4), messages);
     for _ in 0..FILLING_PASSES {
         let tally = load.run_calls(calls)?;
         if tally.served_by.keys().all(|tier| tier == cell.store.tier()) {
@@ -146,9 +182,4 @@ fn fill(cell: &Cell, setup: &Setup, data: &Path) -> anyhow::Result<u64> {
         thread::sleep(BETWEEN_PASSES);
     }
     bail!("after {FILLING_PASSES} passes {} does not have every floor", cell.store)
-}
-
-/// Whether every process that `cell` needs can be started on this machine.
-pub fn can_run(cell: &Cell, setup: &Setup) -> bool {
-    setup.can_start() && (!matches!(cell.store, StoreKind::Redis { .. }) || RedisServer::is_available())
 }

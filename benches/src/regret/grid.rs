@@ -4,7 +4,8 @@
 //! instead of 1,440 (Kuhn, Wallace and Gallo, "Software Fault Interactions and Implications for Software Testing",
 //! 2004). A greedy search found this one: its next cell had the most uncovered pairs. The plain cells come first.
 
-use super::cell::{Cell, Keys, Shape, StoreKind};
+use super::cell::{Cell, Keys, StoreKind};
+use crate::load::Shape;
 
 const REDIS: StoreKind = StoreKind::Redis { delay_us: 0 };
 const REDIS_200_US: StoreKind = StoreKind::Redis { delay_us: 200 };

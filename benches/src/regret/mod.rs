@@ -4,24 +4,20 @@
 //! *Regret* is what a policy loses against the best fixed choice in hindsight (Bubeck and Cesa-Bianchi, "Regret
 //! Analysis of Stochastic and Nonstochastic Multi-armed Bandit Problems", 2012).
 
-pub mod cell;
-pub mod fleet;
+mod cell;
+mod fleet;
 pub mod grid;
-pub mod plan;
-pub mod sample;
-pub mod verdict;
+mod verdict;
 
 use std::fmt::Display;
 
 use serde::Serializer;
 
-pub use cell::{Cell, Keys, Shape, StoreKind};
-pub use fleet::{EVERY_BYPASS, Fleet, VariantSpec};
-pub use plan::Plan;
-pub use sample::Sample;
-pub use verdict::{Ratio, Verdict};
+pub use cell::{Cell, Keys, StoreKind};
+pub use fleet::{Fleet, Plan, VariantSpec, every_bypass, measure};
+pub use verdict::Verdict;
 
 /// For `serde(serialize_with)`: writes `value` as its `Display` does.
-pub fn as_text<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+fn as_text<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }

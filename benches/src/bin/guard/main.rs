@@ -11,7 +11,10 @@ mod regret;
 use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
-use benches::{machine, report, timing::median};
+use benches::{
+    report::{self, Origin},
+    timing::median,
+};
 use cases::Case;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
@@ -62,7 +65,8 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut ratios: BTreeMap<String, f64> = cases.into_iter().map(|case| (case.name.to_owned(), ratio(case))).collect();
     ratios.extend(regret::ratios()?);
     if args.update {
-        let record = Record { date: machine::today(), machine: machine::describe(), ratios };
+        let origin = Origin::of("guard");
+        let record = Record { date: origin.date().to_owned(), machine: origin.machine, ratios };
         fs::write(&args.record, serde_json::to_string_pretty(&record)? + "\n")?;
         println!("recorded in {}", args.record.display());
         return Ok(ExitCode::SUCCESS);

@@ -2,7 +2,9 @@
 
 use anyhow::ensure;
 use benches::{
-    regret::{Cell, EVERY_BYPASS, Fleet, Keys, Plan, Shape, StoreKind, Verdict, fleet::can_run, grid},
+    load::Shape,
+    regret::{Cell, Fleet, Keys, Plan, StoreKind, Verdict, every_bypass, grid, measure},
+    sample::Samples,
     server::Setup,
 };
 use floor_cache::Bypass;
@@ -14,9 +16,14 @@ const CALLS: u64 = 400;
 pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
     let setup = Setup::new();
     let mut ratios = Vec::new();
-    for cell in grid::SHORT.iter().copied().filter(|cell| can_run(cell, &setup)) {
+    for cell in grid::SHORT.iter().copied().filter(|cell| cell.can_run(&setup)) {
         eprintln!("{cell}");
-        let verdict = Verdict::of(cell, &Plan::SHORT.run(cell, &setup)?);
+        let mut samples = Samples::default();
+        measure(cell, &setup, &Plan::SHORT, |sample| {
+            samples.push(sample);
+            Ok(())
+        })?;
+        let verdict = Verdict::of(cell, &samples);
         ratios.push((format!("auto / the better fixed choice: {cell}"), 1.0 / verdict.primary.value));
     }
     Ok(ratios)
@@ -24,27 +31,25 @@ pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
 
 /// Makes some calls with each setting and checks which tiers answered. Returns the name of the cell.
 pub(crate) fn smoke() -> anyhow::Result<Option<String>> {
-    let (keys, shape) = (Keys::Uniform, Shape::new(2, 4));
-    let cell = Cell { store: StoreKind::Lmdb, shape, keys, side: 32, batch: 1, servers: 1 };
+    let cell = Cell { store: StoreKind::Lmdb, shape: Shape::new(2, 4), keys: Keys::Uniform, side: 32, ..Cell::PLAIN };
     let setup = Setup::new();
-    if !can_run(&cell, &setup) {
+    if !cell.can_run(&setup) {
         return Ok(None);
     }
-    let mut fleet = Fleet::start(cell, &setup, &EVERY_BYPASS, false)?;
+    let mut fleet = Fleet::start(cell, &setup, &every_bypass(), false)?;
     for (variant, bypass) in Bypass::ALL.into_iter().enumerate() {
         let tally = fleet.calls(variant, CALLS)?;
         let floors = |tier: &str| tally.served_by.get(tier).copied().unwrap_or(0);
         let all: u64 = tally.served_by.values().sum();
         ensure!(all == CALLS, "bypass = {bypass}: {CALLS} floors were requested, and the answers name {all}");
-        match bypass {
-            Bypass::Auto => {}
-            Bypass::Off => {
-                ensure!(floors("generated") == 0, "bypass = off: the store has every floor: {:?}", tally.served_by);
-            }
-            Bypass::Forced => {
-                ensure!(floors("lmdb") == 0, "bypass = forced: the store is not asked: {:?}", tally.served_by);
-            }
-        }
+        let wrong = match bypass {
+            Bypass::Auto => 0,
+            // The store has every floor.
+            Bypass::Off => floors("generated"),
+            // The store is not asked.
+            Bypass::Forced => floors("lmdb"),
+        };
+        ensure!(wrong == 0, "bypass = {bypass}: {wrong} answers from the wrong tier: {:?}", tally.served_by);
     }
     Ok(Some(cell.to_string()))
 }

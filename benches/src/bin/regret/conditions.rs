@@ -4,26 +4,21 @@
 use std::{
     fmt::Write as _,
     process::Command,
-    sync::mpsc::{self, RecvTimeoutError},
-    thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, ensure};
 use benches::{
-    delay_proxy::DelayProxy,
-    load::Window,
+    load::{Shape, Window},
     process::KillOnDrop,
     redis_server::RedisServer,
-    regret::{Cell, EVERY_BYPASS, Fleet, Plan, Ratio, Sample, Shape, StoreKind, VariantSpec, Verdict},
-    report::{self, Origin},
+    regret::{Cell, Fleet, Plan, StoreKind, VariantSpec, Verdict, every_bypass, measure},
+    report::Record,
+    sample::{CPU, Column, GENERATED, P50, P99, RATE, Samples},
     server::Setup,
-    timing::mean_and_interval,
 };
 use clap::Args;
-use comfy_table::Table;
 use floor_cache::Bypass;
-use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConditionsArgs {
@@ -35,14 +30,10 @@ pub(crate) struct ConditionsArgs {
     rounds: usize,
 }
 
-/// The alternating Redis: its two delays, the duration of each, and the measured time of a variant.
-const FAST: Duration = Duration::ZERO;
-const SLOW: Duration = Duration::from_millis(6);
+/// The alternating Redis: its two delays, the duration of each phase, and the phases of a variant, a minute in all.
+const DELAYS: [(&str, Duration); 2] = [("fast phases", Duration::ZERO), ("slow phases", Duration::from_millis(6))];
 const PHASE: Duration = Duration::from_secs(2);
-const MINUTE: Duration = Duration::from_secs(60);
-
-/// Slices of a phase.
-const SLICE: Duration = Duration::from_millis(250);
+const PHASES: usize = 30;
 
 /// The least ratio of `auto` to the better fixed choice, with the alternating Redis and with busy processes.
 const ALTERNATING: f64 = 0.9;
@@ -55,221 +46,159 @@ const BUSY_PROCESSES: usize = 2;
 const STALLS: f64 = 0.01;
 const STALL: Duration = Duration::from_millis(20);
 
-/// The variants that are compared while Redis stalls.
-const HEDGING: [VariantSpec; 4] = [
-    (Bypass::Off, &[("CACHE__HEDGE", "true")]),
-    (Bypass::Off, &[("CACHE__HEDGE", "false")]),
-    (Bypass::Auto, &[("CACHE__HEDGE", "true")]),
-    (Bypass::Auto, &[("CACHE__HEDGE", "false")]),
-];
-
 /// After this time a busy process ends by itself.
 const MAX_BUSY_TIME: Duration = Duration::from_secs(1800);
 
-#[derive(Debug, Serialize)]
-struct Outcome {
-    name: String,
-    /// The report in Markdown.
-    text: String,
-    passes: bool,
-    samples: Vec<Sample>,
-}
-
-#[derive(Debug, Serialize)]
-struct Report {
-    #[serde(flatten)]
-    origin: Origin,
-    outcomes: Vec<Outcome>,
-}
-
-type Measure = fn(&Runner) -> anyhow::Result<Outcome>;
+/// Measures a condition. Returns its report in Markdown, and whether it passes.
+type Measure = fn(&mut Runner) -> anyhow::Result<(String, bool)>;
 
 struct Runner {
     setup: Setup,
     plan: Plan,
+    record: Record,
+    /// The name of the condition.
+    condition: &'static str,
 }
 
 const CONDITIONS: [(&str, Measure); 8] = [
     ("alternating Redis", Runner::alternating),
     ("one thread, Redis", |runner| runner.one_thread(Cell::PLAIN)),
-    ("one thread, Redis 6 ms", |runner| runner.one_thread(slow(Shape::new(4, 10)))),
+    ("one thread, Redis 6 ms", |runner| runner.one_thread(SLOW)),
     ("busy processes, Redis", |runner| runner.busy(Cell::PLAIN)),
-    ("busy processes, Redis 6 ms", |runner| runner.busy(slow(Shape::new(4, 10)))),
+    ("busy processes, Redis 6 ms", |runner| runner.busy(SLOW)),
     ("busy processes, LMDB", |runner| runner.busy(Cell { store: StoreKind::Lmdb, ..Cell::PLAIN })),
     ("stalls, one call", |runner| runner.stalls(Shape::new(1, 1))),
     ("stalls, forty calls", |runner| runner.stalls(Shape::new(4, 10))),
 ];
 
-const fn slow(shape: Shape) -> Cell {
-    Cell { store: StoreKind::Redis { delay_us: 6000 }, shape, ..Cell::PLAIN }
-}
+const SLOW: Cell = Cell { store: StoreKind::Redis { delay_us: 6000 }, ..Cell::PLAIN };
+
+/// The columns of every condition.
+const FIGURES: [Column; 5] = [RATE, P50, P99, CPU, GENERATED];
 
 pub(crate) fn run(args: &ConditionsArgs, common: &crate::Common) -> anyhow::Result<bool> {
     ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
-    let runner = Runner {
+    let plan = Plan { turns: 4 * args.rounds, turn: Duration::from_millis(2500), warmup: Duration::from_secs(5) };
+    let mut runner = Runner {
         setup: common.setup()?,
-        plan: Plan { rounds: args.rounds, turns: 4, turn: Duration::from_millis(2500), warmup: Duration::from_secs(5) },
+        plan: if common.quick { crate::QUICK } else { plan },
+        record: Record::start(&common.record, "regret", "regret-conditions")?,
+        condition: "",
     };
-    let mut report = Report { origin: Origin::of("regret"), outcomes: Vec::new() };
+    let (mut text, mut all_pass) = (String::new(), true);
     let filter = args.only.as_deref().unwrap_or_default();
-    for (name, measure) in CONDITIONS.iter().filter(|(name, _)| name.contains(filter)) {
+    for (name, measure) in CONDITIONS.into_iter().filter(|(name, _)| name.contains(filter)) {
         eprintln!("{name}");
-        let mut outcome = measure(&runner).with_context(|| (*name).to_owned())?;
-        outcome.name = (*name).to_owned();
-        report.outcomes.push(outcome);
+        runner.condition = name;
+        let (found, passes) = measure(&mut runner).context(name)?;
+        let _ = write!(text, "\n### {name}\n\n{found}\n{}\n", if passes { "Passes." } else { "FAILS." });
+        all_pass &= passes;
     }
-    ensure!(!report.outcomes.is_empty(), "no condition's name contains {filter:?}");
-    common.record.report(&report.origin, "regret-conditions", "Bad conditions", &report.markdown(), &report)?;
-    Ok(report.outcomes.iter().all(|outcome| outcome.passes))
-}
-
-impl Report {
-    fn markdown(&self) -> String {
-        let mut text = format!("{}.\n", self.origin);
-        for Outcome { name, text: found, passes, .. } in &self.outcomes {
-            let _ = write!(text, "\n### {name}\n\n{found}\n{}\n", if *passes { "Passes." } else { "FAILS." });
-        }
-        text
-    }
+    ensure!(!text.is_empty(), "no condition's name contains {filter:?}");
+    runner.record.finish("Bad conditions", &text)?;
+    Ok(all_pass)
 }
 
 impl Runner {
     /// Redis alternates between two seconds fast and two slow. The target is for the minute and for each speed.
-    fn alternating(&self) -> anyhow::Result<Outcome> {
-        let mut fleet = Fleet::start(Cell::PLAIN, &self.setup, &EVERY_BYPASS, true)?;
+    fn alternating(&mut self) -> anyhow::Result<(String, bool)> {
+        let mut fleet = Fleet::start(Cell::PLAIN, &self.setup, &every_bypass(), true)?;
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
         fleet.warm_up(self.plan.warmup)?;
-        let window = Window { settle: Duration::ZERO, measured: MINUTE, slice: SLICE };
-        let mut samples = Vec::new();
+        let window = Window { settle: Duration::ZERO, measured: PHASE };
         for variant in 0..Bypass::ALL.len() {
-            samples.push(alternate(&proxy, || fleet.turn(variant, window))?);
+            for phase in 0..PHASES {
+                let (name, delay) = DELAYS[phase % DELAYS.len()];
+                proxy.set_delay(delay);
+                let sample = fleet.turn(variant, window, phase)?;
+                let who = sample.who.clone();
+                self.record.add(sample.clone().named(name, &who, phase))?;
+                self.record.add(sample.named("the minute", who, phase))?;
+            }
+            proxy.set_delay(Duration::ZERO);
         }
-        let in_phase = (PHASE.as_millis() / SLICE.as_millis()) as usize;
-        // Answers a second of each phase, by variant; the even phases are fast.
-        let rate = |phase: &[u64]| phase.iter().sum::<u64>() as f64 / PHASE.as_secs_f64();
-        let phases: Vec<Vec<f64>> =
-            samples.iter().map(|sample| sample.slices.chunks(in_phase).map(rate).collect()).collect();
-        let mut table = report::table(["part", "auto", "off", "forced", "auto / better", "worst phase / better"]);
-        let mut passes = true;
-        for (name, first, step) in [("the minute", 0, 1), ("fast phases", 0, 2), ("slow phases", 1, 2)] {
-            let of = |variant: usize| phases[variant].iter().skip(first).step_by(step).copied().collect::<Vec<_>>();
-            let rates = [0, 1, 2].map(|variant| mean_and_interval(&of(variant)).0);
-            let better = rates[1].max(rates[2]);
-            let worst = of(0).into_iter().fold(f64::INFINITY, f64::min);
-            passes &= rates[0] / better >= ALTERNATING;
-            table.add_row([
-                name.to_owned(),
-                format!("{:.0}", rates[0]),
-                format!("{:.0}", rates[1]),
-                format!("{:.0}", rates[2]),
-                format!("{:.3}", rates[0] / better),
-                if name == "the minute" { "-".to_owned() } else { format!("{:.3}", worst / better) },
-            ]);
-        }
-        let text = format!(
-            "{}, Redis alternates between fast and slow ({FAST:?} and {SLOW:?} more a reply, {PHASE:?} each), answers a second. \
-             Target: {ALTERNATING} of the better fixed choice in each row.\n\n{table}\n",
-            Cell::PLAIN
+        let mut text = format!(
+            "{}, Redis alternates between fast and slow ({:?} more a reply, {PHASE:?} each), answers a second. Target: \
+             {ALTERNATING} of the better fixed choice in each part.\n",
+            Cell::PLAIN,
+            DELAYS[1].1
         );
-        Ok(Outcome { name: String::new(), text, passes, samples })
+        let (samples, mut passes) = (&self.record.samples, true);
+        for part in ["the minute", DELAYS[0].0, DELAYS[1].0] {
+            let rate = |bypass: Bypass| samples.mean(part, bypass.name(), RATE.2);
+            let ratio = rate(Bypass::Auto) / rate(Bypass::Off).max(rate(Bypass::Forced));
+            passes &= ratio >= ALTERNATING;
+            let table = samples.table(part, &FIGURES, &[]);
+            let _ = write!(text, "\n{part}, auto / better {ratio:.3}\n\n{table}\n");
+        }
+        Ok((text, passes))
     }
 
-    fn one_thread(&self, cell: Cell) -> anyhow::Result<Outcome> {
-        self.compare(cell, &self.setup.clone().with("GENERATION__THREADS", "1"), Verdict::TARGET)
+    fn one_thread(&mut self, cell: Cell) -> anyhow::Result<(String, bool)> {
+        let setup = self.setup.clone().with("GENERATION__THREADS", "1");
+        self.compare(cell, &setup, Verdict::TARGET)
     }
 
-    fn busy(&self, cell: Cell) -> anyhow::Result<Outcome> {
+    fn busy(&mut self, cell: Cell) -> anyhow::Result<(String, bool)> {
         let _busy = (0..BUSY_PROCESSES).map(|_| start_busy()).collect::<anyhow::Result<Vec<_>>>()?;
-        self.compare(cell, &self.setup, BUSY)
+        let setup = self.setup.clone();
+        self.compare(cell, &setup, BUSY)
     }
 
     /// Compares the variants as the grid does.
-    fn compare(&self, cell: Cell, setup: &Setup, target: f64) -> anyhow::Result<Outcome> {
-        let samples = self.plan.run(cell, setup)?;
+    fn compare(&mut self, cell: Cell, setup: &Setup, target: f64) -> anyhow::Result<(String, bool)> {
+        let (mut samples, record, condition) = (Samples::default(), &mut self.record, self.condition);
+        measure(cell, setup, &self.plan, |sample| {
+            samples.push(sample.clone());
+            let (who, round) = (sample.who.clone(), sample.round);
+            record.add(sample.named(condition, who, round))
+        })?;
         let verdict = Verdict::of(cell, &samples);
-        let mut table = variants_table("bypass");
-        for bypass in Bypass::ALL {
-            let own: Vec<&Sample> = samples.iter().filter(|it| it.bypass == bypass).collect();
-            table.add_row(row(bypass.name(), &own));
-        }
         let text = format!(
-            "{cell}. auto to {}: {}, CPU {}. Target: the interval reaches {target}.\n\n{table}\n",
-            verdict.best, verdict.primary, verdict.cpu
+            "{cell}. auto to {}: {}, CPU {}. Target: the interval reaches {target}.\n\n{}\n",
+            verdict.best,
+            verdict.primary,
+            verdict.cpu,
+            samples.table(&cell.to_string(), &FIGURES, &[])
         );
-        Ok(Outcome { name: String::new(), text, passes: verdict.primary.high >= target, samples })
+        Ok((text, verdict.primary.high >= target))
     }
 
     /// Some replies of Redis stall. Compares hedging on and off, for bypass off and auto, without a target.
-    fn stalls(&self, shape: Shape) -> anyhow::Result<Outcome> {
+    fn stalls(&mut self, shape: Shape) -> anyhow::Result<(String, bool)> {
+        let name = |bypass: Bypass, hedge: &str| format!("{bypass}, hedge = {hedge}");
+        let compared = [Bypass::Off, Bypass::Auto];
+        let variants: Vec<VariantSpec> = compared
+            .into_iter()
+            .flat_map(|bypass| {
+                ["true", "false"]
+                    .map(|hedge| (name(bypass, hedge), vec![("CACHE__BYPASS", bypass.name()), ("CACHE__HEDGE", hedge)]))
+            })
+            .collect();
         let cell = Cell { shape, ..Cell::PLAIN };
-        let mut fleet = Fleet::start(cell, &self.setup, &HEDGING, true)?;
+        let mut fleet = Fleet::start(cell, &self.setup, &variants, true)?;
         let proxy = fleet.proxy().context("a fleet that is asked for a proxy has one")?;
         proxy.set_stalls(STALLS, STALL);
-        let blocks = self.plan.turns(&mut fleet)?;
-        let mut table = variants_table("variant");
+        fleet.run(&self.plan, |sample| self.record.add(sample))?;
+        let (samples, load) = (&self.record.samples, cell.to_string());
         let mut text = format!(
-            "{cell}, {} % of the deliveries of Redis wait {STALL:?}, and what follows on the connection behind them.\n\n",
-            STALLS * 100.0
+            "{cell}, {} % of the deliveries of Redis wait {STALL:?}, and what follows on the connection behind them.\n\n\
+             {}\n\n",
+            STALLS * 100.0,
+            samples.table(&load, &FIGURES, &[])
         );
-        for (number, (bypass, settings)) in HEDGING.iter().enumerate() {
-            let own: Vec<&Sample> = blocks.iter().map(|block| &block[number]).collect();
-            table.add_row(row(&format!("{bypass}, hedge = {}", settings[0].1), &own));
-        }
-        let _ = writeln!(text, "{table}\n");
-        for (with, without) in [(0, 1), (2, 3)] {
-            let ratio = |figure: fn(&Sample) -> f64| {
-                Ratio::of(blocks.iter().map(|block| (figure(&block[with]), figure(&block[without]))))
-            };
+        for bypass in compared {
+            let ratio = |column: Column| samples.ratio(&load, &name(bypass, "true"), &name(bypass, "false"), column.2);
             let _ = writeln!(
                 text,
-                "- bypass = {}, with hedging to without: answers/s {}, p99 {}, CPU {}",
-                HEDGING[with].0,
-                ratio(|it| it.rate),
-                ratio(|it| it.p99_us),
-                ratio(|it| it.server_cpu_us)
+                "- bypass = {bypass}, with hedging to without: answers/s {}, p99 {}, CPU {}",
+                ratio(RATE),
+                ratio(P99),
+                ratio(CPU)
             );
         }
-        let samples = blocks.into_iter().flatten().collect();
-        Ok(Outcome { name: String::new(), text, passes: true, samples })
+        Ok((text, true))
     }
-}
-
-/// Runs `work` while another thread changes the speed of Redis, which starts fast.
-fn alternate<T>(proxy: &DelayProxy, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-    proxy.set_delay(FAST);
-    thread::scope(|scope| {
-        let (done, ended) = mpsc::channel::<()>();
-        let started = Instant::now();
-        scope.spawn(move || {
-            for phase in 1.. {
-                let until = (started + PHASE * phase).saturating_duration_since(Instant::now());
-                if ended.recv_timeout(until) != Err(RecvTimeoutError::Timeout) {
-                    break;
-                }
-                proxy.set_delay(if phase % 2 == 1 { SLOW } else { FAST });
-            }
-            proxy.set_delay(FAST);
-        });
-        let result = work();
-        drop(done);
-        result
-    })
-}
-
-fn variants_table(first: &str) -> Table {
-    report::table([first, "answers/s", "p50 us", "p99 us", "CPU us/answer", "generated/answer"])
-}
-
-fn row(name: &str, samples: &[&Sample]) -> [String; 6] {
-    let summary = Sample::of_all(samples);
-    [
-        name.to_owned(),
-        format!("{:.0}", summary.rate),
-        format!("{:.0}", summary.p50_us),
-        format!("{:.0}", summary.p99_us),
-        format!("{:.1}", summary.server_cpu_us),
-        format!("{:.3}", summary.generations_per_answer()),
-    ]
 }
 
 /// Starts a process that keeps a processor busy.

@@ -5,19 +5,18 @@
 //! turns of a few seconds, in rotating order. Turns are short, so that a drift of the machine affects all three alike.
 
 mod conditions;
-mod report;
 mod servers;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{fmt::Write as _, path::PathBuf, process::ExitCode, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use benches::{
-    regret::{Cell, Plan, fleet::can_run, grid},
-    report::{RecordArgs, ensure_release},
+    regret::{Cell, Plan, Verdict, grid, measure},
+    report::{self, Record, RecordArgs, ensure_release},
+    sample::{CLIENT_CPU, CPU, Column, GENERATED, P50, P99, RATE, REDIS_CPU},
     server::Setup,
 };
 use clap::{Parser, Subcommand};
-use report::{MeasuredCell, Report};
 
 #[derive(Debug, Parser)]
 #[command(about = "Compares cache.bypass = \"auto\" with the better of the fixed choices")]
@@ -70,12 +69,19 @@ struct Common {
     /// Setting of every server, by its environment variable without FLOORS__, for example CACHE__HEDGE=false
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
+    /// For developers: a warm-up of 1 s instead of 5, and 2 s for each figure instead of 10 or more. It shows that the
+    /// command works, and no figure to publish
+    #[arg(long, global = true)]
+    quick: bool,
     #[command(flatten)]
     record: RecordArgs,
     /// Exit with 1 when a cell, a target or a condition fails
     #[arg(long, global = true)]
     check: bool,
 }
+
+/// The plan of `--quick`.
+const QUICK: Plan = Plan { turns: 2, turn: Duration::from_secs(1), warmup: Duration::from_secs(1) };
 
 impl Common {
     fn setup(&self) -> anyhow::Result<Setup> {
@@ -90,62 +96,93 @@ impl Common {
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
-    let exit = |passes| if passes || !args.common.check { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    if let Some(part) = &args.part {
-        return match part {
-            Mode::Busy => {
-                conditions::keep_processor_busy();
-                Ok(ExitCode::SUCCESS)
-            }
-            Mode::Servers(part) => ensure_release().and_then(|()| servers::run(part, &args.common)).map(exit),
-            Mode::Conditions(part) => ensure_release().and_then(|()| conditions::run(part, &args.common)).map(exit),
-        };
-    }
-    let setup = args.common.setup()?;
-    let all = if args.short { grid::SHORT } else { grid::GRID };
-    let cells = select(all, args.cells.as_deref())?;
-    if args.list {
-        for (number, cell) in cells {
-            println!("{number:2}  {cell}");
+    let common = &args.common;
+    let passes = match &args.part {
+        Some(Mode::Busy) => {
+            conditions::keep_processor_busy();
+            true
         }
-        return Ok(ExitCode::SUCCESS);
-    }
-    ensure_release()?;
-    let plan = Plan {
-        rounds: args.rounds,
-        turns: (args.seconds / args.turn).round().max(1.0) as usize,
-        turn: Duration::try_from_secs_f64(args.turn.min(args.seconds))?,
-        warmup: Duration::try_from_secs_f64(args.warmup)?,
+        Some(Mode::Servers(part)) => ensure_release().and_then(|()| servers::run(part, common))?,
+        Some(Mode::Conditions(part)) => ensure_release().and_then(|()| conditions::run(part, common))?,
+        None => {
+            let cells = select(if args.short { grid::SHORT } else { grid::GRID }, args.cells.as_deref())?;
+            if args.list {
+                cells.iter().for_each(|(number, cell)| println!("{number:2}  {cell}"));
+                return Ok(ExitCode::SUCCESS);
+            }
+            ensure_release().and_then(|()| run(&cells, &args))?
+        }
     };
-    let plan = if args.short { Plan::SHORT } else { plan };
-    let report = measure(&cells, &setup, &plan)?;
-    args.common.record.report(&report.origin, "regret", "Regret", &report.markdown(), &report)?;
-    Ok(exit(report.passes()))
+    Ok(if passes || !common.check { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Measures the cells and prints the progress on standard error.
-fn measure(cells: &[(usize, Cell)], setup: &Setup, plan: &Plan) -> anyhow::Result<Report> {
-    let mut report = Report::new(plan);
-    for (done, (number, cell)) in cells.iter().enumerate().filter(|(_, (_, cell))| can_run(cell, setup)) {
+/// Measures the cells and prints the progress on standard error. Returns whether all pass.
+fn run(cells: &[(usize, Cell)], args: &Args) -> anyhow::Result<bool> {
+    let plan = match args {
+        Args { short: true, .. } => Plan::SHORT,
+        Args { common: Common { quick: true, .. }, .. } => QUICK,
+        _ => Plan {
+            turns: args.rounds * (args.seconds / args.turn).round().max(1.0) as usize,
+            turn: Duration::try_from_secs_f64(args.turn.min(args.seconds))?,
+            warmup: Duration::try_from_secs_f64(args.warmup)?,
+        },
+    };
+    let (setup, mut verdicts) = (args.common.setup()?, Vec::new());
+    let mut record = Record::start(&args.common.record, "regret", "regret")?;
+    for (done, (number, cell)) in cells.iter().enumerate().filter(|(_, (_, cell))| cell.can_run(&setup)) {
         eprintln!("cell {number}: {cell}; {} of {}", done + 1, cells.len());
-        let measured = MeasuredCell::new(*number, *cell, plan.run(*cell, setup)?);
-        eprintln!("  {}", measured.line());
-        report.add(measured);
+        measure(*cell, &setup, &plan, |sample| record.add(sample))?;
+        let verdict = Verdict::of(*cell, &record.samples);
+        eprintln!("  auto to {}: {}", verdict.best, verdict.primary);
+        verdicts.push((*number, verdict));
     }
-    Ok(report)
+    verdicts.sort_by(|(_, one), (_, other)| one.primary.value.total_cmp(&other.primary.value));
+    record.finish("Regret", &markdown(&record, &verdicts, &plan))?;
+    Ok(verdicts.iter().all(|(_, verdict)| verdict.passes()))
+}
+
+/// The columns of a cell's figures.
+const FIGURES: [Column; 7] = [RATE, P50, P99, CPU, REDIS_CPU, CLIENT_CPU, GENERATED];
+
+/// The tables, with the worst cell first.
+fn markdown(record: &Record, verdicts: &[(usize, Verdict)], plan: &Plan) -> String {
+    let header = ["cell", "", "primary", "better", "auto / better", "answers/s", "p99 (better / auto)", "CPU", ""];
+    let (mut table, mut figures, mut failed) = (report::table(header), String::new(), 0);
+    for (number, verdict) in verdicts {
+        failed += usize::from(!verdict.passes());
+        table.add_row([
+            number.to_string(),
+            verdict.cell.to_string(),
+            if verdict.cell.is_low_load() { "p50" } else { "answers/s" }.to_owned(),
+            verdict.best.to_string(),
+            verdict.primary.to_string(),
+            verdict.rate.to_string(),
+            verdict.p99.to_string(),
+            verdict.cpu.to_string(),
+            if verdict.passes() { "passes" } else { "FAILS" }.to_owned(),
+        ]);
+        let samples = record.samples.table(&verdict.cell.to_string(), &FIGURES, &[]);
+        let _ = write!(figures, "\n### {}\n\n{samples}\n", verdict.cell);
+    }
+    format!(
+        "{} turns of {:?}. Ratios are geometric means over rounds of turns with 95 % intervals (Student's t); figures are \
+         medians with the least and the greatest. {failed} of {} cells fail: the interval of the primary ratio stays \
+         below {}.\n\n### auto to the better fixed choice, worst cell first\n\n{table}\n{figures}",
+        plan.turns,
+        plan.turn,
+        verdicts.len(),
+        Verdict::TARGET
+    )
 }
 
 /// The cells that `filter` selects, with their numbers in the list.
 fn select(all: &[Cell], filter: Option<&str>) -> anyhow::Result<Vec<(usize, Cell)>> {
-    let numbered = all.iter().copied().enumerate();
-    let Some(filter) = filter else { return Ok(numbered.collect()) };
+    let (numbered, filter) = (all.iter().copied().enumerate(), filter.unwrap_or_default());
     let chosen: Vec<(usize, Cell)> = match ranges(filter) {
         Some(ranges) => numbered.filter(|(number, _)| ranges.iter().any(|range| range.contains(number))).collect(),
         None => numbered.filter(|(_, cell)| cell.to_string().contains(filter)).collect(),
     };
-    if chosen.is_empty() {
-        bail!("no cell is named by {filter:?}; --list prints them");
-    }
+    ensure!(!chosen.is_empty(), "no cell is named by {filter:?}; --list prints them");
     Ok(chosen)
 }
 
@@ -169,6 +206,7 @@ mod tests {
         };
         assert_eq!(numbers("0,2-3"), [0, 2, 3]);
         assert_eq!(numbers("redis 4x10 uniform 100 b1 s1"), [0]);
+        assert_eq!(select(grid::GRID, None).unwrap().len(), grid::GRID.len());
         assert!(select(grid::GRID, Some("rocksdb")).unwrap_err().to_string().contains("rocksdb"));
     }
 }

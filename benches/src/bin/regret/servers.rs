@@ -17,19 +17,18 @@ use std::{
 use anyhow::ensure;
 use benches::{
     floors,
-    load::{ClosedLoop, Rpc, TimedRun},
+    load::{ClosedLoop, Rpc},
     process::wait_until,
-    redis_cluster::RedisCluster,
-    redis_server::RedisServer,
-    regret::{Cell, Keys, Ratio, Sample, sample::Snapshot},
-    report::{self, Origin},
+    redis_server::{RedisCluster, RedisServer},
+    regret::{Cell, Keys},
+    report::Record,
+    sample::{CPU, Column, Figure, P99, RATE, REDIS_CPU, Sample, Samples, Snapshot},
     server::{Server, Setup},
     timing::mean_and_interval,
 };
 use bytes::Bytes;
 use clap::Args;
 use floor_cache::Bypass;
-use serde::Serialize;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServersArgs {
@@ -59,59 +58,67 @@ const MIN_RATE: f64 = 0.97;
 const MAX_CPU: f64 = 1.05;
 const MAX_JOINING: f64 = 0.03;
 
-#[derive(Debug, Clone, Serialize)]
-struct Round {
-    round: usize,
-    #[serde(serialize_with = "benches::regret::as_text")]
-    bypass: Bypass,
-    cold: Sample,
-    small: Sample,
-    /// Floors requested from a joining server, and those of them that it generated.
-    asked: u64,
-    joining: u64,
-}
+/// The parts of a round.
+const COLD: &str = "cold";
+const JOINING: &str = "joining";
+const SMALL_MEMORY: &str = "small memory";
 
-#[derive(Debug, Serialize)]
-struct Report {
-    #[serde(flatten)]
-    origin: Origin,
-    /// Distinct floors of the calls in the parts *cold* and *small memory*.
-    cold_distinct: usize,
-    small_distinct: usize,
-    rounds: Vec<Round>,
-}
+/// Floors generated for each distinct floor that was requested.
+const GENERATED: Column = ("generations a distinct floor", 3, |it| it.generations as f64 / it.distinct as f64);
 
 pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<bool> {
     ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
-    let runner = Runner {
-        redis: if args.cluster { RedisCluster::start()? } else { RedisCluster::single()? },
-        setup: common.setup()?,
-        messages: Cell::PLAIN.messages(),
-    };
-    let distinct = |calls: u64| {
-        let asked = runner.messages.iter().cycle().take(calls as usize);
-        asked.collect::<HashSet<_>>().len()
-    };
-    let mut report = Report {
-        origin: Origin::of("regret"),
-        cold_distinct: distinct(COLD_CALLS),
-        small_distinct: distinct(SMALL_CALLS),
-        rounds: Vec::new(),
-    };
-    for round in 0..args.rounds {
+    let redis = if args.cluster { RedisCluster::start()? } else { RedisCluster::single()? };
+    let runner = Runner { redis, setup: common.setup()?, messages: Cell::PLAIN.messages() };
+    let name = if args.cluster { "regret-cluster" } else { "regret-servers" };
+    let mut record = Record::start(&common.record, "regret", name)?;
+    let rounds = if common.quick { 1 } else { args.rounds };
+    for round in 0..rounds {
         let mut order = [Bypass::Auto, Bypass::Off];
         if round % 2 == 1 {
             order.reverse();
         }
         for bypass in order {
             let started = Instant::now();
-            report.rounds.push(runner.round(round, bypass, report.cold_distinct as u64)?);
-            eprintln!("round {} of {}, {bypass}: {:.0?}", round + 1, args.rounds, started.elapsed());
+            for (part, sample) in runner.round(bypass)? {
+                record.add(sample.named(part, bypass, round))?;
+            }
+            eprintln!("round {} of {rounds}, {bypass}: {:.0?}", round + 1, started.elapsed());
         }
     }
-    let name = if args.cluster { "regret-cluster" } else { "regret-servers" };
-    common.record.report(&report.origin, name, "Servers that share a Redis", &report.markdown(), &report)?;
-    Ok(report.passes())
+    let (samples, mut text) = (&record.samples, String::new());
+    let _ = writeln!(
+        text,
+        "Three servers, 5,000 floors of 100x100, {rounds} rounds, alternating; ratios with 95 % intervals."
+    );
+    for part in [COLD, JOINING, SMALL_MEMORY] {
+        let _ = write!(text, "\n### {part}\n\n{}\n", samples.table(part, &[GENERATED, RATE, P99, CPU, REDIS_CPU], &[]));
+    }
+    text.push('\n');
+    let targets = targets(samples);
+    for (target, is_met) in &targets {
+        let _ = writeln!(text, "- {} {target}", if *is_met { "met:" } else { "MISSED:" });
+    }
+    record.finish("Servers that share a Redis", &text)?;
+    Ok(targets.iter().all(|(_, is_met)| *is_met))
+}
+
+/// Each target, and whether it is met.
+fn targets(samples: &Samples) -> Vec<(String, bool)> {
+    let (auto, off) = (Bypass::Auto.name(), Bypass::Off.name());
+    let mut targets = Vec::new();
+    for (part, limit) in [(COLD, MAX_GENERATIONS), (SMALL_MEMORY, MAX_GENERATIONS), (JOINING, MAX_JOINING)] {
+        let (mean, half) = mean_and_interval(&samples.figures(part, auto, GENERATED.2));
+        let text = format!("{part}, {}: {mean:.3} ± {half:.3}, at most {limit}", GENERATED.0);
+        targets.push((text, mean - half <= limit));
+    }
+    for part in [COLD, SMALL_MEMORY] {
+        let ratio = |figure: Figure| samples.ratio(part, auto, off, figure);
+        let (rate, cpu) = (ratio(RATE.2), ratio(CPU.2));
+        targets.push((format!("{part}, answers/s, auto to off: {rate}, at least {MIN_RATE}"), rate.high >= MIN_RATE));
+        targets.push((format!("{part}, CPU, auto to off: {cpu}, at most {MAX_CPU}"), cpu.low <= MAX_CPU));
+    }
+    targets
 }
 
 struct Runner {
@@ -121,124 +128,43 @@ struct Runner {
 }
 
 impl Runner {
-    fn round(&self, round: usize, bypass: Bypass, distinct: u64) -> anyhow::Result<Round> {
+    /// The parts of a round, with their samples.
+    fn round(&self, bypass: Bypass) -> anyhow::Result<[(&'static str, Sample); 3]> {
         self.redis.flush()?;
         let servers = self.start(SERVERS, bypass, &[])?;
-        let cold = self.load(bypass, &servers, COLD_CALLS)?;
+        let cold = self.load(&servers, &self.messages, COLD_CALLS)?;
         // Servers write to Redis after the answers.
-        wait_until("every floor in Redis", WRITE_TIMEOUT, || Ok(self.redis.keys()? >= distinct))?;
-        let (asked, joining) = self.join(bypass)?;
+        wait_until("every floor in Redis", WRITE_TIMEOUT, || Ok(self.redis.keys()? >= cold.distinct))?;
+        let mut joining = self.load(&self.start(1, bypass, &[])?, &every_floor(), Cell::PLAIN.floors().into())?;
+        // Without the audits, which are no answers.
+        joining.generations = joining.served_by.get("generated").copied().unwrap_or(0);
         drop(servers);
         self.redis.flush()?;
         let servers = self.start(SERVERS, bypass, &[("CACHE__LRU__CAPACITY", SMALL)])?;
-        let small = self.load(bypass, &servers, SMALL_CALLS)?;
-        Ok(Round { round, bypass, cold, small, asked, joining })
+        let small = self.load(&servers, &self.messages, SMALL_CALLS)?;
+        Ok([(COLD, cold), (JOINING, joining), (SMALL_MEMORY, small)])
     }
 
     fn start(&self, count: usize, bypass: Bypass, settings: &[(&str, &str)]) -> anyhow::Result<Vec<Server>> {
         let setup = self.setup.clone().with("CACHE__CHAIN", "[\"lru\",\"redis\"]");
         let setup = setup.with("CACHE__REDIS__URL", self.redis.url()).with("CACHE__BYPASS", bypass.name());
-        let setup = settings.iter().fold(setup, |setup, (key, value)| setup.with(key, *value));
+        let setup = setup.with_all(settings);
         (0..count).map(|_| setup.start()).collect()
     }
 
-    fn load(&self, bypass: Bypass, servers: &[Server], calls: u64) -> anyhow::Result<Sample> {
-        let addresses: Vec<_> = servers.iter().map(|server| server.grpc).collect();
-        let mut load = ClosedLoop::new(&addresses, Rpc::GetFloor, 4, 10, Arc::clone(&self.messages));
-        let snapshot = || Snapshot::of(servers, self.redis.nodes());
-        let before = snapshot()?;
+    fn load(&self, servers: &[Server], messages: &Arc<[Bytes]>, calls: u64) -> anyhow::Result<Sample> {
+        let addresses = servers.iter().map(|server| server.grpc);
+        let mut load = ClosedLoop::new(addresses, Rpc::GetFloor, Cell::PLAIN.shape, Arc::clone(messages));
+        let before = Snapshot::of(servers, self.redis.nodes())?;
         let tally = load.run_calls(calls)?;
-        Ok(Sample::of(bypass, &TimedRun { tally, slices: Vec::new(), before, after: snapshot()? }))
-    }
-
-    /// Requests every floor once from a new server on a full Redis. Returns the floors requested and those generated.
-    fn join(&self, bypass: Bypass) -> anyhow::Result<(u64, u64)> {
-        let started = self.start(1, bypass, &[])?;
-        let scan = Cell { keys: Keys::Scan, ..Cell::PLAIN }.messages();
-        // In an order that is no climb, so that the server does not prefetch.
-        let messages: Arc<[Bytes]> =
-            (0..scan.len() as u64).map(|step| scan[floors::index_at(step, scan.len())].clone()).collect();
-        let asked = messages.len() as u64;
-        let mut load = ClosedLoop::new(&[started[0].grpc], Rpc::GetFloor, 4, 10, messages);
-        let tally = load.run_calls(asked)?;
-        Ok((asked, tally.served_by.get("generated").copied().unwrap_or(0)))
+        let sample = Sample::of(&tally, &before, &Snapshot::of(servers, self.redis.nodes())?);
+        let distinct: HashSet<&Bytes> = messages.iter().cycle().take(calls as usize).collect();
+        Ok(Sample { distinct: distinct.len() as u64, ..sample })
     }
 }
 
-impl Report {
-    fn of(&self, bypass: Bypass, figure: impl Fn(&Round) -> f64) -> Vec<f64> {
-        let mut rounds: Vec<&Round> = self.rounds.iter().filter(|it| it.bypass == bypass).collect();
-        rounds.sort_by_key(|it| it.round);
-        rounds.into_iter().map(figure).collect()
-    }
-
-    fn ratio(&self, figure: impl Fn(&Round) -> f64) -> Ratio {
-        Ratio::of(self.of(Bypass::Auto, &figure).into_iter().zip(self.of(Bypass::Off, &figure)))
-    }
-
-    /// Each target, and whether it is met.
-    fn targets(&self) -> Vec<(String, bool)> {
-        let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(Bypass::Auto, figure));
-        let mut targets = Vec::new();
-        let mut at_most = |what: &str, (mean, half): (f64, f64), limit: f64| {
-            targets.push((format!("{what}: {mean:.3} ± {half:.3}, at most {limit}"), mean - half <= limit));
-        };
-        let (cold, small) = (self.cold_distinct as f64, self.small_distinct as f64);
-        at_most("cold, generations a distinct floor", mean(&|it| it.cold.generations as f64 / cold), MAX_GENERATIONS);
-        at_most("small memory, the same", mean(&|it| it.small.generations as f64 / small), MAX_GENERATIONS);
-        at_most("joining, share generated", mean(&|it| it.joining as f64 / it.asked as f64), MAX_JOINING);
-        for (what, rate, cpu) in [
-            ("cold", self.ratio(|it| it.cold.rate), self.ratio(|it| it.cold.server_cpu_us)),
-            ("small memory", self.ratio(|it| it.small.rate), self.ratio(|it| it.small.server_cpu_us)),
-        ] {
-            targets
-                .push((format!("{what}, answers/s, auto to off: {rate}, at least {MIN_RATE}"), rate.high >= MIN_RATE));
-            targets.push((format!("{what}, CPU, auto to off: {cpu}, at most {MAX_CPU}"), cpu.low <= MAX_CPU));
-        }
-        targets
-    }
-
-    fn passes(&self) -> bool {
-        self.targets().iter().all(|(_, is_met)| *is_met)
-    }
-
-    fn markdown(&self) -> String {
-        let header =
-            ["bypass", "part", "generations", "a distinct floor", "answers/s", "p99 us", "CPU us/answer", "Redis"];
-        let mut table = report::table(header);
-        for bypass in [Bypass::Auto, Bypass::Off] {
-            let mean = |figure: &dyn Fn(&Round) -> f64| mean_and_interval(&self.of(bypass, figure)).0;
-            type Phase = fn(&Round) -> &Sample;
-            let parts: [(&str, Phase, usize); 2] =
-                [("cold", |it| &it.cold, self.cold_distinct), ("small memory", |it| &it.small, self.small_distinct)];
-            for (name, part, distinct) in parts {
-                let generations = mean(&|it| part(it).generations as f64);
-                table.add_row([
-                    bypass.to_string(),
-                    name.to_owned(),
-                    format!("{generations:.0}"),
-                    format!("{:.3}", generations / distinct as f64),
-                    format!("{:.0}", mean(&|it| part(it).rate)),
-                    format!("{:.0}", mean(&|it| part(it).p99_us)),
-                    format!("{:.1}", mean(&|it| part(it).server_cpu_us)),
-                    format!("{:.1}", mean(&|it| part(it).redis_cpu_us)),
-                ]);
-            }
-            let joining = mean(&|it| it.joining as f64);
-            let share = mean(&|it| it.joining as f64 / it.asked as f64);
-            let none = String::new;
-            let (joining, share) = (format!("{joining:.0}"), format!("{share:.3}"));
-            table.add_row([bypass.to_string(), "joining".to_owned(), joining, share, none(), none(), none(), none()]);
-        }
-        let mut text = format!(
-            "{}. Three servers, 5,000 floors of 100x100, {} rounds, alternating; means, and ratios with 95 % \
-             intervals (Student's t).\n\n{table}\n\n",
-            self.origin,
-            self.rounds.len() / 2
-        );
-        for (target, is_met) in self.targets() {
-            let _ = writeln!(text, "- {} {target}", if is_met { "met:" } else { "MISSED:" });
-        }
-        text
-    }
+/// A call for every floor, in an order that is no climb, so that a server does not prefetch.
+fn every_floor() -> Arc<[Bytes]> {
+    let scan = Cell { keys: Keys::Scan, ..Cell::PLAIN }.messages();
+    (0..scan.len() as u64).map(|step| scan[floors::index_at(step, scan.len())].clone()).collect()
 }

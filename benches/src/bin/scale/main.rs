@@ -9,7 +9,7 @@ mod floors;
 mod servers;
 
 use benches::{
-    report::{self, Origin, RecordArgs},
+    report::{self, Record, RecordArgs},
     timing::{exponent, last_exponent},
 };
 use clap::Parser;
@@ -41,13 +41,21 @@ struct Curve {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     report::ensure_release()?;
-    let origin = Origin::of("scale");
-    let mut curves = floors::measure();
-    curves.extend(entries::measure(args.entries));
-    curves.extend(connections::measure(args.connections)?);
-    curves.extend(servers::measure()?);
-    let text = format!("{origin}\n\n{}\n", table(&curves));
-    args.record.report(&origin, "scale", "Scale", &text, &(&origin, &curves))
+    let mut record = Record::start(&args.record, "scale", "scale")?;
+    let mut curves = Vec::new();
+    let parts: [&dyn Fn() -> anyhow::Result<Vec<Curve>>; 4] = [
+        &|| Ok(floors::measure()),
+        &|| Ok(entries::measure(args.entries)),
+        &|| connections::measure(args.connections),
+        &servers::measure,
+    ];
+    for part in parts {
+        for curve in part()? {
+            record.line(&curve)?;
+            curves.push(curve);
+        }
+    }
+    record.finish("Scale", &format!("{}\n", table(&curves)))
 }
 
 fn table(curves: &[Curve]) -> Table {

@@ -5,7 +5,7 @@ use std::{sync::Arc, thread, time::Duration};
 use anyhow::ensure;
 use benches::{
     floors::TOWER,
-    load::{self, ClosedLoop, Rpc},
+    load::{self, ClosedLoop, Rpc, Shape},
     process::{cpu_time, wait_until},
     redis_server::RedisServer,
     server::{Server, Setup},
@@ -24,8 +24,7 @@ const FLOORS: u32 = 2400;
 const HITS: u64 = 12_000;
 
 /// Connections to a server and calls in flight on each.
-const CONNECTIONS: usize = 2;
-const STREAMS: usize = 10;
+const SHAPE: Shape = Shape::new(2, 10);
 
 /// Settings of every server. Redis is asked even where generating is cheaper, and may be slow on a busy machine. Without
 /// prefetching, audits and hedging each floor is generated once.
@@ -70,8 +69,7 @@ struct Fleet {
 impl Fleet {
     fn start(count: usize) -> anyhow::Result<Self> {
         let redis = RedisServer::start()?;
-        let setup = SETTINGS.iter().fold(Setup::new(), |setup, (key, value)| setup.with(key, *value));
-        let setup = setup.with("CACHE__REDIS__URL", redis.tcp_url());
+        let setup = Setup::new().with_all(&SETTINGS).with("CACHE__REDIS__URL", redis.tcp_url());
         let servers = (0..count).map(|_| setup.start()).collect::<anyhow::Result<Vec<_>>>()?;
         Ok(Self { servers, redis })
     }
@@ -109,7 +107,7 @@ impl Fleet {
         thread::scope(|scope| {
             let load = |(server, share): (&Server, Arc<[Bytes]>)| {
                 let calls = share.len() as u64;
-                let mut load = ClosedLoop::new(&[server.grpc], Rpc::GetFloor, CONNECTIONS, STREAMS, share);
+                let mut load = ClosedLoop::new([server.grpc], Rpc::GetFloor, SHAPE, share);
                 scope.spawn(move || load.run_calls(calls))
             };
             let loads: Vec<_> = self.servers.iter().zip(shares).map(load).collect();

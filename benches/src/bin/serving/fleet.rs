@@ -1,36 +1,31 @@
 //! Starts the servers under comparison and checks the first answer of each.
 
-use std::{
-    env, io,
-    net::{SocketAddr, TcpStream},
-    path,
-    process::Command,
-    str::FromStr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{env, path, process::Command, str::FromStr, sync::Arc};
 
 use anyhow::{Context, ensure};
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, ClosedLoop, Rpc, Tally},
+    load::{self, ClosedLoop, Rpc, Shape, Target, TimedRun, Window},
     peers::servers::PeerServer,
-    process::{self, KillOnDrop, wait_until},
-    server::{Server, Setup, free_address},
+    process::KillOnDrop,
+    sample::{Sample, Snapshot},
+    server::{Server, Setup, free_address, wait_until_listening},
     tile_floor::TileFloor,
 };
 use bytes::Bytes;
+use clap::ValueEnum;
 use floor_proto::{FRAME_PREFIX_BYTES, hash, v1};
 use prost::Message;
 
-use crate::BATCH;
-
-const START_TIMEOUT: Duration = Duration::from_secs(20);
+use crate::{
+    BATCH,
+    credentials::{Credentials, TOKENS},
+};
 
 /// The name of our server when it is compared with peers.
 pub(crate) const OURS: &str = "ours";
 
-/// A build of our server, with memory as the only tier, so that the figures show the cost of serving.
+/// A build of our server.
 #[derive(Debug, Clone)]
 pub(crate) struct Build {
     name: String,
@@ -47,7 +42,7 @@ impl FromStr for Build {
         });
         let (name, binary) = pairs.next().expect("a split has a part")?;
         // The path becomes absolute, since the server runs in another directory.
-        let setup = Setup::of_binary(path::absolute(binary)?).with("CACHE__CHAIN", r#"["lru"]"#);
+        let setup = Setup::of_binary(path::absolute(binary)?);
         let setup = pairs.try_fold(setup, |setup, pair| {
             let (variable, value) = pair?;
             anyhow::Ok(setup.with_variable(variable, value))
@@ -56,14 +51,44 @@ impl FromStr for Build {
     }
 }
 
+/// What distinguishes our server from itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Variant {
+    /// TLS with a self-signed certificate.
+    Tls,
+    /// A bearer token in every call, with a quota.
+    Tokens,
+}
+
+/// How long a closed loop runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Limit {
+    Calls(u64),
+    Time(Window),
+}
+
+/// How the clients of all servers connect.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Clients {
+    /// Whether they open more connections than a server grants an ordinary address.
+    pub(crate) has_many_connections: bool,
+    /// Whether they offer larger windows than the initial ones of HTTP/2.
+    pub(crate) has_large_windows: bool,
+}
+
 /// The servers, in the order of measurement. The last is the first one started again: the difference is the noise.
 #[derive(Default)]
-pub(crate) struct Fleet(Vec<MeasuredServer>);
+pub(crate) struct Fleet {
+    servers: Vec<MeasuredServer>,
+    clients: Clients,
+    /// Files of the servers with TLS or tokens.
+    credentials: Option<Credentials>,
+}
 
 /// A running server whose first answers were checked.
 pub(crate) struct MeasuredServer {
     pub(crate) name: String,
-    pub(crate) address: SocketAddr,
+    pub(crate) target: Target,
     process: Process,
     floor: Bytes,
     batch: Option<Bytes>,
@@ -76,30 +101,68 @@ enum Process {
 }
 
 impl Fleet {
+    fn new(clients: Clients) -> Self {
+        Self { clients, ..Self::default() }
+    }
+
     /// Our server and its peers.
-    pub(crate) fn of_peers() -> anyhow::Result<Self> {
-        let mut fleet = Self::default();
-        fleet.add_ours(OURS.to_owned(), &Setup::new())?;
+    pub(crate) fn of_peers(clients: Clients) -> anyhow::Result<Self> {
+        let mut fleet = Self::new(clients);
+        fleet.add_ours(OURS.to_owned(), Setup::new(), &[])?;
         for peer in PeerServer::ALL {
             fleet.add_peer(peer).with_context(|| peer.name())?;
         }
-        fleet.add_ours(format!("{OURS}-again"), &Setup::new())?;
+        fleet.add_ours(format!("{OURS}-again"), Setup::new(), &[])?;
         Ok(fleet)
     }
 
     /// Builds of our server.
-    pub(crate) fn of_builds(builds: &[Build]) -> anyhow::Result<Self> {
-        let mut fleet = Self::default();
+    pub(crate) fn of_builds(builds: &[Build], clients: Clients) -> anyhow::Result<Self> {
+        let mut fleet = Self::new(clients);
         let again = Build { name: format!("{} again", builds[0].name), ..builds[0].clone() };
         for build in builds.iter().chain([&again]) {
-            fleet.add_ours(build.name.clone(), &build.setup).with_context(|| build.name.clone())?;
+            fleet.add_ours(build.name.clone(), build.setup.clone(), &[]).with_context(|| build.name.clone())?;
         }
         Ok(fleet)
     }
 
-    fn add_ours(&mut self, name: String, setup: &Setup) -> anyhow::Result<()> {
+    /// Our server, plain and with each of `variants`, and with all of them.
+    pub(crate) fn of_variants(variants: &[Variant], clients: Clients) -> anyhow::Result<Self> {
+        let mut fleet = Self { credentials: Some(Credentials::new()?), ..Self::new(clients) };
+        let mut compared = vec![&variants[..0]];
+        compared.extend(variants.chunks(1));
+        compared.extend((variants.len() > 1).then_some(variants));
+        for variants in compared {
+            let names = variants.iter().map(|variant| format!("-{variant:?}").to_lowercase());
+            let name = format!("{OURS}{}", names.collect::<String>());
+            fleet.add_ours(name.clone(), Setup::new(), variants).context(name)?;
+        }
+        fleet.add_ours(format!("{OURS}-again"), Setup::new(), &[])?;
+        Ok(fleet)
+    }
+
+    /// Starts our server with memory as the only tier, so that the figures show the cost of serving.
+    fn add_ours(&mut self, name: String, setup: Setup, variants: &[Variant]) -> anyhow::Result<()> {
+        let mut setup = setup.with_default("CACHE__CHAIN", "[\"lru\"]");
+        if self.clients.has_many_connections {
+            setup = setup.with("GRPC__MAX_CONNECTIONS_PER_IP", "0");
+        }
+        let (mut tls, mut token) = (None, None);
+        for (variant, credentials) in variants.iter().zip(self.credentials.iter().cycle()) {
+            setup = match variant {
+                Variant::Tls => {
+                    tls = Some(Arc::clone(&credentials.tls));
+                    credentials.with_tls(setup)
+                }
+                Variant::Tokens => {
+                    token = Some(TOKENS[0].to_owned());
+                    credentials.with_tokens(setup)
+                }
+            };
+        }
         let server = setup.start()?;
-        self.add(name, server.grpc, Process::Ours(server), true)
+        let target = Target { tls, token, ..server.grpc.into() };
+        self.add(name, target, Process::Ours(server), true)
     }
 
     fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
@@ -107,38 +170,45 @@ impl Fleet {
         let mut command = Command::new(env::current_exe()?);
         let child = command.arg("--serve").arg(peer.name()).arg(address.to_string()).spawn()?;
         let process = Process::Peer(KillOnDrop(child));
-        wait_until("a listening peer", START_TIMEOUT, || Ok(TcpStream::connect(address).is_ok()))?;
-        self.add(peer.name().to_owned(), address, process, peer.batches())
+        wait_until_listening(address)?;
+        self.add(peer.name().to_owned(), address.into(), process, peer.batches())
     }
 
     /// Adds a server that sends the same floor as the first: the same bytes, or a tile for each of its cells.
-    fn add(&mut self, name: String, address: SocketAddr, process: Process, batches: bool) -> anyhow::Result<()> {
-        let ask = |rpc| load::unary_call(address, rpc, &request(rpc));
+    fn add(&mut self, name: String, target: Target, process: Process, batches: bool) -> anyhow::Result<()> {
+        let target = Target { has_large_windows: self.clients.has_large_windows, ..target };
+        let ask = |rpc| load::unary_call(&target, rpc, &request(rpc));
         let floor = ask(Rpc::GetFloor)?;
         let batch = if batches { Some(ask(Rpc::BatchGetFloors)?) } else { None };
-        if let Some(first) = self.0.first() {
-            if name == PeerServer::TileMessages.name() {
+        let server = MeasuredServer { name, target, process, floor, batch };
+        if let Some(first) = self.servers.first() {
+            if server.is_of_tiles() {
                 let spec = hash::verify_encoded(&first.floor)?.spec.unwrap_or_default();
-                let tiles = TileFloor::decode(floor.clone())?;
+                let tiles = TileFloor::decode(server.floor.clone())?;
                 ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not one tile per cell");
             } else {
-                ensure!(floor == first.floor, "{name} sends another floor than {}", first.name);
+                ensure!(server.floor == first.floor, "{} sends another floor than {}", server.name, first.name);
             }
-            ensure!(batch.is_none() || batch == first.batch, "{name} sends another batch than {}", first.name);
+            let is_same = server.batch.is_none() || server.batch == first.batch;
+            ensure!(is_same, "{} sends another batch than {}", server.name, first.name);
         }
-        self.0.push(MeasuredServer { name, address, process, floor, batch });
+        self.servers.push(server);
         Ok(())
     }
 
-    /// The servers that can answer `rpc`, in the order of measurement.
-    pub(crate) fn order(&self, rpc: Rpc) -> Vec<&MeasuredServer> {
+    /// The servers that can answer `rpc`, in the order of measurement in `round`.
+    pub(crate) fn order(&self, rpc: Rpc, round: usize) -> Vec<&MeasuredServer> {
         let can_answer = |server: &&MeasuredServer| rpc == Rpc::GetFloor || server.batch.is_some();
-        self.0.iter().filter(can_answer).collect()
+        let mut order: Vec<&MeasuredServer> = self.servers.iter().filter(can_answer).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        order
     }
 
     /// The server called `name`.
     pub(crate) fn server(&self, name: &str) -> &MeasuredServer {
-        self.0.iter().find(|server| server.name == name).expect("every server was started")
+        self.servers.iter().find(|server| server.name == name).expect("every server was started")
     }
 }
 
@@ -150,16 +220,25 @@ impl MeasuredServer {
         }
     }
 
-    pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
-        process::cpu_time(self.pid())
+    /// Whether it is the server with a message per tile.
+    pub(crate) fn is_of_tiles(&self) -> bool {
+        self.name == PeerServer::TileMessages.name()
     }
 
-    /// Makes `calls` calls in a closed loop from one thread, and checks the bytes of the answers.
-    pub(crate) fn load(&self, rpc: Rpc, connections: usize, streams: usize, calls: u64) -> anyhow::Result<Tally> {
-        let mut load = ClosedLoop::new(&[self.address], rpc, connections, streams, Arc::new([request(rpc)]));
-        let (tally, expected) = (load.run_calls(calls)?, calls * self.answer_bytes(rpc)?);
+    /// Runs a closed loop from one thread, and checks the bytes of the answers.
+    pub(crate) fn load(&self, rpc: Rpc, shape: Shape, limit: Limit) -> anyhow::Result<Sample> {
+        let mut load = ClosedLoop::new([self.target.clone()], rpc, shape, Arc::new([request(rpc)]));
+        let snapshot = || Snapshot::of_processes([self.pid()]);
+        let TimedRun { tally, before, after } = match limit {
+            Limit::Time(window) => load.run_for(window, snapshot)?,
+            Limit::Calls(calls) => {
+                let before = snapshot()?;
+                TimedRun { tally: load.run_calls(calls)?, before, after: snapshot()? }
+            }
+        };
+        let expected = tally.latency.len() * self.answer_bytes(rpc)?;
         ensure!(tally.bytes == expected, "{} sent {} bytes and not {expected}", self.name, tally.bytes);
-        Ok(tally)
+        Ok(Sample::of(&tally, &before, &after))
     }
 
     /// The bytes of DATA frames of one answer.

@@ -12,13 +12,13 @@ use std::{
 
 use anyhow::{Context, ensure};
 use benches::{
-    load::Rpc,
+    load::{Rpc, Shape},
     peers::servers::PeerServer,
     process::wait_until,
     report::{self, Origin},
 };
 
-use crate::fleet::{Fleet, OURS};
+use crate::fleet::{Fleet, Limit, OURS};
 
 /// Answers that are counted together, so that rare system calls, such as those of timers, hardly matter.
 const CALLS: u64 = 20_000;
@@ -42,7 +42,7 @@ pub(crate) fn print(fleet: &Fleet, connections: usize, streams: &[usize]) -> any
             table.add_row([name.to_owned(), streams.to_string(), an_answer(counts.values().sum()), parts.join(", ")]);
         }
     }
-    println!("{}; {connections} connections, {CALLS} answers each\n\n{table}", Origin::of("serving"));
+    println!("{}\n\n{connections} connections, {CALLS} answers each\n\n{table}", Origin::of("serving"));
     Ok(())
 }
 
@@ -60,7 +60,7 @@ fn counted(fleet: &Fleet, name: &str, connections: usize, streams: usize) -> any
         ensure!(strace.try_wait()?.is_none(), "strace may not watch another process here (ptrace is not permitted)");
         is_traced(server.pid())
     })?;
-    let answered = server.load(Rpc::GetFloor, connections, streams, CALLS);
+    let answered = server.load(Rpc::GetFloor, Shape::new(connections, streams), Limit::Calls(CALLS));
     // On SIGINT strace detaches and writes its summary.
     Command::new("kill").args(["-INT", &strace.id().to_string()]).status()?;
     strace.wait()?;

@@ -8,28 +8,21 @@ use http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http2, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 pub(super) async fn serve(address: SocketAddr) -> anyhow::Result<()> {
-    accept(address, |stream, floor| {
-        let service = service_fn(move |request| answer(request, floor.clone()));
-        tokio::spawn(http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service));
-    })
-    .await
-}
-
-/// Passes each connection to `serve`, with the framed floor that answers every request.
-pub(super) async fn accept(address: SocketAddr, serve: impl Fn(TcpStream, Bytes)) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await?;
     let floor = floor_wire::framed(&super::static_floor());
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        serve(stream, floor.clone());
+        let floor = floor.clone();
+        let service = service_fn(move |request| answer(request, floor.clone()));
+        tokio::spawn(http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service));
     }
 }
 
-pub(super) async fn answer(request: Request<Incoming>, floor: Bytes) -> Result<Response<FloorBody>, Infallible> {
+async fn answer(request: Request<Incoming>, floor: Bytes) -> Result<Response<FloorBody>, Infallible> {
     let mut body = request.into_body();
     while let Some(Ok(_)) = body.frame().await {}
     let mut response = Response::new(FloorBody::unary(floor));
