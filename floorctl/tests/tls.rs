@@ -119,7 +119,7 @@ async fn another_name_is_expected_by_flag() {
     let files = Files::new();
     let (_, url) = serve([Ok(vec![floor(1)])], server_tls(&files.authority.certify("floors.example"))).await;
     let ca = ("--ca", files.path("ca.pem"));
-    let (code, _, stderr) = run(&url, &[ca.clone()], &GET);
+    let (code, _, stderr) = run(&url, std::slice::from_ref(&ca), &GET);
     assert_eq!(code, Some(3), "{stderr}");
     assert!(stderr.contains("floors.example") && stderr.contains("--server-name NAME"), "{stderr}");
     let (code, _, stderr) = run(&url, &[ca, ("--server-name", "floors.example".into())], &GET);
@@ -134,7 +134,7 @@ async fn a_client_certificate_is_presented() {
     let player = files.authority.certify("player");
     let (cert, key) = (files.write("player.pem", &player.cert), files.write("player.key", &player.key));
     let ca = ("--ca", files.path("ca.pem"));
-    let (code, _, stderr) = run(&url, &[ca.clone()], &GET);
+    let (code, _, stderr) = run(&url, std::slice::from_ref(&ca), &GET);
     assert_eq!(code, Some(3), "{stderr}");
     assert!(stderr.contains("--cert FILE and --key FILE"), "{stderr}");
     let (code, _, stderr) = run(&url, &[ca, ("--cert", cert), ("--key", key)], &GET);

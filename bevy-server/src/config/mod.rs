@@ -29,9 +29,9 @@ pub use error::{ConfigError, Problem};
 use formats::{Address, FilePath, Flag, Span, whole};
 use layers::Layers;
 use reader::Reader;
+pub use reporting::{LogFormat, LogSettings, TraceSettings};
 pub(crate) use tls::{ALPN, TlsContents};
 pub use tls::{ServerTls, TlsError, TlsFiles};
-pub use reporting::{LogFormat, LogSettings, TraceSettings};
 pub use token::Token;
 
 /// The defaults: every key, with a comment.

@@ -96,10 +96,10 @@ impl Routes {
 
 /// Refuses a call to reflection without a valid token, if callers need one.
 fn authenticate(request: tonic::Request<()>) -> Result<tonic::Request<()>, Status> {
-    if let Some(router) = request.extensions().get::<Router>() {
-        if let Some(refusal) = router.0.caller(request.metadata().as_ref()).refusal {
-            return Err(refusal);
-        }
+    if let Some(router) = request.extensions().get::<Router>()
+        && let Some(refusal) = router.0.caller(request.metadata().as_ref()).refusal
+    {
+        return Err(refusal);
     }
     Ok(request)
 }

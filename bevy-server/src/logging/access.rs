@@ -146,7 +146,7 @@ mod tests {
                 .count()
         };
         // A loop that takes longer than a second has a second window.
-        let in_windows = |count: usize| count > 0 && count % LINES_PER_SECOND as usize == 0 && count <= 1000;
+        let in_windows = |count: usize| count > 0 && count.is_multiple_of(LINES_PER_SECOND as usize) && count <= 1000;
         assert!(in_windows(count(Code::InvalidArgument)));
         assert!(in_windows(count(Code::Ok)));
     }

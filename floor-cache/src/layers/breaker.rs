@@ -18,7 +18,7 @@ use failsafe::{
 };
 use futures_util::FutureExt;
 use parking_lot::Mutex;
-use tracing::{field::display, info, warn};
+use tracing::{info, warn};
 
 use super::{Layer, Operation, Reply};
 use crate::tier::{Answer, Tier, TierError, TierErrorKind};

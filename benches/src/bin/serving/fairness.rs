@@ -4,7 +4,7 @@
 //! the others for new floors. In every second turn the other client calls beside it. Both are open loops in one thread,
 //! which has its own processor.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::fmt::Write as _;
 
 use anyhow::ensure;
 use benches::{
