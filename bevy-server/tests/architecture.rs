@@ -24,8 +24,8 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
     ("bevy-server", &["benches"]),
     ("redis", &["floor-cache"]),
     ("rustls", &["floor-cache", "floor-client", "benches"]),
-    // rustls for the gRPC port.
-    ("tokio-rustls", &["bevy-server"]),
+    // rustls for the gRPC port, and for the requests of floorctl to the operations port.
+    ("tokio-rustls", &["bevy-server", "floorctl"]),
     ("x509-cert", &["bevy-server"]),
     ("heed", &["floor-cache"]),
     ("sled", &["floor-cache"]),
