@@ -202,7 +202,7 @@ impl Server {
         self.metric(&format!("floors_requests_total{{code=\"{code}\",rpc=\"{rpc}\"}}"))
     }
 
-    /// Generated floors of every kind. A kind has no metric before its first floor.
+    /// Generated floors of every kind.
     pub(crate) fn generations(&self) -> f64 {
         let text = self.page("/metrics").1;
         let counts = text.lines().filter_map(|line| line.strip_prefix("floors_generations_total{")?.split("} ").nth(1));

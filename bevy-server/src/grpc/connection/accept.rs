@@ -33,7 +33,7 @@ use crate::{
         routing::{Router, Routes},
     },
     lifecycle::InFlight,
-    metrics::Refusals,
+    metrics::{Limit, Refusals},
 };
 
 /// Deadline for the client to complete the TLS handshake and to send its protocol preface, counted together. HTTP/1
@@ -140,7 +140,13 @@ async fn serve_connection(
             Ok(opened) => opened,
             // It connected and left, as load balancers do to see whether the port is open.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                // A connection gets its write buffer after the TLS handshake, which has failed or taken too long.
+                if slot.get().is_none() {
+                    deps.refusals.count(Limit::Handshake);
+                }
+                return Err(error.into());
+            }
         };
     let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
     let (router, limits) = (routes.for_client(client, behind_proxy), deps.limits);
