@@ -209,7 +209,7 @@ async fn a_call_with_a_token_has_the_name_of_its_client() {
     const TOKEN: &str = "1fd5f5a768d30b9b6651dc6e35f6702a918fa8c2d2bbdc7826e975156cf1c401";
     let data = TempDir::new().unwrap();
     let tokens = data.path().join("tokens.toml");
-    fs::write(&tokens, format!("[[token]]\nname = \"game\"\nsha256 = \"{}\"\n", hex(Sha256::digest(TOKEN).as_slice())))
+    fs::write(&tokens, format!("[[token]]\nname = \"game\"\nsha256 = \"{}\"\n", hex(&Sha256::digest(TOKEN)[..])))
         .unwrap();
     let (collector, endpoint) = Collector::start().await;
     let server = setup(&data, &endpoint, "1").with("AUTH__TOKENS_FILE", &tokens.display().to_string()).start();
