@@ -25,9 +25,9 @@ const TRACE_FLUSH_TIME: Duration = Duration::from_secs(1);
 /// Drains the server on entering [`Phase::Draining`].
 #[derive(Debug)]
 pub struct DrainPlugin {
-    /// How long calls are still accepted while health and `/readyz` already report the drain.
+    /// How long connections and calls are still accepted while health and `/readyz` already report the drain.
     pub delay: Duration,
-    /// How long calls in flight may take.
+    /// How long calls are answered after that.
     pub deadline: Duration,
 }
 
@@ -44,8 +44,8 @@ struct DrainTimes {
     deadline: Duration,
 }
 
-/// Drains the server: reports NOT_SERVING, serves for the delay, refuses new calls, waits for calls in flight, flushes queued writes, then
-/// sends [`ServerEvent::Drained`].
+/// Drains the server: reports NOT_SERVING, serves for the delay, asks clients to disconnect, answers their calls until they
+/// have or the deadline ends, refuses what comes then, flushes queued writes, and sends [`ServerEvent::Drained`].
 fn drain(
     runtime: Res<'_, TokioHandle>,
     (times, traces): (Res<'_, DrainTimes>, Option<Res<'_, Traces>>),
@@ -59,14 +59,16 @@ fn drain(
     let (chain, generation, events) = (Chain::clone(&chain), generation.clone(), events.clone());
     let traces = traces.as_deref().cloned();
     runtime.spawn(async move {
-        // First, so that a load balancer stops sending before calls are refused.
+        // First, so that a load balancer stops sending before connections close.
         server.set_health(ServingStatus::NotServing).await;
         // A sleep of zero would still take a tick of the timer.
         if !times.delay.is_zero() {
             tokio::time::sleep(times.delay).await;
         }
-        in_flight.close();
         let drain_ends = Instant::now() + times.deadline;
+        // A call that its client sent before it was told to disconnect is answered, so calls are refused only after this.
+        let _ = timeout_at(drain_ends, server.close()).await;
+        in_flight.close();
         let calls_ended = timeout_at(drain_ends, in_flight.idle()).await.is_ok();
         generation.stop();
         let remaining = drain_ends.saturating_duration_since(Instant::now()).max(MIN_CLOSE_TIME);

@@ -47,12 +47,13 @@ pub(crate) fn register_gauge(
 const REQUEST_BUCKETS: &[f64] =
     &[10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1.0, 5.0];
 
-/// The limits that refuse clients.
+/// What refuses clients: a limit, or a check of who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {
     Connections,
     ConnectionsPerIp,
     Generation,
+    Handshake,
     NoCache,
     Receiving,
     Scope,
@@ -61,10 +62,11 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Connections,
         Self::ConnectionsPerIp,
         Self::Generation,
+        Self::Handshake,
         Self::NoCache,
         Self::Receiving,
         Self::Scope,
@@ -78,6 +80,7 @@ impl Limit {
             Self::Connections => "connections",
             Self::ConnectionsPerIp => "connections_per_ip",
             Self::Generation => "generation",
+            Self::Handshake => "handshake",
             Self::NoCache => "no_cache",
             Self::Receiving => "receiving",
             Self::Scope => "scope",
@@ -98,7 +101,10 @@ impl Refusals {
     /// If `registry` already has a metric with this name.
     pub fn register(registry: &Registry) -> prometheus::Result<Self> {
         let refusals = IntCounterVec::new(
-            Opts::new("floors_clients_refused_total", "Connections and calls that a limit refused, by the limit."),
+            Opts::new(
+                "floors_clients_refused_total",
+                "Connections and calls that were refused, by the limit or the check.",
+            ),
             &["reason"],
         )?;
         registry.register(Box::new(refusals.clone()))?;

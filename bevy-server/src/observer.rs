@@ -98,20 +98,21 @@ impl CallRecord {
     pub(crate) fn finish(&self, rpc: Rpc, code: Code, started: Instant, took: Duration) {
         let Measured { served_by, floors, bytes, message, lookups } = std::mem::take(&mut *self.measured());
         let served_by = served_by.as_ref().and_then(|by| by.to_str().ok()).unwrap_or_default();
-        let client = self.client.address();
+        let (client, name) = (self.client.address(), self.client.name());
         let Observers { traces, access } = &*self.observer.0;
         if let Some(access) = access {
             let trace_id = self.origin.as_ref().map(|origin| origin.trace_id.to_string());
-            access.log(&AccessEntry { rpc, code, client, took, served_by, floors, bytes, trace_id });
+            access.log(&AccessEntry { rpc, code, client, name, took, served_by, floors, bytes, trace_id });
         }
         if let (Some(traces), Some(origin)) = (traces, &self.origin) {
-            let (origin, served_by) = (origin.clone(), served_by.to_owned());
+            let (origin, name, served_by) = (origin.clone(), name.map(str::to_owned), served_by.to_owned());
             traces.send(TracedCall {
                 origin,
                 rpc,
                 code,
                 message,
                 client,
+                name,
                 started,
                 took,
                 served_by,

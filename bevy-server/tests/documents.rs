@@ -1,16 +1,19 @@
-//! Checks that docs/operating.md lists exactly the configuration keys, the metrics and the alerts that there are, and that
-//! docs/runbook.md has a paragraph for each alert, and documents cite exactly the records of measurements that there are.
+//! Checks that the configurations in deploy/ are valid, that docs/operating.md lists exactly the configuration keys, the
+//! metrics and the alerts that there are, that docs/runbook.md has a paragraph for each alert, and that documents cite
+//! exactly the records of measurements that there are.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use bevy_server::config::DEFAULTS;
+use bevy_server::config::{Config, DEFAULTS};
 
 const RULES: &str = include_str!("../../deploy/prometheus/alerts.yml");
 const DASHBOARD: &str = include_str!("../../deploy/grafana/dashboards/floors.json");
 const PAGE: &str = include_str!("../../docs/operating.md");
 const RUNBOOK: &str = include_str!("../../docs/runbook.md");
+const SYSTEMD: &str = include_str!("../../deploy/systemd/floors.toml");
+const CONFIG_MAP: &str = include_str!("../../deploy/kubernetes/configmap.yaml");
 
 /// The columns of each row of the tables in a section. A column may hold escaped pipes.
 fn rows(section: &str) -> Vec<Vec<String>> {
@@ -29,15 +32,21 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn the_page_lists_every_key_with_its_default() {
-    let mut defaults = BTreeSet::new();
-    for (table, keys) in &DEFAULTS.parse::<toml::Table>().unwrap() {
-        leaves(table, keys, &mut defaults);
-    }
+    let defaults = entries(DEFAULTS);
     let listed = rows("Configuration").into_iter().flat_map(|row| {
         let default = quoted(&row[1]).next().unwrap().to_owned();
         quoted(&row[0]).map(|key| format!("{key} = {default}")).collect::<Vec<_>>()
     });
     assert_eq!(listed.collect::<BTreeSet<_>>(), defaults);
+}
+
+/// The entries of a configuration, as `table.key = value`.
+fn entries(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (table, keys) in &text.parse::<toml::Table>().unwrap() {
+        leaves(table, keys, &mut found);
+    }
+    found
 }
 
 fn leaves(prefix: &str, value: &toml::Value, found: &mut BTreeSet<String>) {
@@ -46,6 +55,35 @@ fn leaves(prefix: &str, value: &toml::Value, found: &mut BTreeSet<String>) {
         None => {
             found.insert(format!("{prefix} = {value}"));
         }
+    }
+}
+
+/// A line of a configuration, without the `#` if it is an entry or a table that is commented out.
+fn uncommented(line: &str) -> &str {
+    let is_key = |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let is_entry = |text: &str| text.starts_with('[') || text.split_once(" = ").is_some_and(|(key, _)| is_key(key));
+    line.strip_prefix("# ").filter(|rest| is_entry(rest)).unwrap_or(line)
+}
+
+/// The files that the deployed configurations name are not there, so their keys are only compared by name.
+#[test]
+fn the_configurations_in_deploy_are_valid() {
+    let (_, embedded) = CONFIG_MAP.split_once("  floors.toml: |\n").unwrap();
+    let embedded: Vec<_> = embedded.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
+    let names = |entries: BTreeSet<String>| -> BTreeSet<String> {
+        entries.iter().map(|entry| entry.split(" = ").next().unwrap().to_owned()).collect()
+    };
+    let known = names(entries(DEFAULTS));
+    for text in [SYSTEMD.to_owned(), embedded.join("\n")] {
+        let lines: Vec<_> = text.lines().map(uncommented).collect();
+        let unknown: Vec<_> = names(entries(&lines.join("\n"))).difference(&known).cloned().collect();
+        assert!(unknown.is_empty(), "no configuration has {unknown:?}");
+        let is_file = |line: &&str| {
+            let key = line.split(" = ").next().unwrap();
+            key.ends_with("_file") || key == "cert" || key == "key"
+        };
+        let rest: Vec<_> = lines.into_iter().filter(|line| !is_file(line)).collect();
+        Config::from_toml(&rest.join("\n")).unwrap_or_else(|error| panic!("{error}: {rest:?}"));
     }
 }
 

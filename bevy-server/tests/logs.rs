@@ -1,12 +1,19 @@
-//! Logs: their forms, their filter while the server runs, the access log, and what a failing tier logs.
+//! Logs: their forms, their filter while the server runs, the access log, its limit and that of libraries, and what a
+//! failing tier logs.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod harness;
 
-use std::{fs, net::TcpListener};
+use std::{
+    env, fs,
+    net::TcpListener,
+    process::Command,
+    time::{Duration, Instant},
+};
 
-use floor_proto::v1::GetFloorRequest;
-use harness::{Server, Setup, spec, wait_until};
+use bevy_server::{config::Config, logging};
+use floor_proto::v1::{BatchGetFloorsRequest, GetFloorRequest};
+use harness::{Server, Setup, TIMEOUT, http2::RawHttp2, spec, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
 use tonic::Code;
@@ -146,6 +153,84 @@ async fn the_access_log_is_a_sample_and_off_by_default() {
         let log = server.stop();
         assert!(lines.contains(&access_lines(&log).len()), "{access}: {log}");
     }
+}
+
+/// The lines a second that the access log has for failed calls.
+const FAILED_LINES: u64 = 100;
+
+#[test]
+fn a_client_that_calls_wrongly_all_the_time_does_not_fill_the_access_log() {
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).with("LOG__FORMAT", "json").with("LOG__ACCESS", "1").start();
+    let wrong = GetFloorRequest { spec: Some(spec(1, 0)) };
+    let started = Instant::now();
+    let mut peer = RawHttp2::connect(&server);
+    let (mut calls, mut suppressed) = (0_u32, 0_u64);
+    // The first line of a second says how many calls the one before has suppressed.
+    while suppressed == 0 {
+        assert!(started.elapsed() < TIMEOUT, "no line says that calls were suppressed, after {calls} calls");
+        let frames = (calls..calls + 100).map(|call| RawHttp2::call("GetFloor", 2 * call + 1, &[], &wrong));
+        peer.send(&frames.collect::<Vec<_>>().concat());
+        calls += 100;
+        while peer.responses < calls {
+            peer.read_frame();
+        }
+        suppressed = access_lines(&server.log()).iter().filter_map(|line| line["suppressed"].as_u64()).sum();
+    }
+    let log = server.stop();
+    let lines = access_lines(&log).len() as u64;
+    // As many windows as began meanwhile.
+    let most = FAILED_LINES * (started.elapsed() + Duration::from_secs(2)).as_secs();
+    assert!((FAILED_LINES..=most).contains(&lines), "{lines} lines for {calls} calls");
+}
+
+/// Set in the child process that logs as a library does.
+const NOISY: &str = "FLOORS_TEST_NOISY";
+
+/// The child process: it logs as a library and as the server.
+#[test]
+fn the_noisy_process() {
+    if env::var_os(NOISY).is_none() {
+        return;
+    }
+    let _log = logging::install(&Config::from_toml("").unwrap().log);
+    for _ in 0..1000 {
+        tracing::warn!(target: "noisy::connection", "a library warns");
+        tracing::warn!(target: "bevy_server::noisy", "the server warns");
+    }
+}
+
+#[test]
+fn a_library_that_warns_all_the_time_does_not_fill_the_log() {
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args(["--exact", "the_noisy_process"]).env(NOISY, "yes").env("NO_COLOR", "1").env_remove("RUST_LOG");
+    let output = child.output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    let count = |text: &str| log.lines().filter(|line| line.contains(text)).count();
+    assert!(output.status.success(), "{log}");
+    assert_eq!(count("the server warns"), 1000, "only libraries are limited");
+    // A machine that is stopped meanwhile needs a second window.
+    assert!([10, 20].contains(&count("a library warns")), "{log}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_tier_whose_writes_fail_is_warned_of_once() {
+    const WARNING: &str = "writes to the tier fail; it does not store new values";
+    const BATCH: u32 = 100;
+    let data = TempDir::new().unwrap();
+    let server = Setup::with_file_size(1024, &data).with("CACHE__BYPASS", "off").with("PREFETCH__AHEAD", "0").start();
+    let mut client = server.client().await;
+    let mut numbers = 1..=50 * BATCH;
+    while !server.log().contains(WARNING) {
+        let specs: Vec<_> = numbers.by_ref().take(BATCH as usize).map(|number| spec(1, number)).collect();
+        assert!(!specs.is_empty(), "the file has room for all: {}", server.log());
+        client.batch_get_floors(BatchGetFloorsRequest { specs }).await.expect("calls are answered all the same");
+    }
+    let log = server.stop();
+    let warnings: Vec<_> = log.lines().filter(|line| line.contains(WARNING)).collect();
+    let [warning] = warnings[..] else { panic!("{log}") };
+    assert!(warning.contains("tier=\"lmdb\"") && warning.contains("error="), "{warning}");
 }
 
 #[tokio::test]

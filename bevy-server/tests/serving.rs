@@ -3,6 +3,7 @@
 
 mod harness;
 
+use floor_gen::Kind;
 use floor_proto::{
     hash::verify,
     v1::{
@@ -288,6 +289,12 @@ async fn the_operations_port_serves_status_and_metrics() {
     assert!(server.page("/").1.contains("lmdb"));
     wait_until("the floor is stored", || server.metric("floors_tier_entries{tier=\"lmdb\"}") == 1.0);
     let text = server.page("/metrics").1;
+    for kind in Kind::ALL {
+        for name in ["floors_generations_total", "floors_generation_seconds_count"] {
+            let series = format!("{name}{{kind=\"{kind}\"}} ");
+            assert!(text.contains(&series), "{series}: every kind is there before its first floor\n{text}");
+        }
+    }
     for name in [
         "floors_requests_total{code=\"OK\",rpc=\"GetFloor\"} 1",
         "floors_request_seconds_count{rpc=\"GetFloor\"} 1",

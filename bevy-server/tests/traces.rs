@@ -3,7 +3,10 @@
 
 mod harness;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
 
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
 use harness::{Setup, spec, wait_until};
@@ -15,6 +18,7 @@ use opentelemetry_proto::tonic::{
     common::v1::{KeyValue, any_value::Value},
     trace::v1::{ResourceSpans, Span, span::SpanKind},
 };
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tonic::{
     Request, Response, Status,
@@ -198,6 +202,25 @@ async fn sampled_calls_of_every_kind_have_traces_of_their_own() {
     assert_eq!(attribute(&stream.attributes, "rpc.method"), "StreamFloors");
     assert_eq!(attribute(&stream.attributes, "floors.count"), "20");
     assert_eq!(names(&collector.children(stream)), ["lookup", "lookup"], "one for each window");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_with_a_token_has_the_name_of_its_client() {
+    const TOKEN: &str = "1fd5f5a768d30b9b6651dc6e35f6702a918fa8c2d2bbdc7826e975156cf1c401";
+    let data = TempDir::new().unwrap();
+    let tokens = data.path().join("tokens.toml");
+    fs::write(&tokens, format!("[[token]]\nname = \"game\"\nsha256 = \"{}\"\n", hex(&Sha256::digest(TOKEN)[..])))
+        .unwrap();
+    let (collector, endpoint) = Collector::start().await;
+    let server = setup(&data, &endpoint, "1").with("AUTH__TOKENS_FILE", &tokens.display().to_string()).start();
+    let (request, authorization) = (GetFloorRequest { spec: Some(spec(7, 1)) }, format!("Bearer {TOKEN}"));
+    server.http2("GetFloor", &[("authorization", authorization.as_str())], &request).await;
+    server.http2("GetFloor", &[], &request).await;
+    wait_until("the calls are exported", || collector.calls().len() == 2);
+    server.stop();
+    let calls = collector.calls();
+    assert_eq!(attribute(&calls[0].attributes, "enduser.id"), "game");
+    assert!(calls[1].attributes.iter().all(|attribute| attribute.key != "enduser.id"), "it proved no name");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

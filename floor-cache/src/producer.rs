@@ -57,6 +57,9 @@ pub(crate) type GenerateResult = Result<Generated, SourceError>;
 impl Producer {
     pub(crate) fn new(source: Arc<dyn Source>, generations: Generations, load: LoadMonitor, runtime: Handle) -> Self {
         let cost = GenerationCost::new(source.workers());
+        for class in source.classes() {
+            generations.announce(source.class_name(class));
+        }
         Self { source, generations, cost, sampling: AtomicU16::new(0), load, runtime }
     }
 
@@ -145,6 +148,12 @@ impl Generations {
             cpu_nanoseconds: AtomicU64::new(0),
             started: Instant::now(),
         }
+    }
+
+    /// Makes the metrics of a class exist. `kind` is its name.
+    fn announce(&self, kind: &str) {
+        let _ = self.totals.with_label_values(&[kind]);
+        let _ = self.seconds.with_label_values(&[kind]);
     }
 
     /// Counts a value generated for a call in `took`. `kind` is the name of its class.

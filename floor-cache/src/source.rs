@@ -25,6 +25,12 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
     /// The name of a class in metrics and reports.
     fn class_name(&self, class: Class) -> &'static str;
 
+    /// The classes that exist. Their metrics are there, at 0, before their first value: a rate needs a sample from
+    /// before it.
+    fn classes(&self) -> Vec<Class> {
+        Vec::new()
+    }
+
     /// The amount of work for the value of `key`, in units of the source's choice. Within a class, the cost is assumed
     /// to be proportional to it.
     fn size(&self, _key: &Key) -> u32 {

@@ -26,7 +26,7 @@ pub(crate) struct Credentials {
     /// A file whose first line is the token to send; it may change while the command runs
     #[arg(long, global = true, env = "FLOORCTL_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Send the token over http:// to other machines, too, though it can be read on the way
+    /// Send tokens over http:// to other machines, too, though they can be read on the way
     #[arg(long, global = true)]
     allow_plaintext_token: bool,
 }

@@ -135,17 +135,18 @@ impl Operations<'_> {
         Ok(Address { is_https, host: authority.host().to_owned(), port })
     }
 
-    /// The header with the token of `--ops-token-file`, else with that of `--token-file`. The latter is for the port of
-    /// players, so it goes nowhere else that it could be read on the way.
-    fn authorization(&self, address: &Address) -> Result<Option<HeaderValue>, UsageError> {
-        if let Some(file) = self.token_file {
-            let token = Token::read(file).map_err(|error| UsageError(format!("--ops-token-file: {error}")))?;
-            return Ok(Some(token.authorization()));
+    /// The header with the token of `--ops-token-file`, else with that of `--token-file`. Fails if others could read it
+    /// on the way, unless that is allowed, as on the port for players.
+    fn authorization(&self, address: &Address) -> anyhow::Result<Option<HeaderValue>> {
+        let token = match self.token_file {
+            Some(file) => Some(Token::read(file).map_err(|error| UsageError(format!("--ops-token-file: {error}")))?),
+            None => self.credentials.token()?,
+        };
+        let is_safe = address.is_https || is_loopback(self.url) || self.credentials.allow_plaintext_token();
+        if token.is_some() && !is_safe {
+            return Err(ClientError::PlaintextToken { server: self.url.to_owned() }.into());
         }
-        if address.is_https || is_loopback(self.url) || self.credentials.allow_plaintext_token() {
-            return Ok(self.credentials.token()?.as_ref().map(Token::authorization));
-        }
-        Ok(None)
+        Ok(token.as_ref().map(Token::authorization))
     }
 
     fn tls(&self, address: &Address) -> anyhow::Result<Tls> {

@@ -185,6 +185,10 @@ impl Source for GenerationQueue {
         Kind::from_number(class.index() as u32).map_or("unknown", Kind::name)
     }
 
+    fn classes(&self) -> Vec<Class> {
+        Kind::ALL.map(key::class).to_vec()
+    }
+
     /// Cells: within a kind, generation time is about proportional to them.
     fn size(&self, key: &Key) -> u32 {
         key::spec(key).map_or(1, |spec| u32::from(spec.width()) * u32::from(spec.height()))

@@ -107,6 +107,7 @@ impl Plugin for GrpcPlugin {
             refusals,
             certificates: certificates.clone(),
             handshakes: Handshakes::new(),
+            in_flight: world.resource::<InFlight>().clone(),
         };
         let authenticator = world.get_resource::<Authenticator>().cloned();
         let runtime = world.resource::<TokioHandle>();

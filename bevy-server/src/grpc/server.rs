@@ -60,7 +60,8 @@ impl GrpcServer {
         self.health.set_service_status(SERVICE_NAME, status).await;
     }
 
-    /// Stops accepting, lets open connections send what they have, and returns when all have ended.
+    /// Stops accepting, asks clients to disconnect, and returns when all connections have ended. Calls on open
+    /// connections are answered meanwhile. May be called again if it was cancelled.
     pub async fn close(&self) {
         self.closing.send_replace(true);
         self.closing.closed().await;

@@ -19,7 +19,7 @@ pub enum Phase {
     Starting,
     /// Calls are answered.
     Serving,
-    /// Calls in flight finish; new calls are refused.
+    /// Clients are asked to disconnect. Their calls are answered until they have, or until the drain's deadline.
     Draining,
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct AccessEntry<'a> {
     pub(crate) rpc: Rpc,
     pub(crate) code: Code,
     pub(crate) client: IpAddr,
+    /// The name of the client's token, or the subject of its certificate.
+    pub(crate) name: Option<&'a str>,
     /// Time inside the server; for a stream with the time that the client takes to read.
     pub(crate) took: Duration,
     /// As in the response metadata; empty if nothing was served.
@@ -77,6 +79,7 @@ impl AccessLog {
             rpc = call.rpc.name(),
             code = code_name(call.code),
             client = %call.client,
+            name = call.name,
             duration_us = u64::try_from(call.took.as_micros()).unwrap_or(u64::MAX),
             served_by = call.served_by,
             floors = call.floors,
@@ -120,7 +123,7 @@ mod tests {
 
     fn call(rpc: Rpc, code: Code, took: Duration) -> AccessEntry<'static> {
         let client = Ipv4Addr::LOCALHOST.into();
-        AccessEntry { rpc, code, client, took, served_by: "lru", floors: 1, bytes: 1000, trace_id: None }
+        AccessEntry { rpc, code, client, name: None, took, served_by: "lru", floors: 1, bytes: 1000, trace_id: None }
     }
 
     #[test]

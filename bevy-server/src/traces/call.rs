@@ -20,6 +20,8 @@ pub(crate) struct TracedCall {
     /// The message of an error.
     pub(crate) message: Option<String>,
     pub(crate) client: IpAddr,
+    /// The name of the client's token, or the subject of its certificate.
+    pub(crate) name: Option<String>,
     pub(crate) started: Instant,
     pub(crate) took: Duration,
     pub(crate) served_by: String,

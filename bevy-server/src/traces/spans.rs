@@ -57,6 +57,9 @@ impl Trace<'_> {
             KeyValue::new("floors.count", integer(call.floors)),
             KeyValue::new("floors.bytes", i64::try_from(call.bytes).unwrap_or(i64::MAX)),
         ];
+        if let Some(name) = &call.name {
+            attributes.push(KeyValue::new("enduser.id", name.clone()));
+        }
         if !call.served_by.is_empty() {
             attributes.push(KeyValue::new("floors.served_by", call.served_by.clone()));
         }

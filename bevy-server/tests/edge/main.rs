@@ -18,6 +18,7 @@ mod quotas;
 mod slow_senders;
 mod tls;
 mod tokens;
+mod traced_calls;
 mod unread_responses;
 
 use floor_proto::v1::{FloorSpec, GetFloorRequest};

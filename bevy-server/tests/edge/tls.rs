@@ -157,6 +157,7 @@ async fn a_client_needs_a_certificate_of_the_authority_if_one_is_named() {
         assert_eq!(alert(&client(Some(&expired)), &server).await, AlertDescription::CertificateExpired);
     }
     wait_until("refused connections are closed", || server.metric("floors_connections") <= 2.0);
+    wait_until("three for each version are counted", || server.refusals("handshake") == 6.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -281,6 +282,7 @@ async fn handshakes_that_do_not_end_are_closed_in_time() {
     }
     assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
     wait_until("only the served connection is left", || server.metric("floors_connections") == 1.0);
+    assert_eq!(server.refusals("handshake"), 2.0, "the one without a preface has ended its handshake");
 }
 
 #[test]

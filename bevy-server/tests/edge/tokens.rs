@@ -120,6 +120,21 @@ async fn a_call_needs_a_valid_token_with_the_scope_and_no_log_shows_one() {
 }
 
 #[tokio::test]
+async fn the_access_log_has_the_name_of_the_token() {
+    let data = TempDir::new().unwrap();
+    let server = setup(&data, &two_tokens()).with("LOG__ACCESS", "1").with("LOG__FORMAT", "json").start();
+    let mut client = server.client().await;
+    call(&mut client, GAME, get(1, 1)).await.unwrap();
+    call(&mut client, "unknown", get(1, 1)).await.unwrap_err();
+    let log = server.stop();
+    let lines = log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let calls: Vec<_> = lines.filter(|line| line["target"] == "floors::access").collect();
+    let [named, refused] = &calls[..] else { panic!("{log}") };
+    assert_eq!((named["name"].as_str(), named["client"].as_str()), (Some("game"), Some("127.0.0.1")));
+    assert!(refused.get("name").is_none() && refused["client"] == "127.0.0.1", "it proved no name: {refused}");
+}
+
+#[tokio::test]
 async fn health_needs_no_token_and_reflection_does() {
     let data = TempDir::new().unwrap();
     let server = setup(&data, &two_tokens()).start();

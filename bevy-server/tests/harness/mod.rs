@@ -57,6 +57,16 @@ impl Setup {
         Self::of(shell, data)
     }
 
+    /// As [`new`](Self::new), for a process whose files may have so many blocks of 512 bytes, or of 1 KiB in some shells.
+    /// A write beyond that fails, as on a full disk.
+    #[cfg(unix)]
+    pub(crate) fn with_file_size(blocks: u32, data: &TempDir) -> Self {
+        let mut shell = Command::new("sh");
+        // What the shell ignores, the process that replaces it ignores too: the signal would end it.
+        shell.arg("-c").arg(format!("trap '' XFSZ; ulimit -f {blocks} && exec \"$0\" \"$@\"")).arg(BINARY);
+        Self::of(shell, data)
+    }
+
     fn of(mut command: Command, data: &TempDir) -> Self {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("FLOORS__")) {
             command.env_remove(name);
@@ -202,7 +212,7 @@ impl Server {
         self.metric(&format!("floors_requests_total{{code=\"{code}\",rpc=\"{rpc}\"}}"))
     }
 
-    /// Generated floors of every kind. A kind has no metric before its first floor.
+    /// Generated floors of every kind.
     pub(crate) fn generations(&self) -> f64 {
         let text = self.page("/metrics").1;
         let counts = text.lines().filter_map(|line| line.strip_prefix("floors_generations_total{")?.split("} ").nth(1));

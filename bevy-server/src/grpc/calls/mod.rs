@@ -42,7 +42,7 @@ pub struct ServiceDeps {
     pub metrics: RequestMetrics,
     /// Counts calls that a limit refused.
     pub refusals: Refusals,
-    /// Counts the calls in flight and refuses new ones during a drain.
+    /// Counts the calls in flight and refuses new ones at the end of a drain.
     pub in_flight: InFlight,
     /// Records accesses for prefetching. `None` if that is off.
     pub access_recorder: Option<AccessRecorder>,

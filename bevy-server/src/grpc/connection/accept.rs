@@ -9,11 +9,12 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
-    time::{Instant, timeout_at},
+    time::timeout,
 };
 
 use super::{
@@ -31,12 +32,16 @@ use crate::{
         certificates::Certificates,
         routing::{Router, Routes},
     },
-    metrics::Refusals,
+    lifecycle::InFlight,
+    metrics::{Limit, Refusals},
 };
 
 /// Deadline for the client to complete the TLS handshake and to send its protocol preface, counted together. HTTP/1
 /// (gRPC-Web) has as long again for its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connections that are accepted after the start of a drain, at the most: more than the backlog of a listener.
+const MAX_BACKLOG: usize = 4096;
 
 /// Limit for what HTTP/1 buffers of a request's head. hyper's own is 400 KiB, which each half-sent request could hold.
 const MAX_HTTP1_BUFFER_BYTES: usize = 64 << 10;
@@ -51,6 +56,8 @@ pub(in crate::grpc) struct ConnectionDeps {
     pub(in crate::grpc) refusals: Refusals,
     pub(in crate::grpc) certificates: Certificates,
     pub(in crate::grpc) handshakes: Handshakes,
+    /// What a drain waits for.
+    pub(in crate::grpc) in_flight: InFlight,
 }
 
 /// A connection whose client and protocol are known.
@@ -80,8 +87,14 @@ pub(in crate::grpc) async fn serve(
         };
         start(&mut connections, stream, peer.ip(), admitted, &routes, &deps, &closed);
     }
+    // Those in the backlog: the system would reset them, and their clients may already have sent a call.
+    for _ in 0..MAX_BACKLOG {
+        let accepted = acceptor.accept(|peer| deps.clients.is_trusted_proxy(peer)).now_or_never();
+        let Some((stream, peer, admitted)) = accepted else { break };
+        start(&mut connections, stream, peer.ip(), admitted, &routes, &deps, &closed);
+    }
     drop(acceptor);
-    connections.close().await;
+    connections.close(&deps.in_flight).await;
 }
 
 /// Starts to serve a connection.
@@ -118,20 +131,22 @@ async fn serve_connection(
     slot: &OnceLock<WriteBuffer>,
     routes: &Routes,
     deps: &ConnectionDeps,
-    mut closed: watch::Receiver<bool>,
+    closed: watch::Receiver<bool>,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let deadline = Instant::now() + HEADER_TIMEOUT;
-    let opened = tokio::select! {
-        opened = timeout_at(deadline, open(stream, peer, slot, deps)) => opened,
-        // Nothing is in progress.
-        _ = closed.wait_for(|closed| *closed) => return Ok(()),
-    };
+    // Also during a drain: a client that has just connected hears of it from the protocol.
+    let opened = timeout(HEADER_TIMEOUT, open(stream, peer, slot, deps)).await;
     let Opened { io, write_buffer, protocol, client } =
         match opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
             Ok(opened) => opened,
             // It connected and left, as load balancers do to see whether the port is open.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                // A connection gets its write buffer after the TLS handshake, which has failed or taken too long.
+                if slot.get().is_none() {
+                    deps.refusals.count(Limit::Handshake);
+                }
+                return Err(error.into());
+            }
         };
     let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
     let (router, limits) = (routes.for_client(client, behind_proxy), deps.limits);
@@ -178,6 +193,8 @@ async fn serve_http1(io: CoalescingIo, router: Router, mut closed: watch::Receiv
     server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HTTP1_BUFFER_BYTES);
     let mut connection = pin!(server.serve_connection(TokioIo::new(io), router));
     tokio::select! {
+        // First, so that a call that has arrived is read before the connection closes.
+        biased;
         ended = connection.as_mut() => return ended,
         _ = closed.wait_for(|closed| *closed) => {}
     }

@@ -8,16 +8,17 @@ use std::{
 
 use tokio::{
     task::{AbortHandle, Id, JoinSet},
-    time::{Instant, timeout_at},
+    time::{Instant, timeout},
 };
 
 use super::coalescing::WriteBuffer;
+use crate::lifecycle::InFlight;
 
-/// How long a connection may stay open without unsent bytes once every call has ended: enough for a client that reads,
-/// and short for a client that watches health or is unreachable.
+/// How long a connection may stay open without unsent bytes while no call is in flight: enough for a client that reads or
+/// that has not heard yet that the connection closes, and short for a client that watches health or is unreachable.
 pub(super) const CLOSE_GRACE: Duration = Duration::from_secs(2);
-/// How often the drain checks whether a connection has flushed.
-const FLUSH_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// How often the drain checks whether calls are in flight and whether connections have flushed.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The write buffer of a connection. Empty until the connection has one, which with TLS is after the handshake.
 pub(super) type WriteBufferSlot = Arc<OnceLock<WriteBuffer>>;
@@ -45,21 +46,26 @@ impl Connections {
         Some(())
     }
 
-    /// Waits until every connection has ended. Aborts those without unsent bytes after [`CLOSE_GRACE`], and waits for
-    /// those that still send.
-    pub(super) async fn close(mut self) {
-        let grace_ends = Instant::now() + CLOSE_GRACE;
+    /// Waits until every connection has ended, each of which has been told to close. When no call has been in flight for
+    /// [`CLOSE_GRACE`], aborts those without unsent bytes, and waits for those that still send.
+    pub(super) async fn close(mut self, in_flight: &InFlight) {
+        let mut grace_ends = Instant::now() + CLOSE_GRACE;
         loop {
-            let next_check = grace_ends.max(Instant::now() + FLUSH_CHECK_INTERVAL);
-            match timeout_at(next_check, self.remove_ended()).await {
+            match timeout(CHECK_INTERVAL, self.remove_ended()).await {
                 Ok(Some(())) => {}
                 Ok(None) => return,
-                Err(_) => self
-                    .write_buffers
-                    .values()
-                    .filter(|(_, slot)| !slot.get().is_some_and(WriteBuffer::is_busy))
-                    .for_each(|(task, _)| task.abort()),
+                Err(_) if in_flight.calls() > 0 => grace_ends = Instant::now() + CLOSE_GRACE,
+                Err(_) if Instant::now() < grace_ends => {}
+                Err(_) => self.abort_idle(),
             }
         }
+    }
+
+    /// Aborts the connections without unsent bytes.
+    fn abort_idle(&self) {
+        self.write_buffers
+            .values()
+            .filter(|(_, slot)| !slot.get().is_some_and(WriteBuffer::is_busy))
+            .for_each(|(task, _)| task.abort());
     }
 }
