@@ -1,0 +1,61 @@
+"""Client of the floor server: procedural tower floors as NumPy arrays.
+
+>>> from floors import Client, FloorSpec
+>>> with Client("127.0.0.1:50051") as client:  # doctest: +SKIP
+...     floor = client.get(FloorSpec(seed=42, number=7))
+"""
+
+from floors.aio import AsyncClient, AsyncFloorStream
+from floors.client import Client, FloorStream
+from floors.errors import (
+    AddressError,
+    CallError,
+    DeadlineExceededError,
+    FloorsError,
+    GridError,
+    HashMismatchError,
+    InvalidArgumentError,
+    InvalidFloorError,
+    MalformedResponseError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnauthenticatedError,
+    UnavailableError,
+    Violation,
+    WrongFloorError,
+)
+from floors.floor import Floor
+from floors.options import CallOptions
+from floors.served import Batch, Served, TraceStep
+from floors.spec import FloorSpec, Kind, RoomRole, Terrain
+
+__all__ = [
+    "AddressError",
+    "AsyncClient",
+    "AsyncFloorStream",
+    "Batch",
+    "CallError",
+    "CallOptions",
+    "Client",
+    "DeadlineExceededError",
+    "Floor",
+    "FloorSpec",
+    "FloorStream",
+    "FloorsError",
+    "GridError",
+    "HashMismatchError",
+    "InvalidArgumentError",
+    "InvalidFloorError",
+    "Kind",
+    "MalformedResponseError",
+    "PermissionDeniedError",
+    "ResourceExhaustedError",
+    "RoomRole",
+    "Served",
+    "Terrain",
+    "TraceStep",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "Violation",
+    "WrongFloorError",
+]

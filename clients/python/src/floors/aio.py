@@ -1,0 +1,195 @@
+"""The client for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from copy import copy
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from floors import calls
+from floors.connection import Connection, Pem
+from floors.errors import from_rpc_error
+from floors.floor import Floor
+from floors.options import CallOptions, Token
+from floors.retry import Retry
+from floors.served import Batch, Served
+from floors.spec import FloorSpec
+from floors.v1 import floors_pb2 as pb
+
+
+class AsyncClient:
+    """A client of one floor server for asyncio, over one connection that it opens with its first call.
+
+    Create it where the event loop runs. It has the methods of `Client`. Floors are decoded on the event loop.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        options: CallOptions | None = None,
+        ca: Pem | None = None,
+        cert: Pem | None = None,
+        key: Pem | None = None,
+        server_name: str | None = None,
+        token: Token | None = None,
+        allow_plaintext_token: bool = False,
+    ) -> None:
+        """Prepare a connection; the arguments are those of `Client`.
+
+        Raises:
+            AddressError: The address is none, or an option does not fit it.
+            OSError: A file cannot be read.
+        """
+        self._connection = connection = Connection.new(
+            address,
+            ca=ca,
+            cert=cert,
+            key=key,
+            server_name=server_name,
+            token=token,
+            allow_plaintext_token=allow_plaintext_token,
+        )
+        self.options = options or CallOptions()
+        """The options of all calls."""
+        if connection.credentials is None:
+            self._channel = grpc.aio.insecure_channel(connection.target, connection.channel_options)
+        else:
+            self._channel = grpc.aio.secure_channel(
+                connection.target, connection.credentials, connection.channel_options
+            )
+        self._unary: dict[str, Any] = {
+            rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in (calls.GET, calls.BATCH, calls.INFO)
+        }
+        self._stream: Any = self._channel.unary_stream(calls.path(calls.STREAM))
+
+    def with_options(self, **changes: Any) -> AsyncClient:  # noqa: ANN401, the fields of CallOptions
+        """A client over the same connection with other options."""
+        other = copy(self)
+        other.options = replace(self.options, **changes)
+        return other
+
+    async def get(self, spec: FloorSpec) -> Floor:
+        """One floor; errors are those of `Client.get`."""
+        encoded, metadata = await self._call(calls.GET, calls.get_request(spec))
+        return calls.read_floor(encoded, spec, metadata)
+
+    async def batch(self, specs: Iterable[FloorSpec]) -> Batch:
+        """1 to 256 floors, in the order of `specs`; errors are those of `Client.batch`."""
+        specs = list(specs)
+        encoded, metadata = await self._call(calls.BATCH, calls.batch_request(specs))
+        return calls.read_batch(encoded, specs, metadata)
+
+    def stream(self, first: FloorSpec, count: int) -> AsyncFloorStream:
+        """`count` consecutive floors of one tower, for `async for`; see `Client.stream`."""
+        return AsyncFloorStream(self._open, self._connection.server, self.options, first, count)
+
+    async def server_info(self) -> pb.ServerInfo:
+        """Version, limits and tier statistics of the server."""
+        return calls.read_info((await self._call(calls.INFO, b""))[0])
+
+    async def close(self) -> None:
+        """Close the connection. Calls that are open end with an error."""
+        await self._channel.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _call(self, rpc: str, request: bytes) -> tuple[bytes, calls.ResponseMetadata]:
+        """Make a call with retries. Waits as long as the server asks."""
+        retry = Retry(self.options.deadline, self.options.retries)
+        while True:
+            metadata = self.options.metadata(self._connection.token)
+            call = self._unary[rpc](request, timeout=retry.remaining(), metadata=metadata)
+            try:
+                return await call, await call.initial_metadata()
+            except grpc.RpcError as error:
+                failure = from_rpc_error(rpc, self._connection.server, error)
+            await asyncio.sleep(retry.wait_after(failure))
+
+    def _open(self, request: bytes, timeout: float | None) -> Any:  # noqa: ANN401, a call and an iterator in one
+        return self._stream(request, timeout=timeout, metadata=self.options.metadata(self._connection.token))
+
+
+class AsyncFloorStream(AsyncIterator[Floor]):
+    """Floors of one tower in order, each decoded and checked on arrival."""
+
+    def __init__(
+        self,
+        start: Callable[[bytes, float | None], Any],
+        server: str,
+        options: CallOptions,
+        first: FloorSpec,
+        count: int,
+    ) -> None:
+        self.served: Served | None = None
+        """How the server answered, after the last floor. Of the last call, if the stream was resumed."""
+        self._start = start
+        self._server = server
+        self._options = options
+        self._progress = calls.Progress(first, count)
+        self._retry: Retry | None = None
+        self._call: Any = None
+        self._finished = False
+
+    async def __anext__(self) -> Floor:
+        """The next floor; errors are those of `FloorStream`."""
+        if self._finished:
+            raise StopAsyncIteration
+        try:
+            encoded = await self._receive()
+            if encoded is not None:
+                return self._progress.read(encoded)
+            self._progress.finish()
+            self.served = Served.from_metadata(await self._call.trailing_metadata())
+        except BaseException:
+            self.close()
+            raise
+        self._finished = True
+        raise StopAsyncIteration
+
+    def close(self) -> None:
+        """End the stream early. The server stops as well."""
+        self._finished = True
+        if self._call is not None:
+            self._call.cancel()
+
+    async def __aenter__(self) -> AsyncFloorStream:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def _receive(self) -> bytes | None:
+        """The next message, None at the end."""
+        if self._retry is None:
+            self._retry = Retry(self._options.stream_deadline, self._options.retries)
+        while True:
+            if self._call is None:
+                self._call = self._start(self._progress.request(), self._retry.remaining())
+            try:
+                encoded = await self._call.read()
+            except grpc.RpcError as error:
+                if self._progress.is_complete:  # all floors are here, and only the trailers are lost
+                    return None
+                failure = from_rpc_error(calls.STREAM, self._server, error)
+            else:
+                if isinstance(encoded, bytes):
+                    self._retry.progressed()
+                    return encoded
+                return None
+            self._call = None
+            await asyncio.sleep(self._retry.wait_after(failure))

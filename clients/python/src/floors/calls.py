@@ -1,0 +1,109 @@
+"""What the synchronous and the asynchronous client share: paths, requests, and the reading of responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from google.protobuf.message import DecodeError
+
+from floors.errors import InvalidFloorError, MalformedResponseError
+from floors.floor import Floor
+from floors.served import Batch, Served
+from floors.spec import FloorSpec
+from floors.v1 import floors_pb2 as pb
+from floors.wire import BYTES, WireError, fields
+
+GET = "GetFloor"
+BATCH = "BatchGetFloors"
+STREAM = "StreamFloors"
+INFO = "GetServerInfo"
+
+ResponseMetadata = Iterable[tuple[str, str | bytes]] | None
+
+
+def path(rpc: str) -> str:
+    """The path of an RPC."""
+    return f"/floors.v1.FloorService/{rpc}"
+
+
+def get_request(spec: FloorSpec) -> bytes:
+    """An encoded GetFloorRequest."""
+    return pb.GetFloorRequest(spec=spec.to_message()).SerializeToString()
+
+
+def batch_request(specs: Sequence[FloorSpec]) -> bytes:
+    """An encoded BatchGetFloorsRequest."""
+    return pb.BatchGetFloorsRequest(specs=[spec.to_message() for spec in specs]).SerializeToString()
+
+
+def stream_request(first: FloorSpec, count: int) -> bytes:
+    """An encoded StreamFloorsRequest."""
+    return pb.StreamFloorsRequest(first=first.to_message(), count=count).SerializeToString()
+
+
+def read_floor(encoded: bytes, spec: FloorSpec, metadata: ResponseMetadata) -> Floor:
+    """The floor of a response to GetFloor."""
+    floor = read_next(encoded, spec)
+    floor.served = Served.from_metadata(metadata)
+    return floor
+
+
+def read_next(encoded: bytes, spec: FloorSpec) -> Floor:
+    """A floor that must be the one that `spec` names."""
+    try:
+        return Floor(encoded, spec)
+    except InvalidFloorError as error:
+        error.args = (f"{spec}: {error}",)
+        raise
+
+
+def read_batch(encoded: bytes, specs: Sequence[FloorSpec], metadata: ResponseMetadata) -> Batch:
+    """The floors of a response to BatchGetFloors. Each is checked against its own received bytes."""
+    try:
+        found = [encoded[at.value : at.end] for at in fields(encoded) if at.number == 1 and at.wire_type == BYTES]
+    except WireError as error:
+        raise MalformedResponseError(f"the answer to {BATCH} is malformed: {error}") from error
+    if len(found) != len(specs):
+        raise MalformedResponseError(f"the answer to {BATCH} is malformed: {len(found)} floors for {len(specs)} specs")
+    return Batch(map(read_next, found, specs), Served.from_metadata(metadata))
+
+
+def read_info(encoded: bytes) -> pb.ServerInfo:
+    """The response to GetServerInfo."""
+    try:
+        return pb.ServerInfo.FromString(encoded)
+    except DecodeError as error:
+        raise MalformedResponseError(f"the answer to {INFO} is malformed: {error}") from error
+
+
+class Progress:
+    """The floors that a stream has still to deliver."""
+
+    def __init__(self, first: FloorSpec, count: int) -> None:
+        self.next = first
+        self.remaining = count
+        self._count = count
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every floor has arrived. A stream of 0 floors is an error of the server's, and never complete."""
+        return self.remaining == 0 < self._count
+
+    def request(self) -> bytes:
+        """The encoded request for the remaining floors."""
+        return stream_request(self.next, self.remaining)
+
+    def read(self, encoded: bytes) -> Floor:
+        """Decode the next floor."""
+        if self.remaining == 0:
+            raise MalformedResponseError(f"the answer to {STREAM} is malformed: more floors than asked for")
+        floor = read_next(encoded, self.next)
+        self.remaining -= 1
+        if self.remaining:
+            self.next = self.next.at(self.next.number + 1)
+        return floor
+
+    def finish(self) -> None:
+        """Check that the stream did not end too early."""
+        if self.remaining:
+            raise MalformedResponseError(f"the answer to {STREAM} is malformed: it ended {self.remaining} floors early")

@@ -1,0 +1,228 @@
+"""The synchronous client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+import grpc
+
+from floors import calls
+from floors.connection import Connection, Pem
+from floors.errors import from_rpc_error
+from floors.floor import Floor
+from floors.options import CallOptions, Token
+from floors.retry import Retry
+from floors.served import Batch, Served
+from floors.spec import FloorSpec
+from floors.v1 import floors_pb2 as pb
+
+
+class Client:
+    """A client of one floor server, over one connection that it opens with its first call. Threads can share it."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        options: CallOptions | None = None,
+        ca: Pem | None = None,
+        cert: Pem | None = None,
+        key: Pem | None = None,
+        server_name: str | None = None,
+        token: Token | None = None,
+        allow_plaintext_token: bool = False,
+    ) -> None:
+        """Prepare a connection to `http://host:port`, `https://host:port`, or `host:port`, which means the former.
+
+        Args:
+            address: The address of the server.
+            options: Deadlines, retries and the like.
+            ca: Trusted authorities, instead of those that gRPC brings along.
+            cert: The client certificate, if the server asks for one. PEM, like `ca` and `key`: a path, or bytes.
+            key: The private key of `cert`.
+            server_name: The name in the server's certificate, if it is not the host of the address.
+            token: Sent as a bearer token with every call. A function is called for each attempt.
+            allow_plaintext_token: Allows a token over `http://` to another machine.
+
+        Raises:
+            AddressError: The address is none, or an option does not fit it.
+            OSError: A file cannot be read.
+        """
+        self._connection = connection = Connection.new(
+            address,
+            ca=ca,
+            cert=cert,
+            key=key,
+            server_name=server_name,
+            token=token,
+            allow_plaintext_token=allow_plaintext_token,
+        )
+        self.options = options or CallOptions()
+        """The options of all calls."""
+        if connection.credentials is None:
+            self._channel = grpc.insecure_channel(connection.target, connection.channel_options)
+        else:
+            self._channel = grpc.secure_channel(connection.target, connection.credentials, connection.channel_options)
+        self._unary: dict[str, Any] = {
+            rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in (calls.GET, calls.BATCH, calls.INFO)
+        }
+        self._stream: Any = self._channel.unary_stream(calls.path(calls.STREAM))
+
+    def with_options(self, **changes: Any) -> Client:  # noqa: ANN401, the fields of CallOptions
+        """A client over the same connection with other options: `client.with_options(trace=True)`.
+
+        Closing either closes the connection.
+        """
+        other = copy(self)
+        other.options = replace(self.options, **changes)
+        return other
+
+    def get(self, spec: FloorSpec) -> Floor:
+        """One floor.
+
+        Raises:
+            CallError: The call failed.
+            InvalidFloorError: The response is not the requested floor.
+        """
+        encoded, metadata = self._call(calls.GET, calls.get_request(spec))
+        return calls.read_floor(encoded, spec, metadata)
+
+    def batch(self, specs: Iterable[FloorSpec]) -> Batch:
+        """1 to 256 floors of any towers and sizes, in the order of `specs`. The call returns all of them or fails.
+
+        Raises:
+            CallError: The call failed.
+            InvalidFloorError: A floor is not the requested one.
+            MalformedResponseError: The response has another number of floors.
+        """
+        specs = list(specs)
+        encoded, metadata = self._call(calls.BATCH, calls.batch_request(specs))
+        return calls.read_batch(encoded, specs, metadata)
+
+    def stream(self, first: FloorSpec, count: int) -> FloorStream:
+        """`count` consecutive floors of one tower, in order, as fast as the program reads them.
+
+        The call starts with the first floor that is read. It resumes after the last received floor if the connection
+        breaks or the server drains.
+        """
+        return FloorStream(self._open, self._connection.server, self.options, first, count)
+
+    def server_info(self) -> pb.ServerInfo:
+        """Version, limits and tier statistics of the server.
+
+        Raises:
+            CallError: The call failed.
+            MalformedResponseError: The response does not decode.
+        """
+        return calls.read_info(self._call(calls.INFO, b"")[0])
+
+    def close(self) -> None:
+        """Close the connection. Calls that are open end with an error."""
+        self._channel.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _call(self, rpc: str, request: bytes) -> tuple[bytes, calls.ResponseMetadata]:
+        """Make a call with retries. Waits as long as the server asks."""
+        retry = Retry(self.options.deadline, self.options.retries)
+        while True:
+            metadata = self.options.metadata(self._connection.token)
+            try:
+                response, call = self._unary[rpc].with_call(request, timeout=retry.remaining(), metadata=metadata)
+            except grpc.RpcError as error:
+                failure = from_rpc_error(rpc, self._connection.server, error)
+            else:
+                return response, call.initial_metadata()
+            time.sleep(retry.wait_after(failure))
+
+    def _open(self, request: bytes, timeout: float | None) -> Any:  # noqa: ANN401, a call and an iterator in one
+        return self._stream(request, timeout=timeout, metadata=self.options.metadata(self._connection.token))
+
+
+class FloorStream(Iterator[Floor]):
+    """Floors of one tower in order, each decoded and checked on arrival."""
+
+    def __init__(
+        self,
+        start: Callable[[bytes, float | None], Any],
+        server: str,
+        options: CallOptions,
+        first: FloorSpec,
+        count: int,
+    ) -> None:
+        self.served: Served | None = None
+        """How the server answered, after the last floor. Of the last call, if the stream was resumed."""
+        self._start = start
+        self._server = server
+        self._options = options
+        self._progress = calls.Progress(first, count)
+        self._retry: Retry | None = None
+        self._call: Any = None
+        self._finished = False
+
+    def __next__(self) -> Floor:
+        """The next floor.
+
+        Raises:
+            CallError: The call failed. The stream has ended.
+            InvalidFloorError: The floor is not the next of the tower.
+            MalformedResponseError: The stream has too many or too few floors.
+        """
+        if self._finished:
+            raise StopIteration
+        try:
+            encoded = self._receive()
+            if encoded is not None:
+                return self._progress.read(encoded)
+            self._progress.finish()
+            self.served = Served.from_metadata(self._call.trailing_metadata())
+        except BaseException:
+            self.close()
+            raise
+        self._finished = True
+        raise StopIteration
+
+    def close(self) -> None:
+        """End the stream early. The server stops as well."""
+        self._finished = True
+        if self._call is not None:
+            self._call.cancel()
+
+    def __enter__(self) -> FloorStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _receive(self) -> bytes | None:
+        """The next message, None at the end."""
+        if self._retry is None:
+            self._retry = Retry(self._options.stream_deadline, self._options.retries)
+        while True:
+            if self._call is None:
+                self._call = self._start(self._progress.request(), self._retry.remaining())
+            try:
+                encoded: bytes | None = next(self._call, None)
+            except grpc.RpcError as error:
+                if self._progress.is_complete:  # all floors are here, and only the trailers are lost
+                    return None
+                failure = from_rpc_error(calls.STREAM, self._server, error)
+            else:
+                if encoded is not None:
+                    self._retry.progressed()
+                return encoded
+            self._call = None
+            time.sleep(self._retry.wait_after(failure))

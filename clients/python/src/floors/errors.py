@@ -1,0 +1,173 @@
+"""The errors of a call: its address is wrong, it fails with a status, or its response is invalid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import grpc
+from google.protobuf.any_pb2 import Any
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import DecodeError
+
+from floors.wire import BYTES, WireError, fields
+
+if TYPE_CHECKING:
+    from floors.spec import FloorSpec
+
+_DETAILS_KEY = "grpc-status-details-bin"
+
+
+class FloorsError(Exception):
+    """Any error of this package."""
+
+
+class AddressError(FloorsError, ValueError):
+    """The address of the server, or an option of the connection, cannot be used."""
+
+
+class InvalidFloorError(FloorsError):
+    """The response is not the requested floor."""
+
+
+class HashMismatchError(InvalidFloorError):
+    """The content hash in a floor is not the hash of its bytes."""
+
+    def __init__(self, carried: int, computed: int) -> None:
+        super().__init__(f"the floor carries content hash {carried:016x}, but its bytes hash to {computed:016x}")
+        self.carried = carried
+        self.computed = computed
+
+
+class GridError(InvalidFloorError):
+    """A grid does not decode."""
+
+
+class WrongFloorError(InvalidFloorError):
+    """A valid floor, but not the requested one."""
+
+    def __init__(self, requested: FloorSpec, received: FloorSpec) -> None:
+        super().__init__(f"the server sent another floor: {received!r} for {requested!r}")
+        self.requested = requested
+        self.received = received
+
+
+class MalformedResponseError(FloorsError):
+    """The response does not decode, or has the wrong number of floors."""
+
+
+class Violation(NamedTuple):
+    """An invalid field of a request."""
+
+    field: str
+    """A path in the request, such as `specs[3].width`."""
+    description: str
+
+
+class CallError(FloorsError):
+    """A call ended with a status other than OK. Subclasses stand for the codes that programs tell apart."""
+
+    is_transient = False
+    """Whether another attempt may succeed."""
+
+    def __init__(
+        self,
+        rpc: str,
+        server: str,
+        code: grpc.StatusCode,
+        message: str,
+        violations: tuple[Violation, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(f"{rpc} at {server}: {code.name}: {message}")
+        self.rpc = rpc
+        self.server = server
+        self.code = code
+        self.message = message
+        """The message of the server, for people."""
+        self.violations = violations
+        """The invalid fields of the request."""
+        self.retry_after = retry_after
+        """Seconds that the server asks to wait before another attempt."""
+
+
+class InvalidArgumentError(CallError):
+    """The request is wrong: `violations` names the fields."""
+
+
+class UnauthenticatedError(CallError):
+    """The server needs a token, or does not know this one."""
+
+
+class PermissionDeniedError(CallError):
+    """The client may not do this."""
+
+
+class DeadlineExceededError(CallError):
+    """The deadline passed before the whole response arrived."""
+
+
+class ResourceExhaustedError(CallError):
+    """The server refuses the call for now: a full queue, a used-up quota, too many unread answers."""
+
+    is_transient = True
+
+
+class UnavailableError(CallError):
+    """The server is unreachable or draining."""
+
+    is_transient = True
+
+
+_BY_CODE: dict[grpc.StatusCode, type[CallError]] = {
+    grpc.StatusCode.INVALID_ARGUMENT: InvalidArgumentError,
+    grpc.StatusCode.UNAUTHENTICATED: UnauthenticatedError,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDeniedError,
+    grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceededError,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: ResourceExhaustedError,
+    grpc.StatusCode.UNAVAILABLE: UnavailableError,
+}
+
+
+def from_rpc_error(rpc: str, server: str, error: grpc.RpcError) -> CallError:
+    """The error for a failed call, with the details that the floor server attaches."""
+    assert isinstance(error, grpc.Call | grpc.aio.AioRpcError)  # noqa: S101, the library raises nothing else
+    details = b""
+    for key, value in error.trailing_metadata() or ():
+        if key == _DETAILS_KEY and isinstance(value, bytes):
+            details = value
+    violations, retry_after = _read_details(details)
+    code = error.code()
+    return _BY_CODE.get(code, CallError)(rpc, server, code, error.details() or "", violations, retry_after)
+
+
+def _read_details(status: bytes) -> tuple[tuple[Violation, ...], float | None]:
+    """Read the details of an encoded google.rpc.Status. What does not decode is ignored: it only explains the error.
+
+    The messages are read by field number, because generated ones would collide with those of the package
+    googleapis-common-protos.
+    """
+    violations: list[Violation] = []
+    retry_after: float | None = None
+    try:
+        for packed in _embedded(status, 3):
+            detail = Any.FromString(packed)
+            if detail.type_url.endswith("/google.rpc.RetryInfo"):
+                for delay in _embedded(detail.value, 1):
+                    duration = Duration.FromString(delay)
+                    retry_after = max(0.0, duration.seconds + duration.nanos / 1e9)
+            elif detail.type_url.endswith("/google.rpc.BadRequest"):
+                found = _embedded(detail.value, 1)
+                violations.extend(Violation(_text(violation, 1), _text(violation, 2)) for violation in found)
+    except (WireError, DecodeError):
+        pass
+    return tuple(violations), retry_after
+
+
+def _embedded(message: bytes, number: int) -> list[bytes]:
+    """The values of a field of messages or strings."""
+    found = (field for field in fields(message) if field.number == number and field.wire_type == BYTES)
+    return [message[field.value : field.end] for field in found]
+
+
+def _text(message: bytes, number: int) -> str:
+    return b"".join(_embedded(message, number)[-1:]).decode("utf-8", "replace")

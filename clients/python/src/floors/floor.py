@@ -1,0 +1,180 @@
+"""A floor, decoded and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+
+from floors import content_hash, grid
+from floors.errors import GridError, InvalidFloorError, WrongFloorError
+from floors.grid import Cells
+from floors.spec import FloorSpec, Terrain
+from floors.v1 import floors_pb2 as pb
+
+if TYPE_CHECKING:
+    from floors.served import Served
+
+_PASSABLE = np.zeros(256, dtype=np.bool_)
+_PASSABLE[
+    [
+        Terrain.FLOOR,
+        Terrain.DOOR,
+        Terrain.STAIRS_UP,
+        Terrain.STAIRS_DOWN,
+        Terrain.SHALLOW_WATER,
+        Terrain.BRIDGE,
+        Terrain.GRASS,
+        Terrain.RUBBLE,
+    ]
+] = True
+
+
+class Floor:
+    """A floor whose content hash and grids are checked.
+
+    Arrays have `height` rows and `width` columns: cell (x, y) is `floor.terrain[y, x]`. They are the program's own and
+    can be written to. Rooms, monsters and the like are messages, as docs/protocol.md explains them.
+    """
+
+    __slots__ = ("__dict__", "content_hash", "encoded", "message", "region", "served", "spec", "terrain")
+
+    encoded: bytes
+    """The message as received."""
+    message: pb.Floor
+    """The message, decoded."""
+    spec: FloorSpec
+    """The resolved spec: number, width, height and kind are never 0."""
+    content_hash: int
+    """The content hash, checked against the received bytes."""
+    terrain: Cells
+    """A `Terrain` for each cell, or the number of a terrain that this version does not know, which is impassable."""
+    region: Cells
+    """Room id + 1 for each cell, 0 = no room."""
+    served: Served | None
+    """How the server answered the call. None for floors of a batch or stream, which have it themselves."""
+
+    def __init__(self, encoded: bytes, requested: FloorSpec | None = None) -> None:
+        """Decode the bytes of a `floors.v1.Floor` from any source.
+
+        `requested`, if given, is the spec that the floor must match; its fields that are 0 match any value, except for
+        the seed.
+
+        Raises:
+            InvalidFloorError: The bytes are no valid floor; its subclasses are `HashMismatchError` for a wrong hash,
+                `GridError` for a malformed grid and `WrongFloorError` for a floor that was not requested.
+        """
+        self.content_hash = content_hash.verify(encoded)
+        try:
+            message = pb.Floor.FromString(encoded)
+        except DecodeError as error:
+            raise InvalidFloorError(f"the bytes are no floor: {error}") from error
+        if message.content_hash != self.content_hash:  # the last of several hash fields counts for the decoder
+            raise InvalidFloorError("the floor carries more than one content hash")
+        spec = message.spec
+        self.encoded = encoded
+        self.message = message
+        self.spec = FloorSpec(spec.seed, spec.number, spec.width, spec.height, spec.kind)
+        if requested is not None and not _matches(self.spec, requested):
+            raise WrongFloorError(requested, self.spec)
+        self.terrain = self._cells("terrain", message.terrain)
+        self.region = self._cells("region", message.region)
+        if message.terrain.palette[0] == 0 and not self.terrain.all():
+            raise InvalidFloorError("a cell holds no terrain")
+        for what, at in (("entry", message.entry), ("exit", message.exit)):
+            if at.x >= spec.width or at.y >= spec.height:
+                raise InvalidFloorError(f"its {what} lies at ({at.x}, {at.y}), outside the floor")
+        self.served = None
+
+    def _cells(self, name: str, encoded: pb.Grid) -> Cells:
+        if encoded.width != self.spec.width or encoded.height != self.spec.height:
+            sizes = f"{encoded.width}x{encoded.height} cells, the floor {self.spec.width}x{self.spec.height}"
+            raise GridError(f"its {name} grid has {sizes}")
+        try:
+            return grid.decode(encoded)
+        except GridError as error:
+            raise GridError(f"its {name} grid is broken: {error}") from error
+
+    @property
+    def width(self) -> int:
+        """Cells from west to east."""
+        return self.spec.width
+
+    @property
+    def height(self) -> int:
+        """Cells from north to south."""
+        return self.spec.height
+
+    @property
+    def generator_version(self) -> int:
+        """The version of the generator that made the floor."""
+        return self.message.generator_version
+
+    @property
+    def entry(self) -> pb.Point:
+        """The stairs up, where a player arrives. They lie inside the floor."""
+        return self.message.entry
+
+    @property
+    def exit(self) -> pb.Point:
+        """The stairs to the next floor. They lie inside the floor."""
+        return self.message.exit
+
+    @property
+    def rooms(self) -> Sequence[pb.Room]:
+        """The rooms; room `i` has id `i`."""
+        return self.message.rooms
+
+    @property
+    def connections(self) -> Sequence[pb.Connection]:
+        """The connections between rooms."""
+        return self.message.connections
+
+    @property
+    def spawns(self) -> Sequence[pb.Spawn]:
+        """The monsters."""
+        return self.message.spawns
+
+    @property
+    def items(self) -> Sequence[pb.Item]:
+        """Loot and keys."""
+        return self.message.items
+
+    @property
+    def locks(self) -> Sequence[pb.Lock]:
+        """The locks; lock `i` has id `i + 1`."""
+        return self.message.locks
+
+    @property
+    def traps(self) -> Sequence[pb.Trap]:
+        """The traps."""
+        return self.message.traps
+
+    @property
+    def metrics(self) -> pb.FloorMetrics:
+        """Measures of the floor as a whole."""
+        return self.message.metrics
+
+    @cached_property
+    def passable(self) -> NDArray[np.bool_]:
+        """Whether a player without keys who does not search can enter each cell."""
+        return _PASSABLE[self.terrain]
+
+    def __repr__(self) -> str:
+        """As in `<Floor 7 of tower 42, 100x100, hash 0123456789abcdef>`."""
+        spec = self.spec
+        return f"<Floor {spec.number} of tower {spec.seed}, {spec.width}x{spec.height}, hash {self.content_hash:016x}>"
+
+
+def _matches(received: FloorSpec, requested: FloorSpec) -> bool:
+    return (
+        received.seed == requested.seed
+        and received.number == requested.number
+        and requested.width in (0, received.width)
+        and requested.height in (0, received.height)
+        and requested.kind in (0, received.kind)
+    )

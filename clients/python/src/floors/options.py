@@ -1,0 +1,38 @@
+"""The options of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Token: TypeAlias = str | Callable[[], str]
+Metadata: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """Options of the calls that one client makes."""
+
+    deadline: float | None = 10.0
+    """Seconds for a whole call: connecting, all attempts, the waits between them. None: no limit."""
+    stream_deadline: float | None = 600.0
+    """Seconds for a whole stream, with the time that the program spends on its floors. None: no limit."""
+    retries: int = 4
+    """Further attempts when the server is unreachable, is draining or refuses the call for now. The client waits as
+    long as the server says; otherwise 50 ms, doubled after each attempt up to 2 s, with jitter."""
+    no_cache: bool = False
+    """Skips the lookup in every tier. By default, servers allow that to callers on their own machine only."""
+    trace: bool = False
+    """Fills `Served.trace` and `Served.server_us`."""
+
+    def metadata(self, token: Token | None) -> Metadata:
+        """The headers of a call. A function as `token` is called for each attempt."""
+        headers: list[tuple[str, str]] = []
+        if self.no_cache:
+            headers.append(("cache-control", "no-cache"))
+        if self.trace:
+            headers.append(("floor-trace", "1"))
+        if token is not None:
+            headers.append(("authorization", f"Bearer {token() if callable(token) else token}"))
+        return tuple(headers)

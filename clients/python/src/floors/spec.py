@@ -1,0 +1,107 @@
+"""The name of a floor, and the numbers of kinds, terrains and roles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from operator import index
+from typing import cast
+
+from floors.v1 import floors_pb2 as pb
+
+_LARGEST = {"seed": 2**64 - 1, "number": 2**32 - 1, "width": 2**32 - 1, "height": 2**32 - 1, "kind": 2**31 - 1}
+
+
+class Kind(IntEnum):
+    """The style in which a floor is built (docs/generator.md)."""
+
+    STANDARD = 1
+    KEEP = 2
+    HALLS = 3
+    CAVERN = 4
+    CYCLIC = 5
+    MAZE = 6
+    BOSS = 7
+    EVENT = 8
+    STORY = 9
+
+
+class Terrain(IntEnum):
+    """What a cell is made of. Treat an unknown terrain as impassable."""
+
+    WALL = 1
+    FLOOR = 2
+    DOOR = 3
+    LOCKED_DOOR = 4
+    SECRET_DOOR = 5
+    STAIRS_UP = 6
+    STAIRS_DOWN = 7
+    SHALLOW_WATER = 8
+    DEEP_WATER = 9
+    LAVA = 10
+    CHASM = 11
+    BRIDGE = 12
+    GRASS = 13
+    RUBBLE = 14
+    PILLAR = 15
+
+
+class RoomRole(IntEnum):
+    """The purpose of a room."""
+
+    ENTRY = 1
+    EXIT = 2
+    COMBAT = 3
+    TREASURE = 4
+    KEY = 5
+    SHRINE = 6
+    SHOP = 7
+    BOSS = 8
+    VAULT = 9
+    SECRET = 10
+    PASSAGE = 11
+
+
+@dataclass(frozen=True, slots=True)
+class FloorSpec:
+    """Names a floor. In a floor that the server sent, number, width, height and kind are never 0.
+
+    The server checks the ranges: numbers 1 to 1,000,000, sides 16 to 512 cells.
+    """
+
+    seed: int
+    """The tower, any 64 bits."""
+    number: int
+    """The number of the floor in its tower, from 1."""
+    width: int = 0
+    """Cells from west to east; 0 for 100."""
+    height: int = 0
+    """Cells from north to south; 0 for 100."""
+    kind: int = 0
+    """A `Kind`, or the number of a kind that this version does not know; 0: the tower's schedule decides."""
+
+    def __post_init__(self) -> None:
+        """Accept the integers of NumPy, and reject what the message cannot hold.
+
+        Raises:
+            TypeError: A field is no integer.
+            ValueError: A field is negative or too large; the message names it.
+        """
+        for name, largest in _LARGEST.items():
+            value = index(getattr(self, name))
+            if not 0 <= value <= largest:
+                raise ValueError(f"{name} {value} is not in 0 ..= {largest}")
+            object.__setattr__(self, name, value)
+
+    def to_message(self) -> pb.FloorSpec:
+        """The spec as a message."""
+        kind = cast("pb.FloorKind", self.kind)
+        return pb.FloorSpec(seed=self.seed, number=self.number, width=self.width, height=self.height, kind=kind)
+
+    def at(self, number: int) -> FloorSpec:
+        """The floor `number` of the same tower, with the same size and kind."""
+        return FloorSpec(self.seed, number, self.width, self.height, self.kind)
+
+    def __str__(self) -> str:
+        """As in `floor 7 of tower 42`."""
+        return f"floor {self.number} of tower {self.seed}"

@@ -1,0 +1,338 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class FloorKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FLOOR_KIND_UNSPECIFIED: _ClassVar[FloorKind]
+    FLOOR_KIND_STANDARD: _ClassVar[FloorKind]
+    FLOOR_KIND_KEEP: _ClassVar[FloorKind]
+    FLOOR_KIND_HALLS: _ClassVar[FloorKind]
+    FLOOR_KIND_CAVERN: _ClassVar[FloorKind]
+    FLOOR_KIND_CYCLIC: _ClassVar[FloorKind]
+    FLOOR_KIND_MAZE: _ClassVar[FloorKind]
+    FLOOR_KIND_BOSS: _ClassVar[FloorKind]
+    FLOOR_KIND_EVENT: _ClassVar[FloorKind]
+    FLOOR_KIND_STORY: _ClassVar[FloorKind]
+
+class GridEncoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    GRID_ENCODING_UNSPECIFIED: _ClassVar[GridEncoding]
+    GRID_ENCODING_UNIFORM: _ClassVar[GridEncoding]
+    GRID_ENCODING_RAW8: _ClassVar[GridEncoding]
+    GRID_ENCODING_PACKED: _ClassVar[GridEncoding]
+    GRID_ENCODING_RLE: _ClassVar[GridEncoding]
+
+class Terrain(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TERRAIN_UNSPECIFIED: _ClassVar[Terrain]
+    TERRAIN_WALL: _ClassVar[Terrain]
+    TERRAIN_FLOOR: _ClassVar[Terrain]
+    TERRAIN_DOOR: _ClassVar[Terrain]
+    TERRAIN_LOCKED_DOOR: _ClassVar[Terrain]
+    TERRAIN_SECRET_DOOR: _ClassVar[Terrain]
+    TERRAIN_STAIRS_UP: _ClassVar[Terrain]
+    TERRAIN_STAIRS_DOWN: _ClassVar[Terrain]
+    TERRAIN_SHALLOW_WATER: _ClassVar[Terrain]
+    TERRAIN_DEEP_WATER: _ClassVar[Terrain]
+    TERRAIN_LAVA: _ClassVar[Terrain]
+    TERRAIN_CHASM: _ClassVar[Terrain]
+    TERRAIN_BRIDGE: _ClassVar[Terrain]
+    TERRAIN_GRASS: _ClassVar[Terrain]
+    TERRAIN_RUBBLE: _ClassVar[Terrain]
+    TERRAIN_PILLAR: _ClassVar[Terrain]
+
+class RoomRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ROOM_ROLE_UNSPECIFIED: _ClassVar[RoomRole]
+    ROOM_ROLE_ENTRY: _ClassVar[RoomRole]
+    ROOM_ROLE_EXIT: _ClassVar[RoomRole]
+    ROOM_ROLE_COMBAT: _ClassVar[RoomRole]
+    ROOM_ROLE_TREASURE: _ClassVar[RoomRole]
+    ROOM_ROLE_KEY: _ClassVar[RoomRole]
+    ROOM_ROLE_SHRINE: _ClassVar[RoomRole]
+    ROOM_ROLE_SHOP: _ClassVar[RoomRole]
+    ROOM_ROLE_BOSS: _ClassVar[RoomRole]
+    ROOM_ROLE_VAULT: _ClassVar[RoomRole]
+    ROOM_ROLE_SECRET: _ClassVar[RoomRole]
+    ROOM_ROLE_PASSAGE: _ClassVar[RoomRole]
+FLOOR_KIND_UNSPECIFIED: FloorKind
+FLOOR_KIND_STANDARD: FloorKind
+FLOOR_KIND_KEEP: FloorKind
+FLOOR_KIND_HALLS: FloorKind
+FLOOR_KIND_CAVERN: FloorKind
+FLOOR_KIND_CYCLIC: FloorKind
+FLOOR_KIND_MAZE: FloorKind
+FLOOR_KIND_BOSS: FloorKind
+FLOOR_KIND_EVENT: FloorKind
+FLOOR_KIND_STORY: FloorKind
+GRID_ENCODING_UNSPECIFIED: GridEncoding
+GRID_ENCODING_UNIFORM: GridEncoding
+GRID_ENCODING_RAW8: GridEncoding
+GRID_ENCODING_PACKED: GridEncoding
+GRID_ENCODING_RLE: GridEncoding
+TERRAIN_UNSPECIFIED: Terrain
+TERRAIN_WALL: Terrain
+TERRAIN_FLOOR: Terrain
+TERRAIN_DOOR: Terrain
+TERRAIN_LOCKED_DOOR: Terrain
+TERRAIN_SECRET_DOOR: Terrain
+TERRAIN_STAIRS_UP: Terrain
+TERRAIN_STAIRS_DOWN: Terrain
+TERRAIN_SHALLOW_WATER: Terrain
+TERRAIN_DEEP_WATER: Terrain
+TERRAIN_LAVA: Terrain
+TERRAIN_CHASM: Terrain
+TERRAIN_BRIDGE: Terrain
+TERRAIN_GRASS: Terrain
+TERRAIN_RUBBLE: Terrain
+TERRAIN_PILLAR: Terrain
+ROOM_ROLE_UNSPECIFIED: RoomRole
+ROOM_ROLE_ENTRY: RoomRole
+ROOM_ROLE_EXIT: RoomRole
+ROOM_ROLE_COMBAT: RoomRole
+ROOM_ROLE_TREASURE: RoomRole
+ROOM_ROLE_KEY: RoomRole
+ROOM_ROLE_SHRINE: RoomRole
+ROOM_ROLE_SHOP: RoomRole
+ROOM_ROLE_BOSS: RoomRole
+ROOM_ROLE_VAULT: RoomRole
+ROOM_ROLE_SECRET: RoomRole
+ROOM_ROLE_PASSAGE: RoomRole
+
+class FloorSpec(_message.Message):
+    __slots__ = ("seed", "number", "width", "height", "kind")
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    seed: int
+    number: int
+    width: int
+    height: int
+    kind: FloorKind
+    def __init__(self, seed: _Optional[int] = ..., number: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., kind: _Optional[_Union[FloorKind, str]] = ...) -> None: ...
+
+class GetFloorRequest(_message.Message):
+    __slots__ = ("spec",)
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    spec: FloorSpec
+    def __init__(self, spec: _Optional[_Union[FloorSpec, _Mapping]] = ...) -> None: ...
+
+class BatchGetFloorsRequest(_message.Message):
+    __slots__ = ("specs",)
+    SPECS_FIELD_NUMBER: _ClassVar[int]
+    specs: _containers.RepeatedCompositeFieldContainer[FloorSpec]
+    def __init__(self, specs: _Optional[_Iterable[_Union[FloorSpec, _Mapping]]] = ...) -> None: ...
+
+class BatchGetFloorsResponse(_message.Message):
+    __slots__ = ("floors",)
+    FLOORS_FIELD_NUMBER: _ClassVar[int]
+    floors: _containers.RepeatedCompositeFieldContainer[Floor]
+    def __init__(self, floors: _Optional[_Iterable[_Union[Floor, _Mapping]]] = ...) -> None: ...
+
+class StreamFloorsRequest(_message.Message):
+    __slots__ = ("first", "count")
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    first: FloorSpec
+    count: int
+    def __init__(self, first: _Optional[_Union[FloorSpec, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
+
+class Floor(_message.Message):
+    __slots__ = ("spec", "generator_version", "content_hash", "terrain", "region", "entry", "exit", "rooms", "connections", "spawns", "items", "locks", "metrics", "traps")
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    GENERATOR_VERSION_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_HASH_FIELD_NUMBER: _ClassVar[int]
+    TERRAIN_FIELD_NUMBER: _ClassVar[int]
+    REGION_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    EXIT_FIELD_NUMBER: _ClassVar[int]
+    ROOMS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
+    SPAWNS_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    LOCKS_FIELD_NUMBER: _ClassVar[int]
+    METRICS_FIELD_NUMBER: _ClassVar[int]
+    TRAPS_FIELD_NUMBER: _ClassVar[int]
+    spec: FloorSpec
+    generator_version: int
+    content_hash: int
+    terrain: Grid
+    region: Grid
+    entry: Point
+    exit: Point
+    rooms: _containers.RepeatedCompositeFieldContainer[Room]
+    connections: _containers.RepeatedCompositeFieldContainer[Connection]
+    spawns: _containers.RepeatedCompositeFieldContainer[Spawn]
+    items: _containers.RepeatedCompositeFieldContainer[Item]
+    locks: _containers.RepeatedCompositeFieldContainer[Lock]
+    metrics: FloorMetrics
+    traps: _containers.RepeatedCompositeFieldContainer[Trap]
+    def __init__(self, spec: _Optional[_Union[FloorSpec, _Mapping]] = ..., generator_version: _Optional[int] = ..., content_hash: _Optional[int] = ..., terrain: _Optional[_Union[Grid, _Mapping]] = ..., region: _Optional[_Union[Grid, _Mapping]] = ..., entry: _Optional[_Union[Point, _Mapping]] = ..., exit: _Optional[_Union[Point, _Mapping]] = ..., rooms: _Optional[_Iterable[_Union[Room, _Mapping]]] = ..., connections: _Optional[_Iterable[_Union[Connection, _Mapping]]] = ..., spawns: _Optional[_Iterable[_Union[Spawn, _Mapping]]] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., locks: _Optional[_Iterable[_Union[Lock, _Mapping]]] = ..., metrics: _Optional[_Union[FloorMetrics, _Mapping]] = ..., traps: _Optional[_Iterable[_Union[Trap, _Mapping]]] = ...) -> None: ...
+
+class Grid(_message.Message):
+    __slots__ = ("width", "height", "palette", "encoding", "bits", "data")
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    PALETTE_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    BITS_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    width: int
+    height: int
+    palette: _containers.RepeatedScalarFieldContainer[int]
+    encoding: GridEncoding
+    bits: int
+    data: bytes
+    def __init__(self, width: _Optional[int] = ..., height: _Optional[int] = ..., palette: _Optional[_Iterable[int]] = ..., encoding: _Optional[_Union[GridEncoding, str]] = ..., bits: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class Point(_message.Message):
+    __slots__ = ("x", "y")
+    X_FIELD_NUMBER: _ClassVar[int]
+    Y_FIELD_NUMBER: _ClassVar[int]
+    x: int
+    y: int
+    def __init__(self, x: _Optional[int] = ..., y: _Optional[int] = ...) -> None: ...
+
+class Room(_message.Message):
+    __slots__ = ("id", "min", "max", "role", "center")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    MIN_FIELD_NUMBER: _ClassVar[int]
+    MAX_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    CENTER_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    min: Point
+    max: Point
+    role: RoomRole
+    center: Point
+    def __init__(self, id: _Optional[int] = ..., min: _Optional[_Union[Point, _Mapping]] = ..., max: _Optional[_Union[Point, _Mapping]] = ..., role: _Optional[_Union[RoomRole, str]] = ..., center: _Optional[_Union[Point, _Mapping]] = ...) -> None: ...
+
+class Connection(_message.Message):
+    __slots__ = ("from_room", "to_room", "lock_id", "secret")
+    FROM_ROOM_FIELD_NUMBER: _ClassVar[int]
+    TO_ROOM_FIELD_NUMBER: _ClassVar[int]
+    LOCK_ID_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    from_room: int
+    to_room: int
+    lock_id: int
+    secret: bool
+    def __init__(self, from_room: _Optional[int] = ..., to_room: _Optional[int] = ..., lock_id: _Optional[int] = ..., secret: bool = ...) -> None: ...
+
+class Spawn(_message.Message):
+    __slots__ = ("at", "archetype", "level")
+    AT_FIELD_NUMBER: _ClassVar[int]
+    ARCHETYPE_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    at: Point
+    archetype: str
+    level: int
+    def __init__(self, at: _Optional[_Union[Point, _Mapping]] = ..., archetype: _Optional[str] = ..., level: _Optional[int] = ...) -> None: ...
+
+class Item(_message.Message):
+    __slots__ = ("at", "archetype", "value", "opens_lock")
+    AT_FIELD_NUMBER: _ClassVar[int]
+    ARCHETYPE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    OPENS_LOCK_FIELD_NUMBER: _ClassVar[int]
+    at: Point
+    archetype: str
+    value: int
+    opens_lock: int
+    def __init__(self, at: _Optional[_Union[Point, _Mapping]] = ..., archetype: _Optional[str] = ..., value: _Optional[int] = ..., opens_lock: _Optional[int] = ...) -> None: ...
+
+class Lock(_message.Message):
+    __slots__ = ("id", "at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    at: Point
+    def __init__(self, id: _Optional[int] = ..., at: _Optional[_Union[Point, _Mapping]] = ...) -> None: ...
+
+class Trap(_message.Message):
+    __slots__ = ("at", "archetype", "level")
+    AT_FIELD_NUMBER: _ClassVar[int]
+    ARCHETYPE_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    at: Point
+    archetype: str
+    level: int
+    def __init__(self, at: _Optional[_Union[Point, _Mapping]] = ..., archetype: _Optional[str] = ..., level: _Optional[int] = ...) -> None: ...
+
+class GetServerInfoRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ServerInfo(_message.Message):
+    __slots__ = ("version", "generator_version", "kinds", "max_batch", "max_stream", "uptime_seconds", "tiers")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    GENERATOR_VERSION_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_BATCH_FIELD_NUMBER: _ClassVar[int]
+    MAX_STREAM_FIELD_NUMBER: _ClassVar[int]
+    UPTIME_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    TIERS_FIELD_NUMBER: _ClassVar[int]
+    version: str
+    generator_version: int
+    kinds: _containers.RepeatedScalarFieldContainer[FloorKind]
+    max_batch: int
+    max_stream: int
+    uptime_seconds: int
+    tiers: _containers.RepeatedCompositeFieldContainer[TierInfo]
+    def __init__(self, version: _Optional[str] = ..., generator_version: _Optional[int] = ..., kinds: _Optional[_Iterable[_Union[FloorKind, str]]] = ..., max_batch: _Optional[int] = ..., max_stream: _Optional[int] = ..., uptime_seconds: _Optional[int] = ..., tiers: _Optional[_Iterable[_Union[TierInfo, _Mapping]]] = ...) -> None: ...
+
+class TierInfo(_message.Message):
+    __slots__ = ("name", "hits", "misses", "errors", "bypasses", "entries", "bytes", "hit_cost_us", "miss_cost_us", "verdict", "hit_ratio", "generation_cost_us", "verdict_seconds", "probe_cost_us", "asked_ratio", "reason")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    MISSES_FIELD_NUMBER: _ClassVar[int]
+    ERRORS_FIELD_NUMBER: _ClassVar[int]
+    BYPASSES_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    HIT_COST_US_FIELD_NUMBER: _ClassVar[int]
+    MISS_COST_US_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    HIT_RATIO_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_COST_US_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    PROBE_COST_US_FIELD_NUMBER: _ClassVar[int]
+    ASKED_RATIO_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    hits: int
+    misses: int
+    errors: int
+    bypasses: int
+    entries: int
+    bytes: int
+    hit_cost_us: float
+    miss_cost_us: float
+    verdict: str
+    hit_ratio: float
+    generation_cost_us: float
+    verdict_seconds: int
+    probe_cost_us: float
+    asked_ratio: float
+    reason: str
+    def __init__(self, name: _Optional[str] = ..., hits: _Optional[int] = ..., misses: _Optional[int] = ..., errors: _Optional[int] = ..., bypasses: _Optional[int] = ..., entries: _Optional[int] = ..., bytes: _Optional[int] = ..., hit_cost_us: _Optional[float] = ..., miss_cost_us: _Optional[float] = ..., verdict: _Optional[str] = ..., hit_ratio: _Optional[float] = ..., generation_cost_us: _Optional[float] = ..., verdict_seconds: _Optional[int] = ..., probe_cost_us: _Optional[float] = ..., asked_ratio: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class FloorMetrics(_message.Message):
+    __slots__ = ("critical_path", "passable_cells", "loops", "difficulty")
+    CRITICAL_PATH_FIELD_NUMBER: _ClassVar[int]
+    PASSABLE_CELLS_FIELD_NUMBER: _ClassVar[int]
+    LOOPS_FIELD_NUMBER: _ClassVar[int]
+    DIFFICULTY_FIELD_NUMBER: _ClassVar[int]
+    critical_path: int
+    passable_cells: int
+    loops: int
+    difficulty: int
+    def __init__(self, critical_path: _Optional[int] = ..., passable_cells: _Optional[int] = ..., loops: _Optional[int] = ..., difficulty: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,49 @@
+"""The examples of the documents run, from top to bottom, against a real server."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from floors import Floor
+from floors.v1 import floors_pb2 as pb
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "docs/clients/python.md",
+        "docs/protocol.md",
+        "README.md",
+        "clients/python/README.md",
+        "clients/python-gen/README.md",
+    ],
+)
+def test_examples(server: str, document: str) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / document).read_text(), re.MULTILINE | re.DOTALL)
+    variables: dict[str, Any] = {}
+    for block in blocks:
+        if "import floor_gen" in block and importlib.util.find_spec("floor_gen") is None:
+            continue
+        code = block.replace("127.0.0.1:50051", server)
+        exec(compile(code, document, "exec"), variables)  # noqa: S102
+
+
+def test_the_samples_of_the_protocol_agree_with_the_package() -> None:
+    text = (ROOT / "docs" / "protocol.md").read_text()
+    samples: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        exec(compile(block, "docs/protocol.md", "exec"), samples)  # noqa: S102
+    for vector in (Path(__file__).parent / "vectors").glob("*.bin"):
+        floor = Floor(vector.read_bytes())
+        assert samples["content_hash"](floor.encoded) == (floor.content_hash, floor.content_hash)
+        for grid, cells in ((floor.message.terrain, floor.terrain), (floor.message.region, floor.region)):
+            if grid.encoding == pb.GRID_ENCODING_RLE:
+                assert np.array_equal(samples["runs"](grid.data, grid.palette, cells.size), cells.reshape(-1))

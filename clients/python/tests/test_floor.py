@@ -1,0 +1,148 @@
+"""The checks of a received floor."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from pathlib import Path
+
+import pytest
+from xxhash import xxh3_64_intdigest
+
+from floors import Floor, FloorSpec, GridError, HashMismatchError, InvalidFloorError, Kind, RoomRole, Terrain
+from floors.errors import WrongFloorError
+from floors.v1 import floors_pb2 as pb
+
+STANDARD = (Path(__file__).parent / "vectors" / "standard.bin").read_bytes()
+HASH = STANDARD[STANDARD.index(b"\x19") :][:9]
+SPEC = FloorSpec(42, 7, 100, 100, Kind.STANDARD)
+
+
+def sealed(message: pb.Floor) -> bytes:
+    """The message with its right hash."""
+    message.content_hash = 0
+    message.content_hash = xxh3_64_intdigest(message.SerializeToString(deterministic=True))
+    return message.SerializeToString(deterministic=True)
+
+
+@pytest.mark.parametrize("name", ["standard", "boss", "cavern", "large", "small"])
+def test_floors_of_a_server(name: str) -> None:
+    floor = Floor((Path(__file__).parent / "vectors" / f"{name}.bin").read_bytes())
+    assert floor.terrain.shape == floor.region.shape == (floor.height, floor.width)
+    assert floor.terrain[floor.entry.y, floor.entry.x] == Terrain.STAIRS_UP
+    assert floor.terrain[floor.exit.y, floor.exit.x] == Terrain.STAIRS_DOWN
+    assert floor.passable.sum() == floor.metrics.passable_cells
+    for room in floor.rooms:
+        assert floor.passable[room.center.y, room.center.x]
+        assert floor.region[room.center.y, room.center.x] == room.id + 1
+    assert floor.spec.number == floor.message.spec.number
+
+
+def test_every_changed_bit_is_noticed() -> None:
+    for at in range(0, len(STANDARD), 7):
+        damaged = bytearray(STANDARD)
+        damaged[at] ^= 1 << at % 8
+        with pytest.raises(InvalidFloorError):
+            Floor(bytes(damaged))
+
+
+def test_a_wrong_hash_is_named() -> None:
+    damaged = bytearray(STANDARD)
+    damaged[-1] ^= 1
+    with pytest.raises(HashMismatchError, match=r"carries content hash .* bytes hash to") as caught:
+        Floor(bytes(damaged))
+    assert caught.value.carried == Floor(STANDARD).content_hash != caught.value.computed
+
+
+def test_fields_of_a_newer_server_count_for_the_hash() -> None:
+    message = pb.Floor.FromString(STANDARD)
+    message.content_hash = 0
+    newer = message.SerializeToString(deterministic=True) + bytes([0x82, 0x06, 2, 1, 2])  # field 96
+    digest = xxh3_64_intdigest(newer).to_bytes(8, "little")
+    floor = Floor(newer + b"\x19" + digest)  # and the hash may stand anywhere
+    assert floor.content_hash == int.from_bytes(digest, "little")
+
+
+def test_two_hashes_are_refused() -> None:
+    with pytest.raises(InvalidFloorError):
+        Floor(STANDARD + HASH)
+    message = pb.Floor.FromString(STANDARD)
+    message.generator_version = 300  # two bytes, so that the hash is searched for
+    encoded = sealed(message)
+    assert Floor(encoded).generator_version == 300
+    with pytest.raises(InvalidFloorError, match="2 content hashes"):
+        Floor(encoded + HASH)
+
+
+@pytest.mark.parametrize("encoded", [b"", b"\x0a", b"\x0a\x80", b"\xff" * 30, STANDARD[:20], STANDARD[:-1]])
+def test_bytes_that_are_no_floor(encoded: bytes) -> None:
+    with pytest.raises(InvalidFloorError):
+        Floor(encoded)
+
+
+def test_an_empty_message_is_no_floor() -> None:
+    with pytest.raises(InvalidFloorError, match="terrain"):
+        Floor(sealed(pb.Floor(spec=pb.FloorSpec(number=1, width=100, height=100, kind=pb.FLOOR_KIND_BOSS))))
+
+
+def test_a_malformed_grid_is_named() -> None:
+    message = pb.Floor.FromString(STANDARD)
+    message.region.data = message.region.data[:-2]
+    with pytest.raises(GridError, match="its region grid is broken: grid data do not fill exactly 10000 cells"):
+        Floor(sealed(message))
+    message = pb.Floor.FromString(STANDARD)
+    message.terrain.width = 99
+    with pytest.raises(GridError, match="its terrain grid has 99x100 cells, the floor 100x100"):
+        Floor(sealed(message))
+
+
+def test_a_point_outside_is_named() -> None:
+    message = pb.Floor.FromString(STANDARD)
+    message.exit.x = 100
+    with pytest.raises(InvalidFloorError, match="its exit lies at \\(100, "):
+        Floor(sealed(message))
+
+
+def test_a_cell_without_terrain_is_refused() -> None:
+    message = pb.Floor.FromString(STANDARD)
+    message.terrain.palette[0] = 0
+    with pytest.raises(InvalidFloorError, match="holds no terrain"):
+        Floor(sealed(message))
+
+
+def test_an_unknown_terrain_is_impassable() -> None:
+    message = pb.Floor.FromString(STANDARD)
+    message.terrain.palette[len(message.terrain.palette) - 1] = 99
+    floor = Floor(sealed(message))
+    assert (floor.terrain == 99).any()
+    assert not floor.passable[floor.terrain == 99].any()
+
+
+@pytest.mark.parametrize(
+    "requested", [SPEC, FloorSpec(42, 7), FloorSpec(42, 7, 100, 0), FloorSpec(42, 7, 0, 0, Kind.STANDARD)]
+)
+def test_the_requested_floor(requested: FloorSpec) -> None:
+    assert Floor(STANDARD, requested).spec == SPEC
+
+
+@pytest.mark.parametrize(
+    "requested", [FloorSpec(0, 7), FloorSpec(42, 8), FloorSpec(42, 7, 101), FloorSpec(42, 7, kind=Kind.MAZE)]
+)
+def test_another_floor_is_refused(requested: FloorSpec) -> None:
+    with pytest.raises(WrongFloorError, match="another floor") as caught:
+        Floor(STANDARD, requested)
+    assert (caught.value.requested, caught.value.received) == (requested, SPEC)
+
+
+@pytest.mark.parametrize(("field", "value"), [("seed", -1), ("seed", 2**64), ("number", 2**32), ("width", -5)])
+def test_a_spec_names_the_field_that_does_not_fit(field: str, value: int) -> None:
+    with pytest.raises(ValueError, match=f"{field} {value} is not in"):
+        FloorSpec(**{"seed": 1, "number": 1, field: value})
+
+
+@pytest.mark.parametrize(
+    ("enum", "generated", "prefix"),
+    [(Kind, pb.FloorKind, "FLOOR_KIND_"), (Terrain, pb.Terrain, "TERRAIN_"), (RoomRole, pb.RoomRole, "ROOM_ROLE_")],
+)
+def test_the_enums_have_the_numbers_of_the_protocol(enum: type[IntEnum], generated: type, prefix: str) -> None:
+    names = {prefix + entry.name: entry.value for entry in enum} | {prefix + "UNSPECIFIED": 0}
+    assert names == dict(generated.items())  # type: ignore[attr-defined]

@@ -1,0 +1,103 @@
+"""The clients against a real server: the program in FLOOR_SERVER."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+import floors
+from floors import AsyncClient, Client, FloorSpec, Kind, Terrain, Violation
+
+
+def test_get(server: str) -> None:
+    with Client(server) as client:
+        first = client.get(FloorSpec(seed=42, number=7))
+        again = client.get(FloorSpec(seed=42, number=7))
+    assert first.served is not None
+    assert again.served is not None
+    assert again.served.by == {"lru": 1}
+    assert first.encoded == again.encoded
+    assert first.terrain.shape == (100, 100)
+    assert np.count_nonzero(first.terrain == Terrain.STAIRS_DOWN) == 1
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("size", [(16, 16), (100, 100), (200, 120), (512, 512)])
+def test_every_kind_and_size(server: str, kind: Kind, size: tuple[int, int]) -> None:
+    with Client(server) as client:
+        floor = client.get(FloorSpec(1, 3, *size, kind))
+    assert floor.terrain.shape == floor.region.shape == size[::-1]
+    assert floor.spec.kind == kind
+    assert floor.passable.sum() == floor.metrics.passable_cells
+    assert floor.region.max() <= len(floor.rooms)
+    for spawn in floor.spawns:
+        assert floor.passable[spawn.at.y, spawn.at.x] or floor.terrain[spawn.at.y, spawn.at.x] == Terrain.SECRET_DOOR
+
+
+def test_batch_and_stream_give_the_same_floors(server: str) -> None:
+    first = FloorSpec(42, 100)
+    with Client(server) as client:
+        batch = client.batch(first.at(number) for number in range(100, 150))
+        stream = client.stream(first, 50)
+        assert [floor.encoded for floor in stream] == [floor.encoded for floor in batch]
+        assert sum(batch.served.by.values()) == 50
+        assert stream.served is not None
+        assert sum(stream.served.by.values()) == 50
+
+
+def test_a_stream_can_be_left(server: str) -> None:
+    with Client(server) as client:
+        with client.stream(FloorSpec(43, 1), 10_000) as stream:
+            assert next(stream).spec.number == 1
+        assert list(stream) == []
+        assert client.get(FloorSpec(43, 1)).spec.number == 1
+
+
+def test_trace_and_no_cache(server: str) -> None:
+    with Client(server) as client:
+        floor = client.with_options(trace=True, no_cache=True).get(FloorSpec(44, 1))
+    assert floor.served is not None
+    assert floor.served.by == {"generated": 1}
+    assert floor.served.server_us is not None
+    assert floor.served.trace[-1].tier == "generated"
+
+
+def test_wrong_fields_are_named(server: str) -> None:
+    with Client(server) as client:
+        with pytest.raises(floors.InvalidArgumentError) as caught:
+            client.batch([FloorSpec(1, 1), FloorSpec(1, 0), FloorSpec(1, 1, width=15)])
+        assert [violation.field for violation in caught.value.violations] == ["specs[1].number", "specs[2].width"]
+        with pytest.raises(floors.InvalidArgumentError) as caught:
+            next(client.stream(FloorSpec(1, 1), 0))
+        assert isinstance(caught.value.violations[0], Violation)
+        assert caught.value.violations[0].field == "count"
+
+
+def test_server_info(server: str) -> None:
+    with Client(server) as client:
+        info = client.server_info()
+        assert info.generator_version == client.get(FloorSpec(1, 1)).generator_version
+    assert set(Kind) <= set(info.kinds)
+    assert [tier.name for tier in info.tiers] == ["lru", "generated"]
+
+
+def test_asyncio(server: str) -> None:
+    async def run() -> None:
+        async with AsyncClient(server) as client:
+            specs = [FloorSpec(45, number) for number in range(1, 33)]
+            single = await asyncio.gather(*map(client.get, specs))
+            batch = await client.batch(specs)
+            stream = client.stream(specs[0], len(specs))
+            streamed = [floor async for floor in stream]
+            assert [floor.encoded for floor in single] == [floor.encoded for floor in batch]
+            assert [floor.encoded for floor in streamed] == [floor.encoded for floor in batch]
+            assert stream.served is not None
+            assert (await client.server_info()).max_batch == 256
+            with pytest.raises(floors.InvalidArgumentError, match=r"spec\.number"):
+                await client.get(FloorSpec(1, 0))
+            async with client.stream(specs[0], 10_000) as left:
+                assert (await anext(left)).spec.number == 1
+
+    asyncio.run(run())
