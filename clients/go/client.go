@@ -1,0 +1,178 @@
+package floors
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"floors.example/go/floorsv1"
+	"floors.example/go/floorsv1/floorsv1connect"
+)
+
+// Client is a client of one floor server. Its methods may be called at the same time; the calls share one connection.
+type Client struct {
+	rpc     floorsv1connect.FloorServiceClient
+	retries int
+	timeout time.Duration
+}
+
+// New returns a client of the server at a URL such as http://127.0.0.1:50051 or https://floors.example. It does not
+// connect; the first call does. The error says which option or part of the URL is wrong.
+func New(server string, options ...Option) (*Client, error) {
+	settings := defaults()
+	for _, option := range options {
+		option(&settings)
+	}
+	httpClient, base, err := settings.transport(server)
+	if err != nil {
+		return nil, err
+	}
+	rpc := floorsv1connect.NewFloorServiceClient(httpClient, base, settings.connectOptions()...)
+	return &Client{rpc: rpc, retries: settings.retries, timeout: settings.timeout}, nil
+}
+
+// Get returns one floor.
+func (c *Client) Get(ctx context.Context, spec *floorsv1.FloorSpec, options ...CallOption) (*Floor, Served, error) {
+	response, err := unary(ctx, c, c.rpc.GetFloor, &floorsv1.GetFloorRequest{Spec: spec}, options)
+	if err != nil {
+		return nil, Served{}, err
+	}
+	floor, err := requested(response.Msg, spec)
+	return floor, servedFrom(response.Header()), err
+}
+
+// Batch returns floors in the order of their specs: all of them or an error.
+func (c *Client) Batch(ctx context.Context, specs []*floorsv1.FloorSpec, options ...CallOption) ([]*Floor, Served, error) {
+	response, err := unary(ctx, c, c.rpc.BatchGetFloors, &floorsv1.BatchGetFloorsRequest{Specs: specs}, options)
+	if err != nil {
+		return nil, Served{}, err
+	}
+	served := servedFrom(response.Header())
+	if len(response.Msg.Floors) != len(specs) {
+		return nil, served, invalid(ClassSpec, "%d floors for %d specs", len(response.Msg.Floors), len(specs))
+	}
+	floors := make([]*Floor, len(specs))
+	for i, message := range response.Msg.Floors {
+		if floors[i], err = requested(message, specs[i]); err != nil {
+			return nil, served, fmt.Errorf("specs[%d]: %w", i, err)
+		}
+	}
+	return floors, served, nil
+}
+
+// Stream returns count floors of one tower from first.Number on. The server sends no faster than the loop reads. A
+// stream that breaks off is resumed at the floor that is missing, as often as the client retries a call without getting
+// a floor. After an error the sequence ends.
+//
+// The deadline of ctx covers the whole stream; [WithTimeout] does not apply.
+func (c *Client) Stream(ctx context.Context, first *floorsv1.FloorSpec, count uint32, options ...CallOption) iter.Seq2[*Floor, error] {
+	return func(yield func(*Floor, error) bool) {
+		// Leaving the loop ends the call.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		next := cloneSpec(first)
+		for attempt := 0; ; attempt++ {
+			before := count
+			err := c.readStream(ctx, next, &count, options, yield)
+			if err == nil {
+				return
+			}
+			if count < before {
+				attempt = 0
+			}
+			if wait, ok := c.mayRetry(ctx, err, attempt); !ok || !sleep(ctx, wait) {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// Info returns the version, the limits and the tier statistics of the server.
+func (c *Client) Info(ctx context.Context, options ...CallOption) (*floorsv1.ServerInfo, error) {
+	response, err := unary(ctx, c, c.rpc.GetServerInfo, &floorsv1.GetServerInfoRequest{}, options)
+	if err != nil {
+		return nil, err
+	}
+	return response.Msg, nil
+}
+
+// readStream makes one call. It advances next and count past the floors that it yielded, and returns nil when the
+// sequence is complete or the caller left the loop.
+func (c *Client) readStream(
+	ctx context.Context, next *floorsv1.FloorSpec, count *uint32, options []CallOption, yield func(*Floor, error) bool,
+) error {
+	request := connect.NewRequest(&floorsv1.StreamFloorsRequest{First: cloneSpec(next), Count: *count})
+	for _, option := range options {
+		option(request.Header())
+	}
+	stream, err := c.rpc.StreamFloors(ctx, request)
+	if err != nil {
+		return checkFailed(err)
+	}
+	defer stream.Close()
+	for stream.Receive() {
+		if *count == 0 {
+			return invalid(ClassSpec, "the stream has more floors than were asked for")
+		}
+		floor, err := requested(stream.Msg(), next)
+		if err != nil {
+			return err
+		}
+		next.Number++
+		*count--
+		if !yield(floor, nil) {
+			return nil
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return checkFailed(err)
+	}
+	if *count > 0 {
+		return invalid(ClassSpec, "the stream ended %d floors early", *count)
+	}
+	return nil
+}
+
+// unary makes a call with retries. The timeout covers all attempts and the waits between them.
+func unary[Req, Res any](
+	ctx context.Context, c *Client, call func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
+	message *Req, options []CallOption,
+) (*connect.Response[Res], error) {
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	for attempt := 0; ; attempt++ {
+		request := connect.NewRequest(message)
+		for _, option := range options {
+			option(request.Header())
+		}
+		response, err := call(ctx, request)
+		if err == nil {
+			return response, nil
+		}
+		if wait, ok := c.mayRetry(ctx, err, attempt); !ok || !sleep(ctx, wait) {
+			return nil, checkFailed(err)
+		}
+	}
+}
+
+// requested checks that a floor is the one that spec names.
+func requested(message *floorsv1.Floor, spec *floorsv1.FloorSpec) (*Floor, error) {
+	floor, err := fromMessage(message)
+	if err != nil {
+		return nil, err
+	}
+	return floor, floor.checkSpec(spec)
+}
+
+func cloneSpec(spec *floorsv1.FloorSpec) *floorsv1.FloorSpec {
+	return &floorsv1.FloorSpec{
+		Seed: spec.GetSeed(), Number: spec.GetNumber(), Width: spec.GetWidth(), Height: spec.GetHeight(), Kind: spec.GetKind(),
+	}
+}

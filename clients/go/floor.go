@@ -1,0 +1,143 @@
+package floors
+
+import "floors.example/go/floorsv1"
+
+// Floor is a floor whose hash, grids and coordinates are checked: all points lie inside it.
+type Floor struct {
+	// Message is the floor as received, with rooms, connections, spawns, items, locks, traps and metrics.
+	Message *floorsv1.Floor
+	// Terrain has a [floorsv1.Terrain] for each cell: cell (x, y) is at y*Width() + x. Treat an unknown one as
+	// impassable.
+	Terrain []byte
+	// Region has the room id + 1 of each cell, 0 outside rooms.
+	Region []byte
+}
+
+// Decode checks and decodes the bytes of a floors.v1.Floor, such as those of a file. The error is an [*InvalidError].
+func Decode(encoded []byte) (*Floor, error) {
+	message := new(floorsv1.Floor)
+	if err := (checkedCodec{}).Unmarshal(encoded, message); err != nil {
+		return nil, err
+	}
+	return fromMessage(message)
+}
+
+// Width returns the cells from west to east.
+func (f *Floor) Width() uint32 { return f.Message.Spec.Width }
+
+// Height returns the cells from north to south.
+func (f *Floor) Height() uint32 { return f.Message.Spec.Height }
+
+// TerrainAt returns the terrain of a cell, UNSPECIFIED outside the floor.
+func (f *Floor) TerrainAt(x, y uint32) floorsv1.Terrain {
+	if x >= f.Width() || y >= f.Height() {
+		return floorsv1.Terrain_TERRAIN_UNSPECIFIED
+	}
+	return floorsv1.Terrain(f.Terrain[y*f.Width()+x])
+}
+
+// RoomAt returns the room of a cell, nil outside rooms.
+func (f *Floor) RoomAt(x, y uint32) *floorsv1.Room {
+	if x >= f.Width() || y >= f.Height() {
+		return nil
+	}
+	for _, room := range f.Message.Rooms {
+		if room.Id+1 == uint32(f.Region[y*f.Width()+x]) {
+			return room
+		}
+	}
+	return nil
+}
+
+// Passable returns whether a cell is passable without a key and without searching.
+func (f *Floor) Passable(x, y uint32) bool {
+	switch f.TerrainAt(x, y) {
+	case floorsv1.Terrain_TERRAIN_FLOOR, floorsv1.Terrain_TERRAIN_DOOR, floorsv1.Terrain_TERRAIN_STAIRS_UP,
+		floorsv1.Terrain_TERRAIN_STAIRS_DOWN, floorsv1.Terrain_TERRAIN_SHALLOW_WATER, floorsv1.Terrain_TERRAIN_BRIDGE,
+		floorsv1.Terrain_TERRAIN_GRASS, floorsv1.Terrain_TERRAIN_RUBBLE:
+		return true
+	default:
+		return false
+	}
+}
+
+// fromMessage decodes the grids and checks the fields. The hash is checked where the bytes are.
+func fromMessage(message *floorsv1.Floor) (*Floor, error) {
+	if message.GetSpec() == nil {
+		return nil, invalid(ClassMissing, "it has no spec")
+	}
+	floor := &Floor{Message: message}
+	var err error
+	if floor.Terrain, err = floor.decode("terrain", message.GetTerrain()); err != nil {
+		return nil, err
+	}
+	if floor.Region, err = floor.decode("region", message.GetRegion()); err != nil {
+		return nil, err
+	}
+	for i, terrain := range floor.Terrain {
+		if terrain == 0 {
+			return nil, invalid(ClassTerrain, "cell (%d, %d) holds no terrain", i%int(floor.Width()), i/int(floor.Width()))
+		}
+	}
+	return floor, floor.checkPoints()
+}
+
+func (f *Floor) decode(name string, grid *floorsv1.Grid) ([]byte, error) {
+	if grid == nil {
+		return nil, invalid(ClassMissing, "it has no %s", name)
+	}
+	if grid.Width != f.Width() || grid.Height != f.Height() {
+		err := invalid(ClassSize, "%dx%d cells in a floor of %dx%d", grid.Width, grid.Height, f.Width(), f.Height())
+		return nil, &InvalidError{Class: ClassGrid, Reason: "its " + name, Err: err}
+	}
+	cells, err := DecodeGrid(grid)
+	if err != nil {
+		return nil, &InvalidError{Class: ClassGrid, Reason: "its " + name, Err: err}
+	}
+	return cells, nil
+}
+
+func (f *Floor) checkPoints() error {
+	m := f.Message
+	var failed error
+	check := func(name string, at *floorsv1.Point) {
+		switch {
+		case failed != nil:
+		case at == nil:
+			failed = invalid(ClassMissing, "its %s has no position", name)
+		case at.X >= f.Width() || at.Y >= f.Height():
+			failed = invalid(ClassOutside, "its %s lies at (%d, %d), outside the floor", name, at.X, at.Y)
+		}
+	}
+	check("entry", m.Entry)
+	check("exit", m.Exit)
+	for _, room := range m.Rooms {
+		check("room", room.Min)
+		check("room", room.Max)
+		check("room", room.Center)
+	}
+	for _, spawn := range m.Spawns {
+		check("spawn", spawn.At)
+	}
+	for _, item := range m.Items {
+		check("item", item.At)
+	}
+	for _, lock := range m.Locks {
+		check("lock", lock.At)
+	}
+	for _, trap := range m.Traps {
+		check("trap", trap.At)
+	}
+	return failed
+}
+
+// checkSpec checks that the floor is the one that asked names. Fields that asked leaves 0 may have any value.
+func (f *Floor) checkSpec(asked *floorsv1.FloorSpec) error {
+	got := f.Message.Spec
+	open := func(asked, got uint32) bool { return asked == 0 || asked == got }
+	if got.Seed == asked.GetSeed() && got.Number == asked.GetNumber() && open(asked.GetWidth(), got.Width) &&
+		open(asked.GetHeight(), got.Height) && (asked.GetKind() == 0 || asked.GetKind() == got.Kind) {
+		return nil
+	}
+	return invalid(ClassSpec, "the server sent another floor: floor %d of tower %d, %dx%d, %v", got.Number, got.Seed, got.Width, got.Height, got.Kind)
+}

@@ -1,0 +1,123 @@
+package floors
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"floors.example/go/floorsv1"
+)
+
+// server returns the URL of a running floor server, from FLOOR_SERVER.
+func server(t *testing.T) string {
+	t.Helper()
+	url := os.Getenv("FLOOR_SERVER")
+	if url == "" {
+		t.Skip("FLOOR_SERVER is not set")
+	}
+	return url
+}
+
+func TestServerSendsTheVectors(t *testing.T) {
+	client := client(t, server(t))
+	info, err := client.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version := decoded[floorsv1.Floor](t, file(t, "floors/default.bin")).GeneratorVersion; info.GeneratorVersion != version {
+		t.Skipf("the server generates floors of version %d, the vectors have %d", info.GeneratorVersion, version)
+	}
+	var specs []*floorsv1.FloorSpec
+	for _, vector := range vectors(t).Floors {
+		spec := decoded[floorsv1.GetFloorRequest](t, unhex(t, vector.Request)).Spec
+		specs = append(specs, spec)
+		floor, served, err := client.Get(t.Context(), spec)
+		if err != nil {
+			t.Fatalf("%s: %v", vector.Name, err)
+		}
+		expected, _ := Decode(file(t, vector.Bytes))
+		if !proto.Equal(floor.Message, expected.Message) || !bytes.Equal(floor.Terrain, expected.Terrain) {
+			t.Errorf("%s is another floor", vector.Name)
+		}
+		if served.By == "" {
+			t.Errorf("%s: the answer does not say what served it", vector.Name)
+		}
+	}
+	floors, _, err := client.Batch(t.Context(), specs)
+	if err != nil || len(floors) != len(specs) {
+		t.Errorf("%d floors, %v", len(floors), err)
+	}
+}
+
+func TestServerStreams(t *testing.T) {
+	number := uint32(10)
+	for floor, err := range client(t, server(t)).Stream(t.Context(), &floorsv1.FloorSpec{Seed: 42, Number: 10}, 100) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if floor.Message.Spec.Number != number {
+			t.Fatalf("floor %d, not %d", floor.Message.Spec.Number, number)
+		}
+		exit := floor.Message.Exit
+		if floor.TerrainAt(exit.X, exit.Y) != floorsv1.Terrain_TERRAIN_STAIRS_DOWN || !floor.Passable(exit.X, exit.Y) {
+			t.Errorf("floor %d has no exit", number)
+		}
+		number++
+	}
+	if number != 110 {
+		t.Errorf("the stream ended before floor %d", number)
+	}
+}
+
+func TestServerNamesWrongFields(t *testing.T) {
+	_, _, err := client(t, server(t)).Get(t.Context(), &floorsv1.FloorSpec{Width: 15})
+	violations := Violations(err)
+	if connect.CodeOf(err) != connect.CodeInvalidArgument || len(violations) != 2 || violations[0].Field != "spec.number" {
+		t.Errorf("%v: %v", err, violations)
+	}
+}
+
+func TestServerTracesACallThatSkipsTheCache(t *testing.T) {
+	spec := &floorsv1.FloorSpec{Seed: 42, Number: 7}
+	_, served, err := client(t, server(t), WithTimeout(10*time.Second)).Get(t.Context(), spec, NoCache(), Trace())
+	if err != nil || served.By != "generated" || served.Trace == "" {
+		t.Errorf("%+v, %v", served, err)
+	}
+}
+
+// The other protocols of the port. A server without Connect answers 415.
+func TestServerSpeaksGRPCWeb(t *testing.T) {
+	floor, _, err := client(t, server(t), WithProtocol(GRPCWeb)).Get(t.Context(), &floorsv1.FloorSpec{Seed: 42, Number: 7})
+	if err != nil || floor.Width() != 100 {
+		t.Error(err)
+	}
+}
+
+func TestServerSpeaksConnect(t *testing.T) {
+	url := server(t)
+	if os.Getenv("FLOOR_SERVER_CONNECT") == "" {
+		t.Skip("FLOOR_SERVER_CONNECT is not set")
+	}
+	client := client(t, url, WithProtocol(Connect))
+	floor, served, err := client.Get(t.Context(), &floorsv1.FloorSpec{Seed: 42, Number: 7})
+	if err != nil || floor.Width() != 100 || served.By == "" {
+		t.Error(err)
+	}
+	if _, _, err := client.Get(t.Context(), &floorsv1.FloorSpec{Width: 15}); len(Violations(err)) != 2 {
+		t.Errorf("%v", err)
+	}
+	count := 0
+	for _, err := range client.Stream(t.Context(), &floorsv1.FloorSpec{Seed: 42, Number: 1}, 20) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		count++
+	}
+	if count != 20 {
+		t.Errorf("%d floors", count)
+	}
+}

@@ -1,0 +1,95 @@
+package floors
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+const (
+	// connectTimeout limits establishing a connection.
+	connectTimeout = 5 * time.Second
+	// A connection that is silent for pingAfter is tested; one that does not answer within pingTimeout is closed.
+	pingAfter   = 30 * time.Second
+	pingTimeout = 15 * time.Second
+)
+
+// transport returns the HTTP client and the URL of the server without a trailing slash.
+func (s *settings) transport(server string) (connect.HTTPClient, string, error) {
+	base, err := url.Parse(server)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, "", fmt.Errorf("%q is no server address: write http://host:port or https://host:port", server)
+	}
+	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+		return nil, "", fmt.Errorf("the address %q may not have a user, a query or a fragment", base.Redacted())
+	}
+	plain := base.Scheme == "http"
+	if s.token != "" && plain && !s.tokenOverPlain && !isLoopback(base.Hostname()) {
+		return nil, "", fmt.Errorf("a token is sent to %s by https only; WithTokenOverPlainHTTP allows http", base.Host)
+	}
+	if strings.ContainsFunc(s.token, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return nil, "", fmt.Errorf("the token has a character that a header cannot carry, such as a space or a line break")
+	}
+	client := s.http
+	if client == nil {
+		client = newHTTPClient(s, plain)
+	}
+	return client, strings.TrimSuffix(base.String(), "/"), nil
+}
+
+func newHTTPClient(s *settings, plain bool) *http.Client {
+	protocols := new(http.Protocols)
+	// HTTP/2 without TLS is used only when HTTP/1.1 is not allowed as well.
+	protocols.SetUnencryptedHTTP2(plain)
+	protocols.SetHTTP2(!plain)
+	protocols.SetHTTP1(!plain && s.protocol != GRPC)
+	transport := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSHandshakeTimeout: connectTimeout,
+		TLSClientConfig:     s.tls.Clone(),
+		Protocols:           protocols,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+	}
+	return &http.Client{
+		Transport: transport,
+		// A call goes to the server that was named, and so does the token.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func isLoopback(host string) bool {
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.IsLoopback()
+	}
+	return host == "localhost"
+}
+
+// bearer adds a token to calls.
+type bearer string
+
+func (b bearer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		request.Header().Set("Authorization", string(b))
+		return next(ctx, request)
+	}
+}
+
+func (b bearer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		conn.RequestHeader().Set("Authorization", string(b))
+		return conn
+	}
+}
+
+func (b bearer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}

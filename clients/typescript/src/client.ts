@@ -1,0 +1,159 @@
+/** The client of one floor server. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient, type Client, type Transport } from "@connectrpc/connect";
+
+import { Floor } from "./floor.js";
+import {
+  FloorService,
+  type FloorSpec,
+  FloorSpecSchema,
+  type ServerInfo,
+} from "./gen/floors/v1/floors_pb.js";
+import { InvalidFloorError } from "./invalid.js";
+import type { CallOptions, ClientOptions } from "./options.js";
+import { backoffMs, isTransient, pause } from "./retry.js";
+import { type Served, servedFrom } from "./served.js";
+
+/** The name of a floor, such as `{ seed: 42n, number: 7 }`. What is left out is resolved by the server. */
+export type SpecInit = MessageInitShape<typeof FloorSpecSchema>;
+
+/** A floor, and how the server answered. */
+export interface FloorCall {
+  floor: Floor;
+  served: Served;
+}
+
+const DEFAULT_RETRIES = 3;
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** Options of one attempt, for the RPC library. */
+interface Attempt {
+  headers: Headers;
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  onHeader: (headers: Headers) => void;
+}
+
+/** A client of one floor server. Calls may run at the same time. `connect` makes one. */
+export class FloorClient {
+  readonly #rpc: Client<typeof FloorService>;
+  readonly #retries: number;
+  readonly #timeoutMs: number;
+
+  constructor(transport: Transport, options: ClientOptions = {}) {
+    this.#rpc = createClient(FloorService, transport);
+    this.#retries = options.retries ?? DEFAULT_RETRIES;
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  /**
+   * One floor.
+   *
+   * @throws ConnectError with the server's status, InvalidFloorError if the answer is not the floor.
+   */
+  async get(spec: SpecInit, options: CallOptions = {}): Promise<FloorCall> {
+    const asked = create(FloorSpecSchema, spec);
+    const { value, served } = await this.#unary(options, (attempt) => this.#rpc.getFloor({ spec: asked }, attempt));
+    return { floor: await Floor.check(value, asked), served };
+  }
+
+  /**
+   * Floors in the order of their specs: all of them or an error.
+   *
+   * @throws As for {@link get}.
+   */
+  async batch(specs: readonly SpecInit[], options: CallOptions = {}): Promise<{ floors: Floor[]; served: Served }> {
+    const asked = specs.map((spec) => create(FloorSpecSchema, spec));
+    const call = (attempt: Attempt) => this.#rpc.batchGetFloors({ specs: asked }, attempt);
+    const { value, served } = await this.#unary(options, call);
+    if (value.floors.length !== asked.length) {
+      throw new InvalidFloorError("spec", `${value.floors.length} floors for ${asked.length} specs`);
+    }
+    const floors = await Promise.all(value.floors.map((floor, i) => Floor.check(floor, asked[i] as FloorSpec)));
+    return { floors, served };
+  }
+
+  /**
+   * `count` floors of one tower from `first.number` on. The server sends no faster than the loop reads. A stream that
+   * breaks off is resumed at the floor that is missing, as often as the client repeats a call without getting a floor.
+   * Leaving the loop ends the call.
+   *
+   * @throws As for {@link get}.
+   */
+  async *stream(first: SpecInit, count: number, options: CallOptions = {}): AsyncGenerator<Floor, void, undefined> {
+    const next = create(FloorSpecSchema, first);
+    const deadline = deadlineIn(options.timeoutMs ?? 0);
+    let left = count;
+    for (let attempt = 0; ; attempt++) {
+      const ended = new AbortController();
+      const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
+      try {
+        const request = { first: create(FloorSpecSchema, next), count: left };
+        for await (const message of this.#rpc.streamFloors(request, this.#attempt({ ...options, signal }, deadline))) {
+          if (left === 0) throw new InvalidFloorError("spec", "the stream has more floors than were asked for");
+          const floor = await Floor.check(message, next);
+          next.number++;
+          left--;
+          attempt = 0;
+          yield floor;
+        }
+        if (left > 0) throw new InvalidFloorError("spec", `the stream ended ${left} floors early`);
+        return;
+      } catch (error) {
+        await this.#waitToRetry(error, attempt, deadline, options.signal);
+      } finally {
+        ended.abort();
+      }
+    }
+  }
+
+  /**
+   * Version, limits and tier statistics of the server.
+   *
+   * @throws ConnectError with the server's status.
+   */
+  async info(options: CallOptions = {}): Promise<ServerInfo> {
+    const { value } = await this.#unary(options, (attempt) => this.#rpc.getServerInfo({}, attempt));
+    return value;
+  }
+
+  async #unary<T>(options: CallOptions, call: (attempt: Attempt) => Promise<T>): Promise<{ value: T; served: Served }> {
+    const deadline = deadlineIn(options.timeoutMs ?? this.#timeoutMs);
+    for (let attempt = 0; ; attempt++) {
+      let headers = new Headers();
+      try {
+        const value = await call({ ...this.#attempt(options, deadline), onHeader: (received) => (headers = received) });
+        return { value, served: servedFrom(headers) };
+      } catch (error) {
+        await this.#waitToRetry(error, attempt, deadline, options.signal);
+      }
+    }
+  }
+
+  #attempt(options: CallOptions, deadline: number): Attempt {
+    const headers = new Headers();
+    if (options.noCache) headers.set("cache-control", "no-cache");
+    if (options.trace) headers.set("floor-trace", "1");
+    const timeoutMs = Math.ceil(deadline - performance.now());
+    if (timeoutMs <= 0) throw new ConnectError("the deadline has passed", Code.DeadlineExceeded);
+    return {
+      headers,
+      onHeader: () => undefined,
+      ...(options.signal && { signal: options.signal }),
+      ...(Number.isFinite(timeoutMs) && { timeoutMs }),
+    };
+  }
+
+  /** Waits until the next attempt, or throws the error if there is none. */
+  async #waitToRetry(error: unknown, attempt: number, deadline: number, signal?: AbortSignal): Promise<void> {
+    const wait = attempt < this.#retries && isTransient(error) ? backoffMs(error, attempt) : undefined;
+    if (wait === undefined || signal?.aborted || performance.now() + wait >= deadline) throw error;
+    await pause(wait, signal);
+  }
+}
+
+/** The time of `performance.now()` in so many milliseconds; infinity for 0. */
+function deadlineIn(timeoutMs: number): number {
+  return timeoutMs > 0 ? performance.now() + timeoutMs : Infinity;
+}

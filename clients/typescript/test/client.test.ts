@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import http2 from "node:http2";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { clone, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { xxhash3 } from "hash-wasm";
+
+import { FloorSchema, FloorService, type Floor, type StreamFloorsRequest } from "../src/gen/floors/v1/floors_pb.js";
+import { BadRequestSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
+import { InvalidFloorError, connect as connectBrowser, violations } from "../src/index.js";
+import { connect } from "../src/node.js";
+
+const file = fileURLToPath(new URL("../../../../proto/vectors/floors/tower_zero.bin", import.meta.url));
+const encoded = new Uint8Array(readFileSync(file));
+const first = { number: 1 };
+
+/** A server that answers calls from a script: an error or nothing for each, then floors. */
+async function serve(t: TestContext, ...script: (ConnectError | undefined)[]) {
+  const floor = fromBinary(FloorSchema, encoded);
+  const seen = { headers: [] as Headers[], streams: [] as StreamFloorsRequest[], url: "", floor };
+  const routes = (router: ConnectRouter) =>
+    router.service(FloorService, {
+      getFloor(_, context) {
+        seen.headers.push(context.requestHeader);
+        const error = script.shift();
+        if (error) throw error;
+        context.responseHeader.set("floor-served-by", "lru");
+        context.responseHeader.set("floor-server-us", "12");
+        return floor;
+      },
+      // Two floors a call, then the next error of the script.
+      async *streamFloors(request) {
+        seen.streams.push(request);
+        for (let i = 0; i < Math.min(2, request.count); i++) yield await numbered(floor, (request.first?.number ?? 0) + i);
+        const error = request.count > 2 ? script.shift() : undefined;
+        if (error) throw error;
+      },
+    });
+  const server = http2.createServer(connectNodeAdapter({ routes }));
+  const sessions = new Set<http2.ServerHttp2Session>();
+  server.on("session", (session) => sessions.add(session));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    for (const session of sessions) session.destroy();
+    server.close();
+  });
+  seen.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return seen;
+}
+
+async function numbered(floor: Floor, number: number): Promise<Floor> {
+  const copy = clone(FloorSchema, floor);
+  if (copy.spec) copy.spec.number = number;
+  copy.contentHash = 0n;
+  copy.contentHash = BigInt(`0x${await xxhash3(toBinary(FloorSchema, copy))}`);
+  return copy;
+}
+
+const busy = (ms: number) =>
+  new ConnectError("the generation queue is full", Code.ResourceExhausted, undefined, [
+    { desc: RetryInfoSchema, value: { retryDelay: { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1e6 } } },
+  ]);
+const draining = () => new ConnectError("draining", Code.Unavailable);
+
+test("every protocol gets a floor", async (t) => {
+  for (const protocol of ["grpc", "grpc-web", "connect"] as const) {
+    const server = await serve(t);
+    const client = connect(server.url, { protocol, token: "secret" });
+    const { floor, served } = await client.get(first, { trace: true });
+    assert.equal(floor.width, 16, protocol);
+    assert.deepEqual(served, { by: "lru", coalesced: 0, serverUs: 12 }, protocol);
+    assert.equal(server.headers[0]?.get("authorization"), "Bearer secret", protocol);
+    assert.equal(server.headers[0]?.get("floor-trace"), "1", protocol);
+  }
+});
+
+test("a refused call is repeated after the wait that the server asks for", async (t) => {
+  const server = await serve(t, busy(150), draining());
+  const start = performance.now();
+  await connect(server.url).get(first);
+  assert.equal(server.headers.length, 3);
+  assert.ok(performance.now() - start >= 149);
+});
+
+test("a call is not repeated in vain", async (t) => {
+  const wrong = new ConnectError("floor 0", Code.InvalidArgument, undefined, [
+    { desc: BadRequestSchema, value: { fieldViolations: [{ field: "spec.number", description: "0" }] } },
+  ]);
+  const cases = { wrong, "a wait beyond the deadline": busy(60_000), "a wait of an hour": busy(3_600_000), off: busy(1) };
+  for (const [name, error] of Object.entries(cases)) {
+    const server = await serve(t, error);
+    const client = connect(server.url, { timeoutMs: 5_000, ...(name === "off" && { retries: 0 }) });
+    await assert.rejects(client.get(first), (thrown) => thrown instanceof ConnectError && thrown.code === error.code, name);
+    assert.equal(server.headers.length, 1, name);
+  }
+  const server = await serve(t, wrong);
+  const failure = await connect(server.url).get(first).catch((error: unknown) => error);
+  assert.deepEqual(violations(failure), [{ field: "spec.number", description: "0" }]);
+});
+
+test("a broken stream is resumed", async (t) => {
+  const server = await serve(t, draining(), busy(1));
+  const numbers: number[] = [];
+  for await (const floor of connect(server.url, { retries: 1 }).stream(first, 5)) numbers.push(floor.spec.number);
+  assert.deepEqual(numbers, [1, 2, 3, 4, 5]);
+  assert.deepEqual(server.streams.map(({ first, count }) => [first?.number, count]), [[1, 5], [3, 3], [5, 1]]);
+});
+
+test("a stream ends with the loop, or with its signal", async (t) => {
+  const server = await serve(t);
+  for await (const floor of connect(server.url).stream(first, 2)) {
+    assert.equal(floor.spec.number, 1);
+    break;
+  }
+  const aborted = connect(server.url).get(first, { signal: AbortSignal.abort() });
+  await assert.rejects(aborted, (error) => error instanceof ConnectError && error.code === Code.Canceled);
+});
+
+test("a wait ends with the signal", async (t) => {
+  const server = await serve(t, busy(20_000));
+  const start = performance.now();
+  await assert.rejects(connect(server.url).get(first, { signal: AbortSignal.timeout(300) }));
+  assert.ok(performance.now() - start < 10_000);
+});
+
+test("another floor, or a damaged one, is rejected", async (t) => {
+  const server = await serve(t);
+  const rejected = (errorClass: string) => (error: unknown) =>
+    error instanceof InvalidFloorError && error.errorClass === errorClass;
+  await assert.rejects(connect(server.url).get({ number: 2 }), rejected("spec"));
+  server.floor.contentHash ^= 1n;
+  await assert.rejects(connect(server.url).get(first), rejected("hash"));
+});
+
+test("an unreachable server is reported", async () => {
+  const options = { timeoutMs: 3_000, retries: 1 };
+  await assert.rejects(connect("http://127.0.0.1:1", options).get(first), { code: Code.Unavailable });
+  await assert.rejects(connectBrowser("http://127.0.0.1:1", options).get(first), ConnectError);
+});
+
+test("options are checked", () => {
+  for (const url of ["", "127.0.0.1:50051", "ftp://host", "http://user:secret@host", "http://host/?x=1"]) {
+    assert.throws(() => connect(url), (error) => error instanceof TypeError && !error.message.includes("secret"), url);
+  }
+  assert.throws(() => connect("http://floors.example", { token: "secret" }), TypeError);
+  assert.throws(() => connect("https://floors.example", { token: "two\nlines" }), TypeError);
+  for (const url of ["https://floors.example", "http://127.0.0.1:1", "http://[::1]:1", "http://localhost:1"]) {
+    connect(url, { token: "secret" });
+  }
+});

@@ -1,0 +1,72 @@
+/** Tests against the server that FLOOR_SERVER names. FLOOR_SERVER_CONNECT=1 adds the Connect protocol. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { fromBinary } from "@bufbuild/protobuf";
+
+import { GetFloorRequestSchema, type FloorSpec } from "../src/gen/floors/v1/floors_pb.js";
+import { connect as connectBrowser, decodeFloor, encodedFloor, v1, violations } from "../src/index.js";
+import { connect } from "../src/node.js";
+
+const server = process.env.FLOOR_SERVER ?? "";
+const skip = server ? false : "FLOOR_SERVER is not set";
+const folder = fileURLToPath(new URL("../../../../proto/vectors/", import.meta.url));
+const manifest: { generator_version: number; floors: { name: string; request: string; bytes: string }[] } = JSON.parse(
+  readFileSync(`${folder}manifest.json`, "utf8"),
+);
+
+const web: ("grpc-web" | "connect")[] = process.env.FLOOR_SERVER_CONNECT ? ["grpc-web", "connect"] : ["grpc-web"];
+const node: ("grpc" | "grpc-web" | "connect")[] = ["grpc", ...web];
+const clients = !server
+  ? []
+  : [
+      ...node.map((protocol) => ({ name: `Node, ${protocol}`, client: connect(server, { protocol }) })),
+      ...web.map((protocol) => ({ name: `fetch, ${protocol}`, client: connectBrowser(server, { protocol }) })),
+    ];
+
+test("the server sends the vectors", { skip }, async (t) => {
+  for (const { name, client } of clients) {
+    const info = await client.info();
+    if (info.generatorVersion !== manifest.generator_version) return t.skip("another generator version");
+    const specs: FloorSpec[] = [];
+    for (const vector of manifest.floors) {
+      const spec = fromBinary(GetFloorRequestSchema, Buffer.from(vector.request, "hex")).spec as FloorSpec;
+      specs.push(spec);
+      const { floor, served } = await client.get(spec);
+      const expected = await decodeFloor(new Uint8Array(readFileSync(folder + vector.bytes)));
+      assert.deepEqual(encodedFloor(floor), encodedFloor(expected), `${name}: ${vector.name}`);
+      assert.notEqual(served.by, "", name);
+    }
+    const { floors } = await client.batch(specs);
+    assert.equal(floors.length, specs.length, name);
+  }
+});
+
+test("the server streams", { skip }, async () => {
+  for (const { name, client } of clients) {
+    let number = 10;
+    for await (const floor of client.stream({ seed: 42n, number }, 50)) {
+      assert.equal(floor.spec.number, number++, name);
+      assert.equal(floor.terrainAt(floor.exit.x, floor.exit.y), v1.Terrain.STAIRS_DOWN, name);
+      assert.ok(floor.passable(floor.exit.x, floor.exit.y), name);
+    }
+    assert.equal(number, 60, name);
+  }
+});
+
+test("the server names wrong fields", { skip }, async () => {
+  for (const { name, client } of clients) {
+    const error = await client.get({ width: 15 }).catch((error: unknown) => error);
+    assert.deepEqual(violations(error).map(({ field }) => field), ["spec.number", "spec.width"], `${name}: ${String(error)}`);
+  }
+});
+
+test("the server traces a call that skips the cache", { skip }, async () => {
+  for (const { name, client } of clients) {
+    const { served } = await client.get({ seed: 42n, number: 7 }, { noCache: true, trace: true });
+    assert.equal(served.by, "generated", name);
+    assert.ok(served.trace, name);
+  }
+});
