@@ -347,7 +347,7 @@ fn a_stream_is_a_sequence_of_envelopes() {
     assert_eq!((status, header(&head, "content-type")), (200, Some("application/connect+json")));
     let messages = envelopes(&body);
     assert_eq!(messages.iter().map(|(flags, _)| *flags).collect::<Vec<_>>(), [0, 0, 0, 2]);
-    for (number, (_, floor)) in (1..).zip(&messages[..3]) {
+    for (number, (_, floor)) in (1_u32..).zip(&messages[..3]) {
         assert_eq!(parse(floor)["spec"]["number"], number);
     }
     let end = parse(&messages[3].1);

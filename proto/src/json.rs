@@ -176,8 +176,8 @@ mod tests {
         let wanted = v1::GetFloorRequest { spec: Some(spec) };
         for json in [
             r#"{"spec":{"seed":"18446744073709551615","number":7,"kind":"FLOOR_KIND_BOSS"}}"#,
-            r#"{"spec":{"seed":18446744073709551615,"number":"7","kind":6}}"#,
-            r#" { "spec" : { "seed" : "18446744073709551615", "number" : 7.0, "width" : null, "kind" : 6 } } "#,
+            r#"{"spec":{"seed":18446744073709551615,"number":"7","kind":7}}"#,
+            r#" { "spec" : { "seed" : "18446744073709551615", "number" : 7.0, "width" : null, "kind" : 7 } } "#,
         ] {
             let message = codec.decode(json.as_bytes()).unwrap();
             assert_eq!(v1::GetFloorRequest::decode(&message[..]).as_ref(), Ok(&wanted), "{json}");
