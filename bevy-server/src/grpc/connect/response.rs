@@ -1,6 +1,6 @@
 //! Responses of Connect: a message without a frame, and what caches may do with it.
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
 use tonic::Status;
@@ -119,6 +119,7 @@ fn content_hash(mut floor: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use floor_proto::v1;
     use http_body::Body;
     use http_body_util::BodyExt;
