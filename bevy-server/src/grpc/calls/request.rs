@@ -206,9 +206,8 @@ async fn read_unframed(
     // Mostly the only chunk, which is passed on as it is.
     let mut first = Bytes::new();
     while !body.is_end_stream()
-        && let Some(frame) = body.as_mut().frame().await
+        && let Some(data) = next_data(body.as_mut()).await?
     {
-        let Ok(data) = frame.map_err(|error| body_error(&error))?.into_data() else { continue };
         let is_only = body.is_end_stream() && data.len() <= assembler.limit;
         if first.is_empty() && assembler.received.is_empty() && (is_only || data.len() <= UNBUDGETED_BYTES) {
             first = data;
@@ -222,6 +221,12 @@ async fn read_unframed(
         }
     }
     if assembler.received.is_empty() { Ok(first) } else { Ok(assembler.received.freeze()) }
+}
+
+/// The next data of a body. Trailers are none.
+async fn next_data(mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>) -> Result<Option<Bytes>, Status> {
+    let Some(frame) = body.as_mut().frame().await else { return Ok(None) };
+    Ok(Some(frame.map_err(|error| body_error(&error))?.into_data().unwrap_or_default()))
 }
 
 /// Reads the rest of a refused request, up to a limit: a response that is sent before its request has ended is followed
