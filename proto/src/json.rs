@@ -139,8 +139,10 @@ impl JsonCodec {
 
 /// The path of a field; `None` for the whole message.
 fn field_name(path: &Path) -> Option<String> {
-    let name = path.to_string();
-    (name != "." && !name.is_empty()).then_some(name)
+    let path = path.to_string();
+    // `?` stands for a key that was not read to its end.
+    let name = path.trim_end_matches(['?', '.']);
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// What a field of this kind may hold.
