@@ -1,10 +1,13 @@
 //! The wire types of the floor server, shared by server, client and benches: the generated code of
 //! `floors/v1/floors.proto`, the [grid codec](grid), the [content hash](hash), the [limits] that the .proto states in
-//! comments, a [codec for undecoded messages](raw), the [list of RPCs](rpc) and the [names of status codes](status).
+//! comments, a [codec for undecoded messages](raw), the [list of RPCs](rpc) and the [names of status codes](status); behind
+//! a feature, JSON (`json`).
 #![forbid(unsafe_code)]
 
 pub mod grid;
 pub mod hash;
+#[cfg(feature = "json")]
+pub mod json;
 pub mod limits;
 pub mod raw;
 pub mod rpc;

@@ -1,16 +1,17 @@
-//! gRPC: `floors.v1.FloorService`, health, reflection and gRPC-Web on one port.
+//! gRPC: `floors.v1.FloorService`, health, reflection, gRPC-Web and Connect on one port.
 //!
 //! Three layers, from the socket to the floor:
 //!
 //! - `connection` accepts, coalesces what a connection writes, and drains;
 //! - `routing` gives a request to the floor service or to tonic, which serves health, reflection and gRPC-Web;
-//! - `calls` answers the floor service's calls, one file per RPC.
+//! - `calls` answers the floor service's calls, one file per RPC; `connect` has what is special about Connect.
 //!
 //! Tiers store floors as gRPC frames, so the floor service implements HTTP itself and passes stored bytes to the
 //! transport.
 
 mod calls;
 mod certificates;
+mod connect;
 mod connection;
 mod routing;
 mod server;

@@ -1,4 +1,5 @@
-//! Routing: gives each request of a connection to the floor service or to tonic, and finds the RPC of a floor call.
+//! Routing: gives each request of a connection to the floor service or to tonic, or refuses it, and finds the RPC of a
+//! floor call.
 
 use std::{
     convert::Infallible,
@@ -17,12 +18,15 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tonic::{Code, Status, server::NamedService, service::interceptor::InterceptedService};
 use tonic_health::pb::health_server::{Health, HealthServer};
-use tower::{BoxError, ServiceExt, util::BoxCloneSyncService};
-use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
+use tower::{BoxError, Layer as _, ServiceExt, util::BoxCloneSyncService};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, Vary};
 
 use super::{
     Rpc, SERVICE_NAME,
-    calls::{self, Answer, Caller, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState, SharedGuard},
+    calls::{
+        self, Answer, CallHead, Caller, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState, SharedGuard,
+    },
+    connect::{self, Protocol, Route},
     status,
     timed_body::TimedBody,
 };
@@ -49,6 +53,8 @@ struct Services {
     authenticator: Option<Authenticator>,
     /// Health, reflection, and the floor service for gRPC-Web.
     tonic_routes: BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>,
+    /// What pages may read of an answer that does not come from tonic.
+    cors: CorsLayer,
 }
 
 impl Routes {
@@ -68,6 +74,8 @@ impl Routes {
                 tonic_reflection::server::Builder::configure()
                     .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
                     .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+                    // The details of errors, so that tools can show them.
+                    .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
             };
             let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
                 unreachable!("descriptor sets that prost wrote are well-formed");
@@ -78,12 +86,13 @@ impl Routes {
                 .add_service(InterceptedService::new(v1, authenticate))
                 .add_service(InterceptedService::new(v1alpha, authenticate));
         }
+        let cors = cors(origins);
         let tonic_routes = tower::ServiceBuilder::new()
-            .layer(cors(origins))
+            .layer(cors.clone())
             .layer(tonic_web::GrpcWebLayer::new())
             .service(routes.prepare());
         let tonic_routes = BoxCloneSyncService::new(tonic_routes);
-        Self(Arc::new(Services { floor_service, authenticator, tonic_routes }))
+        Self(Arc::new(Services { floor_service, authenticator, tonic_routes, cors }))
     }
 
     /// The router for a connection of `client`. If the peer is a trusted proxy, `behind_proxy` finds the client of each
@@ -115,14 +124,19 @@ fn cors(origins: &CorsOrigins) -> CorsLayer {
         "floor-coalesced",
         "floor-trace",
         "floor-server-us",
+        "etag",
+        "retry-after",
+        "www-authenticate",
     ];
-    let origins = match origins {
-        CorsOrigins::Any => AllowOrigin::any(),
-        CorsOrigins::Listed(origins) => AllowOrigin::list(origins.iter().cloned()),
+    let (origins, vary) = match origins {
+        // The answers to all pages are the same, so that a cache keeps one.
+        CorsOrigins::Any => (AllowOrigin::any(), Vary::list([])),
+        CorsOrigins::Listed(origins) => (AllowOrigin::list(origins.iter().cloned()), Vary::list([header::ORIGIN])),
     };
     CorsLayer::new()
         .allow_origin(origins)
-        .allow_methods([http::Method::POST])
+        .vary(vary)
+        .allow_methods([http::Method::GET, http::Method::POST])
         // `*` would not cover `authorization`.
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(exposed.map(HeaderName::from_static))
@@ -146,13 +160,16 @@ impl RouterState {
     /// a trusted proxy the one that the proxy names.
     fn caller(&self, headers: &HeaderMap) -> Caller {
         let Some(authenticator) = &self.services.authenticator else { return self.anonymous(headers).into() };
+        let needs_token = true;
         let address = match &self.behind_proxy {
             None => self.client.address(),
             Some(clients) => clients.forwarded_address(headers).unwrap_or(UNKNOWN_ADDRESS),
         };
         match authenticator.client(headers, address, &self.last_token) {
-            Ok(client) => client.into(),
-            Err(denied) => Caller { client: self.anonymous(headers), refusal: Some(status::denied(&denied)) },
+            Ok(client) => Caller { client, refusal: None, needs_token },
+            Err(denied) => {
+                Caller { client: self.anonymous(headers), refusal: Some(status::denied(&denied)), needs_token }
+            }
         }
     }
 
@@ -172,12 +189,45 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Display + Into<BoxError>> + Send + 'static,
     {
-        if is_floor_call(&request) {
-            let caller = self.0.caller(request.headers());
-            return self.0.services.floor_service.clone().answer_caller(request, caller).await;
+        let route = if is_grpc_call(&request) { Route::Floors(Protocol::Grpc) } else { connect::route(&request) };
+        // Boxed, all but one, to keep the future of a floor call small.
+        match route {
+            Route::Floors(Protocol::Grpc) => self.call_floors(request, Protocol::Grpc).await,
+            Route::Floors(protocol) if !needs_cors(&request) => self.call_floors(request, protocol).await,
+            Route::Tonic => Box::pin(self.call_tonic(request)).await,
+            Route::Floors(_) | Route::Refused(_) => Box::pin(self.call_with_cors(request, route)).await,
         }
-        // Boxed to keep the future of a floor call small.
-        Box::pin(self.call_tonic(request)).await
+    }
+
+    async fn call_floors<B>(self, request: Request<B>, protocol: Protocol) -> Response<FloorBody>
+    where
+        B: Body<Data = Bytes, Error: Display>,
+    {
+        let caller = self.0.caller(request.headers());
+        self.0.services.floor_service.clone().answer_caller(request, caller, protocol).await
+    }
+
+    /// Answers a call of Connect, or refuses a request. Pages may read the response.
+    async fn call_with_cors<B>(self, request: Request<B>, route: Route) -> Response<FloorBody>
+    where
+        B: Body<Data = Bytes, Error: Display + Into<BoxError>> + Send + 'static,
+    {
+        let cors = self.0.services.cors.clone();
+        let service = tower::service_fn(move |request: Request<B>| {
+            let router = self.clone();
+            async move {
+                Ok::<_, Infallible>(match route {
+                    Route::Floors(protocol) => router.call_floors(request, protocol).await,
+                    Route::Tonic => router.call_tonic(request).await,
+                    Route::Refused(refusal) => {
+                        calls::discard(request.into_body()).await;
+                        refusal.respond()
+                    }
+                })
+            }
+        });
+        let Ok(response) = cors.layer(service).oneshot(request).await;
+        response
     }
 
     async fn call_tonic<B>(self, request: Request<B>) -> Response<FloorBody>
@@ -204,8 +254,13 @@ impl hyper::service::Service<Request<Incoming>> for Router {
     }
 }
 
+/// Whether a page may have to read the answer: it says where it is from, or the answer may come from a cache.
+fn needs_cors<B>(request: &Request<B>) -> bool {
+    request.method() == http::Method::GET || request.headers().contains_key(header::ORIGIN)
+}
+
 /// Whether this is a plain gRPC call to the floor service.
-fn is_floor_call<B>(request: &Request<B>) -> bool {
+fn is_grpc_call<B>(request: &Request<B>) -> bool {
     let path = request.uri().path().as_bytes();
     let is_floor_service = path
         .strip_prefix(b"/")
@@ -241,14 +296,15 @@ impl FloorService {
         request: Request<impl Body<Data = Bytes, Error: Display>>,
         client: Client,
     ) -> Response<FloorBody> {
-        self.answer_caller(request, client.into()).await
+        self.answer_caller(request, client.into(), Protocol::Grpc).await
     }
 
-    /// As [`answer`](Self::answer), of a caller that may be refused.
+    /// As [`answer`](Self::answer), of a caller that may be refused, and in any protocol.
     async fn answer_caller(
         self,
         request: Request<impl Body<Data = Bytes, Error: Display>>,
         caller: Caller,
+        protocol: Protocol,
     ) -> Response<FloorBody> {
         let started = Instant::now();
         let (head, body) = request.into_parts();
@@ -260,7 +316,8 @@ impl FloorService {
         metrics_guard.observe(&head.headers, &caller.client);
         // A panic becomes a status of this call and does not affect others.
         let record = metrics_guard.record.as_ref();
-        let answer = calls::answer(&metrics_guard.state, rpc, &head.headers, body, started, caller, record);
+        let call = CallHead { rpc, protocol, uri: &head.uri, headers: &head.headers, started };
+        let answer = calls::answer(&metrics_guard.state, call, body, caller, record);
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         match answer.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
             Ok(Answer::Unary(response)) => {
@@ -274,7 +331,11 @@ impl FloorService {
                     record.failed(&status);
                 }
                 tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
-                status.into_http()
+                match protocol {
+                    Protocol::Grpc => status.into_http(),
+                    Protocol::ConnectUnary(_) | Protocol::ConnectGet(_) => connect::failed(&status),
+                    Protocol::ConnectStream(encoding) => connect::failed_stream(encoding, &status),
+                }
             }
         }
     }
@@ -309,7 +370,7 @@ where
         let service = self.clone();
         let caller = self.caller_of(&request);
         Box::pin(async move {
-            let mut answer = service.answer_caller(request, caller).await;
+            let mut answer = service.answer_caller(request, caller, Protocol::Grpc).await;
             // gRPC-Web replaces the body, so the guard travels in the extensions. The router takes it from there.
             if let Some(guard) = answer.body_mut().take_guard() {
                 answer.extensions_mut().insert(guard);
@@ -327,7 +388,7 @@ fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 /// The RPC that a request path names, or else the unknown name in the path.
-fn rpc_from_path(path: &str) -> Result<Rpc, &str> {
+pub(super) fn rpc_from_path(path: &str) -> Result<Rpc, &str> {
     let name = path.strip_prefix('/').and_then(|path| path.strip_prefix(SERVICE_NAME)?.strip_prefix('/'));
     let name = name.unwrap_or_default();
     Rpc::ALL.into_iter().find(|rpc| rpc.name() == name).ok_or(name)

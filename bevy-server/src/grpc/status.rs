@@ -113,5 +113,5 @@ pub(super) fn draining() -> Status {
 }
 
 pub(super) fn deadline_exceeded() -> Status {
-    Status::deadline_exceeded("the grpc-timeout expired before the floor was ready")
+    Status::deadline_exceeded("the timeout of the call expired before the floor was ready")
 }

@@ -13,25 +13,32 @@ use std::{fmt::Display, sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use floor_cache::Chain;
-use http::{HeaderMap, Response};
+use http::{HeaderMap, Response, Uri};
 use http_body::Body;
 use tonic::{Code, Status};
 
 use request::Call;
-pub(super) use request::REQUEST_TIMEOUT;
+pub(super) use request::{REQUEST_TIMEOUT, discard};
 pub use response::FloorBody;
 pub(super) use response::{GuardedBytes, SharedGuard};
 use stream_floors::FloorStream;
 
-use super::{Rpc, status};
+use super::{
+    Rpc,
+    connect::{self, Caching, Encoding, Protocol, Query},
+    status,
+};
 use crate::{
     clients::{Budget, Client, Clients, Reserved},
     config::NoCache,
-    lifecycle::InFlight,
+    lifecycle::{InFlight, InFlightGuard},
     metrics::{Limit, Refusals, RequestMetrics},
     observer::{CallObserver, CallRecord},
     prefetch::AccessRecorder,
 };
+
+/// Memory that JSON takes while it is made, for each byte of the protobuf. A floor has two to three times its bytes.
+const JSON_GROWTH: usize = 4;
 
 /// The dependencies of [`FloorService`](crate::grpc::FloorService).
 #[derive(Debug, Clone)]
@@ -138,6 +145,8 @@ pub(super) struct Caller {
     pub(super) client: Client,
     /// Why the client may not call.
     pub(super) refusal: Option<Status>,
+    /// Whether callers need a token, so that answers are not for others.
+    pub(super) needs_token: bool,
 }
 
 impl Caller {
@@ -148,7 +157,7 @@ impl Caller {
 
 impl From<Client> for Caller {
     fn from(client: Client) -> Self {
-        Self { client, refusal: None }
+        Self { client, refusal: None, needs_token: false }
     }
 }
 
@@ -158,24 +167,51 @@ pub(super) enum Answer {
     Stream(FloorStream),
 }
 
-/// Answers a call whose headers were received at `started`. A recorded call is told what it did.
+/// What is known of a call before its body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallHead<'a> {
+    pub(super) rpc: Rpc,
+    pub(super) protocol: Protocol,
+    pub(super) uri: &'a Uri,
+    pub(super) headers: &'a HeaderMap,
+    /// When the server received the headers.
+    pub(super) started: Instant,
+}
+
+/// Answers a call. A recorded call is told what it did.
 pub(super) async fn answer(
     state: &Arc<ServiceState>,
-    rpc: Rpc,
-    headers: &HeaderMap,
+    head: CallHead<'_>,
     body: impl Body<Data = Bytes, Error: Display>,
-    started: Instant,
     caller: Caller,
     record: Option<&Arc<CallRecord>>,
 ) -> Result<Answer, Status> {
-    let in_flight = state.deps.in_flight.try_begin().ok_or_else(status::draining)?;
-    let client = caller.admitted()?;
-    let call = Call::from_headers(headers, started, &client, state.deps.no_cache)
-        .inspect_err(|status| state.count_refusal(Limit::NoCache, status))?
-        .traced(record.is_some_and(|record| record.is_traced()));
-    let message = request::receive(&call, body, &client, &state.receiving)
-        .await
-        .inspect_err(|status| state.count_refusal(Limit::Receiving, status))?;
+    let rpc = head.rpc;
+    let is_private = caller.needs_token;
+    let (in_flight, client, call) = match admit(state, head, caller) {
+        Ok(admitted) => admitted,
+        Err(status) => {
+            // Clients of gRPC expect a reset after an early status.
+            if head.protocol != Protocol::Grpc {
+                discard(body).await;
+            }
+            return Err(status);
+        }
+    };
+    let mut call = call.traced(record.is_some_and(|record| record.is_traced()));
+    let mut caching = None;
+    let mut message = if let Protocol::ConnectGet(_) = call.protocol {
+        let query = Query::parse(head.uri.query().unwrap_or_default())?;
+        call.protocol = Protocol::ConnectGet(query.encoding);
+        caching = Some(Caching { headers: head.headers, names_version: query.names_version, is_private });
+        query.message
+    } else {
+        let received = request::receive(&call, body, &client, &state.receiving).await;
+        received.inspect_err(|status| state.count_refusal(Limit::Receiving, status))?
+    };
+    if call.protocol.encoding() == Encoding::Json {
+        message = connect::request_of_json(rpc, &message)?;
+    }
     // No work starts after the deadline.
     call.check_deadline()?;
     let response = match rpc {
@@ -189,11 +225,27 @@ pub(super) async fn answer(
             return stream.await.map(Answer::Stream);
         }
     };
-    let response = response.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
+    let mut response = response.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
+    if call.protocol != Protocol::Grpc {
+        let encoding = call.protocol.encoding();
+        let growing = JSON_GROWTH * response.body().unsent_bytes();
+        let growing = (encoding == Encoding::Json).then(|| state.reserve_unsent(&client, growing)).transpose()?;
+        response = connect::encode(response, rpc, encoding, caching).await?;
+        drop(growing);
+    }
     let unsent = response.body().unsent_bytes();
     let reserved = state.reserve_unsent(&client, unsent)?;
     if let Some(record) = record {
         record.answered(response.headers(), unsent);
     }
     Ok(Answer::Unary(response.map(|body| body.with_guards(in_flight, reserved, call.deadline()))))
+}
+
+/// The guard, the client and the options of a call that may begin.
+fn admit(state: &ServiceState, head: CallHead<'_>, caller: Caller) -> Result<(InFlightGuard, Client, Call), Status> {
+    let in_flight = state.deps.in_flight.try_begin().ok_or_else(status::draining)?;
+    let client = caller.admitted()?;
+    let call = Call::from_headers(head.headers, head.protocol, head.started, &client, state.deps.no_cache)
+        .inspect_err(|status| state.count_refusal(Limit::NoCache, status))?;
+    Ok((in_flight, client, call))
 }

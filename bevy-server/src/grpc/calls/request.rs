@@ -20,7 +20,10 @@ use tonic::Status;
 use crate::{
     clients::{Budget, Client, Reserved},
     config::NoCache,
-    grpc::status::{self, Violation},
+    grpc::{
+        connect::{self, Encoding, MAX_JSON_BYTES, Protocol},
+        status::{self, Violation},
+    },
 };
 
 /// Limit for receiving a request, from its headers on. A request is one small message.
@@ -34,6 +37,7 @@ pub(super) const RECEIVING_BYTES: usize = 64 << 20;
 /// The options of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
+    pub(super) protocol: Protocol,
     /// When the server received the headers.
     pub(super) started: Instant,
     client: ClientId,
@@ -51,22 +55,20 @@ impl Call {
     /// The options in `headers`, as far as `client` may use them.
     pub(super) fn from_headers(
         headers: &HeaderMap,
+        protocol: Protocol,
         started: Instant,
         client: &Client,
         may_skip_cache: NoCache,
     ) -> Result<Self, Status> {
-        let deadline = match headers.get("grpc-timeout") {
-            None => None,
-            Some(value) => {
-                let timeout = value.to_str().ok().and_then(timeout).ok_or_else(|| {
-                    Status::invalid_argument(format!(
-                        "grpc-timeout {value:?} is not 1 to 8 digits and one of H, M, S, m, u, n"
-                    ))
-                })?;
-                // A deadline that the clock cannot represent is no deadline.
-                started.checked_add(timeout)
+        let timeout = match protocol {
+            Protocol::Grpc => grpc_timeout(headers)?,
+            _ => {
+                connect::check_headers(headers, protocol)?;
+                connect::timeout(headers)?
             }
         };
+        // A deadline that the clock cannot represent is no deadline.
+        let deadline = timeout.and_then(|timeout| started.checked_add(timeout));
         let no_cache = headers.get_all("cache-control").iter().any(has_no_cache);
         // A proxy on this machine forwards calls of others.
         let is_forwarded = headers.contains_key("x-forwarded-for") && client.is_loopback();
@@ -74,7 +76,7 @@ impl Call {
             return Err(status::no_cache_not_allowed(may_skip_cache));
         }
         let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
-        Ok(Self { started, client: client.id(), deadline, no_cache, trace, is_traced: false })
+        Ok(Self { protocol, started, client: client.id(), deadline, no_cache, trace, is_traced: false })
     }
 
     /// The call, of whose lookups the steps are recorded if `is_traced`.
@@ -119,6 +121,15 @@ fn has_no_cache(value: &HeaderValue) -> bool {
         .any(|directive| directive.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
 }
 
+/// The timeout in `grpc-timeout`.
+fn grpc_timeout(headers: &HeaderMap) -> Result<Option<Duration>, Status> {
+    let Some(value) = headers.get("grpc-timeout") else { return Ok(None) };
+    let timeout = value.to_str().ok().and_then(timeout).ok_or_else(|| {
+        Status::invalid_argument(format!("grpc-timeout {value:?} is not 1 to 8 digits and one of H, M, S, m, u, n"))
+    })?;
+    Ok(Some(timeout))
+}
+
 /// Parses a `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2 specification).
 fn timeout(value: &str) -> Option<Duration> {
     let (digits, unit) = value.split_at_checked(value.len().checked_sub(1)?)?;
@@ -144,7 +155,7 @@ pub(super) async fn receive(
     client: &Client,
     budget: &Budget,
 ) -> Result<Bytes, Status> {
-    let mut message = pin!(read(body, client, budget));
+    let mut message = pin!(read(call.protocol, body, client, budget));
     if let Poll::Ready(message) = poll_fn(|cx| Poll::Ready(message.as_mut().poll(cx))).await {
         return message;
     }
@@ -155,14 +166,22 @@ pub(super) async fn receive(
     call.with_deadline(whole).await
 }
 
-/// Reads a unary request body to its end. Returns its message without the frame prefix.
+/// Reads a request body to its end. Returns its message, without the frame prefix if it has one.
 async fn read(
+    protocol: Protocol,
     body: impl Body<Data = Bytes, Error: Display>,
     client: &Client,
     budget: &Budget,
 ) -> Result<Bytes, Status> {
     let mut body = pin!(body);
-    let mut assembler = MessageAssembler { received: BytesMut::new(), client, budget, reserved: None };
+    let limit = match protocol.encoding() {
+        Encoding::Proto => DEFAULT_MESSAGE_BYTES,
+        Encoding::Json => MAX_JSON_BYTES,
+    };
+    let mut assembler = MessageAssembler { received: BytesMut::new(), limit, client, budget, reserved: None };
+    if !protocol.is_framed() {
+        return read_unframed(body, assembler).await;
+    }
     let message = loop {
         let Some(frame) = body.as_mut().frame().await else {
             let received = assembler.received.len();
@@ -176,6 +195,60 @@ async fn read(
     };
     read_to_end(body).await?;
     Ok(message)
+}
+
+/// Reads a body that is the message. A body beyond the limit is read on for a while, so that its client reads the error
+/// instead of a reset.
+async fn read_unframed(
+    mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>,
+    mut assembler: MessageAssembler<'_>,
+) -> Result<Bytes, Status> {
+    // Mostly the only chunk, which is passed on as it is.
+    let mut first = Bytes::new();
+    while !body.is_end_stream()
+        && let Some(data) = next_data(body.as_mut()).await?
+    {
+        let is_only = body.is_end_stream() && data.len() <= assembler.limit;
+        if first.is_empty() && assembler.received.is_empty() && (is_only || data.len() <= UNBUDGETED_BYTES) {
+            first = data;
+            continue;
+        }
+        let beginning = std::mem::take(&mut first);
+        if let Err(status) = assembler.extend(&beginning).and_then(|()| assembler.extend(&data)) {
+            drop(assembler);
+            discard(body).await;
+            return Err(status);
+        }
+    }
+    if assembler.received.is_empty() { Ok(first) } else { Ok(assembler.received.freeze()) }
+}
+
+/// The next data of a body. Trailers are none.
+async fn next_data(mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>) -> Result<Option<Bytes>, Status> {
+    let Some(frame) = body.as_mut().frame().await else { return Ok(None) };
+    Ok(Some(frame.map_err(|error| body_error(&error))?.into_data().unwrap_or_default()))
+}
+
+/// Reads the rest of a refused request, up to a limit: a response that is sent before its request has ended is followed
+/// by a reset, which some clients report instead of the response.
+pub(in crate::grpc) async fn discard(body: impl Body<Data = Bytes, Error: Display>) {
+    /// Twice what a request may have.
+    const MAX_DISCARDED_BYTES: usize = 2 * DEFAULT_MESSAGE_BYTES;
+    let mut body = pin!(body);
+    let rest = async {
+        let mut discarded = 0;
+        while !body.is_end_stream()
+            && discarded <= MAX_DISCARDED_BYTES
+            && let Some(Ok(frame)) = body.as_mut().frame().await
+        {
+            discarded += frame.data_ref().map_or(0, Bytes::len);
+        }
+    };
+    let mut rest = pin!(rest);
+    // Mostly it has arrived, and then no timer is needed.
+    if poll_fn(|cx| Poll::Ready(rest.as_mut().poll(cx))).await.is_pending() {
+        let _ = tokio::time::timeout(REQUEST_TIMEOUT, rest).await;
+    }
 }
 
 /// Reads the rest of a body, mostly nothing. Dropping it earlier would reset the call, and h2 closes a connection on
@@ -202,6 +275,8 @@ fn body_error(error: &impl Display) -> Status {
 /// Assembles a message from the chunks of a body. Mostly there is one chunk.
 struct MessageAssembler<'a> {
     received: BytesMut,
+    /// The most bytes that a message may have.
+    limit: usize,
     client: &'a Client,
     budget: &'a Budget,
     /// The memory of a large message.
@@ -211,7 +286,7 @@ struct MessageAssembler<'a> {
 impl MessageAssembler<'_> {
     fn push(&mut self, mut data: Bytes) -> Result<Option<Bytes>, Status> {
         if self.received.is_empty()
-            && let Some(length) = length(&data)?
+            && let Some(length) = length(&data, self.limit)?
             && data.len() >= FRAME_PREFIX_BYTES + length
         {
             data.advance(FRAME_PREFIX_BYTES);
@@ -219,7 +294,7 @@ impl MessageAssembler<'_> {
             return Ok(Some(data));
         }
         self.received.extend_from_slice(&data);
-        match length(&self.received)? {
+        match length(&self.received, self.limit)? {
             Some(length) if self.received.len() >= FRAME_PREFIX_BYTES + length => {
                 self.received.advance(FRAME_PREFIX_BYTES);
                 Ok(Some(self.received.split_to(length).freeze()))
@@ -234,10 +309,30 @@ impl MessageAssembler<'_> {
             _ => Ok(None),
         }
     }
+
+    /// Appends to a message whose length is unknown. Its memory is reserved in powers of two.
+    fn extend(&mut self, data: &[u8]) -> Result<(), Status> {
+        let length = self.received.len() + data.len();
+        if length > self.limit {
+            return Err(too_large(length, self.limit));
+        }
+        if length > UNBUDGETED_BYTES.max(self.received.capacity()) {
+            let capacity = length.next_power_of_two();
+            let reserved = self.budget.try_reserve(self.client, capacity);
+            self.reserved = Some(reserved.ok_or_else(status::request_budget_exhausted)?);
+            self.received.reserve(capacity - self.received.len());
+        }
+        self.received.extend_from_slice(data);
+        Ok(())
+    }
+}
+
+fn too_large(length: usize, limit: usize) -> Status {
+    Status::out_of_range(format!("the request message has {length} bytes or more; the limit is {limit}"))
 }
 
 /// The message length in a frame prefix. `None` if the prefix is incomplete.
-fn length(data: &[u8]) -> Result<Option<usize>, Status> {
+fn length(data: &[u8], limit: usize) -> Result<Option<usize>, Status> {
     let Some((prefix, _)) = data.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
         return Ok(None);
     };
@@ -248,10 +343,8 @@ fn length(data: &[u8]) -> Result<Option<usize>, Status> {
         flag => return Err(Status::invalid_argument(format!("the message begins with flag {flag}, which must be 0"))),
     }
     let length = u32::from_be_bytes(length) as usize;
-    if length > DEFAULT_MESSAGE_BYTES {
-        return Err(Status::out_of_range(format!(
-            "the request message has {length} bytes; the limit is {DEFAULT_MESSAGE_BYTES}"
-        )));
+    if length > limit {
+        return Err(Status::out_of_range(format!("the request message has {length} bytes; the limit is {limit}")));
     }
     Ok(Some(length))
 }

@@ -13,6 +13,7 @@ use std::{
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use floor_cache::{Served, Step};
+use floor_proto::FRAME_PREFIX_BYTES;
 use http::{HeaderMap, HeaderValue, Response, header};
 use http_body::{Body, Frame, SizeHint};
 use tonic::Status;
@@ -138,7 +139,7 @@ enum Frames {
     /// No frames: the status is in the headers.
     #[default]
     Empty,
-    /// One message with its frame prefix, then the trailers. Each is taken when it is sent.
+    /// One message, with gRPC after its frame prefix, then the trailers if there are any. Each is taken when it is sent.
     Unary { message: Option<GuardedBytes>, trailers: Option<HeaderMap> },
     /// The frames of a stream.
     Stream(StreamBody),
@@ -151,6 +152,23 @@ impl FloorBody {
     #[must_use]
     pub fn unary(message: Bytes) -> Self {
         Self::slices(message, VecDeque::new())
+    }
+
+    /// A message without a frame prefix and trailers.
+    pub(in crate::grpc) const fn message(message: GuardedBytes) -> Self {
+        Self { frames: Frames::Unary { message: Some(message), trailers: None }, deadline: None }
+    }
+
+    /// As [`message`](Self::message), of bytes that no guard has yet.
+    pub(in crate::grpc) fn whole(message: Bytes) -> Self {
+        Self::message(GuardedBytes::new(message, VecDeque::new()))
+    }
+
+    /// The message of a unary body, without its frame prefix.
+    pub(in crate::grpc) fn into_message(self) -> GuardedBytes {
+        let Frames::Unary { message: Some(mut message), .. } = self.frames else { return GuardedBytes::empty() };
+        message.advance(FRAME_PREFIX_BYTES.min(message.remaining));
+        message
     }
 
     /// As [`unary`](Self::unary), of a message in several slices.
@@ -176,7 +194,7 @@ impl FloorBody {
     }
 
     /// The bytes of a unary message that are not sent yet.
-    pub(super) fn unsent_bytes(&self) -> usize {
+    pub(in crate::grpc) fn unsent_bytes(&self) -> usize {
         match &self.frames {
             Frames::Unary { message: Some(message), .. } => message.remaining(),
             _ => 0,
@@ -247,6 +265,9 @@ impl Body for FloorBody {
     fn size_hint(&self) -> SizeHint {
         match &self.frames {
             Frames::Empty => SizeHint::with_exact(0),
+            Frames::Unary { message, trailers: None } => {
+                SizeHint::with_exact(message.as_ref().map_or(0, |message| message.remaining as u64))
+            }
             // No exact size: gRPC-Web appends the trailers to the body, beyond what a content-length would announce.
             Frames::Unary { .. } | Frames::Stream(_) => SizeHint::default(),
             Frames::Other(body, _) => body.size_hint(),
@@ -290,6 +311,11 @@ impl GuardedBytes {
     /// A floor of a stream: its memory, and the call if it is the last one.
     pub(super) fn floor(floor: Bytes, reserved: Reserved, in_flight: Option<InFlightGuard>) -> Self {
         Self { reserved: Some(reserved), in_flight, ..Self::new(floor, VecDeque::new()) }
+    }
+
+    /// The last message of a stream, which is no floor.
+    pub(super) fn end(message: Bytes, in_flight: InFlightGuard) -> Self {
+        Self { in_flight: Some(in_flight), ..Self::new(message, VecDeque::new()) }
     }
 
     /// Bytes of a response whose parts share a guard.

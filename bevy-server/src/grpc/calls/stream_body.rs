@@ -17,12 +17,13 @@ use crate::{clients::Reserved, lifecycle::InFlightGuard};
 /// An item of the stream.
 pub(super) enum StreamItem {
     /// A floor and the memory reserved for it.
-    Floor {
-        floor: Bytes,
-        reserved: Reserved,
-        last: bool,
+    Floor { floor: Bytes, reserved: Reserved, last: bool },
+    End {
+        code: Code,
+        trailers: HeaderMap,
+        /// The trailers as Connect sends them: in a last message.
+        message: Option<Bytes>,
     },
-    End(Code, HeaderMap),
 }
 
 /// The body of a stream.
@@ -61,13 +62,16 @@ impl StreamBody {
                 let in_flight = last.then(|| self.in_flight.clone());
                 Some(Frame::data(GuardedBytes::floor(floor, reserved, in_flight)))
             }
-            Some(StreamItem::End(code, trailers)) => {
+            Some(StreamItem::End { code, trailers, message }) => {
                 self.metrics_guard.code = code;
                 if let Some(record) = &self.metrics_guard.record {
                     record.answered(&trailers, 0);
                 }
                 self.done = true;
-                Some(Frame::trailers(trailers))
+                Some(match message {
+                    Some(message) => Frame::data(GuardedBytes::end(message, self.in_flight.clone())),
+                    None => Frame::trailers(trailers),
+                })
             }
             None => None,
         })

@@ -22,7 +22,10 @@ use super::{
 };
 use crate::{
     clients::{Client, Reserved},
-    grpc::status::{self, Violation, from_source_error, invalid, malformed},
+    grpc::{
+        connect::{self, Encoding, Protocol},
+        status::{self, Violation, from_source_error, invalid, malformed},
+    },
     key,
     lifecycle::InFlightGuard,
     metrics::Limit,
@@ -76,30 +79,55 @@ impl FloorStream {
     /// The response. The transport takes one frame and waits until it can send it, so a slow client holds that frame
     /// and the rest of its window.
     pub(in crate::grpc) fn respond(self, mut metrics_guard: MetricsGuard) -> Response<FloorBody> {
-        let deadline = self.call.deadline();
+        let (deadline, protocol) = (self.call.deadline(), self.call.protocol);
         metrics_guard.deadline = deadline;
         let in_flight = self.in_flight.clone();
         let items = stream::unfold(Some(self), |floors| async {
             let mut floors = floors?;
             let next = AssertUnwindSafe(floors.next()).catch_unwind().await;
             Some(match next.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
-                Ok(Some(floor)) => {
-                    let reserved = floors.reserved.split(floor.len());
+                Ok(Some((floor, reserved))) => {
                     (StreamItem::Floor { floor, reserved, last: floors.is_complete() }, Some(floors))
                 }
-                Ok(None) => (StreamItem::End(Code::Ok, floors.trailers(ok_trailers())), None),
-                Err(status) => (StreamItem::End(status.code(), floors.trailers(error_trailers(&status))), None),
+                Ok(None) => (floors.end(None), None),
+                Err(status) => (floors.end(Some(&status)), None),
             })
         });
-        head(FloorBody::stream(StreamBody::new(items.boxed(), metrics_guard, in_flight), deadline))
+        let body = FloorBody::stream(StreamBody::new(items.boxed(), metrics_guard, in_flight), deadline);
+        match protocol {
+            Protocol::ConnectStream(encoding) => connect::stream_head(body, encoding),
+            _ => head(body),
+        }
     }
 
-    async fn next(&mut self) -> Result<Option<Bytes>, Status> {
+    /// The next floor and its memory.
+    async fn next(&mut self) -> Result<Option<(Bytes, Reserved)>, Status> {
         self.call.check_deadline()?;
         if self.ready.as_slice().is_empty() {
             self.fetch().await?;
         }
-        Ok(self.ready.next().map(|served| served.value))
+        let Some(served) = self.ready.next() else { return Ok(None) };
+        let reserved = self.reserved.split(served.value.len());
+        Ok(Some(match self.call.protocol.encoding() {
+            Encoding::Proto => (served.value, reserved),
+            Encoding::Json => {
+                let json = connect::enveloped_json(&served.value)?;
+                let reserved = self.state.deps.unsent.reserve(&self.client, json.len());
+                (json, reserved)
+            }
+        }))
+    }
+
+    /// The end of the stream, with its error if it failed.
+    fn end(&self, error: Option<&Status>) -> StreamItem {
+        let code = error.map_or(Code::Ok, Status::code);
+        if let Protocol::ConnectStream(_) = self.call.protocol {
+            let trailers = self.trailers(HeaderMap::new());
+            let message = Some(connect::end_of_stream(error, &trailers));
+            return StreamItem::End { code, trailers, message };
+        }
+        let trailers = self.trailers(error.map_or_else(ok_trailers, error_trailers));
+        StreamItem::End { code, trailers, message: None }
     }
 
     /// Fetches the next window, if there is one.

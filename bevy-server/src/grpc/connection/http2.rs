@@ -260,8 +260,12 @@ struct Ended;
 impl Response {
     async fn send(mut self) {
         while let Ok(Some(frame)) = self.next_frame().await {
-            let sent = match frame.into_data() {
-                Ok(data) => self.send_data(data).await,
+            let has_ended = match frame.into_data() {
+                Ok(data) => {
+                    // A body of Connect has no trailers, and ends with its message.
+                    let is_last = self.body.is_end_stream();
+                    self.send_data(data, is_last).await.map_or(true, |()| is_last)
+                }
                 Err(frame) => {
                     // Only data and trailers are frames of a body.
                     let trailers = frame.into_trailers().unwrap_or_default();
@@ -269,7 +273,7 @@ impl Response {
                     return;
                 }
             };
-            if sent.is_err() {
+            if has_ended {
                 return;
             }
         }
@@ -296,13 +300,13 @@ impl Response {
         }
     }
 
-    /// Sends `data` in parts as large as the client's window.
-    async fn send_data(&mut self, mut data: GuardedBytes) -> Result<(), Ended> {
+    /// Sends `data` in parts as large as the client's window. `is_last`: the stream ends with it.
+    async fn send_data(&mut self, mut data: GuardedBytes, is_last: bool) -> Result<(), Ended> {
         self.stream.reserve_capacity(data.remaining());
         loop {
             let capacity = self.stream.capacity();
             if capacity >= data.remaining() {
-                return self.stream.send_data(data, false).map_err(|_| Ended);
+                return self.stream.send_data(data, is_last).map_err(|_| Ended);
             }
             if capacity > 0 {
                 self.stream.send_data(data.split_to(capacity), false).map_err(|_| Ended)?;

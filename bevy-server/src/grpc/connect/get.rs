@@ -1,0 +1,157 @@
+//! Unary calls by GET: the request is in the query, so that caches know the answer by its URL.
+
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use bytes::Bytes;
+use floor_gen::GENERATOR_VERSION;
+use percent_encoding::percent_decode;
+use tonic::Status;
+
+use super::protocol::Encoding;
+
+/// As browsers and libraries write it: URL-safe, with padding or without.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::URL_SAFE,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The query of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::grpc) struct Query {
+    pub(in crate::grpc) message: Bytes,
+    pub(in crate::grpc) encoding: Encoding,
+    /// Whether the caller named the generator version, so that the answer never changes.
+    pub(in crate::grpc) names_version: bool,
+}
+
+impl Query {
+    /// Parses the query of a URL. Unknown parameters are ignored.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT if a parameter is missing or wrong, UNIMPLEMENTED for a compression, and FAILED_PRECONDITION if
+    /// the caller wants another generator version.
+    pub(in crate::grpc) fn parse(query: &str) -> Result<Self, Status> {
+        let (mut message, mut encoding, mut is_base64, mut names_version) = (None, None, false, false);
+        for parameter in query.split('&') {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            match name {
+                "connect" => expect(value == "v1", "connect must be v1")?,
+                "encoding" => encoding = Some(parse_encoding(value)?),
+                "base64" => {
+                    expect(matches!(value, "0" | "1"), "base64 must be 0 or 1")?;
+                    is_base64 = value == "1";
+                }
+                "compression" if !matches!(value, "" | "identity") => {
+                    return Err(Status::unimplemented("compression is not supported; this server takes identity only"));
+                }
+                "message" => message = Some(value),
+                "generator_version" => {
+                    check_version(value)?;
+                    names_version = true;
+                }
+                _ => {}
+            }
+        }
+        let encoding = encoding.ok_or_else(|| invalid("encoding is missing: json or proto"))?;
+        let message = message.ok_or_else(|| invalid("message is missing: the request, percent-encoded"))?;
+        // In queries `+` is a space.
+        let spaced = message.replace('+', if is_base64 { "-" } else { " " });
+        let message: Vec<u8> = percent_decode(spaced.as_bytes()).collect();
+        let message = if is_base64 { from_base64(message)? } else { message };
+        Ok(Self { message: message.into(), encoding, names_version })
+    }
+}
+
+fn parse_encoding(value: &str) -> Result<Encoding, Status> {
+    match value {
+        "json" => Ok(Encoding::Json),
+        "proto" => Ok(Encoding::Proto),
+        _ => Err(invalid("encoding must be json or proto")),
+    }
+}
+
+fn check_version(value: &str) -> Result<(), Status> {
+    let version: u32 = value.parse().map_err(|_| invalid("generator_version must be a number"))?;
+    if version == GENERATOR_VERSION {
+        return Ok(());
+    }
+    Err(Status::failed_precondition(format!(
+        "generator_version is {version}, and this server has {GENERATOR_VERSION}; ask GetServerInfo for the version"
+    )))
+}
+
+/// Decodes the URL-safe alphabet, and the standard one too.
+fn from_base64(mut text: Vec<u8>) -> Result<Vec<u8>, Status> {
+    for byte in &mut text {
+        match byte {
+            b'+' => *byte = b'-',
+            b'/' => *byte = b'_',
+            _ => {}
+        }
+    }
+    BASE64.decode(text).map_err(|error| invalid(&format!("message is not base64: {error}")))
+}
+
+fn expect(holds: bool, message: &str) -> Result<(), Status> {
+    if holds { Ok(()) } else { Err(invalid(message)) }
+}
+
+fn invalid(message: &str) -> Status {
+    Status::invalid_argument(format!("in the query of the URL, {message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::Code;
+
+    use super::*;
+
+    #[test]
+    fn messages_are_percent_encoded_or_base64() {
+        let json = Bytes::from_static(br#"{"spec": {"number":7}}"#);
+        for query in [
+            "connect=v1&encoding=json&message=%7B%22spec%22%3A+%7B%22number%22%3A7%7D%7D".to_owned(),
+            "message={%22spec%22:%20{%22number%22:7}}&encoding=json&other=1".to_owned(),
+            "encoding=json&base64=1&compression=identity&message=eyJzcGVjIjogeyJudW1iZXIiOjd9fQ".to_owned(),
+            "encoding=json&base64=1&message=eyJzcGVjIjogeyJudW1iZXIiOjd9fQ%3D%3D".to_owned(),
+            "encoding=json&base64=1&message=eyJzcGVjIjogeyJudW1iZXIiOjd9fQ==".to_owned(),
+        ] {
+            let parsed = Query::parse(&query).unwrap();
+            assert_eq!(
+                parsed,
+                Query { message: json.clone(), encoding: Encoding::Json, names_version: false },
+                "{query}"
+            );
+        }
+        for query in ["-_8", "%2B%2F8", "+/8="] {
+            let parsed = Query::parse(&format!("encoding=proto&base64=1&message={query}")).unwrap();
+            assert_eq!(parsed.message, [0xfb, 0xff][..], "{query}");
+        }
+        assert_eq!(Query::parse("encoding=proto&message=%0a%04%ff").unwrap().message, [10, 4, 0xff][..]);
+        let versioned = format!("encoding=proto&message=&generator_version={GENERATOR_VERSION}");
+        assert!(Query::parse(&versioned).unwrap().names_version);
+    }
+
+    #[test]
+    fn wrong_queries_say_what_is_wrong() {
+        let other = format!("encoding=json&message={{}}&generator_version={}", GENERATOR_VERSION + 1);
+        for (query, code, part) in [
+            ("", Code::InvalidArgument, "encoding is missing"),
+            ("encoding=json", Code::InvalidArgument, "message is missing"),
+            ("encoding=xml&message={}", Code::InvalidArgument, "json or proto"),
+            ("encoding=json&message={}&connect=v2", Code::InvalidArgument, "v1"),
+            ("encoding=json&message=e&base64=1", Code::InvalidArgument, "not base64"),
+            ("encoding=json&message=!!!!&base64=1", Code::InvalidArgument, "not base64"),
+            ("encoding=json&message={}&base64=yes", Code::InvalidArgument, "0 or 1"),
+            ("encoding=json&message={}&compression=gzip", Code::Unimplemented, "identity"),
+            ("encoding=json&message={}&generator_version=x", Code::InvalidArgument, "a number"),
+            (other.as_str(), Code::FailedPrecondition, "GetServerInfo"),
+        ] {
+            let status = Query::parse(query).unwrap_err();
+            assert_eq!(status.code(), code, "{query}");
+            assert!(status.message().contains(part), "{query}: {status}");
+        }
+    }
+}

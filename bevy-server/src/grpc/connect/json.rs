@@ -1,0 +1,164 @@
+//! JSON in place of encoded messages: requests are decoded to protobuf before a call begins, and answers are made of its
+//! protobuf.
+
+use std::sync::LazyLock;
+
+use bytes::{Buf, Bytes};
+use floor_proto::{
+    FRAME_PREFIX_BYTES,
+    json::{JsonCodec, JsonError, JsonTypes},
+};
+use prost::{
+    DecodeError,
+    encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field},
+};
+use tonic::Status;
+
+use crate::grpc::{
+    Rpc, SERVICE_NAME,
+    status::{Violation, invalid},
+};
+
+/// Limit for a request in JSON. A batch of 256 specs with every field has about 30 KiB. Decoding takes up to a hundred
+/// times its length, for lists of empty objects, and never waits, so one request a thread is decoded at a time.
+pub(in crate::grpc) const MAX_JSON_BYTES: usize = 128 << 10;
+
+/// Field 1 of `BatchGetFloorsResponse`.
+const FLOORS: u32 = 1;
+
+static CODECS: LazyLock<Codecs> = LazyLock::new(Codecs::new);
+
+struct Codecs {
+    /// Requests and responses, by RPC.
+    methods: [(JsonCodec, JsonCodec); Rpc::COUNT],
+    floor: JsonCodec,
+    details: JsonTypes,
+}
+
+impl Codecs {
+    fn new() -> Self {
+        let types = JsonTypes::new([floor_proto::FILE_DESCRIPTOR_SET]).expect("protox wrote the descriptor set");
+        let methods =
+            Rpc::ALL.map(|rpc| types.method(SERVICE_NAME, rpc.name()).expect("the build script lists the RPCs"));
+        let floor = types.codec("floors.v1.Floor").expect("the .proto has it");
+        let details = JsonTypes::new([tonic_types::pb::FILE_DESCRIPTOR_SET]).expect("prost wrote the descriptor set");
+        Self { methods, floor, details }
+    }
+
+    fn of(&self, rpc: Rpc) -> &(JsonCodec, JsonCodec) {
+        &self.methods[rpc as usize]
+    }
+}
+
+/// The encoded request of `json`.
+pub(in crate::grpc) fn request(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
+    let message = CODECS.of(rpc).0.decode(json).map_err(|error| match error.field {
+        Some(field) => invalid(vec![Violation::new(field, error.description)]),
+        None => Status::invalid_argument(format!("the request is not the expected JSON: {}", error.description)),
+    })?;
+    Ok(message.into())
+}
+
+/// The JSON of an encoded response.
+pub(super) async fn response(rpc: Rpc, message: Bytes) -> Result<Vec<u8>, Status> {
+    // JSON takes a hundred times as long as passing bytes on, so the call gets a task of its own.
+    tokio::task::yield_now().await;
+    if rpc == Rpc::BatchGetFloors {
+        return batch(message).await;
+    }
+    let mut json = Vec::with_capacity(3 * message.len());
+    CODECS.of(rpc).1.encode(message, &mut json).map_err(|error| defect(&error))?;
+    Ok(json)
+}
+
+/// The JSON of a floor of a stream, which has a prefix, as it has itself.
+pub(in crate::grpc) fn enveloped(floor: &[u8]) -> Result<Bytes, Status> {
+    let mut json = vec![0; FRAME_PREFIX_BYTES];
+    CODECS.floor.encode(&floor[FRAME_PREFIX_BYTES..], &mut json).map_err(|error| defect(&error))?;
+    let length = u32::try_from(json.len() - FRAME_PREFIX_BYTES).expect("a floor is far below 4 GiB");
+    json[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
+    Ok(json.into())
+}
+
+/// The JSON of a detail of an error, if its type is known.
+pub(super) fn detail(name: &str, message: &[u8]) -> Option<serde_json::Value> {
+    let mut json = Vec::new();
+    CODECS.details.codec(name)?.encode(message, &mut json).ok()?;
+    serde_json::from_slice(&json).ok()
+}
+
+/// The JSON of a `BatchGetFloorsResponse`, a floor at a time: decoded, all floors together would take many times the
+/// memory of the answer.
+async fn batch(mut message: Bytes) -> Result<Vec<u8>, Status> {
+    let mut json = Vec::with_capacity(3 * message.len());
+    json.extend_from_slice(b"{\"floors\":[");
+    let mut is_first = true;
+    while let Some(floor) = next_floor(&mut message).map_err(|error| defect(&error.into()))? {
+        if !is_first {
+            json.push(b',');
+        }
+        is_first = false;
+        CODECS.floor.encode(floor, &mut json).map_err(|error| defect(&error))?;
+        tokio::task::yield_now().await;
+    }
+    json.extend_from_slice(b"]}");
+    Ok(json)
+}
+
+fn next_floor(message: &mut Bytes) -> Result<Option<Bytes>, DecodeError> {
+    while message.has_remaining() {
+        let (tag, wire_type) = decode_key(message)?;
+        if tag != FLOORS || wire_type != WireType::LengthDelimited {
+            skip_field(wire_type, tag, message, DecodeContext::default())?;
+            continue;
+        }
+        let length = usize::try_from(decode_varint(message)?).unwrap_or(usize::MAX).min(message.len());
+        return Ok(Some(message.split_to(length)));
+    }
+    Ok(None)
+}
+
+/// Stored floors were checked when they were read.
+fn defect(error: &JsonError) -> Status {
+    tracing::error!(%error, "an answer has no JSON");
+    Status::internal(format!("a defect in the server: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use floor_proto::v1;
+    use prost::Message;
+    use tonic::Code;
+    use tonic_types::StatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_field_is_named_as_in_grpc() {
+        let status = request(Rpc::GetFloor, br#"{"spec":{"number":"x"}}"#).unwrap_err();
+        assert_eq!(status.code(), Code::InvalidArgument);
+        let details = status.get_error_details();
+        assert_eq!(details.bad_request().unwrap().field_violations[0].field, "spec.number");
+        assert_eq!(request(Rpc::GetFloor, b"").unwrap_err().code(), Code::InvalidArgument);
+    }
+
+    #[tokio::test]
+    async fn a_batch_has_the_json_of_the_whole_message() {
+        let floor = |hash| v1::Floor { content_hash: hash, ..Default::default() };
+        let answer = v1::BatchGetFloorsResponse { floors: vec![floor(1), floor(0), floor(u64::MAX)] };
+        let json = response(Rpc::BatchGetFloors, answer.encode_to_vec().into()).await.unwrap();
+        let wanted = r#"{"floors":[{"contentHash":"1"},{},{"contentHash":"18446744073709551615"}]}"#;
+        assert_eq!(String::from_utf8(json).unwrap(), wanted);
+        let json = response(Rpc::BatchGetFloors, Bytes::new()).await.unwrap();
+        assert_eq!(json, br#"{"floors":[]}"#);
+    }
+
+    #[test]
+    fn details_of_errors_have_json() {
+        // RetryInfo { retry_delay: Duration { seconds: 1, nanos: 500_000_000 } }
+        let retry = [10, 8, 8, 1, 16, 0x80, 0xca, 0xb5, 0xee, 0x01];
+        let json = detail("google.rpc.RetryInfo", &retry).unwrap();
+        assert_eq!(json, serde_json::json!({"retryDelay": "1.500s"}));
+        assert_eq!(detail("google.rpc.Unknown", &[]), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! Decides which protocol a request speaks, and who answers it.
+
+use http::{HeaderMap, Method, Request, Version, header};
+
+use super::refusal::Refusal;
+use crate::grpc::{Rpc, routing::rpc_from_path};
+
+/// How messages are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::grpc) enum Encoding {
+    Proto,
+    Json,
+}
+
+/// The protocol of a call to the floor service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::grpc) enum Protocol {
+    /// gRPC, and what tonic-web makes of gRPC-Web.
+    Grpc,
+    /// A unary call of Connect by POST.
+    ConnectUnary(Encoding),
+    /// A unary call of Connect by GET.
+    ConnectGet(Encoding),
+    /// A stream of Connect.
+    ConnectStream(Encoding),
+}
+
+impl Protocol {
+    pub(in crate::grpc) const fn encoding(self) -> Encoding {
+        match self {
+            Self::Grpc => Encoding::Proto,
+            Self::ConnectUnary(encoding) | Self::ConnectGet(encoding) | Self::ConnectStream(encoding) => encoding,
+        }
+    }
+
+    /// Whether messages have a prefix: flags and their length.
+    pub(in crate::grpc) const fn is_framed(self) -> bool {
+        matches!(self, Self::Grpc | Self::ConnectStream(_))
+    }
+}
+
+/// Who answers a request.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::grpc) enum Route {
+    /// The floor service.
+    Floors(Protocol),
+    /// tonic: health, reflection, gRPC-Web and preflights.
+    Tonic,
+    Refused(Refusal),
+}
+
+/// Who answers a request that is no plain gRPC call to the floor service.
+pub(in crate::grpc) fn route<B>(request: &Request<B>) -> Route {
+    let media_type = media_type(request.headers());
+    if *request.method() == Method::OPTIONS || starts_with(media_type, b"application/grpc-web") {
+        return Route::Tonic;
+    }
+    let is_grpc = starts_with(media_type, b"application/grpc");
+    if is_grpc && request.version() != Version::HTTP_2 {
+        return Route::Refused(Refusal::NeedsHttp2);
+    }
+    let Ok(rpc) = rpc_from_path(request.uri().path()) else {
+        return if is_grpc { Route::Tonic } else { Route::Refused(Refusal::Path) };
+    };
+    let is_stream = rpc == Rpc::StreamFloors;
+    if *request.method() == Method::GET && !is_stream {
+        // The query has the encoding; until it is parsed, only errors are sent, and they are JSON.
+        return Route::Floors(Protocol::ConnectGet(Encoding::Json));
+    }
+    if *request.method() != Method::POST {
+        return Route::Refused(Refusal::Method(rpc));
+    }
+    let protocol = if is_stream {
+        encoding(media_type, b"application/connect+proto", b"application/connect+json").map(Protocol::ConnectStream)
+    } else {
+        encoding(media_type, b"application/proto", b"application/json").map(Protocol::ConnectUnary)
+    };
+    protocol.map_or(Route::Refused(Refusal::ContentType(rpc)), Route::Floors)
+}
+
+fn encoding(media_type: &[u8], proto: &[u8], json: &[u8]) -> Option<Encoding> {
+    if media_type.eq_ignore_ascii_case(proto) {
+        Some(Encoding::Proto)
+    } else {
+        media_type.eq_ignore_ascii_case(json).then_some(Encoding::Json)
+    }
+}
+
+/// The content type without its parameters; empty if there is none.
+fn media_type(headers: &HeaderMap) -> &[u8] {
+    let value = headers.get(header::CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
+    value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
+}
+
+fn starts_with(media_type: &[u8], prefix: &[u8]) -> bool {
+    media_type.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route_of(version: Version, method: &str, path: &str, content_type: &str) -> String {
+        let request = Request::builder().version(version).method(method).uri(path).header("content-type", content_type);
+        format!("{:?}", route(&request.body(()).unwrap()))
+    }
+
+    #[test]
+    fn the_content_type_decides_the_protocol() {
+        let (floor, stream) = (Rpc::GetFloor.path(), Rpc::StreamFloors.path());
+        for (method, path, content_type, wanted) in [
+            ("POST", floor, "application/json", "Floors(ConnectUnary(Json))"),
+            ("POST", floor, "Application/JSON; charset=utf-8", "Floors(ConnectUnary(Json))"),
+            ("POST", floor, "application/proto", "Floors(ConnectUnary(Proto))"),
+            ("POST", stream, "application/connect+proto", "Floors(ConnectStream(Proto))"),
+            ("POST", stream, "application/connect+json", "Floors(ConnectStream(Json))"),
+            ("GET", floor, "", "Floors(ConnectGet(Json))"),
+            ("POST", floor, "application/grpc-web+proto", "Tonic"),
+            ("OPTIONS", floor, "", "Tonic"),
+            ("POST", "/grpc.health.v1.Health/Check", "application/grpc", "Tonic"),
+            ("POST", "/grpc.health.v1.Health/Check", "application/json", "Refused(Path)"),
+            ("GET", "/", "", "Refused(Path)"),
+            ("POST", stream, "application/json", "Refused(ContentType(StreamFloors))"),
+            ("POST", floor, "application/connect+json", "Refused(ContentType(GetFloor))"),
+            ("POST", floor, "text/plain", "Refused(ContentType(GetFloor))"),
+            ("GET", stream, "", "Refused(Method(StreamFloors))"),
+            ("DELETE", floor, "", "Refused(Method(GetFloor))"),
+        ] {
+            assert_eq!(route_of(Version::HTTP_2, method, path, content_type), wanted, "{method} {path} {content_type}");
+        }
+        assert_eq!(route_of(Version::HTTP_11, "POST", floor, "application/grpc"), "Refused(NeedsHttp2)");
+        assert_eq!(route_of(Version::HTTP_11, "POST", floor, "application/json"), "Floors(ConnectUnary(Json))");
+    }
+}

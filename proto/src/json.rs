@@ -1,0 +1,256 @@
+//! JSON for messages, by the mapping of proto3: 64-bit integers are strings, enum values are names, bytes are base64,
+//! and field names are in lowerCamelCase. Decoding also accepts numbers for integers, and the names of the .proto.
+
+use std::fmt;
+
+use bytes::Buf;
+use prost::{DecodeError, Message};
+use prost_reflect::{DescriptorPool, DynamicMessage, Kind, MessageDescriptor};
+use serde_path_to_error::{Path, Segment, Track};
+
+/// The most bytes of a text from the request that an error quotes.
+const MAX_QUOTED_BYTES: usize = 200;
+
+/// Message types, by their full names. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct JsonTypes(DescriptorPool);
+
+/// Encoded messages of one type, from and to JSON. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct JsonCodec(MessageDescriptor);
+
+/// JSON that is not a message of the expected type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidJson {
+    /// The path of the field, such as `specs[3].width`. `None` if the text as a whole is wrong.
+    pub field: Option<String>,
+    /// What is wrong, and what would be right.
+    pub description: String,
+}
+
+impl fmt::Display for InvalidJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.field {
+            Some(field) => write!(f, "{field}: {}", self.description),
+            None => f.write_str(&self.description),
+        }
+    }
+}
+
+impl std::error::Error for InvalidJson {}
+
+/// A message that has no JSON.
+#[derive(Debug, thiserror::Error)]
+pub enum JsonError {
+    /// The bytes are not a message of the type.
+    #[error("the message does not decode: {0}")]
+    Decode(#[from] DecodeError),
+    /// The mapping has no JSON for a value.
+    #[error("the message has no JSON: {0}")]
+    Encode(#[from] serde_json::Error),
+}
+
+impl JsonTypes {
+    /// The types of encoded `google.protobuf.FileDescriptorSet`s. `None` if one is invalid.
+    pub fn new<'a>(sets: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
+        let mut pool = DescriptorPool::new();
+        sets.into_iter().try_for_each(|set| pool.decode_file_descriptor_set(set)).ok()?;
+        Some(Self(pool))
+    }
+
+    /// The messages of the type `name`, such as `floors.v1.Floor`. `None` if there is no such type.
+    #[must_use]
+    pub fn codec(&self, name: &str) -> Option<JsonCodec> {
+        self.0.get_message_by_name(name).map(JsonCodec)
+    }
+
+    /// The requests and the responses of a method. `None` if there is no such method.
+    #[must_use]
+    pub fn method(&self, service: &str, method: &str) -> Option<(JsonCodec, JsonCodec)> {
+        let service = self.0.get_service_by_name(service)?;
+        let method = service.methods().find(|candidate| candidate.name() == method)?;
+        Some((JsonCodec(method.input()), JsonCodec(method.output())))
+    }
+}
+
+impl JsonCodec {
+    /// Appends the JSON of an encoded message to `out`.
+    ///
+    /// # Errors
+    /// If `message` does not decode. `out` may then have a part of the JSON.
+    pub fn encode(&self, message: impl Buf, out: &mut Vec<u8>) -> Result<(), JsonError> {
+        let message = DynamicMessage::decode(self.0.clone(), message)?;
+        let options = prost_reflect::SerializeOptions::new();
+        message.serialize_with_options(&mut serde_json::Serializer::new(out), &options)?;
+        Ok(())
+    }
+
+    /// The encoded message of `json`. The memory that this takes grows with the length of `json`, and `serde_json` bounds
+    /// the depth.
+    ///
+    /// # Errors
+    /// If `json` is no JSON, or has an unknown field or a wrong value. The error names the field.
+    pub fn decode(&self, json: &[u8]) -> Result<Vec<u8>, InvalidJson> {
+        // Checked here, so that the error says what is wrong; serde_json would name the string in which it is.
+        let text = std::str::from_utf8(json).map_err(|error| InvalidJson {
+            field: None,
+            description: format!("the JSON is not UTF-8 after {} bytes", error.valid_up_to()),
+        })?;
+        let mut json = serde_json::Deserializer::from_str(text);
+        let mut track = Track::new();
+        let deserializer = serde_path_to_error::Deserializer::new(&mut json, &mut track);
+        let options = prost_reflect::DeserializeOptions::new();
+        match DynamicMessage::deserialize_with_options(self.0.clone(), deserializer, &options) {
+            Ok(message) => match json.end() {
+                Ok(()) => Ok(message.encode_to_vec()),
+                Err(error) => Err(InvalidJson { field: None, description: error.to_string() }),
+            },
+            Err(error) => Err(self.invalid(&error, &track.path())),
+        }
+    }
+
+    fn invalid(&self, error: &serde_json::Error, path: &Path) -> InvalidJson {
+        let (field, expected) = if error.is_data() { self.locate(path) } else { (field_name(path), None) };
+        let mut description = error.to_string();
+        if description.len() > MAX_QUOTED_BYTES {
+            let end = (0..=MAX_QUOTED_BYTES).rev().find(|end| description.is_char_boundary(*end)).unwrap_or_default();
+            description.truncate(end);
+            description.push_str("...");
+        }
+        if let Some(expected) = expected {
+            description = format!("{description}; expected {expected}");
+        }
+        InvalidJson { field, description }
+    }
+
+    /// The field of an error, and what it may hold.
+    fn locate(&self, path: &Path) -> (Option<String>, Option<String>) {
+        let mut kind = Kind::Message(self.0.clone());
+        for segment in path {
+            if let (Segment::Map { key }, Kind::Message(message)) = (segment, &kind) {
+                let field = message.get_field_by_json_name(key).or_else(|| message.get_field_by_name(key));
+                let Some(field) = field else { return (field_name(path), None) };
+                kind = field.kind();
+            }
+        }
+        (field_name(path), Some(expected(&kind)))
+    }
+}
+
+/// The path of a field; `None` for the whole message.
+fn field_name(path: &Path) -> Option<String> {
+    let path = path.to_string();
+    // `?` stands for a key that was not read to its end.
+    let name = path.trim_end_matches(['?', '.']);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// What a field of this kind may hold.
+fn expected(kind: &Kind) -> String {
+    match kind {
+        Kind::Message(message) => {
+            let names: Vec<_> = message.fields().map(|field| field.json_name().to_owned()).collect();
+            format!("an object of {}", names.join(", "))
+        }
+        Kind::Enum(values) => {
+            let names: Vec<_> = values.values().map(|value| value.name().to_owned()).collect();
+            format!("one of {}", names.join(", "))
+        }
+        Kind::Uint32 | Kind::Fixed32 => "an integer from 0 to 4294967295".to_owned(),
+        Kind::Uint64 | Kind::Fixed64 => "an integer from 0 to 18446744073709551615, best as a string".to_owned(),
+        other => format!("a value of the type {other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::v1;
+
+    fn types() -> JsonTypes {
+        JsonTypes::new([crate::FILE_DESCRIPTOR_SET]).unwrap()
+    }
+
+    #[test]
+    fn requests_decode_from_every_form_of_the_mapping() {
+        let codec = types().codec("floors.v1.GetFloorRequest").unwrap();
+        let spec = v1::FloorSpec { seed: u64::MAX, number: 7, kind: v1::FloorKind::Boss.into(), ..Default::default() };
+        let wanted = v1::GetFloorRequest { spec: Some(spec) };
+        for json in [
+            r#"{"spec":{"seed":"18446744073709551615","number":7,"kind":"FLOOR_KIND_BOSS"}}"#,
+            r#"{"spec":{"seed":18446744073709551615,"number":"7","kind":7}}"#,
+            r#" { "spec" : { "seed" : "18446744073709551615", "number" : 7.0, "width" : null, "kind" : 7 } } "#,
+        ] {
+            let message = codec.decode(json.as_bytes()).unwrap();
+            assert_eq!(v1::GetFloorRequest::decode(&message[..]).as_ref(), Ok(&wanted), "{json}");
+        }
+        assert_eq!(codec.decode(b"{}"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn answers_use_the_canonical_mapping() {
+        let codec = types().codec("floors.v1.Floor").unwrap();
+        let spec = v1::FloorSpec { seed: 42, number: 7, kind: v1::FloorKind::Maze.into(), ..Default::default() };
+        let terrain = v1::Grid { palette: vec![1, 2], data: vec![0xfb, 0xff], ..Default::default() };
+        let floor = v1::Floor {
+            spec: Some(spec),
+            content_hash: u64::MAX,
+            terrain: Some(terrain),
+            connections: vec![v1::Connection { from_room: 1, ..Default::default() }],
+            ..Default::default()
+        };
+        let mut json = Vec::new();
+        codec.encode(&floor.encode_to_vec()[..], &mut json).unwrap();
+        let wanted = r#"{"spec":{"seed":"42","number":7,"kind":"FLOOR_KIND_MAZE"},"contentHash":"18446744073709551615","terrain":{"palette":[1,2],"data":"+/8="},"connections":[{"fromRoom":1}]}"#;
+        assert_eq!(String::from_utf8(json.clone()).unwrap(), wanted);
+        let again = codec.decode(&json).unwrap();
+        assert_eq!(v1::Floor::decode(&again[..]), Ok(floor));
+        let snake = codec.decode(br#"{"content_hash":"5"}"#).unwrap();
+        assert_eq!(v1::Floor::decode(&snake[..]).unwrap().content_hash, 5);
+    }
+
+    #[test]
+    fn errors_name_the_field_and_what_it_may_hold() {
+        let codec = types().codec("floors.v1.BatchGetFloorsRequest").unwrap();
+        for (json, field, part) in [
+            (&br#"{"specs":[{"number":1},{"number":"x"}]}"#[..], Some("specs[1].number"), "an integer from 0"),
+            (br#"{"specs":[{"number":-1}]}"#, Some("specs[0].number"), "an integer from 0"),
+            (br#"{"specs":[{"number":1.5}]}"#, Some("specs[0].number"), "integer"),
+            (br#"{"specs":[{"number":1e400}]}"#, Some("specs[0].number"), "number"),
+            (br#"{"specs":[{"number":NaN}]}"#, Some("specs[0].number"), "expected value"),
+            (br#"{"specs":[{"number":true}]}"#, Some("specs[0].number"), "boolean"),
+            (br#"{"specs":[{"kind":"BOSS"}]}"#, Some("specs[0].kind"), "FLOOR_KIND_BOSS"),
+            (br#"{"specs":[{"numbr":1}]}"#, Some("specs[0]"), "seed, number, width, height, kind"),
+            (br#"{"specs":{}}"#, Some("specs"), "list"),
+            (br#"{"specs":[null]}"#, Some("specs[0]"), "null"),
+            (br#"{"sead":1}"#, None, "sead"),
+            (b"[]", None, "object of specs"),
+            (b"", None, "EOF"),
+            (b"{} x", None, "trailing"),
+            (br#"{"specs":[{"nu"#, None, "EOF"),
+            (b"{\"\xff\":1}", None, "UTF-8"),
+        ] {
+            let shown = String::from_utf8_lossy(json);
+            let error = codec.decode(json).expect_err(&shown);
+            if let Some(field) = field {
+                assert_eq!(error.field.as_deref(), Some(field), "{shown}: {error}");
+            }
+            assert!(error.to_string().contains(part), "{shown}: {error}");
+        }
+    }
+
+    #[test]
+    fn deep_and_long_texts_give_short_errors() {
+        let codec = types().codec("floors.v1.BatchGetFloorsRequest").unwrap();
+        for json in [
+            "[".repeat(100_000),
+            format!("{{\"specs\":{}", "[".repeat(100_000)),
+            "{\"specs\":".repeat(100_000),
+            format!("{{\"{}\":1}}", "x".repeat(100_000)),
+            format!("{{\"specs\":[{{\"kind\":\"{}\"}}]}}", "é".repeat(50_000)),
+        ] {
+            let error = codec.decode(json.as_bytes()).unwrap_err();
+            assert!(error.to_string().len() < 1000, "{} bytes", error.to_string().len());
+        }
+    }
+}
