@@ -3,6 +3,7 @@
 //! No bindings generator: functions take numbers, and texts and bytes pass through two buffers. [`input`] makes room for
 //! a text, which the page writes into the memory; [`output`] and [`output_len`] say where a result lies. Each instance
 //! of the module has one of each.
+#![cfg(target_family = "wasm")]
 #![allow(unsafe_code, reason = "an export without its mangled name counts as unsafe; there is no other")]
 
 use std::{
