@@ -23,6 +23,8 @@ export interface Fog {
 
 /** Smallest side at which details and letters are drawn, in pixels. */
 const MIN_DETAIL = 4;
+/** The side that things have at least, as far as they do not cover the cells beside them, in pixels. */
+const MIN_THING = 12;
 /** Share of a lock's colour over the area behind it. */
 const AREA = 0.34;
 
@@ -147,13 +149,21 @@ class Painter {
 
   things(x: number, y: number, index: number): void {
     const terrain = this.scene.floor.terrain[index];
-    if (terrain === Terrain.StairsUp) this.#sprite("stairs:up", x, y);
-    if (terrain === Terrain.StairsDown) this.#sprite("stairs:down", x, y);
+    if (terrain === Terrain.StairsUp) this.#mark("stairs:up", x, y);
+    if (terrain === Terrain.StairsDown) this.#mark("stairs:down", x, y);
     const thing = this.scene.things.get(index);
     if (!thing || !this.layers.has(thing.layer)) return;
     // A walker remembers the ground and sees what stands on it only while it is in sight.
     if (this.fog && (this.fog.took(index) || !this.fog.sees(index))) return;
-    this.#sprite(thing.sprite, x, y);
+    this.#mark(thing.sprite, x, y);
+  }
+
+  /** A thing, larger than its cell if cells are small, so that it can be seen. */
+  #mark(name: string, x: number, y: number): void {
+    const { left, top, side } = this.frame;
+    const shown = Math.max(side, Math.min(Math.round(side * 1.7), MIN_THING));
+    const shift = Math.floor((shown - side) / 2);
+    drawSprite(this.ctx, this.palette, name, left + x * side - shift, top + y * side - shift, shown);
   }
 
   /** The edges of a cell at which its room ends. */
