@@ -126,11 +126,13 @@ class Painter {
       this.#fill(x, y, WHOLE, lockColour(scene.behind[index]), AREA);
     }
     if (terrain === Terrain.Door || terrain === Terrain.LockedDoor) {
-      const down = scene.isWall(x - 1, y) && scene.isWall(x + 1, y) ? "" : ":down";
-      const lock = scene.locks.get(index) ?? 0;
-      const shown = terrain === Terrain.LockedDoor && this.layers.has("locks");
-      this.#sprite(shown ? `${fog?.isOpen(lock) ? "open-lock" : "lock"}:${lock}${down}` : `door${down}`, x, y);
+      this.#sprite(`door${this.#turn(x, y)}`, x, y);
     }
+  }
+
+  /** How a door stands: across a way from north to south, or down beside a way from west to east. */
+  #turn(x: number, y: number): string {
+    return this.scene.isWall(x - 1, y) && this.scene.isWall(x + 1, y) ? "" : ":down";
   }
 
   /** The ground of a cell: tinted by the role of its room, darker outside of rooms, with a slight variation. */
@@ -151,6 +153,10 @@ class Painter {
     const terrain = this.scene.floor.terrain[index];
     if (terrain === Terrain.StairsUp) this.#mark("stairs:up", x, y);
     if (terrain === Terrain.StairsDown) this.#mark("stairs:down", x, y);
+    if (terrain === Terrain.LockedDoor && this.layers.has("locks")) {
+      const lock = this.scene.locks.get(index) ?? 0;
+      this.#mark(`${this.fog?.isOpen(lock) ? "open-lock" : "lock"}:${lock}${this.#turn(x, y)}`, x, y);
+    }
     const thing = this.scene.things.get(index);
     if (!thing || !this.layers.has(thing.layer)) return;
     // A walker remembers the ground and sees what stands on it only while it is in sight.

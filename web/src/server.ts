@@ -1,6 +1,6 @@
 // Compares the bytes of the page's generator with those of the server behind the page.
 
-import { decode, type Floor } from "./floor";
+import { decode, type Floor, KINDS } from "./floor";
 
 export type Comparison =
   | { kind: "same" }
@@ -11,7 +11,7 @@ export type Comparison =
 /** Asks the server that serves this page for the floor. */
 export async function compare(floor: Floor, signal: AbortSignal): Promise<Comparison> {
   const { seed, number, width, height, kind } = floor.spec;
-  const query = `seed=${seed}&number=${number}&width=${width}&height=${height}&kind=${KIND_NAMES[kind]}`;
+  const query = `seed=${seed}&number=${number}&width=${width}&height=${height}&kind=${KINDS[kind]}`;
   let response: Response;
   try {
     response = await fetch(`floor?${query}`, { signal, cache: "no-store" });
@@ -35,8 +35,6 @@ export async function compare(floor: Floor, signal: AbortSignal): Promise<Compar
   }
   return { kind: "different", at };
 }
-
-const KIND_NAMES = ["", "standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
 
 async function reason(response: Response): Promise<string> {
   const text = (await response.text()).trim().slice(0, 200);
