@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             fs::write(out.join("rpcs.rs"), list)?;
         }
     }
-    let mut code = tonic_prost_build::configure();
+    let with_services = env::var_os("CARGO_FEATURE_GRPC").is_some();
+    let mut code = tonic_prost_build::configure().build_client(with_services).build_server(with_services);
     for message in JSON_MESSAGES {
         let derive = "#[cfg_attr(feature = \"serde\", derive(serde::Serialize))]";
         code = code.type_attribute(format!(".floors.v1.{message}"), derive);

@@ -3,22 +3,25 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 8] = [
+const CRATES: [(&str, &str); 10] = [
     ("floor-proto", "proto"),
     ("floor-gen", "floor-gen"),
     ("floor-wire", "floor-wire"),
+    ("floor-query", "floor-query"),
     ("floor-cache", "floor-cache"),
     ("bevy-server", "bevy-server"),
     ("floor-client", "client"),
     ("floorctl", "floorctl"),
+    ("floor-web", "web/wasm"),
     ("benches", "benches"),
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 21] = [
+const MAY_NAME: [(&str, &[&str]); 22] = [
     ("floor-proto", &["floor-wire", "bevy-server", "floor-client", "floorctl", "benches"]),
-    ("floor-gen", &["floor-wire", "bevy-server", "floorctl", "benches"]),
-    ("floor-wire", &["bevy-server", "floorctl", "benches"]),
+    ("floor-gen", &["floor-wire", "floor-query", "floor-web", "bevy-server", "floorctl", "benches"]),
+    ("floor-wire", &["floor-query", "floor-web", "bevy-server", "floorctl", "benches"]),
+    ("floor-query", &["floorctl", "floor-web"]),
     ("floor-client", &["floorctl"]),
     ("floor-cache", &["bevy-server", "benches"]),
     ("bevy-server", &["benches"]),

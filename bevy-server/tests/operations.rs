@@ -101,11 +101,11 @@ async fn requests_from_browser_pages_are_rejected() {
         // After DNS rebinding the request is same-site for the browser.
         "host: elsewhere.example:50052\r\nsec-fetch-site: same-origin\r\n",
     ] {
-        for path in ["/contains?seed=42&first=1", "/stats", "/", "/nowhere"] {
+        for path in ["/contains?seed=42&first=1", "/stats", "/status", "/floor?seed=42&number=1", "/nowhere"] {
             let (status, body) = server.get(path, page);
             assert_eq!((status, body.contains("floorctl")), (403, true), "{path} {page}: {body}");
         }
-        for path in ["/healthz", "/readyz", "/metrics"] {
+        for path in ["/healthz", "/readyz", "/metrics", "/", "/main.js"] {
             assert_eq!(server.get(path, page).0, 200, "{path} is open to any host name");
         }
     }
@@ -139,6 +139,54 @@ async fn stats_and_compact_report_the_contents_of_the_tiers() {
         document["tiers"].as_array().unwrap().iter().map(|tier| (&tier["tier"], &tier["done"])).collect();
     assert_eq!(done, [(&json!("lmdb"), &json!(true)), (&json!("sled"), &json!(true))]);
     assert_eq!(tier_counts(&server), [3; 10]);
+}
+
+#[test]
+fn the_viewer_is_served_with_its_policy() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let get = |path: &str, headers: &str| {
+        http1(&server.ops, &format!("GET {path} HTTP/1.1\r\nhost: o\r\n{headers}\r\n"), &[])
+    };
+    let (status, head, page) = get("/", "");
+    assert_eq!(status, 200);
+    assert!(head.contains("content-type: text/html") && head.contains("x-content-type-options: nosniff"), "{head}");
+    assert!(
+        head.contains("content-security-policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval';"),
+        "{head}"
+    );
+    assert!(String::from_utf8(page).unwrap().contains("<title>Floor viewer</title>"));
+    let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+    // The harness lowers the head. The tag begins with W.
+    let known = format!("if-none-match: {}\r\n", tag.replace("w/", "W/"));
+    assert_eq!(get("/", &known).0, 304);
+    let (status, head, module) = get("/floors.wasm", "accept-encoding: gzip\r\n");
+    assert_eq!(status, 200);
+    assert!(head.contains("content-type: application/wasm") && head.contains("content-encoding: gzip"), "{head}");
+    assert_eq!(module[..2], [0x1f, 0x8b]);
+    assert_eq!(get("/floors.wasm", "").2[..4], *b"\0asm");
+}
+
+#[tokio::test]
+async fn the_page_floor_has_the_bytes_of_the_service() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let floor =
+        server.client().await.get_floor(GetFloorRequest { spec: Some(spec(42, 7)) }).await.unwrap().into_inner();
+    for path in ["/floor?seed=42&number=7", "/floor?seed=42&number=7&width=100&height=100&kind=halls"] {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: ops\r\n\r\n");
+        let (status, head, bytes) = http1(&server.ops, &head, &[]);
+        assert_eq!(status, 200, "{path}");
+        assert!(head.contains("content-type: application/x-protobuf"), "{head}");
+        assert_eq!(floor_proto::hash::verify_encoded(&bytes).unwrap(), floor, "{path}");
+    }
+    assert_eq!(
+        http1(&server.ops, "GET /floor?seed=43&number=7 HTTP/1.1\r\nhost: ops\r\n\r\n", &[]).0,
+        200,
+        "generated"
+    );
+    let (status, body) = server.page("/floor?seed=42&number=0");
+    assert_eq!((status, body.contains("number is wrong")), (400, true), "{body}");
 }
 
 #[test]

@@ -286,7 +286,7 @@ async fn the_operations_port_serves_status_and_metrics() {
     server.client().await.get_floor(GetFloorRequest { spec: Some(standard) }).await.unwrap();
     assert_eq!(server.page("/healthz").0, 200);
     assert_eq!(server.page("/readyz").0, 200);
-    assert!(server.page("/").1.contains("lmdb"));
+    assert!(server.page("/status").1.contains("lmdb"));
     wait_until("the floor is stored", || server.metric("floors_tier_entries{tier=\"lmdb\"}") == 1.0);
     let text = server.page("/metrics").1;
     for kind in Kind::ALL {

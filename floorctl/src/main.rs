@@ -19,7 +19,6 @@ mod parallel_scan;
 mod picture;
 mod profile;
 mod progress;
-mod query;
 mod target;
 
 use std::process::ExitCode;

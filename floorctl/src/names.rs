@@ -42,14 +42,6 @@ pub(crate) fn archetype(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// The name that is most similar to a word. `None` if no name is similar enough to suggest.
-pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    let similar =
-        names.map(|name| (strsim::jaro_winkler(name, &word), name)).filter(|(similarity, _)| *similarity > 0.8);
-    similar.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
-}
-
 fn plain(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
 }

@@ -8,6 +8,7 @@ use clap::{
 };
 use floor_client::{FloorKind, FloorSpec, limits};
 use floor_gen::Kind;
+use floor_query::{nearest, seed};
 
 use crate::{
     names,
@@ -146,14 +147,6 @@ impl fmt::Display for FloorName {
     }
 }
 
-pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| "a seed is a number from 0 to 2^64 - 1, decimal or 0x hexadecimal".to_owned())
-}
-
 /// Parses `WxH`.
 fn size(text: &str) -> Result<(u32, u32), String> {
     let (width, height) = text.split_once(['x', 'X']).ok_or("write width x height, e.g. 64x48")?;
@@ -178,7 +171,7 @@ fn kind_parser() -> impl TypedValueParser<Value = Kind> {
 /// The kind of that name, or the message of the error.
 fn kind(name: &str) -> Result<Kind, String> {
     Kind::from_name(&name.to_ascii_lowercase()).ok_or_else(|| {
-        let meant = names::nearest(name, Kind::ALL.into_iter().map(Kind::name));
+        let meant = nearest(name, Kind::ALL.into_iter().map(Kind::name));
         let meant = meant.map(|kind| format!("did you mean {kind}? ")).unwrap_or_default();
         format!("no kind is called {name:?}; {meant}The kinds are {}", Kind::ALL.map(Kind::name).join(", "))
     })

@@ -1,10 +1,13 @@
-//! Parses the floors in a query: `seed=42&first=1&count=100`, optionally with `width`, `height` and `kind`.
+//! Parses the floors in a query: `seed=42&first=1&count=100`, or `seed=42&number=7` where a page takes one floor; each
+//! optionally with `width`, `height` and `kind`.
 
 use floor_gen::{FloorSpec, Kind};
 use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
 
-/// The valid parameters.
-const PARAMETERS: [&str; 6] = ["seed", "first", "count", "width", "height", "kind"];
+/// The valid parameters of a range.
+const RANGE: [&str; 6] = ["seed", "first", "count", "width", "height", "kind"];
+/// The valid parameters of one floor.
+const ONE: [&str; 5] = ["seed", "number", "width", "height", "kind"];
 
 /// An invalid query: the parameter, and what would be valid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,8 +25,8 @@ impl QueryError {
 
 /// The floors of `query`: at most one batch, which bounds the work of a call.
 pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
-    let query = Query::parse(query)?;
-    let seed = query.number::<u64>("seed")?.ok_or_else(|| QueryError::new("seed", "is missing; it is the tower"))?;
+    let query = Query::parse(query, &RANGE)?;
+    let seed = query.seed()?;
     let first =
         query.number::<u32>("first")?.ok_or_else(|| QueryError::new("first", "is missing; it is a floor number"))?;
     let count = query.number::<u32>("count")?.unwrap_or(1);
@@ -45,16 +48,27 @@ pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
     })
 }
 
+/// The one floor of `query`.
+pub(super) fn parse_one(query: &str) -> Result<FloorSpec, QueryError> {
+    let query = Query::parse(query, &ONE)?;
+    let seed = query.seed()?;
+    let number =
+        query.number("number")?.ok_or_else(|| QueryError::new("number", "is missing; it is a floor number"))?;
+    let (width, height) = (query.number("width")?.unwrap_or(0), query.number("height")?.unwrap_or(0));
+    FloorSpec::resolve(seed, number, width, height, query.kind()?)
+        .map_err(|error| QueryError::new(error.field(), format!("is wrong: {error}")))
+}
+
 /// Parameters and values. No parameter occurs twice.
 struct Query<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Query<'a> {
-    fn parse(query: &'a str) -> Result<Self, QueryError> {
+    fn parse(query: &'a str, parameters: &[&str]) -> Result<Self, QueryError> {
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if !PARAMETERS.contains(&name) {
-                return Err(QueryError::new(name, format!("is no parameter; there are {}", PARAMETERS.join(", "))));
+            if !parameters.contains(&name) {
+                return Err(QueryError::new(name, format!("is no parameter; there are {}", parameters.join(", "))));
             }
             if pairs.iter().any(|(known, _)| *known == name) {
                 return Err(QueryError::new(name, "is given twice"));
@@ -66,6 +80,10 @@ impl<'a> Query<'a> {
 
     fn text(&self, name: &str) -> Option<&'a str> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    fn seed(&self) -> Result<u64, QueryError> {
+        self.number("seed")?.ok_or_else(|| QueryError::new("seed", "is missing; it is the tower"))
     }
 
     fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>, QueryError> {
@@ -93,6 +111,21 @@ mod tests {
         let one = parse("kind=maze&height=48&width=64&first=1000000&seed=18446744073709551615").unwrap();
         assert_eq!(one, [FloorSpec::resolve(u64::MAX, 1_000_000, 64, 48, Some(Kind::Maze)).unwrap()]);
         assert_eq!(parse("seed=0&first=1&count=256").unwrap().len(), 256);
+    }
+
+    #[test]
+    fn a_query_names_one_floor() {
+        let spec = FloorSpec::resolve(42, 7, 64, 0, Some(Kind::Maze)).unwrap();
+        assert_eq!(parse_one("seed=42&number=7&width=64&kind=maze"), Ok(spec));
+        for (query, expected) in [
+            ("seed=1", "number is missing"),
+            ("number=1", "seed is missing"),
+            ("seed=1&number=0", "number is wrong: floor number 0"),
+            ("seed=1&number=1&count=2", "count is no parameter; there are seed, number"),
+        ] {
+            let wrong = parse_one(query).unwrap_err().to_string();
+            assert!(wrong.contains(expected), "{query}: {wrong}");
+        }
     }
 
     #[test]

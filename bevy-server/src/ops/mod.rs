@@ -1,5 +1,5 @@
-//! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, a status page, and the chain's pages for
-//! operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page.
+//! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, the floor viewer, a status page, and the chain's
+//! pages for operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page.
 
 mod browsers;
 mod chain;
@@ -9,6 +9,7 @@ mod monitoring;
 mod pages;
 mod server;
 mod token;
+mod viewer;
 
 use std::{
     sync::{
@@ -25,6 +26,7 @@ use tokio::net::TcpListener;
 
 use chain::PurgeLimit;
 pub use token::OperatorAccess;
+use viewer::FloorLimit;
 
 use crate::{
     auth::Authenticator,
@@ -64,6 +66,7 @@ impl Plugin for OpsPlugin {
             serving: AtomicBool::new(false),
             compacting: AtomicBool::new(false),
             purges: PurgeLimit::default(),
+            floors: FloorLimit::default(),
             since: Instant::now(),
         });
         let refusals = world.resource::<Refusals>().clone();
@@ -98,5 +101,6 @@ struct OpsState {
     /// Whether a compaction runs.
     compacting: AtomicBool,
     purges: PurgeLimit,
+    floors: FloorLimit,
     since: Instant,
 }

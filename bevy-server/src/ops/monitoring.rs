@@ -1,4 +1,4 @@
-//! The pages for monitoring: `/`, `/metrics` and `/readyz`.
+//! The pages for monitoring: `/status`, `/metrics` and `/readyz`.
 
 use std::{
     fmt::Write as _,

@@ -11,7 +11,7 @@ use axum::{
     routing::{MethodRouter, get, post},
 };
 
-use super::{OperatorAccess, OpsState, browsers, chain, log_level, monitoring, server, token};
+use super::{OperatorAccess, OpsState, browsers, chain, log_level, monitoring, server, token, viewer};
 
 /// The pages for probes and Prometheus, which name the server by any host.
 fn open_pages() -> Vec<Page> {
@@ -25,7 +25,8 @@ fn open_pages() -> Vec<Page> {
 /// The operator's pages, which reject pages of other sites.
 fn operator_pages() -> Vec<Page> {
     vec![
-        Page::get("/", "status of the tiers", monitoring::status),
+        Page::get("/status", "status of the tiers", monitoring::status),
+        Page::get("/floor", "the bytes of a floor", viewer::floor),
         Page::get("/stats", "contents of the tiers", chain::stats),
         Page::get("/contains", "which tiers hold the given floors", chain::contains),
         Page::post("/purge", "remove floors from every tier", chain::purge),
@@ -37,7 +38,7 @@ fn operator_pages() -> Vec<Page> {
 /// The routes of every page. Whatever is not open needs the right of an operator, paths without a page included.
 pub(super) fn router(state: Arc<OpsState>, access: OperatorAccess) -> Router {
     let (open, operator) = (open_pages(), operator_pages());
-    let mut list = "no such page; there are\n".to_owned();
+    let mut list = "no such page; there are\nGET  /          the floor viewer\n".to_owned();
     for Page { method, path, purpose, .. } in open.iter().chain(&operator) {
         let _ = writeln!(list, "{method:<4} {path:<10} {purpose}");
     }
@@ -45,7 +46,8 @@ pub(super) fn router(state: Arc<OpsState>, access: OperatorAccess) -> Router {
         .fallback(move || ready((StatusCode::NOT_FOUND, list.clone())))
         .layer(middleware::from_fn_with_state(access, token::check))
         .layer(middleware::from_fn(browsers::reject));
-    routes(open).merge(operator).layer(middleware::from_fn(server::bound)).with_state(state)
+    // Browsers send an origin for the viewer's own files, and links to it stand on other sites.
+    routes(open).merge(viewer::files()).merge(operator).layer(middleware::from_fn(server::bound)).with_state(state)
 }
 
 fn routes(pages: Vec<Page>) -> Router<Arc<OpsState>> {

@@ -13,16 +13,11 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args, builder::ArgPredicate};
 use floor_gen::{FloorSpec, Generator, SpecError};
+use floor_query::{Candidate, Condition, Fact, seed};
 use indicatif::{HumanCount, ProgressBar};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use crate::{
-    json_layout, local,
-    numbers::Numbers,
-    output, progress,
-    query::{Candidate, Condition, Fact},
-    target::{self, Tower},
-};
+use crate::{json_layout, local, numbers::Numbers, output, progress, target::Tower};
 
 const AFTER_HELP: &str = "\
 Generates floors on all cores of this machine and prints those that meet the condition, in order, as they are found. \
@@ -91,7 +86,7 @@ impl FromStr for Seeds {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
-        let (first, last) = (target::seed(first)?, target::seed(last)?);
+        let (first, last) = (seed(first)?, seed(last)?);
         if first > last {
             return Err(format!("{text} runs backwards; write {last}-{first}"));
         }

@@ -8,12 +8,12 @@ use std::{ops::Range, str::FromStr};
 use floor_gen::{Kind, Theme};
 
 use super::{
-    condition::{Comparison, Condition, Operation, Quantity},
+    condition::{Comparison, Condition, Node, Operation, Quantity},
     error::ParseError,
     fact::Fact,
+    nearest::nearest,
     token::{self, Token},
 };
-use crate::names::nearest;
 
 /// Maximum length of a condition, in bytes. It bounds the depth of the recursive evaluation.
 const MAX_LENGTH: usize = 2_000;
@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 64;
 /// The precedence of unary operators, higher than that of all binary ones.
 const UNARY_PRECEDENCE: u8 = 6;
 
-fn parse(text: &str) -> Result<Condition, ParseError> {
+fn parse(text: &str) -> Result<Node, ParseError> {
     if text.len() > MAX_LENGTH {
         return Err(ParseError::new(
             0..0,
@@ -42,7 +42,7 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse(text).map_err(|error| error.render(text))
+        parse(text).map(Self).map_err(|error| error.render(text))
     }
 }
 
@@ -61,7 +61,7 @@ struct Expression {
 
 #[derive(Clone)]
 enum Value {
-    Condition(Condition),
+    Condition(Node),
     Number(Quantity),
     Kind(Quantity),
     Theme(Quantity),
@@ -137,7 +137,7 @@ fn precedence(symbol: &str) -> Option<u8> {
 fn unary(symbol: &str, span: &Range<usize>, inner: Expression) -> Result<Expression, ParseError> {
     let whole = span.start..inner.span.end;
     let value = if symbol == "!" {
-        Value::Condition(Condition::Not(Box::new(inner.into_condition()?)))
+        Value::Condition(Node::Not(Box::new(inner.into_condition()?)))
     } else {
         let zero = Box::new(Quantity::Literal(0));
         Value::Number(Quantity::Arithmetic(i128::checked_sub, zero, Box::new(inner.into_number()?)))
@@ -148,8 +148,8 @@ fn unary(symbol: &str, span: &Range<usize>, inner: Expression) -> Result<Express
 fn binary(symbol: &str, span: &Range<usize>, left: Expression, right: Expression) -> Result<Expression, ParseError> {
     let whole = left.span.start..right.span.end;
     let value = match symbol {
-        "||" => join(Condition::Or, left, right),
-        "&&" => join(Condition::And, left, right),
+        "||" => join(Node::Or, left, right),
+        "&&" => join(Node::And, left, right),
         "+" => arithmetic(i128::checked_add, left, right),
         "-" => arithmetic(i128::checked_sub, left, right),
         "*" => arithmetic(i128::checked_mul, left, right),
@@ -165,11 +165,7 @@ fn binary(symbol: &str, span: &Range<usize>, left: Expression, right: Expression
     Ok(Expression { span: whole, value: value? })
 }
 
-fn join(
-    operator: fn(Box<Condition>, Box<Condition>) -> Condition,
-    left: Expression,
-    right: Expression,
-) -> Result<Value, ParseError> {
+fn join(operator: fn(Box<Node>, Box<Node>) -> Node, left: Expression, right: Expression) -> Result<Value, ParseError> {
     Ok(Value::Condition(operator(Box::new(left.into_condition()?), Box::new(right.into_condition()?))))
 }
 
@@ -193,9 +189,7 @@ fn compare(
         }
         (Value::Number(left), Value::Number(right), _)
         | (Value::Kind(left), Value::Kind(right), _)
-        | (Value::Theme(left), Value::Theme(right), _) => {
-            Ok(Value::Condition(Condition::Compare(comparison, left, right)))
-        }
+        | (Value::Theme(left), Value::Theme(right), _) => Ok(Value::Condition(Node::Compare(comparison, left, right))),
         (Value::Condition(_), ..) => {
             error(left.span, "this is true or false and cannot be compared; join conditions with `&&` or `||`")
         }
@@ -265,7 +259,7 @@ fn word_operator(word: &str) -> Option<String> {
 }
 
 impl Expression {
-    fn into_condition(self) -> Result<Condition, ParseError> {
+    fn into_condition(self) -> Result<Node, ParseError> {
         match self.value {
             Value::Condition(condition) => Ok(condition),
             other => {

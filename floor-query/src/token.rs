@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::error::ParseError;
-use crate::target::seed;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'t> {
@@ -73,4 +72,16 @@ fn leading(text: &str, belongs: impl Fn(char) -> bool) -> &str {
 /// Parses a number like a seed. `_` may separate digits.
 fn number(digits: &str) -> Option<i128> {
     seed(&digits.replace('_', "")).ok().map(i128::from)
+}
+
+/// Parses a seed: decimal, or hexadecimal after `0x`.
+///
+/// # Errors
+/// What would be a seed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "a seed is a number from 0 to 2^64 - 1, decimal or 0x hexadecimal".to_owned())
 }

@@ -6,7 +6,11 @@ use super::fact::{Candidate, Fact};
 
 /// A condition that is true or false for a floor.
 #[derive(Debug, Clone)]
-pub(crate) enum Condition {
+pub struct Condition(pub(crate) Node);
+
+/// A part of a condition that is true or false.
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
     Compare(Comparison, Quantity, Quantity),
     Not(Box<Self>),
     And(Box<Self>, Box<Self>),
@@ -30,7 +34,20 @@ pub(crate) type Operation = fn(i128, i128) -> Option<i128>;
 impl Condition {
     /// Whether the floor meets the condition. Evaluates from left to right with short circuits. `None` on a division by
     /// zero or an overflow of 128 bits; then the floor does not match.
-    pub(crate) fn holds(&self, floor: &Candidate<'_>) -> Option<bool> {
+    #[must_use]
+    pub fn holds(&self, floor: &Candidate<'_>) -> Option<bool> {
+        self.0.holds(floor)
+    }
+
+    /// The facts in the condition, each once.
+    #[must_use]
+    pub fn facts(&self) -> BTreeSet<Fact> {
+        self.0.facts()
+    }
+}
+
+impl Node {
+    fn holds(&self, floor: &Candidate<'_>) -> Option<bool> {
         Some(match self {
             Self::Compare(holds, left, right) => holds(&left.evaluate(floor)?, &right.evaluate(floor)?),
             Self::Not(inner) => !inner.holds(floor)?,
@@ -39,8 +56,7 @@ impl Condition {
         })
     }
 
-    /// The facts in the condition, each once.
-    pub(crate) fn facts(&self) -> BTreeSet<Fact> {
+    fn facts(&self) -> BTreeSet<Fact> {
         match self {
             Self::Compare(_, left, right) => left.facts().into_iter().chain(right.facts()).collect(),
             Self::Not(inner) => inner.facts(),

@@ -1,0 +1,213 @@
+// A floor as the viewer uses it, decoded from a `floors.v1.Floor` (proto/floors/v1/floors.proto).
+
+import type { Spec } from "./generator";
+import { Reader } from "./protobuf";
+
+export const enum Terrain {
+  Wall = 1, Floor, Door, LockedDoor, SecretDoor, StairsUp, StairsDown, ShallowWater, DeepWater, Lava, Chasm, Bridge,
+  Grass, Rubble, Pillar,
+}
+
+export const TERRAIN_NAMES = ["", "wall", "floor", "door", "locked door", "secret door", "stairs up", "stairs down",
+  "shallow water", "deep water", "lava", "chasm", "bridge", "grass", "rubble", "pillar"];
+export const KINDS = ["scheduled", "standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
+export const ROLES = ["", "entry", "exit", "combat", "treasure", "key", "shrine", "shop", "boss", "vault", "secret",
+  "passage"];
+const THEMES = ["crypt", "warren", "mire", "forge", "glacier", "archive", "abyss"];
+
+export interface Point { x: number; y: number }
+export interface Room { id: number; min: Point; max: Point; role: number; center: Point }
+export interface Connection { from: number; to: number; lock: number; secret: boolean }
+export interface Spawn { at: Point; archetype: string; level: number }
+export interface Item { at: Point; archetype: string; value: number; opens: number }
+export interface Lock { id: number; at: Point }
+export interface Metrics { criticalPath: number; passable: number; loops: number; difficulty: number }
+
+export interface Floor {
+  spec: Spec;
+  version: number;
+  /** The content hash, in hexadecimal. */
+  hash: string;
+  width: number;
+  height: number;
+  terrain: Uint8Array;
+  /** Room id + 1, 0 = none. */
+  region: Uint8Array;
+  entry: Point;
+  exit: Point;
+  rooms: Room[];
+  connections: Connection[];
+  spawns: Spawn[];
+  items: Item[];
+  locks: Lock[];
+  traps: Spawn[];
+  metrics: Metrics;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** `bone archer` for `bone_archer`. */
+export const plain = (name: string): string => name.replaceAll("_", " ");
+
+/** Themes last ten floors each, so the number decides. */
+export const themeOf = (number: number): string => THEMES[Math.floor((number - 1) / 10) % THEMES.length];
+
+
+/** Whether a walker without keys who does not search can stand there. */
+export const passable = (terrain: number): boolean =>
+  terrain === Terrain.Floor || terrain === Terrain.Door || terrain === Terrain.StairsUp ||
+  terrain === Terrain.StairsDown || terrain === Terrain.ShallowWater || terrain === Terrain.Bridge ||
+  terrain === Terrain.Grass || terrain === Terrain.Rubble;
+
+export function decode(bytes: Uint8Array<ArrayBuffer>): Floor {
+  const floor: Floor = {
+    spec: { seed: 0n, number: 0, width: 0, height: 0, kind: 0 }, version: 0, hash: "0", width: 0, height: 0,
+    terrain: new Uint8Array(), region: new Uint8Array(), entry: { x: 0, y: 0 }, exit: { x: 0, y: 0 }, rooms: [],
+    connections: [], spawns: [], items: [], locks: [], traps: [],
+    metrics: { criticalPath: 0, passable: 0, loops: 0, difficulty: 0 }, bytes,
+  };
+  new Reader(bytes).fields({
+    1: (r) => (floor.spec = spec(r.message())),
+    2: (r) => (floor.version = r.uint()),
+    3: (r) => (floor.hash = r.fixed64().toString(16).padStart(16, "0")),
+    4: (r) => (floor.terrain = grid(r.message())),
+    5: (r) => (floor.region = grid(r.message())),
+    6: (r) => (floor.entry = point(r.message())),
+    7: (r) => (floor.exit = point(r.message())),
+    8: (r) => floor.rooms.push(room(r.message())),
+    9: (r) => floor.connections.push(connection(r.message())),
+    10: (r) => floor.spawns.push(spawn(r.message())),
+    11: (r) => floor.items.push(item(r.message())),
+    12: (r) => floor.locks.push(lock(r.message())),
+    13: (r) => (floor.metrics = metrics(r.message())),
+    14: (r) => floor.traps.push(spawn(r.message())),
+  });
+  ({ width: floor.width, height: floor.height } = floor.spec);
+  return floor;
+}
+
+function spec(reader: Reader): Spec {
+  const spec = { seed: 0n, number: 0, width: 0, height: 0, kind: 0 };
+  reader.fields({
+    1: (r) => (spec.seed = r.varint()),
+    2: (r) => (spec.number = r.uint()),
+    3: (r) => (spec.width = r.uint()),
+    4: (r) => (spec.height = r.uint()),
+    5: (r) => (spec.kind = r.uint()),
+  });
+  return spec;
+}
+
+const enum Encoding { Uniform = 1, Raw8, Packed, Rle }
+
+/** The cells of a `Grid`. Throws if its data does not fill them. */
+function grid(reader: Reader): Uint8Array {
+  let [width, height, encoding, bits] = [0, 0, 0, 0];
+  let palette: number[] = [];
+  let data = new Uint8Array();
+  reader.fields({
+    1: (r) => (width = r.uint()),
+    2: (r) => (height = r.uint()),
+    3: (r) => (palette = r.packed()),
+    4: (r) => (encoding = r.uint()),
+    5: (r) => (bits = r.uint()),
+    6: (r) => (data = r.bytes() as Uint8Array<ArrayBuffer>),
+  });
+  const cells = new Uint8Array(width * height);
+  const color = (index: number): number => {
+    if (index >= palette.length) throw new RangeError(`a grid has index ${index} in a palette of ${palette.length}`);
+    return palette[index];
+  };
+  let filled = cells.length;
+  if (encoding === Encoding.Uniform) {
+    cells.fill(color(0));
+  } else if (encoding === Encoding.Raw8) {
+    filled = data.length;
+    data.forEach((index, at) => (cells[at] = color(index)));
+  } else if (encoding === Encoding.Packed) {
+    const each = 8 / bits;
+    filled = Math.min(cells.length, data.length * each);
+    for (let at = 0; at < filled; at++) {
+      cells[at] = color((data[Math.floor(at / each)] >> ((at % each) * bits)) & ((1 << bits) - 1));
+    }
+  } else if (encoding === Encoding.Rle) {
+    filled = 0;
+    for (const runs = new Reader(data); !runs.ended;) {
+      const index = runs.byte();
+      const length = runs.uint() + 1;
+      cells.fill(color(index), filled, filled + length);
+      filled += length;
+    }
+  } else {
+    throw new RangeError(`a grid has encoding ${encoding}`);
+  }
+  if (filled !== cells.length) throw new RangeError(`a grid of ${width}x${height} has ${filled} cells`);
+  return cells;
+}
+
+function point(reader: Reader): Point {
+  const point = { x: 0, y: 0 };
+  reader.fields({ 1: (r) => (point.x = r.uint()), 2: (r) => (point.y = r.uint()) });
+  return point;
+}
+
+function room(reader: Reader): Room {
+  const zero = { x: 0, y: 0 };
+  const room = { id: 0, min: zero, max: zero, role: 0, center: zero };
+  reader.fields({
+    1: (r) => (room.id = r.uint()),
+    2: (r) => (room.min = point(r.message())),
+    3: (r) => (room.max = point(r.message())),
+    4: (r) => (room.role = r.uint()),
+    5: (r) => (room.center = point(r.message())),
+  });
+  return room;
+}
+
+function connection(reader: Reader): Connection {
+  const connection = { from: 0, to: 0, lock: 0, secret: false };
+  reader.fields({
+    1: (r) => (connection.from = r.uint()),
+    2: (r) => (connection.to = r.uint()),
+    3: (r) => (connection.lock = r.uint()),
+    4: (r) => (connection.secret = r.uint() !== 0),
+  });
+  return connection;
+}
+
+function spawn(reader: Reader): Spawn {
+  const spawn = { at: { x: 0, y: 0 }, archetype: "", level: 0 };
+  reader.fields({
+    1: (r) => (spawn.at = point(r.message())),
+    2: (r) => (spawn.archetype = r.string()),
+    3: (r) => (spawn.level = r.uint()),
+  });
+  return spawn;
+}
+
+function item(reader: Reader): Item {
+  const item = { at: { x: 0, y: 0 }, archetype: "", value: 0, opens: 0 };
+  reader.fields({
+    1: (r) => (item.at = point(r.message())),
+    2: (r) => (item.archetype = r.string()),
+    3: (r) => (item.value = r.uint()),
+    4: (r) => (item.opens = r.uint()),
+  });
+  return item;
+}
+
+function lock(reader: Reader): Lock {
+  const lock = { id: 0, at: { x: 0, y: 0 } };
+  reader.fields({ 1: (r) => (lock.id = r.uint()), 2: (r) => (lock.at = point(r.message())) });
+  return lock;
+}
+
+function metrics(reader: Reader): Metrics {
+  const metrics = { criticalPath: 0, passable: 0, loops: 0, difficulty: 0 };
+  reader.fields({
+    1: (r) => (metrics.criticalPath = r.uint()),
+    2: (r) => (metrics.passable = r.uint()),
+    3: (r) => (metrics.loops = r.uint()),
+    4: (r) => (metrics.difficulty = r.uint()),
+  });
+  return metrics;
+}

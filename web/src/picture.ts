@@ -1,0 +1,229 @@
+// Draws the cells of a floor, as floorctl's PNG does (floorctl/src/picture/sprites.rs).
+
+import { ROLES, Terrain } from "./floor";
+import { css, lockColour, mix, type Palette, type Rgb, roomColour, TINT } from "./palette";
+import type { Layers, Scene } from "./scene";
+import { baseOf, drawSprite, natural } from "./sprites";
+
+type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
+
+/** Where the floor lies on the canvas: the left top corner of cell (0, 0) and the side of a cell, in whole pixels. */
+export interface Frame { left: number; top: number; side: number }
+
+/** What a walker knows of the floor. */
+export interface Fog {
+  sees(index: number): boolean;
+  knows(index: number): boolean;
+  /** Whether a lock is open. */
+  isOpen(lock: number): boolean;
+  /** Whether the walker has taken what lay there. */
+  took(index: number): boolean;
+  found(index: number): boolean;
+}
+
+/** Smallest side at which details and letters are drawn, in pixels. */
+const MIN_DETAIL = 4;
+/** The side that things have at least, as far as they do not cover the cells beside them, in pixels. */
+const MIN_THING = 12;
+/** Share of a lock's colour over the area behind it. */
+const AREA = 0.34;
+
+export function draw(ctx: Context, scene: Scene, frame: Frame, layers: Layers, palette: Palette, fog?: Fog): void {
+  const { width, height } = ctx.canvas;
+  const { floor } = scene;
+  const { left, top, side } = frame;
+  ctx.fillStyle = css(palette.rock);
+  ctx.fillRect(0, 0, width, height);
+  const columns = range(-left, width - left, side, floor.width);
+  const rows = range(-top, height - top, side, floor.height);
+  const cells = (visit: (x: number, y: number, index: number) => void): void => {
+    for (let y = rows[0]; y < rows[1]; y++) {
+      for (let x = columns[0]; x < columns[1]; x++) {
+        const index = y * floor.width + x;
+        if (!fog || fog.knows(index)) visit(x, y, index);
+      }
+    }
+  };
+  const painter = new Painter(ctx, scene, frame, layers, palette, fog);
+  cells((x, y, index) => painter.ground(x, y, index));
+  ctx.save();
+  ctx.lineCap = ctx.lineJoin = "round";
+  if (layers.has("names")) cells((x, y, index) => painter.outline(x, y, index));
+  if (layers.has("path") && !fog) painter.path();
+  ctx.restore();
+  cells((x, y, index) => painter.things(x, y, index));
+  if (layers.has("names") && !fog) painter.names();
+  if (fog) {
+    ctx.fillStyle = css(palette.rock, 0.55);
+    cells((x, y, index) => {
+      if (!fog.sees(index)) ctx.fillRect(left + x * side, top + y * side, side, side);
+    });
+  }
+}
+
+/** The cells of an axis from pixel `from` to pixel `to`. */
+function range(from: number, to: number, side: number, cells: number): [number, number] {
+  return [Math.max(0, Math.floor(from / side)), Math.min(cells, Math.ceil(to / side))];
+}
+
+class Painter {
+  constructor(
+    readonly ctx: Context, readonly scene: Scene, readonly frame: Frame, readonly layers: Layers,
+    readonly palette: Palette, readonly fog?: Fog,
+  ) {}
+
+  /** A part of the cell, in shares of its side. Edges fall on whole pixels. */
+  #fill(x: number, y: number, part: readonly [number, number, number, number], colour: Rgb, opacity = 1): void {
+    const { left, top, side } = this.frame;
+    const at = (share: number): number => Math.round(share * side);
+    this.ctx.fillStyle = css(colour, opacity);
+    this.ctx.fillRect(left + x * side + at(part[0]), top + y * side + at(part[1]),
+      at(part[0] + part[2]) - at(part[0]), at(part[1] + part[3]) - at(part[1]));
+  }
+
+  #sprite(name: string, x: number, y: number): void {
+    const { left, top, side } = this.frame;
+    drawSprite(this.ctx, this.palette, name, left + x * side, top + y * side, side);
+  }
+
+  /** The terrain of a cell, as the layers show it. */
+  #terrain(x: number, y: number): number {
+    const terrain = this.scene.terrainAt(x, y);
+    if (this.layers.has("terrain")) return terrain;
+    const passable = terrain === Terrain.ShallowWater || terrain === Terrain.Bridge || terrain === Terrain.Grass ||
+      terrain === Terrain.Rubble;
+    return passable ? Terrain.Floor : terrain;
+  }
+
+  ground(x: number, y: number, index: number): void {
+    const { scene, palette, fog } = this;
+    const { floor } = scene;
+    const secret = floor.terrain[index] === Terrain.SecretDoor;
+    if (floor.terrain[index] === Terrain.Wall || (secret && fog && !fog.found(index))) {
+      if (!scene.isRock(x, y)) {
+        this.#fill(x, y, WHOLE, palette.wallTop);
+        if (!scene.isWall(x, y + 1)) this.#sprite("wall", x, y);
+      }
+      return;
+    }
+    if (secret) {
+      this.#fill(x, y, WHOLE, palette.wallTop);
+      this.#sprite("secret", x, y);
+      return;
+    }
+    const terrain = this.#terrain(x, y);
+    this.#fill(x, y, WHOLE, this.#stone(terrain, x, y, index));
+    if (this.frame.side >= MIN_DETAIL) {
+      const above = scene.terrainAt(x, y - 1);
+      if (terrain >= Terrain.ShallowWater) this.#sprite(`terrain:${terrain}`, x, y);
+      if (terrain === Terrain.Chasm && above !== Terrain.Chasm && above !== Terrain.Bridge) {
+        this.#fill(x, y, [0, 0, 1, 0.45], mix(palette.terrain(Terrain.Floor), palette.ink, 130));
+      }
+      if (scene.isWall(x, y - 1)) this.#fill(x, y, [0, 0, 1, 0.3], palette.ink, palette.name === "dark" ? 0.32 : 0.16);
+      if (scene.isWall(x - 1, y)) this.#fill(x, y, [0, 0, 0.2, 1], palette.ink, palette.name === "dark" ? 0.22 : 0.1);
+    }
+    if (this.layers.has("areas") && !fog && scene.behind[index] > 0) {
+      this.#fill(x, y, WHOLE, lockColour(scene.behind[index]), AREA);
+    }
+    if (terrain === Terrain.Door || terrain === Terrain.LockedDoor) {
+      this.#sprite(`door${this.#turn(x, y)}`, x, y);
+    }
+  }
+
+  /** How a door stands: across a way from north to south, or down beside a way from west to east. */
+  #turn(x: number, y: number): string {
+    return this.scene.isWall(x - 1, y) && this.scene.isWall(x + 1, y) ? "" : ":down";
+  }
+
+  /** The ground of a cell: tinted by the role of its room, darker outside of rooms, with a slight variation. */
+  #stone(terrain: number, x: number, y: number, index: number): Rgb {
+    const { palette, scene: { floor } } = this;
+    let stone = baseOf(palette, terrain);
+    if (!natural(terrain)) {
+      const room = floor.rooms[floor.region[index] - 1];
+      const tint = room && this.layers.has("rooms") ? palette.tint(room.role) : undefined;
+      if (tint) stone = mix(stone, tint, palette.name === "dark" ? TINT : TINT + 20);
+      else if (!room) stone = mix(stone, palette.ink, palette.name === "dark" ? 52 : 26);
+    }
+    const grain = Math.imul(Math.imul(x, 0x9e3779b1) ^ Math.imul(y, 0x85ebca77), 0xc2b2ae3d) >>> 28;
+    return mix(stone, palette.ink, palette.name === "dark" ? grain * 2 : grain);
+  }
+
+  things(x: number, y: number, index: number): void {
+    const terrain = this.scene.floor.terrain[index];
+    if (terrain === Terrain.StairsUp) this.#mark("stairs:up", x, y);
+    if (terrain === Terrain.StairsDown) this.#mark("stairs:down", x, y);
+    if (terrain === Terrain.LockedDoor && this.layers.has("locks")) {
+      const lock = this.scene.locks.get(index) ?? 0;
+      this.#mark(`${this.fog?.isOpen(lock) ? "open-lock" : "lock"}:${lock}${this.#turn(x, y)}`, x, y);
+    }
+    const thing = this.scene.things.get(index);
+    if (!thing || !this.layers.has(thing.layer)) return;
+    // A walker remembers the ground and sees what stands on it only while it is in sight.
+    if (this.fog && (this.fog.took(index) || !this.fog.sees(index))) return;
+    this.#mark(thing.sprite, x, y);
+  }
+
+  /** A thing, larger than its cell if cells are small, so that it can be seen. */
+  #mark(name: string, x: number, y: number): void {
+    const { left, top, side } = this.frame;
+    const shown = Math.max(side, Math.min(Math.round(side * 1.7), MIN_THING));
+    const shift = Math.floor((shown - side) / 2);
+    drawSprite(this.ctx, this.palette, name, left + x * side - shift, top + y * side - shift, shown);
+  }
+
+  /** The edges of a cell at which its room ends. */
+  outline(x: number, y: number, index: number): void {
+    const { floor } = this.scene;
+    const id = floor.region[index];
+    if (!id) return;
+    const colour = roomColour(this.scene.colours[id - 1]);
+    const shown = this.palette.name === "dark" ? colour : mix(colour, this.palette.ink, 90);
+    const width = Math.max(0.14, 1 / this.frame.side);
+    const differs = (dx: number, dy: number): boolean => {
+      const inside = x + dx >= 0 && y + dy >= 0 && x + dx < floor.width && y + dy < floor.height;
+      return !inside || floor.region[index + dy * floor.width + dx] !== id;
+    };
+    if (differs(0, -1)) this.#fill(x, y, [0, 0, 1, width], shown);
+    if (differs(0, 1)) this.#fill(x, y, [0, 1 - width, 1, width], shown);
+    if (differs(-1, 0)) this.#fill(x, y, [0, 0, width, 1], shown);
+    if (differs(1, 0)) this.#fill(x, y, [1 - width, 0, width, 1], shown);
+  }
+
+  names(): void {
+    const { ctx, frame: { left, top, side }, scene: { floor }, palette } = this;
+    const size = Math.max(11, Math.min(22, Math.round(side * 0.8)));
+    ctx.font = `600 ${size}px system-ui, sans-serif`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    for (const { id, center, role, min, max } of floor.rooms) {
+      const full = `${id} ${ROLES[role]}`;
+      const text = ctx.measureText(full).width <= (max.x - min.x + 3) * side ? full : String(id);
+      const [x, y] = [left + (center.x + 0.5) * side, top + (center.y + 0.5) * side];
+      const width = ctx.measureText(text).width + size * 0.7;
+      ctx.fillStyle = css(palette.ink, 0.82);
+      ctx.beginPath();
+      ctx.roundRect(x - width / 2, y - size * 0.72, width, size * 1.44, size * 0.3);
+      ctx.fill();
+      ctx.fillStyle = css(roomColour(this.scene.colours[id]));
+      ctx.fillText(text, x, y + size * 0.05);
+    }
+  }
+
+  path(): void {
+    const { ctx, frame: { left, top, side }, scene: { floor, path }, palette } = this;
+    for (const [width, casing] of [[0.5, true], [0.28, false]] as const) {
+      for (const { key, cells } of path) {
+        ctx.strokeStyle = casing ? css(palette.ink, 0.55) : css(key ? lockColour(key) : palette.exitPath);
+        ctx.lineWidth = Math.max(casing ? 3 : 1.5, width * side);
+        ctx.beginPath();
+        for (const cell of cells) {
+          ctx.lineTo(left + ((cell % floor.width) + 0.5) * side, top + (Math.floor(cell / floor.width) + 0.5) * side);
+        }
+        ctx.stroke();
+      }
+    }
+  }
+}
+
+const WHOLE = [0, 0, 1, 1] as const;

@@ -1,0 +1,100 @@
+// What each cell of a floor shows, and what of it is switched on.
+
+import { type Floor, Terrain } from "./floor";
+import { behindLocks, criticalPath, indexOf, type Segment } from "./paths";
+
+/** The layers: key of the share link, name. The number keys switch them in this order. */
+export const LAYERS = [
+  ["terrain", "Terrain"], ["rooms", "Room roles"], ["names", "Room names"], ["path", "Path to the exit"],
+  ["locks", "Locks and keys"], ["areas", "Areas behind locks"], ["monsters", "Monsters"], ["loot", "Loot"],
+  ["traps", "Traps"],
+] as const;
+export type Layer = (typeof LAYERS)[number][0];
+export type Layers = ReadonlySet<Layer>;
+export const DEFAULT_LAYERS: Layers = new Set(["terrain", "rooms", "locks", "monsters", "loot", "traps"]);
+
+/** A thing on a cell, and the sprite that shows it. */
+export interface Thing {
+  layer: "locks" | "monsters" | "loot" | "traps";
+  sprite: string;
+  archetype: string;
+  /** Level of a monster or trap, value of loot, lock of a key. */
+  number: number;
+}
+
+export class Scene {
+  readonly things = new Map<number, Thing>();
+  /** The lock of each locked door. */
+  readonly locks = new Map<number, number>();
+  readonly letters: Map<string, string>;
+  #path?: Segment[];
+  #behind?: Int16Array;
+  #colours?: number[];
+
+  constructor(readonly floor: Floor) {
+    this.letters = letters(floor.spawns.map((spawn) => spawn.archetype));
+    for (const { at, archetype, level } of floor.traps) {
+      this.things.set(indexOf(floor, at), { layer: "traps", sprite: "trap", archetype, number: level });
+    }
+    for (const { at, archetype, level } of floor.spawns) {
+      const sprite = `monster:${this.letters.get(archetype)}`;
+      this.things.set(indexOf(floor, at), { layer: "monsters", sprite, archetype, number: level });
+    }
+    for (const { at, archetype, value, opens } of floor.items) {
+      const thing: Thing = opens
+        ? { layer: "locks", sprite: `key:${opens}`, archetype, number: opens }
+        : { layer: "loot", sprite: "loot", archetype, number: value };
+      this.things.set(indexOf(floor, at), thing);
+    }
+    for (const { id, at } of floor.locks) this.locks.set(indexOf(floor, at), id);
+  }
+
+  get path(): Segment[] {
+    return (this.#path ??= criticalPath(this.floor));
+  }
+
+  get behind(): Int16Array {
+    return (this.#behind ??= behindLocks(this.floor));
+  }
+
+  /** A colour for each room that no connected room has. */
+  get colours(): number[] {
+    return (this.#colours ??= this.floor.rooms.reduce<number[]>((colours, { id }) => {
+      const beside = this.floor.connections
+        .filter(({ from, to }) => from === id || to === id)
+        .map(({ from, to }) => colours[from === id ? to : from]);
+      colours[id] = [...Array(beside.length + 1).keys()].find((colour) => !beside.includes(colour)) ?? 0;
+      return colours;
+    }, []));
+  }
+
+  terrainAt(x: number, y: number): number {
+    const { width, height, terrain } = this.floor;
+    return x < 0 || y < 0 || x >= width || y >= height ? Terrain.Wall : terrain[y * width + x];
+  }
+
+  isWall(x: number, y: number): boolean {
+    const terrain = this.terrainAt(x, y);
+    return terrain === Terrain.Wall || terrain === Terrain.SecretDoor;
+  }
+
+  /** Whether there is only wall around, diagonals included. */
+  isRock(x: number, y: number): boolean {
+    for (let dy = -1; dy <= 1; dy++) {
+      for (let dx = -1; dx <= 1; dx++) {
+        if (this.terrainAt(x + dx, y + dy) !== Terrain.Wall) return false;
+      }
+    }
+    return true;
+  }
+}
+
+/** Gives each archetype the first free letter of its name, in alphabetical order of the names. */
+function letters(archetypes: string[]): Map<string, string> {
+  const free = [..."abcdefghijklmnopqrstuvwxyz"];
+  return new Map([...new Set(archetypes)].sort().map((name) => {
+    const own = [...name].find((letter) => free.includes(letter)) ?? free[0] ?? "@";
+    if (free.includes(own)) free.splice(free.indexOf(own), 1);
+    return [name, own];
+  }));
+}

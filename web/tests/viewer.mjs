@@ -1,0 +1,269 @@
+// Uses the viewer in a real Chromium: web/tests/viewer.mjs URL [DIRECTORY FOR SCREENSHOTS]. The server at URL serves the
+// viewer, and floors at `floor`. Prints a line for each check and ends with the first that fails.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const [url, shots] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const KINDS = ["standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
+/** All files that the page loads, compressed, in bytes. */
+const MAX_TRANSFER = 400 * 1024;
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+/** Errors of every page: uncaught exceptions, failed loads, violations of the content security policy. */
+const errors = [];
+
+async function open(hash = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "dark", ...options });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  await page.goto(`${url}/${hash}`);
+  await page.waitForSelector("html[data-ready]");
+  return page;
+}
+
+async function close(page) {
+  assert.deepEqual(errors, []);
+  await page.context().close();
+}
+
+async function check(name, run) {
+  const started = performance.now();
+  await run();
+  console.log(`${name} (${Math.round(performance.now() - started)} ms)`);
+}
+
+const text = (page, id) => page.textContent(`#${id}`);
+const pixels = (page, view = 0) =>
+  page.evaluate((at) => document.querySelectorAll(".view canvas:not(.marks)")[at].toDataURL(), view);
+/** The fragment, once the page has written it. */
+async function fragment(page, part) {
+  await page.waitForFunction((part) => decodeURIComponent(location.hash).includes(part), part);
+  return page.evaluate(() => location.hash);
+}
+/** Waits until the drawing of the last change is on the screen. */
+const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+await check("the page is small and says where its bytes come from", async () => {
+  const page = await open();
+  await page.waitForFunction(() => document.querySelector("#server").textContent.includes("Same bytes"));
+  const sizes = await page.evaluate(() =>
+    [...performance.getEntriesByType("resource"), ...performance.getEntriesByType("navigation")]
+      .map((entry) => [entry.name, entry.encodedBodySize]));
+  const total = sizes.reduce((sum, [, size]) => sum + size, 0);
+  assert(total > 50_000 && total < MAX_TRANSFER, `${total} bytes: ${JSON.stringify(sizes)}`);
+  assert.match(await text(page, "about"), /^Floor 7 of tower 42: halls, 100x100$/);
+  await close(page);
+});
+
+await check("200 floors have the bytes of the server", async () => {
+  const page = await open();
+  const kinds = KINDS;
+  const different = await page.evaluate(async (kinds) => {
+    const wrong = [];
+    const sizes = [[100, 100], [16, 16], [64, 48], [200, 120]];
+    for (let at = 0; at < 200; at++) {
+      const [width, height] = sizes[at % sizes.length];
+      const spec = { seed: BigInt(at) * 0x9e3779b97f4a7c15n % 2n ** 64n, number: 1 + at * 37, width, height, kind: at % 10 };
+      const ours = window.floorViewer.generate(spec);
+      const kind = spec.kind ? `&kind=${kinds[spec.kind - 1]}` : "";
+      const response = await fetch(`floor?seed=${spec.seed}&number=${spec.number}&width=${width}&height=${height}${kind}`);
+      const theirs = new Uint8Array(await response.arrayBuffer());
+      const same = response.ok && ours.length === theirs.length && ours.every((byte, index) => byte === theirs[index]);
+      if (!same) wrong.push(`${spec.seed}/${spec.number} kind ${spec.kind}: ${response.status}`);
+    }
+    return wrong;
+  }, kinds);
+  assert.deepEqual(different, []);
+  await close(page);
+});
+
+await check("every kind is drawn", async () => {
+  for (const [at, kind] of KINDS.entries()) {
+    const page = await open(`#f=42/${12 + at}:${kind}`, { colorScheme: at % 2 ? "light" : "dark" });
+    await drawn(page);
+    const colours = await page.evaluate(() => {
+      const canvas = document.querySelector(".view canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return new Set(new Uint32Array(data.buffer)).size;
+    });
+    assert(colours > 30, `${kind} has ${colours} colours`);
+    if (shots) await page.screenshot({ path: `${shots}/${kind}.png` });
+    await close(page);
+  }
+});
+
+await check("the keyboard is enough", async () => {
+  const page = await open();
+  const tabTo = async (selector) => {
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate((selector) => document.activeElement.matches(selector), selector)) return;
+    }
+    assert.fail(`Tab does not reach ${selector}`);
+  };
+  await tabTo("#number");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("12");
+  await page.keyboard.press("Enter");
+  assert.match(await text(page, "about"), /^Floor 12 /);
+  await tabTo(".view canvas");
+  await page.keyboard.press("ArrowRight");
+  assert.match(await text(page, "announcer"), /stairs up/);
+  await page.keyboard.press("ArrowDown");
+  assert.match(await text(page, "announcer"), /; \d+, \d+$/);
+  await page.keyboard.press("e");
+  await page.keyboard.press("n");
+  assert.match(await text(page, "about"), /^Floor 13 /);
+  const before = await pixels(page);
+  await page.keyboard.press("4");
+  await drawn(page);
+  assert.notEqual(await pixels(page), before, "the path is drawn");
+  assert.match(await text(page, "announcer"), /Path to the exit: on/);
+  await page.keyboard.press("?");
+  assert.match(await text(page, "announcer"), /rooms .* steps from the stairs up/s);
+  await page.keyboard.press("w");
+  assert(await page.evaluate(() => document.activeElement.matches(".view canvas")));
+  for (const key of ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "f"]) await page.keyboard.press(key);
+  assert.match(await text(page, "walked"), /^[1-4] steps?, no keys/);
+  await fragment(page, "walk=");
+  await page.keyboard.press("w");
+  assert(await page.isHidden("#pad"));
+  await page.keyboard.press("c");
+  assert.equal(await page.locator(".view").count(), 2);
+  await close(page);
+});
+
+await check("axe finds no violation", async () => {
+  for (const [hash, colorScheme, width] of [
+    ["", "dark", 1280], ["", "light", 1280], ["#f=42/7&g=42/8", "dark", 1280], ["#f=42/7&walk=n2", "light", 1280],
+    ["#f=42/0", "dark", 1280], ["#f=1/30:boss&where=loops", "light", 390],
+  ]) {
+    const page = await open(hash, { colorScheme, viewport: { width, height: 800 } });
+    // A policy without unsafe-eval does not apply to the test itself.
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" | ")}`);
+    assert.deepEqual(found, [], `${hash} ${colorScheme}`);
+    await close(page);
+  }
+});
+
+await check("a share link restores what is shown", async () => {
+  const page = await open();
+  await page.fill("#seed", "0xff");
+  await page.fill("#number", "33");
+  await page.fill("#width", "80");
+  await page.fill("#height", "64");
+  await page.selectOption("#kind", "cavern");
+  await page.click("#compare");
+  await page.check("#layer-path");
+  await page.uncheck("#layer-monsters");
+  await page.click("#zoom-in");
+  await page.click("#zoom-in");
+  await page.fill("#where", "loops > 7 && rooms > 3");
+  const hash = await fragment(page, "where=loops > 7");
+  assert.match(hash, /^#f=255\/33:cavern@80x64&g=255\/34:cavern@80x64&layers=[a-z,]+&at=/);
+  const copy = await open(hash);
+  await drawn(copy);
+  for (const view of [0, 1]) assert.equal(await pixels(copy, view), await pixels(page, view), `view ${view}`);
+  assert.equal(await copy.inputValue("#where"), "loops > 7 && rooms > 3");
+  assert.equal(await copy.evaluate(() => location.hash), hash);
+  assert.equal(await copy.textContent("#alert"), "");
+  await copy.context().close();
+  // A walk, too.
+  await page.goto(`${url}/#f=42/7&walk=n4w3fs`);
+  await page.waitForSelector("#pad:not([hidden])");
+  assert.match(await text(page, "walked"), /^8 steps/);
+  assert.match(await fragment(page, "walk=n4w3fs"), /walk=n4w3fs$/);
+  await close(page);
+});
+
+await check("a malformed link is explained and a floor is shown", async () => {
+  for (const [hash, expected] of [
+    ["#f=42", "is no floor; write SEED/NUMBER"],
+    ["#f=42/0", 'floor number "0": floors are numbered from 1 to 1000000'],
+    ["#f=42/7:hut", 'kind "hut": there are standard, keep'],
+    ["#f=-1/7", 'seed "-1": a seed is a number'],
+    ["#f=99999999999999999999/7", "from 0 to 2^64 - 1"],
+    ["#f=42/7@8x8", 'width "8": a floor is 16 to 512'],
+    ["#f=42/7&f=42/8", "f is given twice"],
+    ["#f=42/7&colour=red", '"colour" is no part of a link'],
+    ["#f=42/7&layers=terrain,sky", 'layer "sky": there are terrain'],
+    ["#f=42/7&at=1,2", "write x,y,size"],
+    ["#f=42/7&walk=up", "a walk is written in n, e, s, w and f"],
+    ["#f=42/7&walk=f99999999", "a walk has at most 20000 moves"],
+    ["#f=%E0%A4%A", "has a % that begins no character"],
+    ["#<img src=x onerror=alert(1)>", "is no part of a link"],
+  ]) {
+    const page = await open(hash);
+    const shown = await page.textContent("#alert p");
+    assert(shown.includes(expected), `${hash}: ${shown}`);
+    assert.match(await text(page, "about"), /^Floor 7 of tower 42: halls/);
+    await close(page);
+  }
+});
+
+await check("a search finds floors, shows errors and can be cancelled", async () => {
+  const page = await open();
+  await page.fill("#where", "kind == cavrn");
+  assert.match(await text(page, "where-error"), /column 9: nothing is called `cavrn`; did you mean `cavern`\?/);
+  await page.fill("#where", "kind == cavern && loops > 3");
+  await page.fill("#limit", "3");
+  await page.click("#search button[type=submit]");
+  await page.waitForFunction(() => document.querySelectorAll("#matches li").length === 3);
+  await page.click("#matches li:nth-child(2) button");
+  assert.match(await text(page, "about"), /cavern/);
+  const loops = await page.evaluate(() => document.querySelector("#facts").textContent.match(/Loops(\d+)/)[1]);
+  assert(Number(loops) > 3, loops);
+  const first = await page.locator("#matches").textContent();
+  await page.click("#search button[type=submit]");
+  await page.waitForFunction(() => document.querySelectorAll("#matches li").length === 3);
+  assert.equal(await page.locator("#matches").textContent(), first, "the same search lists the same floors");
+  await page.fill("#where", "rooms == 0");
+  await page.fill("#seeds", "0-99999999999");
+  await page.fill("#numbers", "1");
+  await page.click("#search button[type=submit]");
+  await page.waitForFunction(() => /in [\d,]+ of/.test(document.querySelector("#found").textContent));
+  await page.click("#cancel");
+  assert.match(await text(page, "found"), /^Cancelled/);
+  await close(page);
+});
+
+await check("it works offline once loaded", async () => {
+  const page = await open();
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await page.waitForFunction(() => navigator.serviceWorker.controller);
+  await page.context().setOffline(true);
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  await page.click("#next");
+  assert.match(await text(page, "about"), /^Floor 8 /);
+  await page.waitForFunction(() => document.querySelector("#server").textContent.includes("Not compared"));
+  errors.length = 0; // The browser reports the request to the server that it could not make.
+  await close(page);
+});
+
+await check("it works by touch, and saves a picture", async () => {
+  const page = await open("", { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } });
+  const box = await page.locator(".view canvas").first().boundingBox();
+  await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForSelector(".note:not([hidden])");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.tap("#png")]);
+  assert.equal(download.suggestedFilename(), "floor-42-7.png");
+  const file = readFileSync(await download.path());
+  assert.equal(file.toString("latin1", 1, 4), "PNG");
+  assert.equal(file.readUInt32BE(16), 1600, "16 pixels a cell");
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert(wide <= 390, `the page is ${wide} pixels wide`);
+  await close(page);
+});
+
+await browser.close();
