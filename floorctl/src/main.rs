@@ -5,6 +5,7 @@ mod cmd;
 mod comparison;
 mod credentials;
 mod difference;
+mod export;
 mod failure;
 #[cfg(test)]
 mod fixture;
@@ -20,6 +21,10 @@ mod picture;
 mod profile;
 mod progress;
 mod query;
+mod rules;
+mod saved;
+mod saved_json;
+mod source;
 mod target;
 
 use std::process::ExitCode;
