@@ -154,7 +154,7 @@ fn write_text(out: &mut impl Write, saved: &SavedFloor, broken: &[BrokenRule]) -
     for rule in broken.chunk_by(|one, other| one.rule == other.rule) {
         writeln!(out, "\n{}", rule[0].rule)?;
         for BrokenRule { message, cells, .. } in rule.iter().take(LISTED) {
-            writeln!(out, "  {message}{}", listed(cells))?;
+            writeln!(out, "  {message}{}", listed(message, cells))?;
         }
         if rule.len() > LISTED {
             writeln!(out, "  and {} more", rule.len() - LISTED)?;
@@ -163,14 +163,15 @@ fn write_text(out: &mut impl Write, saved: &SavedFloor, broken: &[BrokenRule]) -
     Ok(())
 }
 
-/// The cells of a violation, after its message.
-fn listed(cells: &[(u16, u16)]) -> String {
+/// The cells of a violation that its message does not name.
+fn listed(message: &str, cells: &[(u16, u16)]) -> String {
+    let cells = cells.iter().map(|(x, y)| format!("({x}, {y})")).filter(|cell| !message.contains(cell));
+    let cells = cells.collect::<Vec<_>>();
     let (shown, rest) = cells.split_at(cells.len().min(LISTED_CELLS));
-    let shown = shown.iter().map(|(x, y)| format!("({x}, {y})")).collect::<Vec<_>>().join(", ");
-    match (shown.as_str(), rest.len()) {
-        ("", _) => String::new(),
-        (shown, 0) => format!("; see {shown}"),
-        (shown, more) => format!("; see {shown} and {more} more"),
+    match rest.len() {
+        _ if shown.is_empty() => String::new(),
+        0 => format!("; see {}", shown.join(", ")),
+        more => format!("; see {} and {more} more", shown.join(", ")),
     }
 }
 
