@@ -22,7 +22,8 @@ use crate::{
 
 const AFTER_HELP: &str = "\
 A floor is given by its name, SEED/NUMBER[:KIND][@WxH], and fetched from the server; or it is a file that \
-`floorctl get` wrote, as JSON or as bytes; - is standard input. With --no-cache, the command compares a floor with the same floor generated again.
+`floorctl get` wrote, as JSON or as bytes; - is standard input. With --no-cache, the command compares a floor with the \
+same floor generated again.
 
 Prints the fields that differ, the elements that only the first (-) or only the second (+) floor has, and the rows of \
 cells that differ. Exit codes: 0 if the floors are the same to the byte, 1 if they differ.
