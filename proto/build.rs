@@ -7,7 +7,7 @@ use prost::Message;
 
 const PROTO: &str = "floors/v1/floors.proto";
 
-/// The messages that the feature `serde` makes serializable: those whose fields need no conversion for floorctl's JSON.
+/// The messages that the feature `serde` reads and writes: those whose fields need no conversion for floorctl's JSON.
 const JSON_MESSAGES: [&str; 7] = ["Point", "Connection", "Spawn", "Item", "Lock", "FloorMetrics", "Trap"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -25,8 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let with_services = env::var_os("CARGO_FEATURE_GRPC").is_some();
     let mut code = tonic_prost_build::configure().build_client(with_services).build_server(with_services);
     for message in JSON_MESSAGES {
-        let derive = "#[cfg_attr(feature = \"serde\", derive(serde::Serialize))]";
-        code = code.type_attribute(format!(".floors.v1.{message}"), derive);
+        let derive = "#[cfg_attr(feature = \"serde\", derive(serde::Serialize, serde::Deserialize))]";
+        let strict = "#[cfg_attr(feature = \"serde\", serde(deny_unknown_fields))]";
+        code = code.type_attribute(format!(".floors.v1.{message}"), format!("{derive}\n{strict}"));
     }
     code.compile_fds(descriptors)?;
     Ok(())

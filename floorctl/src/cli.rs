@@ -13,21 +13,22 @@ use floor_client::{CallOptions, ClientError, FloorClient};
 use crate::{cmd, credentials::Credentials, operations::Operations};
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 success; 1 the server answered with an error, a floor is wrong, diff found a difference or search found \
-no match; 2 invalid command line; 3 cannot connect to the server.
+Exit codes: 0 success; 1 the server answered with an error, a floor is wrong, validate found a \
+broken rule, diff found a difference or search found no match; 2 invalid command line; 3 cannot connect to the server.
 
 Examples:
   floorctl render --seed 42 --number 7
   floorctl render 42/7 --path --locks --png floor.png
   floorctl search --seed 42 --where 'kind == cavern && loops > 4'
   floorctl get --seed 42 --number 7 | jq -r '.terrain[]'
+  floorctl export 42/7 --offline --to tiled --output maps
   floorctl warm --seed 42 --numbers 1-1000
   floorctl --server http://10.0.0.5:50051 tiers
   floorctl --server https://floors.example:50051 --ca ca.pem --token-file token info
   floorctl purge --seed 42 --numbers 1-1000";
 
 /// The command-line client of the floor server: fetches, draws and compares floors; warms, checks, loads and inspects
-/// the server; searches and explains floors without a server.
+/// the server; searches, explains, checks and exports floors without a server.
 #[derive(Debug, Parser)]
 #[command(name = "floorctl", version, after_help = AFTER_HELP, propagate_version = true, max_term_width = 110)]
 pub(crate) struct Cli {
@@ -82,9 +83,12 @@ commands! {
     contains::Contains calls Operations,
     stats::Stats calls Operations,
     compact::Compact calls Operations,
+    export::Export calls Grpc,
+    validate::Validate calls Grpc,
     diff::Diff calls Grpc,
     explain::Explain calls Grpc,
     search::Search calls None,
+    schema::Schema calls None,
     completions::Completions calls None,
     man::Man calls None,
 }

@@ -1,5 +1,6 @@
 //! Specs and names of floors that floorctl generates itself, without a server.
 
+use bytes::Bytes;
 use floor_client::{FloorKind, FloorSpec};
 use floor_gen::{Kind, SpecError};
 
@@ -10,6 +11,12 @@ pub(crate) fn resolve(requested: &FloorSpec) -> Result<floor_gen::FloorSpec, Spe
     // Only the unspecified kind becomes `None`; then the tower's schedule chooses the kind.
     let kind = u32::try_from(requested.kind).ok().and_then(Kind::from_number);
     floor_gen::FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind)
+}
+
+/// Generates the floor and encodes it as a server with the same generator does.
+pub(crate) fn generate(requested: &FloorSpec) -> Result<Bytes, SpecError> {
+    let floor = floor_gen::generate(&resolve(requested)?);
+    Ok(floor_wire::unframed(&floor_wire::framed(&floor)))
 }
 
 /// The full name of the floor. It includes size and kind, so it stays valid if defaults or the schedule change.

@@ -5,6 +5,7 @@ mod cmd;
 mod comparison;
 mod credentials;
 mod difference;
+mod export;
 mod failure;
 #[cfg(test)]
 mod fixture;
@@ -19,6 +20,10 @@ mod parallel_scan;
 mod picture;
 mod profile;
 mod progress;
+mod rules;
+mod saved;
+mod saved_json;
+mod source;
 mod target;
 
 use std::process::ExitCode;

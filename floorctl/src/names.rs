@@ -19,6 +19,11 @@ pub(crate) fn role_of(room: &Room) -> String {
     RoomRole::try_from(room.role).map_or_else(|_| format!("role {}", room.role), role)
 }
 
+/// The role of that name, if there is one.
+pub(crate) fn role_named(name: &str) -> Option<RoomRole> {
+    (1..).map_while(|number| RoomRole::try_from(number).ok()).find(|known| role(*known) == name)
+}
+
 pub(crate) fn role(role: RoomRole) -> String {
     plain(role.as_str_name(), "ROOM_ROLE_")
 }

@@ -7,6 +7,7 @@ use std::{
     io::{self, BufWriter, IsTerminal as _, Write},
     ops::RangeInclusive,
     path::PathBuf,
+    str::FromStr,
 };
 
 use anyhow::{Context as _, bail};
@@ -107,6 +108,52 @@ impl Destination {
                 bail!("will not write bytes to a terminal; pipe them or name a file with --output");
             }
             None => Ok(Box::new(stdout())),
+        }
+    }
+}
+
+/// A file to write; `-` is standard output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OutputFile {
+    Path(PathBuf),
+    Stdout,
+}
+
+impl FromStr for OutputFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "" => Err("name a file, or - for standard output".to_owned()),
+            "-" => Ok(Self::Stdout),
+            path => Ok(Self::Path(path.into())),
+        }
+    }
+}
+
+impl OutputFile {
+    /// Whether the name ends in `.json`.
+    pub(crate) fn is_json(&self) -> bool {
+        matches!(self, Self::Path(path) if path.extension().is_some_and(|extension| extension == "json"))
+    }
+
+    /// Writes what `write` writes. Fails if bytes would go to a terminal.
+    pub(crate) fn write(&self, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        match self {
+            Self::Path(path) => {
+                let cannot = || format!("cannot write {}", path.display());
+                let mut file = BufWriter::new(File::create(path).with_context(cannot)?);
+                write(&mut file)?;
+                file.flush().with_context(cannot)
+            }
+            Self::Stdout if io::stdout().is_terminal() => {
+                bail!("will not write bytes to a terminal; pipe them or name a file")
+            }
+            Self::Stdout => {
+                let mut out = stdout();
+                write(&mut out)?;
+                Ok(out.flush()?)
+            }
         }
     }
 }

@@ -169,7 +169,7 @@ fn kind_parser() -> impl TypedValueParser<Value = Kind> {
 }
 
 /// The kind of that name, or the message of the error.
-fn kind(name: &str) -> Result<Kind, String> {
+pub(crate) fn kind(name: &str) -> Result<Kind, String> {
     Kind::from_name(&name.to_ascii_lowercase()).ok_or_else(|| {
         let meant = nearest(name, Kind::ALL.into_iter().map(Kind::name));
         let meant = meant.map(|kind| format!("did you mean {kind}? ")).unwrap_or_default();

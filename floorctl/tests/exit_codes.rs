@@ -56,6 +56,7 @@ fn arguments_of(command: &str) -> &'static [&'static str] {
         "batch" => &["--numbers", "1"],
         "diff" => &["42/7", "43/7"],
         "purge" | "contains" => &["42/7"],
+        "export" => &["--to", "json"],
         _ => &[],
     }
 }

@@ -1,8 +1,10 @@
 //! The rules that a floor can break.
 
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 
-use crate::floor::{Point, RoomRole, Terrain};
+use crate::floor::{Floor, Point, RoomRole, Terrain};
 
 /// One broken rule, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,80 @@ pub enum Violation {
         /// The value that the validator counts.
         counted: u32,
     },
+}
+
+impl Violation {
+    /// The name of the broken rule.
+    #[must_use]
+    pub const fn rule(&self) -> &'static str {
+        match self {
+            Self::GridSize { .. } => "grid size",
+            Self::Outside(..) => "outside",
+            Self::NoSuchRoom(_) => "no such room",
+            Self::OpenBorder(_) => "open border",
+            Self::Stairs { .. } => "stairs",
+            Self::RoomId(_) => "room id",
+            Self::RoomBox(_) => "room box",
+            Self::RoomCenter(_) => "room center",
+            Self::RoomCell(_) => "room cell",
+            Self::LockId(_) => "lock id",
+            Self::LockCell(_) => "lock cell",
+            Self::DoorWithoutLock(_) => "door without lock",
+            Self::LockWithoutKey(_) => "lock without key",
+            Self::NoSuchLock(_) => "no such lock",
+            Self::ExitOutOfReach => "exit out of reach",
+            Self::KeyOutOfReach(_) => "key out of reach",
+            Self::LockOrder => "lock order",
+            Self::RoomOutOfReach(..) => "room out of reach",
+            Self::SecretInTheOpen(_) => "secret in the open",
+            Self::ThingOutOfReach(..) => "thing out of reach",
+            Self::ThingsCollide(_) => "things collide",
+            Self::Metric { .. } => "metric",
+        }
+    }
+
+    /// The cells of `floor` that break the rule. A room is its two corners, a lock its door and its keys. Empty for a
+    /// violation without a cell, such as a wrong metric.
+    #[must_use]
+    pub fn cells(&self, floor: &Floor) -> Vec<Point> {
+        let room = |room: usize| floor.rooms.get(room);
+        let keys = |id: u8| floor.items.iter().filter(move |item| item.opens_lock == id).map(|item| item.at);
+        let doors = |id: u8| floor.locks.iter().filter(move |lock| lock.id == id).map(|lock| lock.at);
+        let width = usize::from(floor.spec.width());
+        let cell = |i: usize| Point { x: (i % width) as u16, y: (i / width) as u16 };
+        match *self {
+            Self::GridSize { .. } | Self::Metric { .. } => Vec::new(),
+            Self::Outside(_, at)
+            | Self::OpenBorder(at)
+            | Self::RoomCell(at)
+            | Self::LockCell(at)
+            | Self::DoorWithoutLock(at)
+            | Self::SecretInTheOpen(at)
+            | Self::ThingOutOfReach(_, at)
+            | Self::ThingsCollide(at) => vec![at],
+            Self::NoSuchRoom(room) => {
+                let marked = floor.region.iter().enumerate().filter(|&(_, &mark)| usize::from(mark) == room + 1);
+                marked.map(|(i, _)| cell(i)).collect()
+            }
+            Self::Stairs { kind, .. } => {
+                let stairs = floor.terrain.iter().enumerate().filter(|&(_, &terrain)| terrain == kind);
+                let stated = if kind == Terrain::StairsUp { floor.entry } else { floor.exit };
+                let mut cells: Vec<Point> = stairs.map(|(i, _)| cell(i)).chain([stated]).collect();
+                cells.sort_unstable();
+                cells.dedup();
+                cells
+            }
+            Self::RoomId(id) | Self::RoomBox(id) => room(id).map(|room| vec![room.min, room.max]).unwrap_or_default(),
+            Self::RoomCenter(id) | Self::RoomOutOfReach(id, _) => {
+                room(id).map(|room| vec![room.center]).unwrap_or_default()
+            }
+            Self::LockId(id) | Self::LockWithoutKey(id) => doors(id).collect(),
+            Self::NoSuchLock(id) => keys(id).collect(),
+            Self::KeyOutOfReach(id) => keys(id).chain(doors(id)).collect(),
+            Self::ExitOutOfReach => vec![floor.exit],
+            Self::LockOrder => floor.locks.iter().map(|lock| lock.at).collect(),
+        }
+    }
 }
 
 impl fmt::Display for Violation {

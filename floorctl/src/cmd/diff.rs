@@ -2,15 +2,12 @@
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
     process::ExitCode,
-    str::FromStr,
 };
 
 use anstream::{AutoStream, ColorChoice};
-use anyhow::Context as _;
 use clap::Args;
-use floor_client::{EncodedFloor, Floor};
+use floor_client::Floor;
 use indicatif::HumanCount;
 use serde::Serialize;
 
@@ -19,12 +16,14 @@ use crate::{
     comparison::{Comparison, FieldDiff, ListDiff},
     output::{self, ReportFormat},
     picture::{self, Scene, colour::Depth},
+    source::{self, Source},
     target::FloorName,
 };
 
 const AFTER_HELP: &str = "\
-A floor is given by its name, SEED/NUMBER[:KIND][@WxH], and fetched from the server; or it is a file written by \
-`floorctl get --format bin`. With --no-cache, the command compares a floor with the same floor generated again.
+A floor is given by its name, SEED/NUMBER[:KIND][@WxH], and fetched from the server; or it is a file that \
+`floorctl get` wrote, as JSON or as bytes; - is standard input. With --no-cache, the command compares a floor with the \
+same floor generated again.
 
 Prints the fields that differ, the elements that only the first (-) or only the second (+) floor has, and the rows of \
 cells that differ. Exit codes: 0 if the floors are the same to the byte, 1 if they differ.
@@ -54,26 +53,6 @@ pub(crate) struct Diff {
     report: ReportFormat,
 }
 
-/// The source of a floor.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Source {
-    Named(FloorName),
-    File(PathBuf),
-}
-
-impl FromStr for Source {
-    type Err = String;
-
-    /// Text that is a valid floor name is a floor. To name such a file, write `./42/7`.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.parse() {
-            Ok(name) => Ok(Self::Named(name)),
-            Err(_) if PathBuf::from(text).is_file() => Ok(Self::File(text.into())),
-            Err(no_name) => Err(format!("there is no such file, and it names no floor: {no_name}")),
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct DiffJson<'a> {
     equal: bool,
@@ -85,9 +64,9 @@ struct DiffJson<'a> {
 
 impl Diff {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<ExitCode> {
-        let one = self.one.open(server).await?;
+        let one = open(&self.one, server).await?;
         let other = match &self.other {
-            Some(other) => other.open(server).await?,
+            Some(other) => open(other, server).await?,
             None => {
                 let uncached = server.connect().await?.with_options(server.options().no_cache(true));
                 uncached.get(*one.spec()).await?.value
@@ -110,16 +89,14 @@ impl Diff {
     }
 }
 
-impl Source {
-    async fn open(&self, server: &Server) -> anyhow::Result<Floor> {
-        match self {
-            Self::Named(FloorName(spec)) => Ok(server.connect().await?.get(*spec).await?.value),
-            Self::File(path) => {
-                let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-                EncodedFloor::new(bytes.into())
-                    .decode()
-                    .with_context(|| format!("{} holds no floor; --format bin of `get` writes one", path.display()))
-            }
+/// Fetches or reads a floor.
+async fn open(source: &Source, server: &Server) -> anyhow::Result<Floor> {
+    match source {
+        Source::Named(FloorName(spec)) => Ok(server.connect().await?.get(*spec).await?.value),
+        Source::Saved(file) => {
+            let saved = file.read()?;
+            source::print_notes(&saved)?;
+            Ok(saved.floor()?)
         }
     }
 }
@@ -177,12 +154,5 @@ mod tests {
         let mut page = Vec::new();
         json_layout::write(&mut page, &DiffJson::new(&comparison)).unwrap();
         insta::assert_snapshot!(String::from_utf8(page).unwrap());
-    }
-
-    #[test]
-    fn a_source_is_a_floor_name_or_a_file() {
-        assert_eq!("42/7".parse(), Ok(Source::Named("42/7".parse().unwrap())));
-        assert_eq!("Cargo.toml".parse(), Ok(Source::File("Cargo.toml".into())));
-        assert!("no/such.bin".parse::<Source>().unwrap_err().starts_with("there is no such file"));
     }
 }

@@ -1,21 +1,16 @@
 //! `floorctl render`: draws a floor.
 
-use std::{
-    fs::File,
-    io::{self, BufWriter, IsTerminal as _, Write as _},
-    path::{Path, PathBuf},
-};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use terminal_size::{Width, terminal_size};
 
 use crate::{
     cli::{FetchOptions, Server},
-    output,
+    output::{self, OutputFile},
     picture::{self, Legend, Overlays, Scene, colour::Depth},
-    target::Target,
+    source::{self, FloorSource},
 };
 
 const AFTER_HELP: &str = "\
@@ -28,11 +23,15 @@ marks the critical path (* in text); a segment to a key has the colour of that k
 of each lock next to its key and colours the area behind the lock. A PNG shows rooms as outlines, the path as a line, \
 and dashed lines from keys to doors. Blocks show no numbers.
 
+A floor that `floorctl get` saved is drawn without a server, and so is a floor that --offline generates.
+
 Examples:
   floorctl render --seed 42 --number 7
   floorctl render --seed 42 --number 10 --blocks
   floorctl render --seed 42 --number 7 --png floor.png --scale 12
   floorctl render 42/7 --rooms --path --locks
+  floorctl render 42/7 --offline --png - | display
+  floorctl get 42/7 --output floor.json; floorctl render floor.json
   floorctl render --size 48x24 --plain > floor.txt";
 
 /// Draw a floor in the terminal, or as a PNG
@@ -40,7 +39,7 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Render {
     #[command(flatten)]
-    target: Target,
+    source: FloorSource,
     #[command(flatten)]
     fetch: FetchOptions,
     /// Draw in ASCII without colour
@@ -49,9 +48,9 @@ pub(crate) struct Render {
     /// Draw square cells with half-height blocks, scaled to the width of the terminal
     #[arg(long, help_heading = "Output")]
     blocks: bool,
-    /// Write a PNG instead of drawing in the terminal
+    /// Write a PNG instead of drawing in the terminal; - is standard output
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["plain", "blocks", "color"])]
-    png: Option<PathBuf>,
+    png: Option<OutputFile>,
     /// Width and height of a cell in the PNG, in pixels
     #[arg(long, value_name = "PIXELS", help_heading = "Output", default_value_t = 10, requires = "png",
         value_parser = clap::value_parser!(u32).range(2..=64))]
@@ -79,20 +78,18 @@ const COLUMNS: u32 = 100;
 
 impl Render {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let client = self.fetch.connect(server).await?;
-        let answer = client.get(self.target.floor()).await?;
-        let scene = Scene::new(&answer.value).overlaid(self.overlays);
+        let (floor, served) = self.source.open(server, &self.fetch).await?;
+        let scene = Scene::new(&floor).overlaid(self.overlays);
         let legend = Legend::new(&scene);
         match &self.png {
-            Some(path) => self.write_png(path, &scene, &legend)?,
+            Some(file) => {
+                let legend = (!self.no_legend).then_some(&legend);
+                file.write(|out| picture::draw_png(out, &scene, legend, self.scale))?;
+            }
             None => self.draw(&scene, &legend)?,
         }
-        let mut notes = io::stderr();
-        if notes.is_terminal() || !answer.served.trace.is_empty() {
-            writeln!(notes, "served by {}", output::served(&answer.served.by))?;
-        }
-        for step in &answer.served.trace {
-            writeln!(notes, "  {step}")?;
+        if let Some(served) = served {
+            source::print_served(&served)?;
         }
         Ok(())
     }
@@ -112,13 +109,6 @@ impl Render {
             legend.write(&mut out, depth)?;
         }
         Ok(out.flush()?)
-    }
-
-    fn write_png(&self, path: &Path, scene: &Scene<'_>, legend: &Legend) -> anyhow::Result<()> {
-        let cannot = || format!("cannot write {}", path.display());
-        let mut file = BufWriter::new(File::create(path).with_context(cannot)?);
-        picture::draw_png(&mut file, scene, (!self.no_legend).then_some(legend), self.scale)?;
-        file.flush().with_context(cannot)
     }
 
     /// The colour depth, `None` for no colour. `--blocks` implies colour, since blocks are invisible without it.

@@ -9,7 +9,7 @@ use super::colour;
 /// Width and height of a character at size 1, in pixels.
 pub(crate) const LETTER: f32 = 8.0;
 
-/// An opaque image. Coordinates are pixels from the upper left corner.
+/// An image. Coordinates are pixels from the upper left corner.
 pub(crate) struct Canvas(Pixmap);
 
 impl Canvas {
@@ -20,9 +20,20 @@ impl Canvas {
         Some(Self(pixels))
     }
 
+    /// An image that is transparent where nothing is painted. `None` as for [`new`](Self::new).
+    pub(crate) fn transparent(width: u32, height: u32) -> Option<Self> {
+        Pixmap::new(width, height).map(Self)
+    }
+
     /// Red, green and blue of each pixel, row-major.
     pub(crate) fn rgb(&self) -> Vec<u8> {
         self.0.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect()
+    }
+
+    /// Red, green, blue and alpha of each pixel, row-major.
+    pub(crate) fn rgba(&self) -> Vec<u8> {
+        let pixels = self.0.pixels().iter().map(|pixel| pixel.demultiply());
+        pixels.flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()]).collect()
     }
 
     pub(crate) fn rectangle(&mut self, [x, y, width, height]: [f32; 4], colour: RgbColor, opacity: f32) {

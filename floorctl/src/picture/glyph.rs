@@ -10,6 +10,11 @@ pub(crate) const fn of(terrain: Terrain) -> char {
     appearance(terrain).0
 }
 
+/// The terrain of that glyph, if there is one.
+pub(crate) fn terrain(glyph: char) -> Option<Terrain> {
+    (1..).map_while(|number| Terrain::try_from(number).ok()).find(|terrain| of(*terrain) == glyph)
+}
+
 /// The glyph and the colour of a terrain.
 pub(super) const fn appearance(terrain: Terrain) -> (char, RgbColor) {
     match terrain {

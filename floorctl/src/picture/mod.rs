@@ -15,6 +15,7 @@ mod png;
 mod scene;
 mod sprites;
 mod text;
+pub(crate) mod tiles;
 
 pub(crate) use self::{
     blocks::draw as draw_blocks, diff::draw as draw_diff, legend::Legend, overlay::Overlays, png::draw as draw_png,

@@ -24,11 +24,21 @@ pub(crate) fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, 
         format!("a picture of {}x{} pixels is too large; lower --scale", layout.width, layout.height)
     })?;
     layout.paint(&mut canvas, scene, legend);
-    let mut encoder = png::Encoder::new(out, layout.width, layout.height);
-    encoder.set_color(png::ColorType::Rgb);
+    encode(out, (layout.width, layout.height), png::ColorType::Rgb, &canvas.rgb())
+}
+
+/// Writes a PNG file of that size with 8 bits a channel.
+pub(super) fn encode(
+    out: impl Write,
+    (width, height): (u32, u32),
+    colours: png::ColorType,
+    pixels: &[u8],
+) -> anyhow::Result<()> {
+    let mut encoder = png::Encoder::new(out, width, height);
+    encoder.set_color(colours);
     encoder.set_depth(png::BitDepth::Eight);
     let mut writer = encoder.write_header()?;
-    writer.write_image_data(&canvas.rgb())?;
+    writer.write_image_data(pixels)?;
     Ok(writer.finish()?)
 }
 

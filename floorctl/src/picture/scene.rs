@@ -17,6 +17,8 @@ use super::{
 pub(crate) struct Scene<'a> {
     pub(crate) floor: &'a Floor,
     pub(crate) overlay: Overlay,
+    /// Whether secret doors look like walls.
+    pub(crate) for_players: bool,
     objects: BTreeMap<Cell, Object>,
     locks: BTreeMap<Cell, u32>,
     letters: BTreeMap<&'a str, char>,
@@ -71,7 +73,7 @@ impl<'a> Scene<'a> {
         let traps = wire.traps.iter().map(|trap| (trap.at, Object::Trap));
         let objects = traps.chain(spawns).chain(items).map(|(at, object)| (cell(at), object)).collect();
         let locks = wire.locks.iter().map(|lock| (cell(lock.at), lock.id)).collect();
-        Self { floor, overlay: Overlay::default(), objects, locks, letters }
+        Self { floor, overlay: Overlay::default(), for_players: false, objects, locks, letters }
     }
 
     /// The scene with overlays.
@@ -79,6 +81,13 @@ impl<'a> Scene<'a> {
         let stairs = [cell(Some(self.floor.entry())), cell(Some(self.floor.exit()))];
         let taken = self.objects.keys().chain(self.locks.keys()).copied().chain(stairs).collect::<BTreeSet<_>>();
         self.overlay = overlays.of(self.floor, &taken);
+        self
+    }
+
+    /// The scene as players may see it: without monsters, loot, keys and traps, and with secret doors as walls.
+    pub(crate) fn for_players(mut self) -> Self {
+        self.objects.clear();
+        self.for_players = true;
         self
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
         if !scene.is_rock(x, y) {
             wall(canvas, square, !wall_at(x, y + 1));
         }
-        if terrain == Terrain::SecretDoor {
+        if terrain == Terrain::SecretDoor && !scene.for_players {
             secret_door(canvas, square);
         }
         return;
@@ -233,7 +233,8 @@ fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain) {
     canvas.polygon(&[square.at(0.5, tip), square.at(0.9, base), square.at(0.1, base)], colour, 1.0);
 }
 
-fn object(canvas: &mut Canvas, square: Square, object: Object) {
+/// Paints an object, and nothing under it.
+pub(crate) fn object(canvas: &mut Canvas, square: Square, object: Object) {
     let colour = colour::object(object);
     let side = square.side;
     let (x, y) = square.at(0.5, 0.5);

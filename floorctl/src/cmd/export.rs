@@ -1,0 +1,78 @@
+//! `floorctl export`: writes a floor as a file of a level editor, of a virtual tabletop, or as JSON.
+
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+
+use crate::{
+    cli::{FetchOptions, Server},
+    export::{ExportFormat, ExportTarget, MAX_IMAGE_SIDE},
+    failure::UsageError,
+    source::{self, FloorSource},
+};
+
+const AFTER_HELP: &str = "\
+The floor comes from the server, from this program's generator with --offline, or from a file that `floorctl get` wrote.
+
+--output names a directory, which is created unless it exists, or the file of the map, if it ends in the format's \
+extension: .tmj, .ldtk, .dd2vtt or .json. Tiled and LDtk also get their tilesets, beside the map; maps in one directory \
+share them. uvtt and json are one file, and go to standard output without --output.
+
+The picture in a uvtt file is for players: it shows no monsters, loot, keys and traps, and secret doors look like walls.
+
+Examples:
+  floorctl export 42/7 --offline --to tiled --output maps
+  floorctl export floor.json --to ldtk --output floor.ldtk
+  floorctl export 42/10 --to uvtt --scale 70 --output boss.dd2vtt
+  floorctl export 42/7 --to json | jq .metrics";
+
+/// Write a floor for a level editor, a virtual tabletop or a program
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    source: FloorSource,
+    #[command(flatten)]
+    fetch: FetchOptions,
+    /// The format to write
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
+    to: ExportFormat,
+    /// The directory or the file to write; - is standard output
+    #[arg(long, short, value_name = "PATH", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Pixels of a cell in the picture of a uvtt file; 50, or fewer if the floor is large
+    #[arg(long, value_name = "PIXELS", help_heading = "Output", value_parser = clap::value_parser!(u32).range(8..=256))]
+    scale: Option<u32>,
+}
+
+impl Export {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        if self.scale.is_some() && self.to != ExportFormat::Uvtt {
+            return Err(
+                UsageError("--scale is for --to uvtt; the tiles of editors have a fixed size".to_owned()).into()
+            );
+        }
+        let output = self.output.as_deref().filter(|path| *path != Path::new("-"));
+        if output.is_none() && !self.to.is_one_file() {
+            let what = "this format is several files; name a directory or the map's file with --output";
+            return Err(UsageError(what.to_owned()).into());
+        }
+        let (floor, served) = self.source.open(server, &self.fetch).await?;
+        let longest = floor.width().max(floor.height());
+        if self.scale.is_some_and(|scale| scale * longest > MAX_IMAGE_SIDE) {
+            let most = MAX_IMAGE_SIDE / longest;
+            return Err(UsageError(format!("--scale is at most {most} for a floor of {longest} cells")).into());
+        }
+        let target = output.map_or(ExportTarget::Stdout, |output| ExportTarget::new(output, self.to, &floor));
+        for path in target.write(&self.to.files(&floor, target.stem(), self.scale)?)? {
+            writeln!(io::stderr(), "wrote {}", path.display())?;
+        }
+        if let Some(served) = served {
+            source::print_served(&served)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! Saved floors: the bytes or the JSON that `floorctl get` writes, edited or not.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use floor_client::{EncodedFloor, Floor, HashError, InvalidFloor, limits, v1};
+use floor_gen::GENERATOR_VERSION;
+use floor_proto::hash;
+use prost::Message as _;
+
+use crate::saved_json::{self, JsonError};
+
+/// The longest file that is read, in bytes. The largest floor is a fraction of it.
+const MAX_BYTES: usize = limits::CLIENT_MESSAGE_BYTES;
+
+/// A floor as it was saved. Its parts may contradict each other: [`floor`](Self::floor) checks them.
+#[derive(Debug)]
+pub(crate) struct SavedFloor {
+    pub(crate) message: v1::Floor,
+    /// The message with the correct hash.
+    encoded: Bytes,
+    /// The content hash that the file states.
+    pub(crate) stated_hash: u64,
+    /// The content hash of what the file holds.
+    pub(crate) hash: u64,
+}
+
+/// Why a file holds no floor.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SavedError {
+    #[error("it is empty")]
+    Empty,
+    #[error("it is longer than {} MiB", MAX_BYTES / 1024 / 1024)]
+    TooLong,
+    #[error("{0}")]
+    Json(#[from] JsonError),
+    #[error("it is neither JSON nor a complete message: {0}")]
+    Bytes(HashError),
+    #[error("its generator version is 0; the first was 1")]
+    Version,
+}
+
+impl SavedFloor {
+    /// Reads a floor from its bytes or its JSON.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, SavedError> {
+        if bytes.is_empty() {
+            return Err(SavedError::Empty);
+        }
+        // A message begins with a newline, the tag of its first field, and then has no brace where JSON has one.
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let (message, encoded) = if text.trim_ascii_start().starts_with(b"{") {
+            (saved_json::parse(text)?, None)
+        } else {
+            match hash::verify_encoded(bytes) {
+                Ok(message) => (message, Some(Bytes::copy_from_slice(bytes))),
+                Err(HashError::Mismatch { .. }) => {
+                    let message = v1::Floor::decode(bytes).map_err(|error| SavedError::Bytes(error.into()))?;
+                    (message, None)
+                }
+                Err(error) => return Err(SavedError::Bytes(error)),
+            }
+        };
+        if message.generator_version == 0 {
+            return Err(SavedError::Version);
+        }
+        let stated_hash = message.content_hash;
+        Ok(match encoded {
+            Some(encoded) => Self { message, encoded, stated_hash, hash: stated_hash },
+            None => Self::rehashed(message, stated_hash),
+        })
+    }
+
+    /// Computes the hash of a message that was edited.
+    pub(crate) fn rehashed(mut message: v1::Floor, stated_hash: u64) -> Self {
+        let encoded = Bytes::from(hash::encode_hashed(&message, 0));
+        message.content_hash = hash::content_hash(&message);
+        Self { stated_hash, hash: message.content_hash, message, encoded }
+    }
+
+    /// Whether the contents changed after the hash was computed.
+    pub(crate) const fn is_edited(&self) -> bool {
+        self.stated_hash != self.hash
+    }
+
+    /// The message with the correct hash.
+    pub(crate) const fn encoded(&self) -> &Bytes {
+        &self.encoded
+    }
+
+    /// The floor, if its grids are complete and every point lies inside.
+    pub(crate) fn floor(&self) -> Result<Floor, InvalidFloor> {
+        EncodedFloor::new(self.encoded.clone()).decode()
+    }
+
+    /// What a reader of the floor should know about its file, for stderr.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let edited = self.is_edited().then(|| {
+            let (stated, computed) = (crate::json::hash(self.stated_hash), crate::json::hash(self.hash));
+            format!("note: the floor was edited: its content hash is {computed}, and the file states {stated}")
+        });
+        let version = self.message.generator_version;
+        let newer = (version > GENERATOR_VERSION).then(|| {
+            format!(
+                "note: generator version {version} made the floor, and this program knows version {GENERATOR_VERSION}"
+            )
+        });
+        edited.into_iter().chain(newer).collect()
+    }
+}
+
+/// A file with a floor, or standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SavedFile {
+    Path(PathBuf),
+    Stdin,
+}
+
+impl SavedFile {
+    pub(crate) fn read(&self) -> anyhow::Result<SavedFloor> {
+        let name = self.name();
+        let bytes = match self {
+            Self::Path(path) => File::open(path).and_then(read),
+            Self::Stdin => read(io::stdin().lock()),
+        };
+        let bytes = bytes.with_context(|| format!("cannot read {name}"))?;
+        let parsed = if bytes.len() > MAX_BYTES { Err(SavedError::TooLong) } else { SavedFloor::parse(&bytes) };
+        parsed.with_context(|| format!("{name} holds no floor; `floorctl get` writes one"))
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::Stdin => "standard input".to_owned(),
+        }
+    }
+}
+
+/// Reads one byte more than the longest floor at the most.
+fn read(input: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// `-` is standard input; a path must lead to a file, a pipe or a device. `None` if nothing is there.
+pub(crate) fn file_named(text: &str) -> Option<SavedFile> {
+    if text == "-" {
+        return Some(SavedFile::Stdin);
+    }
+    let path = Path::new(text);
+    (path.exists() && !path.is_dir()).then(|| SavedFile::Path(path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixture, json::FloorJson, json_layout};
+
+    fn json() -> String {
+        let mut text = Vec::new();
+        json_layout::write(&mut text, &FloorJson::new(&fixture::floor(), None)).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn both_formats_hold_the_same_floor() {
+        let bytes = fixture::message().encode_to_vec();
+        for text in [json(), format!("\u{feff}\n{}", json())] {
+            let saved = SavedFloor::parse(text.as_bytes()).unwrap();
+            assert_eq!((saved.message.clone(), saved.is_edited()), (fixture::message(), false));
+            assert_eq!(saved.encoded()[..], bytes);
+            assert_eq!(saved.floor().unwrap(), fixture::floor());
+        }
+        let saved = SavedFloor::parse(&bytes).unwrap();
+        assert_eq!((&saved.message, saved.is_edited()), (&fixture::message(), false));
+    }
+
+    #[test]
+    fn an_edited_floor_has_another_hash_and_is_a_floor() {
+        let text = json().replace("\"goblin\", \"level\": 3", "\"goblin\", \"level\": 30");
+        let mut message = fixture::message();
+        message.spawns[0].level = 30;
+        for saved in [SavedFloor::parse(text.as_bytes()), SavedFloor::parse(&message.encode_to_vec())] {
+            let saved = saved.unwrap();
+            assert!(saved.is_edited());
+            assert_eq!(saved.stated_hash, fixture::message().content_hash);
+            let floor = saved.floor().unwrap();
+            assert_eq!((floor.wire().spawns[0].level, floor.content_hash()), (30, saved.hash));
+            assert!(saved.notes()[0].contains("edited"), "{:?}", saved.notes());
+        }
+    }
+
+    #[test]
+    fn what_is_no_floor_is_refused_with_the_reason() {
+        let bytes = fixture::message().encode_to_vec();
+        let versionless = v1::Floor { generator_version: 0, ..fixture::message() };
+        let text = json();
+        let cases = [
+            (b"".to_vec(), "empty"),
+            (b"\x89PNG\r\n\x1a\nand so on".to_vec(), "neither JSON nor a complete message"),
+            (bytes[..bytes.len() - 3].to_vec(), "neither JSON nor a complete message"),
+            (hash::encode_hashed(&versionless, 0), "generator version is 0"),
+            (text.as_bytes()[..text.len() / 2].to_vec(), "the JSON ends too early"),
+            (text.replace("\"rooms\"", "\"room\"").into_bytes(), "unknown field `room`"),
+        ];
+        for (file, expected) in cases {
+            let error = SavedFloor::parse(&file).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_floor_of_a_newer_generator_is_read_with_a_note() {
+        let newer = v1::Floor { generator_version: GENERATOR_VERSION + 1, ..fixture::message() };
+        let saved = SavedFloor::parse(&hash::encode_hashed(&newer, 0)).unwrap();
+        assert!(saved.notes()[0].contains("this program knows version"), "{:?}", saved.notes());
+    }
+
+    /// Whatever a file holds, it is refused or read, and nothing panics.
+    #[test]
+    fn no_damage_to_a_file_panics() {
+        for file in [fixture::message().encode_to_vec(), json().into_bytes()] {
+            for i in 0..file.len() {
+                let mut damaged = file.clone();
+                damaged[i] ^= 1 << (i % 8);
+                if let Ok(saved) = SavedFloor::parse(&damaged) {
+                    let _ = saved.floor();
+                }
+                let _ = SavedFloor::parse(&file[..i]);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Where a command takes its floor from: a server, the generator in this program, or a file.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    str::FromStr,
+};
+
+use clap::{Args, builder::Resettable};
+use floor_client::{Floor, Served};
+
+use crate::{
+    cli::{FetchOptions, Server},
+    local, numbers, output,
+    saved::{self, SavedFile, SavedFloor},
+    target::{FloorName, Tower},
+};
+
+/// A floor, by its name, or in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    Named(FloorName),
+    Saved(SavedFile),
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    /// Text that is a valid floor name is a floor. To name such a file, write `./42/7`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self::Named).or_else(|no_name| {
+            let file = saved::file_named(text).map(Self::Saved);
+            file.ok_or_else(|| format!("there is no such file, and it names no floor: {no_name}"))
+        })
+    }
+}
+
+/// The floor of a command that also takes saved floors.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Floor")]
+pub(crate) struct FloorSource {
+    // Not a doc comment, since rustdoc would parse the brackets as links.
+    #[arg(
+        value_name = "FLOOR",
+        help_heading = Resettable::Reset,
+        help = "The name of the floor, instead of flags: SEED/NUMBER[:KIND][@WxH]; or a file that `get` wrote; or - for \
+                standard input",
+        conflicts_with_all = ["seed", "number", "width", "height", "size", "kind"]
+    )]
+    source: Option<Source>,
+    #[command(flatten)]
+    tower: Tower,
+    /// The floor number, 1 to 1,000,000
+    #[arg(long, default_value_t = 1, value_parser = numbers::parse_one, allow_negative_numbers = true)]
+    number: u32,
+    /// Generate the floor in this program instead of asking a server
+    #[arg(long, conflicts_with_all = ["no_cache", "trace"])]
+    offline: bool,
+}
+
+impl FloorSource {
+    /// Gets the floor. The metadata is that of the server's answer, if a server was asked.
+    pub(crate) async fn load(
+        &self,
+        server: &Server,
+        fetch: &FetchOptions,
+    ) -> anyhow::Result<(SavedFloor, Option<Served>)> {
+        let spec = match &self.source {
+            Some(Source::Saved(file)) => return Ok((file.read()?, None)),
+            Some(Source::Named(name)) => name.0,
+            None => self.tower.floor(self.number),
+        };
+        if self.offline {
+            return Ok((SavedFloor::parse(&local::generate(&spec)?)?, None));
+        }
+        let answer = fetch.connect(server).await?.get_encoded(spec).await?;
+        answer.value.decode_for(&spec)?;
+        Ok((SavedFloor::parse(answer.value.bytes())?, Some(answer.served)))
+    }
+
+    /// Gets the floor, checks it, and prints to stderr what is remarkable about it.
+    pub(crate) async fn open(&self, server: &Server, fetch: &FetchOptions) -> anyhow::Result<(Floor, Option<Served>)> {
+        let (saved, served) = self.load(server, fetch).await?;
+        print_notes(&saved)?;
+        Ok((saved.floor()?, served))
+    }
+}
+
+/// Prints the notes about a saved floor to stderr.
+pub(crate) fn print_notes(saved: &SavedFloor) -> io::Result<()> {
+    for note in saved.notes() {
+        writeln!(io::stderr(), "{note}")?;
+    }
+    Ok(())
+}
+
+/// Prints which tier served the floor, on a terminal, and the trace, if one was requested.
+pub(crate) fn print_served(served: &Served) -> io::Result<()> {
+    let mut notes = io::stderr();
+    if notes.is_terminal() || !served.trace.is_empty() {
+        writeln!(notes, "served by {}", output::served(&served.by))?;
+    }
+    for step in &served.trace {
+        writeln!(notes, "  {step}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_a_floor_name_or_a_file() {
+        assert_eq!("42/7".parse(), Ok(Source::Named("42/7".parse().unwrap())));
+        assert_eq!("Cargo.toml".parse(), Ok(Source::Saved(SavedFile::Path("Cargo.toml".into()))));
+        assert_eq!("-".parse(), Ok(Source::Saved(SavedFile::Stdin)));
+        for missing in ["no/such.bin", "src"] {
+            assert!(missing.parse::<Source>().unwrap_err().starts_with("there is no such file"));
+        }
+    }
+}

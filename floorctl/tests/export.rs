@@ -1,0 +1,505 @@
+//! Exports floors of every kind without a server, and reads them back with the editors' own loaders or schemas: cells
+//! and objects must be those of the floor.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use floor_client::{Terrain, v1};
+use floor_gen::{FloorSpec, Kind};
+use floor_proto::grid;
+use serde_json::Value;
+
+const WIDTH: u32 = 48;
+const HEIGHT: u32 = 40;
+/// Pixels of a tile.
+const SIDE: u32 = 32;
+
+/// Runs floorctl. An address where nothing listens stands for the server.
+fn floorctl(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_floorctl"));
+    let Output { status, stdout, stderr } =
+        command.env("FLOORCTL_SERVER", "http://127.0.0.1:1").args(arguments).output().unwrap();
+    (status.code(), String::from_utf8_lossy(&stdout).into_owned(), String::from_utf8(stderr).unwrap())
+}
+
+/// The floor of each kind, with its name.
+fn floors() -> impl Iterator<Item = (String, v1::Floor)> {
+    Kind::ALL.into_iter().map(|kind| {
+        let spec = FloorSpec::resolve(42, 7, WIDTH, HEIGHT, Some(kind)).unwrap();
+        (format!("42/7:{kind}@{WIDTH}x{HEIGHT}"), floor_wire::message(&floor_gen::generate(&spec)))
+    })
+}
+
+/// Exports the floor to that file without a server.
+fn export(floor: &str, format: &str, map: &Path) {
+    let (code, _, stderr) =
+        floorctl(&["export", floor, "--offline", "--to", format, "--output", map.to_str().unwrap()]);
+    assert_eq!(code, Some(0), "{floor}: {stderr}");
+}
+
+fn read_json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// The cells of the terrain and of the rooms.
+fn cells(floor: &v1::Floor) -> (Vec<u8>, Vec<u8>) {
+    let decode = |encoded: &Option<v1::Grid>| grid::decode(encoded.as_ref().unwrap()).unwrap();
+    (decode(&floor.terrain), decode(&floor.region))
+}
+
+/// How many objects of each class the floor has, as the editors' files name them.
+fn counts(floor: &v1::Floor) -> BTreeMap<&'static str, usize> {
+    BTreeMap::from([
+        ("entry", 1),
+        ("exit", 1),
+        ("room", floor.rooms.len()),
+        ("connection", floor.connections.len()),
+        ("lock", floor.locks.len()),
+        ("trap", floor.traps.len()),
+        ("item", floor.items.len()),
+        ("spawn", floor.spawns.len()),
+    ])
+}
+
+/// The cell, the archetype and the last number of each spawn and item, sorted.
+fn things(floor: &v1::Floor) -> Vec<(u32, u32, String, u32)> {
+    let cell = |at: Option<v1::Point>| (at.unwrap().x, at.unwrap().y);
+    let spawns = floor.spawns.iter().map(|spawn| (cell(spawn.at), &spawn.archetype, spawn.level));
+    let items = floor.items.iter().map(|item| (cell(item.at), &item.archetype, item.opens_lock));
+    let mut things = spawns.chain(items).map(|((x, y), name, number)| (x, y, name.clone(), number)).collect::<Vec<_>>();
+    things.sort();
+    things
+}
+
+/// Fails with every error that the schema finds.
+fn assert_schema(schema: &jsonschema::Validator, document: &Value, what: &str) {
+    let errors = schema.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path()));
+    let errors = errors.take(5).collect::<Vec<_>>();
+    assert!(errors.is_empty(), "{what}: {errors:#?}");
+}
+
+fn schema(name: &str) -> jsonschema::Validator {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas").join(name);
+    let mut schema = read_json(&path);
+    // LDtk's names draft 7 by an address that is not its own.
+    if schema["$schema"] == "https://json-schema.org/draft-07/schema#" {
+        schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+    }
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+/// Exports every floor to LDtk, checks it with LDtk's schema and reads it with ldtk2.
+#[test]
+fn ldtk_reads_every_cell_and_object() {
+    let directory = tempfile::tempdir().unwrap();
+    let schema = schema("ldtk-1.5.3.json");
+    for (name, floor) in floors() {
+        let path = directory.path().join("floor.ldtk");
+        export(&name, "ldtk", &path);
+        assert_schema(&schema, &read_json(&path), &name);
+        let project = ldtk2::Ldtk::from_path(&path).unwrap();
+        let level = &project.levels[0];
+        assert_eq!((level.px_wid, level.px_hei), (i64::from(WIDTH * SIDE), i64::from(HEIGHT * SIDE)));
+        let layers = level.layer_instances.as_ref().unwrap();
+        let layer = |name: &str| layers.iter().find(|layer| layer.identifier == name).unwrap();
+        let (terrain, region) = cells(&floor);
+        let numbers = |cells: &[u8]| cells.iter().map(|cell| i64::from(*cell)).collect::<Vec<_>>();
+        assert_eq!(layer("Terrain").int_grid_csv, numbers(&terrain), "{name}");
+        assert_eq!(layer("Region").int_grid_csv, numbers(&region), "{name}");
+        assert_eq!(
+            layer("Tiles").grid_tiles.iter().map(|tile| tile.t).collect::<Vec<_>>(),
+            numbers(&terrain),
+            "{name}"
+        );
+        let mut found = BTreeMap::new();
+        let mut found_things = Vec::new();
+        for entity in &layer("Entities").entity_instances {
+            *found.entry(entity.identifier.to_lowercase()).or_insert(0) += 1;
+            if matches!(entity.identifier.as_str(), "Spawn" | "Item") {
+                let value = |index: usize| entity.field_instances[index].value.clone().unwrap();
+                let number = value(entity.field_instances.len() - 1).as_u64().unwrap() as u32;
+                let (x, y) = (entity.px[0] as u32 / SIDE, entity.px[1] as u32 / SIDE);
+                found_things.push((x, y, value(0).as_str().unwrap().to_owned(), number));
+            }
+        }
+        found_things.sort();
+        assert_eq!(found_things, things(&floor), "{name}");
+        for (class, count) in counts(&floor) {
+            assert_eq!(found.get(class).copied().unwrap_or(0), count, "{name}: {class}");
+        }
+        for tileset in &project.defs.tilesets {
+            let picture = directory.path().join(tileset.rel_path.as_ref().unwrap());
+            let info = picture_info(&std::fs::read(picture).unwrap());
+            assert_eq!((i64::from(info.0), i64::from(info.1)), (tileset.px_wid, tileset.px_hei));
+        }
+    }
+}
+
+/// Width and height of a PNG that decodes.
+fn picture_info(file: &[u8]) -> (u32, u32) {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    (info.width, info.height)
+}
+
+/// What a Tiled map holds: the cells of its layers, and for each object its class, position in pixels, name and numbers.
+struct TiledMap {
+    terrain: Vec<u8>,
+    region: Vec<u8>,
+    objects: Vec<(String, f32, f32, String, BTreeMap<String, i64>)>,
+}
+
+impl TiledMap {
+    fn assert_holds(&self, floor: &v1::Floor, name: &str) {
+        let (terrain, region) = cells(floor);
+        assert_eq!(self.terrain, terrain, "{name}");
+        assert_eq!(self.region, region, "{name}");
+        for (class, count) in counts(floor) {
+            assert_eq!(self.objects.iter().filter(|object| object.0 == class).count(), count, "{name}: {class}");
+        }
+        let is_thing = |class: &str| matches!(class, "spawn" | "item");
+        let mut found = self
+            .objects
+            .iter()
+            .filter(|object| is_thing(&object.0))
+            .map(|(class, x, y, name, numbers)| {
+                // Pictures are placed by their lower left corner.
+                let (x, y) = (*x as u32 / SIDE, *y as u32 / SIDE - 1);
+                let number = numbers[if class == "spawn" { "level" } else { "opens_lock" }];
+                (x, y, name.clone(), number as u32)
+            })
+            .collect::<Vec<_>>();
+        found.sort();
+        assert_eq!(found, things(floor), "{name}");
+    }
+}
+
+/// Checks the written JSON itself.
+#[test]
+fn a_tiled_map_has_every_cell_and_object() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, floor) in floors() {
+        let path = directory.path().join("floor.tmj");
+        export(&name, "tiled", &path);
+        let map = read_json(&path);
+        let tilesets = map["tilesets"].as_array().unwrap();
+        let sources = tilesets.iter().map(|tileset| {
+            let file = directory.path().join(tileset["source"].as_str().unwrap());
+            let tileset_file = read_json(&file);
+            let picture = std::fs::read(directory.path().join(tileset_file["image"].as_str().unwrap())).unwrap();
+            let (width, height) = picture_info(&picture);
+            assert_eq!(
+                (tileset_file["imagewidth"].clone(), tileset_file["imageheight"].clone()),
+                (width.into(), height.into())
+            );
+            let first = tileset["firstgid"].as_u64().unwrap();
+            (first, first + tileset_file["tilecount"].as_u64().unwrap())
+        });
+        let ranges = sources.collect::<Vec<_>>();
+        assert!(ranges[0].1 <= ranges[1].0, "the tilesets share ids: {ranges:?}");
+        let layers = map["layers"].as_array().unwrap();
+        let cells_of = |layer: &str, first: u64| {
+            let layer = layers.iter().find(|found| found["name"] == layer).unwrap();
+            let ids = layer["data"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap());
+            ids.map(|id| u8::try_from(id.saturating_sub(first)).unwrap()).collect()
+        };
+        let objects = layers.iter().filter_map(|layer| layer["objects"].as_array()).flatten().map(|object| {
+            let numbers = object["properties"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|property| Some((property["name"].as_str()?.to_owned(), property["value"].as_i64()?)));
+            let text = |field: &str| object[field].as_str().unwrap().to_owned();
+            let number = |field: &str| object[field].as_f64().unwrap() as f32;
+            (text("type"), number("x"), number("y"), text("name"), numbers.collect())
+        });
+        let map = TiledMap {
+            terrain: cells_of("terrain", ranges[0].0),
+            region: cells_of("region", ranges[1].0),
+            objects: objects.collect(),
+        };
+        map.assert_holds(&floor, &name);
+    }
+}
+
+/// Tiled reads each map and writes it in its other format, which the crate `tiled` reads.
+///
+/// Needs the program `tiled`. Without it the test says that it is skipped, or fails if `FLOORS_TEST_TILED=required`.
+#[test]
+fn tiled_reads_every_cell_and_object() {
+    let directory = tempfile::tempdir().unwrap();
+    let tiled = |arguments: &[&str]| {
+        let mut command = Command::new("tiled");
+        command.env("QT_QPA_PLATFORM", "offscreen").env("HOME", directory.path()).args(arguments).output()
+    };
+    if tiled(&["--quit"]).is_err() {
+        assert!(std::env::var_os("FLOORS_TEST_TILED").is_none_or(|value| value != "required"), "there is no `tiled`");
+        eprintln!("skipped: there is no `tiled`");
+        return;
+    }
+    for (name, floor) in floors() {
+        let (path, converted) = (directory.path().join("floor.tmj"), directory.path().join("converted.tmx"));
+        export(&name, "tiled", &path);
+        let arguments =
+            ["--embed-tilesets", "--export-map", "tmx", path.to_str().unwrap(), converted.to_str().unwrap()];
+        let output = tiled(&arguments).unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        read_tmx(&converted).assert_holds(&floor, &name);
+        std::fs::remove_file(converted).unwrap();
+    }
+}
+
+fn read_tmx(path: &Path) -> TiledMap {
+    let map = tiled::Loader::new().load_tmx_map(path).unwrap();
+    let layers = map.layers().collect::<Vec<_>>();
+    let cells_of = |name: &str, tileset: usize| {
+        let layer = layers.iter().find(|layer| layer.name == name).unwrap().as_tile_layer().unwrap();
+        let positions = (0..HEIGHT as i32).flat_map(|y| (0..WIDTH as i32).map(move |x| (x, y)));
+        let cell = |(x, y)| {
+            layer.get_tile(x, y).map_or(0, |data| {
+                assert_eq!(data.tileset_index(), tileset);
+                u8::try_from(data.id()).unwrap()
+            })
+        };
+        positions.map(cell).collect()
+    };
+    let objects = layers.iter().filter_map(|layer| layer.as_object_layer()).flat_map(|layer| {
+        let objects = layer.object_data().iter().map(|object| {
+            let numbers = object.properties.iter().filter_map(|(name, value)| match value {
+                tiled::PropertyValue::IntValue(number) => Some((name.clone(), i64::from(*number))),
+                _ => None,
+            });
+            (object.user_type.clone(), object.x, object.y, object.name.clone(), numbers.collect())
+        });
+        objects.collect::<Vec<_>>()
+    });
+    TiledMap { terrain: cells_of("terrain", 0), region: cells_of("region", 1), objects: objects.collect() }
+}
+
+/// Checks the format with a schema, and walls and doors with the cells.
+#[test]
+fn a_virtual_tabletop_gets_walls_doors_and_a_picture() {
+    let directory = tempfile::tempdir().unwrap();
+    let schema = schema("uvtt-0.3.json");
+    for (name, floor) in floors() {
+        let path = directory.path().join("floor.dd2vtt");
+        export(&name, "uvtt", &path);
+        let map = read_json(&path);
+        assert_schema(&schema, &map, &name);
+        let (terrain, _) = cells(&floor);
+        let at = |x: u32, y: u32| Terrain::try_from(i32::from(terrain[(y * WIDTH + x) as usize])).unwrap();
+        let is_wall = |x: u32, y: u32| at(x, y) == Terrain::Wall;
+
+        let mut walls = unit_edges(&map["line_of_sight"]);
+        let mut expected = Vec::new();
+        for (x, y) in (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| (x, y))) {
+            if x > 0 && is_wall(x, y) != is_wall(x - 1, y) {
+                expected.push(((x, y), (x, y + 1)));
+            }
+            if y > 0 && is_wall(x, y) != is_wall(x, y - 1) {
+                expected.push(((x, y), (x + 1, y)));
+            }
+        }
+        walls.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(walls, expected, "{name}: walls are not the edges between wall and ground");
+
+        let doors = [Terrain::Door, Terrain::LockedDoor, Terrain::SecretDoor];
+        let is_door = |cell: &&u8| doors.iter().any(|door| *door as u8 == **cell);
+        let portals = map["portals"].as_array().unwrap();
+        assert_eq!(portals.len(), terrain.iter().filter(is_door).count(), "{name}");
+        for portal in portals {
+            let half = |end: usize, axis: &str| (portal["bounds"][end][axis].as_f64().unwrap() * 2.0) as u32;
+            let [(x, y), (to_x, to_y)] = [0, 1].map(|end| (half(end, "x"), half(end, "y")));
+            assert_eq!((to_x - x) + (to_y - y), 2, "{name}: a door is one cell wide");
+            // The cells beside both ends of the door are walls, so nobody sees past it.
+            let (low, high) = if to_x > x {
+                let row = (y.min(2 * HEIGHT - 1)) / 2;
+                ((x / 2 - 1, row), (to_x / 2, row))
+            } else {
+                let column = (x.min(2 * WIDTH - 1)) / 2;
+                ((column, y / 2 - 1), (column, to_y / 2))
+            };
+            let flush = portal["kind"] == "secret door";
+            assert!(flush || is_wall(low.0, low.1) && is_wall(high.0, high.1), "{name}: {portal}");
+        }
+
+        let pillars = terrain.iter().filter(|cell| **cell == Terrain::Pillar as u8).count();
+        assert_eq!(map["objects_line_of_sight"].as_array().unwrap().is_empty(), pillars == 0, "{name}");
+        let picture = STANDARD.decode(map["image"].as_str().unwrap()).unwrap();
+        assert_eq!(picture_info(&picture), (WIDTH * 50, HEIGHT * 50), "{name}");
+        assert!(map["lights"].as_array().unwrap().len() >= 2, "{name}");
+    }
+}
+
+/// The edges of cells that polylines consist of, each from its lesser corner.
+fn unit_edges(polylines: &Value) -> Vec<((u32, u32), (u32, u32))> {
+    let corner = |value: &Value| (value["x"].as_f64().unwrap() as u32, value["y"].as_f64().unwrap() as u32);
+    let mut edges = Vec::new();
+    for polyline in polylines.as_array().unwrap() {
+        for line in polyline.as_array().unwrap().windows(2) {
+            let (a, b) = (corner(&line[0]), corner(&line[1]));
+            let (mut here, end) = (a.min(b), a.max(b));
+            assert!((here.0 == end.0) != (here.1 == end.1), "{here:?} to {end:?}");
+            while here != end {
+                let next = if here.0 < end.0 { (here.0 + 1, here.1) } else { (here.0, here.1 + 1) };
+                edges.push((here, next));
+                here = next;
+            }
+        }
+    }
+    edges
+}
+
+#[test]
+fn the_json_meets_its_schema_and_is_read_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let (code, text, stderr) = floorctl(&["schema"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let schema = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
+    for (name, floor) in floors() {
+        let path = directory.path().join("floor.json");
+        export(&name, "json", &path);
+        let document = read_json(&path);
+        assert_schema(&schema, &document, &name);
+        assert_eq!(document["spawns"].as_array().unwrap().len(), floor.spawns.len());
+        let again = directory.path().join("again.json");
+        let arguments = [path.to_str().unwrap(), "--to", "json", "--output", again.to_str().unwrap()];
+        let (code, _, stderr) = floorctl(&[&["export"], &arguments[..]].concat());
+        assert_eq!(code, Some(0), "{stderr}");
+        assert_eq!(read_json(&again), document, "{name}");
+        let mut wrong = document;
+        wrong["rooms"][0]["role"] = "pantry".into();
+        assert!(!schema.is_valid(&wrong));
+    }
+}
+
+/// A JSON file of a floor of that kind.
+fn saved(directory: &Path, kind: &str) -> PathBuf {
+    let path = directory.join("floor.json");
+    export(&format!("42/7:{kind}@48x40"), "json", &path);
+    path
+}
+
+#[test]
+fn an_edited_floor_that_breaks_a_rule_names_the_rule_and_the_cells() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = saved(directory.path(), "standard");
+    let name = path.to_str().unwrap();
+    let (code, stdout, stderr) = floorctl(&["validate", name]);
+    assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "42/7:standard@48x40: every rule holds\n", ""));
+
+    let mut document = read_json(&path);
+    let row = document["terrain"][3].as_str().unwrap().to_owned();
+    document["terrain"][3] = format!(".{}", &row[1..]).into();
+    std::fs::write(&path, document.to_string()).unwrap();
+    let (code, stdout, stderr) = floorctl(&["validate", name]);
+    assert_eq!(code, Some(1));
+    assert!(stdout.contains("\nopen border\n") && stdout.contains("(0, 3)"), "{stdout}");
+    assert!(stderr.contains("was edited"), "{stderr}");
+    for flag in [&["--json"][..], &["--format", "json"]] {
+        let (code, stdout, _) = floorctl(&[&["validate", name], flag].concat());
+        let report: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!((code, &report["valid"], &report["edited"]), (Some(1), &false.into(), &true.into()));
+        assert_eq!(report["violations"][0]["rule"], "open border");
+        assert_eq!(report["violations"][0]["cells"], serde_json::json!([[0, 3]]));
+    }
+    let rehashed = directory.path().join("rehashed.bin");
+    let (code, _, stderr) = floorctl(&["validate", name, "--rehash", rehashed.to_str().unwrap()]);
+    assert_eq!((code, rehashed.exists()), (Some(1), false), "{stderr}");
+    assert!(stderr.contains("nothing was written"), "{stderr}");
+}
+
+#[test]
+fn an_edit_that_breaks_no_rule_is_reported_and_can_be_rehashed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = saved(directory.path(), "halls");
+    let mut document = read_json(&path);
+    document["spawns"][0]["level"] = 99.into();
+    document["metrics"]["loops"] = 77.into();
+    std::fs::write(&path, document.to_string()).unwrap();
+    let name = path.to_str().unwrap();
+    let (code, stdout, stderr) = floorctl(&["validate", name]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stdout.contains("breaks 1 rule\n") && stdout.contains("not 77"), "{stdout}");
+    for file in ["mended.json", "mended.bin"] {
+        let mended = directory.path().join(file);
+        let mended = mended.to_str().unwrap();
+        let (code, _, stderr) = floorctl(&["validate", name, "--rehash", mended]);
+        assert_eq!(code, Some(0), "{stderr}");
+        let (code, stdout, stderr) = floorctl(&["validate", mended]);
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+        let (code, text, stderr) = floorctl(&["export", mended, "--to", "json"]);
+        assert_eq!(code, Some(0), "{stderr}");
+        let document: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["spawns"][0]["level"], 99);
+    }
+}
+
+#[test]
+fn a_saved_floor_is_rendered_without_a_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = saved(directory.path(), "cavern");
+    let name = path.to_str().unwrap();
+    let (code, from_file, stderr) = floorctl(&["render", name, "--plain"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, offline, stderr) = floorctl(&["render", "42/7:cavern@48x40", "--offline", "--plain"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert_eq!(from_file, offline);
+    let output = Command::new(env!("CARGO_BIN_EXE_floorctl"))
+        .args(["render", "-", "--png", "-", "--no-legend", "--scale", "4"])
+        .stdin(std::fs::File::open(&path).unwrap())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(picture_info(&output.stdout), (WIDTH * 4, HEIGHT * 4));
+}
+
+#[test]
+fn bad_input_is_refused_with_the_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = saved(directory.path(), "maze");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let truncated = file("truncated.json", &text.as_bytes()[..text.len() / 2]);
+    let empty = file("empty.bin", b"");
+    let picture = file("picture.png", b"\x89PNG\r\n\x1a\nand so on");
+    let current = format!("\"generator_version\": {},", floor_gen::GENERATOR_VERSION);
+    let version = file("version.json", text.replace(&current, "\"generator_version\": 0,").as_bytes());
+    for (saved, expected) in [
+        (&truncated, "the JSON ends too early"),
+        (&empty, "it is empty"),
+        (&picture, "neither JSON nor a complete message"),
+        (&version, "generator version is 0"),
+    ] {
+        for command in [&["validate"][..], &["render"], &["export", "--to", "json"]] {
+            let (code, stdout, stderr) = floorctl(&[command, &[saved.as_str()]].concat());
+            assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+            assert!(stderr.contains(expected) && stderr.contains("holds no floor"), "{stderr}");
+        }
+    }
+    for (arguments, expected) in [
+        (&["export", "42/7", "--offline"][..], "--to <FORMAT>"),
+        (&["export", "42/7", "--offline", "--to", "unity"], "tiled, ldtk, uvtt, json"),
+        (&["export", "42/7", "--offline", "--to", "tiled"], "name a directory or the map's file with --output"),
+        (&["export", "42/7", "--offline", "--to", "json", "--scale", "40"], "--scale is for --to uvtt"),
+        (&["export", "1/1@512x512", "--offline", "--to", "uvtt", "--scale", "40"], "--scale is at most 16"),
+        (&["validate", "no/such.json"], "there is no such file"),
+        (&["render", "42/7", "--offline", "--no-cache"], "cannot be used with"),
+    ] {
+        let (code, _, stderr) = floorctl(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(expected), "{arguments:?} said: {stderr}");
+    }
+}
