@@ -1,0 +1,268 @@
+//! The pictures, drawn in code: a texture for each kind of tile, and a sprite for each kind of being and thing.
+
+use bevy::{
+    asset::RenderAssetUsages,
+    prelude::*,
+    render::render_resource::{Extent3d, TextureDimension, TextureFormat, TextureViewDescriptor, TextureViewDimension},
+};
+
+/// The side of a tile's texture, in texels.
+const TILE: u32 = 16;
+/// The side of a sprite: the drawing at twice its size, and a margin for its outline.
+pub const SPRITE: u32 = 18;
+
+/// The layers of the tileset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Tile {
+    Floor,
+    WornFloor,
+    CrackedFloor,
+    WallTop,
+    WallFront,
+    Door,
+    OpenDoor,
+    LockedDoor,
+    Entry,
+    Exit,
+    Shallow,
+    Deep,
+    Lava,
+    Chasm,
+    Bridge,
+    Grass,
+    Rubble,
+    Pillar,
+}
+
+/// Number of layers.
+const TILES: u16 = Tile::Pillar as u16 + 1;
+
+type Rgb = [f32; 3];
+const STONE: Rgb = [112.0, 108.0, 112.0];
+const DARK: Rgb = [46.0, 44.0, 52.0];
+const BRICK: Rgb = [142.0, 134.0, 130.0];
+const WOOD: Rgb = [132.0, 88.0, 48.0];
+const BRASS: Rgb = [230.0, 184.0, 70.0];
+const WATER: Rgb = [64.0, 118.0, 168.0];
+
+/// The colour of the monsters of each theme.
+const THEMES: [[u8; 3]; 7] =
+    [[176, 190, 160], [112, 168, 84], [88, 160, 148], [228, 112, 56], [168, 204, 236], [196, 164, 112], [176, 92, 196]];
+
+/// The tileset, an array texture with a layer for each [`Tile`].
+pub fn tileset() -> Image {
+    let texels = (0..TILES).flat_map(|tile| (0..TILE * TILE).map(move |at| (tile, at % TILE, at / TILE)));
+    let data = texels.flat_map(|(tile, x, y)| texel(tile, x as i32, y as i32)).collect();
+    let size = Extent3d { width: TILE, height: TILE, depth_or_array_layers: TILES.into() };
+    let mut image = image(size, data);
+    image.texture_view_descriptor =
+        Some(TextureViewDescriptor { dimension: Some(TextureViewDimension::D2Array), ..default() });
+    image
+}
+
+/// One texel of a tile. North is at the top.
+fn texel(tile: u16, x: i32, y: i32) -> [u8; 4] {
+    let grain = noise(tile, x, y);
+    let rim = x == 0 || y == 0;
+    let is = |wanted: Tile| wanted as u16 == tile;
+    let flag = |worn: f32| scale(STONE, if rim { 0.72 } else { 0.9 + 0.1 * grain - worn });
+    let stair = |up: bool| {
+        let step = (if up { 15 - y } else { y }) / 4;
+        scale(STONE, if y % 4 == 0 { 0.5 } else { 1.45 - 0.3 * step as f32 })
+    };
+    let door = |lit: f32| {
+        let frame = x < 2 || x > 13 || y < 1;
+        scale(
+            WOOD,
+            if frame {
+                0.55
+            } else if x % 4 == 1 {
+                0.7 * lit
+            } else {
+                lit + 0.12 * grain
+            },
+        )
+    };
+    let wave = ((x as f32 * 0.8 + (y as f32 * 0.9).sin() * 2.0).sin() + 1.0) * 0.1;
+    let colour = if is(Tile::Floor) {
+        flag(0.0)
+    } else if is(Tile::WornFloor) {
+        flag(if (x - 8).pow(2) + (y - 9).pow(2) < 20 { 0.06 } else { 0.0 })
+    } else if is(Tile::CrackedFloor) {
+        flag(if (x + y / 3 - 8).abs() < 1 || (y > 8 && x - y / 2 == 4) { 0.28 } else { 0.0 })
+    } else if is(Tile::WallTop) {
+        scale(DARK, if grain > 0.9 { 1.15 } else { 0.95 + 0.08 * grain })
+    } else if is(Tile::WallFront) {
+        let row = y / 4;
+        let mortar = y % 4 == 3 || (x + 4 * (row % 2)) % 8 == 7;
+        let shade = 1.05 - 0.03 * y as f32;
+        if y < 2 { scale(DARK, 1.6) } else { scale(BRICK, if mortar { 0.5 } else { shade + 0.12 * grain }) }
+    } else if is(Tile::Door) {
+        if (11..13).contains(&x) && (8..10).contains(&y) { BRASS } else { door(0.85) }
+    } else if is(Tile::OpenDoor) {
+        if !(2..=13).contains(&x) { scale(WOOD, 0.8) } else { flag(0.25) }
+    } else if is(Tile::LockedDoor) {
+        let band = y == 3 || y == 12;
+        let lock = (6..10).contains(&x) && (6..11).contains(&y);
+        let hole = (7..9).contains(&x) && (7..10).contains(&y);
+        if hole {
+            DARK
+        } else if lock {
+            BRASS
+        } else if band {
+            scale(STONE, 0.8)
+        } else {
+            door(0.62)
+        }
+    } else if is(Tile::Entry) {
+        stair(true)
+    } else if is(Tile::Exit) {
+        mix(stair(false), BRASS, 0.35)
+    } else if is(Tile::Shallow) {
+        mix(scale(WATER, 1.15 + wave), flag(0.0), 0.25)
+    } else if is(Tile::Deep) {
+        scale(WATER, 0.55 + wave)
+    } else if is(Tile::Lava) {
+        mix([196.0, 52.0, 16.0], [255.0, 196.0, 64.0], (wave * 4.0 - 0.2 + 0.3 * grain).clamp(0.0, 1.0))
+    } else if is(Tile::Chasm) {
+        scale(DARK, if y < 2 { 0.5 - 0.15 * y as f32 } else { 0.12 + 0.05 * grain })
+    } else if is(Tile::Bridge) {
+        scale(WOOD, if y % 4 == 0 { 0.45 } else { 0.95 + 0.15 * grain })
+    } else if is(Tile::Grass) {
+        let blade = grain > 0.72 || noise(tile, x, y + 1) > 0.78;
+        if blade { [104.0, 158.0, 70.0] } else { mix([64.0, 100.0, 52.0], flag(0.0), 0.2) }
+    } else if is(Tile::Rubble) {
+        let stone = noise(tile, x / 3, y / 3) > 0.5;
+        if stone { scale(STONE, if y % 3 == 0 { 1.25 } else { 0.95 + 0.15 * grain }) } else { flag(0.2) }
+    } else {
+        let from_middle = ((x as f32 - 7.5).powi(2) + (y as f32 - 7.5).powi(2)).sqrt();
+        let lit = 1.3 - 0.05 * (x + y) as f32 + 0.08 * grain;
+        if from_middle < 6.2 { scale(BRICK, lit) } else { flag(if x + y > 15 { 0.35 } else { 0.1 }) }
+    };
+    let [r, g, b] = colour.map(|value| value.clamp(0.0, 255.0) as u8);
+    [r, g, b, 255]
+}
+
+fn scale(colour: Rgb, by: f32) -> Rgb {
+    colour.map(|value| value * by)
+}
+
+fn mix(a: Rgb, b: Rgb, share: f32) -> Rgb {
+    std::array::from_fn(|i| a[i] * (1.0 - share) + b[i] * share)
+}
+
+/// 0 to 1, the same for the same texel.
+fn noise(tile: u16, x: i32, y: i32) -> f32 {
+    let mixed = (u32::from(tile) * 0x9e37 + x as u32 * 0x85eb + y as u32 * 0xc2b2 + 1).wrapping_mul(0x9e37_79b1);
+    let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(0x85eb_ca6b);
+    ((mixed >> 8) & 0xff) as f32 / 255.0
+}
+
+/// The archetypes of each drawing, in the order of columns and bands.
+const ARCHETYPES: [&str; 18] = [
+    "player",
+    "ghoul ogre troll golem yeti gargoyle demon",
+    "skeleton goblin lizardman salamander wolf duelist shade",
+    "bone_archer slinger spitter fire_imp ice_archer quill gazer",
+    "acolyte shaman bog_witch pyromancer frost_seer scribe warlock",
+    "rat jackal leech ember bat bookworm imp",
+    "lich goblin_king hydra magma_lord frost_wyrm archivist fallen_one",
+    "gold",
+    "potion elixir",
+    "bread",
+    "scroll",
+    "gem",
+    "ring",
+    "blade",
+    "key",
+    "torn_map",
+    "blessing",
+    "spikes darts gas net",
+];
+/// The drawing of a boss, which is shown larger.
+pub const BOSS: usize = 6;
+/// The drawing of an archetype that this game does not know: an ordinary monster.
+const UNKNOWN: usize = 2;
+
+/// Drawings in a band of [`DRAWINGS`].
+const BAND: usize = 9;
+/// Eight rows a band, eight columns a drawing. `a` and `b` are the drawing's own colour, light and dark.
+const DRAWINGS: [&str; 16] = [
+    "..nnnn.. .aaaaaa. ..aaaa.. ..aaa... ...bb... ........ y..yy..y ........ ........",
+    ".nssssn. aakaakaa ..akak.g ..aka.n. ..bbbb.. ........ yyyyyyyy ........ ...nn...",
+    ".sskssk. aaaaaaaa ..aaaa.g ..aaa..n .bbbbbb. .aa..... aaaaaaaa ...yy... ...ww...",
+    "..ssss.. aawkwkaa .bbbbb.g .bbbbaan ..akak.y akaa.... arraarra ..yyny.. ..wrrw..",
+    ".aawwaa. .aaaaaa. abbbbbag .abbb..n ..aaaa.n aaaaaa.. aaaaaaaa .yyyyyy. .wrrrrw.",
+    "saaaaaas aabaabaa .bbbb..n ..bbb.n. .bbbbbbn .aaaaaab awkwkwka ynyyynyy .wrwrrw.",
+    "..aaaa.. aa.bb.aa ..a.a... ..a.a... bbbbbb.n ..a..ab. baaaaaab .yyyyyy. ..wrrw..",
+    "..n..n.. .bb..bb. .aa.aa.. .aa.aa.. bbbbbb.n .a..a..b bb.bb.bb ........ ...ww...",
+    "........ ........ ........ ...cc... ......gw ........ ........ ...y.... ........",
+    "........ .wwwwww. ..cccc.. ..cwcc.. .....gwg .yyy.... nwwwwwwn .y.y.y.. .g...g..",
+    "..nnnn.. .wkkkww. .cwcccc. ...yy... ....gwg. yy.yy... nwwkwwwn ..yyy... .g.g.g.g",
+    ".nyynyn. ..wwww.. cccccccc ..y..y.. n..gwg.. y...yyyy nwkwwrwn yyywyyy. .gagagag",
+    "nynyynyn ..wkkw.. .cccccc. .y....y. .ngwg... yy.yyyyy nwwkkwwn ..yyy... .gagagag",
+    "nnnnnnnn ..wwww.. ..cccc.. .y....y. ..ng.... .yyy.y.y nwwwkwwn .y.y.y.. aaaaaaaa",
+    ".nnnnnn. .wwkkww. ...cc... ..y..y.. .n.n.... .....y.. nwwwwwwn ...y.... bbbbbbbb",
+    "........ .wwwwww. ........ ...yy... n....... ........ ........ ........ ........",
+];
+
+/// A sprite in a colour of its own, at twice the drawing's size, with an outline.
+pub fn sprite(drawing: usize, own: [u8; 3]) -> Image {
+    let (band, column) = (drawing / BAND, drawing % BAND);
+    let drawn = |x: i32, y: i32| {
+        let inside = (0..8).contains(&x) && (0..8).contains(&y);
+        if inside { DRAWINGS[band * 8 + y as usize].as_bytes()[column * 9 + x as usize] } else { b'.' }
+    };
+    // Scale2x: a corner takes the colour of its two neighbours if they agree. https://www.scale2x.it/algorithm
+    let doubled = |x: i32, y: i32| {
+        let (at_x, at_y) = (x.div_euclid(2), y.div_euclid(2));
+        let side = drawn(at_x + if x.rem_euclid(2) == 0 { -1 } else { 1 }, at_y);
+        let end = drawn(at_x, at_y + if y.rem_euclid(2) == 0 { -1 } else { 1 });
+        let far_side = drawn(at_x + if x.rem_euclid(2) == 0 { 1 } else { -1 }, at_y);
+        let far_end = drawn(at_x, at_y + if y.rem_euclid(2) == 0 { 1 } else { -1 });
+        if side == end && side != far_end && end != far_side { side } else { drawn(at_x, at_y) }
+    };
+    let pixel = |at: u32| {
+        let (x, y) = ((at % SPRITE) as i32 - 1, (at / SPRITE) as i32 - 1);
+        let shade = |colour: [u8; 3], by: f32| colour.map(|value| (f32::from(value) * by) as u8);
+        let [r, g, b] = match doubled(x, y) {
+            b'a' => own,
+            b'b' => shade(own, 0.65),
+            b'k' => [24, 20, 28],
+            b'w' => [236, 232, 220],
+            b's' => [232, 184, 144],
+            b'n' => [122, 78, 46],
+            b'y' => [244, 204, 84],
+            b'r' => [206, 52, 60],
+            b'g' => [150, 158, 170],
+            b'c' => [96, 208, 224],
+            _ => {
+                let outline = [(-1, 0), (1, 0), (0, -1), (0, 1)].iter().any(|(dx, dy)| doubled(x + dx, y + dy) != b'.');
+                return [12, 10, 16, if outline { 220 } else { 0 }];
+            }
+        };
+        [r, g, b, 255]
+    };
+    let size = Extent3d { width: SPRITE, height: SPRITE, depth_or_array_layers: 1 };
+    image(size, (0..SPRITE * SPRITE).flat_map(pixel).collect())
+}
+
+/// The drawing of an archetype, and its colour on floors of a theme.
+pub fn drawing(archetype: &str, theme: usize) -> (usize, [u8; 3]) {
+    let named = ARCHETYPES.iter().position(|names| names.split(' ').any(|name| name == archetype));
+    let colour = match archetype {
+        "player" => [64, 112, 200],
+        "spikes" => [120, 112, 112],
+        "darts" => [168, 120, 60],
+        "gas" => [104, 168, 72],
+        "net" => [172, 156, 128],
+        _ => THEMES[theme % THEMES.len()],
+    };
+    (named.unwrap_or(UNKNOWN), colour)
+}
+
+fn image(size: Extent3d, data: Vec<u8>) -> Image {
+    let usage = RenderAssetUsages::MAIN_WORLD | RenderAssetUsages::RENDER_WORLD;
+    Image::new(size, TextureDimension::D2, data, TextureFormat::Rgba8UnormSrgb, usage)
+}
