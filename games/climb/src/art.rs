@@ -47,8 +47,7 @@ const BRASS: Rgb = [230.0, 184.0, 70.0];
 const WATER: Rgb = [64.0, 118.0, 168.0];
 
 /// The colour of the monsters of each theme.
-const THEMES: [[u8; 3]; 7] =
-    [[176, 190, 160], [112, 168, 84], [88, 160, 148], [228, 112, 56], [168, 204, 236], [196, 164, 112], [176, 92, 196]];
+const THEMES: [u32; 7] = [0xb0bea0, 0x70a854, 0x58a094, 0xe47038, 0xa8ccec, 0xc4a470, 0xb05cc4];
 
 /// The tileset, an array texture with a layer for each [`Tile`].
 pub fn tileset() -> Image {
@@ -208,7 +207,7 @@ const DRAWINGS: [&str; 16] = [
 ];
 
 /// A sprite in a colour of its own, at twice the drawing's size, with an outline.
-pub fn sprite(drawing: usize, own: [u8; 3]) -> Image {
+pub fn sprite(drawing: usize, own: u32) -> Image {
     let (band, column) = (drawing / BAND, drawing % BAND);
     let drawn = |x: i32, y: i32| {
         let inside = (0..8).contains(&x) && (0..8).contains(&y);
@@ -223,6 +222,8 @@ pub fn sprite(drawing: usize, own: [u8; 3]) -> Image {
         let far_end = drawn(at_x, at_y + if y.rem_euclid(2) == 0 { 1 } else { -1 });
         if side == end && side != far_end && end != far_side { side } else { drawn(at_x, at_y) }
     };
+    let [_, r, g, b] = own.to_be_bytes();
+    let own = [r, g, b];
     let pixel = |at: u32| {
         let (x, y) = ((at % SPRITE) as i32 - 1, (at / SPRITE) as i32 - 1);
         let shade = |colour: [u8; 3], by: f32| colour.map(|value| (f32::from(value) * by) as u8);
@@ -249,17 +250,23 @@ pub fn sprite(drawing: usize, own: [u8; 3]) -> Image {
 }
 
 /// The drawing of an archetype, and its colour on floors of a theme.
-pub fn drawing(archetype: &str, theme: usize) -> (usize, [u8; 3]) {
+pub fn drawing(archetype: &str, theme: usize) -> (usize, u32) {
     let named = ARCHETYPES.iter().position(|names| names.split(' ').any(|name| name == archetype));
     let colour = match archetype {
-        "player" => [64, 112, 200],
-        "spikes" => [120, 112, 112],
-        "darts" => [168, 120, 60],
-        "gas" => [104, 168, 72],
-        "net" => [172, 156, 128],
+        "player" => 0x4070c8,
+        "spikes" => 0x787070,
+        "darts" => 0xa8783c,
+        "gas" => 0x68a848,
+        "net" => 0xac9c80,
         _ => THEMES[theme % THEMES.len()],
     };
     (named.unwrap_or(UNKNOWN), colour)
+}
+
+/// The light of a theme: white with a share of its colour.
+pub fn tint(theme: usize) -> Vec3 {
+    let [_, r, g, b] = THEMES[theme % THEMES.len()].to_be_bytes().map(|value| f32::from(value) / 255.0);
+    Vec3::ONE.lerp(Vec3::new(r, g, b), 0.3)
 }
 
 fn image(size: Extent3d, data: Vec<u8>) -> Image {

@@ -21,17 +21,6 @@ const GLIDE: f32 = 16.0;
 /// The light of the player's torch, and of what is remembered.
 const TORCH: Vec3 = Vec3::new(1.0, 0.94, 0.84);
 const MEMORY: Vec3 = Vec3::new(0.26, 0.29, 0.40);
-/// A tint for each theme of ten floors.
-const TINTS: [Vec3; 7] = [
-    Vec3::new(0.94, 0.93, 1.00),
-    Vec3::new(1.00, 0.90, 0.74),
-    Vec3::new(0.84, 1.00, 0.84),
-    Vec3::new(1.00, 0.82, 0.74),
-    Vec3::new(0.82, 0.94, 1.00),
-    Vec3::new(1.00, 0.95, 0.80),
-    Vec3::new(0.92, 0.80, 1.00),
-];
-
 /// Draws the game. Needs a window and a renderer.
 pub struct ViewPlugin;
 
@@ -50,7 +39,7 @@ impl Plugin for ViewPlugin {
 #[derive(Resource)]
 struct Pictures {
     tileset: Handle<Image>,
-    sprites: HashMap<(usize, [u8; 3]), Handle<Image>>,
+    sprites: HashMap<(usize, u32), Handle<Image>>,
 }
 
 impl FromWorld for Pictures {
@@ -70,7 +59,7 @@ struct Thing(UVec2);
 
 /// The theme of a floor: it lasts for ten floors (docs/protocol.md, Archetypes).
 fn theme(level: &Level) -> usize {
-    (level.floor.spec().number.saturating_sub(1) / 10) as usize % TINTS.len()
+    (level.floor.spec().number.saturating_sub(1) / 10) as usize
 }
 
 fn map(level: &Level) -> TileMap {
@@ -122,7 +111,7 @@ fn draw_floor(
 /// Lights each cell by its distance from the player, and what is remembered dimly.
 fn light_tiles(level: Res<Level>, mut chunk: Single<&mut TilemapChunkTileData>) {
     let map = map(&level);
-    let tint = TINTS[theme(&level)];
+    let tint = art::tint(theme(&level));
     for at in (0..map.size.y).flat_map(|y| (0..map.size.x).map(move |x| UVec2::new(x, y))) {
         let light = light(&level, at) * tint;
         chunk[map.chunk_index(at)] = (level.sight(at) != Sight::Unknown).then(|| TileData {

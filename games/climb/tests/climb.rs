@@ -13,7 +13,7 @@ use std::{
 use bevy::{prelude::*, state::app::StatesPlugin};
 use climb::{
     level::{Level, Outcome, Sight},
-    play::{Action, Autopilot, GameState, Happened, Journey, PlayPlugin},
+    play::{Action, Autopilot, GameState, Journey, PlayPlugin},
 };
 use floor_client::{FloorSpec, Terrain, plugin::FloorClientPlugin};
 
@@ -112,15 +112,6 @@ fn a_search_finds_a_secret_door_that_looked_like_a_wall() {
         assert_eq!((level.player, level.sight(door)), (door, Sight::Visible));
         return;
     }
-}
-
-#[test]
-fn what_happens_is_told() {
-    let mut app = game(FloorClientPlugin::offline());
-    app.world_mut().write_message(Action::Confirm);
-    run_until(&mut app, |world| state(world) == GameState::Climbing);
-    app.world_mut().write_message(Action::Search);
-    run_until(&mut app, |world| !world.resource::<Messages<Happened>>().is_empty());
 }
 
 /// A server on free ports, which ends with the test.
