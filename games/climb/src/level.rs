@@ -130,9 +130,9 @@ impl Level {
     /// Finds the secret doors nearby.
     pub fn search(&mut self) -> Outcome {
         let near = (-SEARCH..=SEARCH).flat_map(|y| (-SEARCH..=SEARCH).map(move |x| IVec2::new(x, y)));
-        let near: Vec<UVec2> = near.filter_map(|by| self.neighbour(self.player, by)).collect();
-        let secret = near.into_iter().filter(|at| self.terrain(*at) == Terrain::SecretDoor);
-        let found = secret.filter(|at| self.found.insert(*at)).count();
+        let near = near.filter_map(|by| self.neighbour(self.player, by));
+        let secret: Vec<UVec2> = near.filter(|at| self.terrain(*at) == Terrain::SecretDoor).collect();
+        let found = secret.into_iter().filter(|at| self.found.insert(*at)).count();
         self.look();
         Outcome::Searched { found }
     }
