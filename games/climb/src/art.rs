@@ -5,43 +5,24 @@ use bevy::{
     prelude::*,
     render::render_resource::{Extent3d, TextureDimension, TextureFormat, TextureViewDescriptor, TextureViewDimension},
 };
+use floor_client::Terrain;
 
 /// The side of a tile's texture, in texels.
 const TILE: u32 = 16;
 /// The side of a sprite: the drawing at twice its size, and a margin for its outline.
 pub const SPRITE: u32 = 18;
 
-/// The layers of the tileset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u16)]
-pub enum Tile {
-    Floor,
-    WornFloor,
-    CrackedFloor,
-    WallTop,
-    WallFront,
-    Door,
-    OpenDoor,
-    LockedDoor,
-    Entry,
-    Exit,
-    Shallow,
-    Deep,
-    Lava,
-    Chasm,
-    Bridge,
-    Grass,
-    Rubble,
-    Pillar,
-}
-
-/// Number of layers.
-const TILES: u16 = Tile::Pillar as u16 + 1;
+// The layers of the tileset: the numbers of `Terrain`, then these.
+pub const WALL_FRONT: u16 = 16;
+pub const OPEN_DOOR: u16 = 17;
+pub const WORN_FLOOR: u16 = 18;
+pub const CRACKED_FLOOR: u16 = 19;
+const LAYERS: u16 = 20;
 
 type Rgb = [f32; 3];
-const STONE: Rgb = [112.0, 108.0, 112.0];
-const DARK: Rgb = [46.0, 44.0, 52.0];
-const BRICK: Rgb = [142.0, 134.0, 130.0];
+const STONE: Rgb = [140.0, 132.0, 126.0];
+const DARK: Rgb = [58.0, 52.0, 60.0];
+const BRICK: Rgb = [168.0, 152.0, 140.0];
 const WOOD: Rgb = [132.0, 88.0, 48.0];
 const BRASS: Rgb = [230.0, 184.0, 70.0];
 const WATER: Rgb = [64.0, 118.0, 168.0];
@@ -49,95 +30,68 @@ const WATER: Rgb = [64.0, 118.0, 168.0];
 /// The colour of the monsters of each theme.
 const THEMES: [u32; 7] = [0xb0bea0, 0x70a854, 0x58a094, 0xe47038, 0xa8ccec, 0xc4a470, 0xb05cc4];
 
-/// The tileset, an array texture with a layer for each [`Tile`].
+/// The tileset, an array texture with a layer for each terrain.
 pub fn tileset() -> Image {
-    let texels = (0..TILES).flat_map(|tile| (0..TILE * TILE).map(move |at| (tile, at % TILE, at / TILE)));
+    let texels = (0..LAYERS).flat_map(|tile| (0..TILE * TILE).map(move |at| (tile, at % TILE, at / TILE)));
     let data = texels.flat_map(|(tile, x, y)| texel(tile, x as i32, y as i32)).collect();
-    let size = Extent3d { width: TILE, height: TILE, depth_or_array_layers: TILES.into() };
+    let size = Extent3d { width: TILE, height: TILE, depth_or_array_layers: LAYERS.into() };
     let mut image = image(size, data);
     image.texture_view_descriptor =
         Some(TextureViewDescriptor { dimension: Some(TextureViewDimension::D2Array), ..default() });
     image
 }
 
-/// One texel of a tile. North is at the top.
-fn texel(tile: u16, x: i32, y: i32) -> [u8; 4] {
-    let grain = noise(tile, x, y);
+/// One texel of a layer. North is at the top.
+fn texel(layer: u16, x: i32, y: i32) -> [u8; 4] {
+    let grain = noise(layer, x, y);
     let rim = x == 0 || y == 0;
-    let is = |wanted: Tile| wanted as u16 == tile;
     let flag = |worn: f32| scale(STONE, if rim { 0.72 } else { 0.9 + 0.1 * grain - worn });
-    let stair = |up: bool| {
-        let step = (if up { 15 - y } else { y }) / 4;
-        scale(STONE, if y % 4 == 0 { 0.5 } else { 1.45 - 0.3 * step as f32 })
-    };
-    let door = |lit: f32| {
-        let frame = x < 2 || x > 13 || y < 1;
-        scale(
-            WOOD,
-            if frame {
-                0.55
-            } else if x % 4 == 1 {
-                0.7 * lit
-            } else {
-                lit + 0.12 * grain
-            },
-        )
+    let stair = |step: i32| scale(STONE, if y % 4 == 0 { 0.5 } else { 1.45 - 0.3 * step as f32 });
+    let (middle_x, middle_y) = ((x as f32 - 7.5).abs(), (y as f32 - 7.5).abs());
+    let plank = if middle_x > 6.0 || y < 1 {
+        0.6
+    } else if x % 4 == 1 {
+        0.75
+    } else {
+        1.0 + 0.12 * grain
     };
     let wave = ((x as f32 * 0.8 + (y as f32 * 0.9).sin() * 2.0).sin() + 1.0) * 0.1;
-    let colour = if is(Tile::Floor) {
-        flag(0.0)
-    } else if is(Tile::WornFloor) {
-        flag(if (x - 8).pow(2) + (y - 9).pow(2) < 20 { 0.06 } else { 0.0 })
-    } else if is(Tile::CrackedFloor) {
-        flag(if (x + y / 3 - 8).abs() < 1 || (y > 8 && x - y / 2 == 4) { 0.28 } else { 0.0 })
-    } else if is(Tile::WallTop) {
-        scale(DARK, if grain > 0.9 { 1.15 } else { 0.95 + 0.08 * grain })
-    } else if is(Tile::WallFront) {
-        let row = y / 4;
-        let mortar = y % 4 == 3 || (x + 4 * (row % 2)) % 8 == 7;
-        let shade = 1.05 - 0.03 * y as f32;
-        if y < 2 { scale(DARK, 1.6) } else { scale(BRICK, if mortar { 0.5 } else { shade + 0.12 * grain }) }
-    } else if is(Tile::Door) {
-        if (11..13).contains(&x) && (8..10).contains(&y) { BRASS } else { door(0.85) }
-    } else if is(Tile::OpenDoor) {
-        if !(2..=13).contains(&x) { scale(WOOD, 0.8) } else { flag(0.25) }
-    } else if is(Tile::LockedDoor) {
-        let band = y == 3 || y == 12;
-        let lock = (6..10).contains(&x) && (6..11).contains(&y);
-        let hole = (7..9).contains(&x) && (7..10).contains(&y);
-        if hole {
-            DARK
-        } else if lock {
-            BRASS
-        } else if band {
-            scale(STONE, 0.8)
-        } else {
-            door(0.62)
+    let colour = match (layer, Terrain::try_from(i32::from(layer)).unwrap_or_default()) {
+        (WORN_FLOOR, _) => flag(if middle_x * middle_x + middle_y * middle_y < 20.0 { 0.06 } else { 0.0 }),
+        (CRACKED_FLOOR, _) => flag(if x + y / 3 == 8 || (y > 8 && x - y / 2 == 4) { 0.28 } else { 0.0 }),
+        (WALL_FRONT, _) if y < 2 => scale(DARK, 1.6),
+        (WALL_FRONT, _) if y % 4 == 3 || (x + y / 4 % 2 * 4) % 8 == 7 => scale(BRICK, 0.5),
+        (WALL_FRONT, _) => scale(BRICK, 1.05 - 0.03 * y as f32 + 0.12 * grain),
+        (OPEN_DOOR, _) => {
+            if middle_x > 6.0 {
+                scale(WOOD, 0.8)
+            } else {
+                flag(0.25)
+            }
         }
-    } else if is(Tile::Entry) {
-        stair(true)
-    } else if is(Tile::Exit) {
-        mix(stair(false), BRASS, 0.35)
-    } else if is(Tile::Shallow) {
-        mix(scale(WATER, 1.15 + wave), flag(0.0), 0.25)
-    } else if is(Tile::Deep) {
-        scale(WATER, 0.55 + wave)
-    } else if is(Tile::Lava) {
-        mix([196.0, 52.0, 16.0], [255.0, 196.0, 64.0], (wave * 4.0 - 0.2 + 0.3 * grain).clamp(0.0, 1.0))
-    } else if is(Tile::Chasm) {
-        scale(DARK, if y < 2 { 0.5 - 0.15 * y as f32 } else { 0.12 + 0.05 * grain })
-    } else if is(Tile::Bridge) {
-        scale(WOOD, if y % 4 == 0 { 0.45 } else { 0.95 + 0.15 * grain })
-    } else if is(Tile::Grass) {
-        let blade = grain > 0.72 || noise(tile, x, y + 1) > 0.78;
-        if blade { [104.0, 158.0, 70.0] } else { mix([64.0, 100.0, 52.0], flag(0.0), 0.2) }
-    } else if is(Tile::Rubble) {
-        let stone = noise(tile, x / 3, y / 3) > 0.5;
-        if stone { scale(STONE, if y % 3 == 0 { 1.25 } else { 0.95 + 0.15 * grain }) } else { flag(0.2) }
-    } else {
-        let from_middle = ((x as f32 - 7.5).powi(2) + (y as f32 - 7.5).powi(2)).sqrt();
-        let lit = 1.3 - 0.05 * (x + y) as f32 + 0.08 * grain;
-        if from_middle < 6.2 { scale(BRICK, lit) } else { flag(if x + y > 15 { 0.35 } else { 0.1 }) }
+        (_, Terrain::Wall) => scale(DARK, if grain > 0.9 { 1.15 } else { 0.95 + 0.08 * grain }),
+        (_, Terrain::Door) if x == 11 && middle_y < 1.0 => BRASS,
+        (_, Terrain::LockedDoor) if middle_x < 1.0 && middle_y < 1.6 => DARK,
+        (_, Terrain::LockedDoor) if middle_x < 3.0 && middle_y < 3.6 => BRASS,
+        (_, Terrain::LockedDoor) if y == 3 || y == 12 => scale(STONE, 0.8),
+        (_, Terrain::Door) => scale(WOOD, plank),
+        (_, Terrain::LockedDoor) => scale(WOOD, 0.7 * plank),
+        (_, Terrain::StairsUp) => stair(y / 4),
+        (_, Terrain::StairsDown) => mix(stair(3 - y / 4), BRASS, 0.45),
+        (_, Terrain::ShallowWater) => mix(scale(WATER, 1.15 + wave), flag(0.0), 0.25),
+        (_, Terrain::DeepWater) => scale(WATER, 0.55 + wave),
+        (_, Terrain::Lava) => mix([196.0, 52.0, 16.0], [255.0, 196.0, 64.0], wave * 4.0 - 0.2 + 0.3 * grain),
+        (_, Terrain::Chasm) => scale(DARK, if y < 2 { 0.5 - 0.15 * y as f32 } else { 0.12 + 0.05 * grain }),
+        (_, Terrain::Bridge) => scale(WOOD, if y % 4 == 0 { 0.45 } else { 0.95 + 0.15 * grain }),
+        (_, Terrain::Grass) if grain > 0.72 || noise(layer, x, y + 1) > 0.78 => [104.0, 158.0, 70.0],
+        (_, Terrain::Grass) => mix([64.0, 100.0, 52.0], flag(0.0), 0.2),
+        (_, Terrain::Rubble) if noise(layer, x / 3, y / 3) > 0.5 => scale(STONE, 1.25 - 0.15 * (y % 3) as f32),
+        (_, Terrain::Rubble) => flag(0.2),
+        (_, Terrain::Pillar) if middle_x * middle_x + middle_y * middle_y < 38.0 => {
+            scale(BRICK, 1.3 - 0.05 * (x + y) as f32 + 0.08 * grain)
+        }
+        (_, Terrain::Pillar) if x + y > 15 => flag(0.35),
+        _ => flag(0.0),
     };
     let [r, g, b] = colour.map(|value| value.clamp(0.0, 255.0) as u8);
     [r, g, b, 255]
@@ -152,33 +106,19 @@ fn mix(a: Rgb, b: Rgb, share: f32) -> Rgb {
 }
 
 /// 0 to 1, the same for the same texel.
-fn noise(tile: u16, x: i32, y: i32) -> f32 {
-    let mixed = (u32::from(tile) * 0x9e37 + x as u32 * 0x85eb + y as u32 * 0xc2b2 + 1).wrapping_mul(0x9e37_79b1);
+fn noise(layer: u16, x: i32, y: i32) -> f32 {
+    let mixed = (u32::from(layer) * 0x9e37 + x as u32 * 0x85eb + y as u32 * 0xc2b2 + 1).wrapping_mul(0x9e37_79b1);
     let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(0x85eb_ca6b);
     ((mixed >> 8) & 0xff) as f32 / 255.0
 }
 
 /// The archetypes of each drawing, in the order of columns and bands.
-const ARCHETYPES: [&str; 18] = [
-    "player",
-    "ghoul ogre troll golem yeti gargoyle demon",
-    "skeleton goblin lizardman salamander wolf duelist shade",
-    "bone_archer slinger spitter fire_imp ice_archer quill gazer",
-    "acolyte shaman bog_witch pyromancer frost_seer scribe warlock",
-    "rat jackal leech ember bat bookworm imp",
-    "lich goblin_king hydra magma_lord frost_wyrm archivist fallen_one",
-    "gold",
-    "potion elixir",
-    "bread",
-    "scroll",
-    "gem",
-    "ring",
-    "blade",
-    "key",
-    "torn_map",
-    "blessing",
-    "spikes darts gas net",
-];
+const ARCHETYPES: &str = "player/ghoul ogre troll golem yeti gargoyle demon/\
+    skeleton goblin lizardman salamander wolf duelist shade/\
+    bone_archer slinger spitter fire_imp ice_archer quill gazer/\
+    acolyte shaman bog_witch pyromancer frost_seer scribe warlock/rat jackal leech ember bat bookworm imp/\
+    lich goblin_king hydra magma_lord frost_wyrm archivist fallen_one/\
+    gold/potion elixir/bread/scroll/gem/ring/blade/key/torn_map/blessing/spikes darts gas net";
 /// The drawing of a boss, which is shown larger.
 pub const BOSS: usize = 6;
 /// The drawing of an archetype that this game does not know: an ordinary monster.
@@ -216,10 +156,9 @@ pub fn sprite(drawing: usize, own: u32) -> Image {
     // Scale2x: a corner takes the colour of its two neighbours if they agree. https://www.scale2x.it/algorithm
     let doubled = |x: i32, y: i32| {
         let (at_x, at_y) = (x.div_euclid(2), y.div_euclid(2));
-        let side = drawn(at_x + if x.rem_euclid(2) == 0 { -1 } else { 1 }, at_y);
-        let end = drawn(at_x, at_y + if y.rem_euclid(2) == 0 { -1 } else { 1 });
-        let far_side = drawn(at_x + if x.rem_euclid(2) == 0 { 1 } else { -1 }, at_y);
-        let far_end = drawn(at_x, at_y + if y.rem_euclid(2) == 0 { 1 } else { -1 });
+        let (dx, dy) = (x.rem_euclid(2) * 2 - 1, y.rem_euclid(2) * 2 - 1);
+        let (side, far_side) = (drawn(at_x + dx, at_y), drawn(at_x - dx, at_y));
+        let (end, far_end) = (drawn(at_x, at_y + dy), drawn(at_x, at_y - dy));
         if side == end && side != far_end && end != far_side { side } else { drawn(at_x, at_y) }
     };
     let [_, r, g, b] = own.to_be_bytes();
@@ -251,7 +190,7 @@ pub fn sprite(drawing: usize, own: u32) -> Image {
 
 /// The drawing of an archetype, and its colour on floors of a theme.
 pub fn drawing(archetype: &str, theme: usize) -> (usize, u32) {
-    let named = ARCHETYPES.iter().position(|names| names.split(' ').any(|name| name == archetype));
+    let named = ARCHETYPES.split('/').position(|names| names.split(' ').any(|name| name == archetype));
     let colour = match archetype {
         "player" => 0x4070c8,
         "spikes" => 0x787070,

@@ -1,6 +1,6 @@
 //! The words on the screen: what floor this is, how it was served, what the player has, and what just happened.
 
-use bevy::{prelude::*, sprite::Anchor, window::PrimaryWindow};
+use bevy::{prelude::*, sprite::Anchor, text::TextBounds, window::PrimaryWindow};
 use floor_client::plugin::{FloorServer, FloorServerStatus, RequestFloor};
 
 use crate::{
@@ -64,7 +64,8 @@ fn spawn_words(camera: Single<Entity, With<Camera2d>>, mut commands: Commands) {
         screen.spawn(text(Words::Belongings, 15.0, INK, Anchor::BOTTOM_LEFT, 10.0, 7.0));
         screen.spawn(text(Words::News, 15.0, GOLD, Anchor::BOTTOM_RIGHT, -10.0, 7.0));
         screen.spawn(text(Words::Title, 56.0, GOLD, Anchor::CENTER, 0.0, 60.0));
-        screen.spawn(text(Words::Subtitle, 17.0, INK, Anchor::CENTER, 0.0, -30.0));
+        let subtitle = text(Words::Subtitle, 17.0, INK, Anchor::CENTER, 0.0, -30.0);
+        screen.spawn((subtitle, TextBounds::new_horizontal(900.0)));
     });
 }
 
@@ -74,7 +75,7 @@ fn write(
     mut happened: MessageReader<Happened>,
     mut words: Query<(&Words, &mut Text2d, &mut TextColor)>,
 ) {
-    let news = happened.read().last().map(|Happened(outcome)| outcome.to_string());
+    let news = happened.read().map(|Happened(outcome)| outcome.to_string()).filter(|news| !news.is_empty()).last();
     let number = journey.request.0.number;
     for (words, mut text, mut colour) in &mut words {
         let new = match (words, state.get(), &level) {
@@ -83,7 +84,7 @@ fn write(
             (Words::Title, GameState::Failed, _) => format!("no floor {number}"),
             (Words::Subtitle, GameState::Title, _) => HELP.to_owned(),
             (Words::Subtitle, GameState::Loading, _) => "is on its way".to_owned(),
-            (Words::Subtitle, GameState::Failed, _) => wrap(&journey.trouble) + "\n\nreturn tries again",
+            (Words::Subtitle, GameState::Failed, _) => format!("{}\n\nreturn tries again", journey.trouble),
             (Words::Title | Words::Subtitle, GameState::Climbing, _) => String::new(),
             (_, _, None) => continue,
             (Words::Floor, _, Some(level)) => {
@@ -117,18 +118,6 @@ fn status(FloorServer { url, status }: &FloorServer) -> (String, Color) {
         FloorServerStatus::Unreachable => (format!("{url} unreachable"), RED),
         FloorServerStatus::Offline => ("offline".to_owned(), INK),
     }
-}
-
-/// Breaks a long message at the next space after each 80 characters.
-fn wrap(message: &str) -> String {
-    let lines = message.split(' ').fold(vec![String::new()], |mut lines: Vec<String>, word| {
-        match lines.last_mut() {
-            Some(line) if line.len() < 80 => *line += &format!(" {word}"),
-            _ => lines.push(word.to_owned()),
-        }
-        lines
-    });
-    lines.join("\n")
 }
 
 /// Keeps everything in its place when the window changes its size. Hides what stands behind no title.

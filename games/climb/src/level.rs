@@ -32,7 +32,7 @@ pub enum Sight {
 /// A monster that stands in its place.
 #[derive(Debug)]
 pub struct Monster {
-    pub spawn: Spawn,
+    pub archetype: String,
     /// Strikes until it falls.
     pub health: u32,
 }
@@ -75,7 +75,7 @@ impl Level {
             player: cell(Some(floor.entry())),
             keys: BTreeSet::new(),
             items: wire.items.iter().map(|item| (cell(item.at), item.clone())).collect(),
-            monsters: wire.spawns.iter().map(|spawn| (cell(spawn.at), Monster::new(spawn))).collect(),
+            monsters: wire.spawns.iter().map(|spawn| (cell(spawn.at), monster(spawn))).collect(),
             traps: wire.traps.iter().map(|trap| (cell(trap.at), trap.archetype.clone())).collect(),
             locks: wire.locks.iter().map(|lock| (cell(lock.at), lock.id)).collect(),
             open: HashSet::new(),
@@ -92,7 +92,7 @@ impl Level {
         let Some(to) = self.neighbour(self.player, step) else { return Outcome::Blocked };
         if let Some(monster) = self.monsters.get_mut(&to) {
             monster.health -= 1;
-            let (archetype, falls) = (monster.spawn.archetype.clone(), monster.health == 0);
+            let (archetype, falls) = (monster.archetype.clone(), monster.health == 0);
             if falls {
                 self.monsters.remove(&to);
             }
@@ -220,12 +220,6 @@ impl Level {
     }
 }
 
-impl Monster {
-    fn new(spawn: &Spawn) -> Self {
-        Self { spawn: spawn.clone(), health: (1 + spawn.level / 6).min(4) }
-    }
-}
-
 impl fmt::Display for Outcome {
     /// What the player reads. Empty if nothing is worth a word.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -244,6 +238,10 @@ impl fmt::Display for Outcome {
             Self::Searched { .. } => write!(f, "You find a secret door!"),
         }
     }
+}
+
+fn monster(spawn: &Spawn) -> Monster {
+    Monster { archetype: spawn.archetype.clone(), health: (1 + spawn.level / 6).min(4) }
 }
 
 /// A point of the wire. The client has checked that it is there.

@@ -61,7 +61,7 @@ fn main() -> Result<(), ClientError> {
     ));
     app.add_systems(PreUpdate, read_keys.after(bevy::input::InputSystems));
     if args.demo {
-        app.insert_resource(Autopilot::new(DEMO_PACE));
+        app.insert_resource(Autopilot { every: DEMO_PACE, ..default() });
         app.world_mut().write_message(Action::Confirm);
     }
     if let Some(file) = args.screenshot {

@@ -44,18 +44,17 @@ pub struct Journey {
     pub steps: u32,
     pub gold: u64,
     pub slain: u32,
-    pub traps: u32,
 }
 
 /// Plays by itself: one action in `every` frames, along the way to the exit.
-#[derive(Resource, Debug)]
+#[derive(Resource, Debug, Default)]
 pub struct Autopilot {
     pub every: u32,
-    frame: u32,
+    pub frame: u32,
     /// The floor of the way.
-    floor: u32,
+    pub floor: u32,
     /// The next cell is the last.
-    way: Vec<UVec2>,
+    pub way: Vec<UVec2>,
 }
 
 /// The game without its looks.
@@ -66,7 +65,7 @@ pub struct PlayPlugin {
 impl Plugin for PlayPlugin {
     fn build(&self, app: &mut App) {
         app.init_state::<GameState>()
-            .insert_resource(Journey::new(RequestFloor(self.first)))
+            .insert_resource(Journey::to(RequestFloor(self.first)))
             .add_message::<Action>()
             .add_message::<Happened>()
             .add_systems(OnEnter(GameState::Loading), request_floor)
@@ -84,14 +83,8 @@ impl Plugin for PlayPlugin {
 }
 
 impl Journey {
-    fn new(request: RequestFloor) -> Self {
-        Self { request, served: String::new(), trouble: String::new(), steps: 0, gold: 0, slain: 0, traps: 0 }
-    }
-}
-
-impl Autopilot {
-    pub fn new(every: u32) -> Self {
-        Self { every, frame: 0, floor: 0, way: Vec::new() }
+    fn to(request: RequestFloor) -> Self {
+        Self { request, served: String::new(), trouble: String::new(), steps: 0, gold: 0, slain: 0 }
     }
 }
 
@@ -186,7 +179,6 @@ fn act(
         match &outcome {
             Outcome::PickedUp { value, .. } => journey.gold += u64::from(*value),
             Outcome::Struck { falls, .. } => journey.slain += u32::from(*falls),
-            Outcome::Trapped(_) => journey.traps += 1,
             Outcome::ReachedExit => {
                 // The last floor of the tower has nothing above it.
                 journey.request = journey.request.next().unwrap_or(journey.request);

@@ -9,7 +9,7 @@ use bevy::{
 use floor_client::{Terrain, plugin::TileMap};
 
 use crate::{
-    art::{self, Tile},
+    art,
     level::{Level, SIGHT, Sight},
     play::GameState,
 };
@@ -19,8 +19,8 @@ const CELL: u32 = 32;
 /// How fast the player and the camera close in on their cell, a second.
 const GLIDE: f32 = 16.0;
 /// The light of the player's torch, and of what is remembered.
-const TORCH: Vec3 = Vec3::new(1.0, 0.94, 0.84);
-const MEMORY: Vec3 = Vec3::new(0.26, 0.29, 0.40);
+const TORCH: Vec3 = Vec3::new(1.22, 1.08, 0.90);
+const MEMORY: Vec3 = Vec3::new(0.20, 0.23, 0.33);
 /// Draws the game. Needs a window and a renderer.
 pub struct ViewPlugin;
 
@@ -102,7 +102,7 @@ fn draw_floor(
         commands.spawn((Thing(*at), sprite(&item.archetype, 1.5, *at)));
     }
     for (at, monster) in &level.monsters {
-        commands.spawn((Thing(*at), sprite(&monster.spawn.archetype, 2.0, *at)));
+        commands.spawn((Thing(*at), sprite(&monster.archetype, 2.0, *at)));
     }
     let start = map.to_world(level.player);
     camera.translation = start.extend(camera.translation.z);
@@ -113,10 +113,10 @@ fn light_tiles(level: Res<Level>, mut chunk: Single<&mut TilemapChunkTileData>) 
     let map = map(&level);
     let tint = art::tint(theme(&level));
     for at in (0..map.size.y).flat_map(|y| (0..map.size.x).map(move |x| UVec2::new(x, y))) {
-        let light = light(&level, at) * tint;
+        let light = (light(&level, at) * tint).min(Vec3::ONE);
         chunk[map.chunk_index(at)] = (level.sight(at) != Sight::Unknown).then(|| TileData {
             color: Color::srgb(light.x, light.y, light.z),
-            ..TileData::from_tileset_index(tile(&level, at) as u16)
+            ..TileData::from_tileset_index(tile(&level, at))
         });
     }
 }
@@ -127,36 +127,25 @@ fn light(level: &Level, at: UVec2) -> Vec3 {
         Sight::Remembered => MEMORY,
         Sight::Visible => {
             let far = at.as_vec2().distance(level.player.as_vec2()) / SIGHT as f32;
-            TORCH * (1.0 - 0.55 * far * far).max(0.4)
+            TORCH * (1.0 - 0.68 * far).max(0.34)
         }
     }
 }
 
-fn tile(level: &Level, at: UVec2) -> Tile {
-    let closed = level.is_closed_door(at);
+/// The layer of the tileset for a cell.
+fn tile(level: &Level, at: UVec2) -> u16 {
+    let is_closed = level.is_closed_door(at);
     match level.seen_terrain(at) {
-        Terrain::Floor => match (at.x * 7 + at.y * 13 + at.x * at.y) % 11 {
-            0 => Tile::CrackedFloor,
-            1 | 2 => Tile::WornFloor,
-            _ => Tile::Floor,
-        },
-        Terrain::Door | Terrain::SecretDoor if closed => Tile::Door,
-        Terrain::LockedDoor if closed => Tile::LockedDoor,
-        Terrain::Door | Terrain::SecretDoor | Terrain::LockedDoor => Tile::OpenDoor,
-        Terrain::StairsUp => Tile::Entry,
-        Terrain::StairsDown => Tile::Exit,
-        Terrain::ShallowWater => Tile::Shallow,
-        Terrain::DeepWater => Tile::Deep,
-        Terrain::Lava => Tile::Lava,
-        Terrain::Chasm => Tile::Chasm,
-        Terrain::Bridge => Tile::Bridge,
-        Terrain::Grass => Tile::Grass,
-        Terrain::Rubble => Tile::Rubble,
-        Terrain::Pillar => Tile::Pillar,
+        Terrain::Floor if (at.x * 7 + at.y * 13 + at.x * at.y) % 11 == 0 => art::CRACKED_FLOOR,
+        Terrain::Floor if (at.x * 5 + at.y * 3 + at.x * at.y) % 7 == 0 => art::WORN_FLOOR,
+        Terrain::Door | Terrain::SecretDoor if is_closed => Terrain::Door as u16,
+        Terrain::Door | Terrain::SecretDoor => art::OPEN_DOOR,
+        Terrain::LockedDoor if !is_closed => art::OPEN_DOOR,
         Terrain::Wall | Terrain::Unspecified => {
             let south = level.neighbour(at, IVec2::Y).map(|south| level.seen_terrain(south));
-            if south.is_none_or(|terrain| terrain == Terrain::Wall) { Tile::WallTop } else { Tile::WallFront }
+            if south.is_none_or(|south| south == Terrain::Wall) { Terrain::Wall as u16 } else { art::WALL_FRONT }
         }
+        terrain => terrain as u16,
     }
 }
 
@@ -173,7 +162,7 @@ fn show_things(
         }
         let shown = level.sight(*at) == Sight::Visible || (stays && level.sight(*at) == Sight::Remembered);
         visibility.set_if_neq(if shown { Visibility::Inherited } else { Visibility::Hidden });
-        let light = light(&level, *at).max(Vec3::splat(0.35));
+        let light = light(&level, *at).clamp(Vec3::splat(0.35), Vec3::ONE);
         sprite.color = Color::srgb(light.x, light.y, light.z);
     }
 }

@@ -47,7 +47,7 @@ fn state(world: &World) -> GameState {
 }
 
 fn climb(mut app: App) -> App {
-    app.insert_resource(Autopilot::new(1));
+    app.insert_resource(Autopilot { every: 1, ..default() });
     app.world_mut().write_message(Action::Confirm);
     run_until(&mut app, |world| world.resource::<Journey>().request.0.number > FLOORS);
     let journey = app.world().resource::<Journey>();
