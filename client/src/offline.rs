@@ -1,6 +1,6 @@
 //! Generates floors in the game's process, as a server of the same version would answer.
 
-use std::{cell::RefCell, time::Instant};
+use std::cell::RefCell;
 
 use floor_gen::{Generator, Kind, SpecError};
 use tonic::Code;
@@ -14,20 +14,18 @@ pub(crate) struct OfflineFloors {
 }
 
 impl OfflineFloors {
-    /// Generates a floor. The answer says that it was `generated`, and how long that took.
+    /// Generates a floor. The answer says that it was `generated`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` in [`ClientError::Status`] if `requested` names no floor.
     pub(crate) fn get(&self, requested: &FloorSpec) -> Result<Answer<Floor>, ClientError> {
-        let started = Instant::now();
         let kind = kind(requested.kind)?;
         let spec =
             floor_gen::FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind)
                 .map_err(|error: SpecError| invalid(error.field(), error.to_string()))?;
         let framed = floor_wire::framed(&self.generator.borrow_mut().generate(&spec));
         let value = EncodedFloor::new(floor_wire::unframed(&framed)).decode_for(requested)?;
-        let by = ServedBy::one_from("generated");
-        Ok(Answer { value, served: Served { by, server_time: Some(started.elapsed()), ..Served::default() } })
+        Ok(Answer { value, served: Served { by: ServedBy::one_from("generated"), ..Served::default() } })
     }
 }
 
@@ -63,7 +61,6 @@ mod tests {
         assert_eq!((answer.value.spec().seed, answer.value.spec().number), (42, 10));
         assert_eq!((answer.value.width(), answer.value.height()), (48, 32));
         assert_eq!(answer.served.by.to_string(), "generated");
-        assert!(answer.served.server_time.is_some());
     }
 
     #[test]

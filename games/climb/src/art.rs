@@ -45,7 +45,7 @@ pub fn tileset() -> Image {
 fn texel(layer: u16, x: i32, y: i32) -> [u8; 4] {
     let grain = noise(layer, x, y);
     let rim = x == 0 || y == 0;
-    let flag = |worn: f32| scale(STONE, if rim { 0.72 } else { 0.9 + 0.1 * grain - worn });
+    let flag = |worn: f32| scale(STONE, if rim { 0.8 } else { 0.9 + 0.1 * grain - worn });
     let stair = |step: i32| scale(STONE, if y % 4 == 0 { 0.5 } else { 1.45 - 0.3 * step as f32 });
     let (middle_x, middle_y) = ((x as f32 - 7.5).abs(), (y as f32 - 7.5).abs());
     let plank = if middle_x > 6.0 || y < 1 {

@@ -20,7 +20,7 @@ const CELL: u32 = 32;
 const GLIDE: f32 = 16.0;
 /// The light of the player's torch, and of what is remembered.
 const TORCH: Vec3 = Vec3::new(1.22, 1.08, 0.90);
-const MEMORY: Vec3 = Vec3::new(0.20, 0.23, 0.33);
+const MEMORY: Vec3 = Vec3::new(0.08, 0.10, 0.18);
 /// Draws the game. Needs a window and a renderer.
 pub struct ViewPlugin;
 
@@ -127,7 +127,7 @@ fn light(level: &Level, at: UVec2) -> Vec3 {
         Sight::Remembered => MEMORY,
         Sight::Visible => {
             let far = at.as_vec2().distance(level.player.as_vec2()) / SIGHT as f32;
-            TORCH * (1.0 - 0.68 * far).max(0.34)
+            TORCH * (1.0 - 0.8 * far).max(0.25)
         }
     }
 }
@@ -136,7 +136,7 @@ fn light(level: &Level, at: UVec2) -> Vec3 {
 fn tile(level: &Level, at: UVec2) -> u16 {
     let is_closed = level.is_closed_door(at);
     match level.seen_terrain(at) {
-        Terrain::Floor if (at.x * 7 + at.y * 13 + at.x * at.y) % 11 == 0 => art::CRACKED_FLOOR,
+        Terrain::Floor if (at.x * 7 + at.y * 13 + at.x * at.y) % 29 == 0 => art::CRACKED_FLOOR,
         Terrain::Floor if (at.x * 5 + at.y * 3 + at.x * at.y) % 7 == 0 => art::WORN_FLOOR,
         Terrain::Door | Terrain::SecretDoor if is_closed => Terrain::Door as u16,
         Terrain::Door | Terrain::SecretDoor => art::OPEN_DOOR,

@@ -2,10 +2,9 @@
 //! and against a real server.
 
 use std::{
-    env, fs,
+    env,
     net::TcpListener,
-    path::PathBuf,
-    process::{self, Child, Command, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -118,25 +117,21 @@ fn a_search_finds_a_secret_door_that_looked_like_a_wall() {
 struct Server {
     process: Child,
     url: String,
-    directory: PathBuf,
 }
 
 impl Server {
     fn start(program: &str) -> Self {
         let address = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let (grpc, ops) = (address(), address());
-        let directory = env::temp_dir().join(format!("climb-test-{}", process::id()));
         let command = || {
             let mut command = Command::new(program);
             command.env("FLOORS__GRPC__LISTEN", &grpc).env("FLOORS__OPS__LISTEN", &ops);
-            command.env("FLOORS__CACHE__LMDB__PATH", directory.join("lmdb")).stderr(Stdio::null());
+            command.env("FLOORS__CACHE__CHAIN", r#"["lru"]"#).stdout(Stdio::null()).stderr(Stdio::null());
             command
         };
-        fs::create_dir_all(&directory).unwrap();
-        let process = command().stdout(Stdio::null()).spawn().unwrap();
-        let server = Self { process, url: format!("http://{grpc}"), directory: directory.clone() };
+        let server = Self { process: command().spawn().unwrap(), url: format!("http://{grpc}") };
         let started = Instant::now();
-        while !command().arg("healthcheck").stdout(Stdio::null()).status().unwrap().success() {
+        while !command().arg("healthcheck").status().unwrap().success() {
             assert!(started.elapsed() < LIMIT, "the server does not start");
             thread::sleep(Duration::from_millis(20));
         }
@@ -148,6 +143,5 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.directory);
     }
 }
