@@ -81,7 +81,7 @@ fn texel(layer: u16, x: i32, y: i32) -> [u8; 4] {
         (_, Terrain::ShallowWater) => mix(scale(WATER, 1.15 + wave), flag(0.0), 0.25),
         (_, Terrain::DeepWater) => scale(WATER, 0.55 + wave),
         (_, Terrain::Lava) => mix([196.0, 52.0, 16.0], [255.0, 196.0, 64.0], wave * 4.0 - 0.2 + 0.3 * grain),
-        (_, Terrain::Chasm) => scale(DARK, if y < 2 { 0.5 - 0.15 * y as f32 } else { 0.12 + 0.05 * grain }),
+        (_, Terrain::Chasm) => scale(DARK, if y < 2 { 0.9 - 0.2 * y as f32 } else { 0.3 + 0.2 * grain }),
         (_, Terrain::Bridge) => scale(WOOD, if y % 4 == 0 { 0.45 } else { 0.95 + 0.15 * grain }),
         (_, Terrain::Grass) if grain > 0.72 || noise(layer, x, y + 1) > 0.78 => [104.0, 158.0, 70.0],
         (_, Terrain::Grass) => mix([64.0, 100.0, 52.0], flag(0.0), 0.2),

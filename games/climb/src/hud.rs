@@ -1,7 +1,7 @@
 //! The words on the screen: what floor this is, how it was served, what the player has, and what just happened.
 
 use bevy::{prelude::*, sprite::Anchor, text::TextBounds, window::PrimaryWindow};
-use floor_client::plugin::{FloorServer, FloorServerStatus, RequestFloor};
+use floor_client::plugin::{FloorArrived, FloorServer, FloorServerStatus, RequestFloor};
 
 use crate::{
     level::Level,
@@ -71,7 +71,7 @@ fn spawn_words(camera: Single<Entity, With<Camera2d>>, mut commands: Commands) {
 
 fn write(
     (state, journey, server, level): (Res<State<GameState>>, Res<Journey>, Res<FloorServer>, Option<Res<Level>>),
-    requested: Query<(), With<RequestFloor>>,
+    ahead: Query<Has<FloorArrived>, With<RequestFloor>>,
     mut happened: MessageReader<Happened>,
     mut words: Query<(&Words, &mut Text2d, &mut TextColor)>,
 ) {
@@ -89,13 +89,13 @@ fn write(
             (_, _, None) => continue,
             (Words::Floor, _, Some(level)) => {
                 let kind = level.floor.kind().as_str_name().trim_start_matches("FLOOR_KIND_").to_lowercase();
-                format!("floor {}, {kind}   tower {}", level.floor.spec().number, level.floor.spec().seed)
+                let next = if ahead.iter().any(|arrived| arrived) { "   next ready" } else { "" };
+                format!("floor {}, {kind}   tower {}{next}", level.floor.spec().number, level.floor.spec().seed)
             }
             (Words::Server, ..) => {
                 let (status, of_status) = status(&server);
                 colour.set_if_neq(TextColor(of_status));
-                let next = if requested.is_empty() { "" } else { ", next floor requested" };
-                format!("{}   {status}{next}", journey.served)
+                format!("{}   {status}", journey.served)
             }
             (Words::Belongings, _, Some(level)) => {
                 let keys = level.keys.iter().map(|key| format!(" {key}")).collect::<String>();
@@ -112,6 +112,7 @@ fn write(
 
 /// The connection in a word and a colour.
 fn status(FloorServer { url, status }: &FloorServer) -> (String, Color) {
+    let url = url.trim_start_matches("http://");
     match status {
         FloorServerStatus::Untried => (format!("{url} not asked yet"), INK),
         FloorServerStatus::Answering => (format!("{url} answers"), GREEN),

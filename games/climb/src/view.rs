@@ -162,7 +162,7 @@ fn show_things(
         }
         let shown = level.sight(*at) == Sight::Visible || (stays && level.sight(*at) == Sight::Remembered);
         visibility.set_if_neq(if shown { Visibility::Inherited } else { Visibility::Hidden });
-        let light = light(&level, *at).clamp(Vec3::splat(0.35), Vec3::ONE);
+        let light = light(&level, *at).clamp(Vec3::splat(0.5), Vec3::ONE);
         sprite.color = Color::srgb(light.x, light.y, light.z);
     }
 }
