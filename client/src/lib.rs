@@ -28,7 +28,8 @@
 //! # }
 //! ```
 //!
-//! The feature `bevy` adds `FloorClientPlugin` for Bevy games.
+//! The feature `bevy` adds `FloorClientPlugin` for Bevy games. The feature `offline` adds the generator to it, for games
+//! without a server.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -37,6 +38,8 @@ mod credential_error;
 mod encoded;
 mod error;
 mod floor;
+#[cfg(feature = "offline")]
+mod offline;
 mod options;
 #[cfg(feature = "bevy")]
 pub mod plugin;

@@ -42,6 +42,12 @@ impl Served {
 pub struct ServedBy(Vec<(String, u64)>);
 
 impl ServedBy {
+    /// One floor from `tier`.
+    #[cfg(feature = "offline")]
+    pub(crate) fn one_from(tier: &str) -> Self {
+        Self(vec![(tier.to_owned(), 1)])
+    }
+
     /// Reads `lru` (one floor) or `lru=3,lmdb=5,generated=8`.
     fn parse(text: &str) -> Self {
         let mut counts = Self::default();

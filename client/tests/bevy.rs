@@ -12,8 +12,10 @@ use std::{
 
 use bevy::prelude::*;
 use floor_client::{
-    CallOptions, ConnectOptions, FloorSpec, Token,
-    plugin::{DEFAULT_DEADLINE, FloorArrived, FloorClientPlugin, FloorFailed, RequestFloor},
+    CallOptions, ConnectOptions, FloorSpec, Token, limits,
+    plugin::{
+        DEFAULT_DEADLINE, FloorArrived, FloorClientPlugin, FloorFailed, FloorServer, FloorServerStatus, RequestFloor,
+    },
 };
 use tonic::Status;
 
@@ -74,6 +76,47 @@ fn floors_and_failures_stay_with_their_requests_until_they_are_taken() {
     assert_eq!(first.unwrap().served.by.to_string(), "lmdb");
     assert_eq!(third.unwrap().floor.spec().number, 3);
     assert_eq!(world.get::<FloorFailed>(requests[1]).unwrap().error.to_string(), "UNAVAILABLE: draining");
+}
+
+#[test]
+fn the_resource_says_whether_the_server_answers() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (server, client) =
+        runtime.block_on(ScriptedServer::serve([Err(Status::internal("broken")), Ok(vec![floor(2)])]));
+    let mut app = app(plugin(client.server()).with_options(CallOptions::default().deadline(Duration::from_secs(2))));
+    let status = |app: &App| app.world().resource::<FloorServer>().status;
+    assert_eq!(app.world().resource::<FloorServer>().url, client.server());
+    assert_eq!(status(&app), FloorServerStatus::Untried);
+    let requests = [1, 2].map(|number| request(&mut app, number));
+    run_until(&mut app, "no two results", |world| requests.iter().all(|request| is_done(world, *request)));
+    assert_eq!(status(&app), FloorServerStatus::Answering);
+    assert!(app.world().get::<FloorArrived>(requests[1]).unwrap().took > Duration::ZERO);
+    // The server is silent from now on.
+    let third = request(&mut app, 3);
+    run_until(&mut app, "no failure", |world| is_done(world, third));
+    assert_eq!((status(&app), server.calls()), (FloorServerStatus::Unreachable, 3));
+}
+
+#[test]
+fn the_next_floor_is_that_of_the_same_tower() {
+    let first = FloorSpec { width: 40, height: 30, kind: 7, ..spec(1) };
+    assert_eq!(RequestFloor(first).next(), Some(RequestFloor(FloorSpec { width: 40, height: 30, ..spec(2) })));
+    assert_eq!(RequestFloor(spec(limits::MAX_FLOOR)).next(), None);
+}
+
+#[cfg(feature = "offline")]
+#[test]
+fn an_offline_game_generates_its_floors() {
+    let mut app = app(FloorClientPlugin::offline());
+    let requests = [1, 0].map(|number| request(&mut app, number));
+    run_until(&mut app, "no two results", |world| requests.iter().all(|request| is_done(world, *request)));
+    let world = app.world();
+    let arrived = world.get::<FloorArrived>(requests[0]).unwrap();
+    assert_eq!((arrived.floor.spec().seed, arrived.floor.spec().number), (42, 1));
+    assert_eq!(arrived.served.by.to_string(), "generated");
+    let error = &world.get::<FloorFailed>(requests[1]).unwrap().error;
+    assert!(error.to_string().starts_with("INVALID_ARGUMENT: floor number 0"), "{error}");
+    assert_eq!(world.resource::<FloorServer>().status, FloorServerStatus::Offline);
 }
 
 #[test]

@@ -35,8 +35,22 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`FloorServer`] says whether the server answers. [`TileMap`] places cells in the world. A game fetches the next floor
+//! ahead with a second entity: [`RequestFloor::next`]. `games/climb` in the repository is a game on this plugin.
 
-use std::{sync::Arc, thread, time::Duration};
+mod server_status;
+mod source;
+mod tile_map;
+
+pub use server_status::{FloorServer, FloorServerStatus};
+pub use tile_map::TileMap;
+
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use bevy::prelude::*;
 use futures_util::{StreamExt as _, stream};
@@ -45,7 +59,8 @@ use tokio::sync::{
     oneshot::{self, error::TryRecvError},
 };
 
-use crate::{Answer, CallOptions, ClientError, ConnectOptions, Floor, FloorClient, FloorSpec, Served, server::Server};
+use crate::{Answer, CallOptions, ClientError, ConnectOptions, Floor, FloorSpec, Served, limits, server::Server};
+use source::Source;
 
 /// Default limit of concurrent calls: enough to hide network latency, few enough to leave room in the queue of a
 /// shared server.
@@ -60,7 +75,7 @@ pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(10);
 /// The first request connects, and a later one reconnects after a failure. So a game can start before its server.
 #[derive(Debug, Clone)]
 pub struct FloorClientPlugin {
-    server: Arc<Server>,
+    source: Source,
     options: CallOptions,
     in_flight: usize,
 }
@@ -81,8 +96,19 @@ impl FloorClientPlugin {
     /// [`ClientError::Address`] if `server` is not the URL of a server; [`ClientError::TlsOptions`] or
     /// [`ClientError::PlaintextToken`] if the options do not fit it.
     pub fn connecting_with(server: &str, options: &ConnectOptions) -> Result<Self, ClientError> {
-        let server = Server::new(server, options)?;
-        Ok(Self { server, options: CallOptions::default().retries(3), in_flight: DEFAULT_IN_FLIGHT })
+        Ok(Self::from_source(Source::Server(Server::new(server, options)?)))
+    }
+
+    /// A plugin without a server: the floors are generated in the game, on the plugin's thread. They are those of a
+    /// server of the same version, and are served by `generated`. Call options have no effect.
+    #[cfg(feature = "offline")]
+    #[must_use]
+    pub fn offline() -> Self {
+        Self::from_source(Source::Offline)
+    }
+
+    fn from_source(source: Source) -> Self {
+        Self { source, options: CallOptions::default().retries(3), in_flight: DEFAULT_IN_FLIGHT }
     }
 
     /// Sets the options of every call. Without a deadline among them, [`DEFAULT_DEADLINE`] applies.
@@ -102,22 +128,40 @@ impl FloorClientPlugin {
 
 /// Requests a floor. Spawn it in any schedule; the plugin sends it in [`PostUpdate`], and again when it is changed or
 /// replaced. Despawn the entity to cancel the request.
-#[derive(Component, Debug, Clone, Copy, PartialEq)]
+#[derive(Component, Debug, Clone, Copy, PartialEq, Reflect)]
+#[reflect(opaque)]
+#[reflect(Component, Debug, Clone, PartialEq)]
 pub struct RequestFloor(pub FloorSpec);
+
+impl RequestFloor {
+    /// A request for the next floor of the same tower, of the same size. The tower chooses its kind. `None` after the
+    /// last floor.
+    #[must_use]
+    pub fn next(&self) -> Option<Self> {
+        let number = self.0.number.saturating_add(1);
+        (number <= limits::MAX_FLOOR).then_some(Self(FloorSpec { number, kind: 0, ..self.0 }))
+    }
+}
 
 /// The floor that the [`RequestFloor`] of the same entity asked for. Inserted in [`PreUpdate`]; stays until it is
 /// removed, or the entity is despawned.
-#[derive(Component, Debug, Clone)]
+#[derive(Component, Debug, Clone, Reflect)]
+#[reflect(opaque)]
+#[reflect(Component, Debug, Clone)]
 pub struct FloorArrived {
     /// The floor, with the resolved spec. Shared, so that the game can keep it without a copy.
     pub floor: Arc<Floor>,
     /// The response metadata.
     pub served: Served,
+    /// Time from sending the request to having the floor: waiting for other calls, connecting, all attempts, decoding.
+    pub took: Duration,
 }
 
 /// Why there is no floor for the [`RequestFloor`] of the same entity. Inserted in [`PreUpdate`]; stays until it is
 /// removed, or the entity is despawned. To try again, insert the request again.
-#[derive(Component, Debug, Clone)]
+#[derive(Component, Debug, Clone, Reflect)]
+#[reflect(opaque)]
+#[reflect(Component, Debug, Clone)]
 pub struct FloorFailed {
     /// The reason.
     pub error: Arc<ClientError>,
@@ -126,7 +170,7 @@ pub struct FloorFailed {
 /// The plugin's systems, for ordering.
 #[derive(SystemSet, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FloorClientSystems {
-    /// Inserts [`FloorArrived`] and [`FloorFailed`], in [`PreUpdate`].
+    /// Inserts [`FloorArrived`] and [`FloorFailed`] and updates [`FloorServer`], in [`PreUpdate`].
     Receive,
     /// Sends each new or changed [`RequestFloor`], in [`PostUpdate`].
     Send,
@@ -141,18 +185,25 @@ impl Plugin for FloorClientPlugin {
         if let Err(error) = thread.spawn(move || plugin.run_requests(requests)) {
             error!("the thread of the floor client cannot be started: {error}");
         }
-        app.insert_resource(RequestSender(sender))
+        app.register_type::<RequestFloor>()
+            .register_type::<FloorArrived>()
+            .register_type::<FloorFailed>()
+            .register_type::<FloorServer>()
+            .insert_resource(self.source.status())
+            .insert_resource(RequestSender(sender))
             .add_systems(PreUpdate, receive.in_set(FloorClientSystems::Receive))
             .add_systems(PostUpdate, send.in_set(FloorClientSystems::Send));
     }
 }
 
-type FloorResult = Result<Answer<Floor>, ClientError>;
+/// A floor or an error, and the time since the request.
+type TimedResult = (Result<Answer<Floor>, ClientError>, Duration);
 
 /// A request on its way to the client thread.
 struct Request {
     spec: FloorSpec,
-    result: oneshot::Sender<FloorResult>,
+    sent: Instant,
+    result: oneshot::Sender<TimedResult>,
 }
 
 impl FloorClientPlugin {
@@ -167,15 +218,15 @@ impl FloorClientPlugin {
         };
         runtime.block_on(async {
             let options = self.options.deadline(self.options.deadline.unwrap_or(DEFAULT_DEADLINE));
-            let client = FloorClient::open_lazily(Arc::clone(&self.server)).with_options(options);
+            let source = self.source.open(options);
             let calls = stream::poll_fn(|context| requests.poll_recv(context));
             calls
-                .for_each_concurrent(self.in_flight, async |Request { spec, mut result }| {
+                .for_each_concurrent(self.in_flight, async |Request { spec, sent, mut result }| {
                     tokio::select! {
                         // The game has despawned or replaced the request.
                         () = result.closed() => {}
                         // Fails only if the request was despawned at this moment.
-                        answer = client.get(spec) => drop(result.send(answer)),
+                        answer = source.get(spec) => drop(result.send((answer, sent.elapsed()))),
                     }
                 })
                 .await;
@@ -190,7 +241,7 @@ struct RequestSender(UnboundedSender<Request>);
 #[derive(Component)]
 struct Pending {
     spec: FloorSpec,
-    result: oneshot::Receiver<FloorResult>,
+    result: oneshot::Receiver<TimedResult>,
 }
 
 fn send(
@@ -201,27 +252,35 @@ fn send(
     for (entity, RequestFloor(spec)) in &requests {
         let (sender_of_result, result) = oneshot::channel();
         // If the thread has ended, this drops the sender of the result, and `receive` sees that.
-        let _ = sender.0.send(Request { spec: *spec, result: sender_of_result });
+        let _ = sender.0.send(Request { spec: *spec, sent: Instant::now(), result: sender_of_result });
         let pending = Pending { spec: *spec, result };
         commands.entity(entity).try_remove::<(FloorArrived, FloorFailed)>().try_insert(pending);
     }
 }
 
-fn receive(mut requests: Query<'_, '_, (Entity, &RequestFloor, &mut Pending)>, mut commands: Commands<'_, '_>) {
+fn receive(
+    mut requests: Query<'_, '_, (Entity, &RequestFloor, &mut Pending)>,
+    mut server: ResMut<'_, FloorServer>,
+    mut commands: Commands<'_, '_>,
+) {
     for (entity, RequestFloor(requested), mut pending) in &mut requests {
         if *requested != pending.spec {
             // The game has changed the request since; `send` replaces `pending`.
             continue;
         }
-        let result = match pending.result.try_recv() {
+        let (result, took) = match pending.result.try_recv() {
             Ok(result) => result,
             Err(TryRecvError::Empty) => continue,
-            Err(TryRecvError::Closed) => Err(ClientError::Stopped),
+            Err(TryRecvError::Closed) => (Err(ClientError::Stopped), Duration::ZERO),
         };
+        if server.status != FloorServerStatus::Offline {
+            let status = result.as_ref().map_or_else(FloorServerStatus::after, |_| FloorServerStatus::Answering);
+            server.set_if_neq(FloorServer { status, ..server.clone() });
+        }
         let mut request = commands.entity(entity);
         request.try_remove::<Pending>();
         match result {
-            Ok(Answer { value, served }) => request.try_insert(FloorArrived { floor: Arc::new(value), served }),
+            Ok(Answer { value, served }) => request.try_insert(FloorArrived { floor: Arc::new(value), served, took }),
             Err(error) => request.try_insert(FloorFailed { error: Arc::new(error) }),
         };
     }

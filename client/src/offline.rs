@@ -1,0 +1,76 @@
+//! Generates floors in the game's process, as a server of the same version would answer.
+
+use std::cell::RefCell;
+
+use floor_gen::{Generator, Kind, SpecError};
+use tonic::Code;
+
+use crate::{Answer, ClientError, EncodedFloor, Floor, FloorSpec, Served, ServedBy, StatusError, Violation};
+
+/// A generator with the client's answers and errors.
+#[derive(Default)]
+pub(crate) struct OfflineFloors {
+    generator: RefCell<Generator>,
+}
+
+impl OfflineFloors {
+    /// Generates a floor. The answer says that it was `generated`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` in [`ClientError::Status`] if `requested` names no floor.
+    pub(crate) fn get(&self, requested: &FloorSpec) -> Result<Answer<Floor>, ClientError> {
+        let kind = kind(requested.kind)?;
+        let spec =
+            floor_gen::FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind)
+                .map_err(|error: SpecError| invalid(error.field(), error.to_string()))?;
+        let framed = floor_wire::framed(&self.generator.borrow_mut().generate(&spec));
+        let value = EncodedFloor::new(floor_wire::unframed(&framed)).decode_for(requested)?;
+        Ok(Answer { value, served: Served { by: ServedBy::one_from("generated"), ..Served::default() } })
+    }
+}
+
+/// The kind with the wire's number, `None` for 0.
+fn kind(number: i32) -> Result<Option<Kind>, ClientError> {
+    let known = u32::try_from(number).ok().and_then(Kind::from_number);
+    if known.is_none() && number != 0 {
+        return Err(invalid("kind", format!("{number} is not a FloorKind: 0 ..= {}", Kind::ALL.len())));
+    }
+    Ok(known)
+}
+
+fn invalid(field: &str, description: String) -> ClientError {
+    ClientError::Status(Box::new(StatusError {
+        code: Code::InvalidArgument,
+        message: description.clone(),
+        violations: vec![Violation { field: format!("spec.{field}"), description }],
+        retry_after: None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(number: u32) -> FloorSpec {
+        FloorSpec { seed: 42, number, width: 48, height: 32, ..FloorSpec::default() }
+    }
+
+    #[test]
+    fn a_floor_is_that_of_the_spec() {
+        let answer = OfflineFloors::default().get(&spec(10)).unwrap();
+        assert_eq!((answer.value.spec().seed, answer.value.spec().number), (42, 10));
+        assert_eq!((answer.value.width(), answer.value.height()), (48, 32));
+        assert_eq!(answer.served.by.to_string(), "generated");
+    }
+
+    #[test]
+    fn a_bad_spec_is_refused_with_its_field() {
+        let floors = OfflineFloors::default();
+        let bad = [(spec(0), "spec.number"), (FloorSpec { kind: 99, ..spec(1) }, "spec.kind")];
+        for (spec, field) in bad {
+            let error = floors.get(&spec).unwrap_err();
+            let ClientError::Status(status) = &error else { panic!("{error}") };
+            assert_eq!((status.code, status.violations[0].field.as_str()), (Code::InvalidArgument, field));
+        }
+    }
+}

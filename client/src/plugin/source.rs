@@ -1,0 +1,56 @@
+//! Where the plugin's floors come from: a server, or the generator in the game.
+
+use std::sync::Arc;
+
+#[cfg(feature = "offline")]
+use crate::offline::OfflineFloors;
+use crate::{Answer, CallOptions, ClientError, Floor, FloorClient, FloorSpec, server::Server};
+
+use super::{FloorServer, FloorServerStatus};
+
+/// A source of floors, not yet opened.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    Server(Arc<Server>),
+    #[cfg(feature = "offline")]
+    Offline,
+}
+
+impl Source {
+    /// The resource before the first call.
+    pub(super) fn status(&self) -> FloorServer {
+        match self {
+            Self::Server(server) => FloorServer { url: server.url().to_owned(), status: FloorServerStatus::Untried },
+            #[cfg(feature = "offline")]
+            Self::Offline => FloorServer { url: String::new(), status: FloorServerStatus::Offline },
+        }
+    }
+
+    /// Needs a tokio runtime.
+    pub(super) fn open(&self, options: CallOptions) -> OpenSource {
+        match self {
+            Self::Server(server) => {
+                OpenSource::Server(FloorClient::open_lazily(Arc::clone(server)).with_options(options))
+            }
+            #[cfg(feature = "offline")]
+            Self::Offline => OpenSource::Offline(OfflineFloors::default()),
+        }
+    }
+}
+
+/// A source of floors on the client thread.
+pub(super) enum OpenSource {
+    Server(FloorClient),
+    #[cfg(feature = "offline")]
+    Offline(OfflineFloors),
+}
+
+impl OpenSource {
+    pub(super) async fn get(&self, spec: FloorSpec) -> Result<Answer<Floor>, ClientError> {
+        match self {
+            Self::Server(client) => client.get(spec).await,
+            #[cfg(feature = "offline")]
+            Self::Offline(floors) => floors.get(&spec),
+        }
+    }
+}
