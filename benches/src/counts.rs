@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::report;
 
-/// By how much a count may exceed its baseline. Two runs of the same build differ by less than a tenth of this.
+/// By how much a count may exceed its baseline.
 pub const TOLERANCE: f64 = 0.015;
 
 /// What a case costs.
@@ -122,7 +122,7 @@ fn is_regression(then: f64, now: f64) -> bool {
 mod tests {
     use super::*;
 
-    /// A baseline of one case. Its counts vary by a tenth of the tolerance, as those of two runs do at most.
+    /// A baseline of one case.
     fn baseline(instructions: u64, allocations: u64) -> Baseline {
         let counts = Counts { operations: 1000, instructions, allocations };
         Baseline {
