@@ -1,9 +1,12 @@
 //! The cost of the envelope of stored values, and of a copy of the same bytes. `cargo bench -- envelope`.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-use std::{cell::LazyCell, hint::black_box, time::Duration};
+use std::{cell::LazyCell, hint::black_box};
 
-use benches::floors::{self, Entries};
+use benches::{
+    floors::{self, Entries},
+    suite::Suite,
+};
 use bytes::Bytes;
 use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_cache::{
@@ -92,10 +95,10 @@ fn open(bencher: &mut Bencher<'_>, envelope: &Envelope, entries: &Entries, seale
 
 criterion_group! {
     name = benches;
-    config = Criterion::default()
-        .sample_size(50)
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(1));
+    config = {
+        let suite = Suite::start("envelope");
+        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
+    };
     targets = envelope
 }
 criterion_main!(benches);

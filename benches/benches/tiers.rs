@@ -10,6 +10,7 @@ use std::{cell::LazyCell, hint::black_box, ops::Range, slice, sync::Arc, time::D
 use benches::{
     floors::Entries,
     stores::{Backend, Store},
+    suite::Suite,
     timing::{answered, timed, timed_concurrently},
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -148,12 +149,11 @@ fn bare_get(store: &Store, connection: &MultiplexedConnection, entries: &Arc<Ent
 
 criterion_group! {
     name = benches;
-    // About 80 benches: with a second each the suite takes three minutes.
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = Criterion::default()
-        .sample_size(50)
-        .warm_up_time(Duration::from_secs(1))
-        .measurement_time(Duration::from_secs(1));
+    config = {
+        let suite = Suite::start("tiers");
+        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
+    };
     targets = tiers
 }
 criterion_main!(benches);

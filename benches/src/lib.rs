@@ -7,6 +7,9 @@
 //! - [`server`]: the floor server as a process. [`process`]: its CPU time, memory and processors.
 //! - [`load`]: closed loops over gRPC. [`open_loop`]: calls at a fixed rate.
 //! - [`peers`]: other caches and other servers for the same work.
+//! - [`chains`]: the chains that commands compare, and stores for one. [`trace`]: request logs. [`exact_lru`]: the hit
+//!   ratio of an exact LRU.
+//! - [`counts`]: instruction and allocation counts. [`suite`]: the durations of criterion's suites.
 //! - [`timing`]: timed loops and statistics. [`sample`]: the figures of a load, and tables of them. [`report`]: records.
 //!   [`regret`]: the benchmark of `cache.bypass`.
 //!
@@ -14,7 +17,10 @@
 //! not come or has other bytes. Commands return it as an error, and set-ups of benches panic.
 #![forbid(unsafe_code)]
 
+pub mod chains;
+pub mod counts;
 pub mod delay_proxy;
+pub mod exact_lru;
 pub mod floors;
 mod http2_client;
 pub mod load;
@@ -28,5 +34,7 @@ pub mod report;
 pub mod sample;
 pub mod server;
 pub mod stores;
+pub mod suite;
 pub mod tile_floor;
 pub mod timing;
+pub mod trace;

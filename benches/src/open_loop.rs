@@ -1,5 +1,5 @@
-//! An open loop: calls at a fixed rate, from one thread that spins over non-blocking sockets, for `serving` and
-//! `ablation`.
+//! An open loop: calls at a fixed rate or at given times, from one thread that spins over non-blocking sockets, for `serving`,
+//! `ablation` and `regret --trace`.
 //!
 //! Latency is the time from when a call was due to the last byte of its answer. The thread does not sleep: a runtime's
 //! timer rounds to a millisecond, and the calls would be sent in bursts.
@@ -25,7 +25,16 @@ const MAX_OPEN_CALLS: usize = 100;
 /// How long the last answers may take, counted from when the last call was due.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A load at a fixed rate, and the answer that it expects.
+/// When calls are due.
+#[derive(Debug, Clone)]
+pub enum Pace {
+    /// Calls a second, evenly spaced.
+    PerSecond(f64),
+    /// The time of each call after the start, ascending. There are as many calls as times.
+    At(Arc<[Duration]>),
+}
+
+/// A load at a given pace, and the answer that it expects.
 #[derive(Debug, Clone)]
 pub struct OpenLoop {
     /// The server, and what the caller presents.
@@ -40,11 +49,11 @@ pub struct OpenLoop {
     pub may_be_refused: bool,
     /// TCP connections. Calls take them in rotation.
     pub connections: usize,
-    /// The rate. Calls are evenly spaced.
-    pub calls_per_second: f64,
+    /// When calls are due.
+    pub pace: Pace,
     /// The first calls do not count: those that are due within this time.
     pub settle: Duration,
-    /// The time in which the calls that count are due.
+    /// The time in which the calls that count are due. With given times, that of the last call.
     pub measured: Duration,
 }
 
@@ -87,11 +96,18 @@ impl OpenLoop {
     }
 
     fn calls(&self) -> u64 {
-        ((self.settle + self.measured).as_secs_f64() * self.calls_per_second).round() as u64
+        match &self.pace {
+            Pace::PerSecond(rate) => ((self.settle + self.measured).as_secs_f64() * rate).round() as u64,
+            Pace::At(times) => times.len() as u64,
+        }
     }
 
     fn due(&self, call: u64) -> Duration {
-        Duration::from_secs_f64(call as f64 / self.calls_per_second)
+        match &self.pace {
+            Pace::PerSecond(rate) => Duration::from_secs_f64(call as f64 / rate),
+            // The end of the load is due with its last call.
+            Pace::At(times) => times.get(call as usize).or(times.last()).copied().unwrap_or_default(),
+        }
     }
 }
 
@@ -187,7 +203,7 @@ mod tests {
             answer_bytes: Some((answer.len() + floor_proto::FRAME_PREFIX_BYTES) as u64),
             may_be_refused: false,
             connections: 3,
-            calls_per_second: 2000.0,
+            pace: Pace::PerSecond(2000.0),
             settle: Duration::from_millis(50),
             measured: Duration::from_millis(200),
         };
@@ -200,6 +216,9 @@ mod tests {
         );
         assert_eq!((tally.unanswered, tally.refused), (0, 0));
         assert!(started.elapsed() >= Duration::from_millis(249), "the last call was due after 249.5 ms");
+        let times: Arc<[Duration]> = [0, 0, 60, 70].map(Duration::from_millis).into();
+        let scheduled = OpenLoop { pace: Pace::At(times), settle: Duration::ZERO, ..load.clone() }.run().unwrap();
+        assert_eq!((scheduled.latency.len(), scheduled.unanswered), (4, 0), "every call at its time");
         load.answer_bytes = load.answer_bytes.map(|bytes| bytes + 1);
         let error = OpenLoop::run_together(&[load.clone(), load]).unwrap_err();
         assert!(error.to_string().contains("instead of"));

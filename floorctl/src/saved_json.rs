@@ -115,7 +115,7 @@ impl SavedSpec {
             ));
         }
         let kind = floor_wire::kind(target::kind(&self.kind)?).into();
-        let seed = target::seed(&self.seed)?;
+        let seed = floor_query::seed(&self.seed)?;
         Ok(FloorSpec { seed, number: self.number, width: self.width, height: self.height, kind })
     }
 }

@@ -6,18 +6,16 @@
 mod grpc;
 mod tiers;
 
-use std::time::Duration;
-
+use benches::suite::Suite;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 criterion_group! {
     name = benches;
-    // About 70 benches: with a second and a half each the suite takes three minutes.
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = Criterion::default()
-        .sample_size(30)
-        .warm_up_time(Duration::from_secs(1))
-        .measurement_time(Duration::from_millis(1500));
+    config = {
+        let suite = Suite::start("batching");
+        Criterion::default().sample_size(30).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
+    };
     targets = tiers::tiers, grpc::grpc
 }
 criterion_main!(benches);

@@ -8,8 +8,7 @@ mod fixture;
 mod memory;
 mod stores;
 
-use std::time::Duration;
-
+use benches::suite::Suite;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 /// Floors of the chain's source.
@@ -18,10 +17,10 @@ const COUNT: u32 = 1024;
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = Criterion::default()
-        .sample_size(50)
-        .warm_up_time(Duration::from_secs(1))
-        .measurement_time(Duration::from_secs(1));
+    config = {
+        let suite = Suite::start("chain");
+        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
+    };
     targets = memory::layers, stores::front, stores::many, stores::through
 }
 criterion_main!(benches);

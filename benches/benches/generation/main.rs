@@ -6,9 +6,10 @@ mod mapgen;
 mod peers;
 mod tatami;
 
-use std::time::Duration;
-
-use benches::floors::{self, SIDE};
+use benches::{
+    floors::{self, SIDE},
+    suite::Suite,
+};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_gen::{FloorSpec, Generator, Kind, validate::validate};
 
@@ -49,10 +50,10 @@ fn generation(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default()
-        .sample_size(50)
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(2));
+    config = {
+        let suite = Suite::start("generation");
+        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
+    };
     targets = generation, peers::peers
 }
 criterion_main!(benches);

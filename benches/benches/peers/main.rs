@@ -23,6 +23,7 @@ use benches::{
     peers::{self, Dashmap, Moka, Peer, QuickCache},
     pregenerated::filled_chain,
     stores,
+    suite::Suite,
     timing::in_rounds,
 };
 use bytes::Bytes;
@@ -178,10 +179,10 @@ impl WarmChain {
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = Criterion::default()
-        .sample_size(50)
-        .warm_up_time(Duration::from_secs(1))
-        .measurement_time(Duration::from_secs(1));
+    config = {
+        let suite = Suite::start("peers");
+        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
+    };
     targets = hits, writes, async_peers::async_peers
 }
 criterion_main!(benches);

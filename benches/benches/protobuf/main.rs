@@ -7,7 +7,7 @@ mod serializers;
 
 use std::cell::LazyCell;
 
-use benches::floors;
+use benches::{floors, suite::Suite};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use floor_gen::rng::Rng;
 use floor_proto::{grid, v1::GridEncoding};
@@ -74,5 +74,12 @@ fn each<I, O>(bencher: &mut criterion::Bencher<'_>, inputs: &[I], work: impl Fn(
     bencher.iter_batched(next, work, BatchSize::SmallInput);
 }
 
-criterion_group!(benches, encode, decode, grids, serializers::serializers);
+criterion_group! {
+    name = benches;
+    config = {
+        let suite = Suite::start("protobuf");
+        Criterion::default().warm_up_time(suite.warm_up()).measurement_time(suite.measured())
+    };
+    targets = encode, decode, grids, serializers::serializers
+}
 criterion_main!(benches);

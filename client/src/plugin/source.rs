@@ -33,7 +33,7 @@ impl Source {
                 OpenSource::Server(FloorClient::open_lazily(Arc::clone(server)).with_options(options))
             }
             #[cfg(feature = "offline")]
-            Self::Offline => OpenSource::Offline(OfflineFloors::default()),
+            Self::Offline => OpenSource::Offline(Box::default()),
         }
     }
 }
@@ -42,7 +42,7 @@ impl Source {
 pub(super) enum OpenSource {
     Server(FloorClient),
     #[cfg(feature = "offline")]
-    Offline(OfflineFloors),
+    Offline(Box<OfflineFloors>),
 }
 
 impl OpenSource {

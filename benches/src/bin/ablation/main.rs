@@ -10,11 +10,10 @@ mod workload;
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use benches::{
-    redis_server::RedisServer,
+    chains::Candidate,
     report::{self, Record, RecordArgs, ensure_release},
     sample::{CPU, Column, P50, P99, RATE, REDIS_CPU, Ratio, Samples},
 };
-use candidate::Candidate;
 use clap::{Parser, ValueEnum};
 use comfy_table::Table;
 use workload::Workload;
@@ -46,16 +45,13 @@ fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     ensure_release()?;
     let (runs, calls) = if args.quick { (2, 4000) } else { (args.runs, args.calls) };
-    let redis = RedisServer::is_available();
-    let workloads = chosen(&args.loads);
-    let mut candidates = chosen(&args.chains);
-    candidates.retain(|candidate| redis || !candidate.needs_redis());
+    let (workloads, candidates) = (chosen(&args.loads), Candidate::available(&args.chains));
     let mut record = Record::start(&args.record, "ablation", "ablation")?;
     for run in 0..runs {
         for workload in alternate(run, &workloads) {
-            for candidate in alternate(run, &candidates).filter(|candidate| candidate.supports(workload)) {
-                for (start, sample) in STARTS.into_iter().zip(candidate.run(workload, calls)?) {
-                    record.add(sample.named(load(workload, start), name_of(&candidate), run))?;
+            for candidate in alternate(run, &candidates).filter(|it| candidate::supports(*it, workload)) {
+                for (start, sample) in STARTS.into_iter().zip(candidate::run(candidate, workload, calls)?) {
+                    record.add(sample.named(load(workload, start), candidate.name(), run))?;
                 }
             }
         }

@@ -6,6 +6,7 @@
 
 mod conditions;
 mod servers;
+mod trace;
 
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode, time::Duration};
 
@@ -19,7 +20,7 @@ use benches::{
 use clap::{Parser, Subcommand};
 
 #[derive(Debug, Parser)]
-#[command(about = "Compares cache.bypass = \"auto\" with the better of the fixed choices")]
+#[command(about = "Compares cache.bypass = \"auto\" with the better of the fixed choices, or chains on a request log")]
 struct Args {
     #[command(subcommand)]
     part: Option<Mode>,
@@ -46,6 +47,8 @@ struct Args {
     /// Seconds of load on each variant before the first turn
     #[arg(long, default_value_t = 5.0)]
     warmup: f64,
+    #[command(flatten)]
+    trace: trace::TraceArgs,
 }
 
 /// Measurements other than the grid.
@@ -97,14 +100,18 @@ impl Common {
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     let common = &args.common;
-    let passes = match &args.part {
-        Some(Mode::Busy) => {
+    let passes = match (&args.part, &args.trace.trace) {
+        (Some(Mode::Busy), _) => {
             conditions::keep_processor_busy();
             true
         }
-        Some(Mode::Servers(part)) => ensure_release().and_then(|()| servers::run(part, common))?,
-        Some(Mode::Conditions(part)) => ensure_release().and_then(|()| conditions::run(part, common))?,
-        None => {
+        (Some(Mode::Servers(part)), _) => ensure_release().and_then(|()| servers::run(part, common))?,
+        (Some(Mode::Conditions(part)), _) => ensure_release().and_then(|()| conditions::run(part, common))?,
+        (None, Some(path)) => {
+            ensure_release().and_then(|()| trace::run(path, &args.trace, common, args.rounds))?;
+            true
+        }
+        (None, None) => {
             let cells = select(if args.short { grid::SHORT } else { grid::GRID }, args.cells.as_deref())?;
             if args.list {
                 cells.iter().for_each(|(number, cell)| println!("{number:2}  {cell}"));

@@ -10,7 +10,7 @@ use anyhow::ensure;
 use benches::{
     floors::{NUMBER, TOWER},
     load::{self, Rpc, Target, Window},
-    open_loop::OpenLoop,
+    open_loop::{OpenLoop, Pace},
     process::CpuPartition,
     report::Record,
     sample::{Column, P50, P99, RATE, Sample, Snapshot},
@@ -60,7 +60,7 @@ pub(crate) fn run(window: Window, rounds: usize, record: &mut Record) -> anyhow:
             answer_bytes: None,
             may_be_refused: number == 1,
             connections: CONNECTIONS,
-            calls_per_second: rate as f64,
+            pace: Pace::PerSecond(rate as f64),
             settle: window.settle,
             measured: window.measured,
         }

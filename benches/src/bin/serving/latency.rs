@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use benches::{
     load::{Rpc, Window},
-    open_loop::OpenLoop,
+    open_loop::{OpenLoop, Pace},
     process::CpuPartition,
     sample::{Column, Sample, Snapshot},
 };
@@ -35,7 +35,7 @@ pub(crate) fn measure(
         answer_bytes: Some(server.answer_bytes(Rpc::GetFloor)?),
         may_be_refused: false,
         connections,
-        calls_per_second: rate.into(),
+        pace: Pace::PerSecond(rate.into()),
         settle: window.settle,
         measured: window.measured,
     };

@@ -1,0 +1,100 @@
+//! The counted cases. Each is a fixed number of operations that make the same calls in every run: without audits,
+//! which depend on the clock.
+
+use std::hint::black_box;
+
+use benches::{
+    floors::{self, Entries},
+    pregenerated::layers_in_memory,
+    stores::{self, Backend, Store},
+    timing::answered,
+};
+use floor_cache::{Key, LruConfig, Options, Tuning};
+use floor_gen::{Generator, Kind};
+use futures_util::FutureExt;
+
+/// Floors of each case.
+const COUNT: u32 = 64;
+
+/// Keys in one call of the case `batch`.
+const BATCH: usize = 16;
+
+/// Values of the case `batch` and their length. Each process hashes keys with other seeds; over many keys the cost of
+/// collisions hardly differs.
+const VALUES: u32 = 1024;
+const LENGTH: usize = 4096;
+
+/// A case: its name, the number of its operations, and what sets it up.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) operations: u64,
+    set_up: fn() -> Operation,
+}
+
+/// Does operation `step`, and panics when the result is not the expected one.
+pub(crate) type Operation = Box<dyn FnMut(u64)>;
+
+impl Case {
+    /// Sets the case up, and does some operations that are not counted.
+    pub(crate) fn operation(&self) -> Operation {
+        let mut operation = (self.set_up)();
+        (0..u64::from(COUNT)).for_each(&mut operation);
+        operation
+    }
+}
+
+pub(crate) const CASES: [Case; 5] = [
+    Case { name: "hit: the chain's memory", operations: 20_000, set_up: hit },
+    Case { name: "miss in memory: LMDB answers", operations: 4000, set_up: miss },
+    Case { name: "batch: 16 floors from memory", operations: 2000, set_up: batch },
+    Case { name: "encode: a floor to its frame", operations: 250, set_up: encode },
+    Case { name: "generate: a STANDARD floor", operations: 150, set_up: generate },
+];
+
+fn tuning() -> Tuning {
+    Tuning { audit: 0, ..Tuning::default() }
+}
+
+fn hit() -> Operation {
+    let (runtime, entries) = (stores::runtime(), Entries::floors(COUNT));
+    let chain = layers_in_memory(&[LruConfig::default()], &tuning(), &entries, runtime.handle());
+    Box::new(move |step| {
+        let _alive = &runtime;
+        let served = chain.get(entries.at(step).0, Options::default()).now_or_never();
+        assert!(served.is_some_and(|served| served.is_ok_and(|served| served.by == "first")), "a hit in memory");
+    })
+}
+
+/// The tier alone. The chain reads the clock of the process's CPU time before it asks a tier, by a call into the vDSO,
+/// which valgrind removes.
+fn miss() -> Operation {
+    let entries = Entries::floors(COUNT);
+    let store = Store::filled(Backend::Lmdb, &[&entries]);
+    Box::new(move |step| {
+        let found = answered(store.tier.get(&entries.at(step).0)).now_or_never();
+        assert!(found.is_some_and(|found| found.is_ok_and(|found| found.is_some())), "a hit in LMDB");
+    })
+}
+
+fn batch() -> Operation {
+    let (runtime, entries) = (stores::runtime(), Entries::of_length(LENGTH, VALUES));
+    let chain = layers_in_memory(&[LruConfig::default()], &tuning(), &entries, runtime.handle());
+    let visited: Vec<Key> = (0..u64::from(VALUES)).map(|step| entries.at(step).0).collect();
+    Box::new(move |step| {
+        let _alive = &runtime;
+        let keys = visited.chunks_exact(BATCH).nth(step as usize % (VALUES as usize / BATCH)).expect("a multiple");
+        let served = chain.get_many(keys, Options::default()).now_or_never();
+        assert!(served.is_some_and(|served| served.is_ok_and(|served| served.len() == BATCH)), "hits in memory");
+    })
+}
+
+fn encode() -> Operation {
+    let made = floors::standard(COUNT);
+    Box::new(move |step| assert!(black_box(floor_wire::framed(&made[step as usize % made.len()])).len() > 100))
+}
+
+fn generate() -> Operation {
+    let specs = floors::specs(Kind::Standard, floors::SIDE, COUNT);
+    let mut generator = Generator::new();
+    Box::new(move |step| drop(black_box(generator.generate(&specs[step as usize % specs.len()]))))
+}

@@ -1,0 +1,150 @@
+//! Counts the instructions and allocations of a hit, a miss, a batch, encoding and generating, and compares them with
+//! the committed baseline: `cargo bench -p benches --bench instructions`. Needs valgrind.
+//!
+//! Each case runs in a process of its own under callgrind, which counts only inside [`counted`] and only in the thread
+//! that calls it. Allocations are counted without valgrind. `--plant 2` does 2 % more operations than it reports, to
+//! show that such a regression is found.
+
+mod cases;
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, bail, ensure};
+use benches::{
+    counts::{Baseline, Counts, TOLERANCE},
+    report,
+};
+use cases::{CASES, Case};
+use clap::Parser;
+
+#[derive(Debug, Parser)]
+#[command(about = "Compares the instructions and allocations of fixed operations with the committed baseline")]
+struct Args {
+    /// Replace the baseline with these counts
+    #[arg(long)]
+    update: bool,
+    /// File of the baseline
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/records/instructions.json"))]
+    baseline: PathBuf,
+    /// Do this percentage of operations more than is reported: a regression, to try the comparison
+    #[arg(long, default_value_t = 0, value_name = "PERCENT", conflicts_with = "update")]
+    plant: u64,
+    /// Do the operations of one case, for callgrind
+    #[arg(long, hide = true)]
+    case: Option<String>,
+    /// Cargo passes this to every bench
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// The function inside which callgrind counts.
+const COUNTED: &str = "*instructions::counted*";
+
+/// Processes in which a case is counted; the least count is the result. The memory tier hashes keys with other seeds in
+/// each process, so the number of collisions differs a little.
+const PROCESSES: usize = 5;
+
+fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    if let Some(name) = &args.case {
+        let case = CASES.iter().find(|case| case.name == name).with_context(|| format!("no case is named {name:?}"))?;
+        counted(&mut *case.operation(), operations(case, args.plant));
+        return Ok(ExitCode::SUCCESS);
+    }
+    report::ensure_release()?;
+    let Ok(valgrind) = output_of("valgrind", &["--version"]) else {
+        eprintln!("skipped: instruction counts need valgrind, which is not on the PATH");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let mut counts = BTreeMap::new();
+    for case in &CASES {
+        eprintln!("counting {}", case.name);
+        counts.insert(case.name.to_owned(), count(case, args.plant).context(case.name)?);
+    }
+    let now = Baseline { rustc: output_of("rustc", &["--version"])?, valgrind, machine: machine(), cases: counts };
+    if args.update {
+        now.write(&args.baseline)?;
+        println!("the baseline is now {}; commit it with the change that it belongs to", args.baseline.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let then = Baseline::read(&args.baseline)?;
+    let comparison = then.compare(&now)?;
+    println!("an operation, compared with the baseline ({}, {})\n\n{}", then.machine, then.valgrind, comparison.table);
+    if comparison.failed.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!(
+        "\nmore than {} % over the baseline: {}. If the change is worth that, accept it with `cargo bench -p benches \
+         --bench instructions -- --update` and commit {}. Counts of this machine: {}, {}.",
+        TOLERANCE * 100.0,
+        comparison.failed.join("; "),
+        args.baseline.display(),
+        now.machine,
+        now.valgrind
+    );
+    Ok(ExitCode::FAILURE)
+}
+
+/// Does operations 0 .. `operations`. Callgrind finds it by its name.
+#[inline(never)]
+fn counted(operation: &mut dyn FnMut(u64), operations: u64) {
+    (0..operations).for_each(operation);
+}
+
+/// The operations that `case` does, with `plant` percent more than it reports.
+fn operations(case: &Case, plant: u64) -> u64 {
+    case.operations + case.operations * plant / 100
+}
+
+fn count(case: &Case, plant: u64) -> anyhow::Result<Counts> {
+    let mut operation = case.operation();
+    let allocated = allocation_counter::measure(|| counted(&mut *operation, operations(case, plant)));
+    drop(operation);
+    let mut instructions = u64::MAX;
+    for _ in 0..PROCESSES {
+        instructions = instructions.min(instructions_of(case, plant)?);
+    }
+    Ok(Counts { operations: case.operations, instructions, allocations: allocated.count_total })
+}
+
+/// The instructions of the counted operations of `case` in a process of their own.
+fn instructions_of(case: &Case, plant: u64) -> anyhow::Result<u64> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("callgrind.out");
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--quiet", "--collect-atstart=no"]);
+    valgrind.arg(format!("--toggle-collect={COUNTED}")).arg(format!("--callgrind-out-file={}", file.display()));
+    valgrind.arg(env::current_exe()?).args(["--case", case.name, "--plant", &plant.to_string()]);
+    let output = valgrind.output().context("valgrind does not start")?;
+    if !output.status.success() {
+        bail!("valgrind ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let instructions = total(&file)?;
+    ensure!(instructions > case.operations, "callgrind counted {instructions} instructions: it did not find {COUNTED}");
+    Ok(instructions)
+}
+
+/// The total in a file of callgrind: the line `totals:`.
+fn total(file: &Path) -> anyhow::Result<u64> {
+    let text = fs::read_to_string(file).context("callgrind wrote no counts")?;
+    let total = text.lines().find_map(|line| line.strip_prefix("totals:"));
+    Ok(total.context("callgrind's file has no total")?.trim().parse()?)
+}
+
+/// The processor and the C library.
+fn machine() -> String {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let libc = output_of("getconf", &["GNU_LIBC_VERSION"]).unwrap_or_else(|_| "unknown C library".to_owned());
+    format!("{}, {libc}", model.map_or("unknown CPU", |(_, name)| name))
+}
+
+fn output_of(command: &str, args: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new(command).args(args).output().with_context(|| format!("{command} does not start"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

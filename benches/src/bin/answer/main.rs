@@ -1,0 +1,115 @@
+//! Measures in three minutes what an operator needs to know about this machine: which chain to use, what each source of
+//! floors costs, and what a million floors and a million requests take: `cargo run --release -p benches --bin answer`.
+//!
+//! Costs are CPU time of the server and of Redis, over gRPC. Every figure is a mean over rounds with its 95 % interval.
+
+mod choice;
+mod sources;
+mod workload;
+
+use std::time::Duration;
+
+use anyhow::ensure;
+use benches::{
+    chains::Candidate,
+    load::Window,
+    report::{self, Record, RecordArgs},
+    sample::{Figure, Sample, Samples},
+    server::Setup,
+    timing::mean_and_interval,
+};
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use sources::Source;
+
+#[derive(Debug, Parser)]
+#[command(about = "Measures which chain to use on this machine, what each source of floors costs, and what to provide")]
+struct Args {
+    /// Take 40 s instead of three minutes. The intervals are wider
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    record: RecordArgs,
+}
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    /// Rounds over all sources, and rounds over all chains.
+    rounds: usize,
+    /// A turn of a source.
+    window: Window,
+    /// Floors in each source.
+    floors: u32,
+    /// Requests of a run of a chain.
+    calls: u64,
+}
+
+impl Plan {
+    const FULL: Self = Self {
+        rounds: 5,
+        window: Window { settle: Duration::from_millis(300), measured: Duration::from_millis(2000) },
+        floors: 5000,
+        calls: 40_000,
+    };
+    const QUICK: Self = Self {
+        rounds: 3,
+        window: Window { settle: Duration::from_millis(100), measured: Duration::from_millis(500) },
+        floors: 1500,
+        calls: 6000,
+    };
+}
+
+/// CPU microseconds of the server and of Redis for an answer. As many CPU seconds for a million.
+fn all_cpu(sample: &Sample) -> f64 {
+    sample.server_cpu_us + sample.redis_cpu_us
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    report::ensure_release()?;
+    ensure!(Setup::is_available(), "this measures the server: `cargo build --release -p bevy-server`");
+    let plan = if args.quick { Plan::QUICK } else { Plan::FULL };
+    let (sources, chains) = (Source::available(), Candidate::available(&[]));
+    let progress = progress(sources.len() * (plan.rounds + 1) + chains.len() * plan.rounds);
+    let mut record = Record::start(&args.record, "answer", "answer")?;
+    let spaces = sources::measure(&sources, &plan, &progress, &mut record)?;
+    workload::measure(&chains, &plan, &progress, &mut record)?;
+    progress.finish_and_clear();
+    let choice = choice::choose(&record.samples, &chains);
+    let text = format!(
+        "{choice}\n\n{}\n\n{}\n\n{}\n",
+        sources::table(&record.samples, &spaces),
+        workload::table(&record.samples, &chains),
+        notes(&plan)
+    );
+    record.finish("What to deploy here", &text)
+}
+
+fn progress(steps: usize) -> ProgressBar {
+    const TEMPLATE: &str = "{bar:30} {pos}/{len}, {elapsed} of about {duration}: {msg}";
+    let bar = ProgressBar::new(steps as u64);
+    bar.set_style(ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+fn notes(plan: &Plan) -> String {
+    let Plan { rounds, floors, calls, .. } = plan;
+    format!(
+        "CPU is that of the server and of Redis, over gRPC with 40 calls in flight, for floors of 100x100. ± is the 95 % \
+         interval over {rounds} rounds; a figure without it is one observation. Sources hold {floors} floors. A run of \
+         a chain makes {calls} calls for {} floors by Zipf's law (exponent 1) with {} of memory for the tier lru: cold \
+         from empty stores, warm after a restart on the stores of the cold run.",
+        workload::FLOORS,
+        workload::LRU_CAPACITY
+    )
+}
+
+/// The mean of a figure of `who` under `load` with its interval, as in `12.3 ± 0.4`.
+fn figure(samples: &Samples, load: &str, who: &str, decimals: usize, figure: Figure) -> String {
+    match mean_and_interval(&samples.figures(load, who, figure)) {
+        (mean, half) if half.is_finite() => format!("{mean:.decimals$} ± {half:.decimals$}"),
+        (mean, _) => format!("{mean:.decimals$}"),
+    }
+}

@@ -1,0 +1,205 @@
+//! What each source of floors costs, and the space that a floor takes there.
+
+use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc, thread, time::Duration};
+
+use anyhow::{Context, ensure};
+use benches::{
+    chains::Stores,
+    floors::TOWER,
+    load::{ClosedLoop, Rpc, Shape, floor_request},
+    redis_server::RedisServer,
+    report::{self, Record},
+    sample::{Figure, P50, Sample, Samples, Snapshot},
+    server::{Server, Setup},
+};
+use bytes::Bytes;
+use comfy_table::Table;
+use indicatif::ProgressBar;
+
+use crate::{Plan, all_cpu, figure};
+
+/// The load of the samples, whose variants are the sources.
+const LOAD: &str = "sources";
+
+/// Calls in flight.
+const SHAPE: Shape = Shape::new(4, 10);
+
+/// Passes over all floors to fill a store. Writes happen after the answers and may be dropped.
+const FILLING_PASSES: usize = 40;
+const BETWEEN_PASSES: Duration = Duration::from_millis(50);
+
+/// Bytes of a block in the count of a file's blocks.
+const BLOCK: u64 = 512;
+
+/// Where a floor comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Lru,
+    Lmdb,
+    Sled,
+    Redis,
+    Generation,
+}
+
+/// The bytes that a floor takes in a source.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Space {
+    memory: Option<f64>,
+    disk: Option<f64>,
+}
+
+impl Source {
+    /// The sources that this machine can run.
+    pub(crate) fn available() -> Vec<Self> {
+        let mut all = vec![Self::Lru, Self::Lmdb, Self::Sled, Self::Redis, Self::Generation];
+        if !RedisServer::is_available() {
+            all.retain(|source| *source != Self::Redis);
+        }
+        all
+    }
+
+    const fn tiers(self) -> &'static [&'static str] {
+        match self {
+            Self::Lru => &["lru"],
+            Self::Lmdb => &["lmdb"],
+            Self::Sled => &["sled"],
+            Self::Redis => &["redis"],
+            Self::Generation => &[],
+        }
+    }
+
+    /// The name in `floor-served-by`.
+    fn served_by(self) -> &'static str {
+        self.tiers().first().copied().unwrap_or("generated")
+    }
+}
+
+/// A source with every floor.
+struct Running {
+    source: Source,
+    stores: Stores,
+    server: Server,
+    load: ClosedLoop,
+}
+
+/// Measures the sources in alternating turns. Returns the space of a floor in each.
+pub(crate) fn measure(
+    sources: &[Source],
+    plan: &Plan,
+    progress: &ProgressBar,
+    record: &mut Record,
+) -> anyhow::Result<Vec<(Source, Space)>> {
+    let messages: Arc<[Bytes]> = (1..=plan.floors).map(|number| floor_request(TOWER, number)).collect();
+    let (mut running, mut spaces) = (Vec::new(), Vec::new());
+    for source in sources {
+        progress.set_message(format!("filling {}", source.served_by()));
+        let (started, space) = start(*source, &messages).with_context(|| format!("the source {source:?}"))?;
+        spaces.push((*source, space));
+        running.push(started);
+        progress.inc(1);
+    }
+    for round in 0..plan.rounds {
+        // What runs second may find the machine warmer or busier.
+        let reversed = round % 2 == 1;
+        for at in 0..running.len() {
+            let last = running.len() - 1;
+            let Running { source, stores, server, load } = &mut running[if reversed { last - at } else { at }];
+            let name = source.served_by();
+            progress.set_message(format!("floors from {name}, round {} of {}", round + 1, plan.rounds));
+            let servers = std::slice::from_ref(&*server);
+            let timed = load.run_for(plan.window, || Snapshot::of(servers, &stores.redis))?;
+            let only = timed.tally.served_by.keys().all(|tier| tier == name);
+            ensure!(only, "every floor comes from {name}, but these came: {:?}", timed.tally.served_by);
+            let sample = Sample::of(&timed.tally, &timed.before, &timed.after);
+            record.add(sample.named(LOAD, name, round))?;
+            progress.inc(1);
+        }
+    }
+    Ok(spaces)
+}
+
+/// Starts a server with `source` as its only tier and fills it.
+fn start(source: Source, messages: &Arc<[Bytes]>) -> anyhow::Result<(Running, Space)> {
+    let stores = Stores::empty(source.tiers())?;
+    let empty = stores.redis.first().map(used_memory).transpose()?;
+    // The tier is asked even where generating is cheaper, and each floor is generated once. Redis may be slow here.
+    let settings =
+        [("CACHE__BYPASS", "off"), ("CACHE__HEDGE", "false"), ("CACHE__AUDIT", "0"), ("CACHE__REDIS__TIMEOUT", "5s")];
+    let server = stores.serve(&Setup::new().with_all(&settings))?;
+    let mut load = ClosedLoop::new([server.grpc], Rpc::GetFloor, SHAPE, Arc::clone(messages));
+    let (name, floors) = (source.served_by(), messages.len() as f64);
+    let mut is_filled = false;
+    for _ in 0..FILLING_PASSES {
+        let tally = load.run_calls(messages.len() as u64)?;
+        is_filled = tally.served_by.keys().all(|tier| tier == name);
+        if is_filled {
+            break;
+        }
+        thread::sleep(BETWEEN_PASSES);
+    }
+    ensure!(is_filled, "after {FILLING_PASSES} passes {name} does not have every floor");
+    let tier_bytes = || server.metric(&format!("floors_tier_bytes{{tier=\"{name}\"}}"));
+    let space = match source {
+        Source::Lru => Space { memory: Some(tier_bytes()? / floors), disk: None },
+        Source::Lmdb | Source::Sled => {
+            Space { memory: None, disk: Some(allocated(&stores.data.path().join(name))? as f64 / floors) }
+        }
+        Source::Redis => {
+            let used = stores.redis.first().map(used_memory).transpose()?;
+            let taken = used.zip(empty).map(|(used, empty)| used.saturating_sub(empty) as f64 / floors);
+            Space { memory: taken, disk: None }
+        }
+        Source::Generation => Space::default(),
+    };
+    Ok((Running { source, stores, server, load }, space))
+}
+
+/// The memory that Redis uses, in bytes.
+fn used_memory(redis: &RedisServer) -> anyhow::Result<u64> {
+    let info = redis.command("INFO memory")?;
+    let used = info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok());
+    used.with_context(|| format!("INFO memory is {info:?}"))
+}
+
+/// The bytes that the files of `directory` take on the disk, which are less than their lengths where they have holes.
+fn allocated(directory: &Path) -> anyhow::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))? {
+        let (entry, metadata) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?)))?;
+        bytes += if metadata.is_dir() { allocated(&entry)? } else { metadata.blocks() * BLOCK };
+    }
+    Ok(bytes)
+}
+
+/// The cost of an answer by source, and the space of a floor and of a million.
+pub(crate) fn table(samples: &Samples, spaces: &[(Source, Space)]) -> Table {
+    let header = ["source", "answers/s per core", "CPU us per answer", "p50 us", "bytes per floor", "a million floors"];
+    let mut table = report::table(header);
+    for (source, space) in spaces {
+        let name = source.served_by();
+        let of = |decimals, column: Figure| figure(samples, LOAD, name, decimals, column);
+        let (bytes, million) = match (space.memory, space.disk) {
+            (Some(bytes), _) => (format!("{bytes:.0}"), format!("{:.1} GB of memory", bytes / 1e3)),
+            (_, Some(bytes)) => (format!("{bytes:.0}"), format!("{:.1} GB on disk", bytes / 1e3)),
+            _ => ("-".to_owned(), "nothing".to_owned()),
+        };
+        let per_core = of(0, |sample| 1e6 / all_cpu(sample));
+        table.add_row([name.to_owned(), per_core, of(1, all_cpu), of(0, P50.2), bytes, million]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_count_and_holes_do_not() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("inner")).unwrap();
+        fs::write(directory.path().join("inner/file"), vec![1; 100_000]).unwrap();
+        fs::File::create(directory.path().join("hole")).unwrap().set_len(1 << 30).unwrap();
+        // A file system may allocate late or in large blocks; the hole is a gigabyte.
+        assert!(allocated(directory.path()).unwrap() < 1 << 28);
+    }
+}
