@@ -149,11 +149,14 @@ fn picture_info(file: &[u8]) -> (u32, u32) {
     (info.width, info.height)
 }
 
-/// What a Tiled map holds: the cells of its layers, and for each object its class, position in pixels, name and numbers.
+/// An object of a Tiled map: its class, its position in pixels, its name and its numbers.
+type TiledObject = (String, f32, f32, String, BTreeMap<String, i64>);
+
+/// What a Tiled map holds: the cells of its layers, and its objects.
 struct TiledMap {
     terrain: Vec<u8>,
     region: Vec<u8>,
-    objects: Vec<(String, f32, f32, String, BTreeMap<String, i64>)>,
+    objects: Vec<TiledObject>,
 }
 
 impl TiledMap {
