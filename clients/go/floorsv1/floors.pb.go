@@ -1884,12 +1884,12 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x0fROOM_ROLE_VAULT\x10\t\x12\x14\n" +
 	"\x10ROOM_ROLE_SECRET\x10\n" +
 	"\x12\x15\n" +
-	"\x11ROOM_ROLE_PASSAGE\x10\v2\xac\x02\n" +
-	"\fFloorService\x128\n" +
-	"\bGetFloor\x12\x1a.floors.v1.GetFloorRequest\x1a\x10.floors.v1.Floor\x12U\n" +
-	"\x0eBatchGetFloors\x12 .floors.v1.BatchGetFloorsRequest\x1a!.floors.v1.BatchGetFloorsResponse\x12B\n" +
-	"\fStreamFloors\x12\x1e.floors.v1.StreamFloorsRequest\x1a\x10.floors.v1.Floor0\x01\x12G\n" +
-	"\rGetServerInfo\x12\x1f.floors.v1.GetServerInfoRequest\x1a\x15.floors.v1.ServerInfoB>\n" +
+	"\x11ROOM_ROLE_PASSAGE\x10\v2\xc0\x02\n" +
+	"\fFloorService\x12=\n" +
+	"\bGetFloor\x12\x1a.floors.v1.GetFloorRequest\x1a\x10.floors.v1.Floor\"\x03\x90\x02\x01\x12Z\n" +
+	"\x0eBatchGetFloors\x12 .floors.v1.BatchGetFloorsRequest\x1a!.floors.v1.BatchGetFloorsResponse\"\x03\x90\x02\x01\x12G\n" +
+	"\fStreamFloors\x12\x1e.floors.v1.StreamFloorsRequest\x1a\x10.floors.v1.Floor\"\x03\x90\x02\x010\x01\x12L\n" +
+	"\rGetServerInfo\x12\x1f.floors.v1.GetServerInfoRequest\x1a\x15.floors.v1.ServerInfo\"\x03\x90\x02\x01B>\n" +
 	"\tfloors.v1P\x01Z#floors.example/go/floorsv1;floorsv1\xaa\x02\tFloors.V1b\x06proto3"
 
 var (

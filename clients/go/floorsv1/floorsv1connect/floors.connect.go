@@ -78,24 +78,28 @@ func NewFloorServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			httpClient,
 			baseURL+FloorServiceGetFloorProcedure,
 			connect.WithSchema(floorServiceMethods.ByName("GetFloor")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
 		batchGetFloors: connect.NewClient[floorsv1.BatchGetFloorsRequest, floorsv1.BatchGetFloorsResponse](
 			httpClient,
 			baseURL+FloorServiceBatchGetFloorsProcedure,
 			connect.WithSchema(floorServiceMethods.ByName("BatchGetFloors")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
 		streamFloors: connect.NewClient[floorsv1.StreamFloorsRequest, floorsv1.Floor](
 			httpClient,
 			baseURL+FloorServiceStreamFloorsProcedure,
 			connect.WithSchema(floorServiceMethods.ByName("StreamFloors")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
 		getServerInfo: connect.NewClient[floorsv1.GetServerInfoRequest, floorsv1.ServerInfo](
 			httpClient,
 			baseURL+FloorServiceGetServerInfoProcedure,
 			connect.WithSchema(floorServiceMethods.ByName("GetServerInfo")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
 	}
@@ -152,24 +156,28 @@ func NewFloorServiceHandler(svc FloorServiceHandler, opts ...connect.HandlerOpti
 		FloorServiceGetFloorProcedure,
 		svc.GetFloor,
 		connect.WithSchema(floorServiceMethods.ByName("GetFloor")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
 	floorServiceBatchGetFloorsHandler := connect.NewUnaryHandler(
 		FloorServiceBatchGetFloorsProcedure,
 		svc.BatchGetFloors,
 		connect.WithSchema(floorServiceMethods.ByName("BatchGetFloors")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
 	floorServiceStreamFloorsHandler := connect.NewServerStreamHandler(
 		FloorServiceStreamFloorsProcedure,
 		svc.StreamFloors,
 		connect.WithSchema(floorServiceMethods.ByName("StreamFloors")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
 	floorServiceGetServerInfoHandler := connect.NewUnaryHandler(
 		FloorServiceGetServerInfoProcedure,
 		svc.GetServerInfo,
 		connect.WithSchema(floorServiceMethods.ByName("GetServerInfo")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
 	return "/floors.v1.FloorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
