@@ -18,8 +18,8 @@ use clap::Args;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TraceArgs {
-    /// Replay this request log against chains, and name the cheapest: CSV (time_us,seed,number[,width,height,kind]) or
-    /// libCacheSim's oracleGeneral
+    /// Replay this request log against chains, and name the cheapest: libCacheSim's oracleGeneral, or CSV with the columns
+    /// time_us, seed, number and, optionally, width, height and kind
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cells", "list", "short"])]
     pub(crate) trace: Option<PathBuf>,
     /// Replay at the times of the log, this many times as fast. Without --speed and --rate, 40 calls are in flight
