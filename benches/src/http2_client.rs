@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use floor_proto::rpc::Rpc;
 use rustix::event::{PollFd, PollFlags};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
@@ -350,7 +350,11 @@ impl HeaderCache {
             return Ok(Arc::clone(known));
         }
         let mut headers = Headers::default();
-        for (name, value) in loona_hpack::Decoder::new().decode(block)? {
+        let mut decoded = Vec::new();
+        httlib_hpack::Decoder::default()
+            .decode(&mut block.to_vec(), &mut decoded)
+            .map_err(|error| anyhow!("a header block cannot be decoded: {error:?}"))?;
+        for (name, value, _) in decoded {
             let value = String::from_utf8_lossy(&value);
             match &name[..] {
                 b"floor-served-by" => headers.served_by = tiers(&value),
