@@ -107,19 +107,7 @@ impl Floor {
     /// Whether a cell is passable without a key and without searching.
     #[must_use]
     pub fn passable(&self, x: u32, y: u32) -> bool {
-        self.terrain_at(x, y).is_some_and(|terrain| {
-            matches!(
-                terrain,
-                Terrain::Floor
-                    | Terrain::Door
-                    | Terrain::StairsUp
-                    | Terrain::StairsDown
-                    | Terrain::ShallowWater
-                    | Terrain::Bridge
-                    | Terrain::Grass
-                    | Terrain::Rubble
-            )
-        })
+        self.terrain_at(x, y).is_some_and(is_passable)
     }
 
     /// Stairs up, where a climber arrives.
@@ -201,4 +189,20 @@ fn positions(wire: &v1::Floor) -> impl Iterator<Item = (&'static str, Option<Poi
     let locks = wire.locks.iter().map(|lock| ("lock", lock.at));
     let traps = wire.traps.iter().map(|trap| ("trap", trap.at));
     spawns.chain(items).chain(locks).chain(traps)
+}
+
+/// Whether terrain is passable without a key and without searching.
+#[must_use]
+pub const fn is_passable(terrain: Terrain) -> bool {
+    matches!(
+        terrain,
+        Terrain::Floor
+            | Terrain::Door
+            | Terrain::StairsUp
+            | Terrain::StairsDown
+            | Terrain::ShallowWater
+            | Terrain::Bridge
+            | Terrain::Grass
+            | Terrain::Rubble
+    )
 }

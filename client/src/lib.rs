@@ -56,7 +56,7 @@ pub use connect_options::ConnectOptions;
 pub use credential_error::CredentialError;
 pub use encoded::EncodedFloor;
 pub use error::{ClientError, InvalidFloor, StatusError, Violation};
-pub use floor::Floor;
+pub use floor::{Floor, is_passable};
 pub use floor_proto::v1::{self, FloorKind, FloorSpec, RoomRole, ServerInfo, Terrain, TierInfo};
 pub use floor_proto::{grid::GridError, hash::HashError, limits};
 pub use options::CallOptions;

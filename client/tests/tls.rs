@@ -1,6 +1,6 @@
 //! Tests TLS and tokens against a server with certificates of its own: who is trusted, what the errors say, what is sent.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod authority;
 #[expect(dead_code, reason = "this test connects by itself")]

@@ -1,6 +1,6 @@
 //! Runs the test vectors of `proto/vectors` through the library's decoder.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! Exports floors of every kind without a server, and reads them back with the editors' own loaders or schemas: cells
 //! and objects must be those of the floor.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::{
     collections::BTreeMap,

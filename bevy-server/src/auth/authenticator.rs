@@ -51,8 +51,8 @@ struct Table {
     tokens: Tokens,
 }
 
-/// What is known of the file. Whoever reads the file holds its lock until the tokens are in use, so that an older
-/// version never replaces a newer one.
+/// What is known of the file. A reader holds its lock until the tokens are in use, so that an older version never
+/// replaces a newer one.
 struct FileState {
     /// The version that was read last.
     read: FileVersion,

@@ -148,8 +148,8 @@ impl Tokens {
 
     /// The token whose secret is `secret`.
     pub(super) fn find(&self, secret: &[u8]) -> Option<&Arc<Token>> {
-        // The time of this lookup depends on digests only, and whoever learns a part of one still knows nothing of a
-        // token; that the digests are also compared in constant time keeps even that part from being measured.
+        // The time of this lookup depends on digests only, and a part of a digest says nothing of a token; that the
+        // digests are also compared in constant time keeps even that part from being measured.
         self.0.get(&TokenDigest(Sha256::digest(secret).into()))
     }
 
@@ -350,7 +350,7 @@ impl Parser<'_> {
         let value = fields.get(key);
         let parsed = value.and_then(Value::as_str).and_then(parse);
         if parsed.is_none() {
-            // The value is not shown: somebody may have written the token itself.
+            // The value is not shown: it may be the token itself.
             let is = if value.is_some() { "is wrong" } else { "is missing" };
             self.report(index, fields, key, &format!("{key} {is}; {hint}"));
         }

@@ -1,7 +1,7 @@
 //! Tiled's JSON map format: <https://doc.mapeditor.org/en/stable/reference/json-map-format/>.
 
 use floor_client::{
-    Floor, Terrain,
+    Floor, Terrain, is_passable,
     v1::{Point, Room},
 };
 use serde_json::{Value, json};
@@ -138,12 +138,6 @@ fn cell_tileset() -> Value {
     });
     let objects = tiles::OBJECTS.into_iter().map(|object| tile(object, &format!("{object:?}").to_lowercase(), &[]));
     tileset(CELLS, CELL_ROWS, &terrain.chain(objects).collect::<Vec<_>>())
-}
-
-/// Whether a player without keys who does not search can walk on it.
-const fn is_passable(terrain: Terrain) -> bool {
-    use Terrain::{Bridge, Door, Floor, Grass, Rubble, ShallowWater, StairsDown, StairsUp};
-    matches!(terrain, Floor | Door | StairsUp | StairsDown | ShallowWater | Bridge | Grass | Rubble)
 }
 
 fn tile(tile: Tile, class: &str, values: &[(&'static str, Value)]) -> Value {
