@@ -3,11 +3,9 @@
 use numpy::{PyArray1, PyArray2, PyArrayMethods as _};
 use pyo3::{prelude::*, sync::PyOnceLock, types::PyBytes};
 
-use crate::{
-    hash,
-    parts::{Connection, Item, Lock, Metrics, Point, Room, Spawn, Trap},
-    wire,
-};
+use floor_proto::hash;
+
+use crate::parts::{Connection, Item, Lock, Metrics, Point, Room, Spawn, Trap};
 
 /// A generated floor. Arrays have `height` rows and `width` columns: cell (x, y) is `floor.terrain[y, x]`.
 #[pyclass(frozen, module = "floor_gen")]
@@ -132,13 +130,13 @@ impl Floor {
     /// The content hash: equal hashes mean equal floors. Computed at each read.
     #[getter]
     fn content_hash(&self, py: Python<'_>) -> u64 {
-        py.detach(|| hash::content_hash(&wire::message(&self.floor)))
+        py.detach(|| hash::content_hash(&floor_wire::message(&self.floor)))
     }
 
     /// The message `floors.v1.Floor`, byte for byte as a server of this generator version sends it.
     fn encode<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let framed = py.detach(|| wire::framed(&self.floor));
-        PyBytes::new(py, &wire::unframed(&framed))
+        let framed = py.detach(|| floor_wire::framed(&self.floor));
+        PyBytes::new(py, &floor_wire::unframed(&framed))
     }
 
     fn __repr__(&self) -> String {

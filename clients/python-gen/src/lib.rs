@@ -1,27 +1,13 @@
 //! The Python module `floor_gen`: the generator of tower floors without a server.
 //!
-//! The grid codec, the content hash and the conversion to messages are the files that the server compiles, so that the
-//! bytes cannot differ. Their crates are not dependencies, because `floor-proto` brings tonic along.
+//! The grid codec, the content hash and the messages are the crates of the server, so that the bytes cannot differ.
 
-// The files of the server name each other by the names of their crates.
+// This crate has the same name, which is that of the Python module.
 extern crate generator as floor_gen;
-extern crate self as floor_proto;
 
 mod floor;
 mod generate;
-#[path = "../../../proto/src/grid.rs"]
-pub mod grid;
-#[path = "../../../proto/src/hash.rs"]
-pub mod hash;
-#[path = "../../../proto/src/limits.rs"]
-pub mod limits;
 mod parts;
-pub mod v1;
-#[path = "../../../floor-wire/src/lib.rs"]
-mod wire;
-
-/// Length in bytes of the prefix of every gRPC message.
-pub const FRAME_PREFIX_BYTES: usize = 5;
 
 /// Procedural tower floors as a pure function: the same arguments give the same floor on every machine.
 #[pyo3::pymodule(gil_used = false, name = "floor_gen")]
