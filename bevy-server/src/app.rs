@@ -26,6 +26,7 @@ use crate::{
     observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
     prefetch::PrefetchPlugin,
+    priority,
     reload::ReloadPlugin,
     runtime::TokioHandle,
     traces::{TraceError, Traces},
@@ -44,7 +45,12 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let mut app = App::new();
     let tokens = config.tokens_file.as_deref().map(TokensFile::read).transpose()?;
     descriptors::raise_limit();
-    let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
+    let runtime = Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("tokio")
+        .on_thread_start(priority::serve_calls)
+        .build()
+        .map_err(StartError::Runtime)?;
     log.set_runtime(runtime.handle());
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);

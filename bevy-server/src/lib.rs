@@ -7,7 +7,6 @@
 //! [`app()`] opens everything that can fail (files, ports) and returns a Bevy `App` that is ready to run. This crate is
 //! the composition root: only it knows floors ([`floor_gen`]), bytes ([`floor_cache`]) and the protocol
 //! ([`floor_proto`]).
-#![forbid(unsafe_code)]
 
 pub mod app;
 pub mod auth;
@@ -20,6 +19,7 @@ pub mod descriptors;
 pub mod drain;
 pub mod generation;
 pub mod grpc;
+mod headers;
 pub mod healthcheck;
 pub mod key;
 pub mod lifecycle;
@@ -30,6 +30,7 @@ pub mod metrics;
 pub mod observer;
 pub mod ops;
 pub mod prefetch;
+mod priority;
 mod rate_limit;
 pub mod reload;
 pub mod runtime;

@@ -14,6 +14,7 @@ use tonic::{Code, Status};
 
 use crate::{
     clients::Client,
+    headers::FLOOR_SERVED_BY,
     logging::{AccessEntry, AccessLog},
     traces::{Lookup, Origin, TracedCall, Traces},
 };
@@ -81,7 +82,7 @@ impl CallRecord {
     /// The call was answered with `bytes` of messages and these headers or trailers.
     pub(crate) fn answered(&self, headers: &HeaderMap, bytes: usize) {
         self.sent(bytes);
-        self.measured().served_by = headers.get("floor-served-by").cloned();
+        self.measured().served_by = headers.get(&FLOOR_SERVED_BY).cloned();
     }
 
     /// The transport took `bytes` of messages.

@@ -20,10 +20,11 @@ pub(crate) use budget::ClientUse;
 pub use budget::{Budget, Reserved};
 pub(crate) use warnings::WarningLimiter;
 
-use crate::config::{ClientIdentity, NoCache};
+use crate::{
+    config::{ClientIdentity, NoCache},
+    headers::X_FORWARDED_FOR,
+};
 
-/// The header in which a proxy names the client.
-const FORWARDED_FOR: &str = "x-forwarded-for";
 /// Limit for the stored part of a name: a certificate may have a long subject. All of it identifies the client.
 const MAX_NAME_CHARS: usize = 256;
 /// The address that stands for an unknown one.
@@ -146,7 +147,7 @@ impl Clients {
     /// The address of the client that a trusted proxy names in `headers`, as [`forwarded`](Self::forwarded).
     #[must_use]
     pub fn forwarded_address(&self, headers: &HeaderMap) -> Option<IpAddr> {
-        let values = headers.get_all(FORWARDED_FOR);
+        let values = headers.get_all(&X_FORWARDED_FOR);
         let hops = values.iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
         let addresses: Vec<_> = hops.map(hop_address).collect();
         // A hop that is no address hides those before it, which anyone may have written.
@@ -261,7 +262,7 @@ mod tests {
     use super::*;
 
     fn headers(values: &[&'static str]) -> HeaderMap {
-        values.iter().map(|value| (http::HeaderName::from_static(FORWARDED_FOR), value.parse().unwrap())).collect()
+        values.iter().map(|value| (X_FORWARDED_FOR.clone(), value.parse().unwrap())).collect()
     }
 
     fn address(text: &str) -> IpAddr {

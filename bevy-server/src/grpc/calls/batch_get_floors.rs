@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     grpc::status::{Violation, from_source_error, invalid, malformed},
+    headers::FLOOR_COALESCED,
     key,
     observer::{CallRecord, LookupTimer},
 };
@@ -46,7 +47,7 @@ pub(super) async fn answer(
     served.iter().for_each(|served| counts.add(served));
     let mut response = respond(batch_body(&served), counts.served_by());
     if let Some(coalesced) = counts.coalesced() {
-        response.headers_mut().insert("floor-coalesced", coalesced);
+        response.headers_mut().insert(&FLOOR_COALESCED, coalesced);
     }
     let steps = served.iter().find_map(|served| served.trace.as_deref());
     add_trace(&call, steps.unwrap_or_default(), response.headers_mut());

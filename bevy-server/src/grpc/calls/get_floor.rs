@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     grpc::status::{from_source_error, invalid, malformed},
+    headers::FLOOR_COALESCED,
     key,
     observer::{CallRecord, LookupTimer},
 };
@@ -41,7 +42,7 @@ pub(super) async fn answer(
     }
     let mut response = respond(FloorBody::unary(served.value), HeaderValue::from_static(served.by));
     if served.coalesced {
-        response.headers_mut().insert("floor-coalesced", HeaderValue::from_static("1"));
+        response.headers_mut().insert(&FLOOR_COALESCED, HeaderValue::from_static("1"));
     }
     add_trace(&call, served.trace.as_deref().unwrap_or_default(), response.headers_mut());
     Ok(response)

@@ -12,7 +12,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use floor_cache::{ClientId, Options, Priority};
 use floor_gen::{FloorSpec, Kind, SpecError};
 use floor_proto::{FRAME_PREFIX_BYTES, limits::DEFAULT_MESSAGE_BYTES, v1};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 use tonic::Status;
@@ -24,6 +24,7 @@ use crate::{
         connect::{self, Encoding, MAX_JSON_BYTES, Protocol},
         status::{self, Violation},
     },
+    headers::{FLOOR_TRACE, GRPC_TIMEOUT, X_FORWARDED_FOR},
 };
 
 /// Limit for receiving a request, from its headers on. A request is one small message.
@@ -69,13 +70,13 @@ impl Call {
         };
         // A deadline that the clock cannot represent is no deadline.
         let deadline = timeout.and_then(|timeout| started.checked_add(timeout));
-        let no_cache = headers.get_all("cache-control").iter().any(has_no_cache);
+        let no_cache = headers.get_all(header::CACHE_CONTROL).iter().any(has_no_cache);
         // A proxy on this machine forwards calls of others.
-        let is_forwarded = headers.contains_key("x-forwarded-for") && client.is_loopback();
+        let is_forwarded = headers.contains_key(&X_FORWARDED_FOR) && client.is_loopback();
         if no_cache && !client.may_skip_cache(may_skip_cache, is_forwarded) {
             return Err(status::no_cache_not_allowed(may_skip_cache));
         }
-        let trace = headers.get("floor-trace").is_some_and(|value| value.as_bytes() == b"1");
+        let trace = headers.get(&FLOOR_TRACE).is_some_and(|value| value.as_bytes() == b"1");
         Ok(Self { protocol, started, client: client.id(), deadline, no_cache, trace, is_traced: false })
     }
 
@@ -123,7 +124,7 @@ fn has_no_cache(value: &HeaderValue) -> bool {
 
 /// The timeout in `grpc-timeout`.
 fn grpc_timeout(headers: &HeaderMap) -> Result<Option<Duration>, Status> {
-    let Some(value) = headers.get("grpc-timeout") else { return Ok(None) };
+    let Some(value) = headers.get(&GRPC_TIMEOUT) else { return Ok(None) };
     let timeout = value.to_str().ok().and_then(timeout).ok_or_else(|| {
         Status::invalid_argument(format!("grpc-timeout {value:?} is not 1 to 8 digits and one of H, M, S, m, u, n"))
     })?;

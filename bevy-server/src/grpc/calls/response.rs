@@ -19,12 +19,16 @@ use http_body::{Body, Frame, SizeHint};
 use tonic::Status;
 
 use super::{request::Call, stream_body::StreamBody};
-use crate::{clients::Reserved, lifecycle::InFlightGuard};
+use crate::{
+    clients::Reserved,
+    headers::{FLOOR_SERVED_BY, FLOOR_SERVER_US, FLOOR_TRACE, GRPC_STATUS},
+    lifecycle::InFlightGuard,
+};
 
 /// A unary response with the tier that served it, or `generated`.
 pub(super) fn respond(body: FloorBody, served_by: HeaderValue) -> Response<FloorBody> {
     let mut response = head(body);
-    response.headers_mut().insert("floor-served-by", served_by);
+    response.headers_mut().insert(&FLOOR_SERVED_BY, served_by);
     response
 }
 
@@ -44,7 +48,7 @@ pub(super) fn put_prefix(message: &mut BytesMut, length: usize) {
 /// `grpc-status: 0`.
 pub(super) fn ok_trailers() -> HeaderMap {
     let mut trailers = HeaderMap::with_capacity(1);
-    trailers.insert("grpc-status", HeaderValue::from_static("0"));
+    trailers.insert(&GRPC_STATUS, HeaderValue::from_static("0"));
     trailers
 }
 
@@ -62,13 +66,13 @@ pub(super) fn add_trace(call: &Call, steps: &[Step], headers: &mut HeaderMap) {
         return;
     }
     let micros = u64::try_from(call.started.elapsed().as_micros()).unwrap_or(u64::MAX);
-    headers.insert("floor-server-us", HeaderValue::from(micros));
+    headers.insert(&FLOOR_SERVER_US, HeaderValue::from(micros));
     if steps.is_empty() {
         return;
     }
     let steps: Vec<_> = steps.iter().map(format_step).collect();
     if let Ok(trace) = HeaderValue::try_from(steps.join(",")) {
-        headers.insert("floor-trace", trace);
+        headers.insert(&FLOOR_TRACE, trace);
     }
 }
 

@@ -26,6 +26,7 @@ use crate::{
         connect::{self, Encoding, Protocol},
         status::{self, Violation, from_source_error, invalid, malformed},
     },
+    headers::{FLOOR_COALESCED, FLOOR_SERVED_BY},
     key,
     lifecycle::InFlightGuard,
     metrics::Limit,
@@ -158,9 +159,9 @@ impl FloorStream {
     }
 
     fn trailers(&self, mut trailers: HeaderMap) -> HeaderMap {
-        trailers.insert("floor-served-by", self.counts.served_by());
+        trailers.insert(&FLOOR_SERVED_BY, self.counts.served_by());
         if let Some(coalesced) = self.counts.coalesced() {
-            trailers.insert("floor-coalesced", coalesced);
+            trailers.insert(&FLOOR_COALESCED, coalesced);
         }
         add_trace(&self.call, &self.trace, &mut trailers);
         trailers

@@ -6,7 +6,10 @@ use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
 use tonic::Status;
 
 use super::{json, protocol::Encoding};
-use crate::grpc::{FloorBody, Rpc};
+use crate::{
+    grpc::{FloorBody, Rpc},
+    headers::FLOOR_SERVER_US,
+};
 
 /// For answers that never change.
 const IMMUTABLE: &str = "public, immutable, max-age=31536000";
@@ -75,7 +78,7 @@ pub(in crate::grpc) fn stream_head(body: FloorBody, encoding: Encoding) -> Respo
 
 fn cache_control(rpc: Rpc, caching: &Caching<'_>, answer: &HeaderMap) -> HeaderValue {
     // What the server did for one call says nothing of the next.
-    let is_traced = answer.contains_key("floor-server-us");
+    let is_traced = answer.contains_key(&FLOOR_SERVER_US);
     HeaderValue::from_static(match (caching.names_version, caching.is_private) {
         _ if is_traced || rpc == Rpc::GetServerInfo => "no-store",
         (true, false) => IMMUTABLE,

@@ -1,0 +1,19 @@
+//! Names of headers and trailers. A name that is parsed once makes a lookup cheaper than a string, which is parsed at
+//! each call.
+
+use http::HeaderName;
+
+/// The tiers that served an answer.
+pub(crate) static FLOOR_SERVED_BY: HeaderName = HeaderName::from_static("floor-served-by");
+/// Floors that waited for another call's work.
+pub(crate) static FLOOR_COALESCED: HeaderName = HeaderName::from_static("floor-coalesced");
+/// In a request: asks for the trace. In a response: what each tier answered.
+pub(crate) static FLOOR_TRACE: HeaderName = HeaderName::from_static("floor-trace");
+/// Microseconds inside the server.
+pub(crate) static FLOOR_SERVER_US: HeaderName = HeaderName::from_static("floor-server-us");
+/// How a call ended.
+pub(crate) static GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
+/// How long the caller waits.
+pub(crate) static GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+/// The addresses for which proxies forward.
+pub(crate) static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

@@ -1,0 +1,103 @@
+//! Priorities of threads: those that serve calls run before those that generate floors.
+//!
+//! A thread that generates computes for a tenth of a millisecond to several milliseconds, and a hit needs a few
+//! microseconds. With equal priorities a call waits until the generating thread has used its time slice. So generating
+//! threads get a lower share of contended cores, and threads that serve calls get short slices: Linux (6.12 and later)
+//! lets a woken thread with a shorter slice run at once. docs/decisions/0108-thread-priorities.md has the measurements.
+//!
+//! Only Linux has priorities of single threads. Elsewhere nothing is changed.
+
+use std::io;
+
+/// The slice of threads that serve calls, in nanoseconds: the shortest that Linux knows.
+const CALLS_SLICE: u64 = 100_000;
+/// The slice of threads that generate, in nanoseconds. It is longer than the generation of most floors.
+const GENERATION_SLICE: u64 = 10_000_000;
+/// What generation adds to the niceness of the process. With 5 more, a thread gets a quarter of a core for which it
+/// competes with one that serves calls. So generation goes on when calls occupy all cores.
+const ADDED_NICENESS: i32 = 5;
+
+/// The calling thread serves calls.
+pub(crate) fn serve_calls() {
+    report(imp::set(imp::NORMAL, 0, CALLS_SLICE));
+}
+
+/// The calling thread generates floors.
+pub(crate) fn generate() {
+    report(imp::set(imp::BATCH, ADDED_NICENESS, GENERATION_SLICE));
+}
+
+/// A sandbox may forbid it. The server then works with equal priorities.
+fn report(result: io::Result<()>) {
+    if let Err(error) = result {
+        tracing::debug!(%error, "the priority of a thread was not changed");
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod imp {
+    use std::{io, mem};
+
+    pub(super) const NORMAL: u32 = libc::SCHED_OTHER.cast_unsigned();
+    /// A thread of this policy does not run before others when it wakes.
+    pub(super) const BATCH: u32 = libc::SCHED_BATCH.cast_unsigned();
+
+    /// The greatest niceness.
+    const MAX_NICENESS: i32 = 19;
+
+    /// Sets the policy and the time slice in nanoseconds of the calling thread, and adds to its niceness.
+    #[expect(unsafe_code, reason = "libraries for thread priorities do not set the slice")]
+    pub(super) fn set(policy: u32, added_niceness: i32, slice: u64) -> io::Result<()> {
+        let niceness = rustix::process::getpriority_process(None)?;
+        let attributes = libc::sched_attr {
+            size: mem::size_of::<libc::sched_attr>() as u32,
+            sched_policy: policy,
+            sched_flags: 0,
+            sched_nice: (niceness + added_niceness).min(MAX_NICENESS),
+            sched_priority: 0,
+            sched_runtime: slice,
+            sched_deadline: 0,
+            sched_period: 0,
+        };
+        const THIS_THREAD: libc::pid_t = 0;
+        const NO_FLAGS: libc::c_uint = 0;
+        // SAFETY: the kernel reads `size` bytes of the attributes, which live until the call returns, and writes none.
+        let result = unsafe { libc::syscall(libc::SYS_sched_setattr, THIS_THREAD, &raw const attributes, NO_FLAGS) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    use std::io;
+
+    pub(super) const NORMAL: u32 = 0;
+    pub(super) const BATCH: u32 = 0;
+
+    pub(super) fn set(_policy: u32, _added_niceness: i32, _slice: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// The niceness and the policy of this thread (proc(5), fields 19 and 41).
+    fn priority() -> (i32, u32) {
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        // The name of the thread, in parentheses, may contain spaces. The fields after it start with the third.
+        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split_whitespace().collect();
+        (fields[19 - 3].parse().unwrap(), fields[41 - 3].parse().unwrap())
+    }
+
+    #[test]
+    fn generating_threads_have_a_lower_priority_than_those_that_serve_calls() {
+        let before = priority();
+        let of = |set: fn()| std::thread::spawn(move || (set(), priority()).1).join().unwrap();
+        let (calls, generation) = (of(serve_calls), of(generate));
+        assert_eq!(calls, (before.0, imp::NORMAL));
+        assert_eq!(generation, ((before.0 + ADDED_NICENESS).min(19), imp::BATCH));
+        assert_eq!(priority(), before, "only those threads");
+    }
+}
