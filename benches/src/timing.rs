@@ -84,6 +84,15 @@ pub fn in_rounds(steps: u64, most: u64, mut round: impl FnMut(u64) -> Duration) 
     took
 }
 
+/// `all`, in reverse order in every other round: what runs second may find the machine warmer or busier.
+pub fn alternate<T: Clone>(round: usize, all: &[T]) -> Vec<T> {
+    let mut order = all.to_vec();
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    order
+}
+
 /// `nanos` as text, in ns, us or ms.
 pub fn format_nanos(nanos: f64) -> String {
     match nanos {

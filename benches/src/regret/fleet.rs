@@ -13,6 +13,7 @@ use crate::{
     redis_server::RedisServer,
     sample::{Sample, Snapshot},
     server::{Server, Setup},
+    timing::alternate,
 };
 
 /// A variant: its name, and the settings that distinguish its servers.
@@ -142,13 +143,11 @@ impl Fleet {
     /// that rotates, so that no variant always follows the same one.
     pub fn run(&mut self, plan: &Plan, mut take: impl FnMut(Sample) -> anyhow::Result<()>) -> anyhow::Result<()> {
         self.warm_up(plan.warmup)?;
-        let (window, count) = (Window { settle: SETTLE, measured: plan.turn }, self.variants.len());
+        let window = Window { settle: SETTLE, measured: plan.turn };
+        let all: Vec<usize> = (0..self.variants.len()).collect();
         for round in 0..plan.turns {
-            let mut order: Vec<usize> = (0..count).collect();
-            if round % 2 == 1 {
-                order.reverse();
-            }
-            order.rotate_left(round / 2 % count);
+            let mut order = alternate(round, &all);
+            order.rotate_left(round / 2 % all.len());
             for variant in order {
                 take(self.turn(variant, window, round)?)?;
             }

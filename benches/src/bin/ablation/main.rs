@@ -13,6 +13,7 @@ use benches::{
     chains::Candidate,
     report::{self, Record, RecordArgs, ensure_release},
     sample::{CPU, Column, P50, P99, RATE, REDIS_CPU, Ratio, Samples},
+    timing::alternate,
 };
 use clap::{Parser, ValueEnum};
 use comfy_table::Table;
@@ -49,7 +50,8 @@ fn main() -> anyhow::Result<()> {
     let mut record = Record::start(&args.record, "ablation", "ablation")?;
     for run in 0..runs {
         for workload in alternate(run, &workloads) {
-            for candidate in alternate(run, &candidates).filter(|it| candidate::supports(*it, workload)) {
+            let supported = alternate(run, &candidates).into_iter().filter(|it| candidate::supports(*it, workload));
+            for candidate in supported {
                 for (start, sample) in STARTS.into_iter().zip(candidate::run(candidate, workload, calls)?) {
                     record.add(sample.named(load(workload, start), candidate.name(), run))?;
                 }
@@ -156,12 +158,6 @@ fn shares(samples: &Samples) -> Table {
         table.add_row([chain.to_owned()].into_iter().chain(parts.values().map(mean)));
     }
     table
-}
-
-/// `all`, in reverse order in every other run: what runs second may find the machine warmer or busier.
-fn alternate<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
-    let last = all.len().saturating_sub(1);
-    (0..all.len()).map(move |at| all[if run.is_multiple_of(2) { at } else { last - at }])
 }
 
 /// The values in `named`, in the order of their list; all of them when it is empty.

@@ -11,6 +11,7 @@ use benches::{
     report::{self, Record},
     sample::{Figure, P50, Sample, Samples, Snapshot},
     server::{Server, Setup},
+    timing::alternate,
 };
 use bytes::Bytes;
 use comfy_table::Table;
@@ -98,12 +99,10 @@ pub(crate) fn measure(
         running.push(started);
         progress.inc(1);
     }
+    let order: Vec<usize> = (0..running.len()).collect();
     for round in 0..plan.rounds {
-        // What runs second may find the machine warmer or busier.
-        let reversed = round % 2 == 1;
-        for at in 0..running.len() {
-            let last = running.len() - 1;
-            let Running { source, stores, server, load } = &mut running[if reversed { last - at } else { at }];
+        for at in alternate(round, &order) {
+            let Running { source, stores, server, load } = &mut running[at];
             let name = source.served_by();
             progress.set_message(format!("floors from {name}, round {} of {}", round + 1, plan.rounds));
             let servers = std::slice::from_ref(&*server);

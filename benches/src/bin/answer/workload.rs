@@ -10,6 +10,7 @@ use benches::{
     report::{self, Record},
     sample::{Figure, P99, RATE, Sample, Samples, Snapshot},
     server::Setup,
+    timing::alternate,
 };
 use bytes::Bytes;
 use comfy_table::Table;
@@ -42,10 +43,7 @@ pub(crate) fn measure(
     let messages = CELL.messages();
     let messages: Arc<[Bytes]> = messages.iter().take(plan.calls as usize).cloned().collect();
     for round in 0..plan.rounds {
-        // What runs second may find the machine warmer or busier.
-        let order: Vec<Candidate> =
-            if round % 2 == 0 { chains.to_vec() } else { chains.iter().rev().copied().collect() };
-        for chain in order {
+        for chain in alternate(round, chains) {
             let name = chain.name();
             progress.set_message(format!("requests to {name}, round {} of {}", round + 1, plan.rounds));
             let stores = Stores::empty(chain.tiers())?;

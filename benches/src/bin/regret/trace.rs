@@ -12,6 +12,7 @@ use benches::{
     report::Record,
     sample::{Column, Figure, GENERATED, P50, P99, RATE, Ratio, Sample, Samples, Snapshot},
     server::Setup,
+    timing::alternate,
     trace::Trace,
 };
 use clap::Args;
@@ -76,10 +77,7 @@ pub(crate) fn run(
         (None, None) => None,
     };
     for round in 0..rounds {
-        // What runs second may find the machine warmer or busier.
-        let in_order: Vec<Candidate> =
-            if round % 2 == 0 { chains.clone() } else { chains.iter().rev().copied().collect() };
-        for chain in in_order {
+        for chain in alternate(round, &chains) {
             record.add(replay(chain, &setup, &trace, pace.as_ref())?.named(&load, chain.name(), round))?;
         }
         eprintln!("round {} of {rounds} done", round + 1);
