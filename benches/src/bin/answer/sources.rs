@@ -1,6 +1,6 @@
 //! What each source of floors costs, and the space that a floor takes there.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc, thread, time::Duration};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc};
 
 use anyhow::{Context, ensure};
 use benches::{
@@ -24,10 +24,6 @@ const LOAD: &str = "sources";
 
 /// Calls in flight.
 const SHAPE: Shape = Shape::new(4, 10);
-
-/// Passes over all floors to fill a store. Writes happen after the answers and may be dropped.
-const FILLING_PASSES: usize = 40;
-const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 
 /// Bytes of a block in the count of a file's blocks.
 const BLOCK: u64 = 512;
@@ -127,16 +123,7 @@ fn start(source: Source, messages: &Arc<[Bytes]>) -> anyhow::Result<(Running, Sp
     let server = stores.serve(&Setup::new().with_all(&settings))?;
     let mut load = ClosedLoop::new([server.grpc], Rpc::GetFloor, SHAPE, Arc::clone(messages));
     let (name, floors) = (source.served_by(), messages.len() as f64);
-    let mut is_filled = false;
-    for _ in 0..FILLING_PASSES {
-        let tally = load.run_calls(messages.len() as u64)?;
-        is_filled = tally.served_by.keys().all(|tier| tier == name);
-        if is_filled {
-            break;
-        }
-        thread::sleep(BETWEEN_PASSES);
-    }
-    ensure!(is_filled, "after {FILLING_PASSES} passes {name} does not have every floor");
+    load.fill(name)?;
     let tier_bytes = || server.metric(&format!("floors_tier_bytes{{tier=\"{name}\"}}"));
     let space = match source {
         Source::Lru => Space { memory: Some(tier_bytes()? / floors), disk: None },
