@@ -1,6 +1,6 @@
 //! A cell of the grid: a store, a load and a number of servers. It builds the requests of its load.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, iter, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use floor_proto::{limits, v1};
@@ -76,6 +76,21 @@ pub enum Keys {
     Scan,
 }
 
+impl Keys {
+    /// The numbers of the requested floors, of 1 ..= `count`, without end. They are the same in every run.
+    pub fn numbers(self, count: u32) -> Box<dyn Iterator<Item = u32>> {
+        let mut rng = SmallRng::seed_from_u64(TOWER);
+        match self {
+            Self::Zipf { tenths } => {
+                let zipf = Zipf::new(f64::from(count), f64::from(tenths) / 10.0).expect("floors, an exponent above 0");
+                Box::new(zipf.sample_iter(rng).map(|number: f64| number as u32))
+            }
+            Self::Uniform => Box::new(iter::repeat_with(move || rng.random_range(1..=count))),
+            Self::Scan => Box::new((1..=count).cycle()),
+        }
+    }
+}
+
 impl fmt::Display for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -145,24 +160,10 @@ impl Cell {
 
     /// The framed messages of the calls, the same for every variant.
     pub fn messages(&self) -> Arc<[Bytes]> {
-        let count = self.floors();
-        let mut rng = SmallRng::seed_from_u64(TOWER);
-        let mut next = 0;
-        let mut number: Box<dyn FnMut() -> u32> = match self.keys {
-            Keys::Zipf { tenths } => {
-                let zipf = Zipf::new(f64::from(count), f64::from(tenths) / 10.0).expect("floors, an exponent above 0");
-                Box::new(move || zipf.sample(&mut rng) as u32)
-            }
-            Keys::Uniform => Box::new(move || rng.random_range(1..=count)),
-            Keys::Scan => Box::new(move || {
-                next = next % count + 1;
-                next
-            }),
-        };
+        let mut numbers = self.keys.numbers(self.floors());
         // A whole number of passes, so that a repeated scan continues with floor 1.
-        let calls = if self.keys == Keys::Scan { count } else { TABLE / self.batch };
-        let mut message = || self.message((0..self.batch).map(|_| number()));
-        (0..calls).map(|_| message()).collect()
+        let calls = if self.keys == Keys::Scan { self.floors() } else { TABLE / self.batch };
+        (0..calls).map(|_| self.message(numbers.by_ref().take(self.batch as usize))).collect()
     }
 
     /// Batches with every floor once, to fill a store.

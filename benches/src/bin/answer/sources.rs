@@ -4,9 +4,9 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc};
 
 use anyhow::{Context, ensure};
 use benches::{
-    chains::Stores,
+    chains::{SHAPE, Stores},
     floors::TOWER,
-    load::{ClosedLoop, Rpc, Shape, floor_request},
+    load::{ClosedLoop, Rpc, floor_request},
     redis_server::RedisServer,
     report::{self, Record},
     sample::{Figure, P50, Sample, Samples, Snapshot},
@@ -21,9 +21,6 @@ use crate::{Plan, all_cpu, figure};
 
 /// The load of the samples, whose variants are the sources.
 const LOAD: &str = "sources";
-
-/// Calls in flight.
-const SHAPE: Shape = Shape::new(4, 10);
 
 /// Bytes of a block in the count of a file's blocks.
 const BLOCK: u64 = 512;
