@@ -60,23 +60,25 @@ fn bytes(batches: &[Batch], steps: u64) -> u64 {
 
 /// Times one call for each of `batches` in turn or, with `each`, a call for each of its keys.
 fn get(store: &Store, batches: &Arc<[Batch]>, steps: u64, each: bool) -> Duration {
-    let (tier, visited) = (Arc::clone(&store.tier), Arc::clone(batches));
-    let (took, found) = timed(&store.runtime, steps, |steps| async move {
-        let mut found = 0;
-        for step in steps {
-            let keys = &at(&visited, step).keys;
-            if each {
-                for key in keys {
-                    let value = black_box(answered(tier.get(key)).await.expect("the tier answers"));
-                    found += value.map_or(0, |value| value.len() as u64);
+    let (took, found) = timed(&store.runtime, 1, steps, |steps| {
+        let (tier, batches) = (Arc::clone(&store.tier), Arc::clone(batches));
+        async move {
+            let mut found = 0;
+            for step in steps {
+                let keys = &at(&batches, step).keys;
+                if each {
+                    for key in keys {
+                        let value = black_box(answered(tier.get(key)).await.expect("the tier answers"));
+                        found += value.map_or(0, |value| value.len() as u64);
+                    }
+                } else {
+                    let values = black_box(answered(tier.get_many(keys)).await.expect("the tier answers"));
+                    found += values.iter().flatten().map(|value| value.len() as u64).sum::<u64>();
                 }
-            } else {
-                let values = black_box(answered(tier.get_many(keys)).await.expect("the tier answers"));
-                found += values.iter().flatten().map(|value| value.len() as u64).sum::<u64>();
             }
+            found
         }
-        found
     });
-    assert_eq!(found, bytes(batches, steps), "every floor came");
+    assert_eq!(found[0].1, bytes(batches, steps), "every floor came");
     took
 }
