@@ -9,13 +9,11 @@ use std::{
 
 use benches::{
     floors::{self, Entries},
-    peers::{self, Dashmap, Moka, Peer, QuickCache},
-    pregenerated::filled_chain,
-    stores::{self, Backend, Store},
+    peers::{self, Dashmap, Moka, OurChain, Peer, QuickCache},
+    stores::{Backend, Store},
     tile_floor,
     timing::answered,
 };
-use floor_cache::{ChainConfig, TierKind};
 use floor_gen::{Generator, Kind};
 use prost::Message;
 
@@ -71,23 +69,17 @@ pub(crate) fn all() -> Vec<Case> {
     });
     let case = |name, ours, peer: Rc<Work>| Case { name, ours, peer };
     vec![
-        case("a hit of the chain / of quick_cache", chain_hit(&entries), Rc::new(peer_hit::<QuickCache>(&entries))),
-        case("a hit of the chain / of moka", chain_hit(&entries), Rc::new(peer_hit::<Moka>(&entries))),
+        case(
+            "a hit of the chain / of quick_cache",
+            peer_hit::<OurChain>(&entries),
+            Rc::new(peer_hit::<QuickCache>(&entries)),
+        ),
+        case("a hit of the chain / of moka", peer_hit::<OurChain>(&entries), Rc::new(peer_hit::<Moka>(&entries))),
         case("a hit of LMDB / of a map", lmdb_hits(&entries), Rc::new(peer_hit::<Dashmap>(&entries))),
         case("encoding a floor / a message a tile", encode(&made), Rc::clone(&tiles_out)),
         case("decoding a floor / a message a tile", decode(&made), tiles_in),
         case("making a floor / encoding one a message a tile", generate(), tiles_out),
     ]
-}
-
-fn chain_hit(entries: &Arc<Entries>) -> Work {
-    let (runtime, entries) = (stores::runtime(), Arc::clone(entries));
-    let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-    let chain = filled_chain(&config, &entries, &runtime);
-    Box::new(move || {
-        let _alive = &runtime;
-        lookups(|step| chain.get_now(&entries.at(step).0).is_some_and(|served| served.by == "lru"))
-    })
 }
 
 fn peer_hit<P: Peer>(entries: &Arc<Entries>) -> Work {
