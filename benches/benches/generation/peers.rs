@@ -2,16 +2,9 @@
 //!
 //! None of the peers validates its floors, and only tatami-dungeon places content, so our generator does more work.
 
-use std::{
-    cell::Cell,
-    hint::black_box,
-    time::{Duration, Instant},
-};
+use std::hint::black_box;
 
-use benches::{
-    floors::{self, SIDE},
-    timing::median,
-};
+use benches::floors::{self, SIDE};
 use criterion::{BenchmarkId, Criterion};
 use floor_gen::{Generator, Kind};
 
@@ -19,12 +12,6 @@ use crate::{mapgen, tatami};
 
 /// Distinct floors.
 const COUNT: u32 = 200;
-
-/// Turns of each generator; the ratio is the median over them. Odd, so that the median is one of them.
-const TURNS: usize = 41;
-
-/// Floors of a turn.
-const FLOORS_PER_TURN: u64 = 8;
 
 /// A generator, and the kind of ours that it is compared with.
 struct Peer {
@@ -72,14 +59,12 @@ const fn cellular(side: u16) -> Peer {
 }
 
 pub(crate) fn peers(criterion: &mut Criterion) {
-    let ran = Cell::new(false);
     let mut group = criterion.benchmark_group("generation/peers");
     for peer in PEERS {
         let size = format!("{0}x{0}", peer.side);
         group.bench_function(BenchmarkId::new(peer.name, &size), |bencher| {
             let made = (0..u64::from(COUNT)).filter(|number| (peer.open_cells)(peer.side, *number) > 0).count();
             assert!(made >= COUNT as usize * 9 / 10, "{} generates walkable floors: {made} of {COUNT}", peer.name);
-            ran.set(true);
             let mut step = 0;
             bencher.iter(|| {
                 step += 1;
@@ -87,57 +72,12 @@ pub(crate) fn peers(criterion: &mut Criterion) {
             });
         });
         group.bench_function(BenchmarkId::new(format!("ours-{}-for-{}", peer.kind, peer.name), &size), |bencher| {
-            let mut ours = Ours::new(&peer);
-            bencher.iter(|| ours.make());
+            let (mut generator, specs) = (Generator::new(), floors::specs(peer.kind, peer.side, COUNT));
+            let mut step = 0;
+            bencher.iter(|| {
+                step += 1;
+                generator.generate(&specs[floors::index_at(step, specs.len())])
+            });
         });
     }
-    group.finish();
-    if ran.get() {
-        PEERS.iter().for_each(print_ratio);
-    }
-}
-
-/// Our generator, with floors of the peer's size.
-struct Ours {
-    generator: Generator,
-    specs: Vec<floor_gen::FloorSpec>,
-    step: u64,
-}
-
-impl Ours {
-    fn new(peer: &Peer) -> Self {
-        Self { generator: Generator::new(), specs: floors::specs(peer.kind, peer.side, COUNT), step: 0 }
-    }
-
-    fn make(&mut self) {
-        self.step += 1;
-        black_box(self.generator.generate(&self.specs[floors::index_at(self.step, self.specs.len())]));
-    }
-}
-
-/// Prints the time of the peer divided by ours, measured in alternating turns so that a drift of the machine cancels.
-fn print_ratio(peer: &Peer) {
-    let mut ours = Ours::new(peer);
-    ours.make();
-    let mut ratios: Vec<f64> = (0..TURNS as u64)
-        .map(|turn| {
-            let its = timed(|step| (peer.make)(peer.side, turn * FLOORS_PER_TURN + step));
-            its.as_secs_f64() / timed(|_| ours.make()).as_secs_f64()
-        })
-        .collect();
-    let middle = median(&mut ratios);
-    println!(
-        "{0} {1}x{1}: ours is {middle:.1} times as fast as {2} ({3:.1} .. {4:.1} in nine turns of ten)",
-        peer.kind,
-        peer.side,
-        peer.name,
-        ratios[TURNS / 20],
-        ratios[TURNS - 1 - TURNS / 20],
-    );
-}
-
-fn timed(mut work: impl FnMut(u64)) -> Duration {
-    let started = Instant::now();
-    (0..FLOORS_PER_TURN).for_each(&mut work);
-    started.elapsed()
 }
