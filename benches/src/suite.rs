@@ -23,7 +23,7 @@ const SUITES: [Suite; 7] = [
     suite("batching", 44, 1000, 1500),
     suite("chain", 42, 1000, 1000),
     suite("envelope", 27, 500, 1000),
-    suite("generation", 73, 500, 2000),
+    suite("generation", 71, 500, 2000),
     suite("peers", 37, 1000, 1000),
     suite("protobuf", 22, 1000, 3000),
     suite("tiers", 81, 1000, 1000),

@@ -2,9 +2,8 @@
 //! `cargo bench -- generation`. The command `figures` prints the p99.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-mod mapgen;
+mod mapgen_maps;
 mod peers;
-mod tatami;
 
 use benches::{
     floors::{self, SIDE},
