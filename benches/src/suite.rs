@@ -22,7 +22,7 @@ const fn suite(name: &'static str, benches: u32, warm_up_millis: u64, measured_m
 const SUITES: [Suite; 7] = [
     suite("batching", 44, 1000, 1500),
     suite("chain", 42, 1000, 1000),
-    suite("envelope", 27, 500, 1000),
+    suite("envelope", 8, 500, 1000),
     suite("generation", 71, 500, 2000),
     suite("peers", 37, 1000, 1000),
     suite("protobuf", 22, 1000, 3000),
