@@ -26,7 +26,7 @@ const SUITES: [Suite; 7] = [
     suite("generation", 71, 500, 2000),
     suite("peers", 37, 1000, 1000),
     suite("protobuf", 22, 1000, 3000),
-    suite("tiers", 81, 1000, 1000),
+    suite("tiers", 33, 1000, 1000),
 ];
 
 /// The most that criterion measures a bench with `--quick`. It stops earlier when two measurements agree.
@@ -119,7 +119,7 @@ mod tests {
             first.starts_with("cargo bench: about ") && first.contains("\nbatching: 44 benches, about "),
             "{first}"
         );
-        assert!(said("tiers", &["--bench"]).unwrap().starts_with("tiers: 81 benches, about "));
+        assert!(said("tiers", &["--bench"]).unwrap().starts_with("tiers: 33 benches, about "));
         assert!(said("batching", &["--save-baseline", "main", "--bench"]).is_some());
         assert_eq!(said("batching", &["tiers", "--bench"]), None);
         assert_eq!(said("batching", &["--quick", "tiers"]), None);

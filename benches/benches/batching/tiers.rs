@@ -4,7 +4,7 @@ use std::{cell::LazyCell, hint::black_box, sync::Arc, time::Duration};
 
 use benches::{
     floors::Entries,
-    stores::{Backend, Store},
+    stores::{self, Store},
     timing::{answered, timed},
 };
 use criterion::{BenchmarkId, Criterion, Throughput};
@@ -18,9 +18,9 @@ const COUNT: u32 = 1024;
 
 pub(crate) fn tiers(criterion: &mut Criterion) {
     let floors = LazyCell::new(|| Entries::floors(COUNT));
-    for backend in Backend::available() {
-        let store = LazyCell::new(|| Store::filled(backend, &[&*floors]));
-        let mut group = criterion.benchmark_group(format!("batching/{}", backend.name()));
+    for kind in stores::available() {
+        let store = LazyCell::new(|| Store::filled(kind, &[&*floors]));
+        let mut group = criterion.benchmark_group(format!("batching/{}", kind.name()));
         for batch in BATCHES {
             group.throughput(Throughput::Elements(batch as u64));
             let batches = LazyCell::new(|| batches(&floors, batch));

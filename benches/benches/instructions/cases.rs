@@ -6,10 +6,10 @@ use std::hint::black_box;
 use benches::{
     floors::{self, Entries},
     pregenerated::layers_in_memory,
-    stores::{self, Backend, Store},
+    stores::{self, Store},
     timing::answered,
 };
-use floor_cache::{Key, LruConfig, Options, Tuning};
+use floor_cache::{Key, LruConfig, Options, TierKind, Tuning};
 use floor_gen::{Generator, Kind};
 use futures_util::FutureExt;
 
@@ -69,7 +69,7 @@ fn hit() -> Operation {
 /// which valgrind removes.
 fn miss() -> Operation {
     let entries = Entries::floors(COUNT);
-    let store = Store::filled(Backend::Lmdb, &[&entries]);
+    let store = Store::filled(TierKind::Lmdb, &[&entries]);
     Box::new(move |step| {
         let found = answered(store.tier.get(&entries.at(step).0)).now_or_never();
         assert!(found.is_some_and(|found| found.is_ok_and(|found| found.is_some())), "a hit in LMDB");

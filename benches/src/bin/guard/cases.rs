@@ -10,10 +10,11 @@ use std::{
 use benches::{
     floors::{self, Entries},
     peers::{self, Dashmap, Moka, OurChain, Peer, QuickCache},
-    stores::{Backend, Store},
+    stores::Store,
     tile_floor,
     timing::answered,
 };
+use floor_cache::TierKind;
 use floor_gen::{Generator, Kind};
 use prost::Message;
 
@@ -88,7 +89,7 @@ fn peer_hit<P: Peer>(entries: &Arc<Entries>) -> Work {
 }
 
 fn lmdb_hits(entries: &Arc<Entries>) -> Work {
-    let (store, entries) = (Store::filled(Backend::Lmdb, &[entries]), Arc::clone(entries));
+    let (store, entries) = (Store::filled(TierKind::Lmdb, &[entries]), Arc::clone(entries));
     Box::new(move || {
         store.runtime.block_on(async {
             let started = Instant::now();
