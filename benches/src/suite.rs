@@ -23,9 +23,9 @@ const SUITES: [Suite; 7] = [
     suite("batching", 44, 1000, 1500),
     suite("chain", 31, 1000, 1000),
     suite("envelope", 8, 500, 1000),
-    suite("generation", 71, 500, 2000),
+    suite("generation", 62, 500, 2000),
     suite("peers", 37, 1000, 1000),
-    suite("protobuf", 22, 1000, 3000),
+    suite("protobuf", 14, 1000, 3000),
     suite("tiers", 33, 1000, 1000),
 ];
 

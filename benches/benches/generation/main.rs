@@ -1,4 +1,4 @@
-//! The cost of generating a floor: every kind, by size, and with encoding; and of other generators for comparison.
+//! The cost of generating a floor: every kind, by size; and of another generator for comparison.
 //! `cargo bench -- generation`. The command `figures` prints the p99.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
@@ -34,16 +34,6 @@ fn generation(criterion: &mut Criterion) {
                 });
             });
         }
-        group.throughput(Throughput::Elements(1));
-        group.bench_function(BenchmarkId::new("with-encoding", format!("{SIDE}x{SIDE}")), |bencher| {
-            let specs = floors::specs(*kind, SIDE, COUNT);
-            let mut generator = Generator::new();
-            let mut step = 0;
-            bencher.iter(|| {
-                step += 1;
-                floor_wire::framed(&generator.generate(&specs[floors::index_at(step, specs.len())]))
-            });
-        });
     }
 }
 
