@@ -30,10 +30,7 @@ pub(crate) fn hits(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chain/get-many");
     for batch in BATCHES {
         group.throughput(Throughput::Elements(batch as u64));
-        let batches = LazyCell::new(|| {
-            let visited: Vec<Key> = (0..u64::from(COUNT)).map(|step| fixture.entries.at(step).0).collect();
-            visited.chunks_exact(batch).map(<[Key]>::to_vec).collect::<Vec<_>>()
-        });
+        let batches = LazyCell::new(|| fixture.entries.batches(batch));
         group.bench_function(BenchmarkId::new("lru", batch), |bencher| {
             bencher.iter_custom(|steps| {
                 let batches = &*batches;

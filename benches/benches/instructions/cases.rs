@@ -9,7 +9,7 @@ use benches::{
     stores::{self, Store},
     timing::answered,
 };
-use floor_cache::{Key, LruConfig, Options, TierKind, Tuning};
+use floor_cache::{LruConfig, Options, TierKind, Tuning};
 use floor_gen::{Generator, Kind};
 use futures_util::FutureExt;
 
@@ -79,10 +79,10 @@ fn miss() -> Operation {
 fn batch() -> Operation {
     let (runtime, entries) = (stores::runtime(), Entries::of_length(LENGTH, VALUES));
     let chain = layers_in_memory(&[LruConfig::default()], &tuning(), &entries, runtime.handle());
-    let visited: Vec<Key> = (0..u64::from(VALUES)).map(|step| entries.at(step).0).collect();
+    let batches = entries.batches(BATCH);
     Box::new(move |step| {
         let _alive = &runtime;
-        let keys = visited.chunks_exact(BATCH).nth(step as usize % (VALUES as usize / BATCH)).expect("a multiple");
+        let keys = &batches[step as usize % batches.len()];
         let served = chain.get_many(keys, Options::default()).now_or_never();
         assert!(served.is_some_and(|served| served.is_ok_and(|served| served.len() == BATCH)), "hits in memory");
     })
