@@ -129,14 +129,14 @@ pub struct Stores {
     pub data: TempDir,
     /// The Redis, if the chain has one.
     pub redis: Vec<RedisServer>,
-    tiers: &'static [&'static str],
+    tiers: Vec<&'static str>,
 }
 
 impl Stores {
     /// Empty stores for a chain of `tiers`.
-    pub fn empty(tiers: &'static [&'static str]) -> anyhow::Result<Self> {
+    pub fn empty(tiers: &[&'static str]) -> anyhow::Result<Self> {
         let redis = if tiers.contains(&"redis") { vec![RedisServer::start()?] } else { Vec::new() };
-        Ok(Self { data: tempfile::tempdir().context("a directory for the stores")?, redis, tiers })
+        Ok(Self { data: tempfile::tempdir().context("a directory for the stores")?, redis, tiers: tiers.to_vec() })
     }
 
     /// Starts a server on these stores, with `setup` and this chain. Without prefetching, which would answer some calls

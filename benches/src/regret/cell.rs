@@ -3,6 +3,7 @@
 use std::{fmt, iter, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use floor_cache::TierKind;
 use floor_proto::{limits, v1};
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
@@ -16,48 +17,40 @@ use crate::{
 
 /// The store below memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreKind {
-    /// A Redis server with an additional delay of replies.
-    Redis {
-        /// The delay in microseconds; 0 means no proxy.
-        delay_us: u64,
-    },
-    /// LMDB.
-    Lmdb,
-    /// sled.
-    Sled,
+pub struct StoreKind {
+    /// Its tier.
+    pub tier: TierKind,
+    /// Microseconds by which a proxy delays the replies of Redis; 0 means no proxy.
+    pub delay_us: u64,
 }
 
 impl StoreKind {
-    /// The name in `cache.chain`.
-    pub const fn tier(self) -> &'static str {
-        match self {
-            Self::Redis { .. } => "redis",
-            Self::Lmdb => "lmdb",
-            Self::Sled => "sled",
-        }
+    /// The store of `tier`, without a delay.
+    pub const fn of(tier: TierKind) -> Self {
+        Self { tier, delay_us: 0 }
+    }
+
+    /// Redis with `delay_us`.
+    pub const fn redis(delay_us: u64) -> Self {
+        Self { tier: TierKind::Redis, delay_us }
     }
 
     /// Whether several servers can share it.
-    pub const fn is_shared(self) -> bool {
-        matches!(self, Self::Redis { .. })
+    pub fn is_shared(self) -> bool {
+        self.tier == TierKind::Redis
     }
 
     /// The additional delay of its replies.
     pub const fn delay(self) -> Duration {
-        match self {
-            Self::Redis { delay_us } => Duration::from_micros(delay_us),
-            _ => Duration::ZERO,
-        }
+        Duration::from_micros(self.delay_us)
     }
 }
 
 impl fmt::Display for StoreKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.tier())?;
-        match self.delay().as_micros() {
-            0 => Ok(()),
-            micros => write!(f, "+{}ms", micros as f64 / 1e3),
+        match self.delay_us {
+            0 => write!(f, "{}", self.tier),
+            micros => write!(f, "{}+{}ms", self.tier, micros as f64 / 1e3),
         }
     }
 }
@@ -124,7 +117,7 @@ pub struct Cell {
 impl Cell {
     /// The plain cell. Others differ from it in one or two fields.
     pub const PLAIN: Self = Self {
-        store: StoreKind::Redis { delay_us: 0 },
+        store: StoreKind::redis(0),
         shape: Shape::new(4, 10),
         keys: Keys::Uniform,
         side: 100,

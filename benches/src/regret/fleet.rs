@@ -70,7 +70,7 @@ impl Fleet {
     pub fn start(cell: Cell, setup: &Setup, variants: &[VariantSpec], is_proxied: bool) -> anyhow::Result<Self> {
         // Prefetching would change a scan.
         let setup = setup.clone().with_default("PREFETCH__AHEAD", "0").with_default("GENERATION__QUEUE", QUEUE);
-        let tier = cell.store.tier();
+        let tier = cell.store.tier.name();
         let mut serving = setup.clone().with("CACHE__CHAIN", format!("[\"lru\",{tier:?}]"));
         // Without hedging and audits a missing floor is generated once.
         let mut filling = setup.with("CACHE__CHAIN", format!("[{tier:?}]"));
@@ -166,7 +166,7 @@ pub fn measure(
 fn fill(cell: &Cell, setup: &Setup, data: &Path) -> anyhow::Result<u64> {
     let server = setup.start_in(data)?;
     let mut load = ClosedLoop::new([server.grpc], Rpc::BatchGetFloors, Shape::new(1, 4), cell.filling());
-    let tally = load.fill(cell.store.tier())?;
+    let tally = load.fill(cell.store.tier.name())?;
     server.stop()?;
     Ok(tally.bytes)
 }
