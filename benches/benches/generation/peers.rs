@@ -1,15 +1,12 @@
 //! Another generator, and the most similar kinds of ours, in one run. It neither validates its floors nor places content,
 //! so our generator does more work.
 
-use benches::floors::{self, SIDE};
+use benches::floors::SIDE;
 use criterion::{BenchmarkId, Criterion};
-use floor_gen::{Generator, Kind};
+use floor_gen::Kind;
 use mapgen::MapBuffer;
 
-use crate::mapgen_maps;
-
-/// Distinct floors of ours.
-const COUNT: u32 = 200;
+use crate::{COUNT, generate, mapgen_maps};
 
 /// A peer's name, the kind of ours that is most similar, and what generates a map of a side.
 const PEERS: [(&str, Kind, fn(u16) -> MapBuffer); 2] =
@@ -27,12 +24,7 @@ pub(crate) fn peers(criterion: &mut Criterion) {
                 bencher.iter(|| make(side));
             });
             group.bench_function(BenchmarkId::new(format!("ours-{kind}-for-{name}"), &size), |bencher| {
-                let (mut generator, specs) = (Generator::new(), floors::specs(kind, side, COUNT));
-                let mut step = 0;
-                bencher.iter(|| {
-                    step += 1;
-                    generator.generate(&specs[floors::index_at(step, specs.len())])
-                });
+                generate(bencher, kind, side);
             });
         }
     }

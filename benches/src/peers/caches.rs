@@ -40,6 +40,19 @@ impl Peer for OurChain {
     }
 }
 
+/// The writes of a cache that has `insert`, by the name of the method that removes.
+macro_rules! writes {
+    ($remove:ident) => {
+        fn put(&self, key: Key, value: Bytes) {
+            self.0.insert(key, value);
+        }
+
+        fn remove(&self, key: &Key) {
+            self.0.$remove(key);
+        }
+    };
+}
+
 /// moka: TinyLFU admission.
 #[derive(Debug)]
 pub struct Moka(moka::sync::Cache<Key, Bytes, RandomState>);
@@ -57,13 +70,7 @@ impl Peer for Moka {
         self.0.get(key)
     }
 
-    fn put(&self, key: Key, value: Bytes) {
-        self.0.insert(key, value);
-    }
-
-    fn remove(&self, key: &Key) {
-        self.0.invalidate(key);
-    }
+    writes!(invalidate);
 }
 
 /// quick_cache: CLOCK-Pro, the fastest bounded peer.
@@ -97,13 +104,7 @@ impl Peer for QuickCache {
         self.0.get(key)
     }
 
-    fn put(&self, key: Key, value: Bytes) {
-        self.0.insert(key, value);
-    }
-
-    fn remove(&self, key: &Key) {
-        self.0.remove(key);
-    }
+    writes!(remove);
 }
 
 /// DashMap: a concurrent map that never evicts, as a lower bound of the time of a lookup.
@@ -121,11 +122,5 @@ impl Peer for Dashmap {
         self.0.get(key).map(|value| value.clone())
     }
 
-    fn put(&self, key: Key, value: Bytes) {
-        self.0.insert(key, value);
-    }
-
-    fn remove(&self, key: &Key) {
-        self.0.remove(key);
-    }
+    writes!(remove);
 }
