@@ -1,4 +1,4 @@
-//! The cost of the envelope of stored values, and of a copy of the same bytes. `cargo bench -- envelope`.
+//! The cost of the envelope of stored values. `cargo bench -- envelope`.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::{cell::LazyCell, hint::black_box};
@@ -14,10 +14,10 @@ use floor_cache::{
     envelope::{Envelope, MasterKeys, Namespace},
 };
 
-/// Lengths of values, with their names.
-const LENGTHS: [(usize, &str); 3] = [(1 << 10, "1KiB"), (4 << 10, "4KiB"), (16 << 10, "16KiB")];
+/// Length of the values: about that of a floor.
+const LENGTH: usize = 4 << 10;
 
-/// Values of each length.
+/// Values.
 const COUNT: u32 = 256;
 
 /// A key for the bench only; not a secret.
@@ -36,29 +36,17 @@ fn envelopes() -> [(&'static str, Envelope); 4] {
 }
 
 fn envelope(criterion: &mut Criterion) {
-    for (length, name) in LENGTHS {
-        let entries = LazyCell::new(|| Entries::of_length(length, COUNT));
-        let mut group = criterion.benchmark_group("envelope");
-        group.throughput(Throughput::Bytes(length as u64));
-        group.bench_function(BenchmarkId::new("copy", name), |bencher| {
-            let (mut step, mut out) = (0, Vec::new());
-            bencher.iter(|| {
-                step += 1;
-                out.clear();
-                out.extend_from_slice(&entries.at(step).1);
-                black_box(&out);
-            });
+    let entries = LazyCell::new(|| Entries::of_length(LENGTH, COUNT));
+    let mut group = criterion.benchmark_group("envelope");
+    group.throughput(Throughput::Bytes(LENGTH as u64));
+    for (label, envelope) in envelopes() {
+        group.bench_function(BenchmarkId::new(format!("seal/{label}"), "4KiB"), |bencher| {
+            seal(bencher, &envelope, &entries);
         });
-        for (label, envelope) in envelopes() {
-            group.bench_function(BenchmarkId::new(format!("seal/{label}"), name), |bencher| {
-                seal(bencher, &envelope, &entries);
-            });
-            let sealed =
-                LazyCell::new(|| entries.all().iter().map(|entry| sealed(&envelope, entry)).collect::<Vec<_>>());
-            group.bench_function(BenchmarkId::new(format!("open/{label}"), name), |bencher| {
-                open(bencher, &envelope, &entries, &sealed);
-            });
-        }
+        let sealed = LazyCell::new(|| entries.all().iter().map(|entry| sealed(&envelope, entry)).collect::<Vec<_>>());
+        group.bench_function(BenchmarkId::new(format!("open/{label}"), "4KiB"), |bencher| {
+            open(bencher, &envelope, &entries, &sealed);
+        });
     }
 }
 

@@ -9,22 +9,19 @@ use std::{cell::LazyCell, hint::black_box, ops::Range, slice, sync::Arc, time::D
 
 use benches::{
     floors::Entries,
-    stores::{Backend, Store},
+    stores::{self, Store},
     suite::Suite,
-    timing::{answered, timed, timed_concurrently},
+    timing::{answered, timed},
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use floor_cache::{Key, Tier};
+use floor_cache::{Key, Tier, TierKind};
 use redis::aio::MultiplexedConnection;
 
-/// Lengths of values, with their names.
-const LENGTHS: [(usize, &str); 3] = [(1 << 10, "1KiB"), (4 << 10, "4KiB"), (16 << 10, "16KiB")];
+/// Length of the values: about that of a floor.
+const LENGTH: usize = 4 << 10;
 
-/// Values of each length: more bytes than a core's cache holds, and quick to generate.
+/// Values: more bytes than a core's cache holds, and quick to generate.
 const COUNT: u32 = 512;
-
-/// The index of the length that is nearest to an ordinary floor's.
-const ORDINARY: usize = 1;
 
 /// Concurrent tasks, each on its own thread.
 const CALLERS: [u64; 2] = [1, 8];
@@ -36,40 +33,33 @@ struct Case {
     gets: bool,
 }
 
-/// The cases whose cost depends on the length of the value.
-const BY_LENGTH: [(&str, Case); 3] = [
-    ("hit", Case { puts: false, gets: true }),
-    ("set", Case { puts: true, gets: false }),
-    ("round-trip", Case { puts: true, gets: true }),
-];
+const HIT: Case = Case { puts: false, gets: true };
+const CASES: [(&str, Case); 3] =
+    [("hit", HIT), ("set", Case { puts: true, gets: false }), ("round-trip", Case { puts: true, gets: true })];
 
 fn tiers(criterion: &mut Criterion) {
-    let entries = LazyCell::new(|| LENGTHS.map(|(length, _)| Arc::new(Entries::of_length(length, COUNT))));
-    for backend in Backend::available() {
-        let store = LazyCell::new(|| Store::filled(backend, &entries.each_ref().map(|entries| &**entries)));
-        let mut group = criterion.benchmark_group(format!("tiers/{}", backend.name()));
-        for (size, (length, name)) in LENGTHS.into_iter().enumerate() {
-            group.throughput(Throughput::Bytes(length as u64));
-            for tasks in CALLERS {
-                for (label, case) in BY_LENGTH {
-                    group.bench_function(BenchmarkId::new(format!("{label}-by-{tasks}"), name), |bencher| {
-                        bencher.iter_custom(|steps| run(case, &store, &entries[size], tasks, steps));
-                    });
-                }
-            }
-        }
-        group.throughput(Throughput::Elements(1));
+    let entries = LazyCell::new(|| Arc::new(Entries::of_length(LENGTH, COUNT)));
+    // For keys that the store lacks, entries have empty values.
+    let absent = LazyCell::new(|| Arc::new(entries.absent()));
+    for kind in stores::available() {
+        let store = LazyCell::new(|| Store::filled(kind, &[&**entries]));
+        let mut group = criterion.benchmark_group(format!("tiers/{}", kind.name()));
         for tasks in CALLERS {
+            group.throughput(Throughput::Bytes(LENGTH as u64));
+            for (label, case) in CASES {
+                group.bench_function(BenchmarkId::new(format!("{label}-by-{tasks}"), "4KiB"), |bencher| {
+                    bencher.iter_custom(|steps| run(case, &store, &entries, tasks, steps));
+                });
+            }
+            group.throughput(Throughput::Elements(1));
             group.bench_function(format!("miss-by-{tasks}"), |bencher| {
-                // For keys that the store lacks, entries have empty values.
-                let (case, absent) = (BY_LENGTH[0].1, Arc::new(entries[ORDINARY].absent()));
-                bencher.iter_custom(|steps| run(case, &store, &absent, tasks, steps));
+                bencher.iter_custom(|steps| run(HIT, &store, &absent, tasks, steps));
             });
         }
-        if backend == Backend::Redis {
-            let connection = LazyCell::new(|| bare_connection(&store, &entries[ORDINARY]));
-            group.bench_function(BenchmarkId::new("bare-get", LENGTHS[ORDINARY].1), |bencher| {
-                bencher.iter_custom(|steps| bare_get(&store, &connection, &entries[ORDINARY], steps));
+        if kind == TierKind::Redis {
+            let connection = LazyCell::new(|| bare_connection(&store, &entries));
+            group.bench_function(BenchmarkId::new("bare-get", "4KiB"), |bencher| {
+                bencher.iter_custom(|steps| bare_get(&store, &connection, &entries, steps));
             });
         }
     }
@@ -94,7 +84,7 @@ fn run(case: Case, store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64
             bytes
         }
     };
-    let (took, shares) = timed_concurrently(&store.runtime, tasks, steps, work);
+    let (took, shares) = timed(&store.runtime, tasks, steps, work);
     for (steps, counted) in shares {
         let expected = if case.gets { entries.bytes(steps) } else { 0 };
         assert_eq!(counted, expected, "every operation did what the case is named after");
@@ -120,7 +110,7 @@ async fn length_of(tier: &dyn Tier, key: &Key) -> u64 {
 
 /// A connection of the Redis library without our tier, to the server of `store`. The server holds the entries.
 fn bare_connection(store: &Store, entries: &Entries) -> MultiplexedConnection {
-    let server = store.server.as_ref().expect("a Redis backend has a server");
+    let server = store.server.as_ref().expect("a Redis tier has a server");
     store.runtime.block_on(async {
         let client = redis::Client::open(server.tcp_url()).expect("a good URL");
         let mut connection = client.get_multiplexed_async_connection().await.expect("the server answers");
@@ -133,17 +123,19 @@ fn bare_connection(store: &Store, entries: &Entries) -> MultiplexedConnection {
 }
 
 fn bare_get(store: &Store, connection: &MultiplexedConnection, entries: &Arc<Entries>, steps: u64) -> Duration {
-    let (mut connection, work) = (connection.clone(), Arc::clone(entries));
-    let (took, bytes) = timed(&store.runtime, steps, |steps| async move {
-        let mut bytes = 0;
-        for step in steps {
-            let get = redis::cmd("GET").arg(work.at(step).0.as_bytes()).query_async(&mut connection).await;
-            let value: Vec<u8> = get.expect("the server answers");
-            bytes += value.len() as u64;
+    let (took, bytes) = timed(&store.runtime, 1, steps, |steps| {
+        let (mut connection, entries) = (connection.clone(), Arc::clone(entries));
+        async move {
+            let mut bytes = 0;
+            for step in steps {
+                let get = redis::cmd("GET").arg(entries.at(step).0.as_bytes()).query_async(&mut connection).await;
+                let value: Vec<u8> = get.expect("the server answers");
+                bytes += value.len() as u64;
+            }
+            bytes
         }
-        bytes
     });
-    assert_eq!(bytes, entries.bytes(0..steps), "every GET was a hit");
+    assert_eq!(bytes[0].1, entries.bytes(0..steps), "every GET was a hit");
     took
 }
 

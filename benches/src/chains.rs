@@ -1,11 +1,19 @@
-//! The chains that commands compare, and a server with one of them on stores of its own.
+//! The chains that commands compare, and the cost of a load on a server with one of them. `ablation`, `answer` and
+//! `regret --trace` measure it here.
+
+use std::{sync::Arc, thread, time::Duration};
 
 use anyhow::Context;
+use bytes::Bytes;
 use clap::ValueEnum;
 use tempfile::TempDir;
 
 use crate::{
+    load::{ClosedLoop, Rpc, Shape, Tally},
+    open_loop::{OpenLoop, Pace},
+    process::{CpuPartition, resident_bytes},
     redis_server::RedisServer,
+    sample::{Sample, Snapshot},
     server::{Server, Setup},
 };
 
@@ -60,7 +68,57 @@ impl Candidate {
 
     /// The name on the command line and in tables.
     pub fn name(self) -> String {
-        self.to_possible_value().expect("no value is hidden").get_name().to_owned()
+        name_of(&self)
+    }
+}
+
+/// The name of a value on the command line.
+pub fn name_of(value: &impl ValueEnum) -> String {
+    value.to_possible_value().expect("no value is hidden").get_name().to_owned()
+}
+
+/// Calls in flight, on few connections, as from a gateway.
+pub const SHAPE: Shape = Shape::new(4, 10);
+
+/// Time in which the server writes what it has queued.
+const WRITES: Duration = Duration::from_millis(200);
+
+/// A call for each of some messages.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    /// The framed messages.
+    pub messages: Arc<[Bytes]>,
+    /// When the calls are due; without it [`SHAPE`] is in flight.
+    pub pace: Option<Pace>,
+    /// Whether the same calls are made before, so that memory has the floors.
+    pub is_repeated: bool,
+}
+
+impl Replay {
+    fn run(&self, server: &Server) -> anyhow::Result<Tally> {
+        let Some(pace) = &self.pace else { return self.closed_loop(server) };
+        let measured = match pace {
+            Pace::PerSecond(rate) => Duration::from_secs_f64(self.messages.len() as f64 / rate),
+            Pace::At(times) => times.last().copied().unwrap_or_default(),
+        };
+        let _partition = CpuPartition::isolate(server.pid())?;
+        let load = OpenLoop {
+            target: server.grpc.into(),
+            rpc: Rpc::GetFloor,
+            messages: Arc::clone(&self.messages),
+            answer_bytes: None,
+            may_be_refused: true,
+            connections: SHAPE.connections,
+            pace: pace.clone(),
+            settle: Duration::ZERO,
+            measured,
+        };
+        load.run()
+    }
+
+    fn closed_loop(&self, server: &Server) -> anyhow::Result<Tally> {
+        let mut load = ClosedLoop::new([server.grpc], Rpc::GetFloor, SHAPE, Arc::clone(&self.messages));
+        load.run_calls(self.messages.len() as u64)
     }
 }
 
@@ -71,14 +129,14 @@ pub struct Stores {
     pub data: TempDir,
     /// The Redis, if the chain has one.
     pub redis: Vec<RedisServer>,
-    tiers: &'static [&'static str],
+    tiers: Vec<&'static str>,
 }
 
 impl Stores {
     /// Empty stores for a chain of `tiers`.
-    pub fn empty(tiers: &'static [&'static str]) -> anyhow::Result<Self> {
+    pub fn empty(tiers: &[&'static str]) -> anyhow::Result<Self> {
         let redis = if tiers.contains(&"redis") { vec![RedisServer::start()?] } else { Vec::new() };
-        Ok(Self { data: tempfile::tempdir().context("a directory for the stores")?, redis, tiers })
+        Ok(Self { data: tempfile::tempdir().context("a directory for the stores")?, redis, tiers: tiers.to_vec() })
     }
 
     /// Starts a server on these stores, with `setup` and this chain. Without prefetching, which would answer some calls
@@ -90,5 +148,24 @@ impl Stores {
             setup = setup.with("CACHE__REDIS__URL", redis.tcp_url());
         }
         setup.start_in(self.data.path())
+    }
+
+    /// Measures `replay` on a new server on these stores. The writes that the calls cause count too. At its end the
+    /// server writes its queue, so that the next one finds complete stores.
+    pub fn measure(&self, setup: &Setup, replay: &Replay) -> anyhow::Result<Sample> {
+        let servers = [self.serve(setup)?];
+        if replay.is_repeated {
+            replay.closed_loop(&servers[0])?;
+        }
+        let before = Snapshot::of(&servers, &self.redis)?;
+        let tally = replay.run(&servers[0])?;
+        thread::sleep(WRITES);
+        let mut sample = Sample::of(&tally, &before, &Snapshot::of(&servers, &self.redis)?);
+        for pid in servers.iter().map(Server::pid).chain(self.redis.iter().map(RedisServer::pid)) {
+            sample.memory_bytes += resident_bytes(pid)?;
+        }
+        let [server] = servers;
+        server.stop()?;
+        Ok(sample)
     }
 }

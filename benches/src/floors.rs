@@ -86,6 +86,12 @@ impl Entries {
         &self.0[index_at(step, self.0.len())]
     }
 
+    /// The keys of all entries in the order of visits, `each` together. What is left over is left out.
+    pub fn batches(&self, each: usize) -> Vec<Vec<Key>> {
+        let visited: Vec<Key> = (0..self.0.len() as u64).map(|step| self.at(step).0).collect();
+        visited.chunks_exact(each).map(<[Key]>::to_vec).collect()
+    }
+
     /// The bytes of the values visited at `steps`.
     pub fn bytes(&self, steps: std::ops::Range<u64>) -> u64 {
         steps.map(|step| self.at(step).1.len() as u64).sum()

@@ -9,6 +9,7 @@ use std::{
     fmt,
     str::FromStr,
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -242,6 +243,10 @@ pub struct TimedRun<S> {
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// The most passes of [`ClosedLoop::fill`], and the time between two.
+const FILLING_PASSES: usize = 40;
+const BETWEEN_PASSES: Duration = Duration::from_millis(50);
+
 impl ClosedLoop {
     /// A loop of `shape` to each of `targets`. `messages` include their frame prefixes. Calls take them in rotation,
     /// across runs.
@@ -265,6 +270,19 @@ impl ClosedLoop {
         tally.took = started.elapsed();
         ensure!(tally.latency.len() == calls, "{} answers to {calls} calls", tally.latency.len());
         Ok(tally)
+    }
+
+    /// Makes a call with each message, again and again until `tier` has every floor. Returns the tally of the last pass.
+    /// A server writes to its tiers after the answers, and may drop a write.
+    pub fn fill(&mut self, tier: &str) -> anyhow::Result<Tally> {
+        for _ in 0..FILLING_PASSES {
+            let tally = self.run_calls(self.messages.len() as u64)?;
+            if tally.served_by.keys().all(|by| by == tier) {
+                return Ok(tally);
+            }
+            thread::sleep(BETWEEN_PASSES);
+        }
+        bail!("after {FILLING_PASSES} passes {tier} does not have every floor")
     }
 
     /// Makes calls for the time of `window`. `sample` is called at the start and at the end of the measured time.

@@ -123,9 +123,7 @@ impl fmt::Display for Origin {
 /// This machine, now, in one line: processor, cores that this process may use, kernel, rustc, commit (marked where the
 /// work tree differs from it) and the load average over the last minute.
 fn machine() -> String {
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let cpu = cpu.map_or("unknown CPU", |(_, name)| name);
+    let cpu = processor();
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let (kernel, toolchain) = (output_of("uname", &["-sr"]), output_of("rustc", &["--version"]));
     let commit = output_of("git", &["rev-parse", "--short", "HEAD"]);
@@ -136,8 +134,15 @@ fn machine() -> String {
     format!("{cpu}, {cores} cores, {kernel}, {toolchain}, commit {commit}{changed}, load average {load}")
 }
 
+/// The name of the processor.
+pub fn processor() -> String {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    cpu.map_or("unknown CPU", |(_, name)| name).to_owned()
+}
+
 /// The output of `command`; empty when it does not start.
-fn output_of(command: &str, args: &[&str]) -> String {
+pub fn output_of(command: &str, args: &[&str]) -> String {
     let output = Command::new(command).args(args).output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
 }

@@ -78,7 +78,7 @@ pub struct Sample {
     pub redis_cpu_us: f64,
     /// CPU microseconds of the load generator and the proxy for each answer.
     pub client_cpu_us: f64,
-    /// Resident memory at the end, where it was asked for.
+    /// Resident memory of the servers and of Redis at the end of a replay.
     pub memory_bytes: u64,
     /// Floors generated, whether or not a caller waited for them.
     pub generations: u64,
@@ -239,7 +239,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// A ratio with the ends of its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// The geometric mean.
     pub value: f64,

@@ -19,23 +19,9 @@ pub async fn answered<T>(answer: Answer<'_, T>) -> Result<T, TierError> {
     }
 }
 
-/// Times `work` over steps 0 .. `steps` in one task of `runtime`. Returns the time and the count that `work` returned.
-pub fn timed<F>(runtime: &Runtime, steps: u64, work: impl FnOnce(Range<u64>) -> F) -> (Duration, u64)
-where
-    F: Future<Output = u64> + Send + 'static,
-{
-    let work = work(0..steps);
-    let task = async move {
-        let started = Instant::now();
-        let counted = work.await;
-        (started.elapsed(), counted)
-    };
-    runtime.block_on(runtime.spawn(task)).expect("the work ends well")
-}
-
 /// Times `work` with its steps split over `tasks` concurrent tasks of `runtime`, from before the first starts until the
 /// last is done. Each task has `steps / tasks` steps, rounded up. Returns the time, scaled to `steps`, and the counts.
-pub fn timed_concurrently<F>(
+pub fn timed<F>(
     runtime: &Runtime,
     tasks: u64,
     steps: u64,
@@ -82,6 +68,15 @@ pub fn in_rounds(steps: u64, most: u64, mut round: impl FnMut(u64) -> Duration) 
         took += round(count);
     }
     took
+}
+
+/// `all`, in reverse order in every other round: what runs second may find the machine warmer or busier.
+pub fn alternate<T: Clone>(round: usize, all: &[T]) -> Vec<T> {
+    let mut order = all.to_vec();
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    order
 }
 
 /// `nanos` as text, in ns, us or ms.
@@ -171,7 +166,7 @@ mod tests {
     #[test]
     fn every_share_is_worked_once() {
         let runtime = crate::stores::runtime();
-        let (_, shares) = timed_concurrently(&runtime, 3, 10, |steps| async move { steps.count() as u64 });
+        let (_, shares) = timed(&runtime, 3, 10, |steps| async move { steps.count() as u64 });
         assert_eq!(shares, [(0..4, 4), (4..8, 4), (8..12, 4)]);
     }
 }

@@ -21,6 +21,6 @@ criterion_group! {
         let suite = Suite::start("chain");
         Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
     };
-    targets = memory::layers, stores::front, stores::many, stores::through
+    targets = memory::layers, stores::hits, stores::through
 }
 criterion_main!(benches);

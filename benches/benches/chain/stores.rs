@@ -14,43 +14,32 @@ use super::{
 /// Keys in one call of `get_many`.
 const BATCHES: [usize; 4] = [1, 10, 16, 64];
 
-/// A hit in the first tier, whose cost does not depend on the other tiers.
-pub(crate) fn front(criterion: &mut Criterion) {
+/// Hits in a chain of memory alone, awaited: one key in a call, and many.
+pub(crate) fn hits(criterion: &mut Criterion) {
+    let fixture = LazyCell::new(|| Fixture::open(&[TierKind::Lru]));
     let mut group = criterion.benchmark_group("chain/hit-in-front");
-    for tiers in chains() {
-        let fixture = LazyCell::new(|| Fixture::open(tiers));
-        group.bench_function(BenchmarkId::new("get", name(tiers)), |bencher| {
+    group.bench_function(BenchmarkId::new("get", "lru"), |bencher| {
+        bencher.iter_custom(|steps| {
+            fixture.timed_hits(steps, 1, async |chain, step| {
+                let served = chain.get(fixture.entries.at(step).0, Options::default()).await;
+                usize::from(black_box(served).is_ok())
+            })
+        });
+    });
+    group.finish();
+    let mut group = criterion.benchmark_group("chain/get-many");
+    for batch in BATCHES {
+        group.throughput(Throughput::Elements(batch as u64));
+        let batches = LazyCell::new(|| fixture.entries.batches(batch));
+        group.bench_function(BenchmarkId::new("lru", batch), |bencher| {
             bencher.iter_custom(|steps| {
-                fixture.timed_hits(steps, "lru", 1, async |chain, step| {
-                    let served = chain.get(fixture.entries.at(step).0, Options::default()).await;
-                    usize::from(black_box(served).is_ok())
+                let batches = &*batches;
+                fixture.timed_hits(steps, batch, async |chain, step| {
+                    let keys = &batches[step as usize % batches.len()];
+                    black_box(chain.get_many(keys, Options::default()).await).map_or(0, |served| served.len())
                 })
             });
         });
-    }
-}
-
-/// Many keys in one call, in a chain of one tier.
-pub(crate) fn many(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("chain/get-many");
-    for tier in [TierKind::Lru, TierKind::Lmdb, TierKind::Sled] {
-        let fixture = LazyCell::new(|| Fixture::open(&[tier]));
-        for batch in BATCHES {
-            group.throughput(Throughput::Elements(batch as u64));
-            let batches = LazyCell::new(|| {
-                let visited: Vec<Key> = (0..u64::from(COUNT)).map(|step| fixture.entries.at(step).0).collect();
-                visited.chunks_exact(batch).map(<[Key]>::to_vec).collect::<Vec<_>>()
-            });
-            group.bench_function(BenchmarkId::new(tier.name(), batch), |bencher| {
-                bencher.iter_custom(|steps| {
-                    let batches = &*batches;
-                    fixture.timed_hits(steps, tier.name(), batch, async |chain, step| {
-                        let keys = &batches[step as usize % batches.len()];
-                        black_box(chain.get_many(keys, Options::default()).await).map_or(0, |served| served.len())
-                    })
-                });
-            });
-        }
     }
 }
 

@@ -1,16 +1,15 @@
-//! The cost of generating a floor: every kind, by size, and with encoding; and of other generators for comparison.
+//! The cost of generating a floor: every kind, by size; and of another generator for comparison.
 //! `cargo bench -- generation`. The command `figures` prints the p99.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-mod mapgen;
+mod mapgen_maps;
 mod peers;
-mod tatami;
 
 use benches::{
     floors::{self, SIDE},
     suite::Suite,
 };
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_gen::{FloorSpec, Generator, Kind, validate::validate};
 
 /// Sides of square floors, in cells, from the least to the greatest, with the default.
@@ -25,27 +24,21 @@ fn generation(criterion: &mut Criterion) {
         for side in SIDES {
             group.throughput(Throughput::Elements(u64::from(side) * u64::from(side)));
             group.bench_function(BenchmarkId::from_parameter(format!("{side}x{side}")), |bencher| {
-                let specs = floors::specs(*kind, side, COUNT);
-                let mut generator = Generator::new();
-                assert_eq!(validate(&generator.generate(&specs[0])), Ok(()), "the generator returns valid floors");
-                let mut step = 0;
-                bencher.iter(|| {
-                    step += 1;
-                    generator.generate(&specs[floors::index_at(step, specs.len())])
-                });
+                generate(bencher, *kind, side);
             });
         }
-        group.throughput(Throughput::Elements(1));
-        group.bench_function(BenchmarkId::new("with-encoding", format!("{SIDE}x{SIDE}")), |bencher| {
-            let specs = floors::specs(*kind, SIDE, COUNT);
-            let mut generator = Generator::new();
-            let mut step = 0;
-            bencher.iter(|| {
-                step += 1;
-                floor_wire::framed(&generator.generate(&specs[floors::index_at(step, specs.len())]))
-            });
-        });
     }
+}
+
+/// Times our generator on [`COUNT`] floors.
+fn generate(bencher: &mut Bencher<'_>, kind: Kind, side: u16) {
+    let (mut generator, specs) = (Generator::new(), floors::specs(kind, side, COUNT));
+    assert_eq!(validate(&generator.generate(&specs[0])), Ok(()), "the generator returns valid floors");
+    let mut step = 0;
+    bencher.iter(|| {
+        step += 1;
+        generator.generate(&specs[floors::index_at(step, specs.len())])
+    });
 }
 
 criterion_group! {

@@ -6,10 +6,10 @@ use std::hint::black_box;
 use benches::{
     floors::{self, Entries},
     pregenerated::layers_in_memory,
-    stores::{self, Backend, Store},
+    stores::{self, Store},
     timing::answered,
 };
-use floor_cache::{Key, LruConfig, Options, Tuning};
+use floor_cache::{LruConfig, Options, TierKind, Tuning};
 use floor_gen::{Generator, Kind};
 use futures_util::FutureExt;
 
@@ -69,7 +69,7 @@ fn hit() -> Operation {
 /// which valgrind removes.
 fn miss() -> Operation {
     let entries = Entries::floors(COUNT);
-    let store = Store::filled(Backend::Lmdb, &[&entries]);
+    let store = Store::filled(TierKind::Lmdb, &[&entries]);
     Box::new(move |step| {
         let found = answered(store.tier.get(&entries.at(step).0)).now_or_never();
         assert!(found.is_some_and(|found| found.is_ok_and(|found| found.is_some())), "a hit in LMDB");
@@ -79,10 +79,10 @@ fn miss() -> Operation {
 fn batch() -> Operation {
     let (runtime, entries) = (stores::runtime(), Entries::of_length(LENGTH, VALUES));
     let chain = layers_in_memory(&[LruConfig::default()], &tuning(), &entries, runtime.handle());
-    let visited: Vec<Key> = (0..u64::from(VALUES)).map(|step| entries.at(step).0).collect();
+    let batches = entries.batches(BATCH);
     Box::new(move |step| {
         let _alive = &runtime;
-        let keys = visited.chunks_exact(BATCH).nth(step as usize % (VALUES as usize / BATCH)).expect("a multiple");
+        let keys = &batches[step as usize % batches.len()];
         let served = chain.get_many(keys, Options::default()).now_or_never();
         assert!(served.is_some_and(|served| served.is_ok_and(|served| served.len() == BATCH)), "hits in memory");
     })

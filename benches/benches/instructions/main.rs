@@ -17,7 +17,7 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use benches::{
     counts::{Baseline, Counts, TOLERANCE},
-    report,
+    report::{self, output_of, processor},
 };
 use cases::{CASES, Case};
 use clap::Parser;
@@ -57,16 +57,19 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     report::ensure_release()?;
-    let Ok(valgrind) = output_of("valgrind", &["--version"]) else {
+    let valgrind = output_of("valgrind", &["--version"]);
+    if valgrind.is_empty() {
         eprintln!("skipped: instruction counts need valgrind, which is not on the PATH");
         return Ok(ExitCode::SUCCESS);
-    };
+    }
     let mut counts = BTreeMap::new();
     for case in &CASES {
         eprintln!("counting {}", case.name);
         counts.insert(case.name.to_owned(), count(case, args.plant).context(case.name)?);
     }
-    let now = Baseline { rustc: output_of("rustc", &["--version"])?, valgrind, machine: machine(), cases: counts };
+    // Counts depend on the compiler, the processor and the C library.
+    let machine = format!("{}, {}", processor(), output_of("getconf", &["GNU_LIBC_VERSION"]));
+    let now = Baseline { rustc: output_of("rustc", &["--version"]), valgrind, machine, cases: counts };
     if args.update {
         now.write(&args.baseline)?;
         println!("the baseline is now {}; commit it with the change that it belongs to", args.baseline.display());
@@ -139,17 +142,4 @@ fn total(file: &Path) -> anyhow::Result<u64> {
     let text = fs::read_to_string(file).context("callgrind wrote no counts")?;
     let total = text.lines().find_map(|line| line.strip_prefix("totals:"));
     Ok(total.context("callgrind's file has no total")?.trim().parse()?)
-}
-
-/// The processor and the C library.
-fn machine() -> String {
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let libc = output_of("getconf", &["GNU_LIBC_VERSION"]).unwrap_or_else(|_| "unknown C library".to_owned());
-    format!("{}, {libc}", model.map_or("unknown CPU", |(_, name)| name))
-}
-
-fn output_of(command: &str, args: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new(command).args(args).output().with_context(|| format!("{command} does not start"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -37,11 +37,11 @@ pub(crate) trait AsyncPeer: Sized {
 
 pub(crate) fn async_peers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("peers/hit-in-two-layers");
-    hits::<TwoLayers>(&mut group);
+    hits::<Ours<false>>(&mut group);
     hits::<MultiTier>(&mut group);
     group.finish();
     let mut group = criterion.benchmark_group("peers/hit-in-files");
-    hits::<OverLmdb>(&mut group);
+    hits::<Ours<true>>(&mut group);
     hits::<FoyerHybrid>(&mut group);
 }
 
@@ -87,35 +87,11 @@ fn hits<A: AsyncPeer>(group: &mut crate::Group<'_>) {
     });
 }
 
-/// Our chain of two layers in memory.
-struct TwoLayers(Chain);
+/// Our chain: of two layers in memory, or of a small memory over LMDB.
+struct Ours<const OVER_LMDB: bool>(Chain);
 
-impl AsyncPeer for TwoLayers {
-    const NAME: &'static str = "floor-cache";
-
-    type Key = Key;
-
-    fn key(key: &Key) -> Key {
-        *key
-    }
-
-    async fn filled(entries: &Entries, _: &Path) -> Self {
-        let layers = [LruConfig::default(), LruConfig::default()];
-        let chain = layers_in_memory(&layers, &Tuning::default(), entries, &Handle::current());
-        Self(chain)
-    }
-
-    async fn get(&self, key: &Key) -> Option<Bytes> {
-        let served = self.0.get(*key, Options::default()).await.ok()?;
-        (served.by == "first").then_some(served.value)
-    }
-}
-
-/// Our chain of a small memory over LMDB.
-struct OverLmdb(Chain);
-
-impl AsyncPeer for OverLmdb {
-    const NAME: &'static str = "floor-cache-lru-over-lmdb";
+impl<const OVER_LMDB: bool> AsyncPeer for Ours<OVER_LMDB> {
+    const NAME: &'static str = if OVER_LMDB { "floor-cache-lru-over-lmdb" } else { "floor-cache" };
 
     type Key = Key;
 
@@ -124,6 +100,10 @@ impl AsyncPeer for OverLmdb {
     }
 
     async fn filled(entries: &Entries, directory: &Path) -> Self {
+        if !OVER_LMDB {
+            let layers = [LruConfig::default(), LruConfig::default()];
+            return Self(layers_in_memory(&layers, &Tuning::default(), entries, &Handle::current()));
+        }
         let config = ChainConfig {
             chain: vec![TierKind::Lru, TierKind::Lmdb],
             bypass: Bypass::Off,

@@ -1,10 +1,13 @@
-//! Adapter of the crate `lru` behind one lock: the simplest cache to write.
+//! Adapter of the crate `lru` behind one lock: the simplest cache to write. Its default hasher is that of our LRU.
 //!
 //! It is in the bench because of the rule that no library but floor-cache depends on `lru`.
 
 use std::sync::Mutex;
 
-use benches::peers::{CAPACITY, Peer};
+use benches::{
+    floors::Entries,
+    peers::{CAPACITY, Peer},
+};
 use bytes::Bytes;
 use floor_cache::Key;
 use lru::LruCache;
@@ -15,7 +18,7 @@ pub(crate) struct LruMutex(Mutex<(LruCache<Key, Bytes>, u64)>);
 impl Peer for LruMutex {
     const NAME: &'static str = "lru-mutex";
 
-    fn new() -> Self {
+    fn new(_: &Entries) -> Self {
         Self(Mutex::new((LruCache::unbounded(), 0)))
     }
 

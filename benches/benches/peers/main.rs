@@ -20,18 +20,15 @@ use std::{
 
 use benches::{
     floors::Entries,
-    peers::{self, Dashmap, Moka, Peer, QuickCache},
-    pregenerated::filled_chain,
-    stores,
+    peers::{self, Dashmap, Moka, OurChain, Peer, QuickCache},
     suite::Suite,
     timing::in_rounds,
 };
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use floor_cache::{Chain, ChainConfig, Key, LruConfig, Tier, TierKind, tier::Answer, tiers::LruTier};
+use floor_cache::{Key, LruConfig, Tier, tier::Answer, tiers::LruTier};
 use foyer_peers::Foyer;
 use lru_mutex::LruMutex;
-use tokio::runtime::Runtime;
 
 /// Floors in each cache.
 const COUNT: u32 = 1024;
@@ -40,18 +37,7 @@ fn hits(criterion: &mut Criterion) {
     let entries = LazyCell::new(|| Entries::floors(COUNT));
     for threads in [1, 2, 8] {
         let group = &mut criterion.benchmark_group(format!("peers/hit-by-{threads}"));
-        let chain = LazyCell::new(|| WarmChain::of(&entries));
-        group.bench_function("floor-cache-chain", |bencher| {
-            bencher.iter_custom(|steps| {
-                let (chain, entries) = (&*chain, &*entries);
-                let before = chain.hits();
-                let took = timed(threads, steps, |step| {
-                    black_box(chain.chain.get_now(&entries.at(step).0));
-                });
-                assert_eq!(chain.hits() - before, steps.div_ceil(threads) * threads, "every lookup was a hit");
-                took
-            });
-        });
+        peer::<OurChain>(group, &entries, threads);
         peer::<OurLru>(group, &entries, threads);
         peer::<LruMutex>(group, &entries, threads);
         peer::<Moka>(group, &entries, threads);
@@ -138,7 +124,7 @@ struct OurLru(Arc<dyn Tier>);
 impl Peer for OurLru {
     const NAME: &'static str = "floor-cache";
 
-    fn new() -> Self {
+    fn new(_: &Entries) -> Self {
         Self(Arc::new(LruTier::new(&LruConfig { capacity: peers::CAPACITY, ttl: None })))
     }
 
@@ -155,24 +141,6 @@ impl Peer for OurLru {
 
     fn remove(&self, key: &Key) {
         drop(self.0.remove_many(std::slice::from_ref(key)));
-    }
-}
-
-/// The chain `["lru"]` with every entry.
-struct WarmChain {
-    chain: Chain,
-    _runtime: Runtime,
-}
-
-impl WarmChain {
-    fn of(entries: &Entries) -> Self {
-        let runtime = stores::runtime();
-        let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-        Self { chain: filled_chain(&config, entries, &runtime), _runtime: runtime }
-    }
-
-    fn hits(&self) -> u64 {
-        self.chain.report()[0].hits
     }
 }
 

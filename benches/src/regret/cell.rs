@@ -1,8 +1,9 @@
 //! A cell of the grid: a store, a load and a number of servers. It builds the requests of its load.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, iter, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use floor_cache::TierKind;
 use floor_proto::{limits, v1};
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
@@ -16,48 +17,40 @@ use crate::{
 
 /// The store below memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreKind {
-    /// A Redis server with an additional delay of replies.
-    Redis {
-        /// The delay in microseconds; 0 means no proxy.
-        delay_us: u64,
-    },
-    /// LMDB.
-    Lmdb,
-    /// sled.
-    Sled,
+pub struct StoreKind {
+    /// Its tier.
+    pub tier: TierKind,
+    /// Microseconds by which a proxy delays the replies of Redis; 0 means no proxy.
+    pub delay_us: u64,
 }
 
 impl StoreKind {
-    /// The name in `cache.chain`.
-    pub const fn tier(self) -> &'static str {
-        match self {
-            Self::Redis { .. } => "redis",
-            Self::Lmdb => "lmdb",
-            Self::Sled => "sled",
-        }
+    /// The store of `tier`, without a delay.
+    pub const fn of(tier: TierKind) -> Self {
+        Self { tier, delay_us: 0 }
+    }
+
+    /// Redis with `delay_us`.
+    pub const fn redis(delay_us: u64) -> Self {
+        Self { tier: TierKind::Redis, delay_us }
     }
 
     /// Whether several servers can share it.
-    pub const fn is_shared(self) -> bool {
-        matches!(self, Self::Redis { .. })
+    pub fn is_shared(self) -> bool {
+        self.tier == TierKind::Redis
     }
 
     /// The additional delay of its replies.
     pub const fn delay(self) -> Duration {
-        match self {
-            Self::Redis { delay_us } => Duration::from_micros(delay_us),
-            _ => Duration::ZERO,
-        }
+        Duration::from_micros(self.delay_us)
     }
 }
 
 impl fmt::Display for StoreKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.tier())?;
-        match self.delay().as_micros() {
-            0 => Ok(()),
-            micros => write!(f, "+{}ms", micros as f64 / 1e3),
+        match self.delay_us {
+            0 => write!(f, "{}", self.tier),
+            micros => write!(f, "{}+{}ms", self.tier, micros as f64 / 1e3),
         }
     }
 }
@@ -74,6 +67,21 @@ pub enum Keys {
     Uniform,
     /// Floors in order, repeated.
     Scan,
+}
+
+impl Keys {
+    /// The numbers of the requested floors, of 1 ..= `count`, without end. They are the same in every run.
+    pub fn numbers(self, count: u32) -> Box<dyn Iterator<Item = u32>> {
+        let mut rng = SmallRng::seed_from_u64(TOWER);
+        match self {
+            Self::Zipf { tenths } => {
+                let zipf = Zipf::new(f64::from(count), f64::from(tenths) / 10.0).expect("floors, an exponent above 0");
+                Box::new(zipf.sample_iter(rng).map(|number: f64| number as u32))
+            }
+            Self::Uniform => Box::new(iter::repeat_with(move || rng.random_range(1..=count))),
+            Self::Scan => Box::new((1..=count).cycle()),
+        }
+    }
 }
 
 impl fmt::Display for Keys {
@@ -109,7 +117,7 @@ pub struct Cell {
 impl Cell {
     /// The plain cell. Others differ from it in one or two fields.
     pub const PLAIN: Self = Self {
-        store: StoreKind::Redis { delay_us: 0 },
+        store: StoreKind::redis(0),
         shape: Shape::new(4, 10),
         keys: Keys::Uniform,
         side: 100,
@@ -145,24 +153,10 @@ impl Cell {
 
     /// The framed messages of the calls, the same for every variant.
     pub fn messages(&self) -> Arc<[Bytes]> {
-        let count = self.floors();
-        let mut rng = SmallRng::seed_from_u64(TOWER);
-        let mut next = 0;
-        let mut number: Box<dyn FnMut() -> u32> = match self.keys {
-            Keys::Zipf { tenths } => {
-                let zipf = Zipf::new(f64::from(count), f64::from(tenths) / 10.0).expect("floors, an exponent above 0");
-                Box::new(move || zipf.sample(&mut rng) as u32)
-            }
-            Keys::Uniform => Box::new(move || rng.random_range(1..=count)),
-            Keys::Scan => Box::new(move || {
-                next = next % count + 1;
-                next
-            }),
-        };
+        let mut numbers = self.keys.numbers(self.floors());
         // A whole number of passes, so that a repeated scan continues with floor 1.
-        let calls = if self.keys == Keys::Scan { count } else { TABLE / self.batch };
-        let mut message = || self.message((0..self.batch).map(|_| number()));
-        (0..calls).map(|_| message()).collect()
+        let calls = if self.keys == Keys::Scan { self.floors() } else { TABLE / self.batch };
+        (0..calls).map(|_| self.message(numbers.by_ref().take(self.batch as usize))).collect()
     }
 
     /// Batches with every floor once, to fill a store.

@@ -1,9 +1,9 @@
 //! The servers of a cell: a set for each variant. All run at the same time, on stores that already hold every floor, and
 //! are loaded in short turns, alternating.
 
-use std::{path::Path, sync::Arc, thread, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use floor_cache::Bypass;
 
 use super::cell::Cell;
@@ -13,6 +13,7 @@ use crate::{
     redis_server::RedisServer,
     sample::{Sample, Snapshot},
     server::{Server, Setup},
+    timing::alternate,
 };
 
 /// A variant: its name, and the settings that distinguish its servers.
@@ -28,10 +29,6 @@ const LRU_DIVISOR: u64 = 10;
 
 /// Capacity of the generation queue: more than the floors in flight, since a rejected call ends the measurement.
 const QUEUE: &str = "16384";
-
-/// Passes over all floors to fill the store. Writes happen after the answers and may be dropped.
-const FILLING_PASSES: usize = 40;
-const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 
 /// The start of a turn that does not count: the processors' caches hold another variant's floors.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -73,7 +70,7 @@ impl Fleet {
     pub fn start(cell: Cell, setup: &Setup, variants: &[VariantSpec], is_proxied: bool) -> anyhow::Result<Self> {
         // Prefetching would change a scan.
         let setup = setup.clone().with_default("PREFETCH__AHEAD", "0").with_default("GENERATION__QUEUE", QUEUE);
-        let tier = cell.store.tier();
+        let tier = cell.store.tier.name();
         let mut serving = setup.clone().with("CACHE__CHAIN", format!("[\"lru\",{tier:?}]"));
         // Without hedging and audits a missing floor is generated once.
         let mut filling = setup.with("CACHE__CHAIN", format!("[{tier:?}]"));
@@ -142,13 +139,11 @@ impl Fleet {
     /// that rotates, so that no variant always follows the same one.
     pub fn run(&mut self, plan: &Plan, mut take: impl FnMut(Sample) -> anyhow::Result<()>) -> anyhow::Result<()> {
         self.warm_up(plan.warmup)?;
-        let (window, count) = (Window { settle: SETTLE, measured: plan.turn }, self.variants.len());
+        let window = Window { settle: SETTLE, measured: plan.turn };
+        let all: Vec<usize> = (0..self.variants.len()).collect();
         for round in 0..plan.turns {
-            let mut order: Vec<usize> = (0..count).collect();
-            if round % 2 == 1 {
-                order.reverse();
-            }
-            order.rotate_left(round / 2 % count);
+            let mut order = alternate(round, &all);
+            order.rotate_left(round / 2 % all.len());
             for variant in order {
                 take(self.turn(variant, window, round)?)?;
             }
@@ -170,16 +165,8 @@ pub fn measure(
 /// Fills the store of `cell` through a server without memory. Returns the bytes of all floors.
 fn fill(cell: &Cell, setup: &Setup, data: &Path) -> anyhow::Result<u64> {
     let server = setup.start_in(data)?;
-    let messages = cell.filling();
-    let calls = messages.len() as u64;
-    let mut load = ClosedLoop::new([server.grpc], Rpc::BatchGetFloors, Shape::new(1, 4), messages);
-    for _ in 0..FILLING_PASSES {
-        let tally = load.run_calls(calls)?;
-        if tally.served_by.keys().all(|tier| tier == cell.store.tier()) {
-            server.stop()?;
-            return Ok(tally.bytes);
-        }
-        thread::sleep(BETWEEN_PASSES);
-    }
-    bail!("after {FILLING_PASSES} passes {} does not have every floor", cell.store)
+    let mut load = ClosedLoop::new([server.grpc], Rpc::BatchGetFloors, Shape::new(1, 4), cell.filling());
+    let tally = load.fill(cell.store.tier.name())?;
+    server.stop()?;
+    Ok(tally.bytes)
 }

@@ -4,15 +4,17 @@
 //! instead of 1,440 (Kuhn, Wallace and Gallo, "Software Fault Interactions and Implications for Software Testing",
 //! 2004). A greedy search found this one: its next cell had the most uncovered pairs. The plain cells come first.
 
+use floor_cache::TierKind;
+
 use super::cell::{Cell, Keys, StoreKind};
 use crate::load::Shape;
 
-const REDIS: StoreKind = StoreKind::Redis { delay_us: 0 };
-const REDIS_200_US: StoreKind = StoreKind::Redis { delay_us: 200 };
-const REDIS_1_MS: StoreKind = StoreKind::Redis { delay_us: 1000 };
-const REDIS_6_MS: StoreKind = StoreKind::Redis { delay_us: 6000 };
-const LMDB: StoreKind = StoreKind::Lmdb;
-const SLED: StoreKind = StoreKind::Sled;
+const REDIS: StoreKind = StoreKind::redis(0);
+const REDIS_200_US: StoreKind = StoreKind::redis(200);
+const REDIS_1_MS: StoreKind = StoreKind::redis(1000);
+const REDIS_6_MS: StoreKind = StoreKind::redis(6000);
+const LMDB: StoreKind = StoreKind::of(TierKind::Lmdb);
+const SLED: StoreKind = StoreKind::of(TierKind::Sled);
 
 const ONE: Shape = Shape::new(1, 1);
 const FORTY: Shape = Shape::new(4, 10);

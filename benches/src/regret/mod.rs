@@ -9,15 +9,6 @@ mod fleet;
 pub mod grid;
 mod verdict;
 
-use std::fmt::Display;
-
-use serde::Serializer;
-
 pub use cell::{Cell, Keys, StoreKind};
 pub use fleet::{Fleet, Plan, VariantSpec, every_bypass, measure};
 pub use verdict::Verdict;
-
-/// For `serde(serialize_with)`: writes `value` as its `Display` does.
-fn as_text<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
-}

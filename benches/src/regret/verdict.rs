@@ -8,19 +8,16 @@
 //! this makes `auto` look worse by about half the noise of a mean, never better.
 
 use floor_cache::Bypass;
-use serde::Serialize;
 
 use super::cell::Cell;
 use crate::sample::{Figure, Ratio, Samples};
 
 /// The result of a cell.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Verdict {
     /// The cell.
-    #[serde(serialize_with = "super::as_text")]
     pub cell: Cell,
     /// The fixed choice that did better.
-    #[serde(serialize_with = "super::as_text")]
     pub best: Bypass,
     /// The ratio that decides, below 1 where `auto` is worse: answers a second, or at low load the inverse median
     /// latency.

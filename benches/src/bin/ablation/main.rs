@@ -1,25 +1,24 @@
-//! Compares chains end to end, to choose one to deploy: `cargo run --release -p benches --bin ablation`.
+//! Measures what prefetching does, and chains under climbs: `cargo run --release -p benches --bin ablation`.
 //!
 //! The release server answers the same loads over gRPC with each candidate as its chain: cold, with empty stores, and
 //! warm, restarted on the stores that the cold run filled. Runs are interleaved: every chain runs once before any runs
 //! again, and every other run goes through loads and chains in reverse order.
 
-mod candidate;
 mod workload;
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::fmt::Write as _;
 
 use benches::{
     chains::Candidate,
-    report::{self, Record, RecordArgs, ensure_release},
+    report::{Record, RecordArgs, ensure_release},
     sample::{CPU, Column, P50, P99, RATE, REDIS_CPU, Ratio, Samples},
+    timing::alternate,
 };
 use clap::{Parser, ValueEnum};
-use comfy_table::Table;
 use workload::Workload;
 
 #[derive(Debug, Parser)]
-#[command(about = "Compares chains end to end under the same loads, to choose one to deploy")]
+#[command(about = "Compares chains under the same loads, with prefetching and without")]
 struct Args {
     /// Number of runs of each chain under each load, interleaved
     #[arg(long, default_value_t = 5)]
@@ -45,12 +44,14 @@ fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     ensure_release()?;
     let (runs, calls) = if args.quick { (2, 4000) } else { (args.runs, args.calls) };
-    let (workloads, candidates) = (chosen(&args.loads), Candidate::available(&args.chains));
+    let workloads = if args.loads.is_empty() { Workload::value_variants() } else { args.loads.as_slice() };
+    let candidates = Candidate::available(&args.chains);
     let mut record = Record::start(&args.record, "ablation", "ablation")?;
     for run in 0..runs {
-        for workload in alternate(run, &workloads) {
-            for candidate in alternate(run, &candidates).filter(|it| candidate::supports(*it, workload)) {
-                for (start, sample) in STARTS.into_iter().zip(candidate::run(candidate, workload, calls)?) {
+        for workload in alternate(run, workloads) {
+            let supported = alternate(run, &candidates).into_iter().filter(|it| workload.supports(*it));
+            for candidate in supported {
+                for (start, sample) in STARTS.into_iter().zip(workload.run(candidate, calls)?) {
                     record.add(sample.named(load(workload, start), candidate.name(), run))?;
                 }
             }
@@ -58,7 +59,7 @@ fn main() -> anyhow::Result<()> {
         eprintln!("run {} of {runs} done", run + 1);
     }
     let intro = format!("{calls} calls a run, {runs} interleaved runs. Memory is that of the server and its Redis.\n");
-    record.finish("Which chain", &(intro + &markdown(&record.samples)))
+    record.finish("Chains and prefetching", &(intro + &markdown(&record.samples)))
 }
 
 /// With empty stores, and restarted on the stores that the cold run filled.
@@ -73,7 +74,7 @@ fn loads() -> impl Iterator<Item = (Workload, &'static str)> {
     Workload::value_variants().iter().flat_map(|workload| STARTS.map(|start| (*workload, start)))
 }
 
-/// The tables of each load, the effect of prefetching, and how the chains compare.
+/// The tables of each load, and the effect of prefetching.
 fn markdown(samples: &Samples) -> String {
     const COLUMNS: [Column; 7] = [
         RATE,
@@ -94,10 +95,6 @@ fn markdown(samples: &Samples) -> String {
     let prefetching = prefetching(samples);
     if !prefetching.is_empty() {
         let _ = write!(text, "\n### Prefetching\n\nWith it to without, run by run:\n\n{prefetching}");
-    }
-    let shares = shares(samples);
-    if shares.row_count() > 0 {
-        let _ = write!(text, "\n### Answers a second, as shares of the best chain's\n\n{shares}\n");
     }
     text
 }
@@ -132,45 +129,4 @@ fn prefetching(samples: &Samples) -> String {
         }
     }
     text
-}
-
-/// Answers a second of each chain as a share of the best chain's, by start. They are geometric means over the loads that
-/// are neither paced nor prefetched. Each tier must be operated, so a chain with fewer tiers is the better choice where
-/// shares are close.
-fn shares(samples: &Samples) -> Table {
-    let mut logs: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
-    for (workload, start) in loads().filter(|(workload, _)| workload.is_compared()) {
-        let load = load(workload, start);
-        let rate = |chain: &str| samples.mean(&load, chain, RATE.2);
-        let best = samples.names(&load).into_iter().map(rate).fold(f64::MIN_POSITIVE, f64::max);
-        for chain in samples.names(&load) {
-            let log = (rate(chain) / best).ln();
-            for part in ["all", start] {
-                logs.entry(chain).or_default().entry(part).or_default().push(log);
-            }
-        }
-    }
-    let mut table = report::table(["chain", "all", "cold", "warm"]);
-    for (chain, parts) in logs {
-        let mean = |logs: &Vec<f64>| format!("{:.2}", (logs.iter().sum::<f64>() / logs.len() as f64).exp());
-        table.add_row([chain.to_owned()].into_iter().chain(parts.values().map(mean)));
-    }
-    table
-}
-
-/// `all`, in reverse order in every other run: what runs second may find the machine warmer or busier.
-fn alternate<T: Copy>(run: usize, all: &[T]) -> impl Iterator<Item = T> {
-    let last = all.len().saturating_sub(1);
-    (0..all.len()).map(move |at| all[if run.is_multiple_of(2) { at } else { last - at }])
-}
-
-/// The values in `named`, in the order of their list; all of them when it is empty.
-fn chosen<T: ValueEnum + PartialEq>(named: &[T]) -> Vec<T> {
-    let is_chosen = |value: &&T| named.is_empty() || named.contains(value);
-    T::value_variants().iter().filter(is_chosen).cloned().collect()
-}
-
-/// The name of a load or a chain on the command line.
-fn name_of(value: &impl ValueEnum) -> String {
-    value.to_possible_value().expect("no value is hidden").get_name().to_owned()
 }

@@ -1,22 +1,34 @@
-//! The orders in which the loads of `ablation` request floors.
+//! The loads of `ablation`, and a cold and a warm run of a chain under one.
 
-use std::{cell::RefCell, fmt, sync::Arc};
+use std::fmt;
 
-use benches::{floors::TOWER, load};
-use bytes::Bytes;
+use anyhow::{Context, ensure};
+use benches::{
+    chains::{Candidate, Replay, Stores, name_of},
+    floors::TOWER,
+    load,
+    open_loop::Pace,
+    regret::Keys,
+    sample::Sample,
+    server::Setup,
+};
 use clap::ValueEnum;
-use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
-use rand_distr::{Distribution as _, Zipf};
 
-/// Distinct floors of a load: four times the capacity of a candidate's tier `lru`.
+/// Distinct floors of a load.
 const FLOORS: u32 = 2000;
+
+/// Capacity of the tier `lru`: a quarter of the floors, so that the lower tiers matter.
+const LRU_CAPACITY: &str = "2MiB";
+
+/// The same for paced loads: a whole climb fits, so that repeating it shows the cost of hits.
+const FULL_CAPACITY: &str = "256MiB";
 
 /// Players who climb at the same time, each in another tower.
 const CLIMBERS: u64 = 40;
 
 /// Popularity is proportional to 1/rank, as in web caches (Breslau et al., "Web Caching and Zipf-like Distributions",
 /// INFOCOM 1999, finds exponents of 0.64 to 0.83; 1 is the customary round figure).
-const EXPONENT: f64 = 1.0;
+const ZIPF: Keys = Keys::Zipf { tenths: 10 };
 
 /// Calls a second of the paced loads, and the number of players who make them. Each climbs a floor in eight
 /// milliseconds. Together they need a tenth of the generator's throughput, so these loads measure latency.
@@ -41,9 +53,6 @@ pub(crate) enum Workload {
     /// The same with prefetching, though there are no climbers.
     #[value(name = "uniform, prefetched")]
     PrefetchedUniform,
-    /// Floors in order, repeated: the worst case of LRU eviction.
-    #[value(name = "scan")]
-    Scan,
     /// Players climb floor by floor; no floor is requested twice.
     #[value(name = "climb")]
     Climb,
@@ -60,48 +69,59 @@ pub(crate) enum Workload {
 
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::name_of(self))
+        f.write_str(&name_of(self))
     }
 }
 
 impl Workload {
-    /// The rate, if the load is paced.
-    pub(crate) fn calls_per_second(self) -> Option<f64> {
-        matches!(self, Self::PacedClimb | Self::PrefetchedClimb | Self::RepeatedClimb).then_some(PACED_CALLS_PER_SECOND)
+    const fn is_paced(self) -> bool {
+        matches!(self, Self::PacedClimb | Self::PrefetchedClimb | Self::RepeatedClimb)
     }
 
-    /// Whether it runs twice and only the second run is measured.
-    pub(crate) fn is_repeated(self) -> bool {
-        self == Self::RepeatedClimb
+    /// Whether `candidate` runs under it. Under paced loads only memory alone and the default chain run.
+    pub(crate) const fn supports(self, candidate: Candidate) -> bool {
+        !self.is_paced() || matches!(candidate, Candidate::Lru | Candidate::LruLmdb)
     }
 
-    /// Whether chains are ranked under it: it is neither paced nor prefetched.
-    pub(crate) fn is_compared(self) -> bool {
-        self.calls_per_second().is_none() && self.ahead() == 0
+    /// A cold run of `candidate`, and a warm run on the stores that it filled.
+    pub(crate) fn run(self, candidate: Candidate, calls: u64) -> anyhow::Result<[Sample; 2]> {
+        let (stores, replay) = (Stores::empty(candidate.tiers())?, self.replay(calls));
+        let capacity = if self.is_paced() { FULL_CAPACITY } else { LRU_CAPACITY };
+        let setup =
+            Setup::new().with("CACHE__LRU__CAPACITY", capacity).with("PREFETCH__AHEAD", self.ahead().to_string());
+        let run = |start: &'static str| {
+            let sample = stores.measure(&setup, &replay).context(start)?;
+            let lost = sample.unanswered + sample.refused;
+            ensure!(lost == 0, "{start}: {lost} calls were refused or not answered in time");
+            anyhow::Ok(sample)
+        };
+        Ok([run("a cold run")?, run("a warm run")?])
     }
 
     /// Floors that the server prefetches for a climber.
-    pub(crate) const fn ahead(self) -> u32 {
+    const fn ahead(self) -> u32 {
         match self {
             Self::PrefetchedZipf | Self::PrefetchedUniform | Self::PrefetchedClimb => 2,
             _ => 0,
         }
     }
 
-    /// The framed requests of `calls` calls, the same for every chain.
-    pub(crate) fn requests(self, calls: u64) -> Arc<[Bytes]> {
-        let rng = RefCell::new(SmallRng::seed_from_u64(TOWER));
-        let zipf = Zipf::new(f64::from(FLOORS), EXPONENT).expect("floors, and an exponent above 0");
-        let spec = |call: u64| match self {
-            Self::Zipf | Self::PrefetchedZipf => (TOWER, zipf.sample(&mut *rng.borrow_mut()) as u32),
-            Self::Uniform | Self::PrefetchedUniform => (TOWER, rng.borrow_mut().random_range(1..=FLOORS)),
-            Self::Scan => (TOWER, (call % u64::from(FLOORS)) as u32 + 1),
-            Self::Climb => (TOWER + 1 + call % CLIMBERS, (call / CLIMBERS) as u32 + 1),
-            Self::PacedClimb | Self::PrefetchedClimb | Self::RepeatedClimb => {
-                (TOWER + 1 + call % PACED_CLIMBERS, (call / PACED_CLIMBERS) as u32 + 1)
-            }
+    /// `calls` calls, the same for every chain.
+    fn replay(self, calls: u64) -> Replay {
+        let keys = |keys: Keys| keys.numbers(FLOORS).map(|number| (TOWER, number));
+        let climb =
+            |climbers: u64| (0_u64..).map(move |call| (TOWER + 1 + call % climbers, (call / climbers) as u32 + 1));
+        let floors: Box<dyn Iterator<Item = (u64, u32)>> = match self {
+            Self::Zipf | Self::PrefetchedZipf => Box::new(keys(ZIPF)),
+            Self::Uniform | Self::PrefetchedUniform => Box::new(keys(Keys::Uniform)),
+            Self::Climb => Box::new(climb(CLIMBERS)),
+            Self::PacedClimb | Self::PrefetchedClimb | Self::RepeatedClimb => Box::new(climb(PACED_CLIMBERS)),
         };
-        let calls = if self.calls_per_second().is_some() { calls / PACED_DIVISOR } else { calls };
-        (0..calls).map(spec).map(|(seed, number)| load::floor_request(seed, number)).collect()
+        let calls = if self.is_paced() { calls / PACED_DIVISOR } else { calls };
+        Replay {
+            messages: floors.take(calls as usize).map(|(seed, number)| load::floor_request(seed, number)).collect(),
+            pace: self.is_paced().then_some(Pace::PerSecond(PACED_CALLS_PER_SECOND)),
+            is_repeated: self == Self::RepeatedClimb,
+        }
     }
 }

@@ -20,7 +20,6 @@ use benches::{
 };
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use sources::Source;
 
 #[derive(Debug, Parser)]
 #[command(about = "Measures which chain to use on this machine, what each source of floors costs, and what to provide")]
@@ -70,7 +69,7 @@ fn main() -> anyhow::Result<()> {
     report::ensure_release()?;
     ensure!(Setup::is_available(), "this measures the server: `cargo build --release -p bevy-server`");
     let plan = if args.quick { Plan::QUICK } else { Plan::FULL };
-    let (sources, chains) = (Source::available(), Candidate::available(&[]));
+    let (sources, chains) = (sources::available(), Candidate::available(&[]));
     let progress = progress(sources.len() * (plan.rounds + 1) + chains.len() * plan.rounds);
     let mut record = Record::start(&args.record, "answer", "answer")?;
     let spaces = sources::measure(&sources, &plan, &progress, &mut record)?;

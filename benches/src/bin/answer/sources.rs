@@ -1,19 +1,22 @@
 //! What each source of floors costs, and the space that a floor takes there.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc, thread, time::Duration};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc};
 
 use anyhow::{Context, ensure};
 use benches::{
-    chains::Stores,
+    chains::{SHAPE, Stores},
     floors::TOWER,
-    load::{ClosedLoop, Rpc, Shape, floor_request},
+    load::{ClosedLoop, Rpc, floor_request},
     redis_server::RedisServer,
     report::{self, Record},
     sample::{Figure, P50, Sample, Samples, Snapshot},
     server::{Server, Setup},
+    stores,
+    timing::alternate,
 };
 use bytes::Bytes;
 use comfy_table::Table;
+use floor_cache::TierKind;
 use indicatif::ProgressBar;
 
 use crate::{Plan, all_cpu, figure};
@@ -21,24 +24,20 @@ use crate::{Plan, all_cpu, figure};
 /// The load of the samples, whose variants are the sources.
 const LOAD: &str = "sources";
 
-/// Calls in flight.
-const SHAPE: Shape = Shape::new(4, 10);
-
-/// Passes over all floors to fill a store. Writes happen after the answers and may be dropped.
-const FILLING_PASSES: usize = 40;
-const BETWEEN_PASSES: Duration = Duration::from_millis(50);
-
 /// Bytes of a block in the count of a file's blocks.
 const BLOCK: u64 = 512;
 
-/// Where a floor comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
-    Lru,
-    Lmdb,
-    Sled,
-    Redis,
-    Generation,
+/// Where a floor comes from: a tier, or else generation.
+pub(crate) type Source = Option<TierKind>;
+
+/// The sources that this machine can run.
+pub(crate) fn available() -> Vec<Source> {
+    stores::available().into_iter().map(Some).chain([None]).collect()
+}
+
+/// The name in `floor-served-by`.
+fn name_of(source: Source) -> &'static str {
+    source.map_or("generated", TierKind::name)
 }
 
 /// The bytes that a floor takes in a source.
@@ -46,32 +45,6 @@ pub(crate) enum Source {
 pub(crate) struct Space {
     memory: Option<f64>,
     disk: Option<f64>,
-}
-
-impl Source {
-    /// The sources that this machine can run.
-    pub(crate) fn available() -> Vec<Self> {
-        let mut all = vec![Self::Lru, Self::Lmdb, Self::Sled, Self::Redis, Self::Generation];
-        if !RedisServer::is_available() {
-            all.retain(|source| *source != Self::Redis);
-        }
-        all
-    }
-
-    const fn tiers(self) -> &'static [&'static str] {
-        match self {
-            Self::Lru => &["lru"],
-            Self::Lmdb => &["lmdb"],
-            Self::Sled => &["sled"],
-            Self::Redis => &["redis"],
-            Self::Generation => &[],
-        }
-    }
-
-    /// The name in `floor-served-by`.
-    fn served_by(self) -> &'static str {
-        self.tiers().first().copied().unwrap_or("generated")
-    }
 }
 
 /// A source with every floor.
@@ -92,19 +65,17 @@ pub(crate) fn measure(
     let messages: Arc<[Bytes]> = (1..=plan.floors).map(|number| floor_request(TOWER, number)).collect();
     let (mut running, mut spaces) = (Vec::new(), Vec::new());
     for source in sources {
-        progress.set_message(format!("filling {}", source.served_by()));
-        let (started, space) = start(*source, &messages).with_context(|| format!("the source {source:?}"))?;
+        progress.set_message(format!("filling {}", name_of(*source)));
+        let (started, space) = start(*source, &messages).with_context(|| format!("the source {}", name_of(*source)))?;
         spaces.push((*source, space));
         running.push(started);
         progress.inc(1);
     }
+    let order: Vec<usize> = (0..running.len()).collect();
     for round in 0..plan.rounds {
-        // What runs second may find the machine warmer or busier.
-        let reversed = round % 2 == 1;
-        for at in 0..running.len() {
-            let last = running.len() - 1;
-            let Running { source, stores, server, load } = &mut running[if reversed { last - at } else { at }];
-            let name = source.served_by();
+        for at in alternate(round, &order) {
+            let Running { source, stores, server, load } = &mut running[at];
+            let name = name_of(*source);
             progress.set_message(format!("floors from {name}, round {} of {}", round + 1, plan.rounds));
             let servers = std::slice::from_ref(&*server);
             let timed = load.run_for(plan.window, || Snapshot::of(servers, &stores.redis))?;
@@ -120,36 +91,27 @@ pub(crate) fn measure(
 
 /// Starts a server with `source` as its only tier and fills it.
 fn start(source: Source, messages: &Arc<[Bytes]>) -> anyhow::Result<(Running, Space)> {
-    let stores = Stores::empty(source.tiers())?;
+    let stores = Stores::empty(source.map(TierKind::name).as_slice())?;
     let empty = stores.redis.first().map(used_memory).transpose()?;
     // The tier is asked even where generating is cheaper, and each floor is generated once. Redis may be slow here.
     let settings =
         [("CACHE__BYPASS", "off"), ("CACHE__HEDGE", "false"), ("CACHE__AUDIT", "0"), ("CACHE__REDIS__TIMEOUT", "5s")];
     let server = stores.serve(&Setup::new().with_all(&settings))?;
     let mut load = ClosedLoop::new([server.grpc], Rpc::GetFloor, SHAPE, Arc::clone(messages));
-    let (name, floors) = (source.served_by(), messages.len() as f64);
-    let mut is_filled = false;
-    for _ in 0..FILLING_PASSES {
-        let tally = load.run_calls(messages.len() as u64)?;
-        is_filled = tally.served_by.keys().all(|tier| tier == name);
-        if is_filled {
-            break;
-        }
-        thread::sleep(BETWEEN_PASSES);
-    }
-    ensure!(is_filled, "after {FILLING_PASSES} passes {name} does not have every floor");
+    let (name, floors) = (name_of(source), messages.len() as f64);
+    load.fill(name)?;
     let tier_bytes = || server.metric(&format!("floors_tier_bytes{{tier=\"{name}\"}}"));
     let space = match source {
-        Source::Lru => Space { memory: Some(tier_bytes()? / floors), disk: None },
-        Source::Lmdb | Source::Sled => {
+        Some(TierKind::Lru) => Space { memory: Some(tier_bytes()? / floors), disk: None },
+        Some(TierKind::Lmdb | TierKind::Sled) => {
             Space { memory: None, disk: Some(allocated(&stores.data.path().join(name))? as f64 / floors) }
         }
-        Source::Redis => {
+        Some(TierKind::Redis) => {
             let used = stores.redis.first().map(used_memory).transpose()?;
             let taken = used.zip(empty).map(|(used, empty)| used.saturating_sub(empty) as f64 / floors);
             Space { memory: taken, disk: None }
         }
-        Source::Generation => Space::default(),
+        None => Space::default(),
     };
     Ok((Running { source, stores, server, load }, space))
 }
@@ -176,7 +138,7 @@ pub(crate) fn table(samples: &Samples, spaces: &[(Source, Space)]) -> Table {
     let header = ["source", "answers/s per core", "CPU us per answer", "p50 us", "bytes per floor", "a million floors"];
     let mut table = report::table(header);
     for (source, space) in spaces {
-        let name = source.served_by();
+        let name = name_of(*source);
         let of = |decimals, column: Figure| figure(samples, LOAD, name, decimals, column);
         let (bytes, million) = match (space.memory, space.disk) {
             (Some(bytes), _) => (format!("{bytes:.0}"), format!("{:.1} GB of memory", bytes / 1e3)),

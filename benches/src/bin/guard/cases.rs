@@ -2,21 +2,18 @@
 
 use std::{
     hint::black_box,
-    rc::Rc,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use benches::{
     floors::{self, Entries},
-    peers::{self, Dashmap, Moka, Peer, QuickCache},
-    pregenerated::filled_chain,
-    stores::{self, Backend, Store},
-    tile_floor,
+    peers::{self, Dashmap, Moka, OurChain, Peer, QuickCache},
+    stores::Store,
+    tile_floor::{self, TileFloor},
     timing::answered,
 };
-use floor_cache::{ChainConfig, TierKind};
-use floor_gen::{Generator, Kind};
+use floor_cache::TierKind;
 use prost::Message;
 
 /// Floors of each case.
@@ -32,7 +29,7 @@ const PER_THOUSAND: u64 = 1000;
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     ours: Work,
-    peer: Rc<Work>,
+    peer: Work,
 }
 
 /// Does the work of a turn and checks it. Returns the time of one unit.
@@ -46,48 +43,30 @@ impl Case {
     }
 }
 
-/// All cases, ready to run.
+/// All cases, ready to run. The bench `instructions` guards encoding and generating.
 pub(crate) fn all() -> Vec<Case> {
     let entries = Arc::new(Entries::floors(COUNT));
-    let made = Rc::new(floors::standard(COUNT));
-    let tiles_out: Rc<Work> = Rc::new({
-        let made = Rc::clone(&made);
-        Box::new(move || {
-            each(COUNT / 16, |n| {
-                let floor = &made[n as usize];
-                let bytes = tile_floor::message(floor).encode_to_vec();
-                assert!(bytes.len() > floor.spec.cells());
-            })
-        })
-    });
-    let tiles_in: Rc<Work> = Rc::new({
-        let bytes: Vec<_> = made.iter().take(16).map(|floor| tile_floor::message(floor).encode_to_vec()).collect();
-        Box::new(move || {
-            each(bytes.len() as u32, |n| {
-                let floor = tile_floor::TileFloor::decode(&bytes[n as usize][..]).expect("our own bytes");
-                black_box(floor);
-            })
-        })
-    });
-    let case = |name, ours, peer: Rc<Work>| Case { name, ours, peer };
+    let chain = || peer_hit::<OurChain>(&entries);
+    let case = |name, ours, peer| Case { name, ours, peer };
     vec![
-        case("a hit of the chain / of quick_cache", chain_hit(&entries), Rc::new(peer_hit::<QuickCache>(&entries))),
-        case("a hit of the chain / of moka", chain_hit(&entries), Rc::new(peer_hit::<Moka>(&entries))),
-        case("a hit of LMDB / of a map", lmdb_hits(&entries), Rc::new(peer_hit::<Dashmap>(&entries))),
-        case("encoding a floor / a message a tile", encode(&made), Rc::clone(&tiles_out)),
-        case("decoding a floor / a message a tile", decode(&made), tiles_in),
-        case("making a floor / encoding one a message a tile", generate(), tiles_out),
+        case("a hit of the chain / of quick_cache", chain(), peer_hit::<QuickCache>(&entries)),
+        case("a hit of the chain / of moka", chain(), peer_hit::<Moka>(&entries)),
+        case("a hit of LMDB / of a map", lmdb_hits(&entries), peer_hit::<Dashmap>(&entries)),
+        decoding(),
     ]
 }
 
-fn chain_hit(entries: &Arc<Entries>) -> Work {
-    let (runtime, entries) = (stores::runtime(), Arc::clone(entries));
-    let config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
-    let chain = filled_chain(&config, &entries, &runtime);
-    Box::new(move || {
-        let _alive = &runtime;
-        lookups(|step| chain.get_now(&entries.at(step).0).is_some_and(|served| served.by == "lru"))
-    })
+fn decoding() -> Case {
+    let made = floors::standard(COUNT);
+    let bytes = floors::encoded(&made);
+    let tiles: Vec<_> = made.iter().take(16).map(|floor| tile_floor::message(floor).encode_to_vec()).collect();
+    Case {
+        name: "decoding a floor / a message a tile",
+        ours: Box::new(move || each(&bytes, |bytes| drop(black_box(floors::decoded(bytes))))),
+        peer: Box::new(move || {
+            each(&tiles, |bytes| drop(black_box(TileFloor::decode(&bytes[..]).expect("our own bytes"))))
+        }),
+    }
 }
 
 fn peer_hit<P: Peer>(entries: &Arc<Entries>) -> Work {
@@ -96,7 +75,7 @@ fn peer_hit<P: Peer>(entries: &Arc<Entries>) -> Work {
 }
 
 fn lmdb_hits(entries: &Arc<Entries>) -> Work {
-    let (store, entries) = (Store::filled(Backend::Lmdb, &[entries]), Arc::clone(entries));
+    let (store, entries) = (Store::filled(TierKind::Lmdb, &[entries]), Arc::clone(entries));
     Box::new(move || {
         store.runtime.block_on(async {
             let started = Instant::now();
@@ -109,38 +88,11 @@ fn lmdb_hits(entries: &Arc<Entries>) -> Work {
     })
 }
 
-fn encode(made: &Rc<Vec<floor_gen::Floor>>) -> Work {
-    let made = Rc::clone(made);
-    Box::new(move || each(COUNT, |n| assert!(black_box(floor_wire::framed(&made[n as usize])).len() > 100)))
-}
-
-fn decode(made: &[floor_gen::Floor]) -> Work {
-    let bytes = floors::encoded(made);
-    Box::new(move || {
-        each(COUNT, |n| {
-            black_box(floors::decoded(&bytes[n as usize]));
-        })
-    })
-}
-
-fn generate() -> Work {
-    let specs = floors::specs(Kind::Standard, floors::SIDE, COUNT / 16);
-    Box::new(move || {
-        let mut generator = Generator::new();
-        black_box(generator.generate(&specs[0]));
-        let took = each(specs.len() as u32, |n| {
-            black_box(generator.generate(&specs[n as usize]));
-        });
-        assert_eq!(generator.fallbacks(), 0, "no fallback floor was generated");
-        took
-    })
-}
-
-/// The mean time of `count` runs.
-fn each(count: u32, mut work: impl FnMut(u32)) -> Duration {
+/// The mean time of `work` over `inputs`.
+fn each<I>(inputs: &[I], work: impl FnMut(&I)) -> Duration {
     let started = Instant::now();
-    (0..count).for_each(&mut work);
-    started.elapsed() / count
+    inputs.iter().for_each(work);
+    started.elapsed() / inputs.len() as u32
 }
 
 /// The time of a thousand lookups, all of which must be hits.

@@ -7,7 +7,7 @@ use benches::{
     sample::Samples,
     server::Setup,
 };
-use floor_cache::Bypass;
+use floor_cache::{Bypass, TierKind};
 
 /// Calls of each variant in the smoke run.
 const CALLS: u64 = 400;
@@ -31,7 +31,13 @@ pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
 
 /// Makes some calls with each setting and checks which tiers answered. Returns the name of the cell.
 pub(crate) fn smoke() -> anyhow::Result<Option<String>> {
-    let cell = Cell { store: StoreKind::Lmdb, shape: Shape::new(2, 4), keys: Keys::Uniform, side: 32, ..Cell::PLAIN };
+    let cell = Cell {
+        store: StoreKind::of(TierKind::Lmdb),
+        shape: Shape::new(2, 4),
+        keys: Keys::Uniform,
+        side: 32,
+        ..Cell::PLAIN
+    };
     let setup = Setup::new();
     if !cell.can_run(&setup) {
         return Ok(None);

@@ -18,7 +18,7 @@ use benches::{
     server::Setup,
 };
 use clap::Args;
-use floor_cache::Bypass;
+use floor_cache::{Bypass, TierKind};
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConditionsArgs {
@@ -66,12 +66,12 @@ const CONDITIONS: [(&str, Measure); 8] = [
     ("one thread, Redis 6 ms", |runner| runner.one_thread(SLOW)),
     ("busy processes, Redis", |runner| runner.busy(Cell::PLAIN)),
     ("busy processes, Redis 6 ms", |runner| runner.busy(SLOW)),
-    ("busy processes, LMDB", |runner| runner.busy(Cell { store: StoreKind::Lmdb, ..Cell::PLAIN })),
+    ("busy processes, LMDB", |runner| runner.busy(Cell { store: StoreKind::of(TierKind::Lmdb), ..Cell::PLAIN })),
     ("stalls, one call", |runner| runner.stalls(Shape::new(1, 1))),
     ("stalls, forty calls", |runner| runner.stalls(Shape::new(4, 10))),
 ];
 
-const SLOW: Cell = Cell { store: StoreKind::Redis { delay_us: 6000 }, ..Cell::PLAIN };
+const SLOW: Cell = Cell { store: StoreKind::redis(6000), ..Cell::PLAIN };
 
 /// The columns of every condition.
 const FIGURES: [Column; 5] = [RATE, P50, P99, CPU, GENERATED];

@@ -24,7 +24,7 @@ use benches::{
     report::Record,
     sample::{CPU, Column, Figure, P99, RATE, REDIS_CPU, Sample, Samples, Snapshot},
     server::{Server, Setup},
-    timing::mean_and_interval,
+    timing::{alternate, mean_and_interval},
 };
 use bytes::Bytes;
 use clap::Args;
@@ -74,11 +74,7 @@ pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<
     let mut record = Record::start(&common.record, "regret", name)?;
     let rounds = if common.quick { 1 } else { args.rounds };
     for round in 0..rounds {
-        let mut order = [Bypass::Auto, Bypass::Off];
-        if round % 2 == 1 {
-            order.reverse();
-        }
-        for bypass in order {
+        for bypass in alternate(round, &[Bypass::Auto, Bypass::Off]) {
             let started = Instant::now();
             for (part, sample) in runner.round(bypass)? {
                 record.add(sample.named(part, bypass, round))?;

@@ -1,17 +1,15 @@
 //! Replays a request log against chains and names the cheapest: `regret --trace FILE`.
 
-use std::{fmt::Write as _, path::PathBuf, time::Duration};
+use std::{fmt::Write as _, path::PathBuf};
 
 use anyhow::ensure;
 use benches::{
-    chains::{Candidate, Stores},
+    chains::{Candidate, Replay, Stores},
     exact_lru::{Access, exact_hit_ratio, tier_hit_ratio, tier_overhead},
-    load::{ClosedLoop, Rpc, Shape},
-    open_loop::{OpenLoop, Pace},
-    process::CpuPartition,
+    open_loop::Pace,
     report::Record,
-    sample::{Column, Figure, GENERATED, P50, P99, RATE, Ratio, Sample, Samples, Snapshot},
-    server::Setup,
+    sample::{Column, Figure, GENERATED, P50, P99, RATE, Ratio, Samples},
+    timing::alternate,
     trace::Trace,
 };
 use clap::Args;
@@ -38,9 +36,6 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     lru: u64,
 }
-
-/// Few connections with many calls each, as from a gateway.
-const SHAPE: Shape = Shape::new(4, 10);
 
 /// Replayed requests of `--quick`.
 const QUICK_LIMIT: usize = 10_000;
@@ -75,53 +70,16 @@ pub(crate) fn run(
         (None, Some(rate)) => Some(Pace::PerSecond(rate)),
         (None, None) => None,
     };
+    let replay = Replay { messages: trace.messages(), pace, is_repeated: false };
     for round in 0..rounds {
-        // What runs second may find the machine warmer or busier.
-        let in_order: Vec<Candidate> =
-            if round % 2 == 0 { chains.clone() } else { chains.iter().rev().copied().collect() };
-        for chain in in_order {
-            record.add(replay(chain, &setup, &trace, pace.as_ref())?.named(&load, chain.name(), round))?;
+        for chain in alternate(round, &chains) {
+            let sample = Stores::empty(chain.tiers())?.measure(&setup, &replay)?;
+            record.add(sample.named(&load, chain.name(), round))?;
         }
         eprintln!("round {} of {rounds} done", round + 1);
     }
     let text = format!("{}\n{}", about(&trace, args.lru << 20), verdict(&record.samples, &load));
     record.finish("Replay", &text)
-}
-
-/// One replay from empty stores.
-fn replay(chain: Candidate, setup: &Setup, trace: &Trace, pace: Option<&Pace>) -> anyhow::Result<Sample> {
-    let (messages, stores) = (trace.messages(), Stores::empty(chain.tiers())?);
-    let servers = [stores.serve(setup)?];
-    let before = Snapshot::of(&servers, &stores.redis)?;
-    let tally = match pace {
-        None => {
-            let calls = messages.len() as u64;
-            ClosedLoop::new([servers[0].grpc], Rpc::GetFloor, SHAPE, messages).run_calls(calls)?
-        }
-        Some(pace) => {
-            let measured = match pace {
-                Pace::PerSecond(rate) => Duration::from_secs_f64(messages.len() as f64 / rate),
-                Pace::At(times) => times.last().copied().unwrap_or_default(),
-            };
-            let _partition = CpuPartition::isolate(servers[0].pid())?;
-            let load = OpenLoop {
-                target: servers[0].grpc.into(),
-                rpc: Rpc::GetFloor,
-                messages,
-                answer_bytes: None,
-                may_be_refused: true,
-                connections: SHAPE.connections,
-                pace: pace.clone(),
-                settle: Duration::ZERO,
-                measured,
-            };
-            load.run()?
-        }
-    };
-    let sample = Sample::of(&tally, &before, &Snapshot::of(&servers, &stores.redis)?);
-    let [server] = servers;
-    server.stop()?;
-    Ok(sample)
 }
 
 /// The log, and the share of it that memory of `capacity` bytes answers.
@@ -169,6 +127,8 @@ fn least<'a>(samples: &'a Samples, load: &str, figure: Figure) -> (&'a str, f64,
 
 #[cfg(test)]
 mod tests {
+    use benches::sample::Sample;
+
     use super::*;
 
     #[test]

@@ -7,11 +7,11 @@ use std::{
 
 use benches::{
     floors::numbered_key,
-    stores::{Backend, Store},
+    stores::Store,
     timing::{answered, median},
 };
 use bytes::Bytes;
-use floor_cache::Key;
+use floor_cache::{Key, TierKind};
 
 use crate::Curve;
 
@@ -33,15 +33,15 @@ const CAPACITY: u64 = 16 << 30;
 
 pub(crate) fn measure(most: u32) -> Vec<Curve> {
     let mut curves = Vec::new();
-    for backend in [Backend::Lru, Backend::Lmdb, Backend::Sled] {
+    for kind in [TierKind::Lru, TierKind::Lmdb, TierKind::Sled] {
         let (mut hits, mut puts) = (Vec::new(), Vec::<(f64, f64)>::new());
-        let store = Store::open_with(backend, CAPACITY, CAPACITY);
+        let store = Store::open_with(kind, CAPACITY, CAPACITY);
         let mut stored = 0;
         for power in 3..=most {
             let entries = 10_u32.pow(power);
             let expected = puts.last().map_or(0.0, |(_, micros)| micros / 1e6 * f64::from(entries - stored));
             if expected > MAX_FILL_TIME.as_secs_f64() {
-                eprintln!("left out: {entries} entries in {}, which would take {expected:.0} s to put", backend.name());
+                eprintln!("left out: {entries} entries in {}, which would take {expected:.0} s to put", kind.name());
                 break;
             }
             let took = fill(&store, stored..entries);
@@ -50,7 +50,7 @@ pub(crate) fn measure(most: u32) -> Vec<Curve> {
             hits.push((f64::from(entries), hit(&store, entries)));
         }
         let curve = |what: &str, points| Curve {
-            what: format!("{} of {}", what, backend.name()),
+            what: format!("{} of {}", what, kind.name()),
             size: "entries",
             cost: "us",
             points,

@@ -11,6 +11,7 @@ use benches::{
     sample::{Sample, Snapshot},
     server::{Server, Setup, free_address, wait_until_listening},
     tile_floor::TileFloor,
+    timing::alternate,
 };
 use bytes::Bytes;
 use clap::ValueEnum;
@@ -199,11 +200,7 @@ impl Fleet {
     /// The servers that can answer `rpc`, in the order of measurement in `round`.
     pub(crate) fn order(&self, rpc: Rpc, round: usize) -> Vec<&MeasuredServer> {
         let can_answer = |server: &&MeasuredServer| rpc == Rpc::GetFloor || server.batch.is_some();
-        let mut order: Vec<&MeasuredServer> = self.servers.iter().filter(can_answer).collect();
-        if round % 2 == 1 {
-            order.reverse();
-        }
-        order
+        alternate(round, &self.servers.iter().filter(can_answer).collect::<Vec<_>>())
     }
 
     /// The server called `name`.
