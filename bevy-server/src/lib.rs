@@ -38,8 +38,3 @@ pub mod stored;
 pub mod traces;
 
 pub use app::{StartError, app};
-
-/// Compiles the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;

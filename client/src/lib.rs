@@ -67,3 +67,8 @@ pub use tls::{Certificates, Identity};
 pub use tls_problem::TlsProblem;
 pub use token::Token;
 pub use transport::CONNECT_TIMEOUT;
+
+/// Compiles the example of the manual.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/clients/rust.md")]
+struct Manual;

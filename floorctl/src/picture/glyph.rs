@@ -53,3 +53,23 @@ pub(crate) fn mark(mark: Mark) -> char {
         Mark::Outline => '0',
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use floor_client::Terrain;
+
+    const PAGE: &str = include_str!("../../../docs/protocol.md");
+
+    #[test]
+    fn the_protocol_lists_every_terrain_with_its_glyph() {
+        let section = PAGE.split("\n## Terrain\n").nth(1).unwrap().split("\n## ").next().unwrap();
+        let rows: Vec<_> = section.lines().filter(|line| line.starts_with("| ") && line.contains("| `")).collect();
+        let terrains: Vec<_> = (1..).map_while(|number| Terrain::try_from(number).ok()).collect();
+        assert_eq!(rows.len(), terrains.len());
+        for (row, terrain) in rows.into_iter().zip(terrains) {
+            let name = terrain.as_str_name().trim_start_matches("TERRAIN_");
+            let expected = format!("| {} | `{name}` | `{}` |", terrain as i32, super::of(terrain));
+            assert!(row.starts_with(&expected), "{row:?} does not start with {expected:?}");
+        }
+    }
+}
