@@ -5,6 +5,8 @@ import type { Scene } from "./scene";
 
 /** Sides of a cell in device pixels. Whole numbers keep the cells crisp. */
 const SIDES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96];
+const nearestSide = (side: number): number =>
+  SIDES.reduce((best, next) => (Math.abs(next - side) < Math.abs(best - side) ? next : best));
 
 export class Camera {
   /** The point in the middle, in cells, and the side of a cell in device pixels; undefined: the whole floor. */
@@ -20,7 +22,7 @@ export class Camera {
   }
 
   set(x: number, y: number, side: number): void {
-    this.#free = { x, y, side: SIDES.reduce((best, next) => (Math.abs(next - side) < Math.abs(best - side) ? next : best)) };
+    this.#free = { x, y, side: nearestSide(side) };
   }
 
   /** The middle and the side on a canvas. */
@@ -47,11 +49,11 @@ export class Camera {
     if (next) this.scale(canvas, scene, next, px, py);
   }
 
-  /** Sets the side; the point (px, py) of the canvas stays where it is. */
+  /** Sets the side, as near as there is one; the point (px, py) of the canvas stays where it is. */
   scale(canvas: HTMLCanvasElement, scene: Scene, wanted: number, px: number, py: number): void {
     const { x, y, side } = this.on(canvas, scene);
     const [fx, fy] = [px - canvas.width / 2, py - canvas.height / 2];
-    const next = SIDES.findLast((other) => other <= wanted) ?? SIDES[0];
+    const next = nearestSide(wanted);
     this.#free = { x: x + fx / side - fx / next, y: y + fy / side - fy / next, side: next };
   }
 

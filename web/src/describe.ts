@@ -1,61 +1,107 @@
-// A floor and its cells in words: for tooltips, the legend and screen readers.
+// A floor and its cells in words: for the panel, tooltips and screen readers. Given a fog, only what its walker knows.
 
-import { type Floor, KINDS, plain, ROLES, type Room, Terrain, TERRAIN_NAMES, themeOf } from "./floor";
-import type { Fog } from "./picture";
+import { type Floor, KINDS, plain, ROLES, type Room, TERRAIN_NAMES, themeOf } from "./floor";
+import { type Fog, knownLocks, knownRooms, knownTerrain, visibleKey, visibleThing } from "./fog";
 import { indexOf } from "./paths";
-import type { Scene } from "./scene";
+import type { Scene, Thing } from "./scene";
+
+const numeral = (count: number): string => count.toLocaleString("en");
 
 /** `1 room`, `2 rooms`. */
-export const several = (count: number, noun: string): string =>
-  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const several = (count: number, noun: string): string => `${numeral(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 export const titleOf = ({ spec }: Floor): string =>
   `Floor ${spec.number} of tower ${spec.seed}: ${KINDS[spec.kind]}, ${spec.width}x${spec.height}`;
 
 export const difficulty = (thousandths: number): string => (thousandths / 1000).toFixed(3);
 
-/** The floor in a paragraph. */
-export function describeFloor(scene: Scene): string {
+/** Names and values for the panel. */
+export function facts(scene: Scene, fog?: Fog): [string, string][] {
   const { floor } = scene;
-  const locks = floor.locks.map(({ id, at }) => {
-    const key = floor.items.find((item) => item.opens === id);
-    const room = key && roomAt(floor, indexOf(floor, key.at));
-    return `Lock ${id} is at ${at.x}, ${at.y}` +
-      (key ? `; its key at ${key.at.x}, ${key.at.y}${room ? ` in ${roomName(room)}` : ""}.` : ".");
-  });
-  const roles = ROLES.map((role, at) => [role, floor.rooms.filter((room) => room.role === at).length] as const)
+  const { metrics } = floor;
+  const contents: [string, string][] = fog ? [
+    ["Rooms seen", numeral(knownRooms(floor, fog).length)],
+    ["Locks seen", numeral(knownLocks(floor, fog).length)],
+    ["Cells seen", numeral(floor.terrain.filter((_, index) => fog.knows(index)).length)],
+  ] : [
+    ["Rooms", numeral(floor.rooms.length)],
+    ["Loops", numeral(metrics.loops)],
+    ["Locks", numeral(floor.locks.length)],
+    ["Steps to the exit", numeral(metrics.criticalPath)],
+    ["Difficulty", difficulty(metrics.difficulty)],
+    ["Passable cells", numeral(metrics.passable)],
+  ];
+  return [
+    ["Theme", themeOf(floor.spec.number)], ...contents, ["Encoded", several(floor.bytes.length, "byte")],
+    ["Content hash", floor.hash],
+  ];
+}
+
+/** The floor in a paragraph. */
+export function describeFloor(scene: Scene, fog?: Fog): string {
+  const { floor } = scene;
+  const rooms = knownRooms(floor, fog).map(({ room }) => room);
+  const roles = ROLES.map((role, at) => [role, rooms.filter((room) => room.role === at).length] as const)
     .filter(([role, count]) => role && count).map(([role, count]) => `${count} ${role}`);
+  const known = `${several(rooms.length, "room")}${roles.length ? ` (${roles.join(", ")})` : ""}`;
   return [
     `${titleOf(floor)}. Theme ${themeOf(floor.spec.number)}.`,
-    `${several(floor.rooms.length, "room")} (${roles.join(", ")}), ${several(floor.metrics.loops, "loop")}.`,
+    ...(fog ? [`You have seen ${known}.`, ...inSight(scene, fog)] : [`${known}, ${several(floor.metrics.loops, "loop")}.`, ...contents(floor)]),
+    ...knownLocks(floor, fog).map(({ id, at }) => `Lock ${id} is at ${at.x}, ${at.y}${keyOf(scene, id, fog)}.`),
+  ].join(" ");
+}
+
+function contents(floor: Floor): string[] {
+  return [
     `${several(floor.metrics.criticalPath, "step")} from the stairs up at ${floor.entry.x}, ${floor.entry.y} to the ` +
       `stairs down at ${floor.exit.x}, ${floor.exit.y}. Difficulty ${difficulty(floor.metrics.difficulty)}.`,
     `${several(floor.spawns.length, "monster")}, ${several(floor.items.length - floor.locks.length, "item")}, ` +
       `${several(floor.traps.length, "trap")}, ${several(floor.locks.length, "lock")}.`,
-    ...locks,
-  ].join(" ");
+  ];
+}
+
+function inSight(scene: Scene, fog: Fog): string[] {
+  const { floor } = scene;
+  const exit = indexOf(floor, floor.exit);
+  const things = [...scene.things.keys()].sort((a, b) => a - b).flatMap((index) => {
+    const thing = visibleThing(scene, index, fog);
+    return thing ? `${nameOf(thing)}, at ${index % floor.width}, ${Math.floor(index / floor.width)}` : [];
+  });
+  return [
+    ...(fog.knows(exit) ? [`The stairs down are at ${floor.exit.x}, ${floor.exit.y}.`] : []),
+    ...(things.length ? [`In sight: ${things.join("; ")}.`] : []),
+  ];
+}
+
+/** Where the key of a lock is, as the end of a sentence. */
+function keyOf(scene: Scene, lock: number, fog?: Fog): string {
+  if (fog?.isOpen(lock)) return "; it is open";
+  if (fog?.keys.has(lock)) return "; you have its key";
+  const key = visibleKey(scene, lock, fog);
+  if (!key) return "";
+  const room = roomAt(scene.floor, indexOf(scene.floor, key.at));
+  return `; its key at ${key.at.x}, ${key.at.y}${room ? ` in ${roomName(room)}` : ""}`;
 }
 
 export const roomName = ({ id, role }: Room): string => `room ${id} (${ROLES[role]})`;
 
 export const roomAt = (floor: Floor, index: number): Room | undefined => floor.rooms[floor.region[index] - 1];
 
+function nameOf({ layer, archetype, number }: Thing): string {
+  const name = plain(archetype);
+  if (layer === "locks") return `key of lock ${number}`;
+  if (layer === "loot") return `${name}, value ${number}`;
+  return `${layer === "traps" ? `trap: ${name}` : name}, level ${number}`;
+}
+
 /** What a cell is and holds: its first part is the most important. */
 export function describeCell(scene: Scene, index: number, fog?: Fog): string[] {
-  if (fog && !fog.knows(index)) return ["unexplored"];
   const { floor } = scene;
-  const thing = fog && (fog.took(index) || !fog.sees(index)) ? undefined : scene.things.get(index);
-  const parts = [];
-  if (thing) {
-    const name = plain(thing.archetype);
-    if (thing.layer === "locks") parts.push(`key of lock ${thing.number}`);
-    else if (thing.layer === "loot") parts.push(`${name}, value ${thing.number}`);
-    else parts.push(`${thing.layer === "traps" ? `trap: ${name}` : name}, level ${thing.number}`);
-  }
+  const terrain = knownTerrain(floor, index, fog);
+  if (!terrain) return ["unexplored"];
+  const thing = visibleThing(scene, index, fog);
   const lock = scene.locks.get(index);
-  const hidden = fog && floor.terrain[index] === Terrain.SecretDoor && !fog.found(index);
-  const terrain = hidden ? "wall" : TERRAIN_NAMES[floor.terrain[index]];
-  parts.push(lock ? `locked door, lock ${lock}` : terrain);
+  const parts = [...(thing ? [nameOf(thing)] : []), lock ? `locked door, lock ${lock}` : TERRAIN_NAMES[terrain]];
   const room = roomAt(floor, index);
   if (room) parts.push(roomName(room));
   if (!fog && scene.behind[index] > 0) parts.push(`behind lock ${scene.behind[index]}`);

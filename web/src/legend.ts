@@ -1,7 +1,8 @@
 // The legend: a line for each mark that occurs. A line with places is a button that visits them in turn.
 
-import { describeCell, several } from "./describe";
-import { plain, ROLES, Terrain, TERRAIN_NAMES } from "./floor";
+import { several } from "./describe";
+import { plain, type Point, ROLES, Terrain, TERRAIN_NAMES } from "./floor";
+import { type Fog, knownLocks, knownRooms, knownTerrain, visibleKey, visibleThing } from "./fog";
 import type { Palette } from "./palette";
 import { indexOf } from "./paths";
 import type { Scene } from "./scene";
@@ -12,8 +13,9 @@ interface Line { sprite: string; text: string; places: number[] }
 /** Side of a sample, in CSS pixels. */
 const SIDE = 18;
 
-export function fillLegend(list: HTMLElement, scene: Scene, palette: Palette, visit: (index: number) => void): void {
-  list.replaceChildren(...[...terrain(scene), ...locks(scene), ...things(scene), ...roles(scene)].map((line) => {
+export function fillLegend(list: HTMLElement, scene: Scene, palette: Palette, visit: (index: number) => void, fog?: Fog): void {
+  const lines = [terrain, locks, things, roles].flatMap((part) => part(scene, fog));
+  list.replaceChildren(...lines.map((line) => {
     const item = document.createElement("li");
     const content = line.places.length ? item.appendChild(document.createElement("button")) : item;
     const text = document.createElement("span");
@@ -44,30 +46,36 @@ const SPRITES: Record<number, string> = {
 /** Terrain with few cells, which a button visits. */
 const RARE = [Terrain.SecretDoor, Terrain.StairsUp, Terrain.StairsDown];
 
-function terrain({ floor }: Scene): Line[] {
-  const occurs = [...new Set(floor.terrain)].sort((a, b) => a - b).filter((at) => at !== Terrain.LockedDoor);
+function terrain({ floor }: Scene, fog?: Fog): Line[] {
+  const known = floor.terrain.map((_, index) => knownTerrain(floor, index, fog));
+  const occurs = [...new Set(known)].sort((a, b) => a - b).filter((at) => at && at !== Terrain.LockedDoor);
   return occurs.map((at) => ({
     sprite: SPRITES[at] ?? `terrain:${at}`,
     text: TERRAIN_NAMES[at],
-    places: RARE.includes(at) ? [...floor.terrain.keys()].filter((index) => floor.terrain[index] === at) : [],
+    places: RARE.includes(at) ? [...known.keys()].filter((index) => known[index] === at) : [],
   }));
 }
 
-function locks({ floor }: Scene): Line[] {
-  return floor.locks.flatMap(({ id, at }) => [
-    { sprite: `lock:${id}`, text: `lock ${id}`, places: [indexOf(floor, at)] },
-    {
-      sprite: `key:${id}`,
-      text: `key of lock ${id}`,
-      places: floor.items.filter((item) => item.opens === id).map((item) => indexOf(floor, item.at)),
-    },
-  ]);
+function locks(scene: Scene, fog?: Fog): Line[] {
+  const { floor } = scene;
+  const line = (what: string, id: number, text: string, ...at: Point[]): Line =>
+    ({ sprite: `${what}:${id}`, text, places: at.map((place) => indexOf(floor, place)) });
+  const known = knownLocks(floor, fog);
+  return floor.locks.flatMap((lock) => {
+    const key = visibleKey(scene, lock.id, fog);
+    return [
+      ...(known.includes(lock) ? [line("lock", lock.id, `lock ${lock.id}`, lock.at)] : []),
+      ...(key ? [line("key", lock.id, `key of lock ${lock.id}`, key.at)] : []),
+      ...(fog?.keys.has(lock.id) ? [line("key", lock.id, `key of lock ${lock.id}, yours`)] : []),
+    ];
+  });
 }
 
-function things(scene: Scene): Line[] {
+function things(scene: Scene, fog?: Fog): Line[] {
   const groups = new Map<string, Line & { levels: number[] }>();
   const order = ["monsters", "loot", "traps"];
-  const sorted = [...scene.things].filter(([, thing]) => thing.layer !== "locks").sort(([, a], [, b]) =>
+  const shown = [...scene.things].filter(([index, thing]) => thing.layer !== "locks" && visibleThing(scene, index, fog));
+  const sorted = shown.sort(([, a], [, b]) =>
     order.indexOf(a.layer) - order.indexOf(b.layer) || a.archetype.localeCompare(b.archetype));
   for (const [index, thing] of sorted) {
     const key = `${thing.layer} ${thing.archetype}`;
@@ -85,16 +93,21 @@ function things(scene: Scene): Line[] {
   });
 }
 
-function roles({ floor }: Scene): Line[] {
+function roles({ floor }: Scene, fog?: Fog): Line[] {
+  const known = knownRooms(floor, fog);
   return ROLES.map((name, role) => {
-    const rooms = floor.rooms.filter((room) => room.role === role);
-    return { sprite: `tint:${role}`, text: several(rooms.length, `${name} room`), places: rooms.map((room) => indexOf(floor, room.center)) };
+    const places = known.filter(({ room }) => room.role === role).map(({ place }) => place);
+    return { sprite: `tint:${role}`, text: several(places.length, `${name} room`), places };
   }).filter(({ places }) => places.length);
 }
 
 /** The places of everything that a keyboard user may want to visit, in reading order. */
-export function stops(scene: Scene): number[] {
+export function stops(scene: Scene, fog?: Fog): number[] {
   const { floor } = scene;
-  const all = [indexOf(floor, floor.entry), indexOf(floor, floor.exit), ...scene.locks.keys(), ...scene.things.keys()];
-  return [...new Set(all)].sort((a, b) => a - b).filter((index) => describeCell(scene, index).length > 0);
+  const fixed = [indexOf(floor, floor.entry), indexOf(floor, floor.exit), ...scene.locks.keys()];
+  const places = [
+    ...fixed.filter((index) => knownTerrain(floor, index, fog)),
+    ...[...scene.things.keys()].filter((index) => visibleThing(scene, index, fog)),
+  ];
+  return [...new Set(places)].sort((a, b) => a - b);
 }

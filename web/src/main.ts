@@ -1,8 +1,8 @@
 // The page: what is shown, and what the controls change of it.
 
 import { Camera } from "./camera";
-import { describeFloor, difficulty, several, titleOf } from "./describe";
-import { decode, KINDS, themeOf } from "./floor";
+import { describeFloor, facts, several, titleOf } from "./describe";
+import { decode, KINDS } from "./floor";
 import { Generator, type Spec } from "./generator";
 import { fillLegend, stops } from "./legend";
 import * as link from "./link";
@@ -19,6 +19,8 @@ const input = (id: string): HTMLInputElement => element<HTMLInputElement>(id);
 
 /** Wait before asking the server about a floor, in milliseconds, so that paging through floors does not ask for each. */
 const COMPARE_AFTER = 150;
+/** Least side of a cell at the start of a walk, in CSS pixels. */
+const WALK_SIDE = 20;
 const ARROWS: Record<string, Move> = { ArrowUp: "n", ArrowRight: "e", ArrowDown: "s", ArrowLeft: "w" };
 
 class Page {
@@ -72,9 +74,10 @@ class Page {
       }
     }
     if (state.view) this.camera.set(state.view.x, state.view.y, state.view.side * (devicePixelRatio || 1));
+    else if (this.views[0].walk) this.#center(this.views[0].walk.at);
     else this.camera.fit();
     this.search.fill(state.search);
-    this.#alert(errors.length ? `This link is not right. ${errors.join(". ")}. The rest of it is shown.` : "");
+    this.#alert(errors.length ? `This link is not right: ${errors.join("; ")}. The rest of it is shown.` : "");
     this.refresh();
   }
 
@@ -100,11 +103,12 @@ class Page {
     return true;
   }
 
-  step(by: number): void {
+  step(by: number): boolean {
     const spec = this.specs[this.active];
     const number = spec.number + by;
-    if (number < 1 || number > 1_000_000) this.announce("There is no such floor.");
-    else this.open({ ...spec, number });
+    if (number >= 1 && number <= 1_000_000) return this.open({ ...spec, number });
+    this.announce("There is no such floor.");
+    return false;
   }
 
   /** As many views as floors. */
@@ -163,31 +167,21 @@ class Page {
 
   #describe(): void {
     const scene = this.scenes[this.active];
-    if (scene === this.#described && this.palette === this.#describedIn) return;
-    [this.#described, this.#describedIn] = [scene, this.palette];
+    const { walk } = this.views[this.active];
+    if (!walk && scene === this.#described && this.palette === this.#describedIn) return;
+    // Each step of a walk shows more.
+    [this.#described, this.#describedIn] = [walk ? undefined : scene, this.palette];
     const { floor } = scene;
-    const { metrics } = floor;
     document.title = `${link.formatSpec(floor.spec)} · Floor viewer`;
     element("about").textContent = titleOf(floor);
-    const facts: [string, string][] = [
-      ["Theme", themeOf(floor.spec.number)],
-      ["Rooms", String(floor.rooms.length)],
-      ["Loops", String(metrics.loops)],
-      ["Locks", String(floor.locks.length)],
-      ["Steps to the exit", metrics.criticalPath.toLocaleString("en")],
-      ["Difficulty", difficulty(metrics.difficulty)],
-      ["Passable cells", metrics.passable.toLocaleString("en")],
-      ["Encoded", `${floor.bytes.length.toLocaleString("en")} bytes`],
-      ["Content hash", floor.hash],
-    ];
-    element("facts").replaceChildren(...facts.flatMap(([name, value]) => {
+    element("facts").replaceChildren(...facts(scene, walk).flatMap(([name, value]) => {
       const [term, detail] = [document.createElement("dt"), document.createElement("dd")];
       term.textContent = name;
       detail.textContent = value;
       return [term, detail];
     }));
-    element("words").textContent = describeFloor(scene);
-    fillLegend(element("legend"), scene, this.palette, (index) => this.views[this.active].moveCursor(index));
+    element("words").textContent = describeFloor(scene, walk);
+    fillLegend(element("legend"), scene, this.palette, (index) => this.views[this.active].moveCursor(index), walk);
   }
 
   #compared?: Scene;
@@ -249,16 +243,19 @@ class Page {
       const [first] = this.views;
       first.walk = new Walk(this.scenes[0]);
       first.cursor = undefined;
-      this.#center(first.walk.at, Math.max(20, this.camera.on(first.canvas, this.scenes[0]).side));
+      this.#center(first.walk.at);
       this.announce("You stand on the stairs up. Walk with the arrow keys. Find the stairs down.");
       first.canvas.focus();
     }
     this.refresh();
   }
 
-  #center(index: number, side: number): void {
-    const { width } = this.scenes[this.active].floor;
-    this.camera.set((index % width) + 0.5, Math.floor(index / width) + 0.5, side * (devicePixelRatio || 1));
+  /** Shows a cell of the first floor in the middle, and large enough to walk. */
+  #center(index: number): void {
+    const [scene] = this.scenes;
+    const { width } = scene.floor;
+    const side = Math.max(WALK_SIDE * (devicePixelRatio || 1), this.camera.on(this.views[0].canvas, scene).side);
+    this.camera.set((index % width) + 0.5, Math.floor(index / width) + 0.5, side);
   }
 
   move(moves: Move[]): void {
@@ -279,6 +276,7 @@ class Page {
     this.announce(news || `${x}, ${y}`);
     view.cursor = undefined;
     view.show(this.scenes[0], this.layers, this.palette);
+    this.#describe();
     this.#refreshWalk(news);
     this.#writeLink();
   }
@@ -320,8 +318,7 @@ class Page {
 
   /** Walks on, on the next floor. */
   #descend(): void {
-    this.step(1);
-    this.toggleWalk();
+    if (this.step(1)) this.toggleWalk();
   }
 
   key(view: View, event: KeyboardEvent): boolean {
@@ -334,7 +331,7 @@ class Page {
     else if (event.key === "w") this.toggleWalk();
     else if (event.key === "c") this.toggleCompare();
     else if (event.key === "e" || event.key === "E") this.#visit(view, event.key === "e" ? 1 : -1);
-    else if (event.key === "?") this.announce(describeFloor(this.scenes[this.active]));
+    else if (event.key === "?") this.announce(describeFloor(this.scenes[this.active], view.walk));
     else if (/^[1-9]$/.test(event.key)) this.#toggleLayer(LAYERS[Number(event.key) - 1][0]);
     else return false;
     return true;
@@ -343,7 +340,7 @@ class Page {
   /** Puts the cursor on the next thing of the floor. */
   #visit(view: View, by: number): void {
     if (!view.scene) return;
-    const known = stops(view.scene).filter((index) => !view.walk || view.walk.knows(index));
+    const known = stops(view.scene, view.walk);
     const at = view.cursor ?? -1;
     const next = by > 0 ? known.find((index) => index > at) ?? known[0] : known.findLast((index) => index < at) ?? known.at(-1);
     if (next !== undefined) view.moveCursor(next);
@@ -438,7 +435,7 @@ class Page {
       this.moved();
     });
     click("share", () => this.#share());
-    click("png", () => savePng(this.scenes[this.active], this.layers, this.palette));
+    click("png", () => savePng(this.scenes[this.active], this.layers, this.palette, this.views[this.active].walk));
     click("theme", () => {
       const name = this.palette === DARK ? "light" : "dark";
       localStorage.setItem("theme", name);

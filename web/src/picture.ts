@@ -1,6 +1,7 @@
 // Draws the cells of a floor, as floorctl's PNG does (floorctl/src/picture/sprites.rs).
 
 import { ROLES, Terrain } from "./floor";
+import { type Fog, knownTerrain, visibleThing } from "./fog";
 import { css, lockColour, mix, type Palette, type Rgb, roomColour, TINT } from "./palette";
 import type { Layers, Scene } from "./scene";
 import { baseOf, drawSprite, natural } from "./sprites";
@@ -9,17 +10,6 @@ type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 
 /** Where the floor lies on the canvas: the left top corner of cell (0, 0) and the side of a cell, in whole pixels. */
 export interface Frame { left: number; top: number; side: number }
-
-/** What a walker knows of the floor. */
-export interface Fog {
-  sees(index: number): boolean;
-  knows(index: number): boolean;
-  /** Whether a lock is open. */
-  isOpen(lock: number): boolean;
-  /** Whether the walker has taken what lay there. */
-  took(index: number): boolean;
-  found(index: number): boolean;
-}
 
 /** Smallest side at which details and letters are drawn, in pixels. */
 const MIN_DETAIL = 4;
@@ -98,15 +88,15 @@ class Painter {
   ground(x: number, y: number, index: number): void {
     const { scene, palette, fog } = this;
     const { floor } = scene;
-    const secret = floor.terrain[index] === Terrain.SecretDoor;
-    if (floor.terrain[index] === Terrain.Wall || (secret && fog && !fog.found(index))) {
+    const known = knownTerrain(floor, index, fog);
+    if (known === Terrain.Wall) {
       if (!scene.isRock(x, y)) {
         this.#fill(x, y, WHOLE, palette.wallTop);
         if (!scene.isWall(x, y + 1)) this.#sprite("wall", x, y);
       }
       return;
     }
-    if (secret) {
+    if (known === Terrain.SecretDoor) {
       this.#fill(x, y, WHOLE, palette.wallTop);
       this.#sprite("secret", x, y);
       return;
@@ -157,11 +147,8 @@ class Painter {
       const lock = this.scene.locks.get(index) ?? 0;
       this.#mark(`${this.fog?.isOpen(lock) ? "open-lock" : "lock"}:${lock}${this.#turn(x, y)}`, x, y);
     }
-    const thing = this.scene.things.get(index);
-    if (!thing || !this.layers.has(thing.layer)) return;
-    // A walker remembers the ground and sees what stands on it only while it is in sight.
-    if (this.fog && (this.fog.took(index) || !this.fog.sees(index))) return;
-    this.#mark(thing.sprite, x, y);
+    const thing = visibleThing(this.scene, index, this.fog);
+    if (thing && this.layers.has(thing.layer)) this.#mark(thing.sprite, x, y);
   }
 
   /** A thing, larger than its cell if cells are small, so that it can be seen. */

@@ -6,7 +6,7 @@ import { behindLocks, criticalPath, indexOf, type Segment } from "./paths";
 /** The layers: key of the share link, name. The number keys switch them in this order. */
 export const LAYERS = [
   ["terrain", "Terrain"], ["rooms", "Room roles"], ["names", "Room names"], ["path", "Path to the exit"],
-  ["locks", "Locks and keys"], ["areas", "Areas behind locks"], ["monsters", "Monsters"], ["loot", "Loot"],
+  ["locks", "Locks and keys"], ["areas", "Locked areas"], ["monsters", "Monsters"], ["loot", "Loot"],
   ["traps", "Traps"],
 ] as const;
 export type Layer = (typeof LAYERS)[number][0];

@@ -38,7 +38,8 @@ export class View {
   /** The cell under the cursor. */
   cursor?: number;
   #palette?: Palette;
-  #drag?: { points: Map<number, [number, number]>; moved: number; span: number };
+  /** The pointers that are down. `span` is the distance of two of them when the second one came, at `side`. */
+  #drag?: { points: Map<number, [number, number]>; moved: number; span: number; side: number };
 
   constructor(readonly camera: Camera, readonly handlers: Handlers, describedBy: string) {
     this.root.className = "view";
@@ -86,8 +87,8 @@ export class View {
 
   #resize(): void {
     for (const canvas of [this.canvas, this.#marks]) {
-      canvas.width = Math.max(1, Math.round(this.root.clientWidth * this.#ratio));
-      canvas.height = Math.max(1, Math.round(this.root.clientHeight * this.#ratio));
+      canvas.width = Math.max(1, Math.round(canvas.clientWidth * this.#ratio));
+      canvas.height = Math.max(1, Math.round(canvas.clientHeight * this.#ratio));
     }
     if (this.#frame) cancelAnimationFrame(this.#frame);
     this.#frame = 0;
@@ -149,9 +150,10 @@ export class View {
     note.hidden = false;
     const [left, top] = [(x + side) / this.#ratio + 8, (y + side) / this.#ratio + 8];
     const fits = left + note.offsetWidth < this.root.clientWidth;
-    const below = top + note.offsetHeight < this.root.clientHeight;
+    const below = top + note.offsetHeight < this.canvas.clientHeight;
     note.style.left = `${Math.max(4, fits ? left : x / this.#ratio - note.offsetWidth - 8)}px`;
-    note.style.top = `${Math.max(4, below ? top : y / this.#ratio - note.offsetHeight - 8)}px`;
+    const fromTop = this.canvas.offsetTop + (below ? top : y / this.#ratio - note.offsetHeight - 8);
+    note.style.top = `${Math.max(4, fromTop)}px`;
   }
 
   /** Puts the cursor on a cell and says what is there. */
@@ -195,9 +197,11 @@ export class View {
     }, { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
-      this.#drag ??= { points: new Map(), moved: 0, span: 0 };
+      if (!this.scene) return;
+      this.#drag ??= { points: new Map(), moved: 0, span: 0, side: 0 };
       this.#drag.points.set(event.pointerId, this.#point(event));
       this.#drag.span = span(this.#drag.points);
+      this.#drag.side = this.camera.on(canvas, this.scene).side;
     });
     canvas.addEventListener("pointermove", (event) => this.#pointerMove(event));
     canvas.addEventListener("pointerleave", (event) => {
@@ -233,14 +237,9 @@ export class View {
     if (drag.moved <= CLICK * this.#ratio) return;
     this.camera.pan(this.canvas, scene, dx / drag.points.size, dy / drag.points.size);
     if (drag.points.size === 2) {
-      const wide = span(drag.points);
       const [one, other] = [...drag.points.values()];
-      const { side } = this.camera.on(this.canvas, scene);
-      const wanted = side * (wide / drag.span);
-      if (Math.abs(wanted - side) >= 1) {
-        this.camera.scale(this.canvas, scene, wanted, (one[0] + other[0]) / 2, (one[1] + other[1]) / 2);
-        if (this.camera.on(this.canvas, scene).side !== side) drag.span = wide;
-      }
+      const wanted = drag.side * span(drag.points) / drag.span;
+      this.camera.scale(this.canvas, scene, wanted, (one[0] + other[0]) / 2, (one[1] + other[1]) / 2);
     }
     this.#changed();
   }

@@ -1,8 +1,8 @@
 // A walk over a floor: sight, keys, locks and secret doors. The moves alone are stored: they lead to the same walk again.
 
 import { passable, plain, Terrain } from "./floor";
+import type { Fog } from "./fog";
 import { around, indexOf, search, trace } from "./paths";
-import type { Fog } from "./picture";
 import type { Scene } from "./scene";
 
 /** How far a walker sees, in cells. */

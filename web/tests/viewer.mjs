@@ -11,6 +11,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const KINDS = ["standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
 /** All files that the page loads, compressed, in bytes. */
 const MAX_TRANSFER = 400 * 1024;
+/** From the start of the navigation until a floor is drawn and the keyboard answers, in milliseconds. */
+const MAX_START = 1000;
+const PHONE = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } };
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -48,8 +51,57 @@ async function fragment(page, part) {
   await page.waitForFunction((part) => decodeURIComponent(location.hash).includes(part), part);
   return page.evaluate(() => location.hash);
 }
+/** How many colours the first floor is drawn in. */
+const colours = (page) =>
+  page.evaluate(() => {
+    const canvas = document.querySelector(".view canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size;
+  });
 /** Waits until the drawing of the last change is on the screen. */
 const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+await check("it answers the keyboard within a second", async () => {
+  const times = [];
+  // Each context has an empty cache. Other programs may delay one of them.
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const page = await (await browser.newContext()).newPage();
+    await page.goto(url, { waitUntil: "commit" });
+    await page.waitForSelector("html[data-ready]", { state: "attached" });
+    await page.focus(".view canvas");
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => document.querySelector("#announcer").textContent.includes("stairs up"));
+    times.push(Math.round(await page.evaluate(() => performance.now())));
+    assert(await colours(page) > 30, "a floor is drawn");
+    await page.context().close();
+  }
+  console.log(`  interactive after ${times.join(", ")} ms`);
+  assert(Math.min(...times) < MAX_START, `interactive after ${times.join(", ")} ms`);
+});
+
+await check("the policy forbids scripts and styles from elsewhere", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const response = await page.goto(url);
+  const policy = response.headers()["content-security-policy"];
+  assert.match(policy, /^default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self';/);
+  assert.doesNotMatch(policy, /unsafe-inline|'unsafe-eval'|\*|https?:/);
+  assert.equal(await page.getAttribute("meta[http-equiv=Content-Security-Policy]", "content"),
+    policy.replace("; frame-ancestors 'none'", ""), "static web servers send no policy");
+  await page.waitForSelector("html[data-ready]");
+  const blocked = await page.evaluate(async () => {
+    const found = [];
+    document.addEventListener("securitypolicyviolation", (event) => found.push(event.effectiveDirective));
+    const script = Object.assign(document.createElement("script"), { textContent: "window.ran = true" });
+    document.body.append(script);
+    document.body.setAttribute("style", "color: red");
+    await fetch("http://127.0.0.1:1/").catch(() => {});
+    await new Promise((done) => setTimeout(done, 50));
+    return { ran: window.ran === true, found: [...new Set(found)].sort() };
+  });
+  assert.deepEqual(blocked, { ran: false, found: ["connect-src", "script-src-elem", "style-src-attr"] });
+  await context.close();
+});
 
 await check("the page is small and says where its bytes come from", async () => {
   const page = await open();
@@ -87,16 +139,17 @@ await check("200 floors have the bytes of the server", async () => {
 
 await check("every kind is drawn", async () => {
   for (const [at, kind] of KINDS.entries()) {
-    const page = await open(`#f=42/${12 + at}:${kind}`, { colorScheme: at % 2 ? "light" : "dark" });
-    await drawn(page);
-    const colours = await page.evaluate(() => {
-      const canvas = document.querySelector(".view canvas");
-      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      return new Set(new Uint32Array(data.buffer)).size;
-    });
-    assert(colours > 30, `${kind} has ${colours} colours`);
-    if (shots) await page.screenshot({ path: `${shots}/${kind}.png` });
-    await close(page);
+    for (const [name, options] of [
+      ["dark", { colorScheme: "dark" }], ["light", { colorScheme: "light" }],
+      ["phone", { ...PHONE, colorScheme: at % 2 ? "light" : "dark" }],
+    ]) {
+      const page = await open(`#f=42/${12 + at}:${kind}`, options);
+      await drawn(page);
+      const shown = await colours(page);
+      assert(shown > 30, `${kind}, ${name}: ${shown} colours`);
+      if (shots) await page.screenshot({ path: `${shots}/${kind}-${name}.png` });
+      await close(page);
+    }
   }
 });
 
@@ -186,6 +239,37 @@ await check("a share link restores what is shown", async () => {
   await close(page);
 });
 
+await check("a walk tells nothing of what was not seen", async () => {
+  const page = await open("#f=42/7&walk=");
+  const panel = async () => ({
+    facts: await text(page, "facts"), words: await text(page, "words"), legend: await text(page, "legend"),
+  });
+  const start = await panel();
+  assert.match(start.facts, /^ThemecryptRooms seen1Locks seen0Cells seen\d+Encoded/);
+  assert.match(start.words, /^Floor 7 .* Theme crypt\. You have seen 1 room \(1 entry\)\.$/);
+  assert.equal(start.legend, "wallfloorstairs upchasm1 entry room");
+  await page.focus(".view canvas");
+  await page.keyboard.press("?");
+  assert.equal(await text(page, "announcer"), start.words);
+  // There is nothing to visit but the stairs up.
+  for (let press = 0; press < 3; press++) {
+    await page.keyboard.press("e");
+    assert.match(await text(page, "announcer"), /^stairs up, room/);
+  }
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("ArrowLeft");
+  const cells = ({ facts }) => Number(facts.match(/Cells seen(\d+)/)[1]);
+  assert(cells(await panel()) >= cells(start));
+  await page.keyboard.press("w");
+  const whole = await panel();
+  assert.match(whole.facts, /Rooms12Loops0Locks2Steps to the exit372/);
+  assert.match(whole.words, /stairs down at .*; its key at /);
+  assert.match(whole.legend, /stairs down.*key of lock 2.*skeleton/);
+  await page.keyboard.press("w");
+  assert.deepEqual(await panel(), start, "a new walk");
+  await close(page);
+});
+
 await check("a malformed link is explained and a floor is shown", async () => {
   for (const [hash, expected] of [
     ["#f=42", "is no floor; write SEED/NUMBER"],
@@ -209,6 +293,36 @@ await check("a malformed link is explained and a floor is shown", async () => {
     assert.match(await text(page, "about"), /^Floor 7 of tower 42: halls/);
     await close(page);
   }
+});
+
+await check("a page of another version than the server says which one it draws", async () => {
+  const page = await open("", { serviceWorkers: "block" });
+  const version = await page.evaluate(() => window.floorViewer.version);
+  const answer = async (change, expected, tone) => {
+    await page.unroute("**/floor?*");
+    await page.route("**/floor?*", async (route) => {
+      const response = await route.fetch();
+      const body = await response.body();
+      // The version follows the spec, which is the first field.
+      const at = 2 + body[1] + 1;
+      assert.equal(body[at], version);
+      await route.fulfill({ response, ...change(body, at) });
+    });
+    await page.click("#next");
+    const status = page.locator("#server", { hasText: expected });
+    await status.waitFor();
+    assert.equal(await status.getAttribute("data-tone"), tone);
+    assert(await colours(page) > 30, "the page draws its own floor");
+  };
+  const set = (body, at, value) => ({ body: Buffer.concat([body.subarray(0, at), Buffer.of(value), body.subarray(at + 1)]) });
+  await answer((body, at) => set(body, at, version + 1),
+    `The server's generator has version ${version + 1}. This page draws version ${version}, ` +
+      "so players of that server see another floor.", "bad");
+  await answer((body) => set(body, body.length - 1, 255), `both have generator version ${version}`, "bad");
+  await answer(() => ({ status: 404, contentType: "text/plain", body: "" }),
+    `Drawn by generator version ${version}. Not compared: no floor server serves this page.`, "plain");
+  errors.length = 0; // The browser reports the answer 404.
+  await close(page);
 });
 
 await check("a search finds floors, shows errors and can be cancelled", async () => {
@@ -252,7 +366,7 @@ await check("it works offline once loaded", async () => {
 });
 
 await check("it works by touch, and saves a picture", async () => {
-  const page = await open("", { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } });
+  const page = await open("", PHONE);
   const box = await page.locator(".view canvas").first().boundingBox();
   await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
   await page.waitForSelector(".note:not([hidden])");
@@ -263,6 +377,45 @@ await check("it works by touch, and saves a picture", async () => {
   assert.equal(file.readUInt32BE(16), 1600, "16 pixels a cell");
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert(wide <= 390, `the page is ${wide} pixels wide`);
+  await close(page);
+});
+
+await check("one finger moves the floor, two zoom", async () => {
+  const page = await open("", PHONE);
+  const cdp = await page.context().newCDPSession(page);
+  const box = await page.locator(".view canvas").first().boundingBox();
+  const [x, y] = [box.width * 0.4, box.height * 0.6];
+  const touch = (type, ...fingers) =>
+    cdp.send("Input.dispatchTouchEvent", { type, touchPoints: fingers.map(([dx, dy], id) => ({ x: box.x + x + dx, y: box.y + y + dy, id })) });
+  /** The side of a cell, and the cell under the point between the fingers. */
+  const camera = async (before) => {
+    await page.waitForFunction((before) => /&at=/.test(location.hash) && location.hash !== before, before);
+    const hash = await page.evaluate(() => location.hash);
+    const [middleX, middleY, side] = hash.match(/at=([^&]*)/)[1].split(",").map(Number);
+    return { hash, side, cell: [middleX + (x - box.width / 2) / side, middleY + (y - box.height / 2) / side] };
+  };
+  await touch("touchStart", [0, 0]);
+  for (let moved = 10; moved <= 60; moved += 10) await touch("touchMove", [moved, 0]);
+  await touch("touchEnd");
+  const start = await camera("");
+  const pinch = async (from, to) => {
+    await touch("touchStart", [-from, 0]);
+    await touch("touchStart", [-from, 0], [from, 0]);
+    for (let step = 1; step <= 10; step++) {
+      const reach = from + ((to - from) * step) / 10;
+      await touch("touchMove", [-reach, 0], [reach, 0]);
+    }
+    await touch("touchEnd");
+  };
+  const near = (cell) => cell.every((at, axis) => Math.abs(at - start.cell[axis]) < 1);
+  await pinch(30, 120);
+  const closer = await camera(start.hash);
+  assert(closer.side >= 3 * start.side && closer.side <= 5 * start.side, `${start.side} to ${closer.side} pixels a cell`);
+  assert(near(closer.cell), `${closer.cell} instead of ${start.cell} between the fingers`);
+  await pinch(120, 30);
+  const back = await camera(closer.hash);
+  assert(Math.abs(back.side - start.side) <= 1, `${back.side} instead of ${start.side} pixels a cell`);
+  assert.equal(await page.evaluate(() => window.visualViewport.scale), 1, "the page itself is not zoomed");
   await close(page);
 });
 

@@ -1,7 +1,5 @@
 //! Draws the floor: its tiles by what the player sees and remembers, and a sprite for each being and thing.
 
-use std::collections::HashMap;
-
 use bevy::{
     prelude::*,
     sprite_render::{TileData, TilemapChunk, TilemapChunkTileData},
@@ -21,6 +19,7 @@ const GLIDE: f32 = 16.0;
 /// The light of the player's torch, and of what is remembered.
 const TORCH: Vec3 = Vec3::new(1.22, 1.08, 0.90);
 const MEMORY: Vec3 = Vec3::new(0.08, 0.10, 0.18);
+
 /// Draws the game. Needs a window and a renderer.
 pub struct ViewPlugin;
 
@@ -35,17 +34,16 @@ impl Plugin for ViewPlugin {
     }
 }
 
-/// The tileset, and the sprites drawn so far.
 #[derive(Resource)]
 struct Pictures {
     tileset: Handle<Image>,
-    sprites: HashMap<(usize, u32), Handle<Image>>,
+    sprites: Handle<Image>,
 }
 
 impl FromWorld for Pictures {
     fn from_world(world: &mut World) -> Self {
-        let tileset = world.resource_mut::<Assets<Image>>().add(art::tileset());
-        Self { tileset, sprites: HashMap::new() }
+        let mut images = world.resource_mut::<Assets<Image>>();
+        Self { tileset: images.add(art::tileset()), sprites: images.add(art::sprites()) }
     }
 }
 
@@ -71,8 +69,7 @@ fn draw_floor(
     level: Res<Level>,
     old: Query<Entity, Or<(With<TilemapChunk>, With<Thing>, With<Player>)>>,
     mut camera: Single<&mut Transform, With<Camera2d>>,
-    mut pictures: ResMut<Pictures>,
-    mut images: ResMut<Assets<Image>>,
+    pictures: Res<Pictures>,
     mut commands: Commands,
 ) {
     old.iter().for_each(|entity| commands.entity(entity).despawn());
@@ -87,11 +84,10 @@ fn draw_floor(
         },
         TilemapChunkTileData(tiles),
     ));
-    let mut sprite = |archetype: &str, z: f32, at: UVec2| {
-        let drawn = art::drawing(archetype, theme(&level));
-        let picture = pictures.sprites.entry(drawn).or_insert_with(|| images.add(art::sprite(drawn.0, drawn.1)));
-        let side = if drawn.0 == art::BOSS { 1.9 } else { 1.0 } * CELL as f32;
-        let sprite = Sprite { image: picture.clone(), custom_size: Some(Vec2::splat(side)), ..default() };
+    let sprite = |archetype: &str, z: f32, at: UVec2| {
+        let (rect, side) = art::sprite(archetype, theme(&level));
+        let custom_size = Some(Vec2::splat(side * CELL as f32));
+        let sprite = Sprite { image: pictures.sprites.clone(), rect: Some(rect), custom_size, ..default() };
         (sprite, Transform::from_translation(map.to_world(at).extend(z)))
     };
     commands.spawn((Player, sprite("player", 3.0, level.player)));

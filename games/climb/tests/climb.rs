@@ -2,10 +2,7 @@
 //! and against a real server.
 
 use std::{
-    env,
-    net::TcpListener,
-    process::{Child, Command, Stdio},
-    thread,
+    env, thread,
     time::{Duration, Instant},
 };
 
@@ -63,12 +60,11 @@ fn ten_floors_offline() {
 
 #[test]
 fn ten_floors_from_a_server() {
-    let Ok(program) = env::var("FLOOR_SERVER") else {
-        println!("skipped: FLOOR_SERVER does not name the server's program");
+    let Ok(url) = env::var("FLOOR_SERVER") else {
+        println!("skipped: FLOOR_SERVER does not name a server");
         return;
     };
-    let server = Server::start(&program);
-    let app = climb(game(FloorClientPlugin::new(&server.url).unwrap()));
+    let app = climb(game(FloorClientPlugin::new(&url).unwrap()));
     assert_ne!(app.world().resource::<Journey>().served, "");
 }
 
@@ -110,38 +106,5 @@ fn a_search_finds_a_secret_door_that_looked_like_a_wall() {
         assert_eq!((level.step(step), level.step(step)), (Outcome::OpenedDoor, Outcome::Walked));
         assert_eq!((level.player, level.sight(door)), (door, Sight::Visible));
         return;
-    }
-}
-
-/// A server on free ports, which ends with the test.
-struct Server {
-    process: Child,
-    url: String,
-}
-
-impl Server {
-    fn start(program: &str) -> Self {
-        let address = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        let (grpc, ops) = (address(), address());
-        let command = || {
-            let mut command = Command::new(program);
-            command.env("FLOORS__GRPC__LISTEN", &grpc).env("FLOORS__OPS__LISTEN", &ops);
-            command.env("FLOORS__CACHE__CHAIN", r#"["lru"]"#).stdout(Stdio::null()).stderr(Stdio::null());
-            command
-        };
-        let server = Self { process: command().spawn().unwrap(), url: format!("http://{grpc}") };
-        let started = Instant::now();
-        while !command().arg("healthcheck").status().unwrap().success() {
-            assert!(started.elapsed() < LIMIT, "the server does not start");
-            thread::sleep(Duration::from_millis(20));
-        }
-        server
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
