@@ -231,7 +231,8 @@ namespace Floors
             floor.Exit = exit.Value;
             floor.Terrain = floor.Cells(terrain);
             floor.Region = floor.Cells(region);
-            if (Array.IndexOf(floor.Terrain, (byte)0) >= 0) throw FloorException.Invalid("terrain", "a cell holds no terrain");
+            if (Array.IndexOf(floor.Terrain, (byte)Floors.Terrain.Unspecified) >= 0)
+                throw FloorException.Invalid("terrain", "a cell holds no terrain");
             if (!points.TrueForAll(point => floor.Has(point.Value.X, point.Value.Y)))
                 throw FloorException.Invalid("outside", "a point lies outside the floor");
             if (asked != null && !floor.Spec.Answers(asked.Value))

@@ -98,7 +98,8 @@ namespace Floors
         public static FloorException Refused(string body)
         {
             var code = Text(body, "code");
-            return code == "" ? new FloorException("unknown", "no floor server answers") : new FloorException(code, Text(body, "message"));
+            if (code == "") return new FloorException("unknown", "what answers is no floor server");
+            return new FloorException(code, Text(body, "message"));
         }
 
         internal static FloorException Invalid(string fault, string reason)

@@ -44,8 +44,8 @@ namespace Floors
         {
             if (Width < 1 || Width > MaxSide || Height < 1 || Height > MaxSide) throw Malformed("its size");
             var ascending = palette.Zip(palette.Skip(1), (a, b) => a < b).All(less => less);
-            if (palette.Count < 1 || palette.Count > MaxPalette || !ascending || palette[0] < 0 || palette.Last() > MaxValue)
-                throw Malformed("its palette");
+            if (palette.Count < 1 || palette.Count > MaxPalette || !ascending) throw Malformed("its palette");
+            if (palette[0] < 0 || palette.Last() > MaxValue) throw Malformed("its palette");
             if (encoding == Packed ? bits != 1 && bits != 2 && bits != 4 : bits != 0) throw Malformed("its bits");
             var indices = Indices(Width * Height);
             if (indices.Length != Width * Height) throw Malformed("its length");

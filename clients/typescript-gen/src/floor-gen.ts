@@ -111,7 +111,9 @@ export interface Floor {
   exit: Point;
   rooms: Room[];
   connections: Connection[];
+  /** Monsters. */
   spawns: Spawn[];
+  /** Loot and keys. */
   items: Item[];
   locks: Lock[];
   traps: Spawn[];
@@ -169,7 +171,9 @@ export class FloorGenerator {
       entry: floor.entry,
       exit: floor.exit,
       rooms: floor.rooms,
-      connections: connections.map(({ from, to, lock, secret }) => ({ fromRoom: from, toRoom: to, lockId: lock, secret })),
+      connections: connections.map(({ from, to, lock, secret }) => {
+        return { fromRoom: from, toRoom: to, lockId: lock, secret };
+      }),
       spawns: floor.spawns,
       items: items.map(({ opens, ...item }) => ({ ...item, opensLock: opens })),
       locks: floor.locks,
