@@ -1,4 +1,4 @@
-# Prints a floor and ends: godot3-server --path examples/godot -s main.gd [SERVER]
+# Prints a floor and ends: godot3-server --path examples/godot -s main.gd [SERVER] [NUMBER]
 extends SceneTree
 
 const FloorClient := preload("floor_client.gd")
@@ -6,22 +6,24 @@ const FloorClient := preload("floor_client.gd")
 
 func _init() -> void:
 	var client := FloorClient.new()
+	var number := 7
 	for argument in OS.get_cmdline_args():
 		if argument.begins_with("http"):
 			client.server = argument
+		elif argument.is_valid_integer():
+			number = int(argument)
 	client.connect("floor_received", self, "_show")
 	client.connect("failed", self, "_fail")
 	get_root().add_child(client)
 	# The scene tree must run before a node can send.
 	yield(self, "idle_frame")
-	client.get_floor({"seed": "42", "number": 7})
+	client.get_floor({"seed": 42, "number": number})
 
 
-func _show(answer: Dictionary) -> void:
-	var x := int(answer.exit.get("x", 0))
-	var y := int(answer.exit.get("y", 0))
-	var terrain: int = answer.terrain_cells[y * int(answer.spec.width) + x]
-	print("%d rooms, exit at %d %d, terrain %d" % [answer.rooms.size(), x, y, terrain])
+func _show(decoded: Dictionary) -> void:
+	var exit: Dictionary = decoded.exit
+	var terrain: int = decoded.terrain[exit.y * decoded.spec.width + exit.x]
+	print("%d rooms, exit at %d %d, terrain %d" % [decoded.rooms.size(), exit.x, exit.y, terrain])
 	quit()
 
 

@@ -1,37 +1,149 @@
-# Decodes the grids of the test vectors: godot3-server --path examples/godot -s vectors.gd FOLDER, such as
-# /path/to/proto/vectors
+# Checks the client with the test vectors, and prints how fast it decodes:
+# godot3-server --path examples/godot -s vectors.gd FOLDER, such as /path/to/proto/vectors
 extends SceneTree
 
-const FloorClient := preload("floor_client.gd")
+const FloorCodec := preload("floor_codec.gd")
+const Protobuf := preload("protobuf.gd")
+const Xxh3 := preload("xxh3.gd")
+
+var _folder := ""
+var _checked := 0
+var _wrong := 0
+var _codec := FloorCodec.new()
+var _xxh3 := Xxh3.new()
 
 
 func _init() -> void:
-	var folder := ""
 	for argument in OS.get_cmdline_args():
 		if argument.ends_with("vectors"):
-			folder = argument
-	var checked := 0
-	var wrong := 0
-	for vector in _read(folder + "/manifest.json").floors:
-		if not vector.has("json"):
-			continue
-		var decoded := _read(folder + "/" + vector.json)
-		for name in ["terrain", "region"]:
-			var text := PoolStringArray()
-			for cell in FloorClient.decode_grid(decoded.floor[name]):
-				text.append("%x" % cell if name == "terrain" else "%02x" % cell)
-			checked += 1
-			if text.join("") != PoolStringArray(decoded[name]).join(""):
-				wrong += 1
-				print("%s: %s" % [vector.name, name])
-	print("%d grids, %d wrong" % [checked, wrong])
-	quit(1 if wrong > 0 or checked == 0 else 0)
+			_folder = argument
+	var manifest: Dictionary = JSON.parse(_read("manifest.json").get_string_from_utf8()).result
+	for vector in manifest.requests:
+		if vector.message == "GetFloorRequest":
+			var spec: Dictionary = vector.json.spec
+			spec["seed"] = _integer(spec.get("seed", "0"))
+			spec["kind"] = _enum_value(FloorCodec.Kind, spec.get("kind", "SCHEDULED"))
+			_check(vector.name, _hex(FloorCodec.encode_request(spec)) == vector.bytes)
+	for vector in manifest.floors:
+		_check_floor(vector)
+	for vector in manifest.grids:
+		var cells := _grid(vector)
+		_check(vector.name, _hex(cells) == vector.cells if vector.has("cells") else _hash(cells) == vector.cells_xxh3)
+	for vector in manifest.malformed_grids:
+		_check(vector.name, _grid(vector).size() == 0)
+	for vector in manifest.malformed_floors:
+		var decoded := _codec.decode_floor(_read(vector.bytes), _asked(vector) if vector.has("request") else {})
+		_check(vector.name, decoded.size() == 0 and _codec.problem == vector.error)
+	_print_speed()
+	print("%d vectors, %d wrong" % [_checked, _wrong])
+	quit(1 if _wrong > 0 or _checked == 0 else 0)
 
 
-func _read(path: String) -> Dictionary:
+func _check_floor(vector: Dictionary) -> void:
+	var decoded := _codec.decode_floor(_read(vector.bytes), _asked(vector))
+	_check(vector.name, _codec.problem == "")
+	if decoded.size() == 0:
+		return
+	_check(vector.name + ": content_hash", _number_hex(decoded.content_hash) == vector.content_hash)
+	for name in ["terrain", "region"]:
+		_check(vector.name + ": " + name, _hash(decoded[name]) == vector[name].cells_xxh3)
+	if vector.has("json"):
+		var json: Dictionary = JSON.parse(_read(vector.json).get_string_from_utf8()).result
+		for name in decoded:
+			if not name in ["terrain", "region"]:
+				_check(vector.name + ": " + name, _same(decoded[name], json.floor.get(_camel_case(name))))
+
+
+func _print_speed() -> void:
+	var encoded := _read("floors/default.bin")
+	var started := OS.get_ticks_usec()
+	for _i in 20:
+		_codec.decode_floor(encoded)
+	print("a floor of 100x100 cells decodes in %.1f ms" % ((OS.get_ticks_usec() - started) / 20000.0))
+
+
+# The spec of a GetFloorRequest in hexadecimal.
+func _asked(vector: Dictionary) -> Dictionary:
+	var request := {1: ["spec", FloorCodec.SPEC]}
+	return Protobuf.new(_unhex(vector.request)).message(request).spec
+
+
+func _grid(vector: Dictionary) -> PoolByteArray:
+	return FloorCodec.decode_grid(Protobuf.new(_unhex(vector.bytes)).message(FloorCodec.GRID))
+
+
+# Whether a decoded value is that of proto3 JSON, in which a value of 0 is missing.
+func _same(value, json) -> bool:
+	match typeof(value):
+		TYPE_DICTIONARY:
+			for name in value:
+				if not _same(value[name], json.get(_camel_case(name))):
+					return false
+			return true
+		TYPE_ARRAY:
+			for i in value.size():
+				if not _same(value[i], json[i]):
+					return false
+			return value.size() == (0 if json == null else json.size())
+		TYPE_INT:
+			if typeof(json) != TYPE_STRING:
+				return value == int(0 if json == null else json)
+			if json.begins_with("FLOOR_KIND_"):
+				return value == _enum_value(FloorCodec.Kind, json)
+			if json.begins_with("ROOM_ROLE_"):
+				return value == _enum_value(FloorCodec.Role, json)
+			return value == _integer(json)
+		TYPE_BOOL:
+			return value == (json == true)
+	return value == ("" if json == null else json)
+
+
+func _check(name: String, holds: bool) -> void:
+	_checked += 1
+	if not holds:
+		_wrong += 1
+		print("wrong: " + name)
+
+
+func _read(path: String) -> PoolByteArray:
 	var file := File.new()
-	if file.open(path, File.READ) != OK:
-		print("cannot read " + path)
-		return {"floors": []}
-	var parsed := JSON.parse(file.get_as_text())
-	return parsed.result
+	if file.open(_folder + "/" + path, File.READ) != OK:
+		print("cannot read " + _folder + "/" + path)
+		_wrong += 1
+	return file.get_buffer(file.get_len())
+
+
+func _hash(cells: PoolByteArray) -> String:
+	return _number_hex(_xxh3.hash64(cells))
+
+
+static func _enum_value(values: Dictionary, json_name: String) -> int:
+	return values[json_name.trim_prefix("FLOOR_KIND_").trim_prefix("ROOM_ROLE_")]
+
+
+# A decimal number of 64 bits without a sign.
+static func _integer(text: String) -> int:
+	var number := 0
+	for digit in text:
+		number = number * 10 + int(digit)
+	return number
+
+
+static func _camel_case(name: String) -> String:
+	var words := name.capitalize().replace(" ", "")
+	return words.left(1).to_lower() + words.substr(1)
+
+
+static func _number_hex(number: int) -> String:
+	return "%08x%08x" % [Xxh3.shift_right(number, 32), number & Xxh3.LOW_HALF]
+
+
+static func _hex(bytes: PoolByteArray) -> String:
+	return bytes.hex_encode()
+
+
+static func _unhex(text: String) -> PoolByteArray:
+	var bytes := PoolByteArray()
+	for i in range(0, text.length(), 2):
+		bytes.append(("0x" + text.substr(i, 2)).hex_to_int())
+	return bytes

@@ -1,0 +1,185 @@
+/** Floors from the WebAssembly module. */
+import { decode } from "../../../web/src/floor";
+import { Generator } from "../../../web/src/generator";
+
+/** The style of a floor. */
+export enum FloorKind {
+  /** In a request: the tower's schedule chooses. */
+  UNSPECIFIED, STANDARD, KEEP, HALLS, CAVERN, CYCLIC, MAZE, BOSS, EVENT, STORY,
+}
+
+/** What a cell is made of. */
+export enum Terrain {
+  UNSPECIFIED, WALL, FLOOR, DOOR, LOCKED_DOOR, SECRET_DOOR, STAIRS_UP, STAIRS_DOWN, SHALLOW_WATER, DEEP_WATER, LAVA,
+  CHASM, BRIDGE, GRASS, RUBBLE, PILLAR,
+}
+
+/** The purpose of a room. */
+export enum RoomRole {
+  UNSPECIFIED, ENTRY, EXIT, COMBAT, TREASURE, KEY, SHRINE, SHOP, BOSS, VAULT, SECRET, PASSAGE,
+}
+
+/** Names a floor. */
+export interface FloorSpec {
+  /** The tower: 0 to 2^64 - 1. */
+  seed: bigint;
+  /** 1 to 1,000,000. */
+  number: number;
+  /** 16 to 512 cells; 100 unless given. */
+  width: number;
+  /** 16 to 512 cells; 100 unless given. */
+  height: number;
+  /** The kind that the tower's schedule chooses, unless given. */
+  kind: FloorKind;
+}
+
+/** A cell: x right, y down, from 0. */
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export interface Room {
+  /** Its index in `rooms`. `region` holds id + 1 in each cell of the room. */
+  id: number;
+  /** The least x and y of its cells. */
+  min: Point;
+  /** The greatest x and y of its cells. */
+  max: Point;
+  role: RoomRole;
+  /** A passable cell of the room. */
+  center: Point;
+}
+
+/** A connection of two rooms, usable in both directions. */
+export interface Connection {
+  fromRoom: number;
+  toRoom: number;
+  /** The lock on it, 0 if it is open. */
+  lockId: number;
+  /** Leads through a secret door. */
+  secret: boolean;
+}
+
+/** A monster or a trap. */
+export interface Spawn {
+  at: Point;
+  /** The name of the type, such as `bone_archer`. */
+  archetype: string;
+  level: number;
+}
+
+/** Loot or a key. */
+export interface Item {
+  at: Point;
+  archetype: string;
+  value: number;
+  /** The lock that this key opens, 0 if it is no key. */
+  opensLock: number;
+}
+
+export interface Lock {
+  id: number;
+  /** Its locked door. */
+  at: Point;
+}
+
+export interface FloorMetrics {
+  /** Steps from the entry to the exit, by way of the keys that are needed. */
+  criticalPath: number;
+  /** Cells that are passable without a key and without searching. */
+  passableCells: number;
+  /** Independent cycles in the graph of rooms. */
+  loops: number;
+  /** Mean level of monsters on the critical path, in thousandths. */
+  difficulty: number;
+}
+
+export interface Floor {
+  /** The resolved spec: no field is 0, except that a seed may be. */
+  spec: FloorSpec;
+  generatorVersion: number;
+  /** XXH3-64 of `encoded` without this hash. */
+  contentHash: bigint;
+  /** A `Terrain` for each cell: cell (x, y) is at `y * spec.width + x`. */
+  terrain: Uint8Array;
+  /** The room id + 1 of each cell, 0 outside rooms. */
+  region: Uint8Array;
+  /** Stairs up, where a player arrives. */
+  entry: Point;
+  /** Stairs to the next floor. */
+  exit: Point;
+  rooms: Room[];
+  connections: Connection[];
+  /** Monsters. */
+  spawns: Spawn[];
+  /** Loot and keys. */
+  items: Item[];
+  locks: Lock[];
+  traps: Spawn[];
+  metrics: FloorMetrics;
+  /** The floor as a `floors.v1.Floor`: the bytes that a server of this generator version sends. */
+  encoded: Uint8Array;
+}
+
+/** A spec of which the seed and the number are given. */
+export type SpecInit = Pick<FloorSpec, "seed" | "number"> & Partial<FloorSpec>;
+
+/** Generates floors, one at a time. Each worker needs one of its own. */
+export class FloorGenerator {
+  readonly #generator: Generator;
+
+  /** @param module - The compiled module: send that of another generator to a worker. */
+  constructor(readonly module: WebAssembly.Module) {
+    this.#generator = new Generator(module);
+  }
+
+  /** The version of the generator. Floors are those of servers with the same version. */
+  get version(): number {
+    return this.#generator.version;
+  }
+
+  /**
+   * The floor as a `floors.v1.Floor`.
+   *
+   * @throws RangeError if there is no such floor.
+   */
+  encode({ seed, number, width = 0, height = 0, kind = 0 }: SpecInit): Uint8Array<ArrayBuffer> {
+    if (BigInt.asUintN(64, seed) !== seed) throw new RangeError(`seed ${seed} is not in 0 to 2^64 - 1`);
+    for (const [name, value] of Object.entries({ number, width, height, kind })) {
+      // WebAssembly would take 7.5 as 7.
+      if (value >>> 0 !== value) throw new RangeError(`${name} ${value} is no whole number of 0 to 2^32 - 1`);
+    }
+    if (FloorKind[kind] === undefined) throw new RangeError(`kind ${kind} is unknown`);
+    return this.#generator.floor({ seed, number, width, height, kind });
+  }
+
+  /**
+   * The floor, decoded.
+   *
+   * @throws RangeError if there is no such floor.
+   */
+  generate(spec: SpecInit): Floor {
+    const { version, hash, connections, items, metrics, bytes, ...floor } = decode(this.encode(spec));
+    const { passable, ...counts } = metrics;
+    return {
+      spec: floor.spec,
+      generatorVersion: version,
+      contentHash: BigInt(`0x${hash}`),
+      terrain: floor.terrain,
+      region: floor.region,
+      entry: floor.entry,
+      exit: floor.exit,
+      rooms: floor.rooms,
+      connections: connections.map(({ from, to, lock, secret }) => {
+        return { fromRoom: from, toRoom: to, lockId: lock, secret };
+      }),
+      spawns: floor.spawns,
+      items: items.map(({ opens, ...item }) => ({ ...item, opensLock: opens })),
+      locks: floor.locks,
+      traps: floor.traps,
+      metrics: { ...counts, passableCells: passable },
+      encoded: bytes,
+    };
+  }
+}

@@ -1,0 +1,32 @@
+// Prints a floor: floors.exe [SERVER] [NUMBER]. With a folder of test vectors as the only argument it checks those.
+using System;
+using System.IO;
+
+namespace Floors
+{
+    public static class Program
+    {
+        public static int Main(string[] arguments)
+        {
+            if (arguments.Length == 1 && Directory.Exists(arguments[0])) return Vectors.Check(arguments[0]);
+            var server = new Uri(arguments.Length > 0 ? arguments[0] : "http://127.0.0.1:50051");
+            var number = arguments.Length > 1 ? uint.Parse(arguments[1]) : 7;
+            try
+            {
+                using (var client = new FloorClient(server))
+                {
+                    var floor = client.GetFloorAsync(new FloorSpec { Seed = 42, Number = number }).GetAwaiter().GetResult();
+                    var exit = floor.Exit;
+                    Console.WriteLine("{0} rooms, exit at {1} {2}, terrain {3}", floor.Rooms.Count, exit.X, exit.Y,
+                        floor.TerrainAt(exit.X, exit.Y));
+                }
+                return 0;
+            }
+            catch (FloorException error)
+            {
+                Console.WriteLine(error.Message);
+                return 1;
+            }
+        }
+    }
+}

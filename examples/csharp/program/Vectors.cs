@@ -1,0 +1,141 @@
+// Checks the decoder with the test vectors. Only this file needs Newtonsoft.Json.
+using System;
+using System.Collections;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using Newtonsoft.Json.Linq;
+
+namespace Floors
+{
+    internal static class Vectors
+    {
+        private static string folder;
+        private static int vectors, wrong;
+
+        public static int Check(string path)
+        {
+            folder = path;
+            var manifest = Json("manifest.json");
+            foreach (var vector in manifest["requests"].Where(vector => (string)vector["message"] == "GetFloorRequest"))
+            {
+                var spec = vector["json"]["spec"];
+                var kind = ((string)spec["kind"] ?? "FLOOR_KIND_UNSPECIFIED").Replace("FLOOR_KIND_", "");
+                var request = new FloorSpec
+                {
+                    Seed = ulong.Parse((string)spec["seed"] ?? "0"), Number = (uint)spec["number"],
+                    Width = (int?)spec["width"] ?? 0, Height = (int?)spec["height"] ?? 0,
+                    Kind = (FloorKind)Enum.Parse(typeof(FloorKind), kind, true),
+                };
+                Expect(vector, Hex(request.EncodeRequest()) == (string)vector["bytes"]);
+            }
+            foreach (var vector in manifest["floors"]) CheckFloor(vector);
+            foreach (var vector in manifest["grids"])
+            {
+                var cells = Grid.Read(Unhex(vector["bytes"])).Cells();
+                var expected = (string)vector["cells"];
+                Expect(vector, expected != null ? Hex(cells) == expected : Hash(cells) == (string)vector["cells_xxh3"]);
+            }
+            foreach (var vector in manifest["malformed_grids"])
+                Expect(vector, Fault(() => Grid.Read(Unhex(vector["bytes"])).Cells()) == "grid");
+            foreach (var vector in manifest["malformed_floors"])
+                Expect(vector, Fault(() => Floor.Decode(Bytes(vector), Asked(vector))) == (string)vector["error"]);
+            Console.WriteLine("{0} vectors, {1} wrong", vectors, wrong);
+            return wrong == 0 && vectors > 0 ? 0 : 1;
+        }
+
+        private static void CheckFloor(JToken vector)
+        {
+            var floor = Floor.Decode(Bytes(vector), Asked(vector));
+            Expect(vector, floor.ContentHash.ToString("x16") == (string)vector["content_hash"]);
+            Expect(vector, Hash(floor.Terrain) == (string)vector["terrain"]["cells_xxh3"]);
+            Expect(vector, Hash(floor.Region) == (string)vector["region"]["cells_xxh3"]);
+            if (vector["json"] != null) Expect(vector, Same(floor, Json((string)vector["json"])["floor"]));
+        }
+
+        // Whether a decoded value is that of proto3 JSON, in which a value of 0 is missing.
+        private static bool Same(object value, JToken json)
+        {
+            if (value is string text) return text == ((string)json ?? "");
+            if (value is bool flag) return flag == ((bool?)json ?? false);
+            if (value is Enum) return Same(json, "FLOOR_KIND_", value) || Same(json, "ROOM_ROLE_", value);
+            if (value is ulong || value is uint || value is int) return value.ToString() == ((string)json ?? "0");
+            if (value is byte[]) return true; // The cells, which the message has encoded.
+            if (value is IList list)
+            {
+                var items = list.Cast<object>().Select((item, i) => i < json.Count() && Same(item, json[i]));
+                return list.Count == (json?.Count() ?? 0) && items.All(same => same);
+            }
+            var type = value.GetType();
+            // Width and Height of a floor are those of its spec.
+            var properties = type.GetProperties().Where(property => property.CanWrite || property.PropertyType.IsGenericType);
+            return type.GetFields().All(field => Same(field.GetValue(value), json[CamelCase(field)])) &&
+                properties.All(property => Same(property.GetValue(value), json[CamelCase(property)]));
+        }
+
+        private static string CamelCase(MemberInfo member)
+        {
+            return char.ToLowerInvariant(member.Name[0]) + member.Name.Substring(1);
+        }
+
+        private static bool Same(JToken json, string prefix, object value)
+        {
+            return string.Equals((string)json, prefix + value, StringComparison.OrdinalIgnoreCase);
+        }
+
+        // The class of the error, which stands in the message after the code.
+        private static string Fault(Action decode)
+        {
+            try
+            {
+                decode();
+                return "none";
+            }
+            catch (FloorException error)
+            {
+                return error.Message.Split(new[] { ": " }, StringSplitOptions.None)[1];
+            }
+        }
+
+        private static FloorSpec? Asked(JToken vector)
+        {
+            if (vector["request"] == null) return null;
+            var request = new ProtobufReader(Unhex(vector["request"]));
+            return request.Next() ? FloorSpec.Read(request.Message()) : new FloorSpec();
+        }
+
+        private static void Expect(JToken vector, bool right)
+        {
+            vectors++;
+            if (right) return;
+            wrong++;
+            Console.WriteLine("wrong: {0}", vector["name"]);
+        }
+
+        private static JObject Json(string path)
+        {
+            return JObject.Parse(File.ReadAllText(Path.Combine(folder, path)));
+        }
+
+        private static byte[] Bytes(JToken vector)
+        {
+            return File.ReadAllBytes(Path.Combine(folder, (string)vector["bytes"]));
+        }
+
+        private static string Hash(byte[] cells)
+        {
+            return Xxh3.Hash64(cells).ToString("x16");
+        }
+
+        private static string Hex(byte[] bytes)
+        {
+            return string.Concat(bytes.Select(value => value.ToString("x2")));
+        }
+
+        private static byte[] Unhex(JToken hex)
+        {
+            var text = (string)hex;
+            return Enumerable.Range(0, text.Length / 2).Select(i => Convert.ToByte(text.Substring(2 * i, 2), 16)).ToArray();
+        }
+    }
+}

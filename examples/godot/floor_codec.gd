@@ -1,0 +1,201 @@
+# Encodes requests and decodes floors of proto/floors/v1/floors.proto.
+extends Reference
+
+const Protobuf := preload("protobuf.gd")
+const Xxh3 := preload("xxh3.gd")
+
+enum Kind {SCHEDULED, STANDARD, KEEP, HALLS, CAVERN, CYCLIC, MAZE, BOSS, EVENT, STORY}
+enum Terrain {
+	UNSPECIFIED, WALL, FLOOR, DOOR, LOCKED_DOOR, SECRET_DOOR, STAIRS_UP, STAIRS_DOWN, SHALLOW_WATER, DEEP_WATER, LAVA,
+	CHASM, BRIDGE, GRASS, RUBBLE, PILLAR,
+}
+enum Role {UNSPECIFIED, ENTRY, EXIT, COMBAT, TREASURE, KEY, SHRINE, SHOP, BOSS, VAULT, SECRET, PASSAGE}
+enum Encoding {UNIFORM = 1, RAW8, PACKED, RLE}
+
+const SPEC := {
+	1: ["seed", Protobuf.UINT], 2: ["number", Protobuf.UINT], 3: ["width", Protobuf.UINT],
+	4: ["height", Protobuf.UINT], 5: ["kind", Protobuf.UINT],
+}
+const POINT := {1: ["x", Protobuf.UINT], 2: ["y", Protobuf.UINT]}
+const GRID := {
+	1: ["width", Protobuf.UINT], 2: ["height", Protobuf.UINT], 3: ["palette", Protobuf.PACKED],
+	4: ["encoding", Protobuf.UINT], 5: ["bits", Protobuf.UINT], 6: ["data", Protobuf.BYTES],
+}
+const ROOM := {
+	1: ["id", Protobuf.UINT], 2: ["min", POINT], 3: ["max", POINT], 4: ["role", Protobuf.UINT], 5: ["center", POINT],
+}
+const CONNECTION := {
+	1: ["from_room", Protobuf.UINT], 2: ["to_room", Protobuf.UINT], 3: ["lock_id", Protobuf.UINT],
+	4: ["secret", Protobuf.BOOL],
+}
+# A Spawn or a Trap.
+const DANGER := {1: ["at", POINT], 2: ["archetype", Protobuf.TEXT], 3: ["level", Protobuf.UINT]}
+const ITEM := {
+	1: ["at", POINT], 2: ["archetype", Protobuf.TEXT], 3: ["value", Protobuf.UINT], 4: ["opens_lock", Protobuf.UINT],
+}
+const LOCK := {1: ["id", Protobuf.UINT], 2: ["at", POINT]}
+const METRICS := {
+	1: ["critical_path", Protobuf.UINT], 2: ["passable_cells", Protobuf.UINT], 3: ["loops", Protobuf.UINT],
+	4: ["difficulty", Protobuf.UINT],
+}
+const CONTENT_HASH := 3
+const FLOOR := {
+	1: ["spec", SPEC], 2: ["generator_version", Protobuf.UINT], CONTENT_HASH: ["content_hash", Protobuf.FIXED64],
+	4: ["terrain", GRID], 5: ["region", GRID], 6: ["entry", POINT], 7: ["exit", POINT],
+	8: ["rooms", ROOM, Protobuf.REPEATED], 9: ["connections", CONNECTION, Protobuf.REPEATED],
+	10: ["spawns", DANGER, Protobuf.REPEATED], 11: ["items", ITEM, Protobuf.REPEATED],
+	12: ["locks", LOCK, Protobuf.REPEATED], 13: ["metrics", METRICS], 14: ["traps", DANGER, Protobuf.REPEATED],
+}
+const MAX_SIDE := 512
+# A floor has two grids and two points at least.
+const MIN_FLOOR_BYTES := 17
+const PROBLEMS := {
+	"protobuf": "the bytes are no floor",
+	"hash": "the content hash is not that of the bytes",
+	"missing": "a field that every floor has is missing",
+	"grid": "a grid does not decode, or has another size than the floor",
+	"terrain": "a cell holds no terrain",
+	"outside": "a point lies outside the floor",
+	"spec": "the server sent another floor",
+}
+
+# What the last call of decode_floor found wrong: a key of PROBLEMS, or "".
+var problem := ""
+var _xxh3 := Xxh3.new()
+
+
+# The bytes of a GetFloorRequest.
+static func encode_request(spec: Dictionary) -> PoolByteArray:
+	var fields := PoolByteArray()
+	for number in SPEC:
+		var value := int(spec.get(SPEC[number][0], 0))
+		if value == 0:
+			continue
+		fields.append(number << 3 | Protobuf.VARINT)
+		while value < 0 or value > 0x7F:
+			fields.append((value & 0x7F) | 0x80)
+			value = Xxh3.shift_right(value, 7)
+		fields.append(value)
+	var request := PoolByteArray([1 << 3 | Protobuf.LENGTH_DELIMITED, fields.size()])
+	request.append_array(fields)
+	return request
+
+
+# The floor in the bytes of a Floor, by the names of the .proto; `terrain` and `region` are cells, at y * width + x.
+# Checks the hash, the grids, the points, and that it is the floor `asked` for. Empty if it is not; `problem` says why.
+func decode_floor(encoded: PoolByteArray, asked := {}) -> Dictionary:
+	var reader := Protobuf.new(encoded)
+	var decoded := reader.message(FLOOR)
+	problem = "protobuf" if reader.failed else _problem(decoded, reader.without(CONTENT_HASH), asked)
+	return decoded if problem == "" else {}
+
+
+# Decodes the grids, too.
+func _problem(decoded: Dictionary, hashed: Dictionary, asked: Dictionary) -> String:
+	if hashed.found != 1 or hashed.bytes.size() < MIN_FLOOR_BYTES or _xxh3.hash64(hashed.bytes) != decoded.content_hash:
+		return "hash"
+	var spec = decoded.spec
+	if spec == null or decoded.terrain == null or decoded.region == null:
+		return "missing"
+	for name in ["terrain", "region"]:
+		var grid: Dictionary = decoded[name]
+		decoded[name] = decode_grid(grid) if grid.width == spec.width and grid.height == spec.height else PoolByteArray()
+		if decoded[name].size() == 0:
+			return "grid"
+		# Palettes are ascending.
+		if name == "terrain" and grid.palette[0] == Terrain.UNSPECIFIED:
+			for cell in decoded.terrain:
+				if cell == Terrain.UNSPECIFIED:
+					return "terrain"
+	var points := [decoded.entry, decoded.exit]
+	for room in decoded.rooms:
+		points += [room.min, room.max, room.center]
+	for thing in decoded.spawns + decoded.items + decoded.locks + decoded.traps:
+		points.append(thing.at)
+	if points.has(null):
+		return "missing"
+	for point in points:
+		if point.x < 0 or point.x >= spec.width or point.y < 0 or point.y >= spec.height:
+			return "outside"
+	for name in asked:
+		var wanted := int(asked[name])
+		if spec[name] != wanted and (wanted != 0 or name in ["seed", "number"]):
+			return "spec"
+	return ""
+
+
+# The values of the cells of a Grid, row by row; empty if it is malformed.
+static func decode_grid(grid: Dictionary) -> PoolByteArray:
+	var malformed := PoolByteArray()
+	var palette: Array = grid.palette
+	var packed: bool = grid.encoding == Encoding.PACKED
+	if grid.width < 1 or grid.width > MAX_SIDE or grid.height < 1 or grid.height > MAX_SIDE:
+		return malformed
+	if palette.size() < 1 or palette.size() > 256 or palette[0] < 0 or palette[palette.size() - 1] > 255:
+		return malformed
+	for i in range(1, palette.size()):
+		if palette[i] <= palette[i - 1]:
+			return malformed
+	if packed != (grid.bits in [1, 2, 4]) or (not packed and grid.bits != 0):
+		return malformed
+	var cells := PoolByteArray()
+	cells.resize(grid.width * grid.height)
+	match grid.encoding:
+		Encoding.UNIFORM:
+			return _fill(cells, palette[0]) if grid.data.size() == 0 and palette.size() == 1 else malformed
+		Encoding.RAW8:
+			return _unpack(grid.data, palette, cells, 8)
+		Encoding.PACKED:
+			return _unpack(grid.data, palette, cells, grid.bits)
+		Encoding.RLE:
+			return _runs(grid.data, palette, cells)
+	return malformed
+
+
+static func _fill(cells: PoolByteArray, value: int) -> PoolByteArray:
+	for i in cells.size():
+		cells[i] = value
+	return cells
+
+
+static func _unpack(data: PoolByteArray, palette: Array, cells: PoolByteArray, bits: int) -> PoolByteArray:
+	var per_byte := 8 / bits
+	var mask := (1 << bits) - 1
+	var entries := palette.size()
+	if data.size() != (cells.size() + per_byte - 1) / per_byte:
+		return PoolByteArray()
+	var used := cells.size() % per_byte
+	if used != 0 and data[data.size() - 1] >> (used * bits) != 0:
+		return PoolByteArray()
+	for i in cells.size():
+		var index: int = (data[i / per_byte] >> (i % per_byte * bits)) & mask
+		if index >= entries:
+			return PoolByteArray()
+		cells[i] = palette[index]
+	return cells
+
+
+static func _runs(data: PoolByteArray, palette: Array, cells: PoolByteArray) -> PoolByteArray:
+	var filled := 0
+	var at := 0
+	while at < data.size():
+		var index: int = data[at]
+		var length := 0
+		var shift := 0
+		while true:
+			at += 1
+			# Three bytes hold every length of a run.
+			if at >= data.size() or shift > 14:
+				return PoolByteArray()
+			length |= (data[at] & 0x7F) << shift
+			shift += 7
+			if data[at] < 0x80:
+				break
+		at += 1
+		if index >= palette.size() or length >= cells.size() - filled:
+			return PoolByteArray()
+		var value: int = palette[index]
+		for i in range(filled, filled + length + 1):
+			cells[i] = value
+		filled += length + 1
+	return cells if filled == cells.size() else PoolByteArray()
