@@ -8,9 +8,9 @@
 //! the kernel and depends less on other load of the machine. Those of open loops are latencies.
 
 mod credentials;
-mod fairness;
 mod fleet;
 mod latency;
+mod neighbour;
 mod syscalls;
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
@@ -71,6 +71,9 @@ struct Args {
     /// Only measure what a client at ten times its quota does to another client
     #[arg(long, conflicts_with_all = ["syscalls", "against", "variants"])]
     fairness: bool,
+    /// Only measure what a client of new floors does to a client of floors in memory
+    #[arg(long, conflicts_with_all = ["syscalls", "against", "variants", "fairness"])]
+    generating: bool,
     /// Only count the system calls of an answer, with strace
     #[arg(long)]
     syscalls: bool,
@@ -118,9 +121,11 @@ fn main() -> anyhow::Result<()> {
         return tokio::runtime::Runtime::new()?.block_on(peer.serve(serve[1].parse::<SocketAddr>()?));
     }
     ensure_release()?;
-    if args.fairness {
-        let mut record = Record::start(&args.record, "serving", "fairness")?;
-        return fairness::run(Window { settle: args.window(0)?.settle, ..args.window(1)? }, args.rounds(), &mut record);
+    let trials = [(args.fairness, neighbour::FAIRNESS), (args.generating, neighbour::GENERATING)];
+    if let Some((_, trial)) = trials.into_iter().find(|(is_asked, _)| *is_asked) {
+        let mut record = Record::start(&args.record, "serving", trial.name)?;
+        let window = Window { settle: args.window(0)?.settle, ..args.window(1)? };
+        return trial.run(window, args.rounds(), &mut record);
     }
     let shapes = args.shapes();
     let clients = Clients {
