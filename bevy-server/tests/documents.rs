@@ -155,7 +155,7 @@ fn every_alert_has_its_paragraph_in_the_runbook() {
         for annotation in ["summary: ", "description: "] {
             assert!(rule.contains(annotation), "{name} has no {annotation}");
         }
-        let link = format!("runbook_url: docs/runbook.md#{}\n", name.to_lowercase());
+        let link = format!("runbook_url: https://floors.example/docs/runbook.md#{}\n", name.to_lowercase());
         assert!(rule.contains(&link), "{name} lacks {link}");
     }
 }

@@ -312,6 +312,34 @@ async fn the_server_starts_and_serves_without_redis() {
     server.stop();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn systemd_is_told_when_the_server_serves_and_when_it_drains() {
+    use std::os::{
+        linux::net::SocketAddrExt as _,
+        unix::net::{SocketAddr, UnixDatagram},
+    };
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("notify").display().to_string();
+    let name = format!("floor-server-test-{}", std::process::id());
+    for (variable, address) in [
+        (file.clone(), SocketAddr::from_pathname(&file).unwrap()),
+        (format!("@{name}"), SocketAddr::from_abstract_name(&name).unwrap()),
+    ] {
+        let socket = UnixDatagram::bind_addr(&address).unwrap();
+        socket.set_read_timeout(Some(harness::TIMEOUT)).unwrap();
+        let told = || {
+            let mut message = [0; 64];
+            let length = socket.recv(&mut message).unwrap();
+            String::from_utf8_lossy(&message[..length]).into_owned()
+        };
+        let server = Setup::new(&data).env("NOTIFY_SOCKET", &variable).start();
+        assert_eq!(told(), "READY=1", "{variable}");
+        server.stop();
+        assert_eq!(told(), "STOPPING=1", "{variable}");
+    }
+}
+
 #[tokio::test]
 async fn sigterm_completes_calls_in_flight_and_flushes_queued_writes() {
     let data = TempDir::new().unwrap();

@@ -5,11 +5,16 @@ mod harness;
 
 use std::{
     fs,
+    net::SocketAddr,
     sync::{Arc, Mutex},
 };
 
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
-use harness::{Setup, spec, wait_until};
+use harness::{
+    Setup, spec,
+    tls::{Authority, Pair},
+    wait_until,
+};
 use opentelemetry_proto::tonic::{
     collector::trace::v1::{
         ExportTraceServiceRequest, ExportTraceServiceResponse,
@@ -22,7 +27,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tonic::{
     Request, Response, Status,
-    transport::{Server, server::TcpIncoming},
+    transport::{Identity, Server, ServerTlsConfig, server::TcpIncoming},
 };
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -46,12 +51,25 @@ impl TraceService for Collector {
 impl Collector {
     /// A collector and its address.
     async fn start() -> (Self, String) {
+        let (collector, address) = Self::serve(Server::builder()).await;
+        (collector, format!("http://{address}"))
+    }
+
+    /// A collector with TLS and its address.
+    async fn start_with_tls(pair: &Pair) -> (Self, String) {
+        let [cert, key] = [&pair.cert, &pair.key].map(|path| fs::read(path).unwrap());
+        let tls = ServerTlsConfig::new().identity(Identity::from_pem(cert, key));
+        let (collector, address) = Self::serve(Server::builder().tls_config(tls).unwrap()).await;
+        (collector, format!("https://localhost:{}", address.port()))
+    }
+
+    async fn serve(mut server: Server) -> (Self, SocketAddr) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let address = listener.local_addr().unwrap();
         let collector = Self::default();
         let service = TraceServiceServer::new(collector.clone());
-        tokio::spawn(Server::builder().add_service(service).serve_with_incoming(TcpIncoming::from(listener)));
-        (collector, endpoint)
+        tokio::spawn(server.add_service(service).serve_with_incoming(TcpIncoming::from(listener)));
+        (collector, address)
     }
 
     fn spans(&self) -> Vec<Span> {
@@ -221,6 +239,21 @@ async fn a_call_with_a_token_has_the_name_of_its_client() {
     let calls = collector.calls();
     assert_eq!(attribute(&calls[0].attributes, "enduser.id"), "game");
     assert!(calls[1].attributes.iter().all(|attribute| attribute.key != "enduser.id"), "it proved no name");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_with_tls_gets_spans_if_its_authority_is_trusted() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let (collector, endpoint) = Collector::start_with_tls(&authority.certify("collector")).await;
+    for (ca, outcome) in [(authority.ca(), "exported"), (other.ca(), "failed")] {
+        let data = TempDir::new().unwrap();
+        let server = setup(&data, &endpoint, "1").with("TRACE__CA", &ca.display().to_string()).start();
+        server.client().await.get_floor(GetFloorRequest { spec: Some(spec(7, 1)) }).await.unwrap();
+        let series = format!("floors_traces_total{{outcome=\"{outcome}\"}}");
+        wait_until("the call is exported, or that has failed", || server.metric(&series) == 1.0);
+        server.stop();
+    }
+    assert_eq!(names(&collector.calls()), ["floors.v1.FloorService/GetFloor"], "of the server that trusts it");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

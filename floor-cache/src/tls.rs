@@ -71,7 +71,9 @@ impl Certificates {
         &self.path
     }
 
-    pub(crate) fn pem(&self) -> &[u8] {
+    /// The contents of the file.
+    #[must_use]
+    pub fn pem(&self) -> &[u8] {
         &self.pem
     }
 

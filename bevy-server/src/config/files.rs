@@ -16,7 +16,7 @@ pub(super) const MASTER_KEYS: File<MasterKeys> = File {
     read: |path| fs::read_to_string(path).ok()?.parse().ok(),
 };
 
-/// The authorities that sign the certificate of Redis.
+/// The authorities that sign the certificate of a server to which this one connects: Redis, or the collector of traces.
 pub(super) const CA: File<Certificates> = File {
     expected: "write the path of a readable PEM file that holds at least one certificate, or \"\" for those of the \
          system",

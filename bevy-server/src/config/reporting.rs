@@ -3,14 +3,21 @@
 use std::time::Duration;
 
 use figment::value::Value;
+use floor_cache::tls::Certificates;
 use http::Uri;
 
 use super::{
+    files,
     formats::{Format, OneOf, Span, quote, text, whole},
     nonzero,
     reader::Reader,
 };
 use crate::logging::LogFilter;
+
+const TRACE_CA: &str = "trace.ca";
+/// How the address of a collector without TLS begins, and of one with TLS.
+const PLAINTEXT: &str = "http://";
+const ENCRYPTED: &str = "https://";
 
 /// How the server logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,12 +44,21 @@ pub enum LogFormat {
 /// Where traces go, and of which calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TraceSettings {
-    /// The collector, as `http://127.0.0.1:4317`.
+    /// The collector, as `http://127.0.0.1:4317`, or with TLS as `https://collector.example:4317`.
     pub endpoint: String,
+    /// The authorities that sign the certificate of a collector with TLS; `None`: those of the system.
+    pub ca: Option<Certificates>,
     /// The share of calls without a `traceparent` that are traced, 0 to 1.
     pub sample: f64,
     /// Calls that are traced in a second at the most, for any reason.
     pub max_per_second: u32,
+}
+
+impl TraceSettings {
+    /// Whether the connection to the collector is encrypted.
+    pub(crate) fn has_tls(&self) -> bool {
+        self.endpoint.starts_with(ENCRYPTED)
+    }
 }
 
 pub(super) fn log(reader: &mut Reader<'_>) -> LogSettings {
@@ -57,9 +73,14 @@ pub(super) fn log(reader: &mut Reader<'_>) -> LogSettings {
 /// `None` if there are no traces.
 pub(super) fn trace(reader: &mut Reader<'_>) -> Option<TraceSettings> {
     let endpoint = reader.key("trace.endpoint", Collector);
+    let ca = reader.key(TRACE_CA, files::CA).map(|file| file.contents);
+    if ca.is_some() && endpoint.starts_with(PLAINTEXT) {
+        let advice = "write https:// in trace.endpoint if the collector speaks TLS, else \"\" here";
+        reader.refuse(TRACE_CA, "names a file, and trace.endpoint is without TLS", advice);
+    }
     let sample = reader.key("trace.sample", Share);
     let max_per_second = reader.key("trace.max_per_second", whole(1..=100_000));
-    Some(TraceSettings { endpoint, sample, max_per_second }).filter(|settings| !settings.endpoint.is_empty())
+    Some(TraceSettings { endpoint, ca, sample, max_per_second }).filter(|settings| !settings.endpoint.is_empty())
 }
 
 fn log_format() -> OneOf<LogFormat> {
@@ -97,8 +118,8 @@ impl Format for Collector {
     type Output = String;
 
     fn expected(&self) -> String {
-        "write the address of an OTLP collector for gRPC without TLS, as in \"http://127.0.0.1:4317\"; \"\" for no \
-         traces"
+        "write the address of an OTLP collector for gRPC, as in \"http://127.0.0.1:4317\", or with TLS \
+         \"https://collector.example:4317\"; \"\" for no traces"
             .to_owned()
     }
 
@@ -108,7 +129,8 @@ impl Format for Collector {
             return Some(text);
         }
         let uri: Uri = text.parse().ok()?;
-        let is_host = uri.scheme_str() == Some("http") && uri.host().is_some_and(|host| !host.is_empty());
+        let is_known = [PLAINTEXT, ENCRYPTED].iter().any(|scheme| text.starts_with(scheme));
+        let is_host = is_known && uri.host().is_some_and(|host| !host.is_empty());
         let is_alone = matches!(uri.path(), "" | "/") && uri.query().is_none();
         let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
         (is_host && is_alone && !has_user).then_some(text)
@@ -140,17 +162,39 @@ impl Format for Share {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, path::Path};
+
     use super::*;
     use crate::config::Config;
 
     #[test]
-    fn traces_need_a_collector_without_tls() {
-        for right in ["http://127.0.0.1:4317", "http://collector", "http://[::1]:4317/"] {
+    fn traces_need_the_address_of_a_collector() {
+        for right in ["http://127.0.0.1:4317", "http://collector", "http://[::1]:4317/", "https://collector:4317"] {
             assert_eq!(Collector.parse(&Value::from(right)), Some(right.to_owned()));
         }
-        for wrong in ["127.0.0.1:4317", "https://collector:4317", "http://", "http://c/v1/traces", "http://me@c:4317"] {
+        for wrong in ["127.0.0.1:4317", "ftp://collector:4317", "https://", "https://c/v1/traces", "http://me@c:4317"] {
             assert_eq!(Collector.parse(&Value::from(wrong)), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn authorities_are_for_a_collector_with_tls() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let certificate = rcgen::generate_simple_self_signed(["collector".to_owned()]).unwrap();
+        fs::write(file.path(), certificate.cert.pem()).unwrap();
+        let trace = |endpoint: &str, ca: &Path| {
+            let text = format!("[trace]\nendpoint = {endpoint:?}\nca = {ca:?}\n");
+            Config::from_toml(&text).map(|config| config.trace).map_err(|error| error.to_string())
+        };
+        let settings = trace("https://c:4317", file.path()).unwrap().unwrap();
+        assert!(settings.has_tls());
+        assert_eq!(settings.ca.unwrap().path(), file.path());
+        assert!(!trace("http://c:4317", Path::new("")).unwrap().unwrap().has_tls());
+        assert_eq!(trace("", file.path()).unwrap(), None);
+        let error = trace("http://c:4317", file.path()).unwrap_err();
+        assert!(error.contains("trace.ca names a file, and trace.endpoint is without TLS"), "{error}");
+        let error = trace("https://c:4317", Path::new("missing.pem")).unwrap_err();
+        assert!(error.contains("trace.ca is \"missing.pem\""), "{error}");
     }
 
     #[test]

@@ -1,8 +1,11 @@
-//! The server's states, the runner that sleeps until the next event, signals, and the count of calls in flight.
+//! The server's states, the runner that sleeps until the next event, signals, the count of calls in flight, and what
+//! systemd is told of the states.
 
 mod in_flight;
 mod runner;
 mod signals;
+#[cfg(target_os = "linux")]
+mod systemd;
 
 use bevy::prelude::*;
 
@@ -41,6 +44,9 @@ impl Plugin for LifecyclePlugin {
             .add_systems(PostStartup, enter_serving)
             .add_systems(PreUpdate, handle_events)
             .set_runner(move |app| runner::run(app, &receiver));
+        #[cfg(target_os = "linux")]
+        app.add_systems(OnEnter(Phase::Serving), systemd::report_serving)
+            .add_systems(OnEnter(Phase::Draining), systemd::report_draining);
     }
 }
 

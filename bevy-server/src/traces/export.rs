@@ -5,8 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use floor_cache::tls::Certificates;
 use opentelemetry::KeyValue;
-use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig};
+use opentelemetry_otlp::{
+    ExporterBuildError, SpanExporter, WithExportConfig, WithTonicConfig,
+    tonic_types::transport::{Certificate, ClientTlsConfig},
+};
 use opentelemetry_sdk::{
     Resource,
     resource::{EnvResourceDetector, TelemetryResourceDetector},
@@ -18,7 +22,7 @@ use tokio::{
 };
 
 use super::{Counts, TracedCall, WARNING_INTERVAL, spans::SpanMaker};
-use crate::rate_limit::RateLimit;
+use crate::{config::TraceSettings, rate_limit::RateLimit};
 
 /// How long calls are collected into one request.
 const LINGER: Duration = Duration::from_secs(1);
@@ -49,10 +53,14 @@ pub(super) struct Exporter {
 }
 
 impl Exporter {
-    /// Sends to the collector at `endpoint`, to which it connects with the first spans. Call it in the context of a
+    /// Sends to the collector of `settings`, to which it connects with the first spans. Call it in the context of a
     /// runtime.
-    pub(super) fn new(endpoint: &str, counts: Counts) -> Result<Self, ExporterBuildError> {
-        let client = SpanExporter::builder().with_tonic().with_endpoint(endpoint).with_timeout(EXPORT_TIMEOUT);
+    pub(super) fn new(settings: &TraceSettings, counts: Counts) -> Result<Self, ExporterBuildError> {
+        let endpoint = settings.endpoint.as_str();
+        let mut client = SpanExporter::builder().with_tonic().with_endpoint(endpoint).with_timeout(EXPORT_TIMEOUT);
+        if settings.has_tls() {
+            client = client.with_tls_config(tls(settings.ca.as_ref()));
+        }
         let mut client = client.build()?;
         client.set_resource(&resource());
         let warnings = RateLimit::new(1, WARNING_INTERVAL);
@@ -110,6 +118,14 @@ impl Exporter {
         if let Some(more) = self.warnings.admit() {
             tracing::warn!(error, more, "traces could not be exported; calls are not affected");
         }
+    }
+}
+
+/// TLS towards a collector whose certificate is signed by `ca`; `None`: by an authority that the system trusts.
+fn tls(ca: Option<&Certificates>) -> ClientTlsConfig {
+    match ca {
+        Some(ca) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(ca.pem())),
+        None => ClientTlsConfig::new().with_native_roots(),
     }
 }
 

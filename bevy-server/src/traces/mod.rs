@@ -72,7 +72,8 @@ pub(crate) struct Origin {
 /// Why there can be no traces.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The exporter cannot be built, for example because a variable `OTEL_EXPORTER_OTLP_...` is wrong.
+    /// The exporter cannot be built, for example because a variable `OTEL_EXPORTER_OTLP_...` is wrong, or because the
+    /// system trusts no authority and the collector has TLS.
     #[error("cannot export traces: {0}")]
     Exporter(String),
     /// A metric name is registered twice.
@@ -91,8 +92,12 @@ impl Traces {
         let (queue, commands) = mpsc::channel(QUEUE);
         // The connection is made by a task of the runtime.
         let _entered = runtime.enter();
-        let exporter = Exporter::new(&settings.endpoint, counts.clone());
-        let exporter = exporter.map_err(|error| TraceError::Exporter(error.to_string()))?;
+        let exporter = Exporter::new(settings, counts.clone());
+        let exporter = exporter.map_err(|error| {
+            let advice = "; name the authorities that sign the collector's certificate in trace.ca";
+            let advice = if settings.has_tls() && settings.ca.is_none() { advice } else { "" };
+            TraceError::Exporter(format!("{error}{advice}"))
+        })?;
         runtime.spawn(exporter.run(commands));
         Ok(Self(Arc::new(State {
             sampler: Sampler::share(settings.sample),
@@ -171,7 +176,8 @@ mod tests {
 
     fn traces(sample: f64, max_per_second: u32) -> Traces {
         // Nothing listens on port 9 (discard), and no test waits for it.
-        let settings = TraceSettings { endpoint: "http://127.0.0.1:9".to_owned(), sample, max_per_second };
+        let endpoint = "http://127.0.0.1:9".to_owned();
+        let settings = TraceSettings { endpoint, ca: None, sample, max_per_second };
         Traces::start(&settings, &Registry::new(), &Handle::current()).unwrap()
     }
 
