@@ -18,6 +18,7 @@ pub mod config;
 mod connections;
 pub mod descriptors;
 pub mod drain;
+mod follow;
 pub mod generation;
 pub mod grpc;
 pub mod healthcheck;
