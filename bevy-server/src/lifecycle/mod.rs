@@ -1,12 +1,10 @@
-//! The server's states, the runner that sleeps until the next event, signals, and the count of calls in flight.
+//! The server's states, the runner that sleeps until the next event, and signals.
 
-mod in_flight;
 mod runner;
 mod signals;
 
 use bevy::prelude::*;
 
-pub use in_flight::{InFlight, InFlightGuard};
 pub use runner::{EventSender, ServerEvent};
 
 use crate::runtime::TokioHandle;
@@ -23,8 +21,8 @@ pub enum Phase {
     Draining,
 }
 
-/// Adds [`Phase`], [`InFlight`] and [`EventSender`], handles [`ServerEvent`]s, and installs the runner. Needs the
-/// resource [`TokioHandle`].
+/// Adds [`Phase`] and [`EventSender`], handles [`ServerEvent`]s, and installs the runner. Needs the resource
+/// [`TokioHandle`].
 ///
 /// Events are read in `PreUpdate`, so a state transition runs in the same update.
 #[derive(Debug)]
@@ -35,7 +33,6 @@ impl Plugin for LifecyclePlugin {
         let (sender, receiver) = runner::channel();
         app.world().resource::<TokioHandle>().spawn(signals::handle_signals(sender.clone()));
         app.insert_resource(sender)
-            .init_resource::<InFlight>()
             .init_state::<Phase>()
             .add_message::<ServerEvent>()
             .add_systems(PostStartup, enter_serving)

@@ -7,6 +7,7 @@ mod check;
 mod collector;
 mod handle;
 mod lease;
+mod lookup;
 mod miss_lookup;
 
 pub use assemble::{assemble, assemble_tuned};

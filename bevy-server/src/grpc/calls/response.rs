@@ -19,7 +19,7 @@ use http_body::{Body, Frame, SizeHint};
 use tonic::Status;
 
 use super::{request::Call, stream_body::StreamBody};
-use crate::{clients::Reserved, lifecycle::InFlightGuard};
+use crate::{clients::Reserved, grpc::InFlightGuard};
 
 /// A unary response with the tier that served it, or `generated`.
 pub(super) fn respond(body: FloorBody, served_by: HeaderValue) -> Response<FloorBody> {

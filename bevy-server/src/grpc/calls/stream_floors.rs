@@ -23,11 +23,11 @@ use super::{
 use crate::{
     clients::{Client, Reserved},
     grpc::{
+        InFlightGuard,
         connect::{self, Encoding, Protocol},
         status::{self, Violation, from_source_error, invalid, malformed},
     },
     key,
-    lifecycle::InFlightGuard,
     metrics::Limit,
     observer::{CallRecord, LookupTimer},
 };
