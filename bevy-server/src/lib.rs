@@ -34,7 +34,6 @@ pub mod prefetch;
 mod rate_limit;
 pub mod reload;
 pub mod runtime;
-pub mod stored;
 pub mod traces;
 
 pub use app::{StartError, app};
