@@ -8,7 +8,7 @@ use prost::Message;
 const PROTO: &str = "floors/v1/floors.proto";
 
 /// The messages that the feature `serde` reads and writes: those whose fields need no conversion for floorctl's JSON.
-const JSON_MESSAGES: [&str; 7] = ["Point", "Connection", "Spawn", "Item", "Lock", "FloorMetrics", "Trap"];
+const JSON_MESSAGES: [&str; 8] = ["Point", "Connection", "Spawn", "Item", "Lock", "FloorMetrics", "Trap", "TierInfo"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={PROTO}");
