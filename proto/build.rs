@@ -17,8 +17,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(out.join("floors_descriptor.bin"), descriptors.encode_to_vec())?;
     for file in &descriptors.file {
         for service in &file.service {
-            let names = service.method.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ");
-            let list = format!("rpcs!(\"{}.{}\": {names});\n", file.package(), service.name());
+            let methods =
+                service.method.iter().map(|method| format!("{} {}", method.name(), method.server_streaming()));
+            let methods = methods.collect::<Vec<_>>().join(", ");
+            let list = format!("rpcs!(\"{}.{}\": {methods});\n", file.package(), service.name());
             fs::write(out.join("rpcs.rs"), list)?;
         }
     }
