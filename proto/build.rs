@@ -8,7 +8,7 @@ use prost::Message;
 const PROTO: &str = "floors/v1/floors.proto";
 
 /// The messages that the feature `serde` reads and writes: those whose fields need no conversion for floorctl's JSON.
-const JSON_MESSAGES: [&str; 7] = ["Point", "Connection", "Spawn", "Item", "Lock", "FloorMetrics", "Trap"];
+const JSON_MESSAGES: [&str; 8] = ["Point", "Connection", "Spawn", "Item", "Lock", "FloorMetrics", "Trap", "TierInfo"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={PROTO}");
@@ -17,8 +17,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(out.join("floors_descriptor.bin"), descriptors.encode_to_vec())?;
     for file in &descriptors.file {
         for service in &file.service {
-            let names = service.method.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ");
-            let list = format!("rpcs!(\"{}.{}\": {names});\n", file.package(), service.name());
+            let methods =
+                service.method.iter().map(|method| format!("{} {}", method.name(), method.server_streaming()));
+            let methods = methods.collect::<Vec<_>>().join(", ");
+            let list = format!("rpcs!(\"{}.{}\": {methods});\n", file.package(), service.name());
             fs::write(out.join("rpcs.rs"), list)?;
         }
     }

@@ -9,9 +9,8 @@ use benches::{floors::Entries, load, pregenerated::layers_in_memory, stores};
 use bevy_server::{
     clients::{Budget, Clients},
     config::{ClientIdentity, NoCache},
-    grpc::{FloorService, ServiceDeps},
-    lifecycle::InFlight,
-    metrics::{Refusals, RequestMetrics},
+    grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
+    metrics::Refusals,
 };
 use bytes::Bytes;
 use floor_cache::{Chain, LruConfig, Options, Tuning};

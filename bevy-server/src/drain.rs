@@ -10,8 +10,8 @@ use tonic_health::ServingStatus;
 use crate::{
     cache::ChainResource,
     generation::GenerationQueue,
-    grpc::GrpcServer,
-    lifecycle::{EventSender, InFlight, Phase, ServerEvent},
+    grpc::{GrpcServer, InFlight},
+    lifecycle::{EventSender, Phase, ServerEvent},
     runtime::TokioHandle,
     traces::Traces,
 };

@@ -1,4 +1,5 @@
-//! The storage key of a floor. It contains everything that the bytes depend on, so a stored floor is never stale.
+//! The storage key of a floor, and whether stored bytes can be the floor of a key. A key contains everything that the
+//! bytes depend on, so a stored floor is never stale.
 //!
 //! | bytes | what | order |
 //! |---|---|---|
@@ -14,6 +15,7 @@
 
 use floor_cache::{Class, Key};
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind};
+use floor_proto::FRAME_PREFIX_BYTES;
 
 /// The key of a floor.
 #[must_use]
@@ -47,6 +49,97 @@ pub const fn class(kind: Kind) -> Class {
     Class::new(kind as u8)
 }
 
+/// Length of the content hash, which follows its tag.
+const HASH_BYTES: usize = 8;
+
+/// Tags of a floor's first fields: number << 3 | wire type.
+const SPEC: u8 = 1 << 3 | 2;
+const VERSION: u8 = 2 << 3;
+const HASH: u8 = 3 << 3 | 1;
+
+/// Checks that `value`, which comes from a store outside this process, can be the floor of `key`. The chain calls it on
+/// each such hit, so it neither decodes nor allocates.
+///
+/// It compares the start of the value with what [`floor_wire::framed`] writes: the frame prefix, the resolved spec, the
+/// generator version, the tag of the content hash. The content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys` prevents
+/// that.
+///
+/// # Errors
+/// What is wrong with the value.
+pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
+    let Some((&[flag, l0, l1, l2, l3], message)) = value.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
+        return Err("it is shorter than the prefix of a frame");
+    };
+    if flag != 0 {
+        return Err("its frame claims to be compressed");
+    }
+    if u32::from_be_bytes([l0, l1, l2, l3]) as usize != message.len() {
+        return Err("its frame claims another length");
+    }
+    let spec = spec(key).ok_or("no floor has its key")?;
+    let mut fields = Prefix::new();
+    fields.varint_field(1, spec.seed());
+    fields.varint_field(2, spec.number().into());
+    fields.varint_field(3, spec.width().into());
+    fields.varint_field(4, spec.height().into());
+    fields.varint_field(5, spec.kind() as u64);
+    let mut start = Prefix::new();
+    start.push(SPEC);
+    // At most 31 bytes, so one byte holds the length.
+    start.push(fields.len as u8);
+    start.extend(fields.as_bytes());
+    start.push(VERSION);
+    start.varint(GENERATOR_VERSION.into());
+    start.push(HASH);
+    let rest = message.strip_prefix(start.as_bytes()).ok_or("it is not the floor of its key")?;
+    if rest.len() < HASH_BYTES { Err("it ends in its content hash") } else { Ok(()) }
+}
+
+/// The canonical encoding of the first fields of a floor, on the stack.
+struct Prefix {
+    bytes: [u8; Self::MAX],
+    len: usize,
+}
+
+impl Prefix {
+    /// The maximum: a spec of 2 + 11 + 4 * 6 bytes, a version of 6, a tag.
+    const MAX: usize = 48;
+
+    const fn new() -> Self {
+        Self { bytes: [0; Self::MAX], len: 0 }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.push(value as u8);
+    }
+
+    /// A field of wire type varint. Zero is omitted.
+    fn varint_field(&mut self, number: u8, value: u64) {
+        if value != 0 {
+            self.push(number << 3);
+            self.varint(value);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -76,5 +169,65 @@ mod tests {
         let scheduled = FloorSpec::resolve(7, 10, 0, 0, None).unwrap();
         let named = FloorSpec::resolve(7, 10, 100, 100, Some(scheduled.kind())).unwrap();
         assert_eq!(of(&scheduled), of(&named));
+    }
+
+    fn framed(spec: &FloorSpec) -> Vec<u8> {
+        floor_wire::framed(&floor_gen::generate(spec)).to_vec()
+    }
+
+    /// Sets the length in the prefix to that of the message.
+    fn reframed(mut value: Vec<u8>) -> Vec<u8> {
+        let length = u32::try_from(value.len() - FRAME_PREFIX_BYTES).unwrap();
+        value[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
+        value
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_floor_passes_under_its_key_and_under_no_other(
+            seed in prop_oneof![Just(0), Just(u64::MAX), any::<u64>()],
+            number in 1_u32..=1_000_000,
+            size in 16_u32..=64,
+            kind in prop::sample::select(Kind::ALL.to_vec()),
+        ) {
+            let resolve = |seed, number| FloorSpec::resolve(seed, number, size, size, Some(kind)).unwrap();
+            let spec = resolve(seed, number);
+            let value = framed(&spec);
+            prop_assert_eq!(check(&of(&spec), &value), Ok(()));
+            for other in [resolve(seed ^ 1, number), resolve(seed, number % 1_000_000 + 1)] {
+                prop_assert!(check(&of(&other), &value).is_err());
+            }
+        }
+
+        #[test]
+        fn no_bytes_panic(seed in any::<u64>(), bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let spec = FloorSpec::resolve(seed, 1, 16, 16, None).unwrap();
+            prop_assert!(check(&of(&spec), &bytes).is_err());
+        }
+    }
+
+    #[test]
+    fn truncated_padded_or_changed_values_are_rejected() {
+        let spec = FloorSpec::resolve(7, 3, 16, 16, None).unwrap();
+        let (key, value) = (of(&spec), framed(&spec));
+        for length in 0..value.len() {
+            check(&key, &value[..length]).unwrap_err();
+        }
+        // The prefix, the tag and length of the spec, 9 bytes of spec, the version, the tag of the hash.
+        let start = FRAME_PREFIX_BYTES + 2 + usize::from(value[6]) + 3;
+        for at in 0..start {
+            for bit in 0..8 {
+                let mut changed = value.clone();
+                changed[at] ^= 1 << bit;
+                check(&key, &changed).unwrap_err();
+            }
+        }
+        for length in FRAME_PREFIX_BYTES..start + HASH_BYTES {
+            check(&key, &reframed(value[..length].to_vec())).unwrap_err();
+        }
+        check(&key, &[&value[..], &[0]].concat()).unwrap_err();
+        let unnamed = Key::new([0xFF; Key::LEN - 1], key.class());
+        check(&unnamed, &value).unwrap_err();
     }
 }

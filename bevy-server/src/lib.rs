@@ -17,6 +17,7 @@ pub mod config;
 mod connections;
 pub mod descriptors;
 pub mod drain;
+mod follow;
 pub mod generation;
 pub mod grpc;
 mod headers;
@@ -34,7 +35,6 @@ mod priority;
 mod rate_limit;
 pub mod reload;
 pub mod runtime;
-pub mod stored;
 pub mod traces;
 
 pub use app::{StartError, app};

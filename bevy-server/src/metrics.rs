@@ -1,15 +1,9 @@
-//! The registry of all metrics, what runs (`floors_build_info`), and the metrics of the gRPC service:
-//! `floors_requests_total{rpc,code}`, `floors_request_seconds{rpc}` and `floors_clients_refused_total{reason}`.
-
-use std::{array, time::Duration};
+//! The registry of all metrics, what runs (`floors_build_info`), and what refuses clients
+//! (`floors_clients_refused_total{reason}`).
 
 use bevy::prelude::*;
 use floor_gen::GENERATOR_VERSION;
-use floor_proto::{rpc::Rpc, status::code_name};
-use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, PullingGauge, Registry,
-};
-use tonic::Code;
+use prometheus::{IntCounterVec, IntGauge, Opts, PullingGauge, Registry};
 
 /// The registry of every metric of the server.
 #[derive(Resource, Debug, Clone, Deref)]
@@ -42,10 +36,6 @@ pub(crate) fn register_gauge(
 ) -> prometheus::Result<()> {
     registry.register(Box::new(PullingGauge::new(name, help, Box::new(value))?))
 }
-
-/// From a hit in memory to a wait for the generation queue, in seconds.
-const REQUEST_BUCKETS: &[f64] =
-    &[10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1.0, 5.0];
 
 /// What refuses clients: a limit, or a check of who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,73 +106,5 @@ impl Refusals {
 
     pub(crate) fn count(&self, limit: Limit) {
         self.0.with_label_values(&[limit.name()]).inc();
-    }
-}
-
-/// The status codes of gRPC: 0 to 16.
-const CODES: usize = 17;
-
-/// Handles to the request metrics, resolved once, so that counting is an atomic add.
-#[derive(Resource, Debug, Clone)]
-pub struct RequestMetrics {
-    /// By RPC, then by code.
-    requests: [[IntCounter; CODES]; Rpc::COUNT],
-    seconds: [Histogram; Rpc::COUNT],
-}
-
-impl RequestMetrics {
-    /// Registers the metrics, with every method and code at 0: a rate needs a sample from before the first call.
-    ///
-    /// # Errors
-    /// If `registry` already has metrics with these names.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let requests = IntCounterVec::new(
-            Opts::new("floors_requests_total", "Calls by method and status code."),
-            &["rpc", "code"],
-        )?;
-        let seconds = HistogramVec::new(
-            HistogramOpts::new("floors_request_seconds", "Time inside the server by method, in seconds.")
-                .buckets(REQUEST_BUCKETS.to_vec()),
-            &["rpc"],
-        )?;
-        registry.register(Box::new(requests.clone()))?;
-        registry.register(Box::new(seconds.clone()))?;
-        let count = |rpc: Rpc, code| requests.with_label_values(&[rpc.name(), code_name(Code::from_i32(code))]);
-        Ok(Self {
-            requests: Rpc::ALL.map(|rpc| array::from_fn(|code| count(rpc, code as i32))),
-            seconds: Rpc::ALL.map(|rpc| seconds.with_label_values(&[rpc.name()])),
-        })
-    }
-
-    /// Records a finished call.
-    pub fn record(&self, rpc: Rpc, code: Code, took: Duration) {
-        let index = rpc as usize;
-        self.requests[index][code as usize].inc();
-        self.seconds[index].observe(took.as_secs_f64());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use prometheus::TextEncoder;
-
-    use super::*;
-
-    #[test]
-    fn every_code_of_every_method_has_a_zero_before_its_first_call() {
-        let registry = Registry::new();
-        let metrics = RequestMetrics::register(&registry).unwrap();
-        let counts = || {
-            let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
-            let counts = text.lines().filter(|line| line.starts_with("floors_requests_total{"));
-            counts.map(str::to_owned).collect::<Vec<_>>()
-        };
-        assert_eq!(counts().len(), CODES * Rpc::COUNT);
-        assert!(counts().iter().all(|count| count.ends_with(" 0")));
-        for code in 0..CODES as i32 {
-            metrics.record(Rpc::StreamFloors, Code::from_i32(code), Duration::ZERO);
-        }
-        let of_streams = counts().iter().filter(|count| count.ends_with("rpc=\"StreamFloors\"} 1")).count();
-        assert_eq!(of_streams, CODES);
     }
 }

@@ -14,9 +14,8 @@ use bevy_server::{
     clients::{Budget, Clients},
     config::Config,
     generation::GenerationQueue,
-    grpc::{FloorService, ServiceDeps},
-    lifecycle::InFlight,
-    metrics::{Refusals, RequestMetrics},
+    grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
+    metrics::Refusals,
 };
 use bytes::Bytes;
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};

@@ -84,7 +84,7 @@ impl ConnectOptions {
         match &self.identity {
             None => Ok(config.with_no_client_auth()),
             Some(identity) => {
-                let (chain, key) = identity.for_rustls()?;
+                let (chain, key) = identity.for_rustls();
                 config.with_client_auth_cert(chain, key).map_err(invalid)
             }
         }

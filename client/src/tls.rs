@@ -6,10 +6,7 @@ use rustls::{
     ClientConfig, ConfigBuilder, RootCertStore,
     client::WantsClientCert,
     crypto::ring,
-    pki_types::{
-        CertificateDer, PrivateKeyDer,
-        pem::{self, PemObject as _},
-    },
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 
 use crate::credential_error::{CredentialError, read};
@@ -68,8 +65,11 @@ impl fmt::Debug for Certificates {
 /// A client certificate with its private key, for servers that ask for one. `Debug` shows neither.
 #[derive(Clone)]
 pub struct Identity {
+    /// For tonic, which takes PEM.
     cert: Vec<u8>,
     key: Vec<u8>,
+    chain: Vec<CertificateDer<'static>>,
+    private_key: Arc<PrivateKeyDer<'static>>,
 }
 
 impl Identity {
@@ -101,24 +101,19 @@ impl Identity {
         let private_key = PrivateKeyDer::from_pem_slice(key)
             .map_err(|error| CredentialError::new(key_origin, format!("holds no private key: {error}")))?;
         rustls_config(RootCertStore::empty().into())
-            .and_then(|config| config.with_client_auth_cert(chain, private_key))
+            .and_then(|config| config.with_client_auth_cert(chain.clone(), private_key.clone_key()))
             .map_err(|error| {
                 CredentialError::new(cert_origin, format!("and {key_origin} do not go together: {error}"))
             })?;
-        Ok(Self { cert: cert.to_vec(), key: key.to_vec() })
+        Ok(Self { cert: cert.to_vec(), key: key.to_vec(), chain, private_key: Arc::new(private_key) })
     }
 
     pub(crate) fn for_tonic(&self) -> tonic::transport::Identity {
         tonic::transport::Identity::from_pem(&self.cert, &self.key)
     }
 
-    pub(crate) fn for_rustls(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), CredentialError> {
-        let parsed = || -> Result<_, pem::Error> {
-            let chain = CertificateDer::pem_slice_iter(&self.cert).collect::<Result<Vec<_>, _>>()?;
-            Ok((chain, PrivateKeyDer::from_pem_slice(&self.key)?))
-        };
-        // Both were parsed before.
-        parsed().map_err(|error| CredentialError::new("the client certificate", error.to_string()))
+    pub(crate) fn for_rustls(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        (self.chain.clone(), self.private_key.clone_key())
     }
 }
 

@@ -277,8 +277,9 @@ mod tests {
         for mode in Bypass::ALL {
             assert_eq!(mode.to_string().parse(), Ok(mode));
         }
-        let error = "memcached".parse::<TierKind>().unwrap_err();
-        assert_eq!(error.to_string(), "there is no tier \"memcached\"; the tiers are lru, redis, lmdb, sled");
+        let (error, names) =
+            ("memcached".parse::<TierKind>().unwrap_err(), TierKind::ALL.map(TierKind::name).join(", "));
+        assert_eq!(error.to_string(), format!("there is no tier \"memcached\"; the tiers are {names}"));
     }
 
     #[test]

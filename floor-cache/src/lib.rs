@@ -15,7 +15,6 @@
 
 mod chain;
 pub mod config;
-mod demand;
 mod doorkeeper;
 pub mod envelope;
 mod ewma;
@@ -40,12 +39,11 @@ pub mod tls;
 
 pub use chain::{Chain, ChainBuilder, assemble, assemble_tuned, check};
 pub use config::*;
-pub use demand::Demand;
 pub use key::{Class, Key};
 pub use open_error::OpenError;
 pub use report::{Compaction, Holdings, TierReport, WriteCounts};
 pub use sampler::{Draw, Sampler};
 pub use served::{Options, Outcome, Served, Step};
-pub use source::{ClientId, GenerationRequest, Made, Priority, Source, SourceError};
+pub use source::{ClientId, Demand, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::Removal;
 pub use tier::{Answer, Tier, TierError, TierErrorKind, TierStats};

@@ -8,10 +8,9 @@ use std::{
 use bytes::Bytes;
 
 use crate::{
-    demand::Demand,
     key::Key,
     producer::Generated,
-    source::{ClientId, GenerationRequest, Priority},
+    source::{ClientId, Demand, GenerationRequest, Priority},
     tier::TierErrorKind,
 };
 

@@ -3,14 +3,12 @@
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use rustls::{
     RootCertStore,
-    pki_types::{
-        CertificateDer, PrivateKeyDer,
-        pem::{self, PemObject},
-    },
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 
 /// The trust roots and the client identity of a remote tier.
@@ -28,14 +26,16 @@ pub struct Tls {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificates {
     path: PathBuf,
-    pem: Vec<u8>,
+    pub(crate) pem: Vec<u8>,
+    pub(crate) chain: Vec<CertificateDer<'static>>,
 }
 
 /// A private key from a PEM file. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PrivateKey {
     path: PathBuf,
-    pem: Vec<u8>,
+    pub(crate) pem: Vec<u8>,
+    pub(crate) der: Arc<PrivateKeyDer<'static>>,
 }
 
 /// Why a PEM file cannot be used.
@@ -46,6 +46,14 @@ pub struct PemError {
     reason: String,
 }
 
+impl PemError {
+    /// What is wrong with the file, after its name: `holds no certificate`.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
 impl Certificates {
     /// Reads the certificates in the file at `path`.
     ///
@@ -54,15 +62,16 @@ impl Certificates {
     pub fn read(path: &Path) -> Result<Self, PemError> {
         let pem = read(path)?;
         let wrong = |reason: String| PemError { path: path.to_owned(), reason };
-        let mut store = RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(&pem) {
-            let certificate = certificate.map_err(|error| wrong(format!("is not PEM: {error}")))?;
-            store.add(certificate).map_err(|error| wrong(format!("holds an invalid certificate: {error}")))?;
-        }
-        if store.is_empty() {
+        let chain = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+        let chain = chain.map_err(|error| wrong(format!("is not PEM: {error}")))?;
+        if chain.is_empty() {
             return Err(wrong("holds no certificate".to_owned()));
         }
-        Ok(Self { path: path.to_owned(), pem })
+        let mut store = RootCertStore::empty();
+        for certificate in &chain {
+            store.add(certificate.clone()).map_err(|error| wrong(format!("holds an invalid certificate: {error}")))?;
+        }
+        Ok(Self { path: path.to_owned(), pem, chain })
     }
 
     /// The path of the file.
@@ -76,10 +85,6 @@ impl Certificates {
     pub fn pem(&self) -> &[u8] {
         &self.pem
     }
-
-    pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
-        CertificateDer::pem_slice_iter(&self.pem).collect()
-    }
 }
 
 impl PrivateKey {
@@ -88,10 +93,11 @@ impl PrivateKey {
     /// # Errors
     /// When the file cannot be read or holds no key.
     pub fn read(path: &Path) -> Result<Self, PemError> {
-        let key = Self { path: path.to_owned(), pem: read(path)? };
-        match key.der() {
-            Ok(_) => Ok(key),
-            Err(error) => Err(PemError { path: path.to_owned(), reason: format!("holds no private key: {error}") }),
+        let pem = read(path)?;
+        let path = path.to_owned();
+        match PrivateKeyDer::from_pem_slice(&pem) {
+            Ok(der) => Ok(Self { path, pem, der: Arc::new(der) }),
+            Err(error) => Err(PemError { path, reason: format!("holds no private key: {error}") }),
         }
     }
 
@@ -99,14 +105,6 @@ impl PrivateKey {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    pub(crate) fn pem(&self) -> &[u8] {
-        &self.pem
-    }
-
-    pub(crate) fn der(&self) -> Result<PrivateKeyDer<'static>, pem::Error> {
-        PrivateKeyDer::from_pem_slice(&self.pem)
     }
 }
 

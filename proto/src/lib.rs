@@ -1,7 +1,7 @@
 //! The wire types of the floor server, shared by server, client and benches: the generated code of
 //! `floors/v1/floors.proto`, the [grid codec](grid), the [content hash](hash), the [limits] that the .proto states in
 //! comments, a [codec for undecoded messages](raw), the [list of RPCs](rpc) and the [names of status codes](status); behind
-//! a feature, JSON (`json`).
+//! features, JSON (`json`), and the [JSON documents](operations) of the operations port (`serde`).
 #![forbid(unsafe_code)]
 
 pub mod grid;
@@ -9,6 +9,8 @@ pub mod hash;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod limits;
+#[cfg(feature = "serde")]
+pub mod operations;
 #[cfg(feature = "grpc")]
 pub mod raw;
 pub mod rpc;

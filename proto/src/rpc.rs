@@ -1,8 +1,8 @@
 //! The RPCs of the floor service. The build script writes the list from the .proto; server and client use it.
 
-/// Defines [`Rpc`] from the name of the service and those of its RPCs.
+/// Defines [`Rpc`] from the name of the service, and of each RPC the name and whether it answers with a stream.
 macro_rules! rpcs {
-    ($service:literal: $($name:ident),+) => {
+    ($service:literal: $($name:ident $is_stream:literal),+) => {
         /// An RPC of the floor service.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Rpc {
@@ -22,6 +22,13 @@ macro_rules! rpcs {
                 match self {
                     $(Self::$name => stringify!($name),)+
                 }
+            }
+
+            /// Whether it answers with a stream of messages.
+            #[must_use]
+            pub const fn is_stream(self) -> bool {
+                const STREAMS: [bool; Rpc::COUNT] = [$($is_stream),+];
+                STREAMS[self as usize]
             }
 
             /// The path of a request.

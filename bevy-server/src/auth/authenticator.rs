@@ -17,10 +17,11 @@ use subtle::{Choice, ConstantTimeEq};
 
 use super::{
     bearer,
-    tokens_file::{FileVersion, Scope, Token, Tokens, TokensError, TokensFile, file_version},
+    tokens_file::{Contents, Scope, Token, Tokens, TokensError, TokensFile},
 };
 use crate::{
     clients::{Client, Clients, WarningLimiter},
+    follow::{Follower, SETTLE_TIME},
     generation::GenerationQueue,
     metrics::{Limit, Refusals},
 };
@@ -37,7 +38,8 @@ struct State {
     table: RwLock<Table>,
     /// The number of the table in use. A [`LastToken`] that was found in another table is looked up again.
     table_number: AtomicU64,
-    file: Mutex<FileState>,
+    /// A reader holds its lock until the tokens are in use, so that an older version never replaces a newer one.
+    follower: Mutex<Follower<Contents>>,
     clients: Clients,
     /// Has the rates of the tokens.
     generation: GenerationQueue,
@@ -49,15 +51,6 @@ struct State {
 struct Table {
     number: u64,
     tokens: Tokens,
-}
-
-/// What is known of the file. A reader holds its lock until the tokens are in use, so that an older version never
-/// replaces a newer one.
-struct FileState {
-    /// The version that was read last.
-    read: FileVersion,
-    /// The version at the last look.
-    seen: FileVersion,
 }
 
 /// The last token that a connection presented and the client that it named, so that the next call with the same token
@@ -92,7 +85,7 @@ impl Authenticator {
             path: file.path().to_owned(),
             table: RwLock::new(Table { number: 0, tokens: file.tokens().clone() }),
             table_number: AtomicU64::new(0),
-            file: Mutex::new(FileState { read: file.version().clone(), seen: file.version().clone() }),
+            follower: Mutex::new(Follower::new(file.contents().clone())),
             clients,
             generation,
             refusals,
@@ -169,31 +162,37 @@ impl Authenticator {
     /// # Errors
     /// If the file is wrong. The old tokens stay in use.
     pub fn reload(&self) -> Result<bool, TokensError> {
-        let mut file = self.lock_file();
-        file.seen = file_version(&self.0.path);
-        self.read(&mut file)
+        let mut follower = self.lock_follower();
+        let contents = follower.take(Contents::read(&self.0.path));
+        self.use_contents(contents)
     }
 
-    /// Reads the file again if it has changed. A file that differs from the last look may still be written to, and is
-    /// read at the next one. Waits for the disk.
-    pub(super) fn reload_if_changed(&self) {
-        let version = file_version(&self.0.path);
-        let mut file = self.lock_file();
-        let is_still = version == file.seen;
-        file.seen = version;
-        if !is_still || file.seen == file.read {
-            return;
+    /// Looks at the file until the process ends, so often that a changed file is used after two looks.
+    pub(super) async fn follow_file(self) {
+        loop {
+            tokio::time::sleep(SETTLE_TIME).await;
+            let authenticator = self.clone();
+            // A file system may take long to answer.
+            let looked = tokio::task::spawn_blocking(move || authenticator.reload_if_changed()).await;
+            if looked.is_err_and(|error| error.is_cancelled()) {
+                // The runtime ends.
+                return;
+            }
         }
-        if let Err(error) = self.read(&mut file) {
+    }
+
+    /// Looks at the file, and uses its tokens if it has changed and is still. Waits for the disk.
+    fn reload_if_changed(&self) {
+        let mut follower = self.lock_follower();
+        let Some(contents) = follower.look(Contents::read(&self.0.path)) else { return };
+        if let Err(error) = self.use_contents(contents) {
             tracing::error!(%error, "the tokens were not reloaded; the old ones stay in use");
         }
     }
 
-    /// Reads the file, and uses its tokens if they are valid.
-    fn read(&self, file: &mut FileState) -> Result<bool, TokensError> {
-        // Also if it is wrong, so that each version is reported once.
-        file.read.clone_from(&file.seen);
-        let tokens = Tokens::read(&self.0.path)?;
+    /// Uses the tokens in `contents` if they are valid. Returns whether they are others than before.
+    fn use_contents(&self, contents: &Contents) -> Result<bool, TokensError> {
+        let tokens = Tokens::new(&self.0.path, contents)?;
         let mut table = self.0.table.write().unwrap_or_else(PoisonError::into_inner);
         if table.tokens == tokens {
             return Ok(false);
@@ -220,8 +219,8 @@ impl Authenticator {
         }
     }
 
-    fn lock_file(&self) -> MutexGuard<'_, FileState> {
-        self.0.file.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_follower(&self) -> MutexGuard<'_, Follower<Contents>> {
+        self.0.follower.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,12 +1,11 @@
 //! Tokens: which callers the server knows, and what each may do.
 //!
-//! `tokens_file` reads the file that `auth.tokens_file` names, `authenticator` checks the `authorization` header of a
-//! call against it, and `watch` reads the file again when it changes. Without that key the server asks for no token.
+//! `tokens_file` reads the file that `auth.tokens_file` names. `authenticator` checks the `authorization` header of a call
+//! against it, and reads it again when it changes. Without that key the server asks for no token.
 
 mod authenticator;
 mod bearer;
 mod tokens_file;
-mod watch;
 
 use bevy::prelude::*;
 
@@ -18,7 +17,7 @@ pub use tokens_file::{TokensError, TokensFile};
 
 use crate::{clients::Clients, generation::GenerationQueue, metrics::Refusals, runtime::TokioHandle};
 
-/// Adds the [`Authenticator`] and watches its file. Add it before the plugins that serve the ports, which look for that
+/// Adds the [`Authenticator`], which follows its file. Add it before the plugins that serve the ports, which look for that
 /// resource.
 #[derive(Debug)]
 pub struct AuthPlugin {
@@ -33,7 +32,7 @@ impl Plugin for AuthPlugin {
         let generation = world.resource::<GenerationQueue>().clone();
         let refusals = world.resource::<Refusals>().clone();
         let authenticator = Authenticator::new(&self.tokens, clients, generation, refusals);
-        world.resource::<TokioHandle>().spawn(watch::watch(authenticator.clone()));
+        world.resource::<TokioHandle>().spawn(authenticator.clone().follow_file());
         app.insert_resource(authenticator);
     }
 }

@@ -3,12 +3,11 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
-    fs::{File, Metadata},
+    fs::File,
     hash::{Hash, Hasher},
     io::Read,
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
 };
 
 use serde::Deserialize;
@@ -30,8 +29,12 @@ const KEYS: [&str; 4] = ["name", "sha256", "cells_per_second", "scopes"];
 pub struct TokensFile {
     path: PathBuf,
     tokens: Tokens,
-    version: FileVersion,
+    contents: Contents,
 }
+
+/// The text of a tokens file, or why it cannot be read. [`Debug`](fmt::Debug) shows neither.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Contents(Result<String, String>);
 
 /// The tokens of a file. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,20 +70,6 @@ struct Scopes {
 #[derive(Clone, Copy)]
 pub(super) struct TokenDigest([u8; 32]);
 
-/// What distinguishes two versions of a file. `None`: there is no such file.
-pub(super) type FileVersion = Option<FileStamp>;
-
-/// Identity, size and times of a file. A link counts as the file to which it leads, so that a link that is moved, as
-/// Kubernetes does with mounted secrets, is a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FileStamp {
-    bytes: u64,
-    modified: Option<SystemTime>,
-    /// Device, number, and seconds and nanoseconds of the last change of the file itself.
-    #[cfg(unix)]
-    inode: (u64, u64, i64, i64),
-}
-
 /// Why a tokens file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokensError {
@@ -94,10 +83,9 @@ impl TokensFile {
     /// # Errors
     /// All problems of the file, each with its line.
     pub fn read(path: &Path) -> Result<Self, TokensError> {
-        // Before the contents, so that a change between the two is seen as one.
-        let version = file_version(path);
-        let tokens = Tokens::read(path)?;
-        Ok(Self { path: path.to_owned(), tokens, version })
+        let contents = Contents::read(path);
+        let tokens = Tokens::new(path, &contents)?;
+        Ok(Self { path: path.to_owned(), tokens, contents })
     }
 
     /// The path of the file.
@@ -116,34 +104,23 @@ impl TokensFile {
         &self.tokens
     }
 
-    pub(super) const fn version(&self) -> &FileVersion {
-        &self.version
+    pub(super) const fn contents(&self) -> &Contents {
+        &self.contents
     }
 }
 
-/// The version of the file at `path`.
-pub(super) fn file_version(path: &Path) -> FileVersion {
-    std::fs::metadata(path).ok().map(|metadata| FileStamp::new(&metadata))
-}
-
-impl FileStamp {
-    fn new(metadata: &Metadata) -> Self {
-        #[cfg(unix)]
-        use std::os::unix::fs::MetadataExt as _;
-        Self {
-            bytes: metadata.len(),
-            modified: metadata.modified().ok(),
-            #[cfg(unix)]
-            inode: (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec()),
-        }
+impl Contents {
+    /// Reads the file at `path`. Waits for the disk.
+    pub(super) fn read(path: &Path) -> Self {
+        Self(read_text(path))
     }
 }
 
 impl Tokens {
-    /// Reads the file at `path`.
-    pub(super) fn read(path: &Path) -> Result<Self, TokensError> {
-        let tokens = read_text(path).map_err(|problem| vec![problem]).and_then(|text| Self::parse(&text));
-        tokens.map_err(|problems| TokensError { path: path.to_owned(), problems })
+    /// The tokens of the file at `path`, which has these contents.
+    pub(super) fn new(path: &Path, contents: &Contents) -> Result<Self, TokensError> {
+        let text = contents.0.as_deref().map_err(|problem| vec![problem.clone()]);
+        text.and_then(Self::parse).map_err(|problems| TokensError { path: path.to_owned(), problems })
     }
 
     /// The token whose secret is `secret`.
@@ -208,6 +185,12 @@ impl Eq for TokenDigest {}
 impl Hash for TokenDigest {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write(&self.0);
+    }
+}
+
+impl fmt::Debug for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Contents(***)")
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     nonzero,
     reader::Reader,
 };
-use crate::{key::class, stored};
+use crate::key::{self, class};
 
 /// The kinds that `admit = "special"` admits to Redis.
 const SPECIAL: [Kind; 3] = [Kind::Boss, Kind::Event, Kind::Story];
@@ -34,7 +34,7 @@ pub(super) fn chain(reader: &mut Reader<'_>) -> (ChainConfig, Tuning) {
         audit,
         hedge,
         utilisation: None,
-        value_check: Some(ValueCheck::new(stored::check)),
+        value_check: Some(ValueCheck::new(key::check)),
     };
     let config = ChainConfig {
         chain,

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use floor_cache::{
     envelope::MasterKeys,
-    tls::{Certificates, PrivateKey},
+    tls::{Certificates, PemError, PrivateKey},
 };
 
 use super::{formats::File, token::Token};
@@ -13,26 +13,26 @@ use super::{formats::File, token::Token};
 pub(super) const MASTER_KEYS: File<MasterKeys> = File {
     expected: "write the path of a readable file that holds keys as ID:KEY, one a line, the id 1 ..= 255, the key 64 \
          hexadecimal digits, no id twice",
-    read: |path| fs::read_to_string(path).ok()?.parse().ok(),
+    read: |path| text(path)?.parse::<MasterKeys>().map_err(|error| format!("is wrong: {error}")),
 };
 
 /// The authorities that sign the certificate of a server to which this one connects: Redis, or the collector of traces.
 pub(super) const CA: File<Certificates> = File {
     expected: "write the path of a readable PEM file that holds at least one certificate, or \"\" for those of the \
          system",
-    read: |path| Certificates::read(path).ok(),
+    read: |path| Certificates::read(path).map_err(reason),
 };
 
 /// The client certificate for Redis.
 pub(super) const CERT: File<Certificates> = File {
     expected: "write the path of a readable PEM file that holds at least one certificate, or \"\" for none",
-    read: |path| Certificates::read(path).ok(),
+    read: |path| Certificates::read(path).map_err(reason),
 };
 
 /// The private key of [`CERT`].
 pub(super) const KEY: File<PrivateKey> = File {
     expected: "write the path of a readable PEM file that holds a private key, or \"\" for none",
-    read: |path| PrivateKey::read(path).ok(),
+    read: |path| PrivateKey::read(path).map_err(reason),
 };
 
 /// The password of Redis.
@@ -45,13 +45,23 @@ pub(super) const PASSWORD: File<String> = File {
 pub(super) const TOKEN: File<Token> = File {
     expected: "write the path of a readable file whose first line is the token, visible ASCII characters without \
          spaces, or \"\" for none",
-    read: |path| Token::new(first_line(path)?),
+    read: |path| Token::new(first_line(path)?).ok_or_else(|| "has a first line that is no token".to_owned()),
 };
 
+/// The text of the file at `path`.
+fn text(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))
+}
+
 /// The first line of the file at `path`, unless it is empty.
-fn first_line(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
-    text.lines().next().filter(|line| !line.is_empty()).map(str::to_owned)
+fn first_line(path: &Path) -> Result<String, String> {
+    let text = text(path)?;
+    let line = text.lines().next().filter(|line| !line.is_empty());
+    line.map(str::to_owned).ok_or_else(|| "has no first line, or an empty one".to_owned())
+}
+
+fn reason(error: PemError) -> String {
+    error.reason().to_owned()
 }
 
 /// `url` with `password` for its user. `None` if it has a password.

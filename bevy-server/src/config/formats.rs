@@ -24,6 +24,11 @@ pub(super) trait Format {
 
     fn parse(&self, value: &Value) -> Option<Self::Output>;
 
+    /// What is wrong with an invalid value, if that is not obvious. Follows "which".
+    fn problem(&self, _value: &Value) -> Option<String> {
+        None
+    }
+
     /// The value as TOML, secrets redacted.
     fn show(&self, value: &Self::Output) -> String;
 }
@@ -132,8 +137,8 @@ impl Format for FilePath {
 /// The contents of a file, with its path. The file is read with the configuration, so that a start finds an error in it.
 pub(super) struct File<T> {
     pub(super) expected: &'static str,
-    /// The contents, unless the file is invalid.
-    pub(super) read: fn(&Path) -> Option<T>,
+    /// The contents, or what is wrong with the file. Follows "which".
+    pub(super) read: fn(&Path) -> Result<T, String>,
 }
 
 /// A file that was read.
@@ -155,7 +160,11 @@ impl<T> Format for File<T> {
         if path.as_os_str().is_empty() {
             return Some(None);
         }
-        (self.read)(&path).map(|contents| Some(Named { path, contents }))
+        (self.read)(&path).ok().map(|contents| Some(Named { path, contents }))
+    }
+
+    fn problem(&self, value: &Value) -> Option<String> {
+        (self.read)(Path::new(&text(value)?)).err()
     }
 
     fn show(&self, file: &Self::Output) -> String {

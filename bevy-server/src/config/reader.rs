@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
     pub(super) fn key<F: Format>(&mut self, key: &'static str, format: F) -> F::Output {
         self.known.push(key);
         let found = self.layers.value(key).ok_or_else(|| "is missing".to_owned());
-        match found.and_then(|value| format.parse(&value).ok_or_else(|| describe_invalid::<F>(&value))) {
+        match found.and_then(|value| format.parse(&value).ok_or_else(|| describe_invalid(&format, &value))) {
             Ok(value) => {
                 self.show(key, &format.show(&value));
                 value
@@ -81,11 +81,15 @@ fn similarity(key: &str, known: &str) -> f64 {
     strsim::jaro_winkler(key, known) + 2.0 * strsim::normalized_damerau_levenshtein(&last(key), &last(known))
 }
 
-fn describe_invalid<F: Format>(value: &Value) -> String {
-    match F::REDACTION {
+fn describe_invalid<F: Format>(format: &F, value: &Value) -> String {
+    let is = match F::REDACTION {
         Redaction::None => format!("is {}", display(value)),
         Redaction::Full => "is wrong (and not shown, being secret)".to_owned(),
         Redaction::Credentials => format!("is {}", display(&redacted(value))),
+    };
+    match format.problem(value) {
+        Some(problem) => format!("{is}, which {problem}"),
+        None => is,
     }
 }
 

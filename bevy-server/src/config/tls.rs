@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use figment::value::Value;
 use tokio_rustls::rustls::{
     Error, InconsistentKeys, RootCertStore, ServerConfig,
     crypto::{
@@ -20,10 +19,7 @@ use tokio_rustls::rustls::{
 };
 use x509_cert::{Certificate, der::Decode as _};
 
-use super::{
-    formats::{Format, quote, text},
-    reader::Reader,
-};
+use super::{formats::FilePath, reader::Reader};
 
 const CERT: &str = "grpc.tls.cert";
 const KEY: &str = "grpc.tls.key";
@@ -85,8 +81,8 @@ struct FileProblem {
 
 /// The settings of TLS; `None` without any. Errors go to `reader`.
 pub(super) fn tls(reader: &mut Reader<'_>) -> Option<ServerTls> {
-    let (cert, key) = (reader.key(CERT, PemPath(WRITE_CERT)), reader.key(KEY, PemPath(WRITE_KEY)));
-    let client_ca = reader.key(CLIENT_CA, PemPath(WRITE_CLIENT_CA));
+    let mut path = |key, expected| reader.key(key, FilePath { expected });
+    let (cert, key, client_ca) = (path(CERT, WRITE_CERT), path(KEY, WRITE_KEY), path(CLIENT_CA, WRITE_CLIENT_CA));
     let files = match (cert, key) {
         (Some(cert), Some(key)) => TlsFiles { cert, key, client_ca },
         (Some(_), None) => {
@@ -293,26 +289,6 @@ fn server_config(
 fn expires(chain: &[CertificateDer<'_>]) -> Option<Duration> {
     let certificates = chain.iter().filter_map(|certificate| Certificate::from_der(certificate).ok());
     certificates.map(|certificate| certificate.tbs_certificate.validity.not_after.to_unix_duration()).min()
-}
-
-/// The path of a PEM file, or `""`. Holds what to write.
-struct PemPath(&'static str);
-
-impl Format for PemPath {
-    /// `None` if the path is empty.
-    type Output = Option<PathBuf>;
-
-    fn expected(&self) -> String {
-        self.0.to_owned()
-    }
-
-    fn parse(&self, value: &Value) -> Option<Self::Output> {
-        Some(Some(text(value)?).filter(|path| !path.is_empty()).map(PathBuf::from))
-    }
-
-    fn show(&self, path: &Self::Output) -> String {
-        quote(path.as_deref().unwrap_or(Path::new("")).display())
-    }
 }
 
 #[cfg(test)]

@@ -10,14 +10,13 @@ use prometheus::{IntGaugeVec, Opts, Registry};
 use tokio::{sync::watch, task::spawn_blocking, time::sleep};
 use tokio_rustls::rustls::ServerConfig;
 
-use crate::config::{ServerTls, TlsContents};
+use crate::{
+    config::{ServerTls, TlsContents},
+    follow::Follower,
+};
 
-/// How often the files are compared with what is in use. They are read, and not only watched: Kubernetes replaces a
-/// link to their directory, and the files stay as they are.
+/// How often the files are read.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
-/// How long changed files must stay the same before they are used. Certificate and key are mostly replaced one after
-/// the other.
-const SETTLE_TIME: Duration = Duration::from_secs(1);
 /// A certificate that is valid for less than this is warned of.
 const EXPIRES_SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
@@ -67,24 +66,25 @@ impl Certificates {
     /// Uses the files again when they have changed. Sleeps while there is no TLS. Never returns.
     pub(super) async fn follow_files(self) {
         let mut receiver = self.in_use.subscribe();
-        let mut rejected = None;
+        let at_start = receiver.borrow().as_ref().map(|tls| tls.contents().clone());
+        let mut follower = Follower::new(at_start);
         loop {
             // Fails only without a sender, and `self` is one.
             let Ok(in_use) = receiver.wait_for(Option::is_some).await.map(|in_use| in_use.clone()) else { return };
             let Some(in_use) = in_use else { continue };
-            sleep(CHECK_INTERVAL).await;
-            let Some(changed) = changed_contents(&in_use).await else {
-                rejected = None;
-                continue;
-            };
-            if rejected.as_ref() == Some(&changed) {
+            sleep(follower.pause(CHECK_INTERVAL)).await;
+            let files = in_use.files().clone();
+            // A panic is the only error.
+            let Ok(found) = spawn_blocking(move || TlsContents::read(&files)).await else { continue };
+            let Some(Some(changed)) = follower.look(Some(found)) else { continue };
+            // A reload may have used them already.
+            if changed == in_use.contents() {
                 continue;
             }
             match ServerTls::parse(in_use.files().clone(), changed.clone()) {
                 Ok(tls) => self.replace(&in_use, tls),
                 Err(error) => {
                     tracing::error!(%error, "the changed TLS files cannot be used; the old certificate stays in use");
-                    rejected = Some(changed);
                 }
             }
         }
@@ -124,17 +124,4 @@ impl Certificates {
             Some(_) => {}
         }
     }
-}
-
-/// The contents of the files, if they differ from what is in use and have settled.
-async fn changed_contents(in_use: &ServerTls) -> Option<TlsContents> {
-    let first = read(in_use).await.filter(|contents| contents != in_use.contents())?;
-    sleep(SETTLE_TIME).await;
-    read(in_use).await.filter(|contents| *contents == first)
-}
-
-async fn read(tls: &ServerTls) -> Option<TlsContents> {
-    let files = tls.files().clone();
-    // A panic is the only error.
-    spawn_blocking(move || TlsContents::read(&files)).await.ok()
 }

@@ -9,6 +9,7 @@
 //! Tiers store floors as gRPC frames, so the floor service implements HTTP itself and passes stored bytes to the
 //! transport.
 
+mod call_counts;
 mod calls;
 mod certificates;
 mod connect;
@@ -23,6 +24,7 @@ use prometheus::IntGauge;
 use tokio::net::TcpListener;
 use tonic_health::ServingStatus;
 
+pub use call_counts::{InFlight, InFlightGuard, RequestMetrics};
 use calls::GuardedBytes;
 pub use calls::{FloorBody, ServiceDeps};
 pub use certificates::Certificates;
@@ -39,14 +41,14 @@ use crate::{
     config::{ConnectionLimits, CorsOrigins, NoCache, ServerTls},
     connections::ConnectionLimiter,
     descriptors,
-    lifecycle::{InFlight, Phase},
-    metrics::{MetricsRegistry, Refusals, RequestMetrics, register_gauge},
+    lifecycle::Phase,
+    metrics::{MetricsRegistry, Refusals, register_gauge},
     observer::CallObserver,
     prefetch::AccessRecorder,
     runtime::TokioHandle,
 };
 
-/// Serves gRPC on [`GrpcListener`], from the chain. Add it after the
+/// Serves gRPC on [`GrpcListener`], from the chain, and adds [`InFlight`]. Add it after the
 /// [`PrefetchPlugin`](crate::prefetch::PrefetchPlugin), whose [`AccessRecorder`] the calls use, and after the
 /// [`AuthPlugin`](crate::auth::AuthPlugin), whose [`Authenticator`] knows their tokens. Calls are recorded if there is a
 /// [`CallObserver`].
@@ -66,6 +68,7 @@ pub struct GrpcPlugin {
 
 impl Plugin for GrpcPlugin {
     fn build(&self, app: &mut App) {
+        app.init_resource::<InFlight>();
         let listener = app.world_mut().remove_resource::<GrpcListener>();
         let GrpcListener(listener) = listener.expect("the port is bound before the plugin is added");
         let world = app.world();

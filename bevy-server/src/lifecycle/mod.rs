@@ -1,7 +1,5 @@
-//! The server's states, the runner that sleeps until the next event, signals, the count of calls in flight, and what
-//! systemd is told of the states.
+//! The server's states, the runner that sleeps until the next event, signals, and what systemd is told of the states.
 
-mod in_flight;
 mod runner;
 mod signals;
 #[cfg(target_os = "linux")]
@@ -9,7 +7,6 @@ mod systemd;
 
 use bevy::prelude::*;
 
-pub use in_flight::{InFlight, InFlightGuard};
 pub use runner::{EventSender, ServerEvent};
 
 use crate::runtime::TokioHandle;
@@ -26,8 +23,8 @@ pub enum Phase {
     Draining,
 }
 
-/// Adds [`Phase`], [`InFlight`] and [`EventSender`], handles [`ServerEvent`]s, and installs the runner. Needs the
-/// resource [`TokioHandle`].
+/// Adds [`Phase`] and [`EventSender`], handles [`ServerEvent`]s, and installs the runner. Needs the resource
+/// [`TokioHandle`].
 ///
 /// Events are read in `PreUpdate`, so a state transition runs in the same update.
 #[derive(Debug)]
@@ -38,7 +35,6 @@ impl Plugin for LifecyclePlugin {
         let (sender, receiver) = runner::channel();
         app.world().resource::<TokioHandle>().spawn(signals::handle_signals(sender.clone()));
         app.insert_resource(sender)
-            .init_resource::<InFlight>()
             .init_state::<Phase>()
             .add_message::<ServerEvent>()
             .add_systems(PostStartup, enter_serving)

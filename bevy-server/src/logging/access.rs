@@ -96,7 +96,7 @@ impl State {
     /// Why `call` is logged, and how many calls were suppressed before it. `None`: it is not logged.
     fn admit(&self, call: &AccessEntry<'_>, draw: Draw) -> Option<(Reason, u64)> {
         // The length of a stream depends on its reader.
-        let is_slow = call.rpc != Rpc::StreamFloors && self.slow.is_some_and(|slow| call.took >= slow);
+        let is_slow = !call.rpc.is_stream() && self.slow.is_some_and(|slow| call.took >= slow);
         let (reason, limit) = if call.code != Code::Ok {
             (Reason::Failed, &self.notable)
         } else if is_slow {

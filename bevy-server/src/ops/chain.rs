@@ -14,6 +14,9 @@ use axum::{
 };
 use floor_cache::{Compaction, Holdings, Removal, TierStats};
 use floor_gen::FloorSpec;
+use floor_proto::operations::{
+    Compacted, CompactedTier, Contained, FloorTiers, Purged, Size, Stats, TierHoldings, TierResult, Writes,
+};
 use futures_util::future::join_all;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -40,84 +43,6 @@ impl PurgeLimit {
     }
 }
 
-#[derive(Serialize)]
-struct Purged {
-    floors: usize,
-    tiers: Vec<TierResult>,
-}
-
-/// The result of an operation in one tier.
-#[derive(Serialize)]
-struct TierResult {
-    tier: &'static str,
-    done: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
-impl TierResult {
-    fn new(tier: &'static str, result: Result<(), impl Display>) -> Self {
-        Self { tier, done: result.is_ok(), error: result.err().map(|error| error.to_string()) }
-    }
-}
-
-#[derive(Serialize)]
-struct Contains {
-    floors: Vec<FloorTiers>,
-}
-
-#[derive(Serialize)]
-struct FloorTiers {
-    floor: String,
-    tiers: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-struct Stats {
-    tiers: Vec<TierJson>,
-}
-
-#[derive(Serialize)]
-struct TierJson {
-    tier: &'static str,
-    entries: u64,
-    bytes: u64,
-    /// The limit of `bytes`; null if the tier has none of its own.
-    limit_bytes: Option<u64>,
-    /// The size of the tier's files; null if it has none on this machine.
-    disk_bytes: Option<u64>,
-    corrupt: u64,
-    /// Null for memory, which stores values at once.
-    writes: Option<Writes>,
-}
-
-#[derive(Serialize)]
-struct Writes {
-    stored: u64,
-    failed: u64,
-    dropped: u64,
-    waiting: u64,
-}
-
-#[derive(Serialize)]
-struct Compacted {
-    tiers: Vec<CompactedTier>,
-}
-
-#[derive(Serialize)]
-struct CompactedTier {
-    #[serde(flatten)]
-    done: TierResult,
-    before: Size,
-    after: Size,
-}
-
-#[derive(Serialize)]
-struct Size {
-    bytes: u64,
-    disk_bytes: Option<u64>,
-}
-
 pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
     let specs = match floors::parse(&query.unwrap_or_default()) {
         Ok(specs) => specs,
@@ -136,14 +61,14 @@ pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): R
         return task_failed("purge");
     };
     let memory = state.chain.holdings().into_iter().filter(|tier| tier.writes.is_none());
-    let memory = memory.map(|tier| TierResult::new(tier.name, Ok::<(), &str>(())));
-    let below = removals.into_iter().map(|Removal { tier, result }| TierResult::new(tier, result));
+    let memory = memory.map(|tier| tier_result(tier.name, Ok::<(), &str>(())));
+    let below = removals.into_iter().map(|Removal { tier, result }| tier_result(tier, result));
     let tiers: Vec<TierResult> = memory.chain(below).collect();
     let complete = tiers.iter().all(|tier| tier.done);
     if let [first, .., last] | [first @ last] = &specs[..] {
         tracing::info!(seed = first.seed(), first = first.number(), last = last.number(), complete, "purged floors");
     }
-    json(status(complete), &Purged { floors: specs.len(), tiers })
+    json(status(complete), &Purged { floors: specs.len() as u64, tiers })
 }
 
 pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
@@ -155,10 +80,10 @@ pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query)
         let tiers = state.chain.contains(&key::of(spec)).await;
         FloorTiers {
             floor: label(spec),
-            tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier).collect(),
+            tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier.to_owned()).collect(),
         }
     });
-    json(StatusCode::OK, &Contains { floors: join_all(lookups).await })
+    json(StatusCode::OK, &Contained { floors: join_all(lookups).await })
 }
 
 pub(super) async fn stats(State(state): State<Arc<OpsState>>) -> Response {
@@ -178,7 +103,7 @@ pub(super) async fn compact(State(state): State<Arc<OpsState>>) -> Response {
     let complete = done.iter().all(|tier| tier.result.is_ok());
     tracing::info!(complete, "compacted the tiers");
     let tiers = done.into_iter().map(|Compaction { tier, before, after, result }| CompactedTier {
-        done: TierResult::new(tier, result),
+        done: tier_result(tier, result),
         before: size(before),
         after: size(after),
     });
@@ -219,9 +144,13 @@ fn json(status: StatusCode, document: &impl Serialize) -> Response {
     }
 }
 
-fn tier(Holdings { name, stats, writes }: Holdings) -> TierJson {
-    TierJson {
-        tier: name,
+fn tier_result(tier: &str, result: Result<(), impl Display>) -> TierResult {
+    TierResult { tier: tier.to_owned(), done: result.is_ok(), error: result.err().map(|error| error.to_string()) }
+}
+
+fn tier(Holdings { name, stats, writes }: Holdings) -> TierHoldings {
+    TierHoldings {
+        tier: name.to_owned(),
         entries: stats.entries,
         bytes: stats.bytes,
         limit_bytes: nonzero(stats.limit),

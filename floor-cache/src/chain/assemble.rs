@@ -1,4 +1,4 @@
-//! Builds a chain from its configuration.
+//! Builds a chain from its configuration, or checks a configuration without opening a store.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     layers::Timeout,
     open_error::OpenError,
     source::Source,
-    tiers::{LmdbTier, RedisTier},
+    tiers::{LmdbTier, RedisTier, directory},
 };
 
 /// Builds the chain that `config` describes, in front of `source`.
@@ -63,4 +63,31 @@ pub fn assemble_tuned(
         };
     }
     chain.build(source)
+}
+
+/// What would stop [`assemble`] from opening the tiers of `config`, as far as it can be found without
+/// creating files or connecting: a directory that cannot be written, a tier that this build lacks, an invalid Redis URL
+/// or TLS options that do not fit it. The options of Redis are checked even if the chain does not use it.
+#[must_use]
+pub fn check(config: &ChainConfig) -> Vec<OpenError> {
+    let store = |kind: &TierKind| match kind {
+        TierKind::Lru | TierKind::Redis => Ok(()),
+        TierKind::Lmdb => directory::check(kind.name(), &config.lmdb.path),
+        TierKind::Sled if !cfg!(feature = "sled") => Err(OpenError::MissingTier(*kind)),
+        TierKind::Sled => directory::check(kind.name(), &config.sled.path),
+    };
+    let redis = RedisTier::check(&config.redis);
+    config.chain.iter().map(store).chain([redis]).filter_map(Result::err).collect()
+}
+
+#[cfg(all(test, not(feature = "sled")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tier_that_the_build_lacks_is_named() {
+        let config = ChainConfig { chain: vec![TierKind::Sled], ..ChainConfig::default() };
+        let [problem] = &check(&config)[..] else { panic!("one problem") };
+        assert!(problem.to_string().starts_with("cache.chain names sled, which this build lacks"), "{problem}");
+    }
 }

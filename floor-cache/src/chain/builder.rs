@@ -10,8 +10,9 @@ use tokio::runtime::Handle;
 use super::{
     audit::Auditor,
     collector::TierCollector,
-    handle::{Chain, Inner, TIMED},
+    handle::{Chain, Inner},
     lease::Leases,
+    lookup::TIMED,
 };
 use crate::{
     config::{Admit, ChainConfig, Lease, LruConfig, Tuning},

@@ -3,13 +3,12 @@
 mod assemble;
 mod audit;
 mod builder;
-mod check;
 mod collector;
 mod handle;
 mod lease;
+mod lookup;
 mod miss_lookup;
 
-pub use assemble::{assemble, assemble_tuned};
+pub use assemble::{assemble, assemble_tuned, check};
 pub use builder::ChainBuilder;
-pub use check::check;
 pub use handle::Chain;

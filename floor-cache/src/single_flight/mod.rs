@@ -14,11 +14,10 @@ mod schedules;
 use schedules::Mutex;
 
 use crate::{
-    demand::{Demand, DemandGuard},
     hash::{Hashed, IdentityHasher},
     key::Key,
     served::{Found, Options},
-    source::{GenerationRequest, Priority, SourceError},
+    source::{Demand, DemandGuard, GenerationRequest, Priority, SourceError},
 };
 
 /// The outcome of a flight.

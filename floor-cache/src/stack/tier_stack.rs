@@ -14,11 +14,10 @@ use crate::{
     hash::Hashed,
     key::Key,
     layers::{Circuit, CircuitState, Meter},
-    memory_tier::{LeadingHits, MemoryTier},
+    memory_tier::MemoryTier,
     policy::{Asked, Hedging, Policy, PolicyStatus},
     report::{Holdings, TierReport, micros},
-    sampler::{Draw, Sampler},
-    served::{Found, Outcome, Served, Step},
+    served::{Found, Outcome, Step},
     single_flight::Flights,
     tier::{Tier, TierError, TierErrorKind},
 };
@@ -36,64 +35,9 @@ pub(crate) struct TierStack {
 }
 
 impl TierStack {
-    /// The value of `key` if a memory tier from index `first` on has it. A hit fills the memory tiers above.
-    #[inline(always)]
-    pub(crate) fn find_from(&self, first: usize, key: &Hashed) -> Option<Served> {
-        for (depth, tier) in self.memory.iter().enumerate().skip(first) {
-            if let Some(value) = tier.lookup(key) {
-                if depth > 0 {
-                    self.fill_above(depth, key, &value);
-                }
-                return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
-            }
-        }
-        None
-    }
-
-    /// As [`find_from`](Self::find_from) the first tier, with two clock readings for each tier.
+    /// Fills the memory tiers above the one at index `depth`, which has `value`.
     #[cold]
-    pub(crate) fn find_timed(&self, key: &Hashed, mut record: impl FnMut(Step)) -> Option<Served> {
-        for (depth, tier) in self.memory.iter().enumerate() {
-            let started = Instant::now();
-            let value = tier.lookup(key);
-            let took = started.elapsed();
-            tier.record_time(value.is_some(), took);
-            let outcome = if value.is_some() { Outcome::Hit } else { Outcome::Miss };
-            record(Step::of_tier(tier.name(), outcome, started, took));
-            if let Some(value) = value {
-                self.fill_above(depth, key, &value);
-                return Some(Served { value, by: tier.name(), coalesced: false, trace: None });
-            }
-        }
-        None
-    }
-
-    /// The values of the leading `keys`, up to the first that no memory tier has. Calls `find_sampled` for the keys that
-    /// `sampler` picks.
-    pub(crate) fn leading_hits(
-        &self,
-        keys: &[Key],
-        sampler: Sampler,
-        find_sampled: impl Fn(&Hashed, Draw) -> Option<Served>,
-    ) -> Vec<Served> {
-        let mut served = Vec::with_capacity(keys.len());
-        let Some(first) = self.memory.first() else { return served };
-        loop {
-            let stopped = first.leading_hits(&keys[served.len()..], sampler, &mut served);
-            let hit = match (stopped, keys.get(served.len())) {
-                (LeadingHits::All, _) | (_, None) => return served,
-                (LeadingHits::Sampled(draw), Some(key)) => find_sampled(&Hashed::new(key), draw),
-                (LeadingHits::Missed, Some(key)) => self.find_from(1, &Hashed::new(key)),
-            };
-            match hit {
-                Some(hit) => served.push(hit),
-                None => return served,
-            }
-        }
-    }
-
-    #[cold]
-    fn fill_above(&self, depth: usize, key: &Hashed, value: &Bytes) {
+    pub(crate) fn fill_above(&self, depth: usize, key: &Hashed, value: &Bytes) {
         let (above, from) = self.memory.split_at(depth);
         above.iter().for_each(|tier| tier.insert(key, value));
         // A removal goes through the memory tiers from the last to the first. If it has passed the tier of the hit,

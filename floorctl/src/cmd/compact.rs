@@ -4,8 +4,8 @@ use std::io::Write as _;
 
 use anyhow::bail;
 use clap::Args;
+use floor_proto::operations::{Compacted, CompactedTier, Size};
 use indicatif::HumanBytes;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     cli::Server,
@@ -27,26 +27,6 @@ pub(crate) struct Compact {
     report: ReportFormat,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Compacted {
-    tiers: Vec<Tier>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Tier {
-    tier: String,
-    done: bool,
-    error: Option<String>,
-    before: Size,
-    after: Size,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Size {
-    bytes: u64,
-    disk_bytes: Option<u64>,
-}
-
 impl Compact {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let compacted: Compacted = server.operations().post("/compact").await?;
@@ -54,12 +34,12 @@ impl Compact {
             output::print_json(&compacted)?;
         } else {
             let mut out = output::stdout();
-            for Tier { tier, before, after, .. } in &compacted.tiers {
-                writeln!(out, "{tier}: {} -> {}", size(before), size(after))?;
+            for CompactedTier { done, before, after } in &compacted.tiers {
+                writeln!(out, "{}: {} -> {}", done.tier, size(before), size(after))?;
             }
             out.flush()?;
         }
-        match compacted.tiers.iter().find_map(|tier| Some((&tier.tier, tier.error.as_ref()?))) {
+        match compacted.tiers.iter().find_map(|tier| Some((&tier.done.tier, tier.done.error.as_ref()?))) {
             None => Ok(()),
             Some((tier, error)) => bail!("{tier}: {error}"),
         }

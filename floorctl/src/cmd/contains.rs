@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use floor_proto::operations::{Contained, FloorTiers};
 
 use super::purge::queries;
 use crate::{
@@ -30,23 +30,12 @@ pub(crate) struct Contains {
     report: ReportFormat,
 }
 
-#[derive(Serialize, Deserialize, Default)]
-struct ContainsJson {
-    floors: Vec<FloorTiers>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct FloorTiers {
-    floor: String,
-    tiers: Vec<String>,
-}
-
 impl Contains {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let mut out = output::stdout();
-        let mut all = ContainsJson::default();
+        let mut all = Contained::default();
         for path in queries("/contains", &self.selection.pattern(), &self.selection.numbers()) {
-            let ContainsJson { floors } = server.operations().get(&path).await?;
+            let Contained { floors } = server.operations().get(&path).await?;
             if self.report.json {
                 all.floors.extend(floors);
                 continue;

@@ -3,8 +3,9 @@
 use anyhow::bail;
 use clap::Args;
 use floor_client::FloorSpec;
+use floor_proto::operations::{Purged, TierResult};
 use indicatif::HumanCount;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     cli::Server,
@@ -36,19 +37,6 @@ pub(crate) struct Purge {
     selection: FloorSelection,
     #[command(flatten)]
     report: ReportFormat,
-}
-
-/// The response to one call.
-#[derive(Deserialize)]
-struct Purged {
-    floors: u64,
-    tiers: Vec<TierResult>,
-}
-
-#[derive(Deserialize)]
-struct TierResult {
-    tier: String,
-    error: Option<String>,
 }
 
 #[derive(Serialize, Default)]
@@ -100,7 +88,7 @@ impl Purge {
 impl PurgeJson {
     fn add(&mut self, Purged { floors, tiers }: Purged) {
         self.floors += floors;
-        for TierResult { tier, error } in tiers {
+        for TierResult { tier, error, .. } in tiers {
             let known = self.failed.iter().position(|failed| failed.tier == tier);
             match (error, known) {
                 (Some(error), Some(at)) => self.failed[at].error = error,
@@ -154,8 +142,10 @@ mod tests {
 
     #[test]
     fn a_tier_that_failed_once_is_not_purged() {
-        let result =
-            |tier: &str, error: Option<&str>| TierResult { tier: tier.to_owned(), error: error.map(str::to_owned) };
+        let result = |tier: &str, error: Option<&str>| {
+            let done = error.is_none();
+            TierResult { tier: tier.to_owned(), done, error: error.map(str::to_owned) }
+        };
         let mut sum = PurgeJson::default();
         for redis in [None, Some("open"), None] {
             sum.add(Purged { floors: 10, tiers: vec![result("lru", None), result("redis", redis)] });

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use comfy_table::{Table, presets::UTF8_HORIZONTAL_ONLY};
+use floor_proto::operations::{self, TierHoldings, Writes};
 use indicatif::{HumanBytes, HumanCount};
-use serde::{Deserialize, Serialize};
 
 use crate::{
     cli::Server,
@@ -27,33 +27,9 @@ pub(crate) struct Stats {
     report: ReportFormat,
 }
 
-#[derive(Serialize, Deserialize)]
-struct StatsJson {
-    tiers: Vec<TierJson>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct TierJson {
-    tier: String,
-    entries: u64,
-    bytes: u64,
-    limit_bytes: Option<u64>,
-    disk_bytes: Option<u64>,
-    corrupt: u64,
-    writes: Option<Writes>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Writes {
-    stored: u64,
-    failed: u64,
-    dropped: u64,
-    waiting: u64,
-}
-
 impl Stats {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let stats: StatsJson = server.operations().get("/stats").await?;
+        let stats: operations::Stats = server.operations().get("/stats").await?;
         if self.report.json {
             return output::print_json(&stats);
         }
@@ -61,10 +37,10 @@ impl Stats {
     }
 }
 
-fn table(tiers: &[TierJson]) -> Table {
+fn table(tiers: &[TierHoldings]) -> Table {
     let header = ["tier", "entries", "size", "limit", "disk", "corrupt", "stored", "failed", "dropped", "waiting"];
     let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), |bytes| HumanBytes(bytes).to_string());
-    let row = |tier: &TierJson| {
+    let row = |tier: &TierHoldings| {
         let written = |count: fn(&Writes) -> u64| {
             tier.writes.as_ref().map_or_else(|| "-".to_owned(), |writes| HumanCount(count(writes)).to_string())
         };

@@ -39,25 +39,10 @@ struct TiersJson {
 
 #[derive(Serialize)]
 struct TierJson {
-    name: String,
-    hits: u64,
-    misses: u64,
+    #[serde(flatten)]
+    info: TierInfo,
     /// Share of hits in all answered lookups; null before the first.
     hit_rate: Option<f64>,
-    errors: u64,
-    bypasses: u64,
-    entries: u64,
-    bytes: u64,
-    hit_cost_us: f64,
-    miss_cost_us: f64,
-    hit_ratio: f64,
-    probe_cost_us: f64,
-    generation_cost_us: f64,
-    /// Share of lookups that used the tier, 0 to 1.
-    asked_ratio: f64,
-    reason: String,
-    verdict: String,
-    verdict_seconds: u64,
 }
 
 impl Tiers {
@@ -72,39 +57,21 @@ impl Tiers {
 }
 
 impl TierJson {
-    fn new(tier: TierInfo) -> Self {
-        let lookups = tier.hits + tier.misses;
-        Self {
-            hit_rate: (lookups > 0).then(|| tier.hits as f64 / lookups as f64),
-            name: tier.name,
-            hits: tier.hits,
-            misses: tier.misses,
-            errors: tier.errors,
-            bypasses: tier.bypasses,
-            entries: tier.entries,
-            bytes: tier.bytes,
-            hit_cost_us: tier.hit_cost_us,
-            miss_cost_us: tier.miss_cost_us,
-            hit_ratio: tier.hit_ratio,
-            probe_cost_us: tier.probe_cost_us,
-            generation_cost_us: tier.generation_cost_us,
-            verdict_seconds: tier.verdict_seconds,
-            asked_ratio: tier.asked_ratio,
-            reason: tier.reason,
-            verdict: tier.verdict,
-        }
+    fn new(info: TierInfo) -> Self {
+        let lookups = info.hits + info.misses;
+        Self { hit_rate: (lookups > 0).then(|| info.hits as f64 / lookups as f64), info }
     }
 }
 
 /// Lookups, contents and costs of each tier.
 fn counts_table(tiers: &[TierJson]) -> Table {
     let header = ["tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "per hit", "per miss"];
-    let row = |tier: &TierJson| {
+    let row = |TierJson { info: tier, hit_rate }: &TierJson| {
         [
             tier.name.clone(),
             HumanCount(tier.hits).to_string(),
             HumanCount(tier.misses).to_string(),
-            tier.hit_rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.1} %", rate * 100.0)),
+            hit_rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.1} %", rate * 100.0)),
             HumanCount(tier.errors).to_string(),
             HumanCount(tier.bypasses).to_string(),
             HumanCount(tier.entries).to_string(),
@@ -119,7 +86,7 @@ fn counts_table(tiers: &[TierJson]) -> Table {
 /// The values behind the verdict on each tier, and its age.
 fn policy_table(tiers: &[TierJson]) -> Table {
     let header = ["tier", "h", "T", "G", "h x G", "asked", "verdict", "reason", "for"];
-    let row = |tier: &TierJson| {
+    let row = |TierJson { info: tier, .. }: &TierJson| {
         [
             tier.name.clone(),
             format!("{:.3}", tier.hit_ratio),

@@ -1,8 +1,8 @@
 //! `BatchGetFloors`: up to 256 floors in one response.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, BytesMut};
 use floor_cache::Served;
 use floor_gen::FloorSpec;
 use floor_proto::{
@@ -18,7 +18,7 @@ use prost::{
 use tonic::Status;
 
 use super::{
-    Call, FloorBody, ServiceState,
+    FloorBody, Received, ServiceState,
     request::resolve,
     response::{ServedCounts, add_trace, put_prefix, respond},
 };
@@ -26,15 +26,11 @@ use crate::{
     grpc::status::{Violation, from_source_error, invalid, malformed},
     headers::FLOOR_COALESCED,
     key,
-    observer::{CallRecord, LookupTimer},
+    observer::LookupTimer,
 };
 
-pub(super) async fn answer(
-    state: &ServiceState,
-    call: Call,
-    message: Bytes,
-    record: Option<&Arc<CallRecord>>,
-) -> Result<Response<FloorBody>, Status> {
+pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Result<Response<FloorBody>, Status> {
+    let Received { call, message, record } = received;
     // Hundreds of specs and disk reads would block the connection's task.
     tokio::task::yield_now().await;
     let keys: Vec<_> = decode(&message)?.iter().map(key::of).collect();

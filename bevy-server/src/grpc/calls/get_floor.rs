@@ -1,8 +1,7 @@
 //! `GetFloor`: one floor.
 
-use std::{slice, sync::Arc};
+use std::slice;
 
-use bytes::Bytes;
 use floor_cache::TierKind;
 use floor_gen::FloorSpec;
 use floor_proto::v1;
@@ -11,7 +10,7 @@ use prost::Message;
 use tonic::Status;
 
 use super::{
-    Call, FloorBody, ServiceState,
+    FloorBody, Received, ServiceState,
     request::resolve,
     response::{add_trace, respond},
 };
@@ -19,15 +18,11 @@ use crate::{
     grpc::status::{from_source_error, invalid, malformed},
     headers::FLOOR_COALESCED,
     key,
-    observer::{CallRecord, LookupTimer},
+    observer::LookupTimer,
 };
 
-pub(super) async fn answer(
-    state: &ServiceState,
-    call: Call,
-    message: Bytes,
-    record: Option<&Arc<CallRecord>>,
-) -> Result<Response<FloorBody>, Status> {
+pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Result<Response<FloorBody>, Status> {
+    let Received { call, message, record } = received;
     let (spec, scheduled) = decode(&message)?;
     // The message may be large, and the lookup may take long.
     drop(message);

@@ -24,15 +24,14 @@ pub(super) use response::{GuardedBytes, SharedGuard};
 use stream_floors::FloorStream;
 
 use super::{
-    Rpc,
+    InFlight, InFlightGuard, RequestMetrics, Rpc,
     connect::{self, Caching, Encoding, Protocol, Query},
     status,
 };
 use crate::{
     clients::{Budget, Client, Clients, Reserved},
     config::NoCache,
-    lifecycle::{InFlight, InFlightGuard},
-    metrics::{Limit, Refusals, RequestMetrics},
+    metrics::{Limit, Refusals},
     observer::{CallObserver, CallRecord},
     prefetch::AccessRecorder,
 };
@@ -178,6 +177,13 @@ pub(super) struct CallHead<'a> {
     pub(super) started: Instant,
 }
 
+/// A call whose message has arrived.
+struct Received<'a> {
+    call: Call,
+    message: Bytes,
+    record: Option<&'a Arc<CallRecord>>,
+}
+
 /// Answers a call. A recorded call is told what it did.
 pub(super) async fn answer(
     state: &Arc<ServiceState>,
@@ -215,8 +221,8 @@ pub(super) async fn answer(
     // No work starts after the deadline.
     call.check_deadline()?;
     let response = match rpc {
-        Rpc::GetFloor => get_floor::answer(state, call, message, record).await,
-        Rpc::BatchGetFloors => batch_get_floors::answer(state, call, message, record).await,
+        Rpc::GetFloor => get_floor::answer(state, Received { call, message, record }).await,
+        Rpc::BatchGetFloors => batch_get_floors::answer(state, Received { call, message, record }).await,
         Rpc::GetServerInfo => get_server_info::answer(state, call, message),
         Rpc::StreamFloors => {
             // A stream counts its refusals itself: they may come after its start.

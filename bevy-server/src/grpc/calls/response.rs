@@ -21,8 +21,8 @@ use tonic::Status;
 use super::{request::Call, stream_body::StreamBody};
 use crate::{
     clients::Reserved,
+    grpc::InFlightGuard,
     headers::{FLOOR_SERVED_BY, FLOOR_SERVER_US, FLOOR_TRACE, GRPC_STATUS},
-    lifecycle::InFlightGuard,
 };
 
 /// A unary response with the tier that served it, or `generated`.

@@ -12,7 +12,7 @@ use http_body::Frame;
 use tonic::Code;
 
 use super::{MetricsGuard, response::GuardedBytes};
-use crate::{clients::Reserved, lifecycle::InFlightGuard};
+use crate::{clients::Reserved, grpc::InFlightGuard};
 
 /// An item of the stream.
 pub(super) enum StreamItem {

@@ -23,12 +23,12 @@ use super::{
 use crate::{
     clients::{Client, Reserved},
     grpc::{
+        InFlightGuard,
         connect::{self, Encoding, Protocol},
         status::{self, Violation, from_source_error, invalid, malformed},
     },
     headers::{FLOOR_COALESCED, FLOOR_SERVED_BY},
     key,
-    lifecycle::InFlightGuard,
     metrics::Limit,
     observer::{CallRecord, LookupTimer},
 };

@@ -3,7 +3,7 @@
 use http::{HeaderMap, Method, Request, Version, header};
 
 use super::refusal::Refusal;
-use crate::grpc::{Rpc, routing::rpc_from_path};
+use crate::grpc::routing::rpc_from_path;
 
 /// How messages are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub(in crate::grpc) fn route<B>(request: &Request<B>) -> Route {
     let Ok(rpc) = rpc_from_path(request.uri().path()) else {
         return if is_grpc { Route::Tonic } else { Route::Refused(Refusal::Path) };
     };
-    let is_stream = rpc == Rpc::StreamFloors;
+    let is_stream = rpc.is_stream();
     if *request.method() == Method::GET && !is_stream {
         // The query has the encoding; until it is parsed, only errors are sent, and they are JSON.
         return Route::Floors(Protocol::ConnectGet(Encoding::Json));
@@ -99,6 +99,7 @@ fn starts_with(media_type: &[u8], prefix: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grpc::Rpc;
 
     fn route_of(version: Version, method: &str, path: &str, content_type: &str) -> String {
         let request = Request::builder().version(version).method(method).uri(path).header("content-type", content_type);

@@ -32,12 +32,12 @@ impl Refusal {
         let (status, code, message, header) = match self {
             Self::Path => (StatusCode::NOT_FOUND, "unimplemented", unknown_path(), None),
             Self::Method(rpc) => {
-                let allow = if rpc == Rpc::StreamFloors { "POST, OPTIONS" } else { "GET, POST, OPTIONS" };
+                let allow = if rpc.is_stream() { "POST, OPTIONS" } else { "GET, POST, OPTIONS" };
                 let message = format!("{} takes {allow}", rpc.path());
                 (StatusCode::METHOD_NOT_ALLOWED, "unimplemented", message, Some(("allow", allow)))
             }
             Self::ContentType(rpc) => {
-                let types = if rpc == Rpc::StreamFloors { STREAM_TYPES } else { UNARY_TYPES };
+                let types = if rpc.is_stream() { STREAM_TYPES } else { UNARY_TYPES };
                 let message = format!("the content type of {} must be one of: {types}", rpc.path());
                 let accept = Some(("accept-post", types));
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unimplemented", message, accept)

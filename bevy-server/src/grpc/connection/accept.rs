@@ -29,10 +29,10 @@ use crate::{
     config::ConnectionLimits,
     connections::{Acceptor, Admitted, ConnectionLimiter, Refusal},
     grpc::{
+        InFlight,
         certificates::Certificates,
         routing::{Router, Routes},
     },
-    lifecycle::InFlight,
     metrics::{Limit, Refusals},
 };
 

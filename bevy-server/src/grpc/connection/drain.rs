@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::coalescing::WriteBuffer;
-use crate::lifecycle::InFlight;
+use crate::grpc::InFlight;
 
 /// How long a connection may stay open without unsent bytes while no call is in flight: enough for a client that reads or
 /// that has not heard yet that the connection closes, and short for a client that watches health or is unreachable.

@@ -49,9 +49,9 @@ fn certificates(tls: &Tls) -> TlsCertificates {
     // rustls needs a process-wide provider; the first one installed stays.
     let _ = ring::default_provider().install_default();
     let identity = tls.cert.as_ref().zip(tls.key.as_ref());
-    let client_tls = identity
-        .map(|(cert, key)| ClientTlsConfig { client_cert: cert.pem().to_vec(), client_key: key.pem().to_vec() });
-    let root_cert = tls.ca.as_ref().map(|ca| ca.pem().to_vec());
+    let client_tls =
+        identity.map(|(cert, key)| ClientTlsConfig { client_cert: cert.pem.clone(), client_key: key.pem.clone() });
+    let root_cert = tls.ca.as_ref().map(|ca| ca.pem.clone());
     TlsCertificates { client_tls, root_cert }
 }
 
@@ -99,11 +99,10 @@ pub(super) fn check(config: &RedisConfig) -> Result<(), OpenError> {
         (None, None) => Ok(()),
         (Some(cert), Some(key)) => {
             let fits = || {
-                let (chain, key) = (cert.chain().map_err(pem_error)?, key.der().map_err(pem_error)?);
                 let config = ClientConfig::builder_with_provider(ring::default_provider().into())
                     .with_safe_default_protocol_versions()?
                     .with_root_certificates(RootCertStore::empty());
-                config.with_client_auth_cert(chain, key)
+                config.with_client_auth_cert(cert.chain.clone(), key.der.clone_key())
             };
             match fits() {
                 Ok(_) => Ok(()),
@@ -115,11 +114,6 @@ pub(super) fn check(config: &RedisConfig) -> Result<(), OpenError> {
         }
         _ => refuse("cert and key go together; set both or neither".to_owned()),
     }
-}
-
-/// Cannot happen: both were parsed when they were read.
-fn pem_error(error: rustls::pki_types::pem::Error) -> rustls::Error {
-    rustls::Error::General(error.to_string())
 }
 
 #[cfg(test)]

@@ -1,0 +1,107 @@
+//! The JSON documents of the server's operations port, which the server writes and floorctl reads.
+
+use serde::{Deserialize, Serialize};
+
+/// The answer to `POST /purge`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Purged {
+    /// The number of floors that were to be removed.
+    pub floors: u64,
+    /// What each tier did.
+    pub tiers: Vec<TierResult>,
+}
+
+/// The result of an operation in one tier.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TierResult {
+    /// The name of the tier.
+    pub tier: String,
+    /// Whether the operation was done.
+    pub done: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The answer to `GET /contains`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Contained {
+    /// The floors in the order of the query.
+    pub floors: Vec<FloorTiers>,
+}
+
+/// The tiers that hold a floor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FloorTiers {
+    /// The floor in the notation of floorctl.
+    pub floor: String,
+    /// The names of the tiers.
+    pub tiers: Vec<String>,
+}
+
+/// The answer to `GET /stats`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stats {
+    /// The tiers in the order of lookups.
+    pub tiers: Vec<TierHoldings>,
+}
+
+/// What a tier holds, and the counts of its writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TierHoldings {
+    /// The name of the tier.
+    pub tier: String,
+    /// The number of floors.
+    pub entries: u64,
+    /// Their size in bytes.
+    pub bytes: u64,
+    /// The limit of `bytes`; null if the tier has none of its own.
+    pub limit_bytes: Option<u64>,
+    /// The size of the tier's files in bytes; null if it has none on this machine.
+    pub disk_bytes: Option<u64>,
+    /// The damaged entries that were found.
+    pub corrupt: u64,
+    /// Null for memory, which stores floors at once.
+    pub writes: Option<Writes>,
+}
+
+/// The queued writes of a tier, in floors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Writes {
+    /// Stored since the start.
+    pub stored: u64,
+    /// Not stored, because the tier failed.
+    pub failed: u64,
+    /// Not stored, because the queue was full.
+    pub dropped: u64,
+    /// In the queue now.
+    pub waiting: u64,
+}
+
+/// The answer to `POST /compact`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compacted {
+    /// The tiers that were compacted.
+    pub tiers: Vec<CompactedTier>,
+}
+
+/// A tier that was compacted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactedTier {
+    /// Whether it succeeded.
+    #[serde(flatten)]
+    pub done: TierResult,
+    /// The size before.
+    pub before: Size,
+    /// The size after.
+    pub after: Size,
+}
+
+/// The size of a tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    /// The size of the floors in bytes.
+    pub bytes: u64,
+    /// The size of the tier's files in bytes; null if it has none on this machine.
+    pub disk_bytes: Option<u64>,
+}
