@@ -9,7 +9,9 @@ use mapgen::MapBuffer;
 use crate::{COUNT, generate, mapgen_maps};
 
 /// A peer's name, the kind of ours that is most similar, and what generates a map of a side.
-const PEERS: [(&str, Kind, fn(u16) -> MapBuffer); 2] =
+type Peer = (&'static str, Kind, fn(u16) -> MapBuffer);
+
+const PEERS: [Peer; 2] =
     [("mapgen-bsp", Kind::Keep, mapgen_maps::bsp), ("mapgen-cellular", Kind::Cavern, mapgen_maps::cellular)];
 
 pub(crate) fn peers(criterion: &mut Criterion) {
