@@ -14,17 +14,20 @@ use std::{
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use floor_cache::{Served, Step};
 use floor_proto::FRAME_PREFIX_BYTES;
-use http::{HeaderMap, HeaderValue, Response, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use http_body::{Body, Frame, SizeHint};
 use tonic::Status;
 
 use super::{request::Call, stream_body::StreamBody};
 use crate::{clients::Reserved, lifecycle::InFlightGuard};
 
+/// Where floors came from. A static name is not copied into each response.
+pub(super) static SERVED_BY: HeaderName = HeaderName::from_static("floor-served-by");
+
 /// A unary response with the tier that served it, or `generated`.
 pub(super) fn respond(body: FloorBody, served_by: HeaderValue) -> Response<FloorBody> {
     let mut response = head(body);
-    response.headers_mut().insert("floor-served-by", served_by);
+    response.headers_mut().insert(&SERVED_BY, served_by);
     response
 }
 
@@ -44,7 +47,7 @@ pub(super) fn put_prefix(message: &mut BytesMut, length: usize) {
 /// `grpc-status: 0`.
 pub(super) fn ok_trailers() -> HeaderMap {
     let mut trailers = HeaderMap::with_capacity(1);
-    trailers.insert("grpc-status", HeaderValue::from_static("0"));
+    trailers.insert(Status::GRPC_STATUS, HeaderValue::from_static("0"));
     trailers
 }
 
@@ -139,8 +142,8 @@ enum Frames {
     /// No frames: the status is in the headers.
     #[default]
     Empty,
-    /// One message, with gRPC after its frame prefix, then the trailers if there are any. Each is taken when it is sent.
-    Unary { message: Option<GuardedBytes>, trailers: Option<HeaderMap> },
+    /// One message, which is taken when it is sent. With gRPC it has a frame prefix, and trailers follow.
+    Unary { message: Option<GuardedBytes>, has_trailers: bool },
     /// The frames of a stream.
     Stream(StreamBody),
     /// The body of a tonic service, with a guard if the call is one for floors.
@@ -156,7 +159,7 @@ impl FloorBody {
 
     /// A message without a frame prefix and trailers.
     pub(in crate::grpc) const fn message(message: GuardedBytes) -> Self {
-        Self { frames: Frames::Unary { message: Some(message), trailers: None }, deadline: None }
+        Self { frames: Frames::Unary { message: Some(message), has_trailers: false }, deadline: None }
     }
 
     /// As [`message`](Self::message), of bytes that no guard has yet.
@@ -174,7 +177,7 @@ impl FloorBody {
     /// As [`unary`](Self::unary), of a message in several slices.
     pub(super) fn slices(first: Bytes, rest: VecDeque<Bytes>) -> Self {
         let message = Some(GuardedBytes::new(first, rest));
-        Self { frames: Frames::Unary { message, trailers: Some(ok_trailers()) }, deadline: None }
+        Self { frames: Frames::Unary { message, has_trailers: true }, deadline: None }
     }
 
     /// The body of a stream that ends at `deadline`.
@@ -240,9 +243,10 @@ impl Body for FloorBody {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut self.frames {
             Frames::Empty => Poll::Ready(None),
-            Frames::Unary { message, trailers } => {
+            Frames::Unary { message, has_trailers } => {
                 let message = message.take().map(Frame::data);
-                Poll::Ready(message.or_else(|| trailers.take().map(Frame::trailers)).map(Ok))
+                let trailers = || std::mem::take(has_trailers).then(|| Frame::trailers(ok_trailers()));
+                Poll::Ready(message.or_else(trailers).map(Ok))
             }
             Frames::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
             Frames::Other(body, guard) => {
@@ -256,7 +260,7 @@ impl Body for FloorBody {
     fn is_end_stream(&self) -> bool {
         match &self.frames {
             Frames::Empty => true,
-            Frames::Unary { message, trailers } => message.is_none() && trailers.is_none(),
+            Frames::Unary { message, has_trailers } => message.is_none() && !has_trailers,
             Frames::Stream(_) => false,
             Frames::Other(body, _) => body.is_end_stream(),
         }
@@ -265,7 +269,7 @@ impl Body for FloorBody {
     fn size_hint(&self) -> SizeHint {
         match &self.frames {
             Frames::Empty => SizeHint::with_exact(0),
-            Frames::Unary { message, trailers: None } => {
+            Frames::Unary { message, has_trailers: false } => {
                 SizeHint::with_exact(message.as_ref().map_or(0, |message| message.remaining as u64))
             }
             // No exact size: gRPC-Web appends the trailers to the body, beyond what a content-length would announce.

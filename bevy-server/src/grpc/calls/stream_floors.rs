@@ -17,7 +17,7 @@ use tonic::{Code, Status};
 use super::{
     Call, FloorBody, MetricsGuard, ServiceState,
     request::resolve,
-    response::{ServedCounts, add_trace, error_trailers, head, ok_trailers},
+    response::{SERVED_BY, ServedCounts, add_trace, error_trailers, head, ok_trailers},
     stream_body::{StreamBody, StreamItem},
 };
 use crate::{
@@ -158,7 +158,7 @@ impl FloorStream {
     }
 
     fn trailers(&self, mut trailers: HeaderMap) -> HeaderMap {
-        trailers.insert("floor-served-by", self.counts.served_by());
+        trailers.insert(&SERVED_BY, self.counts.served_by());
         if let Some(coalesced) = self.counts.coalesced() {
             trailers.insert("floor-coalesced", coalesced);
         }
