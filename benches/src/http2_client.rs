@@ -1,4 +1,4 @@
-//! The client side of HTTP/2 (RFC 9113), reduced to unary gRPC calls. The load generators
+//! The client side of HTTP/2 (RFC 9113), reduced to unary calls of gRPC and Connect. The load generators
 //! [`open_loop`](crate::open_loop) and [`load`](crate::load) use it: an HTTP library needs more CPU than the servers.
 
 use std::{
@@ -9,9 +9,41 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, bail, ensure};
-use floor_proto::rpc::Rpc;
+use floor_proto::{FRAME_PREFIX_BYTES, rpc::Rpc};
 use rustix::event::{PollFd, PollFlags};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+use crate::load::OK;
+
+/// The protocol of calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// gRPC: messages have a frame prefix.
+    #[default]
+    Grpc,
+    /// Connect, with messages in protobuf.
+    Connect,
+    /// Connect, with messages in JSON.
+    Json,
+}
+
+impl Protocol {
+    /// Bytes before each message.
+    pub const fn prefix_bytes(self) -> usize {
+        match self {
+            Self::Grpc => FRAME_PREFIX_BYTES,
+            Self::Connect | Self::Json => 0,
+        }
+    }
+
+    const fn content_type(self) -> &'static str {
+        match self {
+            Self::Grpc => "application/grpc",
+            Self::Connect => "application/proto",
+            Self::Json => "application/json",
+        }
+    }
+}
 
 /// A server, and what its clients present.
 #[derive(Debug, Clone)]
@@ -22,14 +54,16 @@ pub struct Target {
     pub tls: Option<Arc<ClientConfig>>,
     /// The bearer token of every call.
     pub token: Option<String>,
+    /// What its clients speak.
+    pub protocol: Protocol,
     /// Whether clients offer the largest flow-control windows, which take no updates, or the initial ones of HTTP/2.
     pub has_large_windows: bool,
 }
 
 impl From<SocketAddr> for Target {
-    /// Plaintext and large windows, without a token.
+    /// gRPC in plaintext and with large windows, without a token.
     fn from(address: SocketAddr) -> Self {
-        Self { address, tls: None, token: None, has_large_windows: true }
+        Self { address, tls: None, token: None, protocol: Protocol::Grpc, has_large_windows: true }
     }
 }
 
@@ -37,6 +71,7 @@ impl From<SocketAddr> for Target {
 #[derive(Debug)]
 pub(crate) struct Connection {
     socket: Socket,
+    pub(crate) protocol: Protocol,
     /// The header block that every request has.
     headers: Vec<u8>,
     calls: u32,
@@ -123,6 +158,7 @@ impl Connection {
         let input = vec![0; READ_BUFFER].into_boxed_slice();
         let mut connection = Self {
             socket,
+            protocol: target.protocol,
             headers,
             calls: 0,
             out,
@@ -137,7 +173,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Queues a call with `message`, which includes its frame prefix. Returns the number of the call.
+    /// Queues a call with `message`, which with gRPC includes its frame prefix. Returns the number of the call.
     pub(crate) fn queue_call(&mut self, message: &[u8]) -> usize {
         // Streams of a client have odd numbers.
         let stream = self.calls * 2 + 1;
@@ -307,7 +343,7 @@ fn request_headers(rpc: Rpc, target: &Target) -> Vec<u8> {
     let fields: [(&[u8], Option<&str>); 4] = [
         (&[0x04], Some(rpc.path())),
         (&[0x01], Some(authority.as_str())),
-        (&[0x0f, 0x10], Some("application/grpc")),
+        (&[0x0f, 0x10], Some(target.protocol.content_type())),
         (&[0x0f, 0x08], token.as_deref()),
     ];
     for (name, value) in fields {
@@ -315,9 +351,11 @@ fn request_headers(rpc: Rpc, target: &Target) -> Vec<u8> {
         out.extend_from_slice(name);
         put_string(&mut out, value);
     }
-    out.push(0);
-    put_string(&mut out, "te");
-    put_string(&mut out, "trailers");
+    if target.protocol == Protocol::Grpc {
+        out.push(0);
+        put_string(&mut out, "te");
+        put_string(&mut out, "trailers");
+    }
     out
 }
 
@@ -334,7 +372,19 @@ pub(crate) struct Headers {
     /// The tiers of `floor-served-by` with their floors: `lru`, or `lru=3,generated=8` on a batch.
     pub(crate) served_by: Vec<(String, u64)>,
     /// The number in `grpc-status`.
-    pub(crate) status: Option<u8>,
+    grpc_status: Option<u8>,
+    /// The status of HTTP.
+    http_status: Option<u16>,
+}
+
+impl Headers {
+    /// The number of the gRPC status that they say. `None` if they say none, and for an error of Connect.
+    pub(crate) fn status(&self, protocol: Protocol) -> Option<u8> {
+        match protocol {
+            Protocol::Grpc => self.grpc_status,
+            Protocol::Connect | Protocol::Json => (self.http_status == Some(200)).then_some(OK),
+        }
+    }
 }
 
 /// Decodes header blocks. A block is decoded once: the dynamic table has size 0, so equal bytes are equal headers.
@@ -358,7 +408,8 @@ impl HeaderCache {
             let value = String::from_utf8_lossy(&value);
             match &name[..] {
                 b"floor-served-by" => headers.served_by = tiers(&value),
-                b"grpc-status" => headers.status = Some(value.parse().context("grpc-status is a number")?),
+                b"grpc-status" => headers.grpc_status = Some(value.parse().context("grpc-status is a number")?),
+                b":status" => headers.http_status = Some(value.parse().context(":status is a number")?),
                 _ => {}
             }
         }
@@ -405,10 +456,12 @@ mod tests {
         let mut block = vec![0x20, 0x88, 0x58, 0x85, 0xae, 0xc3, 0x77, 0x1a, 0x4b];
         block.extend(b"\x40\x0ffloor-served-by\x03lru\x00\x0bgrpc-status\x0217");
         let mut cache = HeaderCache::default();
-        let expected = Headers { served_by: vec![("lru".to_owned(), 1)], status: Some(17) };
+        let expected =
+            Headers { served_by: vec![("lru".to_owned(), 1)], grpc_status: Some(17), http_status: Some(200) };
         for _ in 0..2 {
             assert_eq!(*cache.read(&block).unwrap(), expected);
         }
+        assert_eq!((expected.status(Protocol::Grpc), expected.status(Protocol::Connect)), (Some(17), Some(OK)));
         assert_eq!(cache.0.len(), 1);
         assert!(cache.read(&block[..block.len() - 1]).is_err());
     }

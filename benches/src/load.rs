@@ -1,4 +1,4 @@
-//! Closed loops of gRPC calls: each stream makes its next call when the last one is answered. Requests are framed
+//! Closed loops of calls: each stream makes its next call when the last one is answered. Requests are framed
 //! beforehand and answers are counted, not decoded, so that the client needs little CPU.
 //!
 //! [`ClosedLoop`] calls one or several servers, for a number of calls or for a time. [`open_loop`](crate::open_loop)
@@ -20,7 +20,7 @@ use hdrhistogram::Histogram;
 use prost::Message;
 use rustix::event::{PollFd, Timespec, poll};
 
-pub use crate::http2_client::Target;
+pub use crate::http2_client::{Protocol, Target};
 pub use floor_proto::rpc::Rpc;
 
 use crate::http2_client::{Connection, Content, HeaderCache, Headers};
@@ -73,7 +73,7 @@ pub struct Tally {
     pub latency: Histogram<u64>,
     /// Nanoseconds from when a call of an open loop was due until it was queued: the delay that the client adds.
     pub lateness: Histogram<u64>,
-    /// Bytes of messages with their frame prefixes.
+    /// Bytes of messages, with gRPC with their frame prefixes.
     pub bytes: u64,
     /// Floors by tier, from `floor-served-by`.
     pub served_by: BTreeMap<String, u64>,
@@ -88,7 +88,7 @@ const MAX_LATENCY_NANOS: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// The numbers of two statuses of gRPC.
-const OK: u8 = 0;
+pub(crate) const OK: u8 = 0;
 const RESOURCE_EXHAUSTED: u8 = 8;
 
 impl Tally {
@@ -153,7 +153,7 @@ pub(crate) struct Calls {
 pub(crate) struct Answer {
     /// When the call was made, in an open loop when it was due.
     pub(crate) since: Instant,
-    /// Bytes of the message with its frame prefix.
+    /// Bytes of the message, with gRPC with its frame prefix.
     pub(crate) bytes: u64,
     headers: Option<Arc<Headers>>,
     status: Option<u8>,
@@ -182,6 +182,7 @@ impl Calls {
         mut take: impl FnMut(Answer) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let Self { connection, open } = self;
+        let protocol = connection.protocol;
         connection.receive(|part| {
             let position = open.iter().position(|(number, _)| *number == part.call).context("an answer to no call")?;
             let answer = &mut open[position].1;
@@ -189,7 +190,7 @@ impl Calls {
                 Content::Data(bytes) => answer.bytes += bytes.len() as u64,
                 Content::Headers(block) => {
                     let headers = cache.read(block)?;
-                    answer.status = headers.status.or(answer.status);
+                    answer.status = headers.status(protocol).or(answer.status);
                     if !headers.served_by.is_empty() {
                         answer.headers = Some(headers);
                     }
@@ -248,8 +249,8 @@ const FILLING_PASSES: usize = 40;
 const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 
 impl ClosedLoop {
-    /// A loop of `shape` to each of `targets`. `messages` include their frame prefixes. Calls take them in rotation,
-    /// across runs.
+    /// A loop of `shape` to each of `targets`. `messages` are as the protocol of the targets has them, with gRPC with
+    /// their frame prefixes. Calls take them in rotation, across runs.
     pub fn new(
         targets: impl IntoIterator<Item = impl Into<Target>>,
         rpc: Rpc,
@@ -396,7 +397,8 @@ pub fn floor_request(seed: u64, number: u32) -> Bytes {
     framed(&v1::GetFloorRequest { spec: Some(v1::FloorSpec { seed, number, ..v1::FloorSpec::default() }) })
 }
 
-/// Makes one call on a new connection. Returns the answer's message without its frame prefix.
+/// Makes one call on a new connection, of `message` as the protocol has it. Returns the answer's message without a frame
+/// prefix.
 pub fn unary_call(target: &Target, rpc: Rpc, message: &[u8]) -> anyhow::Result<Bytes> {
     let (mut answer, mut status, mut is_complete) = (BytesMut::new(), None, false);
     let (mut connection, mut cache) = (Connection::open(target, rpc)?, HeaderCache::default());
@@ -409,15 +411,15 @@ pub fn unary_call(target: &Target, rpc: Rpc, message: &[u8]) -> anyhow::Result<B
         connection.receive(|part| {
             match part.content {
                 Content::Data(bytes) => answer.extend_from_slice(bytes),
-                Content::Headers(block) => status = cache.read(block)?.status.or(status),
+                Content::Headers(block) => status = cache.read(block)?.status(target.protocol).or(status),
             }
             is_complete |= part.is_last;
             Ok(())
         })?;
     }
     ensure!(status == Some(OK), "{} answered status {status:?}", rpc.name());
-    ensure!(answer.len() > floor_proto::FRAME_PREFIX_BYTES, "an answer without a message");
-    Ok(answer.freeze().slice(floor_proto::FRAME_PREFIX_BYTES..))
+    ensure!(answer.len() > target.protocol.prefix_bytes(), "an answer without a message");
+    Ok(answer.freeze().slice(target.protocol.prefix_bytes()..))
 }
 
 #[cfg(test)]

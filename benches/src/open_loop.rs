@@ -41,9 +41,9 @@ pub struct OpenLoop {
     pub target: Target,
     /// The RPC to call.
     pub rpc: Rpc,
-    /// Request messages with their frame prefixes. Calls take them in rotation.
+    /// Request messages as the protocol of the target has them. Calls take them in rotation.
     pub messages: Arc<[Bytes]>,
-    /// Bytes of every answer's message with its frame prefix; `None` where answers differ.
+    /// Bytes of every answer's message, with gRPC with its frame prefix; `None` where answers differ.
     pub answer_bytes: Option<u64>,
     /// Whether RESOURCE_EXHAUSTED is an answer like others. Else it is an error.
     pub may_be_refused: bool,

@@ -27,7 +27,7 @@ const TIMES: u64 = 500;
 /// Floors in the chain.
 const COUNT: u32 = 64;
 
-/// Allocations that one answered call may make: the header maps of the response and the trailers, and their growth.
+/// Allocations that one answered call may make, for the header map of the response. Trailers are made when they are sent.
 const MAX_PER_CALL: u64 = 8;
 
 struct Fixture {

@@ -11,8 +11,6 @@ pub(crate) static FLOOR_COALESCED: HeaderName = HeaderName::from_static("floor-c
 pub(crate) static FLOOR_TRACE: HeaderName = HeaderName::from_static("floor-trace");
 /// Microseconds inside the server.
 pub(crate) static FLOOR_SERVER_US: HeaderName = HeaderName::from_static("floor-server-us");
-/// How a call ended.
-pub(crate) static GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 /// How long the caller waits.
 pub(crate) static GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 /// The addresses for which proxies forward.

@@ -214,7 +214,9 @@ fn wrong_json_is_an_error_that_names_the_field() {
     let long = format!("{{\"specs\":[{}{{}}]}}", "{},".repeat(40_000));
     let deep = format!("{{\"specs\":{}", "[".repeat(100_000));
     for (method, body, field) in [
-        ("GetFloor", &br#"{"spec":{"seed":"42","numbr":7}}"#[..], Some("spec")),
+        ("GetFloor", &br#"{"spec":{"seed":"42","numbr":7}}"#[..], Some("spec.numbr")),
+        ("GetFloor", br#"{"spek":{}}"#, Some("spek")),
+        ("GetFloor", b"{\"spec\":{\"seed\":\"\xff\"}}", Some("spec.seed")),
         ("GetFloor", br#"{"spec":{"number":"seven"}}"#, Some("spec.number")),
         ("GetFloor", br#"{"spec":{"number":-1}}"#, Some("spec.number")),
         ("GetFloor", br#"{"spec":{"number":1.5}}"#, Some("spec.number")),
@@ -338,6 +340,33 @@ fn a_get_can_be_cached_and_validated() {
 }
 
 #[test]
+fn head_has_the_headers_of_get_and_no_body() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let answer = |method: &str, path: &str, headers: &str| {
+        let (status, head, body) = request(&server, method, path, headers);
+        let lines: Vec<_> = head.lines().filter(|line| !line.starts_with("date: ")).map(str::to_owned).collect();
+        (status, lines, body)
+    };
+    let floor =
+        format!("{SERVICE}/GetFloor?encoding=json&message={{%22spec%22:{{%22seed%22:%2242%22,%22number%22:7}}}}");
+    let protobuf = format!("{SERVICE}/GetFloor?encoding=proto&base64=1&message=CgQIKhAH");
+    let stream = format!("{SERVICE}/StreamFloors");
+    // In memory from now on, so that all answers say so.
+    assert_eq!(answer("HEAD", &floor, "").0, 200);
+    for (path, wanted) in [(floor.as_str(), 200), (protobuf.as_str(), 200), (stream.as_str(), 405), ("/", 404)] {
+        let (status, headers, body) = answer("GET", path, "");
+        assert_eq!((status, body.is_empty()), (wanted, false), "{path}");
+        assert!(headers.contains(&format!("content-length: {}", body.len())), "{path}: {headers:?}");
+        assert_eq!(answer("HEAD", path, ""), (status, headers, Vec::new()), "{path}");
+    }
+    let (_, head, _) = request(&server, "HEAD", &floor, "");
+    let etag = header(&head, "etag").unwrap();
+    let (status, _, body) = answer("HEAD", &floor, &format!("if-none-match: {etag}\r\n"));
+    assert_eq!((status, body.is_empty()), (304, true));
+}
+
+#[test]
 fn a_stream_is_a_sequence_of_envelopes() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
@@ -384,16 +413,20 @@ fn pages_may_call_from_their_origins() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__CORS_ORIGINS", "[\"https://game.example\"]").start();
     let preflight = "origin: https://game.example\r\naccess-control-request-method: GET\r\n\
-        access-control-request-headers: connect-protocol-version\r\n";
+        access-control-request-headers: connect-protocol-version,connect-timeout-ms,authorization\r\n";
     let (status, head, _) = request(&server, "OPTIONS", &format!("{SERVICE}/GetFloor"), preflight);
     assert_eq!(status, 200);
     assert!(header(&head, "access-control-allow-methods").unwrap().contains("get"), "{head}");
+    let allowed = header(&head, "access-control-allow-headers");
+    assert_eq!(allowed, Some("connect-protocol-version,connect-timeout-ms,authorization"), "{head}");
     for (origin, allowed) in [("https://game.example", true), ("https://other.example", false)] {
         let origin_header = format!("origin: {origin}\r\n");
         let body = wanted(1, 1).to_string();
         let (status, head, _) = post(&server, "GetFloor", "application/json", &origin_header, body.as_bytes());
         assert_eq!(status, 200);
         assert_eq!(header(&head, "access-control-allow-origin"), allowed.then_some(origin), "{head}");
+        let exposed = header(&head, "access-control-expose-headers").unwrap();
+        assert!(exposed.contains("floor-served-by") && exposed.contains("retry-after"), "{exposed}");
     }
     let (_, head, _) = get_url(&server, "GetFloor", "encoding=json&message={%22spec%22:{%22number%22:1}}", "");
     assert_eq!(header(&head, "vary"), Some("origin"), "a cache keeps the answers to pages apart");
@@ -445,8 +478,18 @@ async fn http2_carries_the_same_calls() {
     let wanted = StreamFloorsRequest { first: Some(spec(42, 7)), count: 20 };
     let (status, _, body) = call("StreamFloors", "application/connect+proto", frame(&wanted)).await;
     assert_eq!((status, envelopes(&body).len()), (200, 21));
-    // Refused with a body that is larger than the window of the stream.
-    let (status, _, body) = call("GetFloor", "text/plain", vec![0; 1 << 20]).await;
-    assert_eq!(status, 415, "{}", parse(&body));
-    assert_eq!(server.calls("GetFloor", "OK"), 3.0);
+    // Refused with a body that is larger than the window of the stream, and than any request.
+    for length in [1 << 20, 10 << 20] {
+        let (status, _, body) = call("GetFloor", "text/plain", vec![0; length]).await;
+        assert_eq!(status, 415, "{}", parse(&body));
+    }
+    // An answer to HEAD ends with its headers.
+    for (path, wanted) in [("/GetFloor?encoding=proto&base64=1&message=CgQIKhAH", 200_u16), ("/GetFlour", 404)] {
+        let head = http::Request::head(format!("http://{}{SERVICE}{path}", server.grpc));
+        let response = sender.send_request(head.body(Full::default()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), wanted);
+        assert_ne!(response.headers()["content-length"], "0");
+        assert!(response.into_body().collect().await.unwrap().to_bytes().is_empty());
+    }
+    assert_eq!(server.calls("GetFloor", "OK"), 4.0);
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures the client on one core: floors a second decoded, and floors a second fetched.
 
-`decode` times what `Floor(...)` does with received bytes: hash check, protobuf, both grids. The floors are fetched
-before. `batch`, `stream` and `get` time whole calls to a server that has the floors in memory. The CPU time is that of
-the client alone, with gRPC's threads; on a busy machine, it is the figure that says something.
+`decode` times what `Floor(...)` does with received bytes: hash check, protobuf, both grids, all positions. The floors
+are fetched before. `batch`, `stream` and `get` time whole calls to a server that has the floors in memory. The CPU time
+is that of the client alone, with gRPC's threads; on a busy machine, it is the figure that says something.
 """
 
 from __future__ import annotations

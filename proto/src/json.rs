@@ -10,6 +10,10 @@ use serde_path_to_error::{Path, Segment, Track};
 
 /// The most bytes of a text from the request that an error quotes.
 const MAX_QUOTED_BYTES: usize = 200;
+/// How `prost_reflect` begins the error for a field that the message does not have. Its name follows, in quotes.
+const UNKNOWN_FIELD: &str = "unrecognized field name '";
+/// How `serde_json` begins the error for text that is not UTF-8.
+const NOT_UTF_8: &str = "invalid unicode code point";
 
 /// Message types, by their full names. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -91,12 +95,7 @@ impl JsonCodec {
     /// # Errors
     /// If `json` is no JSON, or has an unknown field or a wrong value. The error names the field.
     pub fn decode(&self, json: &[u8]) -> Result<Vec<u8>, InvalidJson> {
-        // Checked here, so that the error says what is wrong; serde_json would name the string in which it is.
-        let text = std::str::from_utf8(json).map_err(|error| InvalidJson {
-            field: None,
-            description: format!("the JSON is not UTF-8 after {} bytes", error.valid_up_to()),
-        })?;
-        let mut json = serde_json::Deserializer::from_str(text);
+        let mut json = serde_json::Deserializer::from_slice(json);
         let mut track = Track::new();
         let deserializer = serde_path_to_error::Deserializer::new(&mut json, &mut track);
         let options = prost_reflect::DeserializeOptions::new();
@@ -110,31 +109,38 @@ impl JsonCodec {
     }
 
     fn invalid(&self, error: &serde_json::Error, path: &Path) -> InvalidJson {
-        let (field, expected) = if error.is_data() { self.locate(path) } else { (field_name(path), None) };
-        let mut description = error.to_string();
-        if description.len() > MAX_QUOTED_BYTES {
-            let end = (0..=MAX_QUOTED_BYTES).rev().find(|end| description.is_char_boundary(*end)).unwrap_or_default();
-            description.truncate(end);
-            description.push_str("...");
-        }
-        if let Some(expected) = expected {
-            description = format!("{description}; expected {expected}");
-        }
-        InvalidJson { field, description }
+        let (parent, problem, expected) = (field_name(path), error.to_string(), self.expected(path));
+        let unknown = problem.strip_prefix(UNKNOWN_FIELD).and_then(|rest| rest.rsplit_once('\''));
+        let (field, problem) = match (unknown, problem.strip_prefix(NOT_UTF_8)) {
+            (Some((name, position)), _) => {
+                let parent = parent.map_or_else(String::new, |parent| parent + ".");
+                (Some(parent + &shortened(name)), format!("no such field{position}"))
+            }
+            (None, Some(position)) => (parent, format!("the text is not UTF-8{position}")),
+            (None, None) => (parent, shortened(&problem)),
+        };
+        InvalidJson { field, description: format!("{problem}; expected {expected}") }
     }
 
-    /// The field of an error, and what it may hold.
-    fn locate(&self, path: &Path) -> (Option<String>, Option<String>) {
+    /// What the field at `path` may hold.
+    fn expected(&self, path: &Path) -> String {
         let mut kind = Kind::Message(self.0.clone());
         for segment in path {
             if let (Segment::Map { key }, Kind::Message(message)) = (segment, &kind) {
                 let field = message.get_field_by_json_name(key).or_else(|| message.get_field_by_name(key));
-                let Some(field) = field else { return (field_name(path), None) };
+                let Some(field) = field else { break };
                 kind = field.kind();
             }
         }
-        (field_name(path), Some(expected(&kind)))
+        expected(&kind)
     }
+}
+
+/// `text`, of which an error quotes a limited part.
+fn shortened(text: &str) -> String {
+    let end = text.floor_char_boundary(MAX_QUOTED_BYTES);
+    let dots = if end < text.len() { "..." } else { "" };
+    format!("{}{dots}", &text[..end])
 }
 
 /// The path of a field; `None` for the whole message.
@@ -217,13 +223,15 @@ mod tests {
             (br#"{"specs":[{"number":-1}]}"#, Some("specs[0].number"), "an integer from 0"),
             (br#"{"specs":[{"number":1.5}]}"#, Some("specs[0].number"), "integer"),
             (br#"{"specs":[{"number":1e400}]}"#, Some("specs[0].number"), "number"),
-            (br#"{"specs":[{"number":NaN}]}"#, Some("specs[0].number"), "expected value"),
+            (br#"{"specs":[{"number":NaN}]}"#, Some("specs[0].number"), "expected an integer from 0"),
             (br#"{"specs":[{"number":true}]}"#, Some("specs[0].number"), "boolean"),
             (br#"{"specs":[{"kind":"BOSS"}]}"#, Some("specs[0].kind"), "FLOOR_KIND_BOSS"),
-            (br#"{"specs":[{"numbr":1}]}"#, Some("specs[0]"), "seed, number, width, height, kind"),
+            (br#"{"specs":[{"numbr":1}]}"#, Some("specs[0].numbr"), "seed, number, width, height, kind"),
+            (br#"{"specs":[{"it's":1}]}"#, Some("specs[0].it's"), "no such field at line 1 column 17"),
+            (b"{\"specs\":[{\"seed\":\"\xff\"}]}", Some("specs[0].seed"), "not UTF-8 at line 1"),
             (br#"{"specs":{}}"#, Some("specs"), "list"),
             (br#"{"specs":[null]}"#, Some("specs[0]"), "null"),
-            (br#"{"sead":1}"#, None, "sead"),
+            (br#"{"sead":1}"#, Some("sead"), "object of specs"),
             (b"[]", None, "object of specs"),
             (b"", None, "EOF"),
             (b"{} x", None, "trailing"),
@@ -250,7 +258,7 @@ mod tests {
             format!("{{\"specs\":[{{\"kind\":\"{}\"}}]}}", "é".repeat(50_000)),
         ] {
             let error = codec.decode(json.as_bytes()).unwrap_err();
-            assert!(error.to_string().len() < 1000, "{} bytes", error.to_string().len());
+            assert!(error.to_string().len() < 1000, "{error}");
         }
     }
 }

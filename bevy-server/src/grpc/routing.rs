@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -136,7 +136,7 @@ fn cors(origins: &CorsOrigins) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origins)
         .vary(vary)
-        .allow_methods([http::Method::GET, http::Method::POST])
+        .allow_methods([Method::GET, Method::HEAD, Method::POST])
         // `*` would not cover `authorization`.
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(exposed.map(HeaderName::from_static))
@@ -256,7 +256,7 @@ impl hyper::service::Service<Request<Incoming>> for Router {
 
 /// Whether a page may have to read the answer: it says where it is from, or the answer may come from a cache.
 fn needs_cors<B>(request: &Request<B>) -> bool {
-    request.method() == http::Method::GET || request.headers().contains_key(header::ORIGIN)
+    matches!(*request.method(), Method::GET | Method::HEAD) || request.headers().contains_key(header::ORIGIN)
 }
 
 /// Whether this is a plain gRPC call to the floor service.
@@ -269,7 +269,7 @@ fn is_grpc_call<B>(request: &Request<B>) -> bool {
     is_floor_service
         && is_grpc(request.headers())
         && request.version() == http::Version::HTTP_2
-        && request.method() == http::Method::POST
+        && *request.method() == Method::POST
 }
 
 /// The floor service. Cheap to clone.

@@ -1,4 +1,4 @@
-"""A release server and scripted servers for the tests."""
+"""A release server, scripted servers and the test vectors for the tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ import grpc
 import pytest
 
 START_SECONDS = 20
-VECTORS = Path(__file__).parent / "vectors"
+VECTORS = Path(__file__).parents[3] / "proto" / "vectors"
+FLOOR_FILES = sorted((VECTORS / "floors").glob("*.bin"))
+FLOOR = (VECTORS / "floors" / "default.bin").read_bytes()
+"""Floor 7 of tower 42, a HALLS floor of 100x100."""
 
 Method = Callable[[bytes, grpc.ServicerContext], Any]
 

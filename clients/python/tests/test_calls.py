@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import grpc
 import pytest
@@ -14,18 +13,17 @@ from google.protobuf.duration_pb2 import Duration
 from xxhash import xxh3_64_intdigest
 
 import floors
-from conftest import Method, ScriptedServer, free_port
+from conftest import FLOOR, Method, ScriptedServer, free_port
 from floors import AsyncClient, CallOptions, Client, FloorSpec, Served, TraceStep, Violation
 from floors.v1 import floors_pb2 as pb
 
-STANDARD = (Path(__file__).parent / "vectors" / "standard.bin").read_bytes()
 SPEC = FloorSpec(42, 7)
 STATUS = "grpc-status-details-bin"
 
 
 def numbered(number: int) -> bytes:
-    """The standard floor under another number, with its right hash."""
-    message = pb.Floor.FromString(STANDARD)
+    """The floor under another number, with its right hash."""
+    message = pb.Floor.FromString(FLOOR)
     message.spec.number = number
     message.content_hash = 0
     message.content_hash = xxh3_64_intdigest(message.SerializeToString(deterministic=True))
@@ -80,7 +78,7 @@ UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 
 
 def test_waits_as_long_as_the_server_asks(scripted: ScriptedServer) -> None:
-    scripted.script = [fails(EXHAUSTED, retry_info(0.3)), answers(STANDARD)]
+    scripted.script = [fails(EXHAUSTED, retry_info(0.3)), answers(FLOOR)]
     with Client(scripted.address) as client:
         start = time.monotonic()
         assert client.get(SPEC).spec.number == 7
@@ -90,7 +88,7 @@ def test_waits_as_long_as_the_server_asks(scripted: ScriptedServer) -> None:
 
 
 def test_asyncio_waits_as_long_as_the_server_asks(scripted: ScriptedServer) -> None:
-    scripted.script = [fails(EXHAUSTED, retry_info(0.3)), fails(UNAVAILABLE), answers(STANDARD)]
+    scripted.script = [fails(EXHAUSTED, retry_info(0.3)), fails(UNAVAILABLE), answers(FLOOR)]
 
     async def run() -> None:
         async with AsyncClient(scripted.address) as client:
@@ -103,7 +101,7 @@ def test_asyncio_waits_as_long_as_the_server_asks(scripted: ScriptedServer) -> N
 
 
 def test_a_draining_server_is_asked_again(scripted: ScriptedServer) -> None:
-    scripted.script = [fails(UNAVAILABLE), fails(UNAVAILABLE), answers(STANDARD)]
+    scripted.script = [fails(UNAVAILABLE), fails(UNAVAILABLE), answers(FLOOR)]
     with Client(scripted.address) as client:
         assert client.get(SPEC).spec.number == 7
     assert len(scripted.requests) == 3
@@ -179,14 +177,14 @@ def test_metadata_of_an_answer(scripted: ScriptedServer) -> None:
     trace = "lru=miss:1us,lmdb=bypass:0us,generated:212us,lru,x=hit:fast"
     scripted.script = [
         answers(
-            STANDARD,
+            FLOOR,
             ("floor-served-by", "generated"),
             ("floor-coalesced", "1"),
             ("floor-server-us", "220"),
             ("floor-trace", trace),
         ),
-        answers(STANDARD, ("floor-served-by", "lru=many,,="), ("floor-coalesced", "yes"), ("floor-server-us", "-1")),
-        answers(STANDARD),
+        answers(FLOOR, ("floor-served-by", "lru=many,,="), ("floor-coalesced", "yes"), ("floor-server-us", "-1")),
+        answers(FLOOR),
     ]
     with Client(scripted.address) as client:
         steps = (TraceStep("lru", "miss", 1), TraceStep("lmdb", "bypass", 0), TraceStep("generated", None, 212))
@@ -196,7 +194,7 @@ def test_metadata_of_an_answer(scripted: ScriptedServer) -> None:
 
 
 def test_metadata_of_a_request(scripted: ScriptedServer) -> None:
-    scripted.script = [answers(STANDARD)]
+    scripted.script = [answers(FLOOR)]
     tokens = iter(["first", "second"])
     with Client(scripted.address, token=lambda: next(tokens)) as client:
         client.with_options(no_cache=True, trace=True).get(SPEC)
@@ -212,12 +210,12 @@ def test_a_batch_is_checked_floor_by_floor(scripted: ScriptedServer) -> None:
         response = b"".join(b"\x0a" + bytes([len(each) & 0x7F | 0x80, len(each) >> 7]) + each for each in encoded)
         return answers(response, ("floor-served-by", "lru=1,generated=1"))
 
-    damaged = STANDARD[:-1] + bytes([STANDARD[-1] ^ 1])
+    damaged = FLOOR[:-1] + bytes([FLOOR[-1] ^ 1])
     scripted.script = [
-        batch(numbered(3), STANDARD),
-        batch(STANDARD),
+        batch(numbered(3), FLOOR),
+        batch(FLOOR),
         batch(numbered(3), damaged),
-        batch(STANDARD, numbered(3)),
+        batch(FLOOR, numbered(3)),
         answers(b"\x0a\xff"),
     ]
     specs = [FloorSpec(42, 3), SPEC]

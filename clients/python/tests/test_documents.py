@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import FLOOR_FILES
 from floors import Floor
 from floors.v1 import floors_pb2 as pb
 
@@ -41,7 +42,7 @@ def test_the_samples_of_the_protocol_agree_with_the_package() -> None:
     samples: dict[str, Any] = {}
     for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         exec(compile(block, "docs/protocol.md", "exec"), samples)  # noqa: S102
-    for vector in (Path(__file__).parent / "vectors").glob("*.bin"):
+    for vector in FLOOR_FILES:
         floor = Floor(vector.read_bytes())
         assert samples["content_hash"](floor.encoded) == (floor.content_hash, floor.content_hash)
         for grid, cells in ((floor.message.terrain, floor.terrain), (floor.message.region, floor.region)):

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from xxhash import xxh3_64_intdigest
 
+from conftest import FLOOR, FLOOR_FILES
 from floors import Floor, FloorSpec, GridError, HashMismatchError, InvalidFloorError, Kind, RoomRole, Terrain
 from floors.errors import WrongFloorError
 from floors.v1 import floors_pb2 as pb
 
-STANDARD = (Path(__file__).parent / "vectors" / "standard.bin").read_bytes()
-HASH = STANDARD[STANDARD.index(b"\x19") :][:9]
-SPEC = FloorSpec(42, 7, 100, 100, Kind.STANDARD)
+HASH = FLOOR[FLOOR.index(b"\x19") :][:9]
+SPEC = FloorSpec(42, 7, 100, 100, Kind.HALLS)
 
 
 def sealed(message: pb.Floor) -> bytes:
@@ -24,9 +24,9 @@ def sealed(message: pb.Floor) -> bytes:
     return message.SerializeToString(deterministic=True)
 
 
-@pytest.mark.parametrize("name", ["standard", "boss", "cavern", "large", "small"])
-def test_floors_of_a_server(name: str) -> None:
-    floor = Floor((Path(__file__).parent / "vectors" / f"{name}.bin").read_bytes())
+@pytest.mark.parametrize("path", FLOOR_FILES, ids=lambda path: path.stem)
+def test_floors_of_a_server(path: Path) -> None:
+    floor = Floor(path.read_bytes())
     assert floor.terrain.shape == floor.region.shape == (floor.height, floor.width)
     assert floor.terrain[floor.entry.y, floor.entry.x] == Terrain.STAIRS_UP
     assert floor.terrain[floor.exit.y, floor.exit.x] == Terrain.STAIRS_DOWN
@@ -38,23 +38,23 @@ def test_floors_of_a_server(name: str) -> None:
 
 
 def test_every_changed_bit_is_noticed() -> None:
-    for at in range(0, len(STANDARD), 7):
-        damaged = bytearray(STANDARD)
+    for at in range(0, len(FLOOR), 7):
+        damaged = bytearray(FLOOR)
         damaged[at] ^= 1 << at % 8
         with pytest.raises(InvalidFloorError):
             Floor(bytes(damaged))
 
 
 def test_a_wrong_hash_is_named() -> None:
-    damaged = bytearray(STANDARD)
+    damaged = bytearray(FLOOR)
     damaged[-1] ^= 1
     with pytest.raises(HashMismatchError, match=r"carries content hash .* bytes hash to") as caught:
         Floor(bytes(damaged))
-    assert caught.value.carried == Floor(STANDARD).content_hash != caught.value.computed
+    assert caught.value.carried == Floor(FLOOR).content_hash != caught.value.computed
 
 
 def test_fields_of_a_newer_server_count_for_the_hash() -> None:
-    message = pb.Floor.FromString(STANDARD)
+    message = pb.Floor.FromString(FLOOR)
     message.content_hash = 0
     newer = message.SerializeToString(deterministic=True) + bytes([0x82, 0x06, 2, 1, 2])  # field 96
     digest = xxh3_64_intdigest(newer).to_bytes(8, "little")
@@ -64,8 +64,8 @@ def test_fields_of_a_newer_server_count_for_the_hash() -> None:
 
 def test_two_hashes_are_refused() -> None:
     with pytest.raises(InvalidFloorError):
-        Floor(STANDARD + HASH)
-    message = pb.Floor.FromString(STANDARD)
+        Floor(FLOOR + HASH)
+    message = pb.Floor.FromString(FLOOR)
     message.generator_version = 300  # two bytes, so that the hash is searched for
     encoded = sealed(message)
     assert Floor(encoded).generator_version == 300
@@ -73,7 +73,7 @@ def test_two_hashes_are_refused() -> None:
         Floor(encoded + HASH)
 
 
-@pytest.mark.parametrize("encoded", [b"", b"\x0a", b"\x0a\x80", b"\xff" * 30, STANDARD[:20], STANDARD[:-1]])
+@pytest.mark.parametrize("encoded", [b"", b"\x0a", b"\x0a\x80", b"\xff" * 30, FLOOR[:20], FLOOR[:-1]])
 def test_bytes_that_are_no_floor(encoded: bytes) -> None:
     with pytest.raises(InvalidFloorError):
         Floor(encoded)
@@ -85,32 +85,51 @@ def test_an_empty_message_is_no_floor() -> None:
 
 
 def test_a_malformed_grid_is_named() -> None:
-    message = pb.Floor.FromString(STANDARD)
+    message = pb.Floor.FromString(FLOOR)
     message.region.data = message.region.data[:-2]
     with pytest.raises(GridError, match="its region grid is broken: grid data do not fill exactly 10000 cells"):
         Floor(sealed(message))
-    message = pb.Floor.FromString(STANDARD)
+    message = pb.Floor.FromString(FLOOR)
     message.terrain.width = 99
     with pytest.raises(GridError, match="its terrain grid has 99x100 cells, the floor 100x100"):
         Floor(sealed(message))
 
 
 def test_a_point_outside_is_named() -> None:
-    message = pb.Floor.FromString(STANDARD)
+    message = pb.Floor.FromString(FLOOR)
     message.exit.x = 100
     with pytest.raises(InvalidFloorError, match="its exit lies at \\(100, "):
         Floor(sealed(message))
 
 
+@pytest.mark.parametrize(
+    ("what", "field"),
+    [("rooms", "min"), ("rooms", "max"), ("rooms", "center"), *((what, "at") for what in ("spawns", "items", "traps"))],
+)
+def test_every_point_is_checked(what: str, field: str) -> None:
+    message = pb.Floor.FromString(FLOOR)
+    holder = getattr(message, what)[-1]
+    point = getattr(holder, field)
+    point.y = 0  # has no bytes, like 0 in a field that is left out
+    point.MergeFromString(b"\x18\x05")  # field 3, of a newer server
+    assert Floor(sealed(message)).message == message
+    point.y = 100
+    with pytest.raises(InvalidFloorError, match=f"its {what[:-1]} lies at \\(.*, 100\\), outside"):
+        Floor(sealed(message))
+    holder.ClearField(field)
+    with pytest.raises(InvalidFloorError, match=f"the position of its {what[:-1]} is missing"):
+        Floor(sealed(message))
+
+
 def test_a_cell_without_terrain_is_refused() -> None:
-    message = pb.Floor.FromString(STANDARD)
+    message = pb.Floor.FromString(FLOOR)
     message.terrain.palette[0] = 0
     with pytest.raises(InvalidFloorError, match="holds no terrain"):
         Floor(sealed(message))
 
 
 def test_an_unknown_terrain_is_impassable() -> None:
-    message = pb.Floor.FromString(STANDARD)
+    message = pb.Floor.FromString(FLOOR)
     message.terrain.palette[len(message.terrain.palette) - 1] = 99
     floor = Floor(sealed(message))
     assert (floor.terrain == 99).any()
@@ -118,10 +137,10 @@ def test_an_unknown_terrain_is_impassable() -> None:
 
 
 @pytest.mark.parametrize(
-    "requested", [SPEC, FloorSpec(42, 7), FloorSpec(42, 7, 100, 0), FloorSpec(42, 7, 0, 0, Kind.STANDARD)]
+    "requested", [SPEC, FloorSpec(42, 7), FloorSpec(42, 7, 100, 0), FloorSpec(42, 7, 0, 0, Kind.HALLS)]
 )
 def test_the_requested_floor(requested: FloorSpec) -> None:
-    assert Floor(STANDARD, requested).spec == SPEC
+    assert Floor(FLOOR, requested).spec == SPEC
 
 
 @pytest.mark.parametrize(
@@ -129,7 +148,7 @@ def test_the_requested_floor(requested: FloorSpec) -> None:
 )
 def test_another_floor_is_refused(requested: FloorSpec) -> None:
     with pytest.raises(WrongFloorError, match="another floor") as caught:
-        Floor(STANDARD, requested)
+        Floor(FLOOR, requested)
     assert (caught.value.requested, caught.value.received) == (requested, SPEC)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import FLOOR_FILES
 from floors import GridError
 from floors.grid import decode
 from floors.v1 import floors_pb2 as pb
@@ -18,7 +19,6 @@ UNIFORM, RAW8, PACKED, RLE = (
     pb.GRID_ENCODING_PACKED,
     pb.GRID_ENCODING_RLE,
 )
-VECTORS = Path(__file__).parent / "vectors"
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_packed_grids(bits: int) -> None:
         assert decode(grid).reshape(-1).tolist() == [index + 3 for index in indices]
 
 
-@pytest.mark.parametrize("name", ["standard", "boss", "cavern", "large", "small"])
-def test_floors_of_a_server(name: str) -> None:
-    floor = pb.Floor.FromString((VECTORS / f"{name}.bin").read_bytes())
+@pytest.mark.parametrize("path", FLOOR_FILES, ids=lambda path: path.stem)
+def test_floors_of_a_server(path: Path) -> None:
+    floor = pb.Floor.FromString(path.read_bytes())
     for grid in (floor.terrain, floor.region):
         if grid.encoding == RLE:
             values = [grid.palette[index] for index in slow_runs(grid.data)]

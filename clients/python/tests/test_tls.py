@@ -12,9 +12,9 @@ import grpc
 import pytest
 
 import floors
+from conftest import FLOOR
 from floors import CallOptions, Client, FloorSpec
 
-STANDARD = (Path(__file__).parent / "vectors" / "standard.bin").read_bytes()
 ONCE = CallOptions(retries=0)
 
 
@@ -44,7 +44,7 @@ def tls_server(pki: Path) -> Iterator[str]:
     def get(_: bytes, context: grpc.ServicerContext) -> bytes:
         headers = dict(context.invocation_metadata())
         context.send_initial_metadata((("floor-served-by", str(headers.get("authorization"))),))
-        return STANDARD
+        return FLOOR
 
     class Handler(grpc.GenericRpcHandler):
         def service(self, _: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:

@@ -5,7 +5,7 @@ use std::{env, path, process::Command, str::FromStr, sync::Arc};
 use anyhow::{Context, ensure};
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, ClosedLoop, Rpc, Shape, Target, TimedRun, Window},
+    load::{self, ClosedLoop, Protocol, Rpc, Shape, Target, TimedRun, Window},
     peers::servers::PeerServer,
     process::KillOnDrop,
     sample::{Sample, Snapshot},
@@ -13,9 +13,14 @@ use benches::{
     tile_floor::TileFloor,
     timing::alternate,
 };
+use bevy_server::grpc::SERVICE_NAME;
 use bytes::Bytes;
 use clap::ValueEnum;
-use floor_proto::{FRAME_PREFIX_BYTES, hash, v1};
+use floor_proto::{
+    FILE_DESCRIPTOR_SET, FRAME_PREFIX_BYTES, hash,
+    json::{JsonCodec, JsonTypes},
+    v1,
+};
 use prost::Message;
 
 use crate::{
@@ -59,6 +64,10 @@ pub(crate) enum Variant {
     Tls,
     /// A bearer token in every call, with a quota.
     Tokens,
+    /// Connect with protobuf instead of gRPC.
+    Connect,
+    /// Connect with JSON instead of gRPC.
+    Json,
 }
 
 /// How long a closed loop runs.
@@ -127,12 +136,13 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Our server, plain and with each of `variants`, and with all of them.
+    /// Our server, plain and with each of `variants`, and with all of them unless two of them are protocols.
     pub(crate) fn of_variants(variants: &[Variant], clients: Clients) -> anyhow::Result<Self> {
         let mut fleet = Self { credentials: Some(Credentials::new()?), ..Self::new(clients) };
         let mut compared = vec![&variants[..0]];
         compared.extend(variants.chunks(1));
-        compared.extend((variants.len() > 1).then_some(variants));
+        let protocols = variants.iter().filter(|variant| matches!(variant, Variant::Connect | Variant::Json)).count();
+        compared.extend((variants.len() > 1 && protocols < 2).then_some(variants));
         for variants in compared {
             let names = variants.iter().map(|variant| format!("-{variant:?}").to_lowercase());
             let name = format!("{OURS}{}", names.collect::<String>());
@@ -148,7 +158,7 @@ impl Fleet {
         if self.clients.has_many_connections {
             setup = setup.with("GRPC__MAX_CONNECTIONS_PER_IP", "0");
         }
-        let (mut tls, mut token) = (None, None);
+        let (mut tls, mut token, mut protocol) = (None, None, Protocol::Grpc);
         for (variant, credentials) in variants.iter().zip(self.credentials.iter().cycle()) {
             setup = match variant {
                 Variant::Tls => {
@@ -159,10 +169,18 @@ impl Fleet {
                     token = Some(TOKENS[0].to_owned());
                     credentials.with_tokens(setup)
                 }
+                Variant::Connect => {
+                    protocol = Protocol::Connect;
+                    setup
+                }
+                Variant::Json => {
+                    protocol = Protocol::Json;
+                    setup
+                }
             };
         }
         let server = setup.start()?;
-        let target = Target { tls, token, ..server.grpc.into() };
+        let target = Target { tls, token, protocol, ..server.grpc.into() };
         self.add(name, target, Process::Ours(server), true)
     }
 
@@ -178,7 +196,7 @@ impl Fleet {
     /// Adds a server that sends the same floor as the first: the same bytes, or a tile for each of its cells.
     fn add(&mut self, name: String, target: Target, process: Process, batches: bool) -> anyhow::Result<()> {
         let target = Target { has_large_windows: self.clients.has_large_windows, ..target };
-        let ask = |rpc| load::unary_call(&target, rpc, &request(rpc));
+        let ask = |rpc| load::unary_call(&target, rpc, &request(rpc, target.protocol)?);
         let floor = ask(Rpc::GetFloor)?;
         let batch = if batches { Some(ask(Rpc::BatchGetFloors)?) } else { None };
         let server = MeasuredServer { name, target, process, floor, batch };
@@ -188,10 +206,13 @@ impl Fleet {
                 let tiles = TileFloor::decode(server.floor.clone())?;
                 ensure!(tiles.tiles.len() == (spec.width * spec.height) as usize, "not one tile per cell");
             } else {
-                ensure!(server.floor == first.floor, "{} sends another floor than {}", server.name, first.name);
+                let floor = server.protobuf(Rpc::GetFloor, &server.floor)?;
+                ensure!(floor == first.floor, "{} sends another floor than {}", server.name, first.name);
             }
-            let is_same = server.batch.is_none() || server.batch == first.batch;
-            ensure!(is_same, "{} sends another batch than {}", server.name, first.name);
+            if let Some(batch) = &server.batch {
+                let batch = server.protobuf(Rpc::BatchGetFloors, batch)?;
+                ensure!(Some(batch) == first.batch, "{} sends another batch than {}", server.name, first.name);
+            }
         }
         self.servers.push(server);
         Ok(())
@@ -224,7 +245,7 @@ impl MeasuredServer {
 
     /// Runs a closed loop from one thread, and checks the bytes of the answers.
     pub(crate) fn load(&self, rpc: Rpc, shape: Shape, limit: Limit) -> anyhow::Result<Sample> {
-        let mut load = ClosedLoop::new([self.target.clone()], rpc, shape, Arc::new([request(rpc)]));
+        let mut load = ClosedLoop::new([self.target.clone()], rpc, shape, self.messages(rpc)?);
         let snapshot = || Snapshot::of_processes([self.pid()]);
         let TimedRun { tally, before, after } = match limit {
             Limit::Time(window) => load.run_for(window, snapshot)?,
@@ -238,21 +259,51 @@ impl MeasuredServer {
         Ok(Sample::of(&tally, &before, &after))
     }
 
+    /// The messages of a load: one request of `rpc`.
+    pub(crate) fn messages(&self, rpc: Rpc) -> anyhow::Result<Arc<[Bytes]>> {
+        Ok(Arc::new([request(rpc, self.target.protocol)?]))
+    }
+
+    /// An answer to `rpc` in protobuf.
+    fn protobuf(&self, rpc: Rpc, answer: &Bytes) -> anyhow::Result<Bytes> {
+        Ok(match self.target.protocol {
+            Protocol::Json => json_codecs(rpc).1.decode(answer)?.into(),
+            Protocol::Grpc | Protocol::Connect => answer.clone(),
+        })
+    }
+
     /// The bytes of DATA frames of one answer.
     pub(crate) fn answer_bytes(&self, rpc: Rpc) -> anyhow::Result<u64> {
         let message = match rpc {
             Rpc::BatchGetFloors => self.batch.as_ref().context("it answers no batches")?,
             _ => &self.floor,
         };
-        Ok((message.len() + FRAME_PREFIX_BYTES) as u64)
+        Ok((message.len() + self.target.protocol.prefix_bytes()) as u64)
     }
 }
 
-/// The framed request of `rpc`: for one floor, or for a batch that begins with it.
-pub(crate) fn request(rpc: Rpc) -> Bytes {
-    if rpc == Rpc::GetFloor {
-        return load::floor_request(TOWER, NUMBER);
-    }
-    let spec = |number| v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() };
-    load::framed(&v1::BatchGetFloorsRequest { specs: (NUMBER..).take(BATCH as usize).map(spec).collect() })
+/// The request of `rpc` as `protocol` has it: for one floor, or for a batch that begins with it.
+fn request(rpc: Rpc, protocol: Protocol) -> anyhow::Result<Bytes> {
+    let framed = if rpc == Rpc::GetFloor {
+        load::floor_request(TOWER, NUMBER)
+    } else {
+        let spec = |number| v1::FloorSpec { seed: TOWER, number, ..v1::FloorSpec::default() };
+        load::framed(&v1::BatchGetFloorsRequest { specs: (NUMBER..).take(BATCH as usize).map(spec).collect() })
+    };
+    let message = framed.slice(FRAME_PREFIX_BYTES..);
+    Ok(match protocol {
+        Protocol::Grpc => framed,
+        Protocol::Connect => message,
+        Protocol::Json => {
+            let mut json = Vec::new();
+            json_codecs(rpc).0.encode(message, &mut json)?;
+            json.into()
+        }
+    })
+}
+
+/// The JSON of the requests and answers of `rpc`.
+fn json_codecs(rpc: Rpc) -> (JsonCodec, JsonCodec) {
+    let types = JsonTypes::new([FILE_DESCRIPTOR_SET]).expect("protox wrote the descriptor set");
+    types.method(SERVICE_NAME, rpc.name()).expect("the build script lists the RPCs")
 }

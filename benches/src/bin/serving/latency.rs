@@ -1,7 +1,7 @@
 //! The latency of calls at fixed rates, the same for every server. The loop is open, so that a stall counts for all calls
 //! that wait for it. The caller has its own processor.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use benches::{
     load::{Rpc, Window},
@@ -10,7 +10,7 @@ use benches::{
     sample::{Column, Sample, Snapshot},
 };
 
-use crate::fleet::{MeasuredServer, request};
+use crate::fleet::MeasuredServer;
 
 /// How late calls were sent: the part of the latency that the client adds.
 pub(crate) const LATE: Column = ("sent late, p99 us", 1, |it| it.late_p99_us);
@@ -31,7 +31,7 @@ pub(crate) fn measure(
     let load = OpenLoop {
         target: server.target.clone(),
         rpc: Rpc::GetFloor,
-        messages: Arc::new([request(Rpc::GetFloor)]),
+        messages: server.messages(Rpc::GetFloor)?,
         answer_bytes: Some(server.answer_bytes(Rpc::GetFloor)?),
         may_be_refused: false,
         connections,

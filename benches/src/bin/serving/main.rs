@@ -1,6 +1,6 @@
 //! Compares our server with other implementations of the service: `cargo run --release -p benches --bin serving`. With
 //! `--against before=PATH --against after=PATH` it compares builds of our server, with `--variant` our server with itself
-//! under TLS or with tokens. An optimisation stays when it gains more than the noise.
+//! under TLS, with tokens, or over Connect. An optimisation stays when it gains more than the noise.
 //!
 //! All servers run at the same time, each as a process; all but the measured one are idle. In each round every server
 //! answers the same loads, for the same time or at the same rate. The first is started twice: the difference is the
@@ -65,7 +65,8 @@ struct Args {
     /// the others are compared with the first
     #[arg(long, value_name = "NAME=BINARY[,VARIABLE=VALUE]...", conflicts_with_all = ["syscalls", "variants"])]
     against: Vec<Build>,
-    /// Compare our server with itself: with TLS, with tokens and quotas, and with both if both are named
+    /// Compare our server with itself: with TLS, with tokens and quotas, over Connect with protobuf or with JSON; and with
+    /// all that are named, unless two are protocols
     #[arg(long = "variant", value_delimiter = ',', conflicts_with = "syscalls")]
     variants: Vec<Variant>,
     /// Only measure what a client at ten times its quota does to another client

@@ -236,7 +236,7 @@ pub(super) async fn answer(
         let encoding = call.protocol.encoding();
         let growing = JSON_GROWTH * response.body().unsent_bytes();
         let growing = (encoding == Encoding::Json).then(|| state.reserve_unsent(&client, growing)).transpose()?;
-        response = connect::encode(response, rpc, encoding, caching).await?;
+        connect::encode(&mut response, rpc, encoding, caching).await?;
         drop(growing);
     }
     let unsent = response.body().unsent_bytes();

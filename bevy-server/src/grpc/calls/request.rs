@@ -71,10 +71,12 @@ impl Call {
         // A deadline that the clock cannot represent is no deadline.
         let deadline = timeout.and_then(|timeout| started.checked_add(timeout));
         let no_cache = headers.get_all(header::CACHE_CONTROL).iter().any(has_no_cache);
-        // A proxy on this machine forwards calls of others.
-        let is_forwarded = headers.contains_key(&X_FORWARDED_FOR) && client.is_loopback();
-        if no_cache && !client.may_skip_cache(may_skip_cache, is_forwarded) {
-            return Err(status::no_cache_not_allowed(may_skip_cache));
+        if no_cache {
+            // A proxy on this machine forwards calls of others.
+            let is_forwarded = headers.contains_key(&X_FORWARDED_FOR) && client.is_loopback();
+            if !client.may_skip_cache(may_skip_cache, is_forwarded) {
+                return Err(status::no_cache_not_allowed(may_skip_cache));
+            }
         }
         let trace = headers.get(&FLOOR_TRACE).is_some_and(|value| value.as_bytes() == b"1");
         Ok(Self { protocol, started, client: client.id(), deadline, no_cache, trace, is_traced: false })
@@ -204,24 +206,18 @@ async fn read_unframed(
     mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>,
     mut assembler: MessageAssembler<'_>,
 ) -> Result<Bytes, Status> {
-    // Mostly the only chunk, which is passed on as it is.
-    let mut first = Bytes::new();
-    while !body.is_end_stream()
-        && let Some(data) = next_data(body.as_mut()).await?
-    {
-        let is_only = body.is_end_stream() && data.len() <= assembler.limit;
-        if first.is_empty() && assembler.received.is_empty() && (is_only || data.len() <= UNBUDGETED_BYTES) {
-            first = data;
-            continue;
+    while let Some(data) = next_data(body.as_mut()).await? {
+        // Mostly the only chunk, which is passed on as it is.
+        if assembler.received.is_empty() && data.len() <= assembler.limit && body.is_end_stream() {
+            return Ok(data);
         }
-        let beginning = std::mem::take(&mut first);
-        if let Err(status) = assembler.extend(&beginning).and_then(|()| assembler.extend(&data)) {
+        if let Err(status) = assembler.extend(&data) {
             drop(assembler);
             discard(body).await;
             return Err(status);
         }
     }
-    if assembler.received.is_empty() { Ok(first) } else { Ok(assembler.received.freeze()) }
+    Ok(assembler.received.freeze())
 }
 
 /// The next data of a body. Trailers are none.
@@ -230,21 +226,11 @@ async fn next_data(mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>) 
     Ok(Some(frame.map_err(|error| body_error(&error))?.into_data().unwrap_or_default()))
 }
 
-/// Reads the rest of a refused request, up to a limit: a response that is sent before its request has ended is followed
-/// by a reset, which some clients report instead of the response.
+/// Reads the rest of a refused request, for a limited time: a response that is sent before its request has ended is
+/// followed by a reset, which some clients report instead of the response.
 pub(in crate::grpc) async fn discard(body: impl Body<Data = Bytes, Error: Display>) {
-    /// Twice what a request may have.
-    const MAX_DISCARDED_BYTES: usize = 2 * DEFAULT_MESSAGE_BYTES;
     let mut body = pin!(body);
-    let rest = async {
-        let mut discarded = 0;
-        while !body.is_end_stream()
-            && discarded <= MAX_DISCARDED_BYTES
-            && let Some(Ok(frame)) = body.as_mut().frame().await
-        {
-            discarded += frame.data_ref().map_or(0, Bytes::len);
-        }
-    };
+    let rest = async { while !body.is_end_stream() && matches!(body.as_mut().frame().await, Some(Ok(_))) {} };
     let mut rest = pin!(rest);
     // Mostly it has arrived, and then no timer is needed.
     if poll_fn(|cx| Poll::Ready(rest.as_mut().poll(cx))).await.is_pending() {

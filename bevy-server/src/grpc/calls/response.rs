@@ -22,7 +22,7 @@ use super::{request::Call, stream_body::StreamBody};
 use crate::{
     clients::Reserved,
     grpc::InFlightGuard,
-    headers::{FLOOR_SERVED_BY, FLOOR_SERVER_US, FLOOR_TRACE, GRPC_STATUS},
+    headers::{FLOOR_SERVED_BY, FLOOR_SERVER_US, FLOOR_TRACE},
 };
 
 /// A unary response with the tier that served it, or `generated`.
@@ -48,7 +48,7 @@ pub(super) fn put_prefix(message: &mut BytesMut, length: usize) {
 /// `grpc-status: 0`.
 pub(super) fn ok_trailers() -> HeaderMap {
     let mut trailers = HeaderMap::with_capacity(1);
-    trailers.insert(&GRPC_STATUS, HeaderValue::from_static("0"));
+    trailers.insert(Status::GRPC_STATUS, HeaderValue::from_static("0"));
     trailers
 }
 
@@ -143,8 +143,8 @@ enum Frames {
     /// No frames: the status is in the headers.
     #[default]
     Empty,
-    /// One message, with gRPC after its frame prefix, then the trailers if there are any. Each is taken when it is sent.
-    Unary { message: Option<GuardedBytes>, trailers: Option<HeaderMap> },
+    /// One message, which is taken when it is sent. With gRPC it has a frame prefix, and trailers follow.
+    Unary { message: Option<GuardedBytes>, has_trailers: bool },
     /// The frames of a stream.
     Stream(StreamBody),
     /// The body of a tonic service, with a guard if the call is one for floors.
@@ -160,7 +160,7 @@ impl FloorBody {
 
     /// A message without a frame prefix and trailers.
     pub(in crate::grpc) const fn message(message: GuardedBytes) -> Self {
-        Self { frames: Frames::Unary { message: Some(message), trailers: None }, deadline: None }
+        Self { frames: Frames::Unary { message: Some(message), has_trailers: false }, deadline: None }
     }
 
     /// As [`message`](Self::message), of bytes that no guard has yet.
@@ -178,7 +178,7 @@ impl FloorBody {
     /// As [`unary`](Self::unary), of a message in several slices.
     pub(super) fn slices(first: Bytes, rest: VecDeque<Bytes>) -> Self {
         let message = Some(GuardedBytes::new(first, rest));
-        Self { frames: Frames::Unary { message, trailers: Some(ok_trailers()) }, deadline: None }
+        Self { frames: Frames::Unary { message, has_trailers: true }, deadline: None }
     }
 
     /// The body of a stream that ends at `deadline`.
@@ -244,9 +244,10 @@ impl Body for FloorBody {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut self.frames {
             Frames::Empty => Poll::Ready(None),
-            Frames::Unary { message, trailers } => {
+            Frames::Unary { message, has_trailers } => {
                 let message = message.take().map(Frame::data);
-                Poll::Ready(message.or_else(|| trailers.take().map(Frame::trailers)).map(Ok))
+                let trailers = || std::mem::take(has_trailers).then(|| Frame::trailers(ok_trailers()));
+                Poll::Ready(message.or_else(trailers).map(Ok))
             }
             Frames::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
             Frames::Other(body, guard) => {
@@ -260,7 +261,7 @@ impl Body for FloorBody {
     fn is_end_stream(&self) -> bool {
         match &self.frames {
             Frames::Empty => true,
-            Frames::Unary { message, trailers } => message.is_none() && trailers.is_none(),
+            Frames::Unary { message, has_trailers } => message.is_none() && !has_trailers,
             Frames::Stream(_) => false,
             Frames::Other(body, _) => body.is_end_stream(),
         }
@@ -269,7 +270,7 @@ impl Body for FloorBody {
     fn size_hint(&self) -> SizeHint {
         match &self.frames {
             Frames::Empty => SizeHint::with_exact(0),
-            Frames::Unary { message, trailers: None } => {
+            Frames::Unary { message, has_trailers: false } => {
                 SizeHint::with_exact(message.as_ref().map_or(0, |message| message.remaining as u64))
             }
             // No exact size: gRPC-Web appends the trailers to the body, beyond what a content-length would announce.

@@ -2,24 +2,29 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, header};
 use tonic::Status;
 
 use super::protocol::Protocol;
 
+/// Static names, because a name given as text is parsed for each lookup.
+static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("connect-protocol-version");
+static TIMEOUT: HeaderName = HeaderName::from_static("connect-timeout-ms");
+static STREAM_ENCODING: HeaderName = HeaderName::from_static("connect-content-encoding");
+
 /// Checks the version of the protocol and the compression.
 pub(in crate::grpc) fn check(headers: &HeaderMap, protocol: Protocol) -> Result<(), Status> {
-    if let Some(version) = headers.get("connect-protocol-version")
+    if let Some(version) = headers.get(&PROTOCOL_VERSION)
         && version.as_bytes() != b"1"
     {
         let message = format!("connect-protocol-version {version:?} is unknown; this server speaks version 1");
         return Err(Status::invalid_argument(message));
     }
     let name = match protocol {
-        Protocol::ConnectStream(_) => "connect-content-encoding",
-        _ => "content-encoding",
+        Protocol::ConnectStream(_) => STREAM_ENCODING.clone(),
+        _ => header::CONTENT_ENCODING,
     };
-    match headers.get(name) {
+    match headers.get(&name) {
         Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
             Err(Status::unimplemented(format!("{name} {encoding:?} is not supported; this server takes identity only")))
         }
@@ -29,7 +34,7 @@ pub(in crate::grpc) fn check(headers: &HeaderMap, protocol: Protocol) -> Result<
 
 /// The timeout in `connect-timeout-ms`.
 pub(in crate::grpc) fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, Status> {
-    let Some(value) = headers.get("connect-timeout-ms") else { return Ok(None) };
+    let Some(value) = headers.get(&TIMEOUT) else { return Ok(None) };
     let digits = value.as_bytes();
     let is_valid = (1..=10).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
     let millis = value.to_str().ok().filter(|_| is_valid).and_then(|digits| digits.parse().ok());

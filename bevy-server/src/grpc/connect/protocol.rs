@@ -19,7 +19,7 @@ pub(in crate::grpc) enum Protocol {
     Grpc,
     /// A unary call of Connect by POST.
     ConnectUnary(Encoding),
-    /// A unary call of Connect by GET.
+    /// A unary call of Connect by GET, or by HEAD, whose answer the transport sends without its body.
     ConnectGet(Encoding),
     /// A stream of Connect.
     ConnectStream(Encoding),
@@ -63,7 +63,7 @@ pub(in crate::grpc) fn route<B>(request: &Request<B>) -> Route {
         return if is_grpc { Route::Tonic } else { Route::Refused(Refusal::Path) };
     };
     let is_stream = rpc.is_stream();
-    if *request.method() == Method::GET && !is_stream {
+    if matches!(*request.method(), Method::GET | Method::HEAD) && !is_stream {
         // The query has the encoding; until it is parsed, only errors are sent, and they are JSON.
         return Route::Floors(Protocol::ConnectGet(Encoding::Json));
     }
@@ -116,6 +116,7 @@ mod tests {
             ("POST", stream, "application/connect+proto", "Floors(ConnectStream(Proto))"),
             ("POST", stream, "application/connect+json", "Floors(ConnectStream(Json))"),
             ("GET", floor, "", "Floors(ConnectGet(Json))"),
+            ("HEAD", floor, "", "Floors(ConnectGet(Json))"),
             ("POST", floor, "application/grpc-web+proto", "Tonic"),
             ("OPTIONS", floor, "", "Tonic"),
             ("POST", "/grpc.health.v1.Health/Check", "application/grpc", "Tonic"),
@@ -125,6 +126,7 @@ mod tests {
             ("POST", floor, "application/connect+json", "Refused(ContentType(GetFloor))"),
             ("POST", floor, "text/plain", "Refused(ContentType(GetFloor))"),
             ("GET", stream, "", "Refused(Method(StreamFloors))"),
+            ("HEAD", stream, "", "Refused(Method(StreamFloors))"),
             ("DELETE", floor, "", "Refused(Method(GetFloor))"),
         ] {
             assert_eq!(route_of(Version::HTTP_2, method, path, content_type), wanted, "{method} {path} {content_type}");

@@ -32,7 +32,7 @@ impl Refusal {
         let (status, code, message, header) = match self {
             Self::Path => (StatusCode::NOT_FOUND, "unimplemented", unknown_path(), None),
             Self::Method(rpc) => {
-                let allow = if rpc.is_stream() { "POST, OPTIONS" } else { "GET, POST, OPTIONS" };
+                let allow = if rpc.is_stream() { "POST, OPTIONS" } else { "GET, HEAD, POST, OPTIONS" };
                 let message = format!("{} takes {allow}", rpc.path());
                 (StatusCode::METHOD_NOT_ALLOWED, "unimplemented", message, Some(("allow", allow)))
             }

@@ -1,5 +1,7 @@
 //! Responses of Connect: a message without a frame, and what caches may do with it.
 
+use std::mem;
+
 use bytes::Buf;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
@@ -29,26 +31,26 @@ pub(in crate::grpc) struct Caching<'a> {
     pub(in crate::grpc) is_private: bool,
 }
 
-/// Makes a response of Connect of one of gRPC. `caching` is set for GET.
+/// Turns a unary response of gRPC into one of Connect. `caching` is set for GET and HEAD.
 pub(in crate::grpc) async fn encode(
-    response: Response<FloorBody>,
+    response: &mut Response<FloorBody>,
     rpc: Rpc,
     encoding: Encoding,
     caching: Option<Caching<'_>>,
-) -> Result<Response<FloorBody>, Status> {
-    let (mut head, body) = response.into_parts();
-    let message = body.into_message();
+) -> Result<(), Status> {
+    let message = mem::take(response.body_mut()).into_message();
+    let headers = response.headers_mut();
     if let Some(caching) = caching {
-        let etag = (rpc == Rpc::GetFloor).then(|| content_hash(message.chunk())).flatten();
-        let etag = etag.map(|hash| etag_of(hash, encoding));
-        head.headers.insert(header::CACHE_CONTROL, cache_control(rpc, &caching, &head.headers));
-        if let Some(etag) = etag {
+        let policy = cache_control(rpc, &caching, headers);
+        headers.insert(header::CACHE_CONTROL, policy);
+        let hash = (rpc == Rpc::GetFloor).then(|| content_hash(message.chunk())).flatten();
+        if let Some(etag) = hash.map(|hash| etag_of(hash, encoding)) {
             let is_known = names(caching.headers, &etag);
-            head.headers.insert(header::ETAG, etag);
+            headers.insert(header::ETAG, etag);
             if is_known {
-                head.headers.remove(header::CONTENT_TYPE);
-                head.status = StatusCode::NOT_MODIFIED;
-                return Ok(Response::from_parts(head, FloorBody::default()));
+                headers.remove(header::CONTENT_TYPE);
+                *response.status_mut() = StatusCode::NOT_MODIFIED;
+                return Ok(());
             }
         }
     }
@@ -60,9 +62,10 @@ pub(in crate::grpc) async fn encode(
             ("application/json", FloorBody::whole(json.into()))
         }
     };
-    head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    head.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.unsent_bytes()));
-    Ok(Response::from_parts(head, body))
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.unsent_bytes()));
+    *response.body_mut() = body;
+    Ok(())
 }
 
 /// A response with status 200 and the content type of a stream.
@@ -159,8 +162,8 @@ mod tests {
     #[tokio::test]
     async fn a_protobuf_answer_is_the_stored_bytes() {
         let stored = Bytes::from_static(b"\0\0\0\0\x03abc");
-        let response = encode(Response::new(FloorBody::unary(stored.clone())), Rpc::GetFloor, Encoding::Proto, None);
-        let response = response.await.unwrap();
+        let mut response = Response::new(FloorBody::unary(stored.clone()));
+        encode(&mut response, Rpc::GetFloor, Encoding::Proto, None).await.unwrap();
         assert_eq!(response.headers()["content-length"], "3");
         let mut body = response.into_body();
         let message = body.frame().await.unwrap().unwrap().into_data().unwrap().into_bytes();

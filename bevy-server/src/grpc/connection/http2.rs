@@ -18,7 +18,7 @@ use h2::{
     Ping, PingPong, Reason, RecvStream, SendStream,
     server::{Builder, Connection, SendResponse},
 };
-use http::Request;
+use http::{Method, Request};
 use http_body::{Body, Frame};
 use tokio::{
     sync::watch,
@@ -229,6 +229,7 @@ async fn run_call(
     mut respond: SendResponse<GuardedBytes>,
     stall_timeout: Option<Duration>,
 ) {
+    let is_head = *request.method() == Method::HEAD;
     let response = {
         let mut answer = pin!(router.call(request.map(RequestBody::new)));
         std::future::poll_fn(|cx| match answer.as_mut().poll(cx) {
@@ -239,7 +240,8 @@ async fn run_call(
     };
     let Some(response) = response else { return };
     let (head, body) = response.into_parts();
-    let is_empty = body.is_end_stream();
+    // HTTP/2 leaves it to us that an answer to HEAD has no body.
+    let is_empty = is_head || body.is_end_stream();
     // Fails if the client has left.
     let Ok(stream) = respond.send_response(http::Response::from_parts(head, ()), is_empty) else { return };
     if !is_empty {

@@ -10,7 +10,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from floors import content_hash, grid
+from floors import content_hash, grid, points
 from floors.errors import GridError, InvalidFloorError, WrongFloorError
 from floors.grid import Cells
 from floors.spec import FloorSpec, Terrain
@@ -35,7 +35,7 @@ _PASSABLE[
 
 
 class Floor:
-    """A floor whose content hash and grids are checked.
+    """A floor whose content hash, grids and points are checked: all points lie inside it.
 
     Arrays have `height` rows and `width` columns: cell (x, y) is `floor.terrain[y, x]`. They are the program's own and
     can be written to. Rooms, monsters and the like are messages, as docs/protocol.md explains them.
@@ -85,13 +85,14 @@ class Floor:
         self.region = self._cells("region", message.region)
         if message.terrain.palette[0] == 0 and not self.terrain.all():
             raise InvalidFloorError("a cell holds no terrain")
-        for what, at in (("entry", message.entry), ("exit", message.exit)):
-            if at.x >= spec.width or at.y >= spec.height:
-                raise InvalidFloorError(f"its {what} lies at ({at.x}, {at.y}), outside the floor")
+        points.check(encoded, message)
         self.served = None
 
     def _cells(self, name: str, encoded: pb.Grid) -> Cells:
         if encoded.width != self.spec.width or encoded.height != self.spec.height:
+            for field in ("spec", name):
+                if not self.message.HasField(field):
+                    raise InvalidFloorError(f"it has no {field}")
             sizes = f"{encoded.width}x{encoded.height} cells, the floor {self.spec.width}x{self.spec.height}"
             raise GridError(f"its {name} grid has {sizes}")
         try:
