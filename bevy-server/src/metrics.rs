@@ -37,47 +37,38 @@ pub(crate) fn register_gauge(
     registry.register(Box::new(PullingGauge::new(name, help, Box::new(value))?))
 }
 
-/// What refuses clients: a limit, or a check of who they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Limit {
-    Connections,
-    ConnectionsPerIp,
-    Generation,
-    Handshake,
-    NoCache,
-    Receiving,
-    Scope,
-    Unauthenticated,
-    Unsent,
+/// Defines [`Limit`] from one list of variants, and of each its reason in `floors_clients_refused_total`.
+macro_rules! limits {
+    ($($Limit:ident = $reason:literal,)+) => {
+        /// What refuses clients: a limit, or a check of who they are.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Limit {
+            $($Limit,)+
+        }
+
+        impl Limit {
+            const ALL: [Self; [$($reason),+].len()] = [$(Self::$Limit),+];
+
+            /// The reason in `floors_clients_refused_total`.
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Limit => $reason,)+
+                }
+            }
+        }
+    };
 }
 
-impl Limit {
-    const ALL: [Self; 9] = [
-        Self::Connections,
-        Self::ConnectionsPerIp,
-        Self::Generation,
-        Self::Handshake,
-        Self::NoCache,
-        Self::Receiving,
-        Self::Scope,
-        Self::Unauthenticated,
-        Self::Unsent,
-    ];
-
-    /// The reason in `floors_clients_refused_total`.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Connections => "connections",
-            Self::ConnectionsPerIp => "connections_per_ip",
-            Self::Generation => "generation",
-            Self::Handshake => "handshake",
-            Self::NoCache => "no_cache",
-            Self::Receiving => "receiving",
-            Self::Scope => "scope",
-            Self::Unauthenticated => "unauthenticated",
-            Self::Unsent => "unsent",
-        }
-    }
+limits! {
+    Connections = "connections",
+    ConnectionsPerIp = "connections_per_ip",
+    Generation = "generation",
+    Handshake = "handshake",
+    NoCache = "no_cache",
+    Receiving = "receiving",
+    Scope = "scope",
+    Unauthenticated = "unauthenticated",
+    Unsent = "unsent",
 }
 
 /// `floors_clients_refused_total{reason}`. Cheap to clone.
