@@ -132,6 +132,8 @@ impl Setup {
                 _ => {}
             }
         }
+        // The ports are open shortly before the server is ready.
+        wait_until("the server is ready", || server.page("/readyz").0 == 200);
         server
     }
 }
