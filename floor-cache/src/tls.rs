@@ -26,7 +26,7 @@ pub struct Tls {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificates {
     path: PathBuf,
-    pub(crate) pem: Vec<u8>,
+    pem: Vec<u8>,
     pub(crate) chain: Vec<CertificateDer<'static>>,
 }
 
@@ -78,6 +78,12 @@ impl Certificates {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The contents of the file.
+    #[must_use]
+    pub fn pem(&self) -> &[u8] {
+        &self.pem
     }
 }
 
