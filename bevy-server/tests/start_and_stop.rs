@@ -85,7 +85,7 @@ fn all_configuration_errors_are_reported_at_once() {
         "the nearest is cache.lru.capacity",
         "cache.chain is [\"lru\", \"memcached\"]",
         "cache.redis.timeout is \"soon\"",
-        "cache.redis.ca is \"no.pem\"",
+        "cache.redis.ca is \"no.pem\", which cannot be read: ",
         "cache.redis.lease is \"maybe\"",
         "cache.redis.url is \"rdis://***@cache\"",
         "cahce.lru is no key",

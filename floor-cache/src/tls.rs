@@ -26,7 +26,7 @@ pub struct Tls {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificates {
     path: PathBuf,
-    pub(crate) pem: Vec<u8>,
+    pem: Vec<u8>,
     pub(crate) chain: Vec<CertificateDer<'static>>,
 }
 

@@ -1,7 +1,7 @@
 //! The wire types of the floor server, shared by server, client and benches: the generated code of
 //! `floors/v1/floors.proto`, the [grid codec](grid), the [content hash](hash), the [limits] that the .proto states in
 //! comments, a [codec for undecoded messages](raw), the [list of RPCs](rpc) and the [names of status codes](status); behind
-//! features, JSON (`json`), and the [JSON documents](operations) of the operations port (`serde`).
+//! features, JSON (`json`), and the JSON documents of the operations port (`serde`).
 #![forbid(unsafe_code)]
 
 pub mod grid;

@@ -14,7 +14,7 @@ use fixture::{
     envelope,
     stores::{Records, StoreDir, for_each_tier},
 };
-use floor_cache::Tier;
+use floor_cache::{Tier, TierKind};
 
 /// Clauses of every tier.
 macro_rules! tier_clauses {
@@ -114,6 +114,20 @@ macro_rules! contract {
 }
 
 for_each_tier!(contract);
+
+macro_rules! names {
+    (memory: $($memory:ident)*; server: $($server:ident)*; files: $($name:ident($store:ident))*) => {
+        [$(stringify!($memory),)* $(stringify!($server),)* $(stringify!($name),)*]
+    };
+}
+
+#[test]
+fn the_suite_runs_on_every_tier() {
+    let covered = for_each_tier!(names);
+    for kind in TierKind::ALL {
+        assert!(covered.contains(&kind.name()), "for_each_tier lacks {kind}");
+    }
+}
 
 /// A store and its tier.
 fn opened<S: Records>(store: S) -> (S, Box<dyn Tier>) {

@@ -50,8 +50,8 @@ fn certificates(tls: &Tls) -> TlsCertificates {
     let _ = ring::default_provider().install_default();
     let identity = tls.cert.as_ref().zip(tls.key.as_ref());
     let client_tls =
-        identity.map(|(cert, key)| ClientTlsConfig { client_cert: cert.pem.clone(), client_key: key.pem.clone() });
-    let root_cert = tls.ca.as_ref().map(|ca| ca.pem.clone());
+        identity.map(|(cert, key)| ClientTlsConfig { client_cert: cert.pem().to_vec(), client_key: key.pem.clone() });
+    let root_cert = tls.ca.as_ref().map(|ca| ca.pem().to_vec());
     TlsCertificates { client_tls, root_cert }
 }
 
