@@ -66,18 +66,23 @@ impl Certificates {
     /// Uses the files again when they have changed. Sleeps while there is no TLS. Never returns.
     pub(super) async fn follow_files(self) {
         let mut receiver = self.in_use.subscribe();
-        let at_start = receiver.borrow().as_ref().map(|tls| tls.contents().clone());
-        let mut follower = Follower::new(at_start);
+        let mut follower = Follower::new(None);
+        let mut followed: Option<Arc<ServerTls>> = None;
         loop {
             // Fails only without a sender, and `self` is one.
             let Ok(in_use) = receiver.wait_for(Option::is_some).await.map(|in_use| in_use.clone()) else { return };
             let Some(in_use) = in_use else { continue };
+            // A reload may use contents that no look has found.
+            if followed.as_ref().is_none_or(|followed| !Arc::ptr_eq(followed, &in_use)) {
+                follower.take(Some(in_use.contents().clone()));
+                followed = Some(Arc::clone(&in_use));
+            }
             sleep(follower.pause(CHECK_INTERVAL)).await;
             let files = in_use.files().clone();
             // A panic is the only error.
             let Ok(found) = spawn_blocking(move || TlsContents::read(&files)).await else { continue };
             let Some(Some(changed)) = follower.look(Some(found)) else { continue };
-            // A reload may have used them already.
+            // Files that could not be used may have been replaced by those in use.
             if changed == in_use.contents() {
                 continue;
             }
