@@ -61,8 +61,8 @@ const HASH: u8 = 3 << 3 | 1;
 /// each such hit, so it neither decodes nor allocates.
 ///
 /// It compares the start of the value with what [`floor_wire::framed`] writes: the frame prefix, the resolved spec, the
-/// generator version, the tag of the content hash. The content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys` prevents
-/// that.
+/// generator version, the tag of the content hash. The content is not checked: a floor with the right start and wrong
+/// rooms passes. Sealing with `cache.keys` prevents that.
 ///
 /// # Errors
 /// What is wrong with the value.
