@@ -7,7 +7,7 @@
 //!
 //! Only Linux has priorities of single threads. Elsewhere nothing is changed.
 
-use std::io;
+use std::{io, sync::Once};
 
 /// The slice of threads that serve calls, in nanoseconds: the shortest that Linux knows.
 const CALLS_SLICE: u64 = 100_000;
@@ -27,10 +27,11 @@ pub(crate) fn generate() {
     report(imp::set(imp::BATCH, ADDED_NICENESS, GENERATION_SLICE));
 }
 
-/// A sandbox may forbid it. The server then works with equal priorities.
+/// A sandbox may forbid it. The server then works with equal priorities, and says so once.
 fn report(result: io::Result<()>) {
+    static FIRST: Once = Once::new();
     if let Err(error) = result {
-        tracing::debug!(%error, "the priority of a thread was not changed");
+        FIRST.call_once(|| tracing::warn!(%error, "priorities of threads cannot be set; generation may delay hits"));
     }
 }
 

@@ -275,7 +275,7 @@ async fn grpc_web_serves_a_floor_and_answers_a_preflight() {
          connection: close\r\n\r\n";
     let (status, head, _) = http1(&server.grpc, preflight, &[]);
     assert_eq!(status, 200);
-    assert!(head.contains("access-control-allow-methods: get,post"), "{head}");
+    assert!(head.contains("access-control-allow-methods: get,head,post"), "{head}");
 }
 
 #[tokio::test]
