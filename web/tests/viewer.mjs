@@ -63,8 +63,8 @@ const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimati
 
 await check("it answers the keyboard within a second", async () => {
   const times = [];
-  // Each context has an empty cache. Other programs may delay one of them.
-  for (let attempt = 0; attempt < 3; attempt++) {
+  // Each context has an empty cache. On a busy machine other programs delay some of them.
+  while (times.length < 10 && !times.some((time) => time < MAX_START)) {
     const page = await (await browser.newContext()).newPage();
     await page.goto(url, { waitUntil: "commit" });
     await page.waitForSelector("html[data-ready]", { state: "attached" });
@@ -76,7 +76,7 @@ await check("it answers the keyboard within a second", async () => {
     await page.context().close();
   }
   console.log(`  interactive after ${times.join(", ")} ms`);
-  assert(Math.min(...times) < MAX_START, `interactive after ${times.join(", ")} ms`);
+  assert(times.at(-1) < MAX_START, `interactive after ${times.join(", ")} ms`);
 });
 
 await check("the policy forbids scripts and styles from elsewhere", async () => {
@@ -96,7 +96,7 @@ await check("the policy forbids scripts and styles from elsewhere", async () => 
     document.body.append(script);
     document.body.setAttribute("style", "color: red");
     await fetch("http://127.0.0.1:1/").catch(() => {});
-    await new Promise((done) => setTimeout(done, 50));
+    for (let wait = 0; wait < 40 && new Set(found).size < 3; wait++) await new Promise((done) => setTimeout(done, 50));
     return { ran: window.ran === true, found: [...new Set(found)].sort() };
   });
   assert.deepEqual(blocked, { ran: false, found: ["connect-src", "script-src-elem", "style-src-attr"] });
@@ -387,10 +387,15 @@ await check("one finger moves the floor, two zoom", async () => {
   const [x, y] = [box.width * 0.4, box.height * 0.6];
   const touch = (type, ...fingers) =>
     cdp.send("Input.dispatchTouchEvent", { type, touchPoints: fingers.map(([dx, dy], id) => ({ x: box.x + x + dx, y: box.y + y + dy, id })) });
-  /** The side of a cell, and the cell under the point between the fingers. */
+  /** The side of a cell, and the cell under the point between the fingers, when the address is written no more. */
   const camera = async (before) => {
     await page.waitForFunction((before) => /&at=/.test(location.hash) && location.hash !== before, before);
-    const hash = await page.evaluate(() => location.hash);
+    let [hash, last] = ["", before];
+    while (hash !== last) {
+      last = hash;
+      await page.waitForTimeout(400); // the page writes 200 ms after the last change
+      hash = await page.evaluate(() => location.hash);
+    }
     const [middleX, middleY, side] = hash.match(/at=([^&]*)/)[1].split(",").map(Number);
     return { hash, side, cell: [middleX + (x - box.width / 2) / side, middleY + (y - box.height / 2) / side] };
   };
