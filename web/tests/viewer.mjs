@@ -390,7 +390,7 @@ await check("one finger moves the floor, two zoom", async () => {
   /** The side of a cell, and the cell under the point between the fingers, when the address is written no more. */
   const camera = async (before) => {
     await page.waitForFunction((before) => /&at=/.test(location.hash) && location.hash !== before, before);
-    let [hash, last] = ["", before];
+    let [hash, last] = [before, undefined];
     while (hash !== last) {
       last = hash;
       await page.waitForTimeout(400); // the page writes 200 ms after the last change
