@@ -1,30 +1,26 @@
 //! Priorities of threads: those that serve calls run before those that generate floors.
 //!
 //! A thread that generates computes for a tenth of a millisecond to several milliseconds, and a hit needs a few
-//! microseconds. With equal priorities a call waits until the generating thread has used its time slice. So generating
-//! threads get a lower share of contended cores, and threads that serve calls get short slices: Linux (6.12 and later)
-//! lets a woken thread with a shorter slice run at once. docs/decisions/0108-thread-priorities.md has the measurements.
+//! microseconds. With equal priorities a call waits until the generating thread has used its time slice of milliseconds.
+//! So generating threads get a lower share of contended cores, and all threads get short slices, which Linux knows since
+//! version 6.12: a thread that wakes soon runs. docs/decisions/0108-thread-priorities.md has the measurements.
 //!
 //! Only Linux has priorities of single threads. Elsewhere nothing is changed.
 
 use std::{io, sync::Once};
 
-/// The slice of threads that serve calls, in nanoseconds: the shortest that Linux knows.
-const CALLS_SLICE: u64 = 100_000;
-/// The slice of threads that generate, in nanoseconds. It is longer than the generation of most floors.
-const GENERATION_SLICE: u64 = 10_000_000;
 /// What generation adds to the niceness of the process. With 5 more, a thread gets a quarter of a core for which it
 /// competes with one that serves calls. So generation goes on when calls occupy all cores.
 const ADDED_NICENESS: i32 = 5;
 
 /// The calling thread serves calls.
 pub(crate) fn serve_calls() {
-    report(imp::set(imp::NORMAL, 0, CALLS_SLICE));
+    report(imp::set(imp::NORMAL, 0));
 }
 
 /// The calling thread generates floors.
 pub(crate) fn generate() {
-    report(imp::set(imp::BATCH, ADDED_NICENESS, GENERATION_SLICE));
+    report(imp::set(imp::BATCH, ADDED_NICENESS));
 }
 
 /// A sandbox may forbid it. The server then works with equal priorities, and says so once.
@@ -43,12 +39,14 @@ mod imp {
     /// A thread of this policy does not run before others when it wakes.
     pub(super) const BATCH: u32 = libc::SCHED_BATCH.cast_unsigned();
 
+    /// The time slice of a thread, in nanoseconds: the shortest that Linux knows.
+    const SLICE: u64 = 100_000;
     /// The greatest niceness.
     const MAX_NICENESS: i32 = 19;
 
-    /// Sets the policy and the time slice in nanoseconds of the calling thread, and adds to its niceness.
+    /// Sets the policy and the time slice of the calling thread, and adds to its niceness.
     #[expect(unsafe_code, reason = "libraries for thread priorities do not set the slice")]
-    pub(super) fn set(policy: u32, added_niceness: i32, slice: u64) -> io::Result<()> {
+    pub(super) fn set(policy: u32, added_niceness: i32) -> io::Result<()> {
         let niceness = rustix::process::getpriority_process(None)?;
         let attributes = libc::sched_attr {
             size: mem::size_of::<libc::sched_attr>() as u32,
@@ -56,7 +54,7 @@ mod imp {
             sched_flags: 0,
             sched_nice: (niceness + added_niceness).min(MAX_NICENESS),
             sched_priority: 0,
-            sched_runtime: slice,
+            sched_runtime: SLICE,
             sched_deadline: 0,
             sched_period: 0,
         };
@@ -75,7 +73,7 @@ mod imp {
     pub(super) const NORMAL: u32 = 0;
     pub(super) const BATCH: u32 = 0;
 
-    pub(super) fn set(_policy: u32, _added_niceness: i32, _slice: u64) -> io::Result<()> {
+    pub(super) fn set(_policy: u32, _added_niceness: i32) -> io::Result<()> {
         Ok(())
     }
 }
