@@ -40,11 +40,9 @@ pub(crate) fn choose(samples: &Samples, chains: &[Candidate]) -> String {
         text += " No chain takes fewer.";
     } else {
         let ratio = to(samples, *chosen, *cheapest);
-        text += &format!(
-            " That is {} times those of `{:?}`, which has more tiers to operate.",
-            interval(&ratio),
-            cheapest.tiers()
-        );
+        let has_more = cheapest.tiers().len() > chosen.tiers().len();
+        let reason = if has_more { "has more tiers to operate" } else { "costs the same within the noise" };
+        text += &format!(" That is {} times those of `{:?}`, which {reason}.", interval(&ratio), cheapest.tiers());
     }
     text + " Several servers that share floors need Redis: docs/operating.md has the cases."
 }
