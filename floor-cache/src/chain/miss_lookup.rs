@@ -139,10 +139,7 @@ impl MissLookup {
         let permit = inner.stack.purges.fill_permit(self.epoch);
         self.pending.retain_mut(|leader| {
             let Some(value) = found.remove(leader.hashed()) else { return true };
-            let draw = Draw::next();
-            if inner.sampler.picks(draw) {
-                inner.auditor.sample(draw, *leader.key(), &value, lower.name());
-            }
+            inner.auditor.sample(Draw::next(), *leader.key(), &value, lower.name());
             leader.store_and_complete(Found { value, by: lower.name(), steps: steps.clone() }, |key, value| {
                 if permit.is_some() {
                     inner.stack.promote(key, value, self.next);
