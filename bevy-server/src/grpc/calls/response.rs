@@ -333,20 +333,11 @@ impl GuardedBytes {
         Self::default()
     }
 
-    /// Splits off the first `count` bytes with their share of the reserved memory.
-    pub(in crate::grpc) fn split_to(&mut self, count: usize) -> Self {
-        let mut slices = VecDeque::new();
-        let mut left = count.min(self.remaining);
-        while left > 0 {
-            let slice = self.first.split_to(left.min(self.first.len()));
-            left -= slice.len();
-            self.remaining -= slice.len();
-            slices.push_back(slice);
-            self.next_slice();
+    /// Releases the memory of `count` bytes that were sent.
+    pub(in crate::grpc) fn release(&mut self, count: usize) {
+        if let Some(reserved) = &mut self.reserved {
+            drop(reserved.split(count));
         }
-        let mut part = Self::new(slices.pop_front().unwrap_or_default(), slices);
-        part.reserved = self.reserved.as_mut().map(|reserved| reserved.split(part.remaining));
-        part
     }
 
     /// The bytes without the guard, for a transport whose response holds the guard elsewhere.

@@ -1,29 +1,25 @@
-//! Serves one HTTP/2 connection with the `h2` crate: starts its calls, sends their responses as fast as the client takes
-//! them, and ends the connection when it is idle, old, or dead.
-//!
-//! hyper offers no way to reset a response that the client does not take, so this module drives h2 itself.
+//! Serves one HTTP/2 connection: starts its calls, sends their responses as fast as the client takes them, and ends the
+//! connection when it is idle, old, or dead.
 
 use std::{
-    fmt,
+    future::poll_fn,
     hash::{BuildHasher, Hasher, RandomState},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     sync::atomic::Ordering,
-    task::{Context, Poll, Waker, ready},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use bytes::{Buf, Bytes};
-use h2::{
-    Ping, PingPong, Reason, RecvStream, SendStream,
-    server::{Builder, Connection, SendResponse},
-};
+use bytes::Buf as _;
+use floor_http2::{Connection, Limits, Reason, RequestBody, Responder, StreamEnded};
 use http::{Method, Request};
-use http_body::{Body, Frame};
+use http_body::{Body as _, Frame};
 use tokio::{
     sync::watch,
     time::{Instant, Sleep, sleep_until, timeout_at},
 };
+use tonic::Status;
 
 use super::coalescing::CoalescingIo;
 use crate::{
@@ -37,8 +33,6 @@ const STREAM_WINDOW: u32 = 64 << 10;
 const CONNECTION_WINDOW: u32 = 256 << 10;
 /// Limit for the headers of a call.
 const MAX_HEADER_BYTES: u32 = 16 << 10;
-/// Bytes of one response that h2 holds. The rest waits in the body.
-const MAX_SEND_BUFFER_BYTES: usize = 256 << 10;
 /// A connection that is silent for this long gets a ping.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(60);
 /// How long the client may take to answer a ping.
@@ -51,7 +45,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) enum ConnectionError {
     /// An error of the protocol or of the socket.
     #[error(transparent)]
-    Http2(#[from] h2::Error),
+    Http2(#[from] floor_http2::ConnectionError),
     /// The client did not answer a ping.
     #[error("the client did not answer a ping")]
     Silent,
@@ -65,15 +59,16 @@ pub(super) async fn serve(
     mut close: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let received = io.received();
-    let mut builder = Builder::new();
-    builder
-        .initial_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_concurrent_streams(limits.max_streams)
-        .max_header_list_size(MAX_HEADER_BYTES)
-        .max_send_buffer_size(MAX_SEND_BUFFER_BYTES);
-    let mut connection: Connection<CoalescingIo, GuardedBytes> = builder.handshake(io).await?;
-    let mut watch = Watch::new(connection.ping_pong(), &limits);
+    let mut connection = Connection::new(
+        io,
+        Limits {
+            max_streams: limits.max_streams,
+            max_header_bytes: MAX_HEADER_BYTES,
+            stream_window: STREAM_WINDOW,
+            connection_window: CONNECTION_WINDOW,
+        },
+    );
+    let mut watch = Watch::new(&limits);
     let mut closed = pin!(close.wait_for(|closed| *closed));
     let mut closing = false;
     loop {
@@ -81,17 +76,18 @@ pub(super) async fn serve(
             biased;
             accepted = connection.accept() => {
                 let Some(accepted) = accepted else { return Ok(()) };
-                let (request, respond) = accepted?;
+                let (request, responder) = accepted?;
                 watch.calls += 1;
-                poll_before_spawn(run_call(router.clone(), request, respond, limits.stall_timeout));
+                poll_before_spawn(run_call(router.clone(), request, responder, limits.stall_timeout));
             }
             _ = &mut closed, if !closing => {
                 closing = true;
-                connection.graceful_shutdown();
+                connection.close();
             }
             () = &mut watch.timer => match watch.check(received.load(Ordering::Relaxed), connection.has_streams()) {
                 Verdict::Keep => {}
-                Verdict::Close => connection.graceful_shutdown(),
+                Verdict::Ping => connection.ping(),
+                Verdict::Close => connection.close(),
                 Verdict::End => return Ok(()),
                 Verdict::Silent => return Err(ConnectionError::Silent),
             }
@@ -102,6 +98,8 @@ pub(super) async fn serve(
 /// What to do with a connection.
 enum Verdict {
     Keep,
+    /// Send a ping.
+    Ping,
     /// Say that no further calls are accepted.
     Close,
     /// End it: the client was told to close, and has no calls.
@@ -114,7 +112,6 @@ enum Verdict {
 /// its limits if they are shorter.
 struct Watch {
     timer: Pin<Box<Sleep>>,
-    ping_pong: Option<PingPong>,
     /// When the answer to the last ping is due.
     answer_due: Option<Instant>,
     /// Bytes received at the last check.
@@ -130,11 +127,10 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(ping_pong: Option<PingPong>, limits: &ConnectionLimits) -> Self {
+    fn new(limits: &ConnectionLimits) -> Self {
         let now = Instant::now();
         let mut watch = Self {
             timer: Box::pin(sleep_until(now)),
-            ping_pong,
             answer_due: None,
             received: 0,
             calls: 0,
@@ -181,21 +177,13 @@ impl Watch {
             Some(due) if now >= due => return Verdict::Silent,
             Some(due) => self.schedule(due),
             None if silent => {
-                self.send_ping(now);
+                self.answer_due = Some(now + KEEP_ALIVE_TIMEOUT);
                 self.schedule(now + KEEP_ALIVE_TIMEOUT);
+                return Verdict::Ping;
             }
             None => self.schedule(now + if self.closing { CLOSE_TIMEOUT } else { KEEP_ALIVE_INTERVAL }),
         }
         Verdict::Keep
-    }
-
-    fn send_ping(&mut self, now: Instant) {
-        let Some(ping_pong) = &mut self.ping_pong else { return };
-        // Takes the answer to the last ping, so that another may be sent.
-        let _ = ping_pong.poll_pong(&mut Context::from_waker(Waker::noop()));
-        // Fails if the client has not answered the last ping. That answer then counts.
-        let _ = ping_pong.send_ping(Ping::opaque());
-        self.answer_due = Some(now + KEEP_ALIVE_TIMEOUT);
     }
 }
 
@@ -225,16 +213,16 @@ fn poll_before_spawn(call: impl Future<Output = ()> + Send + 'static) {
 /// Answers a call and sends its response. A reset by the client drops the work.
 async fn run_call(
     router: Router,
-    request: Request<RecvStream>,
-    mut respond: SendResponse<GuardedBytes>,
+    request: Request<RequestBody>,
+    mut responder: Responder,
     stall_timeout: Option<Duration>,
 ) {
     let is_head = *request.method() == Method::HEAD;
     let response = {
-        let mut answer = pin!(router.call(request.map(RequestBody::new)));
-        std::future::poll_fn(|cx| match answer.as_mut().poll(cx) {
+        let mut answer = pin!(router.call(request));
+        poll_fn(|cx| match answer.as_mut().poll(cx) {
             Poll::Ready(response) => Poll::Ready(Some(response)),
-            Poll::Pending => respond.poll_reset(cx).map(|_| None),
+            Poll::Pending => responder.poll_ended(cx).map(|()| None),
         })
         .await
     };
@@ -242,145 +230,102 @@ async fn run_call(
     let (head, body) = response.into_parts();
     // HTTP/2 leaves it to us that an answer to HEAD has no body.
     let is_empty = is_head || body.is_end_stream();
-    // Fails if the client has left.
-    let Ok(stream) = respond.send_response(http::Response::from_parts(head, ()), is_empty) else { return };
-    if !is_empty {
-        Response { stream, body, stall_timeout }.send().await;
+    if responder.send_head(&head, is_empty).is_ok() && !is_empty {
+        Response { responder, body, stall_timeout }.send().await;
     }
 }
 
 /// A response that is being sent.
 struct Response {
-    stream: SendStream<GuardedBytes>,
+    responder: Responder,
     body: FloorBody,
     stall_timeout: Option<Duration>,
 }
 
-/// The client has left, or its response was reset.
-struct Ended;
-
 impl Response {
     async fn send(mut self) {
-        while let Ok(Some(frame)) = self.next_frame().await {
-            let has_ended = match frame.into_data() {
-                Ok(data) => {
-                    // A body of Connect has no trailers, and ends with its message.
-                    let is_last = self.body.is_end_stream();
-                    self.send_data(data, is_last).await.map_or(true, |()| is_last)
+        loop {
+            match self.next_frame().await {
+                Ok(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => {
+                        // A body of Connect has no trailers, and ends with its message.
+                        let is_last = self.body.is_end_stream();
+                        match self.send_data(data, is_last).await {
+                            Ok(()) if is_last => return,
+                            Ok(()) => {}
+                            Err(Unsent::Ended) => return,
+                            Err(Unsent::TooSlow) => {
+                                tracing::debug!("a response was reset: the client did not take it in time");
+                                return self.responder.reset(Reason::Cancel);
+                            }
+                        }
+                    }
+                    Err(frame) => {
+                        // Only data and trailers are frames of a body. Fails if the client has left.
+                        let _ = self.responder.send_trailers(&frame.into_trailers().unwrap_or_default());
+                        return;
+                    }
+                },
+                Ok(Some(Err(status))) => {
+                    tracing::debug!(%status, "a response body failed");
+                    return self.responder.reset(Reason::InternalError);
                 }
-                Err(frame) => {
-                    // Only data and trailers are frames of a body.
-                    let trailers = frame.into_trailers().unwrap_or_default();
-                    let _ = self.stream.send_trailers(trailers);
+                Ok(None) => {
+                    let _ = self.send_data(GuardedBytes::empty(), true).await;
                     return;
                 }
-            };
-            if has_ended {
-                return;
+                Err(StreamEnded) => return,
             }
         }
     }
 
-    /// The next frame of the body. `None` after the last one; the stream is then closed.
-    async fn next_frame(&mut self) -> Result<Option<Frame<GuardedBytes>>, Ended> {
-        let (body, stream) = (&mut self.body, &mut self.stream);
-        let frame = std::future::poll_fn(|cx| match Pin::new(&mut *body).poll_frame(cx) {
+    /// The next frame of the body. `None` after the last one.
+    async fn next_frame(&mut self) -> Result<Option<Result<Frame<GuardedBytes>, Status>>, StreamEnded> {
+        let Self { body, responder, .. } = self;
+        poll_fn(|cx| match Pin::new(&mut *body).poll_frame(cx) {
             Poll::Ready(frame) => Poll::Ready(Ok(frame)),
-            Poll::Pending => stream.poll_reset(cx).map(|_| Err(Ended)),
-        });
-        match frame.await? {
-            Some(Ok(frame)) => Ok(Some(frame)),
-            Some(Err(status)) => {
-                tracing::debug!(%status, "a response body failed");
-                self.stream.send_reset(Reason::INTERNAL_ERROR);
-                Err(Ended)
-            }
-            None => {
-                let _ = self.stream.send_data(GuardedBytes::empty(), true);
-                Ok(None)
-            }
-        }
+            Poll::Pending => responder.poll_ended(cx).map(|()| Err(StreamEnded)),
+        })
+        .await
     }
 
-    /// Sends `data` in parts as large as the client's window. `is_last`: the stream ends with it.
-    async fn send_data(&mut self, mut data: GuardedBytes, is_last: bool) -> Result<(), Ended> {
-        self.stream.reserve_capacity(data.remaining());
+    /// Sends `data` as fast as the client takes it. `is_last`: the response ends with it.
+    async fn send_data(&mut self, mut data: GuardedBytes, is_last: bool) -> Result<(), Unsent> {
         loop {
-            let capacity = self.stream.capacity();
-            if capacity >= data.remaining() {
-                return self.stream.send_data(data, is_last).map_err(|_| Ended);
+            let sent = self.send_some(&mut data, is_last).await?;
+            if !data.has_remaining() {
+                return Ok(());
             }
-            if capacity > 0 {
-                self.stream.send_data(data.split_to(capacity), false).map_err(|_| Ended)?;
-            }
-            self.wait_for_capacity().await?;
+            data.release(sent);
         }
     }
 
-    /// Waits until the client takes more. Resets the stream if that lasts too long or passes the deadline of the call.
-    async fn wait_for_capacity(&mut self) -> Result<(), Ended> {
+    /// Sends the beginning of `data`. Returns the number of bytes.
+    async fn send_some(&mut self, data: &mut GuardedBytes, is_last: bool) -> Result<usize, Unsent> {
+        let mut send = poll_fn(|cx| self.responder.poll_send(data, is_last, cx));
+        // Mostly the client takes data, and then no timer is needed.
+        if let Poll::Ready(sent) = poll_fn(|cx| Poll::Ready(Pin::new(&mut send).poll(cx))).await {
+            return Ok(sent?);
+        }
         let stalled_at = self.stall_timeout.map(|timeout| Instant::now() + timeout);
         let deadline = self.body.deadline().map(Instant::from_std);
-        let until = stalled_at.into_iter().chain(deadline).min();
-        let stream = &mut self.stream;
-        let more = std::future::poll_fn(|cx| {
-            // Zero is no more: the connection assigns capacity again when there is some.
-            loop {
-                match ready!(stream.poll_capacity(cx)) {
-                    Some(Ok(0)) => {}
-                    Some(Ok(_)) => return Poll::Ready(Ok(())),
-                    Some(Err(_)) | None => return Poll::Ready(Err(Ended)),
-                }
-            }
-        });
-        let Some(until) = until else { return more.await };
-        if let Ok(more) = timeout_at(until, more).await {
-            return more;
+        match stalled_at.into_iter().chain(deadline).min() {
+            None => Ok(send.await?),
+            Some(until) => Ok(timeout_at(until, send).await.map_err(|_| Unsent::TooSlow)??),
         }
-        tracing::debug!("a response was reset: the client did not take it in time");
-        self.stream.send_reset(Reason::CANCEL);
-        Err(Ended)
     }
 }
 
-/// The body of a request.
-pub(super) struct RequestBody {
-    stream: RecvStream,
-    data_ended: bool,
+/// Why a response was not sent.
+enum Unsent {
+    /// The call has ended.
+    Ended,
+    /// The client took nothing for too long, or until the deadline of the call.
+    TooSlow,
 }
 
-impl RequestBody {
-    const fn new(stream: RecvStream) -> Self {
-        Self { stream, data_ended: false }
-    }
-}
-
-impl Body for RequestBody {
-    type Data = Bytes;
-    type Error = h2::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
-        if !self.data_ended {
-            match ready!(self.stream.poll_data(cx)) {
-                Some(Ok(data)) => {
-                    // Fails if the stream has ended, and then no window is needed.
-                    let _ = self.stream.flow_control().release_capacity(data.len());
-                    return Poll::Ready(Some(Ok(Frame::data(data))));
-                }
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => self.data_ended = true,
-            }
-        }
-        self.stream.poll_trailers(cx).map(|trailers| trailers.map(|trailers| trailers.map(Frame::trailers)).transpose())
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.stream.is_end_stream()
-    }
-}
-
-impl fmt::Debug for RequestBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestBody").finish_non_exhaustive()
+impl From<StreamEnded> for Unsent {
+    fn from(StreamEnded: StreamEnded) -> Self {
+        Self::Ended
     }
 }

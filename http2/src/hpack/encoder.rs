@@ -1,0 +1,228 @@
+//! Encodes responses.
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+use super::{TABLE_BYTES, static_table::STATIC_TABLE};
+
+/// Fields that the encoder enters into the table of the client. None is ever evicted: together they are smaller than the
+/// table.
+const MAX_ENTRIES: usize = 16;
+/// The longest name and the longest value of a field in the table, in bytes.
+const MAX_ENTRY_BYTES: usize = 48;
+
+/// The encoder of a connection. The first short fields that it meets enter the table of the client, and take one byte
+/// from then on. The responses of a service have few different ones.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    /// The oldest entry is first.
+    table: Vec<(HeaderName, HeaderValue)>,
+    /// Whether the client's table is large enough. If not, none is used.
+    has_table: bool,
+    /// Whether the next block has to tell the client that its table is not used.
+    must_disable: bool,
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self { table: Vec::new(), has_table: true, must_disable: false }
+    }
+}
+
+impl Encoder {
+    /// The client has set the size of its table, in bytes.
+    pub(crate) fn limit_table(&mut self, size: usize) {
+        if size < TABLE_BYTES && self.has_table {
+            self.table.clear();
+            (self.has_table, self.must_disable) = (false, true);
+        }
+    }
+
+    /// Appends the block of a response's head to `output`.
+    pub(crate) fn encode_head(&mut self, status: StatusCode, headers: &HeaderMap, output: &mut Vec<u8>) {
+        self.begin(output);
+        let status = status.as_str();
+        let is_status = |entry: &(&str, &str)| entry.0 == ":status" && entry.1 == status;
+        if let Some(index) = STATIC_TABLE.iter().position(is_status) {
+            put_number(output, 0x80, 7, index + 1);
+        } else {
+            let of_name = STATIC_TABLE.iter().position(|(name, _)| *name == ":status").map_or(0, |index| index + 1);
+            put_number(output, 0, 4, of_name);
+            put_string(output, status.as_bytes());
+        }
+        self.encode_fields(headers, output);
+    }
+
+    /// Appends the block of trailers to `output`.
+    pub(crate) fn encode_trailers(&mut self, trailers: &HeaderMap, output: &mut Vec<u8>) {
+        self.begin(output);
+        self.encode_fields(trailers, output);
+    }
+
+    fn begin(&mut self, output: &mut Vec<u8>) {
+        if std::mem::take(&mut self.must_disable) {
+            put_number(output, 0x20, 5, 0);
+        }
+    }
+
+    fn encode_fields(&mut self, headers: &HeaderMap, output: &mut Vec<u8>) {
+        for (name, value) in headers {
+            self.encode_field(name, value, output);
+        }
+    }
+
+    fn encode_field(&mut self, name: &HeaderName, value: &HeaderValue, output: &mut Vec<u8>) {
+        if let Some(index) = self.table.iter().position(|entry| entry.1 == value && entry.0 == name) {
+            // The newest entry comes right after the static table.
+            put_number(output, 0x80, 7, STATIC_TABLE.len() + self.table.len() - index);
+            return;
+        }
+        let is_short = value.len() <= MAX_ENTRY_BYTES && name.as_str().len() <= MAX_ENTRY_BYTES;
+        let enters = self.has_table && is_short && !value.is_sensitive() && self.table.len() < MAX_ENTRIES;
+        let (flags, bits) = match enters {
+            true => (0x40, 6),
+            false if value.is_sensitive() => (0x10, 4),
+            false => (0, 4),
+        };
+        let name_text = name.as_str();
+        if let Some(index) = STATIC_TABLE.iter().position(|entry| entry.0 == name_text) {
+            put_number(output, flags, bits, index + 1);
+        } else {
+            put_number(output, flags, bits, 0);
+            put_string(output, name_text.as_bytes());
+        }
+        put_string(output, value.as_bytes());
+        if enters {
+            self.table.push((name.clone(), value.clone()));
+        }
+    }
+}
+
+/// Appends a number that begins in the last `bits` bits of a byte whose others are `flags` (RFC 7541, section 5.1).
+fn put_number(output: &mut Vec<u8>, flags: u8, bits: u32, number: usize) {
+    let mask = (1_usize << bits) - 1;
+    if number < mask {
+        output.push(flags | number as u8);
+        return;
+    }
+    output.push(flags | mask as u8);
+    let mut rest = number - mask;
+    while rest >= 0x80 {
+        output.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    output.push(rest as u8);
+}
+
+/// Appends a string without Huffman code.
+fn put_string(output: &mut Vec<u8>, string: &[u8]) {
+    put_number(output, 0, 7, string.len());
+    output.extend_from_slice(string);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hpack::{Decoder, ENTRY_OVERHEAD, Field, huffman};
+
+    const _: () = assert!(MAX_ENTRIES * (2 * MAX_ENTRY_BYTES + ENTRY_OVERHEAD) <= TABLE_BYTES);
+
+    fn headers(fields: &[(String, String)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(HeaderName::try_from(name).unwrap(), HeaderValue::try_from(value).unwrap());
+        }
+        headers
+    }
+
+    fn decoded(decoder: &mut Decoder, block: &[u8]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let mut take = |field: &Field, _| {
+            if let Field::Header(name, value) = field {
+                headers.append(name, value.clone());
+            }
+        };
+        decoder.decode(block, &mut take).unwrap();
+        headers
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(
+            blocks in prop::collection::vec(prop::collection::vec(("[a-z]{1,9}(-[a-z]{1,50})?", "[ -~]{0,60}"), 0..6), 1..20),
+            limit_at in 0_usize..30,
+        ) {
+            let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+            for (i, fields) in blocks.iter().enumerate() {
+                if i == limit_at {
+                    encoder.limit_table(100);
+                }
+                let sent: Vec<_> = fields.iter().filter(|(name, _)| !matches!(&**name, "te" | "upgrade" | "connection")).cloned().collect();
+                let mut block = Vec::new();
+                encoder.encode_trailers(&headers(&sent), &mut block);
+                prop_assert_eq!(decoded(&mut decoder, &block), headers(&sent));
+            }
+        }
+
+        #[test]
+        fn no_block_panics(blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..10)) {
+            let mut decoder = Decoder::default();
+            for block in blocks {
+                let _ = decoder.decode(&block, |_, _| {});
+            }
+        }
+    }
+
+    #[test]
+    fn a_field_takes_one_byte_from_the_second_time_on() {
+        let mut encoder = Encoder::default();
+        let headers = headers(&[("content-type".to_owned(), "application/grpc".to_owned())]);
+        let mut lengths = Vec::new();
+        for _ in 0..2 {
+            let mut block = Vec::new();
+            encoder.encode_head(StatusCode::OK, &headers, &mut block);
+            lengths.push(block.len());
+        }
+        assert_eq!(lengths, [1 + 1 + 1 + 16, 2]);
+    }
+
+    #[test]
+    fn the_requests_of_the_specification_are_decoded() {
+        // RFC 7541, appendix C.4: with Huffman code and the dynamic table.
+        let mut decoder = Decoder::default();
+        let mut fields = Vec::new();
+        let blocks: [&[u8]; 3] = [
+            &[0x82, 0x86, 0x84, 0x41, 0x8c, 0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff],
+            &[0x82, 0x86, 0x84, 0xbe, 0x58, 0x86, 0xa8, 0xeb, 0x10, 0x64, 0x9c, 0xbf],
+            &[
+                0x82, 0x87, 0x85, 0xbf, 0x40, 0x88, 0x25, 0xa8, 0x49, 0xe9, 0x5b, 0xa9, 0x7d, 0x7f, 0x89, 0x25, 0xa8,
+                0x49, 0xe9, 0x5b, 0xb8, 0xe8, 0xb4, 0xbf,
+            ],
+        ];
+        for block in blocks {
+            decoder.decode(block, |field, size| fields.push((format!("{field:?}"), size))).unwrap();
+        }
+        let has = |text: &str, size| fields.contains(&(text.to_owned(), size));
+        assert!(has("Authority", 57), "{fields:?}");
+        assert!(has("Header(\"cache-control\", \"no-cache\")", 53), "{fields:?}");
+        assert!(has("Header(\"custom-key\", \"custom-value\")", 54), "{fields:?}");
+        assert!(has("Path(/index.html)", 48), "{fields:?}");
+        assert_eq!(fields.iter().filter(|field| field.0 == "Authority").count(), 3);
+    }
+
+    #[test]
+    fn fields_that_no_request_may_have_are_malformed() {
+        let malformed =
+            [("Upper", ""), ("connection", "close"), ("te", "gzip"), (":status", "200"), ("a b", ""), ("x", "\n")];
+        for (name, value) in malformed {
+            let mut block = vec![0];
+            put_string(&mut block, name.as_bytes());
+            put_string(&mut block, value.as_bytes());
+            let mut is_malformed = false;
+            Decoder::default().decode(&block, |field, _| is_malformed = matches!(field, Field::Malformed(_))).unwrap();
+            assert!(is_malformed, "{name}: {value:?}");
+        }
+        let _ = huffman::encode(b"");
+    }
+}
