@@ -273,8 +273,8 @@ fn a_connection_survives_many_calls_whose_end_of_stream_arrives_late() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__MAX_STREAMS", "256").start();
     let mut peer = RawHttp2::connect(&server);
-    // Far more at once than the streams that h2 remembers as reset. Late frames for others count as errors of the
-    // client.
+    // Far more at once than the streams that the server remembers as reset. Late frames for others count as errors
+    // of the client.
     let (rounds, calls) = (6, 250);
     for round in 0..rounds {
         let streams = || (round * calls..(round + 1) * calls).map(|call| 2 * call + 1);

@@ -91,7 +91,7 @@ struct Block {
 struct Stream {
     /// Data that the caller has not read.
     data: Vec<u8>,
-    trailers: Option<HeaderMap>,
+    trailers: Option<Box<HeaderMap>>,
     /// Whether the client has sent the whole request.
     is_received: bool,
     /// Whether the caller does not read the body any more.
@@ -392,7 +392,7 @@ impl State {
             }
             return match head.trailers() {
                 Ok(trailers) if ends => {
-                    stream.trailers = Some(trailers);
+                    stream.trailers = Some(Box::new(trailers));
                     self.end_request(id)
                 }
                 _ => self.reset_for_error(id, Reason::ProtocolError),
@@ -745,7 +745,7 @@ impl State {
 
     /// The trailers of a request whose data was read to its end.
     pub(crate) fn take_trailers(&mut self, id: u32) -> Option<HeaderMap> {
-        self.streams.get_mut(&id)?.trailers.take()
+        self.streams.get_mut(&id)?.trailers.take().map(|trailers| *trailers)
     }
 
     /// Whether a body has nothing more to read.
