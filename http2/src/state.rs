@@ -404,7 +404,7 @@ impl State {
             return if is_late { self.idle_frames.take() } else { Err(closed) };
         }
         if self.closing == Closing::Final {
-            return Ok(());
+            return self.idle_frames.take();
         }
         self.last_stream = id;
         if depends_on_itself {
