@@ -36,6 +36,11 @@ const MAX_REMEMBERED_RESETS: usize = 64;
 const BLOCK_BYTES_PER_LIMIT: usize = 4;
 /// Capacity that an empty buffer keeps.
 const MAX_IDLE_CAPACITY: usize = 4096;
+/// Settings in one frame. Each change of the window costs work for all streams.
+const MAX_SETTINGS: usize = 32;
+/// An update of the connection's window below this counts as a frame without effect if streams wait for the window,
+/// because it wakes all of them.
+const MIN_WINDOW_UPDATE: i64 = 1024;
 /// Frames without effect and resets that a client may send at once.
 const IDLE_FRAMES: u32 = 10_000;
 /// As [`IDLE_FRAMES`], for each second.
@@ -72,6 +77,9 @@ pub(crate) struct State {
     /// Streams whose data waits for `send_window` or `room`.
     waiting: Vec<u32>,
     idle_frames: FrameBudget,
+    /// `DATA` frames sent. For each, one `PING` or late `WINDOW_UPDATE` is free: gRPC clients measure the bandwidth with
+    /// pings, and windows are updated until the client has received the end of a response.
+    free_frames: u32,
     closing: Closing,
     /// Wakes the task of the connection when there is output. `None` while the task runs: it sends at the end of its
     /// poll.
@@ -200,6 +208,7 @@ impl State {
             room: 0,
             waiting: Vec::new(),
             idle_frames: FrameBudget::new(),
+            free_frames: 0,
             closing: Closing::Open,
             waker: None,
         }
@@ -234,9 +243,11 @@ impl State {
             let mut pending = std::mem::take(&mut self.pending);
             pending.extend_from_slice(input);
             let used = self.take_frames(&pending)?;
-            if used < pending.len() || pending.capacity() <= MAX_IDLE_CAPACITY {
+            if used == 0 || pending.capacity() <= MAX_IDLE_CAPACITY {
                 pending.drain(..used);
                 self.pending = pending;
+            } else {
+                self.pending = pending[used..].to_vec();
             }
         }
         Ok(())
@@ -275,7 +286,10 @@ impl State {
             kind::PUSH_PROMISE => Err(ConnectionError::protocol("a client may not push")),
             kind::PING => self.take_ping(header, payload),
             kind::GOAWAY if header.stream != 0 => Err(ConnectionError::protocol("GOAWAY on a stream")),
-            kind::GOAWAY => Ok(()),
+            kind::GOAWAY if payload.len() < 8 => {
+                Err(ConnectionError::new(Reason::FrameSizeError, "GOAWAY has less than 8 bytes"))
+            }
+            kind::GOAWAY => self.idle_frames.take(),
             kind::WINDOW_UPDATE => self.take_window_update(header, payload),
             // Unknown types are ignored (section 4.1).
             _ => self.idle_frames.take(),
@@ -359,7 +373,7 @@ impl State {
         let is_last = header.has(flag::END_HEADERS);
         if block.bytes.len() > BLOCK_BYTES_PER_LIMIT * self.limits.max_header_bytes as usize {
             let id = block.stream;
-            if id > self.last_stream {
+            if id > self.last_stream && self.closing != Closing::Final {
                 self.last_stream = id;
                 self.refuse_large_head(id, false);
             }
@@ -474,6 +488,7 @@ impl State {
             return Err(ConnectionError::new(Reason::FrameSizeError, "RST_STREAM has not 4 bytes"));
         }
         self.refuse_idle(header.stream, "RST_STREAM on a stream that is not open")?;
+        self.forget_request(header.stream);
         self.remove(header.stream);
         self.idle_frames.take()
     }
@@ -491,6 +506,9 @@ impl State {
         let (settings, rest) = payload.as_chunks::<6>();
         if !rest.is_empty() {
             return Err(ConnectionError::new(Reason::FrameSizeError, "SETTINGS ends inside a setting"));
+        }
+        if settings.len() > MAX_SETTINGS {
+            return Err(ConnectionError::new(Reason::EnhanceYourCalm, "a frame has more than 32 settings"));
         }
         for [a, b, value @ ..] in settings {
             self.apply_setting(u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value))?;
@@ -543,7 +561,7 @@ impl State {
             self.closing = Closing::Final;
             frame::put_go_away(&mut self.output, self.last_stream, Reason::NoError, "");
         }
-        self.idle_frames.take()
+        self.take_free_frame()
     }
 
     fn take_window_update(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
@@ -560,11 +578,14 @@ impl State {
             if self.send_window > MAX_WINDOW {
                 return Err(ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1"));
             }
+            if increment < MIN_WINDOW_UPDATE && !self.waiting.is_empty() {
+                self.idle_frames.take()?;
+            }
             self.wake_waiting();
             return Ok(());
         }
         self.refuse_idle(id, "WINDOW_UPDATE on a stream that is not open")?;
-        let Some(stream) = self.streams.get_mut(&id) else { return self.idle_frames.take() };
+        let Some(stream) = self.streams.get_mut(&id) else { return self.take_free_frame() };
         stream.send_window += increment;
         if increment == 0 {
             return self.reset_for_error(id, Reason::ProtocolError);
@@ -588,16 +609,26 @@ impl State {
         Ok(())
     }
 
+    /// Counts a frame without effect that honest clients send as often as they get data.
+    fn take_free_frame(&mut self) -> Result<(), ConnectionError> {
+        match self.free_frames.checked_sub(1) {
+            Some(left) => self.free_frames = left,
+            None => self.idle_frames.take()?,
+        }
+        Ok(())
+    }
+
     /// Data arrived for a stream that has ended.
     fn refuse_after_end(&mut self, id: u32) -> Result<(), ConnectionError> {
         if self.remembered_resets.contains(&id) || id > self.last_stream {
-            return Ok(());
+            return self.idle_frames.take();
         }
         self.reset_for_error(id, Reason::StreamClosed)
     }
 
     /// Resets a stream because of what the client did.
     fn reset_for_error(&mut self, id: u32, reason: Reason) -> Result<(), ConnectionError> {
+        self.forget_request(id);
         self.reset(id, reason);
         self.idle_frames.take()
     }
@@ -651,8 +682,18 @@ impl State {
         }
     }
 
+    /// The client has ended a stream. Its request is not started, if the caller has not accepted it yet.
+    fn forget_request(&mut self, id: u32) {
+        if let Some(index) = self.requests.iter().rposition(|(of, _)| *of == id) {
+            self.requests.remove(index);
+        }
+    }
+
     fn remove(&mut self, id: u32) {
         if let Some(mut stream) = self.streams.remove(&id) {
+            if stream.is_waiting {
+                self.waiting.retain(|waiting| *waiting != id);
+            }
             wake(&mut stream.reader);
             wake(&mut stream.writer);
             self.give_back(stream.data.len());
@@ -748,10 +789,10 @@ impl State {
         self.streams.get_mut(&id)?.trailers.take().map(|trailers| *trailers)
     }
 
-    /// Whether a body has nothing more to read.
+    /// Whether a body has nothing more to read. The body of a stream that has ended has an error.
     pub(crate) fn is_body_ended(&self, id: u32) -> bool {
         let is_ended = |stream: &Stream| stream.is_received && stream.data.is_empty() && stream.trailers.is_none();
-        self.streams.get(&id).is_none_or(is_ended)
+        self.streams.get(&id).is_some_and(is_ended)
     }
 
     /// The caller does not read the body any more.
@@ -841,6 +882,7 @@ impl State {
                 frame::put_header(&mut self.output, count, kind::DATA, flags, id);
                 put(&mut self.output, data, count);
                 sent += count;
+                self.free_frames = (self.free_frames + 1).min(IDLE_FRAMES);
             }
             if is_last {
                 if ends {
@@ -920,3 +962,6 @@ fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u8], Connect
 fn dependency([a, b, c, d, _]: &[u8; 5]) -> u32 {
     u32::from_be_bytes([*a, *b, *c, *d]) & MAX_STREAM
 }
+
+#[cfg(test)]
+mod tests;
