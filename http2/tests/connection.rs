@@ -1,4 +1,5 @@
 //! Connections over a transport that takes little at a time, with the client of the `h2` crate.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::{
     future::poll_fn,
@@ -47,6 +48,8 @@ impl Transport for Io {
 async fn connect() -> (Connection<Io>, SendRequest<Bytes>) {
     let (ours, theirs) = tokio::io::duplex(1000);
     let mut client = h2::client::Builder::new();
+    // The limit of the server, which the client would know only later.
+    client.initial_max_send_streams(LIMITS.max_streams as usize);
     client.initial_window_size(5000).initial_connection_window_size(70_000);
     let (sender, connection) = client.handshake(theirs).await.unwrap();
     tokio::spawn(connection);

@@ -471,7 +471,8 @@ fn pings_are_answered() {
 fn frames_that_lead_to_nothing_are_limited() {
     let empty = |kind, flags, payload: &[u8]| frame(kind, flags, 1, payload);
     let call_and_reset = |id: u32, end: &[u8]| [&headers(id, false, &POST)[..], end].concat();
-    let flood: [(&str, &dyn Fn(u32) -> Vec<u8>); 14] = [
+    type Flood<'a> = (&'a str, &'a dyn Fn(u32) -> Vec<u8>);
+    let floods: [Flood<'_>; 14] = [
         ("pings", &|_| frame(kind::PING, 0, 0, &[0; 8])),
         ("answers to pings", &|_| frame(kind::PING, flag::ACK, 0, &[0; 8])),
         ("settings", &|_| settings(&[])),
@@ -487,7 +488,7 @@ fn frames_that_lead_to_nothing_are_limited() {
         ("large heads", &|id| headers(id, true, &large_block())),
         ("refused streams", &|id| [headers(id, true, &POST), headers(id + 2, true, &POST)].concat()),
     ];
-    for (name, frame) in flood {
+    for (name, frame) in floods {
         let mut state = with_call(false);
         let end = (1..30_000).find_map(|i| {
             state.output.clear();
