@@ -149,12 +149,13 @@ impl<T: Transport> Connection<T> {
         Poll::Ready(result)
     }
 
-    /// Tells the client that no further requests are accepted. Those that it has already sent are.
+    /// Tells the client that no further requests are accepted. Those that it has already sent are, until it confirms, or
+    /// until the second call of this function.
     pub fn close(&self) {
         self.shared.lock().close();
     }
 
-    /// Sends a ping. Any answer shows that the client is there.
+    /// Sends a ping to a client that has long been silent. Any answer shows that it is there.
     pub fn ping(&self) {
         self.shared.lock().ping();
     }

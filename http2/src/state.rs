@@ -42,7 +42,7 @@ const MAX_SETTINGS: usize = 32;
 /// because it wakes all of them.
 const MIN_WINDOW_UPDATE: i64 = 1024;
 /// Frames without effect and resets that a client may send at once.
-const IDLE_FRAMES: u32 = 10_000;
+const IDLE_FRAMES: u32 = 2000;
 /// As [`IDLE_FRAMES`], for each second.
 const IDLE_FRAMES_PER_SECOND: f64 = 1000.0;
 
@@ -77,8 +77,8 @@ pub(crate) struct State {
     /// Streams whose data waits for `send_window` or `room`.
     waiting: Vec<u32>,
     idle_frames: FrameBudget,
-    /// `DATA` frames sent. For each, one `PING` or late `WINDOW_UPDATE` is free: gRPC clients measure the bandwidth with
-    /// pings, and windows are updated until the client has received the end of a response.
+    /// `DATA` frames sent. For each, one `PING`, late `WINDOW_UPDATE` or late `RST_STREAM` is free: gRPC clients measure the
+    /// bandwidth with pings, and a client does not know of the end of a response before it has received it.
     free_frames: u32,
     closing: Closing,
     /// Wakes the task of the connection when there is output. `None` while the task runs: it sends at the end of its
@@ -488,6 +488,9 @@ impl State {
             return Err(ConnectionError::new(Reason::FrameSizeError, "RST_STREAM has not 4 bytes"));
         }
         self.refuse_idle(header.stream, "RST_STREAM on a stream that is not open")?;
+        if !self.streams.contains_key(&header.stream) {
+            return self.take_free_frame();
+        }
         self.forget_request(header.stream);
         self.remove(header.stream);
         self.idle_frames.take()
@@ -558,8 +561,7 @@ impl State {
         if !header.has(flag::ACK) {
             frame::put_ping(&mut self.output, true, payload);
         } else if payload == CLOSE_PING && self.closing == Closing::Announced {
-            self.closing = Closing::Final;
-            frame::put_go_away(&mut self.output, self.last_stream, Reason::NoError, "");
+            self.close_finally();
         }
         self.take_free_frame()
     }
@@ -740,17 +742,30 @@ impl State {
         self.closing == Closing::Final && self.streams.is_empty()
     }
 
-    /// Tells the client that the connection closes.
+    /// Tells the client that the connection closes; at the second call, that later requests are ignored.
     pub(crate) fn close(&mut self) {
-        if self.closing == Closing::Open {
-            self.closing = Closing::Announced;
-            frame::put_go_away(&mut self.output, MAX_STREAM, Reason::NoError, "");
-            frame::put_ping(&mut self.output, false, CLOSE_PING);
-            self.wake_connection();
+        match self.closing {
+            Closing::Open => {
+                self.closing = Closing::Announced;
+                frame::put_go_away(&mut self.output, MAX_STREAM, Reason::NoError, "");
+                frame::put_ping(&mut self.output, false, CLOSE_PING);
+            }
+            Closing::Announced => self.close_finally(),
+            Closing::Final => return,
         }
+        self.wake_connection();
     }
 
+    fn close_finally(&mut self) {
+        self.closing = Closing::Final;
+        frame::put_go_away(&mut self.output, self.last_stream, Reason::NoError, "");
+    }
+
+    /// Sends a ping to a client that has long been silent, and frees memory that earlier calls have left.
     pub(crate) fn ping(&mut self) {
+        self.streams.shrink_to_fit();
+        self.requests.shrink_to_fit();
+        self.waiting.shrink_to_fit();
         frame::put_ping(&mut self.output, false, PING);
         self.wake_connection();
     }

@@ -427,9 +427,20 @@ fn streams_that_waited_and_ended_leave_nothing() {
 }
 
 #[test]
-fn a_connection_closes_after_its_calls() {
+fn a_client_that_does_not_confirm_the_close_may_not_go_on() {
     let mut state = with_call(true);
     state.close();
+    sent(&mut state);
+    state.close();
+    let last = [1_u32.to_be_bytes(), [0; 4]].concat();
+    assert_eq!(sent(&mut state), [(kind::GOAWAY, 0, false, last)]);
+    state.receive(&headers(3, true, &POST)).unwrap();
+    assert!(state.next_request().is_none());
+}
+
+#[test]
+fn a_connection_closes_after_its_calls() {
+    let mut state = with_call(true);
     state.close();
     let go_away = |id: u32| (kind::GOAWAY, 0, false, [id.to_be_bytes(), [0; 4]].concat());
     assert_eq!(sent(&mut state), [go_away(MAX_STREAM), (kind::PING, 0, false, CLOSE_PING.to_vec())]);

@@ -37,6 +37,8 @@ const MAX_HEADER_BYTES: u32 = 16 << 10;
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(60);
 /// How long the client may take to answer a ping.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Calls after which a busy connection is checked for its age and for a drain.
+const CALLS_BETWEEN_CHECKS: u64 = 1024;
 /// How long a client without calls may take to close after the server said that it will.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -76,6 +78,7 @@ pub(super) async fn serve(
         },
     );
     let mut watch = Watch::new(&limits);
+    let closes = close.clone();
     let mut closed = pin!(close.wait_for(|closed| *closed));
     let mut closing = false;
     loop {
@@ -85,6 +88,14 @@ pub(super) async fn serve(
                 let Some(accepted) = accepted else { return Ok(()) };
                 let (request, responder) = accepted?;
                 watch.calls += 1;
+                // A client that always has sent more keeps the other branches from being polled.
+                if watch.calls.is_multiple_of(CALLS_BETWEEN_CHECKS) {
+                    if !closing && *closes.borrow() {
+                        closing = true;
+                        connection.close();
+                    }
+                    watch.close_if_old(&connection);
+                }
                 poll_before_spawn(run_call(router.clone(), request, responder, limits.stall_timeout));
             }
             _ = &mut closed, if !closing => {
@@ -158,6 +169,16 @@ impl Watch {
         self.timer.as_mut().reset(next.max(Instant::now() + Duration::from_millis(100)));
     }
 
+    /// Closes a connection that has reached its maximum age.
+    fn close_if_old(&mut self, connection: &Connection<CoalescingIo>) {
+        let now = Instant::now();
+        if !self.closing && self.old_at.is_some_and(|old_at| now >= old_at) {
+            self.closing = true;
+            self.schedule(now + CLOSE_TIMEOUT);
+            connection.close();
+        }
+    }
+
     /// Checks a connection that has received so many bytes and has calls or not.
     fn check(&mut self, received: u64, has_calls: bool) -> Verdict {
         let now = Instant::now();
@@ -188,7 +209,12 @@ impl Watch {
                 self.schedule(now + KEEP_ALIVE_TIMEOUT);
                 return Verdict::Ping;
             }
-            None => self.schedule(now + if self.closing { CLOSE_TIMEOUT } else { KEEP_ALIVE_INTERVAL }),
+            None if self.closing => {
+                self.schedule(now + CLOSE_TIMEOUT);
+                // Again: the client has not confirmed that it knows.
+                return Verdict::Close;
+            }
+            None => self.schedule(now + KEEP_ALIVE_INTERVAL),
         }
         Verdict::Keep
     }
