@@ -1,14 +1,19 @@
 //! Frames in, frames out.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Wake},
 };
-use std::task::Wake;
 
+use bytes::Bytes;
+use http::StatusCode;
 use proptest::prelude::*;
 
 use super::*;
+use crate::{error::StreamEnded, frame::flag};
 
 const LIMITS: Limits =
     Limits { max_streams: 4, max_header_bytes: 1024, stream_window: 20_000, connection_window: 70_000 };
