@@ -2,6 +2,7 @@
 //! a limit, which counts the pages of its files, so a store beyond the limit is read from the disk.
 
 use std::{
+    fmt::Write as _,
     fs::{self, File, OpenOptions},
     path::Path,
     sync::Arc,
@@ -13,7 +14,9 @@ use benches::{
     chains::{Candidate, SHAPE, Stores},
     floors::TOWER,
     load::{ClosedLoop, Rpc, Window, floor_request},
+    process::resident_bytes,
     regret::Keys,
+    report::Record,
     sample::{CPU, Column, MEMORY, P50, P99, RATE, Sample, Samples, Snapshot},
     server::Setup,
     timing::alternate,
@@ -43,15 +46,16 @@ pub(crate) fn cannot_use(cgroup: &Path) -> Option<String> {
 }
 
 /// Measures `chains` with a store of `size` times the memory limit of `cgroup`, for `measured` from an empty page cache,
-/// and for as long after that.
+/// and for as long after that. Returns a line for each load during which the kernel killed the server.
 pub(crate) fn measure(
     cgroup: &Path,
     size: f64,
     chains: &[Candidate],
     run: usize,
     measured: Duration,
-    mut add: impl FnMut(Sample) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+    record: &mut Record,
+) -> anyhow::Result<String> {
+    let mut killed = String::new();
     let limit = limit_of(cgroup)?;
     let floors = (limit as f64 * size) as u64 / FLOOR_BYTES;
     let floors = u32::try_from(floors).context("a floor has a number of 32 bits")?;
@@ -72,13 +76,19 @@ pub(crate) fn measure(
             for start in STARTS {
                 let name = format!("{keys}, a store of {size} times the memory, {start}");
                 let timed = load.run_for(window, || Snapshot::of(&servers, &[]));
+                if timed.is_err() && resident_bytes(servers[0].pid()).is_err() {
+                    let line = format!("{name}, {}: the server was killed for lack of memory", chain.name());
+                    record.line(&line)?;
+                    let _ = writeln!(killed, "- {line}");
+                    break;
+                }
                 let timed = timed.with_context(|| format!("{name}, {}", chain.name()))?;
                 let sample = Sample::of(&timed.tally, &timed.before, &timed.after);
-                add(sample.named(name, chain.name(), run))?;
+                record.add(sample.named(name, chain.name(), run))?;
             }
         }
     }
-    Ok(())
+    Ok(killed)
 }
 
 /// The memory limit of `cgroup`, of version 2 or 1, in bytes.

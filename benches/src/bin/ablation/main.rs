@@ -60,16 +60,17 @@ fn main() -> anyhow::Result<()> {
         let mut record = Record::start(&args.record, "ablation", "disk")?;
         let chains = if args.chains.is_empty() { &disk::CHAINS } else { &args.chains[..] };
         let measured = Duration::from_secs(if args.quick { 2 } else { 10 });
+        let mut killed = String::new();
         for run in 0..runs {
             for size in &args.sizes {
-                disk::measure(cgroup, *size, chains, run, measured, |sample| record.add(sample))?;
+                killed += &disk::measure(cgroup, *size, chains, run, measured, &mut record)?;
             }
             eprintln!("run {} of {runs} done", run + 1);
         }
         let intro = format!(
-            "{runs} interleaved runs of {measured:?} each. Cold: from an empty page cache. Warm: right after.\n"
+            "{runs} interleaved runs of {measured:?} each. Cold: from an empty page cache. Warm: right after.\n\n"
         );
-        return record.finish("Stores larger than memory", &(intro + &disk::markdown(&record.samples)));
+        return record.finish("Stores larger than memory", &(intro + &killed + &disk::markdown(&record.samples)));
     }
     let workloads = if args.loads.is_empty() { Workload::value_variants() } else { args.loads.as_slice() };
     let candidates = Candidate::available(&args.chains);
