@@ -194,11 +194,11 @@ impl FloorBody {
         self.deadline
     }
 
-    /// The message of a unary body, and whether [`OK_TRAILERS`] follow it; or the body if it is another.
-    pub(in crate::grpc) fn into_unary(self) -> Result<(GuardedBytes, bool), Self> {
-        match self.frames {
-            Frames::Unary { message: Some(message), has_trailers } => Ok((message, has_trailers)),
-            frames => Err(Self { frames, ..self }),
+    /// Takes the message of a unary body, and whether [`OK_TRAILERS`] follow it. `None` for another body.
+    pub(in crate::grpc) fn take_unary(&mut self) -> Option<(GuardedBytes, bool)> {
+        match &mut self.frames {
+            Frames::Unary { message, has_trailers } => message.take().map(|message| (message, *has_trailers)),
+            _ => None,
         }
     }
 

@@ -260,7 +260,7 @@ async fn run_call(
         .await
     };
     let Some(response) = response else { return };
-    let (head, body) = response.into_parts();
+    let (head, mut body) = response.into_parts();
     // HTTP/2 leaves it to us that an answer to HEAD has no body.
     let is_empty = is_head || body.is_end_stream();
     if responder.send_head(&head, is_empty).is_err() || is_empty {
@@ -268,9 +268,9 @@ async fn run_call(
     }
     let deadline = body.deadline().map(Instant::from_std);
     let mut response = Response { responder, deadline, stall_timeout };
-    let sent = match body.into_unary() {
-        Ok((message, has_trailers)) => response.send_unary(message, has_trailers).await,
-        Err(body) => response.send_frames(body).await,
+    let sent = match body.take_unary() {
+        Some((message, has_trailers)) => response.send_unary(message, has_trailers).await,
+        None => response.send_frames(body).await,
     };
     match sent {
         Ok(()) | Err(Unsent::Ended) => {}
