@@ -46,7 +46,7 @@ impl HeadBuilder {
     }
 
     /// Adds a field of `size` bytes.
-    pub(crate) fn push(&mut self, field: &Field, size: usize) {
+    pub(crate) fn push(&mut self, field: Field, size: usize) {
         self.bytes += size;
         if self.bytes > self.max_bytes {
             // The rest is decoded only for the table.
@@ -54,9 +54,9 @@ impl HeadBuilder {
         }
         let is_pseudo = !matches!(field, Field::Header(..));
         let is_repeated = match field {
-            Field::Header(name, value) => self.headers.try_append(name, value.clone()).is_err(),
-            Field::Method(method) => self.method.replace(method.clone()).is_some(),
-            Field::Path(path) => self.path.replace(path.clone()).is_some() || self.has_invalid_path,
+            Field::Header(name, value) => self.headers.try_append(name, value).is_err(),
+            Field::Method(method) => self.method.replace(method).is_some(),
+            Field::Path(path) => self.path.replace(path).is_some() || self.has_invalid_path,
             Field::InvalidPath => std::mem::replace(&mut self.has_invalid_path, true) || self.path.is_some(),
             Field::Authority => std::mem::replace(&mut self.has_authority, true),
             Field::Scheme => std::mem::replace(&mut self.has_scheme, true),

@@ -138,14 +138,14 @@ impl Decoder {
     ///
     /// # Errors
     /// The block is not valid. The connection has to end.
-    pub(crate) fn decode(&mut self, block: &[u8], mut take: impl FnMut(&Field, usize)) -> Result<(), HpackError> {
+    pub(crate) fn decode(&mut self, block: &[u8], mut take: impl FnMut(Field, usize)) -> Result<(), HpackError> {
         let mut input = Input(block);
         let mut may_resize = true;
         while let Some(first) = input.0.first().copied() {
             match first {
                 0x80.. => {
                     let entry = self.entry(input.number(7)?)?;
-                    take(&entry.field, entry.size);
+                    take(entry.field.clone(), entry.size);
                 }
                 0x20..0x40 => {
                     let size = input.number(5)?;
@@ -159,9 +159,12 @@ impl Decoder {
                 _ => {
                     let is_indexed = first >= 0x40;
                     let entry = self.literal(&mut input, if is_indexed { 6 } else { 4 }, first & 0xf0 == 0x10)?;
-                    take(&entry.field, entry.size);
+                    // A field that does not enter the table is not cloned, which would allocate.
                     if is_indexed {
+                        take(entry.field.clone(), entry.size);
                         self.insert(entry);
+                    } else {
+                        take(entry.field, entry.size);
                     }
                 }
             }

@@ -138,9 +138,9 @@ mod tests {
 
     fn decoded(decoder: &mut Decoder, block: &[u8]) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        let mut take = |field: &Field, _| {
+        let mut take = |field: Field, _| {
             if let Field::Header(name, value) = field {
-                headers.append(name, value.clone());
+                headers.append(name, value);
             }
         };
         decoder.decode(block, &mut take).unwrap();
