@@ -123,7 +123,7 @@ impl Window {
     /// Gives back `count` bytes. Returns the increment to tell the client, if it is time to.
     fn give_back(&mut self, count: usize) -> Option<u32> {
         self.read += count as u32;
-        if self.read < self.size / 2 {
+        if self.read < (self.size / 2).max(1) {
             return None;
         }
         self.open += i64::from(self.read);
@@ -466,6 +466,10 @@ impl State {
             Ok(_) => Reason::ProtocolError,
             Err(_) => Reason::FrameSizeError,
         };
+        if header.stream.is_multiple_of(2) || header.stream > self.last_stream {
+            // A stream that is not open cannot be reset.
+            return Err(ConnectionError::new(reason, "PRIORITY is not valid"));
+        }
         self.reset_for_error(header.stream, reason)
     }
 
