@@ -40,8 +40,9 @@ impl Decoders {
 
 /// Whether `field` is what a request has to make of `name` and `value`.
 fn agree(field: &Field, name: &[u8], value: &[u8]) -> bool {
-    // RFC 9110, section 5.6.2, without upper-case letters.
-    let is_token = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"!#$%&'*+-.^_`|~".contains(byte);
+    // RFC 9110, section 5.6.2, without upper-case letters. The crate `http` allows quotes too.
+    let is_token =
+        |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"!\"#$%&'*+-.^_`|~".contains(byte);
     let is_name = !name.is_empty() && name.iter().all(is_token);
     let is_value = value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..));
     let is_of_connection = match name {
