@@ -359,7 +359,7 @@ impl State {
         let is_last = header.has(flag::END_HEADERS);
         if block.bytes.len() > BLOCK_BYTES_PER_LIMIT * self.limits.max_header_bytes as usize {
             let id = block.stream;
-            if id > self.last_stream {
+            if id > self.last_stream && self.closing != Closing::Final {
                 self.last_stream = id;
                 self.refuse_large_head(id, false);
             }

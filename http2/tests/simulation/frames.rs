@@ -1,7 +1,14 @@
 //! Turns the bytes of a program into choices and frames.
 
 /// The rest of a program. At its end all choices are the first.
-pub struct Program<'a>(&'a [u8]);
+pub struct Program<'a> {
+    rest: &'a [u8],
+    /// Whether the client breaks the protocol in ways that end the connection. Others live longer.
+    is_fatal: bool,
+    /// Fields that are in the table of the server.
+    indexed: u8,
+    has_table: bool,
+}
 
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
@@ -31,22 +38,24 @@ fn literal(name: u8, value: &str) -> Vec<u8> {
 
 impl<'a> Program<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
+        let mut program = Self { rest: bytes, is_fatal: false, indexed: 0, has_table: true };
+        program.is_fatal = program.is_one_in(8);
+        program
     }
 
     pub fn is_at_end(&self) -> bool {
-        self.0.is_empty()
+        self.rest.is_empty()
     }
 
     pub fn byte(&mut self) -> u8 {
-        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
-        self.0 = rest;
+        let (first, rest) = self.rest.split_first().unwrap_or((&0, &[]));
+        self.rest = rest;
         *first
     }
 
     fn bytes(&mut self, count: usize) -> &'a [u8] {
-        let (bytes, rest) = self.0.split_at(count.min(self.0.len()));
-        self.0 = rest;
+        let (bytes, rest) = self.rest.split_at(count.min(self.rest.len()));
+        self.rest = rest;
         bytes
     }
 
@@ -58,8 +67,16 @@ impl<'a> Program<'a> {
         self.byte() % count == count - 1
     }
 
+    /// Whether something is chosen that ends the connection.
+    pub fn is_fatal(&mut self) -> bool {
+        self.is_fatal && self.is_one_in(8)
+    }
+
     /// A stream near those that are open.
     fn stream(&mut self, last: u32) -> u32 {
+        if !self.is_fatal() {
+            return last.saturating_sub(2 * u32::from(self.byte() % 8)).max(1);
+        }
         match self.byte() {
             choice @ 0..200 => last.saturating_sub(2 * u32::from(choice % 8)),
             200..220 => last + 2,
@@ -75,11 +92,11 @@ impl<'a> Program<'a> {
         let mut payload = Vec::new();
         for _ in 0..self.byte() % 4 {
             let (id, values): (u16, &[u32]) = self.pick(&[
-                (4, &[65_535, 0, 1, 100, 1 << 20, (1 << 31) - 1][..]),
+                (4, &[65_535, 0, 1, 100, 1 << 20, 1 << 30][..]),
                 (4, &[70_000, 0, 5, 100_000]),
                 (1, &[0, 4096, 100, 65_536, u32::MAX]),
                 (5, &[16_384, 16_777_215, 20_000]),
-                (2, &[0, 1]),
+                (2, if self.is_fatal { &[0, 2] } else { &[0, 1] }),
                 (3, &[0, 1, 100]),
                 (6, &[0, 100]),
                 (9, &[0, 7]),
@@ -107,6 +124,7 @@ impl<'a> Program<'a> {
         if self.is_one_in(16) {
             let size = self.pick(&[0, 30, 10]);
             block.push(0x20 | size);
+            (self.indexed, self.has_table) = (0, false);
         }
         block.extend(pseudo.concat());
         self.fields(&mut block);
@@ -116,10 +134,16 @@ impl<'a> Program<'a> {
     fn fields(&mut self, block: &mut Vec<u8>) {
         for _ in 0..self.byte() % 6 {
             match self.byte() % 24 {
-                0..4 => block.extend(b"\x40\x02te\x08trailers"),
-                4..6 => block.extend(b"\x5f\x10application/grpc"),
-                6..8 => block.push(0xbe + self.byte() % 4),
-                8 => block.extend(literal(0x0f, "").iter().chain(literal(0x0d, "").iter().take(1))),
+                0..4 => {
+                    block.extend(b"\x40\x02te\x08trailers");
+                    self.indexed();
+                }
+                4..6 => {
+                    block.extend(b"\x5f\x10application/grpc");
+                    self.indexed();
+                }
+                6..8 if self.indexed > 0 => block.push(0xbe + self.byte() % self.indexed),
+                8 => block.extend(b"\x0f\x0d\x010"),
                 9 | 10 => {
                     let length = self.pick(&["0", "5", "100", "70000", "x", "", "18446744073709551616"]);
                     block.extend([0x0f, 0x0d, length.len() as u8]);
@@ -127,8 +151,11 @@ impl<'a> Program<'a> {
                 }
                 11 => block.extend(b"\x00\x01X\x00"),
                 12 => block.extend(b"\x00\x0aconnection\x05close"),
-                13 => block.extend(b"\x40\x01x\x81\xff"),
-                14 => block.extend(b"\x50\x84\x9d\x29\xad\x17"),
+                13 => {
+                    block.extend(b"\x40\x01x\x81\x1f");
+                    self.indexed();
+                }
+                14 if self.is_fatal() => block.extend(b"\x50\x84\x9d\x29\xad\x17"),
                 15 => {
                     let size = self.pick(&[1000_u32, 300, 9000]);
                     block.extend([0x00, 0x01, b'v', 0x7f]);
@@ -139,24 +166,34 @@ impl<'a> Program<'a> {
                 16 => {
                     for _ in 0..self.byte() {
                         block.extend(b"\x40\x01a\x01b");
+                        self.indexed();
                     }
                 }
-                17 => {
+                17 if self.indexed > 0 => {
                     for _ in 0..self.byte() {
                         block.extend([0xbe; 16]);
                     }
                 }
-                18 => {
+                18 if self.is_fatal() => {
                     let count = usize::from(self.byte() % 16);
                     block.extend(self.bytes(count));
                 }
                 _ => {
                     let name = self.pick(b"abcdef");
                     let value = self.byte();
-                    block.extend([self.pick(&[0x00, 0x10, 0x40]), 1, name, 1, b' ' + value % 94]);
+                    let kind = self.pick(&[0x00, 0x10, 0x40]);
+                    block.extend([kind, 1, name, 1, b' ' + value % 94]);
+                    if kind == 0x40 {
+                        self.indexed();
+                    }
                 }
             }
         }
+    }
+
+    /// A short field was sent that enters the table.
+    fn indexed(&mut self) {
+        self.indexed = (self.indexed + u8::from(self.has_table)).min(20);
     }
 
     /// The frames of a header block, with the other flags.
@@ -200,18 +237,19 @@ impl<'a> Program<'a> {
     /// Some frames of a client. `last` is the last stream that it has opened.
     pub fn frames(&mut self, choice: u8, last: &mut u32) -> Vec<u8> {
         match choice {
-            0..=8 => {
+            // Streams have to be open, and the last choices mostly end the connection.
+            _ if *last == 0 || choice <= 8 || (choice >= 30 && !self.is_fatal()) => {
                 *last += if *last == 0 { 1 } else { 2 };
                 let ends = choice <= 2;
                 let block = self.request(*last);
                 self.headers(*last, ends, &block)
             }
-            9..=15 => {
+            9..=15 | 25 => {
                 let stream = self.stream(*last);
                 let length = self.pick(&[0_usize, 1, 5, 95, 100, 1000, 16_384, 7]);
                 let extra = self.byte();
                 let mut payload: Vec<u8> = (0..length).map(|i| i as u8 ^ extra).collect();
-                let mut flags = u8::from(extra & 7 == 1);
+                let mut flags = u8::from(extra & 7 == 1 || choice == 25);
                 if extra & 0xf0 == 0x10 {
                     flags |= 8;
                     if let Some(padding) = payload.first_mut() {
@@ -222,7 +260,9 @@ impl<'a> Program<'a> {
             }
             16..=19 => {
                 let stream = if choice < 18 { 0 } else { self.stream(*last) };
-                let increment = self.pick(&[1_u32, 10, 1000, 100_000, 1 << 20, (1 << 31) - 1, 0]);
+                let is_any = stream != 0 || self.is_fatal();
+                let increments = [1_u32, 10, 1000, 100_000, 1 << 20, (1 << 31) - 1, 0];
+                let increment = self.pick(&increments[..if is_any { 7 } else { 5 }]);
                 frame(8, 0, stream, &increment.to_be_bytes())
             }
             20 | 21 => self.settings(),
@@ -236,7 +276,7 @@ impl<'a> Program<'a> {
                 frame(2, 0, stream, &payload[..self.pick(&[5, 5, 5, 5, 4])])
             }
             // Trailers.
-            25 | 26 => {
+            26 => {
                 let stream = self.stream(*last);
                 let mut block = Vec::new();
                 self.fields(&mut block);

@@ -32,11 +32,13 @@ use view::{Fields, View};
 const LARGE_LIMITS: Limits =
     Limits { max_streams: 100, max_header_bytes: 16 << 10, stream_window: 64 << 10, connection_window: 256 << 10 };
 
+const LARGE_ROOM: usize = 64 << 10;
+
 /// The largest room of the transport.
 const MAX_ROOM: usize = 1 << 20;
 
 /// Polls until a program counts as a loop that never ends.
-const MAX_POLLS: usize = 200_000;
+const MAX_POLLS: usize = 20_000;
 
 thread_local! {
     /// Whether the thread has what all connections share: buffers and tables.
@@ -62,7 +64,7 @@ pub fn run(program: &[u8]) {
         connection_window: program.pick(&[256 << 10, 0, 65_535, 65_536, 70_000]),
     };
     let mut simulation = Simulation::new(limits);
-    if !program.is_one_in(32) {
+    if !program.is_fatal() {
         let settings = program.settings();
         simulation.wire.borrow_mut().input.extend(view::PREFACE.iter().chain(&settings));
     }
@@ -108,6 +110,8 @@ struct Wire {
     reader: Option<Waker>,
     /// What the next `poll_send` returns.
     room: usize,
+    /// How often `room` is returned if it is small. With less than a large room forever, a program takes too long.
+    small_rooms: usize,
     /// What the last `poll_send` returned.
     last_room: usize,
     sender: Option<Waker>,
@@ -136,7 +140,7 @@ impl Wire {
     }
 
     fn set_room(&mut self, room: usize) {
-        self.room = room;
+        (self.room, self.small_rooms) = (room, 64);
         if room > 0
             && let Some(sender) = self.sender.take()
         {
@@ -171,10 +175,14 @@ impl Wire {
         let of_calls: usize = data.iter().filter(|(id, _)| self.accepted.contains(id)).map(|(_, length)| length).sum();
         assert!(of_calls <= self.last_room, "{of_calls} bytes of data for a room of {}", self.last_room);
         self.last_room = self.room;
-        if self.room == 0 {
+        self.small_rooms = self.small_rooms.saturating_sub(1);
+        if self.small_rooms == 0 && self.room > 0 {
+            self.room = self.room.max(LARGE_ROOM);
+        }
+        if self.last_room == 0 {
             self.sender = Some(cx.waker().clone());
         }
-        Ok(self.room)
+        Ok(self.last_room)
     }
 }
 
@@ -235,6 +243,8 @@ struct Simulation {
     flag: Arc<Flag>,
     calls: Vec<Call>,
     policy: Policy,
+    /// Whether the caller reads each body from the beginning on.
+    reads_all: bool,
     /// The last stream that the client has opened.
     last_stream: u32,
     error: Option<ConnectionError>,
@@ -272,7 +282,8 @@ impl Simulation {
             max_read: usize::MAX,
             end: None,
             reader: None,
-            room: 64 << 10,
+            room: LARGE_ROOM,
+            small_rooms: 0,
             last_room: 0,
             sender: None,
             accepted: Vec::new(),
@@ -284,6 +295,7 @@ impl Simulation {
             flag: Flag::new(),
             calls: Vec::new(),
             policy: Policy::Hold,
+            reads_all: true,
             last_stream: 0,
             error: None,
             is_ended: false,
@@ -310,7 +322,7 @@ impl Simulation {
             }
             36 => self.wire.borrow_mut().max_read = program.pick(&[usize::MAX, 1, 2, 7, 9, 64, 5000]),
             37..=39 => {
-                let room = program.pick(&[64 << 10, 0, 1, 10, 1000, MAX_ROOM]);
+                let room = program.pick(&[LARGE_ROOM, 0, 1, 10, 1000, MAX_ROOM]);
                 self.wire.borrow_mut().set_room(room);
             }
             40 => {
@@ -318,6 +330,7 @@ impl Simulation {
                 let policies =
                     [Policy::Hold, Policy::Answer(size), Policy::AnswerWithHead, Policy::Reset, Policy::Drop];
                 self.policy = program.pick(&policies);
+                self.reads_all = program.is_one_in(2);
             }
             41..=58 => {
                 if !self.calls.is_empty() {
@@ -415,7 +428,7 @@ impl Simulation {
     /// Polls everything that was woken, until nothing is.
     fn run_until_idle(&mut self) {
         for _ in 0..MAX_POLLS {
-            let mut is_idle = !self.flag.is_set();
+            let mut is_idle = !self.flag.is_set() || self.connection.is_none();
             self.poll_connection();
             for i in 0..self.calls.len() {
                 let call = &self.calls[i];
@@ -484,7 +497,7 @@ impl Simulation {
             sent: Vec::new(),
             trailers: None,
             is_complete: false,
-            is_reading: false,
+            is_reading: self.reads_all,
             is_waiting_for_end: false,
             read: Vec::new(),
             is_read: false,

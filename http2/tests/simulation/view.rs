@@ -200,6 +200,8 @@ impl View {
         if id != 0 {
             assert!(is_on_stream || kind == WINDOW_UPDATE, "a frame of type {kind} on a stream");
             assert!(id % 2 == 1 && id <= self.last_opened, "a frame of type {kind} on the idle stream {id}");
+            let is_ignored = self.go_away.is_some_and(|(last, _)| id > last);
+            assert!(!is_ignored, "a frame of type {kind} on stream {id}, which GOAWAY excludes");
             let stream = self.streams.entry(id).or_default();
             if kind != RST_STREAM && kind != CONTINUATION {
                 assert!(stream.server_reset.is_none(), "a frame of type {kind} on stream {id} after a reset");
@@ -344,7 +346,8 @@ impl View {
         check("connection", size, self.client_window, held.values().sum());
         for (id, stream) in &mut self.streams {
             stream.is_client_reset_handled = stream.is_client_reset;
-            if !stream.is_closed() && !stream.is_request_ended {
+            let is_ignored = self.go_away.is_some_and(|(last, _)| *id > last);
+            if !stream.is_closed() && !stream.is_request_ended && !is_ignored {
                 let window = i64::from(self.limits.stream_window) + stream.client_updates - stream.request_bytes;
                 check("stream", self.limits.stream_window, window, held.get(id).copied().unwrap_or(0));
             }
