@@ -250,13 +250,15 @@ impl<'a> Program<'a> {
                 let extra = self.byte();
                 let mut payload: Vec<u8> = (0..length).map(|i| i as u8 ^ extra).collect();
                 let mut flags = u8::from(extra & 7 == 1 || choice == 25);
-                if extra & 0xf0 == 0x10 {
+                if extra & 0xf0 == 0x10 && (length > 0 || self.is_fatal()) {
                     flags |= 8;
                     if let Some(padding) = payload.first_mut() {
-                        *padding %= 32;
+                        *padding %= length.min(32) as u8;
                     }
                 }
-                frame(0, flags, stream, &payload)
+                // The window of a stream, at once.
+                let count = if length == 16_384 && flags == 0 { 1 + usize::from(extra % 4) } else { 1 };
+                frame(0, flags, stream, &payload).repeat(count)
             }
             16..=19 => {
                 let stream = if choice < 18 { 0 } else { self.stream(*last) };

@@ -615,11 +615,13 @@ impl Simulation {
         assert!(wire.room == 0 || wire.last_room > 0, "the connection does not know of the room");
         assert!(wire.arrived == 0 || wire.last_room == 0, "{} bytes were not read", wire.arrived);
         let mut held = BTreeMap::new();
+        let mut open = 0;
         for call in &self.calls {
             let id = call.id;
             let has_window = wire.view.has_window(id);
             let stream = &wire.view.streams[&id];
             let is_closed = stream.is_closed();
+            open += u32::from(!is_closed);
             assert!(is_closed || !call.is_ended, "call {id} has ended, but not its stream");
             if let Some(head) = &call.head {
                 assert_eq!(stream.head.as_ref(), Some(head).filter(|_| true), "the head of call {id}");
@@ -645,6 +647,7 @@ impl Simulation {
             }
             assert!(call.responder.is_some() || is_closed, "call {id} has no responder, but is not closed");
         }
+        assert!(open <= self.limits.max_streams, "{open} calls are open");
         wire.view.check_idle(&held);
     }
 
