@@ -1,7 +1,7 @@
 //! Turns the bytes of a program into choices and frames.
 
 /// The rest of a program. At its end all choices are the first.
-pub struct Program<'a> {
+pub(crate) struct Program<'a> {
     rest: &'a [u8],
     /// Whether the client breaks the protocol in ways that end the connection. Others live longer.
     is_fatal: bool,
@@ -10,7 +10,7 @@ pub struct Program<'a> {
     has_table: bool,
 }
 
-pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
     frame.extend([kind, flags]);
     frame.extend(stream.to_be_bytes());
@@ -24,7 +24,7 @@ fn path(stream: u32) -> String {
 }
 
 /// The stream of a request with a path.
-pub fn stream_of_path(text: &str) -> Option<u32> {
+pub(crate) fn stream_of_path(text: &str) -> Option<u32> {
     let stream = text.strip_prefix('/')?.split('-').next()?.parse().ok()?;
     (path(stream) == text).then_some(stream)
 }
@@ -37,17 +37,17 @@ fn literal(name: u8, value: &str) -> Vec<u8> {
 }
 
 impl<'a> Program<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         let mut program = Self { rest: bytes, is_fatal: false, indexed: 0, has_table: true };
         program.is_fatal = program.is_one_in(8);
         program
     }
 
-    pub fn is_at_end(&self) -> bool {
+    pub(crate) fn is_at_end(&self) -> bool {
         self.rest.is_empty()
     }
 
-    pub fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         let (first, rest) = self.rest.split_first().unwrap_or((&0, &[]));
         self.rest = rest;
         *first
@@ -59,16 +59,16 @@ impl<'a> Program<'a> {
         bytes
     }
 
-    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[usize::from(self.byte()) % choices.len()]
     }
 
-    pub fn is_one_in(&mut self, count: u8) -> bool {
+    pub(crate) fn is_one_in(&mut self, count: u8) -> bool {
         self.byte() % count == count - 1
     }
 
     /// Whether something is chosen that ends the connection.
-    pub fn is_fatal(&mut self) -> bool {
+    pub(crate) fn is_fatal(&mut self) -> bool {
         self.is_fatal && self.is_one_in(8)
     }
 
@@ -88,7 +88,7 @@ impl<'a> Program<'a> {
     }
 
     /// A frame of settings.
-    pub fn settings(&mut self) -> Vec<u8> {
+    pub(crate) fn settings(&mut self) -> Vec<u8> {
         let mut payload = Vec::new();
         for _ in 0..self.byte() % 4 {
             let (id, values): (u16, &[u32]) = self.pick(&[
@@ -235,7 +235,7 @@ impl<'a> Program<'a> {
     }
 
     /// Some frames of a client. `last` is the last stream that it has opened.
-    pub fn frames(&mut self, choice: u8, last: &mut u32) -> Vec<u8> {
+    pub(crate) fn frames(&mut self, choice: u8, last: &mut u32) -> Vec<u8> {
         match choice {
             // Streams have to be open, and the last choices mostly end the connection.
             _ if *last == 0 || choice <= 8 || (choice >= 30 && !self.is_fatal()) => {

@@ -46,7 +46,7 @@ thread_local! {
 }
 
 /// Runs `program`.
-pub fn run(program: &[u8]) {
+pub(crate) fn run(program: &[u8]) {
     if !IS_WARM.replace(true) {
         let mut simulation = Simulation::new(LARGE_LIMITS);
         let request = Program::new(&[]).frames(0, &mut simulation.last_stream);

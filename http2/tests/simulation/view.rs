@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use floor_http2::Limits;
 
-pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const MAX_FRAME: usize = 16_384;
 const MAX_WINDOW: i64 = (1 << 31) - 1;
 const DEFAULT_WINDOW: i64 = 65_535;
@@ -19,10 +19,10 @@ const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 
-pub type Fields = Vec<(Vec<u8>, Vec<u8>)>;
+pub(crate) type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Both directions of a connection.
-pub struct View {
+pub(crate) struct View {
     limits: Limits,
     /// What the server has read and is no complete frame yet.
     unparsed: Vec<u8>,
@@ -37,7 +37,7 @@ pub struct View {
     server_window: i64,
     /// What the client may send.
     client_window: i64,
-    pub streams: BTreeMap<u32, Stream>,
+    pub(crate) streams: BTreeMap<u32, Stream>,
     /// The greatest stream that the client has opened.
     last_opened: u32,
     decoder: httlib_hpack::Decoder<'static>,
@@ -47,34 +47,34 @@ pub struct View {
     block: Option<(u32, bool, Vec<u8>)>,
     has_settings: bool,
     /// The last `GOAWAY`: the last stream and the reason.
-    pub go_away: Option<(u32, u32)>,
-    pub is_close_ping_open: bool,
+    pub(crate) go_away: Option<(u32, u32)>,
+    pub(crate) is_close_ping_open: bool,
 }
 
 /// What was sent on a stream.
 #[derive(Default)]
-pub struct Stream {
+pub(crate) struct Stream {
     /// The data of the client without padding.
-    pub request: Vec<u8>,
+    pub(crate) request: Vec<u8>,
     /// The bytes of the client with padding.
     request_bytes: i64,
-    pub is_request_ended: bool,
-    pub is_client_reset: bool,
+    pub(crate) is_request_ended: bool,
+    pub(crate) is_client_reset: bool,
     /// Whether the server has handled everything since the client's reset.
     is_client_reset_handled: bool,
     /// The client's window updates.
     server_updates: i64,
     /// The server's window updates.
     client_updates: i64,
-    pub head: Option<Fields>,
-    pub response: Vec<u8>,
-    pub trailers: Option<Fields>,
-    pub is_response_ended: bool,
-    pub server_reset: Option<u32>,
+    pub(crate) head: Option<Fields>,
+    pub(crate) response: Vec<u8>,
+    pub(crate) trailers: Option<Fields>,
+    pub(crate) is_response_ended: bool,
+    pub(crate) server_reset: Option<u32>,
 }
 
 impl Stream {
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.is_response_ended || self.is_client_reset || self.server_reset.is_some()
     }
 }
@@ -93,7 +93,7 @@ fn split_frame(bytes: &mut Vec<u8>) -> Option<(u8, u8, u32, Vec<u8>)> {
 }
 
 impl View {
-    pub fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limits,
             unparsed: Vec::new(),
@@ -115,12 +115,12 @@ impl View {
     }
 
     /// Whether the client may send a frame of any type now.
-    pub fn is_between_frames(&self) -> bool {
+    pub(crate) fn is_between_frames(&self) -> bool {
         self.unparsed.is_empty() && self.has_preface
     }
 
     /// The server has read `bytes`.
-    pub fn client_sent(&mut self, bytes: &[u8]) {
+    pub(crate) fn client_sent(&mut self, bytes: &[u8]) {
         self.unparsed.extend_from_slice(bytes);
         if !self.has_preface {
             if self.unparsed.len() < PREFACE.len() {
@@ -180,7 +180,7 @@ impl View {
     }
 
     /// The server has sent `bytes`. Returns the payload bytes of its `DATA` frames.
-    pub fn server_sent(&mut self, bytes: &mut Vec<u8>) -> Vec<(u32, usize)> {
+    pub(crate) fn server_sent(&mut self, bytes: &mut Vec<u8>) -> Vec<(u32, usize)> {
         let mut data = Vec::new();
         while let Some((kind, flags, id, payload)) = split_frame(bytes) {
             assert!(id < 1 << 31, "a reserved bit is set");
@@ -322,7 +322,7 @@ impl View {
     }
 
     /// Whether the server may send data on a stream.
-    pub fn has_window(&self, id: u32) -> bool {
+    pub(crate) fn has_window(&self, id: u32) -> bool {
         let stream = &self.streams[&id];
         let window = self.initial_window + stream.server_updates - stream.response.len() as i64;
         window > 0 && self.server_window > 0
@@ -330,7 +330,7 @@ impl View {
 
     /// Everything that the server has read is handled and everything that it has written is sent. `held` has the bytes
     /// of each open stream that its caller has not read.
-    pub fn check_idle(&mut self, held: &BTreeMap<u32, i64>) {
+    pub(crate) fn check_idle(&mut self, held: &BTreeMap<u32, i64>) {
         assert!(self.settings.is_empty(), "settings are not acknowledged");
         assert!(self.pings.is_empty(), "a ping is not answered");
         let check = |name: &str, size: u32, window: i64, held: i64| {
