@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::{
     load::{ClosedLoop, Rpc, Shape, Tally},
     open_loop::{OpenLoop, Pace},
-    process::{CpuPartition, resident_bytes},
+    process::CpuPartition,
     redis_server::RedisServer,
     sample::{Sample, Snapshot},
     server::{Server, Setup},
@@ -160,10 +160,7 @@ impl Stores {
         let before = Snapshot::of(&servers, &self.redis)?;
         let tally = replay.run(&servers[0])?;
         thread::sleep(WRITES);
-        let mut sample = Sample::of(&tally, &before, &Snapshot::of(&servers, &self.redis)?);
-        for pid in servers.iter().map(Server::pid).chain(self.redis.iter().map(RedisServer::pid)) {
-            sample.memory_bytes += resident_bytes(pid)?;
-        }
+        let sample = Sample::of(&tally, &before, &Snapshot::of(&servers, &self.redis)?);
         let [server] = servers;
         server.stop()?;
         Ok(sample)

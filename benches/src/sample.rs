@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{
     load::Tally,
-    process::cpu_time,
+    process::{DiskReads, cpu_time, resident_bytes},
     redis_server::RedisServer,
     report,
     server::Server,
@@ -23,6 +23,10 @@ pub struct Snapshot {
     /// That of this process: the load generator and the proxy.
     client_cpu: Duration,
     generations: u64,
+    /// That of the servers and of Redis.
+    memory_bytes: u64,
+    /// That of the servers.
+    disk_reads: DiskReads,
 }
 
 impl Snapshot {
@@ -34,15 +38,20 @@ impl Snapshot {
         }
         for node in redis {
             snapshot.redis_cpu += cpu_time(node.pid())?;
+            snapshot.memory_bytes += resident_bytes(node.pid())?;
         }
         Ok(snapshot)
     }
 
-    /// The CPU time of the server processes `pids` and of this process.
+    /// The CPU time of the server processes `pids` and of this process, and the memory and disk reads of the servers.
     pub fn of_processes(pids: impl IntoIterator<Item = u32>) -> anyhow::Result<Self> {
         let mut snapshot = Self { client_cpu: cpu_time(std::process::id())?, ..Self::default() };
         for pid in pids {
+            let reads = DiskReads::of(pid)?;
             snapshot.server_cpu += cpu_time(pid)?;
+            snapshot.memory_bytes += resident_bytes(pid)?;
+            snapshot.disk_reads.bytes += reads.bytes;
+            snapshot.disk_reads.major_faults += reads.major_faults;
         }
         Ok(snapshot)
     }
@@ -78,8 +87,12 @@ pub struct Sample {
     pub redis_cpu_us: f64,
     /// CPU microseconds of the load generator and the proxy for each answer.
     pub client_cpu_us: f64,
-    /// Resident memory of the servers and of Redis at the end of a replay.
+    /// Resident memory of the servers and of Redis at the end.
     pub memory_bytes: u64,
+    /// Bytes that the servers read from disks.
+    pub read_bytes: u64,
+    /// Page faults of the servers that waited for a disk.
+    pub major_faults: u64,
     /// Floors generated, whether or not a caller waited for them.
     pub generations: u64,
     /// Distinct floors of the load, where they are known.
@@ -111,6 +124,9 @@ impl Sample {
             server_cpu_us: us(|snapshot| snapshot.server_cpu),
             redis_cpu_us: us(|snapshot| snapshot.redis_cpu),
             client_cpu_us: us(|snapshot| snapshot.client_cpu),
+            memory_bytes: after.memory_bytes,
+            read_bytes: after.disk_reads.bytes - before.disk_reads.bytes,
+            major_faults: after.disk_reads.major_faults - before.disk_reads.major_faults,
             generations: after.generations.saturating_sub(before.generations),
             refused: tally.refused,
             unanswered: tally.unanswered,
@@ -143,6 +159,8 @@ pub const CPU: Column = ("CPU us/answer", 1, |it| it.server_cpu_us);
 pub const REDIS_CPU: Column = ("Redis CPU us", 1, |it| it.redis_cpu_us);
 /// CPU of the load generator.
 pub const CLIENT_CPU: Column = ("client CPU us", 1, |it| it.client_cpu_us);
+/// Resident memory of the servers and of Redis.
+pub const MEMORY: Column = ("memory MB", 0, |it| it.memory_bytes as f64 / 1e6);
 /// Floors generated for each answer.
 pub const GENERATED: Column = ("generated/answer", 3, |it| it.generations as f64 / it.answers as f64);
 

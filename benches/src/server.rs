@@ -17,10 +17,11 @@ use crate::process::{KillOnDrop, wait_until};
 /// How long a server may take to start or to end.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The binary of a server to start, and environment variables for it.
+/// The binary of a server to start, its cgroup, and environment variables for it.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     binary: Option<PathBuf>,
+    cgroup: Option<PathBuf>,
     variables: Vec<(String, String)>,
 }
 
@@ -46,7 +47,12 @@ impl Setup {
 
     /// The default settings with `binary` instead of the one in this directory.
     pub fn of_binary(binary: impl Into<PathBuf>) -> Self {
-        Self { binary: Some(binary.into()), variables: Vec::new() }
+        Self { binary: Some(binary.into()), ..Self::default() }
+    }
+
+    /// Starts the server in the cgroup at `directory`.
+    pub fn in_cgroup(self, directory: impl Into<PathBuf>) -> Self {
+        Self { cgroup: Some(directory.into()), ..self }
     }
 
     /// Sets the environment variable `FLOORS__` + `key` to `value`.
@@ -92,7 +98,14 @@ impl Setup {
     fn start_once(&self, data: &Path) -> anyhow::Result<Server> {
         let binary = self.binary.clone().map_or_else(binary, Ok)?;
         let (grpc, ops) = (free_address()?, free_address()?);
-        let mut command = Command::new(&binary);
+        let mut command = match &self.cgroup {
+            None => Command::new(&binary),
+            Some(cgroup) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", r#"echo $$ > "$0" && exec "$1""#]).arg(cgroup.join("cgroup.procs")).arg(&binary);
+                shell
+            }
+        };
         command
             .env("FLOORS__GRPC__LISTEN", grpc.to_string())
             .env("FLOORS__OPS__LISTEN", ops.to_string())

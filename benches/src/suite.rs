@@ -17,7 +17,7 @@ const fn suite(name: &'static str, benches: u32, warm_up_millis: u64, measured_m
     Suite { name, benches, warm_up, measured }
 }
 
-/// All suites, in the order in which cargo runs them. `cargo bench -- --list` prints the benches, to correct the
+/// All suites, in the order in which cargo runs them. `cargo bench -- --list` prints the benches. A test compares their
 /// numbers.
 const SUITES: [Suite; 7] = [
     suite("batching", 44, 1000, 1500),
@@ -106,6 +106,7 @@ fn minutes(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::output_of;
 
     fn said(name: &str, arguments: &[&str]) -> Option<String> {
         let suite = SUITES.into_iter().find(|suite| suite.name == name).unwrap();
@@ -124,6 +125,17 @@ mod tests {
         assert_eq!(said("batching", &["tiers", "--bench"]), None);
         assert_eq!(said("batching", &["--quick", "tiers"]), None);
         assert_eq!(said("batching", &["--list", "--bench"]), None);
+    }
+
+    #[test]
+    #[ignore = "builds the benches, and needs redis-server and the release server; .ci/run has all of them"]
+    fn every_suite_has_as_many_benches_as_it_announces() {
+        for Suite { name, benches, .. } in SUITES {
+            let arguments = ["bench", "--workspace", "--locked", "--bench", name, "--", "--list"];
+            let listed = output_of(env!("CARGO"), &arguments);
+            let counted = listed.lines().filter(|line| line.ends_with(": benchmark")).count();
+            assert_eq!(counted, benches as usize, "{name}: correct the number in the list of suites");
+        }
     }
 
     #[test]

@@ -3,12 +3,13 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 10] = [
+const CRATES: [(&str, &str); 11] = [
     ("floor-proto", "proto"),
     ("floor-gen", "floor-gen"),
     ("floor-wire", "floor-wire"),
     ("floor-query", "floor-query"),
     ("floor-cache", "floor-cache"),
+    ("floor-http2", "http2"),
     ("bevy-server", "bevy-server"),
     ("floor-client", "client"),
     ("floorctl", "floorctl"),
@@ -17,7 +18,7 @@ const CRATES: [(&str, &str); 10] = [
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 22] = [
+const MAY_NAME: [(&str, &[&str]); 24] = [
     ("floor-proto", &["floor-wire", "bevy-server", "floor-client", "floorctl", "benches"]),
     // The client's generator is behind a feature that is off by default.
     ("floor-gen", &["floor-wire", "floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
@@ -25,6 +26,9 @@ const MAY_NAME: [(&str, &[&str]); 22] = [
     ("floor-query", &["floorctl", "floor-web"]),
     ("floor-client", &["floorctl"]),
     ("floor-cache", &["bevy-server", "benches"]),
+    ("floor-http2", &["bevy-server"]),
+    // As the client in its tests.
+    ("h2", &["floor-http2"]),
     ("bevy-server", &["benches"]),
     ("redis", &["floor-cache"]),
     ("rustls", &["floor-cache", "floor-client", "benches"]),

@@ -16,7 +16,7 @@ use floor_proto::{
 use futures_util::{StreamExt, future::join_all, stream};
 use harness::{
     Server, Setup, frame, framed,
-    http2::{LARGE_WINDOW, RawHttp2, SMALL_WINDOW, connect},
+    http2::{LARGE_WINDOW, RawFrame, RawHttp2, SMALL_WINDOW, connect},
     parsed, spec, wait_until, web,
 };
 use http_body::Frame;
@@ -273,8 +273,8 @@ fn a_connection_survives_many_calls_whose_end_of_stream_arrives_late() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__MAX_STREAMS", "256").start();
     let mut peer = RawHttp2::connect(&server);
-    // Far more at once than the streams that h2 remembers as reset. Late frames for others count as errors of the
-    // client.
+    // Far more at once than the streams that the server remembers as reset. Late frames for others count as errors
+    // of the client.
     let (rounds, calls) = (6, 250);
     for round in 0..rounds {
         let streams = || (round * calls..(round + 1) * calls).map(|call| 2 * call + 1);
@@ -291,4 +291,30 @@ fn a_connection_survives_many_calls_whose_end_of_stream_arrives_late() {
         }
     }
     assert_eq!(server.calls("GetServerInfo", "OK"), f64::from(rounds * calls));
+}
+
+#[test]
+fn a_path_that_is_too_long_gets_a_status_and_a_text() {
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).start();
+    // Beyond 64 KiB, the connection ends after the response.
+    for (length, ends) in [(20_000, false), (60_000, false), (100_000, true), (300_000, true)] {
+        let mut peer = RawHttp2::connect(&server);
+        // Fails when the server closes the connection meanwhile.
+        let _ = peer.stream.write_all(&RawHttp2::get("/floors.v1.FloorService/GetFloor?message=", length));
+        let mut frames = Vec::new();
+        while frames.last().is_none_or(|frame: &RawFrame| !frame.ends_stream()) {
+            frames.push(peer.next_frame().expect("a response"));
+        }
+        let [.., head, body] = &frames[..] else { panic!("{frames:?}") };
+        assert!(String::from_utf8_lossy(&head.payload).contains("431"), "{length}: {head:?}");
+        assert!(String::from_utf8_lossy(&body.payload).contains("more than 16384 bytes"), "{length}: {body:?}");
+        if ends {
+            let last = peer.read_to_end();
+            assert!(last.iter().any(|frame| frame.kind == RawHttp2::GO_AWAY), "{length}: {last:?}");
+        } else {
+            peer.send_and_wait(Vec::new());
+        }
+    }
+    wait_until("no connection is left", || server.metric("floors_connections") == 0.0);
 }

@@ -19,7 +19,7 @@ use std::{io, task::Context};
 use tokio::io::AsyncRead;
 
 pub use error::{ConnectionError, Reason, StreamEnded};
-pub use server::{Connection, RequestBody, Responder};
+pub use server::{Accepted, Connection, RequestBody, Responder};
 
 /// The limits of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ pub struct Limits {
 
 /// What carries a connection.
 pub trait Transport: AsyncRead + Unpin {
-    /// Takes all of `output`, and sends what it can. Returns how many bytes it takes at the next call without holding
+    /// Takes all of `output`, leaves it empty, and sends what it can. Returns how many bytes it takes at the next call without holding
     /// more than it should; if it returns 0, wakes the task when it has sent some.
     ///
     /// # Errors

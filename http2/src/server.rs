@@ -1,7 +1,7 @@
 //! A connection over a transport, and the handles of its calls.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     future::poll_fn,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,13 +22,18 @@ use crate::{
 /// Bytes that are read at once.
 const READ_BYTES: usize = 32 << 10;
 /// Capacity that an empty output keeps.
-const MAX_IDLE_CAPACITY: usize = 16 << 10;
+const MAX_IDLE_CAPACITY: usize = 64 << 10;
 
 thread_local! {
     /// A connection reads into the buffer of its thread and keeps only the beginning of a frame, so a connection that
-    /// waits has no buffer.
+    /// waits has no buffers.
     static READ_BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into());
+    /// An empty buffer for the output of the next connection on this thread.
+    static WRITE_BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
+
+/// A request, and where its response is sent.
+pub type Accepted = (Request<RequestBody>, Responder);
 
 /// The server's side of an HTTP/2 connection. Poll [`accept`](Self::accept) also while no request is wanted: it does all
 /// I/O.
@@ -61,14 +66,11 @@ impl<T: Transport> Connection<T> {
     ///
     /// # Errors
     /// The client broke the protocol, or the transport failed. No more requests follow.
-    pub async fn accept(&mut self) -> Option<Result<(Request<RequestBody>, Responder), ConnectionError>> {
+    pub async fn accept(&mut self) -> Option<Result<Accepted, ConnectionError>> {
         poll_fn(|cx| self.poll_accept(cx)).await
     }
 
-    fn poll_accept(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<(Request<RequestBody>, Responder), ConnectionError>>> {
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Accepted, ConnectionError>>> {
         loop {
             if self.is_ended {
                 return Poll::Ready(None);
@@ -110,7 +112,11 @@ impl<T: Transport> Connection<T> {
             if buffer.filled().is_empty() {
                 return Poll::Ready(Ok(false));
             }
-            Poll::Ready(self.shared.lock().receive(buffer.filled()).map(|()| true))
+            let mut state = self.shared.lock();
+            if state.output.capacity() == 0 {
+                state.output = WRITE_BUFFER.take();
+            }
+            Poll::Ready(state.receive(buffer.filled()).map(|()| true))
         })
     }
 
@@ -122,10 +128,12 @@ impl<T: Transport> Connection<T> {
             std::mem::take(&mut state.output)
         };
         let room = self.transport.poll_send(cx, &mut output)?;
-        let mut state = self.shared.lock();
-        if state.output.is_empty() && output.capacity() <= MAX_IDLE_CAPACITY {
-            state.output = output;
+        // No byte may reach another connection.
+        output.clear();
+        if (1..=MAX_IDLE_CAPACITY).contains(&output.capacity()) {
+            WRITE_BUFFER.set(output);
         }
+        let mut state = self.shared.lock();
         state.set_room(room);
         Ok(Sent { has_room: state.has_room(), is_done: state.is_done() && state.output.is_empty() })
     }
@@ -139,12 +147,13 @@ impl<T: Transport> Connection<T> {
         Poll::Ready(result)
     }
 
-    /// Tells the client that no further requests are accepted. Those that it has already sent are.
+    /// Tells the client that no further requests are accepted. Those that it has already sent are, until it confirms, or
+    /// until the second call of this function.
     pub fn close(&self) {
         self.shared.lock().close();
     }
 
-    /// Sends a ping. Any answer shows that the client is there.
+    /// Sends a ping to a client that has long been silent. Any answer shows that it is there.
     pub fn ping(&self) {
         self.shared.lock().ping();
     }
@@ -244,13 +253,13 @@ impl Responder {
     ///
     /// # Errors
     /// The call has ended.
-    pub fn send_trailers(mut self, trailers: &HeaderMap) -> Result<(), StreamEnded> {
+    pub fn send_trailers(&mut self, trailers: &HeaderMap) -> Result<(), StreamEnded> {
         self.is_done = true;
         self.shared.lock().send_trailers(self.id, trailers)
     }
 
-    /// Resets the call.
-    pub fn reset(mut self, reason: Reason) {
+    /// Resets the call, if its response is not complete.
+    pub fn reset(&mut self, reason: Reason) {
         self.is_done = true;
         self.shared.lock().reset_open(self.id, reason);
     }

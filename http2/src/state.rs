@@ -1,20 +1,24 @@
-//! The state of a connection, without I/O: takes received bytes, queues requests, and writes frames to its output.
+//! The state of a connection, without I/O: takes received bytes, queues requests, and writes frames to its output. This
+//! file has the state, how received bytes become frames, and how the connection ends.
+
+mod bounds;
+mod calls;
+mod heads;
+mod receive;
 
 use std::{
     collections::{HashMap, VecDeque},
-    task::{Context, Poll, Waker},
-    time::Instant,
+    task::Waker,
 };
 
-use bytes::{Buf, Bytes};
+use bounds::{IdleFrames, Window};
 use foldhash::fast::RandomState;
-use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
+use http::{HeaderMap, Request};
 
 use crate::{
     Limits,
-    error::{ConnectionError, Reason, StreamEnded},
-    frame::{self, FRAME_HEADER_BYTES, FrameHeader, MAX_FRAME_BYTES, MAX_WINDOW, flag, kind, setting},
-    head::{HeadBuilder, HeadError, content_length},
+    error::{ConnectionError, Reason},
+    frame::{self, FRAME_HEADER_BYTES, FrameHeader, MAX_FRAME_BYTES, kind, setting},
     hpack::{Decoder, Encoder},
 };
 
@@ -22,24 +26,17 @@ use crate::{
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The window of a stream or connection before a setting or an update changes it.
 const DEFAULT_WINDOW: u32 = 65_535;
+/// The largest id of a stream.
+const MAX_STREAM: u32 = (1 << 31) - 1;
 /// The payload of the ping that follows the announcement of a close.
 const CLOSE_PING: [u8; 8] = *b"closing!";
 /// The payload of other pings.
 const PING: [u8; 8] = *b"floors??";
-/// The largest id of a stream.
-const MAX_STREAM: u32 = (1 << 31) - 1;
 /// How many streams that the server has reset are remembered. Frames for them are ignored: they were sent before the
 /// client knew.
 const MAX_REMEMBERED_RESETS: usize = 64;
-/// Bytes of a header block, as a multiple of the limit for its fields. A block up to this size is answered with 431, a
-/// larger one also ends the connection.
-const BLOCK_BYTES_PER_LIMIT: usize = 4;
 /// Capacity that an empty buffer keeps.
 const MAX_IDLE_CAPACITY: usize = 4096;
-/// Frames without effect and resets that a client may send at once.
-const IDLE_FRAMES: u32 = 10_000;
-/// As [`IDLE_FRAMES`], for each second.
-const IDLE_FRAMES_PER_SECOND: f64 = 1000.0;
 
 /// The state of a connection.
 #[derive(Debug)]
@@ -71,7 +68,10 @@ pub(crate) struct State {
     room: usize,
     /// Streams whose data waits for `send_window` or `room`.
     waiting: Vec<u32>,
-    idle_frames: FrameBudget,
+    idle_frames: IdleFrames,
+    /// `DATA` frames sent. For each, one `PING`, late `WINDOW_UPDATE` or late `RST_STREAM` is free: gRPC clients measure the
+    /// bandwidth with pings, and a client does not know of the end of a response before it has received it.
+    free_frames: u32,
     closing: Closing,
     /// Wakes the task of the connection when there is output. `None` while the task runs: it sends at the end of its
     /// poll.
@@ -91,7 +91,7 @@ struct Block {
 struct Stream {
     /// Data that the caller has not read.
     data: Vec<u8>,
-    trailers: Option<HeaderMap>,
+    trailers: Option<Box<HeaderMap>>,
     /// Whether the client has sent the whole request.
     is_received: bool,
     /// Whether the caller does not read the body any more.
@@ -105,59 +105,6 @@ struct Stream {
     writer: Option<Waker>,
 }
 
-/// What the client may send.
-#[derive(Debug)]
-struct Window {
-    size: u32,
-    /// What it may send now.
-    open: i64,
-    /// What was read and not given back.
-    read: u32,
-}
-
-impl Window {
-    const fn new(size: u32) -> Self {
-        Self { size, open: size as i64, read: 0 }
-    }
-
-    /// Gives back `count` bytes. Returns the increment to tell the client, if it is time to.
-    fn give_back(&mut self, count: usize) -> Option<u32> {
-        self.read += count as u32;
-        if self.read < (self.size / 2).max(1) {
-            return None;
-        }
-        self.open += i64::from(self.read);
-        Some(std::mem::take(&mut self.read))
-    }
-}
-
-/// The frames of a client that cost work and lead to nothing. Limited, or a client could keep a core busy with them.
-#[derive(Debug)]
-struct FrameBudget {
-    left: u32,
-    refilled_at: Instant,
-}
-
-impl FrameBudget {
-    fn new() -> Self {
-        Self { left: IDLE_FRAMES, refilled_at: Instant::now() }
-    }
-
-    fn take(&mut self) -> Result<(), ConnectionError> {
-        if self.left == 0 {
-            let now = Instant::now();
-            let earned = now.duration_since(self.refilled_at).as_secs_f64() * IDLE_FRAMES_PER_SECOND;
-            self.left = earned.min(f64::from(IDLE_FRAMES)) as u32;
-            self.refilled_at = now;
-        }
-        self.left = self
-            .left
-            .checked_sub(1)
-            .ok_or(ConnectionError::new(Reason::EnhanceYourCalm, "too many resets, or frames without effect"))?;
-        Ok(())
-    }
-}
-
 /// How far the server has closed the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Closing {
@@ -168,7 +115,6 @@ enum Closing {
     /// New streams are ignored. The client knows which was the last one.
     Final,
 }
-
 impl State {
     pub(crate) fn new(limits: Limits) -> Self {
         let mut output = Vec::new();
@@ -199,7 +145,8 @@ impl State {
             output,
             room: 0,
             waiting: Vec::new(),
-            idle_frames: FrameBudget::new(),
+            idle_frames: IdleFrames::new(),
+            free_frames: 0,
             closing: Closing::Open,
             waker: None,
         }
@@ -234,9 +181,11 @@ impl State {
             let mut pending = std::mem::take(&mut self.pending);
             pending.extend_from_slice(input);
             let used = self.take_frames(&pending)?;
-            if used < pending.len() || pending.capacity() <= MAX_IDLE_CAPACITY {
+            if used == 0 || pending.capacity() <= MAX_IDLE_CAPACITY {
                 pending.drain(..used);
                 self.pending = pending;
+            } else {
+                self.pending = pending[used..].to_vec();
             }
         }
         Ok(())
@@ -275,360 +224,14 @@ impl State {
             kind::PUSH_PROMISE => Err(ConnectionError::protocol("a client may not push")),
             kind::PING => self.take_ping(header, payload),
             kind::GOAWAY if header.stream != 0 => Err(ConnectionError::protocol("GOAWAY on a stream")),
-            kind::GOAWAY => Ok(()),
+            kind::GOAWAY if payload.len() < 8 => {
+                Err(ConnectionError::new(Reason::FrameSizeError, "GOAWAY has less than 8 bytes"))
+            }
+            kind::GOAWAY => self.idle_frames.take(),
             kind::WINDOW_UPDATE => self.take_window_update(header, payload),
             // Unknown types are ignored (section 4.1).
             _ => self.idle_frames.take(),
         }
-    }
-
-    fn take_data(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        let (id, length) = (header.stream, payload.len());
-        self.refuse_idle(id, "DATA on a stream that is not open")?;
-        self.receive_window.open -= length as i64;
-        if self.receive_window.open < 0 {
-            return Err(ConnectionError::new(Reason::FlowControlError, "more data than the connection's window"));
-        }
-        let data = without_padding(header, payload)?;
-        let ends = header.has(flag::END_STREAM);
-        if data.is_empty() && !ends {
-            self.idle_frames.take()?;
-        }
-        let Some(stream) = self.streams.get_mut(&id) else {
-            self.give_back(length);
-            return self.refuse_after_end(id);
-        };
-        stream.receive_window.open -= length as i64;
-        let broken = match &mut stream.announced {
-            _ if stream.is_received => Some(Reason::StreamClosed),
-            _ if stream.receive_window.open < 0 => Some(Reason::FlowControlError),
-            Some(announced) => match announced.checked_sub(data.len() as u64) {
-                Some(rest) => {
-                    *announced = rest;
-                    None
-                }
-                None => Some(Reason::ProtocolError),
-            },
-            None => None,
-        };
-        if let Some(reason) = broken {
-            self.give_back(length);
-            return self.reset_for_error(id, reason);
-        }
-        let unread = if stream.is_body_dropped { length } else { length - data.len() };
-        if !stream.is_body_dropped && !data.is_empty() {
-            if stream.data.is_empty() {
-                // Mostly the only data. With an exact capacity it becomes `Bytes` without a copy.
-                stream.data.reserve_exact(data.len());
-            }
-            stream.data.extend_from_slice(data);
-        }
-        wake(&mut stream.reader);
-        self.give_back(unread);
-        self.give_back_on(id, unread);
-        if ends { self.end_request(id) } else { Ok(()) }
-    }
-
-    fn take_headers(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        let id = header.stream;
-        if id.is_multiple_of(2) {
-            return Err(ConnectionError::protocol("HEADERS on a stream that a client may not open"));
-        }
-        let mut block = without_padding(header, payload)?;
-        let mut depends_on_itself = false;
-        if header.has(flag::PRIORITY) {
-            let Some((priority, rest)) = block.split_first_chunk::<5>() else {
-                return Err(ConnectionError::new(Reason::FrameSizeError, "HEADERS is too short for its priority"));
-            };
-            depends_on_itself = dependency(priority) == id;
-            block = rest;
-        }
-        let ends = header.has(flag::END_STREAM);
-        if header.has(flag::END_HEADERS) {
-            return self.take_block(id, ends, depends_on_itself, block);
-        }
-        self.block = Some(Block { stream: id, ends, depends_on_itself, bytes: block.to_vec() });
-        Ok(())
-    }
-
-    fn take_continuation(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        let Some(block) = &mut self.block else {
-            return Err(ConnectionError::protocol("CONTINUATION without HEADERS"));
-        };
-        block.bytes.extend_from_slice(payload);
-        let is_last = header.has(flag::END_HEADERS);
-        if block.bytes.len() > BLOCK_BYTES_PER_LIMIT * self.limits.max_header_bytes as usize {
-            let id = block.stream;
-            if id > self.last_stream && self.closing != Closing::Final {
-                self.last_stream = id;
-                self.refuse_large_head(id, false);
-            }
-            return Err(ConnectionError::new(Reason::EnhanceYourCalm, "a header block is far above the limit"));
-        }
-        if payload.is_empty() && !is_last {
-            self.idle_frames.take()?;
-        }
-        match self.block.take_if(|_| is_last) {
-            Some(block) => self.take_block(block.stream, block.ends, block.depends_on_itself, &block.bytes),
-            None => Ok(()),
-        }
-    }
-
-    /// Takes a complete header block. It is decoded in any case, because that changes the decoder's table.
-    fn take_block(
-        &mut self,
-        id: u32,
-        ends: bool,
-        depends_on_itself: bool,
-        block: &[u8],
-    ) -> Result<(), ConnectionError> {
-        let mut head = HeadBuilder::new(self.limits.max_header_bytes as usize);
-        if self.decoder.decode(block, |field, size| head.push(field, size)).is_err() {
-            return Err(ConnectionError::new(Reason::CompressionError, "a header block cannot be decoded"));
-        }
-        if let Some(stream) = self.streams.get_mut(&id) {
-            if stream.is_received {
-                return self.reset_for_error(id, Reason::StreamClosed);
-            }
-            return match head.trailers() {
-                Ok(trailers) if ends => {
-                    stream.trailers = Some(trailers);
-                    self.end_request(id)
-                }
-                _ => self.reset_for_error(id, Reason::ProtocolError),
-            };
-        }
-        if id <= self.last_stream {
-            let is_late = self.remembered_resets.contains(&id);
-            let closed = ConnectionError::new(Reason::StreamClosed, "HEADERS on a closed stream");
-            return if is_late { self.idle_frames.take() } else { Err(closed) };
-        }
-        if self.closing == Closing::Final {
-            return Ok(());
-        }
-        self.last_stream = id;
-        if depends_on_itself {
-            return self.reset_for_error(id, Reason::ProtocolError);
-        }
-        if self.streams.len() >= self.limits.max_streams as usize {
-            return self.reset_for_error(id, Reason::RefusedStream);
-        }
-        let request = match head.request() {
-            Ok(request) => request,
-            Err(HeadError::Malformed) => return self.reset_for_error(id, Reason::ProtocolError),
-            Err(HeadError::InvalidPath) => {
-                self.refuse(id, StatusCode::BAD_REQUEST, "the path of the request is not a valid URI\n", ends);
-                return self.idle_frames.take();
-            }
-            Err(HeadError::TooLarge) => {
-                self.refuse_large_head(id, ends);
-                return self.idle_frames.take();
-            }
-        };
-        let announced = match content_length(request.headers()) {
-            Ok(announced) if !ends || announced.is_none_or(|length| length == 0) => announced,
-            _ => return self.reset_for_error(id, Reason::ProtocolError),
-        };
-        let stream = Stream {
-            data: Vec::new(),
-            trailers: None,
-            is_received: ends,
-            is_body_dropped: false,
-            announced,
-            receive_window: Window::new(self.limits.stream_window),
-            send_window: self.initial_send_window,
-            is_waiting: false,
-            reader: None,
-            writer: None,
-        };
-        self.streams.insert(id, stream);
-        self.requests.push_back((id, request));
-        Ok(())
-    }
-
-    /// The client has sent a whole request.
-    fn end_request(&mut self, id: u32) -> Result<(), ConnectionError> {
-        let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
-        if stream.announced.is_some_and(|rest| rest > 0) {
-            return self.reset_for_error(id, Reason::ProtocolError);
-        }
-        stream.is_received = true;
-        wake(&mut stream.reader);
-        Ok(())
-    }
-
-    fn take_priority(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        if header.stream == 0 {
-            return Err(ConnectionError::protocol("PRIORITY without a stream"));
-        }
-        let reason = match <&[u8; 5]>::try_from(payload) {
-            Ok(priority) if dependency(priority) != header.stream => return self.idle_frames.take(),
-            Ok(_) => Reason::ProtocolError,
-            Err(_) => Reason::FrameSizeError,
-        };
-        if header.stream.is_multiple_of(2) || header.stream > self.last_stream {
-            // A stream that is not open cannot be reset.
-            return Err(ConnectionError::new(reason, "PRIORITY is not valid"));
-        }
-        self.reset_for_error(header.stream, reason)
-    }
-
-    fn take_reset(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        if payload.len() != 4 {
-            return Err(ConnectionError::new(Reason::FrameSizeError, "RST_STREAM has not 4 bytes"));
-        }
-        self.refuse_idle(header.stream, "RST_STREAM on a stream that is not open")?;
-        self.remove(header.stream);
-        self.idle_frames.take()
-    }
-
-    fn take_settings(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        if header.stream != 0 {
-            return Err(ConnectionError::protocol("SETTINGS on a stream"));
-        }
-        if header.has(flag::ACK) {
-            let is_empty = payload.is_empty() && self.has_settings;
-            let not_empty =
-                ConnectionError::new(Reason::FrameSizeError, "an acknowledgement of SETTINGS has a payload");
-            return if is_empty { self.idle_frames.take() } else { Err(not_empty) };
-        }
-        let (settings, rest) = payload.as_chunks::<6>();
-        if !rest.is_empty() {
-            return Err(ConnectionError::new(Reason::FrameSizeError, "SETTINGS ends inside a setting"));
-        }
-        for [a, b, value @ ..] in settings {
-            self.apply_setting(u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value))?;
-        }
-        if std::mem::replace(&mut self.has_settings, true) {
-            self.idle_frames.take()?;
-        }
-        frame::put_settings_ack(&mut self.output);
-        Ok(())
-    }
-
-    fn apply_setting(&mut self, id: u16, value: u32) -> Result<(), ConnectionError> {
-        match id {
-            setting::HEADER_TABLE_SIZE => self.encoder.limit_table(value as usize),
-            setting::ENABLE_PUSH if value > 1 => return Err(ConnectionError::protocol("ENABLE_PUSH is not 0 or 1")),
-            setting::MAX_FRAME_SIZE if !(MAX_FRAME_BYTES as u32..1 << 24).contains(&value) => {
-                return Err(ConnectionError::protocol("MAX_FRAME_SIZE is outside of its range"));
-            }
-            setting::INITIAL_WINDOW_SIZE => {
-                let too_large = || ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1");
-                let value = i64::from(value);
-                if value > MAX_WINDOW {
-                    return Err(too_large());
-                }
-                let change = value - self.initial_send_window;
-                self.initial_send_window = value;
-                for stream in self.streams.values_mut() {
-                    stream.send_window += change;
-                    if stream.send_window > MAX_WINDOW {
-                        return Err(too_large());
-                    }
-                    wake(&mut stream.writer);
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn take_ping(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        if header.stream != 0 {
-            return Err(ConnectionError::protocol("PING on a stream"));
-        }
-        let Ok(payload) = <[u8; 8]>::try_from(payload) else {
-            return Err(ConnectionError::new(Reason::FrameSizeError, "PING has not 8 bytes"));
-        };
-        if !header.has(flag::ACK) {
-            frame::put_ping(&mut self.output, true, payload);
-        } else if payload == CLOSE_PING && self.closing == Closing::Announced {
-            self.closing = Closing::Final;
-            frame::put_go_away(&mut self.output, self.last_stream, Reason::NoError, "");
-        }
-        self.idle_frames.take()
-    }
-
-    fn take_window_update(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        let Ok(increment) = <[u8; 4]>::try_from(payload) else {
-            return Err(ConnectionError::new(Reason::FrameSizeError, "WINDOW_UPDATE has not 4 bytes"));
-        };
-        let increment = i64::from(u32::from_be_bytes(increment) & MAX_STREAM);
-        let id = header.stream;
-        if id == 0 {
-            self.send_window += increment;
-            if increment == 0 {
-                return Err(ConnectionError::protocol("WINDOW_UPDATE by 0"));
-            }
-            if self.send_window > MAX_WINDOW {
-                return Err(ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1"));
-            }
-            self.wake_waiting();
-            return Ok(());
-        }
-        self.refuse_idle(id, "WINDOW_UPDATE on a stream that is not open")?;
-        let Some(stream) = self.streams.get_mut(&id) else { return self.idle_frames.take() };
-        stream.send_window += increment;
-        if increment == 0 {
-            return self.reset_for_error(id, Reason::ProtocolError);
-        }
-        if stream.send_window > MAX_WINDOW {
-            return self.reset_for_error(id, Reason::FlowControlError);
-        }
-        wake(&mut stream.writer);
-        Ok(())
-    }
-
-    /// An error for a frame on a stream that the client has not opened.
-    fn refuse_idle(&self, id: u32, text: &'static str) -> Result<(), ConnectionError> {
-        if id == 0 || id > self.last_stream || id.is_multiple_of(2) {
-            // After the last GOAWAY, the client's newer streams are unknown here.
-            if self.closing == Closing::Final && id > self.last_stream && !id.is_multiple_of(2) {
-                return Ok(());
-            }
-            return Err(ConnectionError::protocol(text));
-        }
-        Ok(())
-    }
-
-    /// Data arrived for a stream that has ended.
-    fn refuse_after_end(&mut self, id: u32) -> Result<(), ConnectionError> {
-        if self.remembered_resets.contains(&id) || id > self.last_stream {
-            return Ok(());
-        }
-        self.reset_for_error(id, Reason::StreamClosed)
-    }
-
-    /// Resets a stream because of what the client did.
-    fn reset_for_error(&mut self, id: u32, reason: Reason) -> Result<(), ConnectionError> {
-        self.reset(id, reason);
-        self.idle_frames.take()
-    }
-
-    /// Answers a request that the caller does not see. `ends`: the request has no body.
-    fn refuse(&mut self, id: u32, status: StatusCode, text: &str, ends: bool) {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-        let length = text.len() as i64;
-        let has_window = self.send_window >= length && self.initial_send_window >= length;
-        let Self { output, encoder, .. } = self;
-        frame::put_headers(output, id, !has_window, |block| encoder.encode_head(status, &headers, block));
-        if has_window {
-            self.send_window -= length;
-            frame::put_header(output, text.len(), kind::DATA, flag::END_STREAM, id);
-            output.extend_from_slice(text.as_bytes());
-        }
-        if !ends {
-            frame::put_reset(output, id, Reason::NoError);
-        }
-        self.remember_reset(id);
-    }
-
-    fn refuse_large_head(&mut self, id: u32, ends: bool) {
-        let limit = self.limits.max_header_bytes;
-        let text = format!("the headers of the request, with its path, have more than {limit} bytes\n");
-        self.refuse(id, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &text, ends);
     }
 
     fn remember_reset(&mut self, id: u32) {
@@ -655,8 +258,18 @@ impl State {
         }
     }
 
+    /// The client has ended a stream. Its request is not started, if the caller has not accepted it yet.
+    fn forget_request(&mut self, id: u32) {
+        if let Some(index) = self.requests.iter().rposition(|(of, _)| *of == id) {
+            self.requests.remove(index);
+        }
+    }
+
     fn remove(&mut self, id: u32) {
         if let Some(mut stream) = self.streams.remove(&id) {
+            if stream.is_waiting {
+                self.waiting.retain(|waiting| *waiting != id);
+            }
             wake(&mut stream.reader);
             wake(&mut stream.writer);
             self.give_back(stream.data.len());
@@ -703,17 +316,30 @@ impl State {
         self.closing == Closing::Final && self.streams.is_empty()
     }
 
-    /// Tells the client that the connection closes.
+    /// Tells the client that the connection closes; at the second call, that later requests are ignored.
     pub(crate) fn close(&mut self) {
-        if self.closing == Closing::Open {
-            self.closing = Closing::Announced;
-            frame::put_go_away(&mut self.output, MAX_STREAM, Reason::NoError, "");
-            frame::put_ping(&mut self.output, false, CLOSE_PING);
-            self.wake_connection();
+        match self.closing {
+            Closing::Open => {
+                self.closing = Closing::Announced;
+                frame::put_go_away(&mut self.output, MAX_STREAM, Reason::NoError, "");
+                frame::put_ping(&mut self.output, false, CLOSE_PING);
+            }
+            Closing::Announced => self.close_finally(),
+            Closing::Final => return,
         }
+        self.wake_connection();
     }
 
+    fn close_finally(&mut self) {
+        self.closing = Closing::Final;
+        frame::put_go_away(&mut self.output, self.last_stream, Reason::NoError, "");
+    }
+
+    /// Sends a ping to a client that has long been silent, and frees memory that earlier calls have left.
     pub(crate) fn ping(&mut self) {
+        self.streams.shrink_to_fit();
+        self.requests.shrink_to_fit();
+        self.waiting.shrink_to_fit();
         frame::put_ping(&mut self.output, false, PING);
         self.wake_connection();
     }
@@ -727,158 +353,12 @@ impl State {
         }
     }
 
-    /// The data of a request that has arrived. `None` at its end.
-    pub(crate) fn poll_data(&mut self, id: u32, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamEnded>>> {
-        let Some(stream) = self.streams.get_mut(&id) else { return Poll::Ready(Some(Err(StreamEnded))) };
-        if stream.data.is_empty() {
-            if stream.is_received {
-                return Poll::Ready(None);
-            }
-            register(&mut stream.reader, cx);
-            return Poll::Pending;
-        }
-        let data = Bytes::from(std::mem::take(&mut stream.data));
-        let before = self.output.len();
-        self.give_back(data.len());
-        self.give_back_on(id, data.len());
-        if self.output.len() > before {
-            self.wake_connection();
-        }
-        Poll::Ready(Some(Ok(data)))
-    }
-
-    /// The trailers of a request whose data was read to its end.
-    pub(crate) fn take_trailers(&mut self, id: u32) -> Option<HeaderMap> {
-        self.streams.get_mut(&id)?.trailers.take()
-    }
-
-    /// Whether a body has nothing more to read.
-    pub(crate) fn is_body_ended(&self, id: u32) -> bool {
-        let is_ended = |stream: &Stream| stream.is_received && stream.data.is_empty() && stream.trailers.is_none();
-        self.streams.get(&id).is_none_or(is_ended)
-    }
-
-    /// The caller does not read the body any more.
-    pub(crate) fn drop_body(&mut self, id: u32) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        stream.is_body_dropped = true;
-        let unread = std::mem::take(&mut stream.data).len();
-        if unread > 0 {
-            let before = self.output.len();
-            self.give_back(unread);
-            self.give_back_on(id, unread);
-            if self.output.len() > before {
-                self.wake_connection();
-            }
-        }
-    }
-
-    /// Ready when a stream has ended.
-    pub(crate) fn poll_ended(&mut self, id: u32, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(stream) = self.streams.get_mut(&id) else { return Poll::Ready(()) };
-        register(&mut stream.writer, cx);
-        Poll::Pending
-    }
-
-    /// Sends the head of a response; with `ends` the whole response.
-    pub(crate) fn send_head(
-        &mut self,
-        id: u32,
-        status: StatusCode,
-        headers: &HeaderMap,
-        ends: bool,
-    ) -> Result<(), StreamEnded> {
-        if !self.streams.contains_key(&id) {
-            return Err(StreamEnded);
-        }
-        let Self { output, encoder, .. } = self;
-        frame::put_headers(output, id, ends, |block| encoder.encode_head(status, headers, block));
-        if ends {
-            self.end_response(id);
-        }
-        self.wake_connection();
-        Ok(())
-    }
-
-    pub(crate) fn send_trailers(&mut self, id: u32, trailers: &HeaderMap) -> Result<(), StreamEnded> {
-        if !self.streams.contains_key(&id) {
-            return Err(StreamEnded);
-        }
-        let Self { output, encoder, .. } = self;
-        frame::put_headers(output, id, true, |block| encoder.encode_trailers(trailers, block));
-        self.end_response(id);
-        self.wake_connection();
-        Ok(())
-    }
-
-    /// Sends the beginning of `data`, as much as the windows and the output take; with `ends`, all of it ends the
-    /// response. Returns the number of bytes. Pending if it is 0 and there is data.
-    pub(crate) fn poll_send(
-        &mut self,
-        id: u32,
-        data: &mut impl Buf,
-        ends: bool,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<usize, StreamEnded>> {
-        let mut sent = 0;
-        loop {
-            let Some(stream) = self.streams.get_mut(&id) else { return Poll::Ready(Err(StreamEnded)) };
-            let remaining = data.remaining();
-            let room = self.room.saturating_sub(self.output.len());
-            let window = stream.send_window.min(self.send_window).max(0) as usize;
-            let count = remaining.min(MAX_FRAME_BYTES).min(window).min(room);
-            if count == 0 && remaining > 0 {
-                if sent > 0 {
-                    break;
-                }
-                register(&mut stream.writer, cx);
-                if stream.send_window > 0 && !std::mem::replace(&mut stream.is_waiting, true) {
-                    self.waiting.push(id);
-                }
-                return Poll::Pending;
-            }
-            let is_last = count == remaining;
-            if count > 0 || ends {
-                stream.send_window -= count as i64;
-                self.send_window -= count as i64;
-                let flags = if is_last && ends { flag::END_STREAM } else { 0 };
-                frame::put_header(&mut self.output, count, kind::DATA, flags, id);
-                put(&mut self.output, data, count);
-                sent += count;
-            }
-            if is_last {
-                if ends {
-                    self.end_response(id);
-                }
-                break;
-            }
-        }
-        self.wake_connection();
-        Poll::Ready(Ok(sent))
-    }
-
-    /// The response is complete. A request whose rest is not needed ends too (section 8.1).
-    fn end_response(&mut self, id: u32) {
-        if self.streams.get(&id).is_some_and(|stream| !stream.is_received) {
-            frame::put_reset(&mut self.output, id, Reason::NoError);
-            self.remember_reset(id);
-        }
-        self.remove(id);
-    }
-
     /// Resets a stream, if it has not ended.
     pub(crate) fn reset(&mut self, id: u32, reason: Reason) {
         frame::put_reset(&mut self.output, id, reason);
         self.remember_reset(id);
         self.remove(id);
         self.wake_connection();
-    }
-
-    /// As [`reset`](Self::reset), unless the stream has ended.
-    pub(crate) fn reset_open(&mut self, id: u32, reason: Reason) {
-        if self.streams.contains_key(&id) {
-            self.reset(id, reason);
-        }
     }
 }
 
@@ -888,39 +368,5 @@ fn wake(waker: &mut Option<Waker>) {
     }
 }
 
-fn register(waker: &mut Option<Waker>, cx: &Context<'_>) {
-    match waker {
-        Some(waker) => waker.clone_from(cx.waker()),
-        None => *waker = Some(cx.waker().clone()),
-    }
-}
-
-/// Appends the first `count` bytes of `data`.
-fn put(output: &mut Vec<u8>, data: &mut impl Buf, count: usize) {
-    let mut left = count;
-    while left > 0 {
-        let chunk = data.chunk();
-        let length = left.min(chunk.len());
-        output.extend_from_slice(&chunk[..length]);
-        data.advance(length);
-        left -= length;
-    }
-}
-
-/// The payload of a frame without its padding.
-fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u8], ConnectionError> {
-    if !header.has(flag::PADDED) {
-        return Ok(payload);
-    }
-    let (padding, rest) = payload
-        .split_first()
-        .ok_or(ConnectionError::new(Reason::FrameSizeError, "a padded frame has no length of its padding"))?;
-    let length = rest.len().checked_sub(usize::from(*padding));
-    let length = length.ok_or(ConnectionError::protocol("a frame has more padding than payload"))?;
-    Ok(&rest[..length])
-}
-
-/// The stream on which a priority depends.
-fn dependency([a, b, c, d, _]: &[u8; 5]) -> u32 {
-    u32::from_be_bytes([*a, *b, *c, *d]) & MAX_STREAM
-}
+#[cfg(test)]
+mod tests;

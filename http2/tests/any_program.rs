@@ -8,7 +8,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_must_hold_holds_for_any_client_and_caller(program in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn what_must_hold_holds_for_any_client_and_caller(program in prop::collection::vec(any::<u8>(), 0..400)) {
         simulation::run(&program);
     }
 }

@@ -25,8 +25,8 @@ use tokio::net::TcpListener;
 use tonic_health::ServingStatus;
 
 pub use call_counts::{InFlight, InFlightGuard, RequestMetrics};
-use calls::GuardedBytes;
 pub use calls::{FloorBody, ServiceDeps};
+use calls::{GuardedBytes, OK_TRAILERS};
 pub use certificates::Certificates;
 use connection::{ConnectionDeps, Handshakes};
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};

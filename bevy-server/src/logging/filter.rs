@@ -7,8 +7,8 @@ use tracing_subscriber::EnvFilter;
 /// The variable that overrides `log.level`.
 const VARIABLE: &str = "RUST_LOG";
 
-/// What every filter starts with; later directives override it. h2 warns of frames that any client may send as often as
-/// it likes, such as the answer to a ping that the server never sent.
+/// What every filter starts with; later directives override it. h2, which the exporter of traces uses, warns of frames
+/// that its peer may send as often as it likes.
 const BASE: &str = "info,sled=warn,h2=error";
 
 /// The longest filter, in bytes.

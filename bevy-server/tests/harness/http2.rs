@@ -114,6 +114,7 @@ impl RawHttp2 {
     pub(crate) const PING: u8 = 6;
     pub(crate) const GO_AWAY: u8 = 7;
     pub(crate) const WINDOW_UPDATE: u8 = 8;
+    const CONTINUATION: u8 = 9;
     /// END_STREAM, or the ACK of a ping.
     pub(crate) const LAST: u8 = 1;
     const END_HEADERS: u8 = 4;
@@ -167,6 +168,30 @@ impl RawHttp2 {
         let literals = additional.iter().flat_map(|&(name, value)| [vec![0x00], text(name), text(value)].concat());
         let fields: Vec<u8> = fields.concat().into_iter().chain(literals).collect();
         Self::frame(Self::HEADERS, Self::END_HEADERS, stream, &fields)
+    }
+
+    /// A `GET` whose path begins with `path` and has `length` bytes, in as many frames as it needs.
+    pub(crate) fn get(path: &str, length: usize) -> Vec<u8> {
+        // HPACK: GET and http, then the path as a literal. Its length continues in groups of 7 bits.
+        let mut block = vec![0x82, 0x86, 0x04, 0x7f];
+        let mut rest = length - 0x7f;
+        while rest >= 0x80 {
+            block.push(u8::try_from(rest & 0x7f).unwrap() | 0x80);
+            rest >>= 7;
+        }
+        block.push(u8::try_from(rest).unwrap());
+        block.extend_from_slice(path.as_bytes());
+        block.resize(block.len() + length - path.len(), b'A');
+        let parts = block.chunks(16_384);
+        let count = parts.len();
+        let frames = parts.enumerate().map(|(i, part)| {
+            let flags = if i + 1 == count { Self::END_HEADERS } else { 0 };
+            match i {
+                0 => Self::frame(Self::HEADERS, flags | Self::LAST, 1, part),
+                _ => Self::frame(Self::CONTINUATION, flags, 1, part),
+            }
+        });
+        frames.flatten().collect()
     }
 
     /// A whole call of the floor service.

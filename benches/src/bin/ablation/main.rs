@@ -2,16 +2,18 @@
 //!
 //! The release server answers the same loads over gRPC with each candidate as its chain: cold, with empty stores, and
 //! warm, restarted on the stores that the cold run filled. Runs are interleaved: every chain runs once before any runs
-//! again, and every other run goes through loads and chains in reverse order.
+//! again, and every other run goes through loads and chains in reverse order. `--cgroup` compares chains whose stores are
+//! larger than the server's memory.
 
+mod disk;
 mod workload;
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
 use benches::{
     chains::Candidate,
     report::{Record, RecordArgs, ensure_release},
-    sample::{CPU, Column, P50, P99, RATE, REDIS_CPU, Ratio, Samples},
+    sample::{CPU, Column, MEMORY, P50, P99, RATE, REDIS_CPU, Ratio, Samples},
     timing::alternate,
 };
 use clap::{Parser, ValueEnum};
@@ -36,6 +38,12 @@ struct Args {
     /// Only this chain; repeated for each
     #[arg(long = "chain", value_enum, value_name = "NAME")]
     chains: Vec<Candidate>,
+    /// Instead: compare chains whose stores are larger than memory, on servers in this cgroup, which has a memory limit
+    #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["calls", "loads"])]
+    cgroup: Option<PathBuf>,
+    /// Bytes of the stores of --cgroup, relative to the limit; each number is one load
+    #[arg(long = "size", value_delimiter = ',', default_values_t = [0.5, 2.0, 4.0], requires = "cgroup")]
+    sizes: Vec<f64>,
     #[command(flatten)]
     record: RecordArgs,
 }
@@ -44,6 +52,26 @@ fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     ensure_release()?;
     let (runs, calls) = if args.quick { (2, 4000) } else { (args.runs, args.calls) };
+    if let Some(cgroup) = &args.cgroup {
+        if let Some(reason) = disk::cannot_use(cgroup) {
+            println!("skipped: {reason}");
+            return Ok(());
+        }
+        let mut record = Record::start(&args.record, "ablation", "disk")?;
+        let chains = if args.chains.is_empty() { &disk::CHAINS } else { &args.chains[..] };
+        let measured = Duration::from_secs(if args.quick { 2 } else { 10 });
+        let mut killed = String::new();
+        for run in 0..runs {
+            for size in &args.sizes {
+                killed += &disk::measure(cgroup, *size, chains, run, measured, &mut record)?;
+            }
+            eprintln!("run {} of {runs} done", run + 1);
+        }
+        let intro = format!(
+            "{runs} interleaved runs of {measured:?} each. Cold: from an empty page cache. Warm: right after.\n\n"
+        );
+        return record.finish("Stores larger than memory", &(intro + &killed + &disk::markdown(&record.samples)));
+    }
     let workloads = if args.loads.is_empty() { Workload::value_variants() } else { args.loads.as_slice() };
     let candidates = Candidate::available(&args.chains);
     let mut record = Record::start(&args.record, "ablation", "ablation")?;
@@ -76,15 +104,8 @@ fn loads() -> impl Iterator<Item = (Workload, &'static str)> {
 
 /// The tables of each load, and the effect of prefetching.
 fn markdown(samples: &Samples) -> String {
-    const COLUMNS: [Column; 7] = [
-        RATE,
-        P50,
-        P99,
-        ("sent late, p99 us", 0, |it| it.late_p99_us),
-        CPU,
-        REDIS_CPU,
-        ("memory MB", 0, |it| it.memory_bytes as f64 / 1e6),
-    ];
+    const COLUMNS: [Column; 7] =
+        [RATE, P50, P99, ("sent late, p99 us", 0, |it| it.late_p99_us), CPU, REDIS_CPU, MEMORY];
     let mut text = String::new();
     for (workload, start) in loads() {
         let load = load(workload, start);

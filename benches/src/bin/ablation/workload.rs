@@ -28,7 +28,7 @@ const CLIMBERS: u64 = 40;
 
 /// Popularity is proportional to 1/rank, as in web caches (Breslau et al., "Web Caching and Zipf-like Distributions",
 /// INFOCOM 1999, finds exponents of 0.64 to 0.83; 1 is the customary round figure).
-const ZIPF: Keys = Keys::Zipf { tenths: 10 };
+pub(crate) const ZIPF: Keys = Keys::Zipf { tenths: 10 };
 
 /// Calls a second of the paced loads, and the number of players who make them. Each climbs a floor in eight
 /// milliseconds. Together they need a tenth of the generator's throughput, so these loads measure latency.

@@ -25,7 +25,7 @@ const WINDOW: Window = Window { settle: Duration::from_secs(5), measured: Durati
 const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
-    let (mut idle, mut active) = (Vec::new(), Vec::new());
+    let (mut idle, mut busy, mut cpu, mut rate, mut p99) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let messages: Arc<[_]> = Arc::new([load::floor_request(TOWER, NUMBER)]);
     let allowed = raise_open_files()?;
     for connections in COUNTS.into_iter().filter(|count| *count <= most) {
@@ -39,16 +39,24 @@ pub(crate) fn measure(most: usize) -> anyhow::Result<Vec<Curve>> {
         load.connect()?;
         thread::sleep(SETTLE);
         let full = resident_bytes(server.pid())?;
-        if connections >= 100 {
-            idle.push((connections as f64, full.saturating_sub(empty) as f64 / 1e3 / connections as f64));
-        }
         let timed = load.run_for(WINDOW, || Snapshot::of_processes([server.pid()]))?;
         let sample = Sample::of(&timed.tally, &timed.before, &timed.after);
-        active.push((connections as f64, sample.server_cpu_us));
+        let size = connections as f64;
+        if connections >= 100 {
+            let of_each = |bytes: u64| (size, bytes.saturating_sub(empty) as f64 / 1e3 / size);
+            idle.push(of_each(full));
+            busy.push(of_each(sample.memory_bytes));
+        }
+        cpu.push((size, sample.server_cpu_us));
+        rate.push((size, sample.rate));
+        p99.push((size, sample.p99_us));
     }
     let curve = |what: &str, cost, points| Curve { what: what.to_owned(), size: "connections", cost, points };
     Ok(vec![
         curve("memory of an idle connection", "kB", idle),
-        curve("server CPU of a hit, one call in flight on each", "us", active),
+        curve("memory of a connection with a call in flight", "kB", busy),
+        curve("server CPU of a hit, one call in flight on each", "us", cpu),
+        curve("answers a second, one call in flight on each", "answers/s", rate),
+        curve("p99 of a hit, one call in flight on each", "us", p99),
     ])
 }

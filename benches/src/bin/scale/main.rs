@@ -12,7 +12,7 @@ use benches::{
     report::{self, Record, RecordArgs},
     timing::{exponent, last_exponent},
 };
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use comfy_table::Table;
 use serde::Serialize;
 
@@ -25,8 +25,20 @@ struct Args {
     /// Greatest number of connections
     #[arg(long, default_value_t = 10_000)]
     connections: usize,
+    /// Measure only this; repeated or separated by commas
+    #[arg(long = "only", value_delimiter = ',', value_name = "PART")]
+    parts: Vec<Part>,
     #[command(flatten)]
     record: RecordArgs,
+}
+
+/// What a cost grows with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Floors,
+    Entries,
+    Connections,
+    Servers,
 }
 
 #[derive(Debug, Serialize)]
@@ -43,14 +55,14 @@ fn main() -> anyhow::Result<()> {
     report::ensure_release()?;
     let mut record = Record::start(&args.record, "scale", "scale")?;
     let mut curves = Vec::new();
-    let parts: [&dyn Fn() -> anyhow::Result<Vec<Curve>>; 4] = [
-        &|| Ok(floors::measure()),
-        &|| Ok(entries::measure(args.entries)),
-        &|| connections::measure(args.connections),
-        &servers::measure,
-    ];
-    for part in parts {
-        for curve in part()? {
+    for part in Part::value_variants().iter().filter(|part| args.parts.is_empty() || args.parts.contains(part)) {
+        let measured = match part {
+            Part::Floors => floors::measure(),
+            Part::Entries => entries::measure(args.entries),
+            Part::Connections => connections::measure(args.connections)?,
+            Part::Servers => servers::measure()?,
+        };
+        for curve in measured {
             record.line(&curve)?;
             curves.push(curve);
         }

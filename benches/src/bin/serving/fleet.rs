@@ -1,13 +1,15 @@
 //! Starts the servers under comparison and checks the first answer of each.
 
-use std::{env, path, process::Command, str::FromStr, sync::Arc};
+use std::{env, path, process::Command, str::FromStr, sync::Arc, time::Duration};
 
 use anyhow::{Context, ensure};
 use benches::{
+    delay_proxy::DelayProxy,
     floors::{NUMBER, TOWER},
     load::{self, ClosedLoop, Protocol, Rpc, Shape, Target, TimedRun, Window},
-    peers::servers::PeerServer,
+    peers::servers::{FLOORS, PeerServer},
     process::KillOnDrop,
+    regret::Keys,
     sample::{Sample, Snapshot},
     server::{Server, Setup, free_address, wait_until_listening},
     tile_floor::TileFloor,
@@ -30,6 +32,15 @@ use crate::{
 
 /// The name of our server when it is compared with peers.
 pub(crate) const OURS: &str = "ours";
+
+/// Popularity of many floors is proportional to 1/rank: the customary round figure.
+const ZIPF: Keys = Keys::Zipf { tenths: 10 };
+
+/// Requests for many floors that are built before the clock runs. After them the requests repeat.
+const ZIPF_REQUESTS: usize = 1 << 17;
+
+/// Calls in flight while a server is filled.
+const FILL: Shape = Shape::new(4, 10);
 
 /// A build of our server.
 #[derive(Debug, Clone)]
@@ -77,13 +88,15 @@ pub(crate) enum Limit {
     Time(Window),
 }
 
-/// How the clients of all servers connect.
+/// How the clients of all servers connect, and what they request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Clients {
     /// Whether they open more connections than a server grants an ordinary address.
     pub(crate) has_many_connections: bool,
     /// Whether they offer larger windows than the initial ones of HTTP/2.
     pub(crate) has_large_windows: bool,
+    /// Whether they request [`FLOORS`] floors by Zipf's law instead of one.
+    pub(crate) has_many_floors: bool,
 }
 
 /// The servers, in the order of measurement. The last is the first one started again: the difference is the noise.
@@ -102,6 +115,17 @@ pub(crate) struct MeasuredServer {
     process: Process,
     floor: Bytes,
     batch: Option<Bytes>,
+    /// The load for many floors.
+    many: Option<ManyFloors>,
+}
+
+/// A load for [`FLOORS`] floors.
+#[derive(Clone)]
+struct ManyFloors {
+    /// Requests, the more for a floor the more popular it is.
+    messages: Arc<[Bytes]>,
+    /// Bytes of the answers to one request for each floor.
+    bytes: u64,
 }
 
 /// A server's process, which ends when dropped.
@@ -115,11 +139,17 @@ impl Fleet {
         Self { clients, ..Self::default() }
     }
 
-    /// Our server and its peers.
-    pub(crate) fn of_peers(clients: Clients) -> anyhow::Result<Self> {
+    /// Our server and its peers: those that are `named`, or all that can serve the load.
+    pub(crate) fn of_peers(named: &[PeerServer], clients: Clients) -> anyhow::Result<Self> {
+        let can_serve =
+            if clients.has_many_floors { &PeerServer::OF_MANY_FLOORS[..] } else { &PeerServer::OF_ONE_FLOOR };
+        for peer in named {
+            let names = can_serve.iter().map(|peer| peer.name()).collect::<Vec<_>>().join(", ");
+            ensure!(can_serve.contains(peer), "{} does not serve this load, only {names} do", peer.name());
+        }
         let mut fleet = Self::new(clients);
         fleet.add_ours(OURS.to_owned(), Setup::new(), &[])?;
-        for peer in PeerServer::ALL {
+        for &peer in if named.is_empty() { can_serve } else { named } {
             fleet.add_peer(peer).with_context(|| peer.name())?;
         }
         fleet.add_ours(format!("{OURS}-again"), Setup::new(), &[])?;
@@ -199,7 +229,8 @@ impl Fleet {
         let ask = |rpc| load::unary_call(&target, rpc, &request(rpc, target.protocol)?);
         let floor = ask(Rpc::GetFloor)?;
         let batch = if batches { Some(ask(Rpc::BatchGetFloors)?) } else { None };
-        let server = MeasuredServer { name, target, process, floor, batch };
+        let many = self.clients.has_many_floors.then(|| self.fill(&target)).transpose()?;
+        let server = MeasuredServer { name, target, process, floor, batch, many };
         if let Some(first) = self.servers.first() {
             if server.is_of_tiles() {
                 let spec = hash::verify_encoded(&first.floor)?.spec.unwrap_or_default();
@@ -216,6 +247,21 @@ impl Fleet {
         }
         self.servers.push(server);
         Ok(())
+    }
+
+    /// Requests every floor until the server has it in memory. It sends as many bytes as the first server.
+    fn fill(&self, target: &Target) -> anyhow::Result<ManyFloors> {
+        let requests =
+            |numbers: Box<dyn Iterator<Item = u32>>| numbers.map(|number| load::floor_request(TOWER, number));
+        let each = requests(Box::new(1..=FLOORS)).collect();
+        let bytes = ClosedLoop::new([target.clone()], Rpc::GetFloor, FILL, each).fill("lru")?.bytes;
+        match self.servers.first().and_then(|first| first.many.as_ref()) {
+            None => Ok(ManyFloors { messages: requests(ZIPF.numbers(FLOORS)).take(ZIPF_REQUESTS).collect(), bytes }),
+            Some(first) => {
+                ensure!(bytes == first.bytes, "{bytes} bytes of {FLOORS} floors, and not {}", first.bytes);
+                Ok(first.clone())
+            }
+        }
     }
 
     /// The servers that can answer `rpc`, in the order of measurement in `round`.
@@ -243,9 +289,12 @@ impl MeasuredServer {
         self.name == PeerServer::TileMessages.name()
     }
 
-    /// Runs a closed loop from one thread, and checks the bytes of the answers.
-    pub(crate) fn load(&self, rpc: Rpc, shape: Shape, limit: Limit) -> anyhow::Result<Sample> {
-        let mut load = ClosedLoop::new([self.target.clone()], rpc, shape, self.messages(rpc)?);
+    /// Runs a closed loop from one thread, over a network of `round_trip`, and checks the bytes of the answers.
+    pub(crate) fn load(&self, rpc: Rpc, shape: Shape, limit: Limit, round_trip: Duration) -> anyhow::Result<Sample> {
+        let mut target = self.target.clone();
+        let proxy = (!round_trip.is_zero()).then(|| DelayProxy::start(target.address, round_trip)).transpose()?;
+        target.address = proxy.as_ref().map_or(target.address, DelayProxy::address);
+        let mut load = ClosedLoop::new([target], rpc, shape, self.messages(rpc)?);
         let snapshot = || Snapshot::of_processes([self.pid()]);
         let TimedRun { tally, before, after } = match limit {
             Limit::Time(window) => load.run_for(window, snapshot)?,
@@ -254,13 +303,18 @@ impl MeasuredServer {
                 TimedRun { tally: load.run_calls(calls)?, before, after: snapshot()? }
             }
         };
-        let expected = tally.latency.len() * self.answer_bytes(rpc)?;
-        ensure!(tally.bytes == expected, "{} sent {} bytes and not {expected}", self.name, tally.bytes);
+        if let Some(each) = self.answer_bytes(rpc)? {
+            let expected = tally.latency.len() * each;
+            ensure!(tally.bytes == expected, "{} sent {} bytes and not {expected}", self.name, tally.bytes);
+        }
         Ok(Sample::of(&tally, &before, &after))
     }
 
-    /// The messages of a load: one request of `rpc`.
+    /// The messages of a load: one request of `rpc`, or those for many floors.
     pub(crate) fn messages(&self, rpc: Rpc) -> anyhow::Result<Arc<[Bytes]>> {
+        if let Some(many) = &self.many {
+            return Ok(Arc::clone(&many.messages));
+        }
         Ok(Arc::new([request(rpc, self.target.protocol)?]))
     }
 
@@ -272,13 +326,16 @@ impl MeasuredServer {
         })
     }
 
-    /// The bytes of DATA frames of one answer.
-    pub(crate) fn answer_bytes(&self, rpc: Rpc) -> anyhow::Result<u64> {
+    /// The bytes of DATA frames of each answer, if all are equal.
+    pub(crate) fn answer_bytes(&self, rpc: Rpc) -> anyhow::Result<Option<u64>> {
+        if self.many.is_some() {
+            return Ok(None);
+        }
         let message = match rpc {
             Rpc::BatchGetFloors => self.batch.as_ref().context("it answers no batches")?,
             _ => &self.floor,
         };
-        Ok((message.len() + self.target.protocol.prefix_bytes()) as u64)
+        Ok(Some((message.len() + self.target.protocol.prefix_bytes()) as u64))
     }
 }
 

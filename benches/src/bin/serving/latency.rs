@@ -32,7 +32,7 @@ pub(crate) fn measure(
         target: server.target.clone(),
         rpc: Rpc::GetFloor,
         messages: server.messages(Rpc::GetFloor)?,
-        answer_bytes: Some(server.answer_bytes(Rpc::GetFloor)?),
+        answer_bytes: server.answer_bytes(Rpc::GetFloor)?,
         may_be_refused: false,
         connections,
         pace: Pace::PerSecond(rate.into()),

@@ -21,7 +21,7 @@ use benches::{
     peers::servers::PeerServer,
     process::raise_open_files,
     report::{Record, RecordArgs, ensure_release},
-    sample::{CPU, Column, Figure, P50, P99, RATE, Samples},
+    sample::{CLIENT_CPU, CPU, Column, Figure, MEMORY, P50, P99, RATE, Samples},
 };
 use clap::Parser;
 use fleet::{Build, Clients, Fleet, Limit, Variant};
@@ -55,11 +55,19 @@ struct Args {
     /// Loads by connections and calls on each, instead of --connections and --streams, for example 64x1,1000x1,64x10
     #[arg(long = "shape", value_delimiter = ',', value_name = "CONNECTIONSxSTREAMS")]
     shapes: Vec<Shape>,
+    /// Request 10,000 floors by Zipf's law instead of one, which every server has in memory; compare with the servers that
+    /// can send them
+    #[arg(long, conflicts_with_all = ["syscalls", "variants"])]
+    zipf: bool,
+    /// Only measure closed loops over networks with these round trips, in milliseconds. A proxy in this process delays the
+    /// answers; the column "client CPU" includes it
+    #[arg(long = "round-trip", value_delimiter = ',', value_name = "MS", conflicts_with = "syscalls")]
+    round_trips: Vec<f64>,
     /// Offer the largest flow-control windows instead of the initial ones of HTTP/2, as all records before 2026-11-23 did
     #[arg(long)]
     large_windows: bool,
-    /// Calls a second of the open loops; each number is one load
-    #[arg(long, value_delimiter = ',', default_values_t = [5000, 10_000, 20_000, 40_000])]
+    /// Calls a second of the open loops; each number is one load. Without a number there is no open loop
+    #[arg(long, value_delimiter = ',', num_args = 0.., default_values_t = [5000, 10_000, 20_000, 40_000])]
     rates: Vec<u32>,
     /// Compare this build of the server: a name, the binary, and environment variables for it. Repeated for each build;
     /// the others are compared with the first
@@ -75,6 +83,10 @@ struct Args {
     /// Only measure what a client of new floors does to a client of floors in memory
     #[arg(long, conflicts_with_all = ["syscalls", "against", "variants", "fairness"])]
     generating: bool,
+    /// Compare only with this peer: bare-hyper, static-tonic, tonic-map, tonic-moka-message, tonic-moka-tiles
+    #[arg(long = "peer", value_delimiter = ',', value_name = "NAME", conflicts_with_all = ["against", "variants", "syscalls"],
+        value_parser = peer)]
+    peers: Vec<PeerServer>,
     /// Only count the system calls of an answer, with strace
     #[arg(long)]
     syscalls: bool,
@@ -118,8 +130,7 @@ impl Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     if let Some(serve) = &args.serve {
-        let peer = PeerServer::from_name(&serve[0]).with_context(|| format!("there is no server {:?}", serve[0]))?;
-        return tokio::runtime::Runtime::new()?.block_on(peer.serve(serve[1].parse::<SocketAddr>()?));
+        return tokio::runtime::Runtime::new()?.block_on(peer(&serve[0])?.serve(serve[1].parse::<SocketAddr>()?));
     }
     ensure_release()?;
     let trials = [(args.fairness, neighbour::FAIRNESS), (args.generating, neighbour::GENERATING)];
@@ -132,6 +143,7 @@ fn main() -> anyhow::Result<()> {
     let clients = Clients {
         has_many_connections: shapes.iter().any(|shape| shape.connections > MANY_CONNECTIONS),
         has_large_windows: args.large_windows,
+        has_many_floors: args.zipf,
     };
     if clients.has_many_connections {
         raise_open_files()?;
@@ -139,20 +151,27 @@ fn main() -> anyhow::Result<()> {
     let (fleet, name) = match &args {
         Args { against, .. } if !against.is_empty() => (Fleet::of_builds(against, clients)?, "builds"),
         Args { variants, .. } if !variants.is_empty() => (Fleet::of_variants(variants, clients)?, "variants"),
-        _ => (Fleet::of_peers(clients)?, "serving"),
+        Args { round_trips, .. } if !round_trips.is_empty() => (Fleet::of_peers(&args.peers, clients)?, "network"),
+        Args { zipf: true, .. } => (Fleet::of_peers(&args.peers, clients)?, "zipf"),
+        _ => (Fleet::of_peers(&args.peers, clients)?, "serving"),
     };
     if args.syscalls {
         return syscalls::print(&fleet, args.connections, &args.streams);
     }
     let mut record = Record::start(&args.record, "serving", name)?;
+    let is_local = args.round_trips.is_empty();
+    let round_trips = if is_local { &[0.0] } else { &args.round_trips[..] };
     for round in 0..args.rounds() {
-        for shape in &shapes {
-            measure(&fleet, &args, round, Rpc::GetFloor, *shape, &mut record)?;
+        for &round_trip in round_trips {
+            for shape in &shapes {
+                measure(&fleet, &args, round, Rpc::GetFloor, *shape, round_trip, &mut record)?;
+            }
         }
-        if name == "serving" {
-            measure(&fleet, &args, round, Rpc::BatchGetFloors, Shape::new(args.connections, 10), &mut record)?;
+        if name == "serving" && args.peers.is_empty() {
+            let shape = Shape::new(args.connections, 10);
+            measure(&fleet, &args, round, Rpc::BatchGetFloors, shape, 0.0, &mut record)?;
         }
-        for rate in &args.rates {
+        for rate in args.rates.iter().filter(|_| is_local) {
             let window = args.window(round)?;
             for server in fleet.order(Rpc::GetFloor, round).into_iter().filter(|server| !server.is_of_tiles()) {
                 let sample = latency::measure(server, *rate, args.connections, window)?;
@@ -164,6 +183,10 @@ fn main() -> anyhow::Result<()> {
     record.finish("Serving", &markdown(&record.samples, &args))
 }
 
+fn peer(name: &str) -> anyhow::Result<PeerServer> {
+    PeerServer::from_name(name).with_context(|| format!("there is no peer {name:?}"))
+}
+
 /// Puts one closed loop on each server, one after the other. The order is reversed in every other round.
 fn measure(
     fleet: &Fleet,
@@ -171,8 +194,11 @@ fn measure(
     round: usize,
     rpc: Rpc,
     shape: Shape,
+    round_trip_millis: f64,
     record: &mut Record,
 ) -> anyhow::Result<()> {
+    let round_trip = Duration::try_from_secs_f64(round_trip_millis / 1e3).context("--round-trip is positive")?;
+    let network = if round_trip.is_zero() { String::new() } else { format!(", {round_trip_millis} ms") };
     for server in fleet.order(rpc, round) {
         let limit = match args.calls {
             None => Limit::Time(args.window(round)?),
@@ -180,8 +206,9 @@ fn measure(
             Some(calls) if server.is_of_tiles() => Limit::Calls(calls / TILE_DIVISOR),
             Some(calls) => Limit::Calls(calls),
         };
-        let sample = server.load(rpc, shape, limit)?;
-        record.add(sample.named(format!("{}, {shape}", rpc.name()), &server.name, round))?;
+        let load = format!("{}, {shape}{network}", rpc.name());
+        let sample = server.load(rpc, shape, limit, round_trip).with_context(|| format!("{load}, {}", server.name))?;
+        record.add(sample.named(load, &server.name, round))?;
     }
     Ok(())
 }
@@ -191,7 +218,7 @@ const OPEN: &str = " calls a second";
 
 /// The tables, by load.
 fn markdown(samples: &Samples, args: &Args) -> String {
-    const CLOSED_COLUMNS: [Column; 4] = [RATE, CPU, P50, P99];
+    const CLOSED_COLUMNS: [Column; 6] = [RATE, CPU, CLIENT_CPU, P50, P99, MEMORY];
     const CLOSED_RATIOS: [(&str, Figure); 2] =
         [("ratio, answers/s", |it| it.rate), ("ratio, CPU", |it| 1.0 / it.server_cpu_us)];
     const OPEN_COLUMNS: [Column; 6] = [RATE, P50, P99, LATE, CLOCK_LATE, ("unanswered", 0, |it| it.unanswered as f64)];

@@ -60,7 +60,7 @@ fn counted(fleet: &Fleet, name: &str, connections: usize, streams: usize) -> any
         ensure!(strace.try_wait()?.is_none(), "strace may not watch another process here (ptrace is not permitted)");
         is_traced(server.pid())
     })?;
-    let answered = server.load(Rpc::GetFloor, Shape::new(connections, streams), Limit::Calls(CALLS));
+    let answered = server.load(Rpc::GetFloor, Shape::new(connections, streams), Limit::Calls(CALLS), Duration::ZERO);
     // On SIGINT strace detaches and writes its summary.
     Command::new("kill").args(["-INT", &strace.id().to_string()]).status()?;
     strace.wait()?;

@@ -10,6 +10,9 @@ use floor_gen::{FloorSpec, Kind};
 use floor_proto::v1;
 use tonic::Status;
 
+/// Floors of a load for many floors.
+pub const FLOORS: u32 = 10_000;
+
 /// An implementation of the floor service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerServer {
@@ -17,6 +20,9 @@ pub enum PeerServer {
     BareHyper,
     /// tonic: sends the same bytes for every request through its encoder. The cost of tonic.
     StaticTonic,
+    /// tonic: sends the bytes of the requested floor from a map of [`FLOORS`] floors that it made at its start. It never
+    /// adds or evicts a floor.
+    MappedTonic,
     /// tonic with decoded messages in moka: each call clones and encodes one. The usual design.
     CachedMessage,
     /// tonic with a message per tile in moka: each call clones and encodes one floor.
@@ -25,13 +31,22 @@ pub enum PeerServer {
 
 impl PeerServer {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::BareHyper, Self::StaticTonic, Self::CachedMessage, Self::TileMessages];
+    pub const ALL: [Self; 5] =
+        [Self::BareHyper, Self::StaticTonic, Self::MappedTonic, Self::CachedMessage, Self::TileMessages];
+
+    /// Those that a load for one floor compares.
+    pub const OF_ONE_FLOOR: [Self; 4] = [Self::BareHyper, Self::StaticTonic, Self::CachedMessage, Self::TileMessages];
+
+    /// Those that send whichever of [`FLOORS`] floors is requested. The first two send one floor, and tiles of that many
+    /// take gigabytes.
+    pub const OF_MANY_FLOORS: [Self; 2] = [Self::MappedTonic, Self::CachedMessage];
 
     /// The name on the command line and in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BareHyper => "bare-hyper",
             Self::StaticTonic => "static-tonic",
+            Self::MappedTonic => "tonic-map",
             Self::CachedMessage => "tonic-moka-message",
             Self::TileMessages => "tonic-moka-tiles",
         }
@@ -52,6 +67,7 @@ impl PeerServer {
         match self {
             Self::BareHyper => bare_hyper::serve(address).await,
             Self::StaticTonic => raw_tonic::serve_static(address).await,
+            Self::MappedTonic => raw_tonic::serve_map(address).await,
             Self::CachedMessage => decoded::serve(address).await,
             Self::TileMessages => raw_tonic::serve_tiles(address).await,
         }
@@ -66,8 +82,12 @@ fn resolved(spec: Option<v1::FloorSpec>) -> Result<FloorSpec, Status> {
         .map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
+/// Floor `number` of ordinary size and kind.
+fn spec(number: u32) -> FloorSpec {
+    FloorSpec::resolve(crate::floors::TOWER, number, 0, 0, None).expect("a floor of the tower")
+}
+
 /// The floor that the servers with one answer send.
 fn static_floor() -> floor_gen::Floor {
-    let spec = FloorSpec::resolve(crate::floors::TOWER, crate::floors::NUMBER, 0, 0, None);
-    floor_gen::generate(&spec.expect("a floor of the tower"))
+    floor_gen::generate(&spec(crate::floors::NUMBER))
 }

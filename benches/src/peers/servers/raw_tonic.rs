@@ -1,6 +1,7 @@
 //! tonic with a codec that passes bytes through: it sends static bytes, or floors of one message per tile in moka.
 
 use std::{
+    collections::HashMap,
     convert::Infallible,
     future::{Ready, ready},
     net::SocketAddr,
@@ -10,6 +11,7 @@ use std::{
 
 use bevy_server::grpc::SERVICE_NAME;
 use bytes::Bytes;
+use floor_gen::FloorSpec;
 use floor_proto::{raw::RawCodec, v1::GetFloorRequest};
 use futures_util::future::BoxFuture;
 use moka::sync::Cache;
@@ -21,7 +23,7 @@ use tonic::{
     transport::Server,
 };
 
-use super::resolved;
+use super::{resolved, spec};
 use crate::tile_floor::{TileFloor, message};
 
 /// Floors that the cache may hold: about 300 MB of tiles.
@@ -33,16 +35,32 @@ pub(super) async fn serve_static(address: SocketAddr) -> anyhow::Result<()> {
     serve(address, move |_| Ok(floor.clone())).await
 }
 
+/// Sends the floors of a map, with the hasher of our LRU.
+pub(super) async fn serve_map(address: SocketAddr) -> anyhow::Result<()> {
+    let floor = |spec: FloorSpec| (spec, floor_wire::unframed(&floor_wire::framed(&floor_gen::generate(&spec))));
+    let floors: HashMap<_, _, foldhash::fast::RandomState> = (1..=super::FLOORS).map(spec).map(floor).collect();
+    let floors = Arc::new(floors);
+    serve(address, move |request| {
+        let floor = floors.get(&requested(request)?).cloned();
+        floor.ok_or_else(|| Status::not_found("the map does not have this floor"))
+    })
+    .await
+}
+
 /// Clones and encodes a floor of tiles for each call.
 pub(super) async fn serve_tiles(address: SocketAddr) -> anyhow::Result<()> {
     let cache = Cache::new(FLOORS);
     serve(address, move |request| {
-        let request = GetFloorRequest::decode(request).map_err(|error| Status::internal(error.to_string()))?;
-        let spec = resolved(request.spec)?;
+        let spec = requested(request)?;
         let cached = cache.get_with(spec, || Arc::new(message(&floor_gen::generate(&spec))));
         Ok(TileFloor::clone(&cached).encode_to_vec().into())
     })
     .await
+}
+
+fn requested(request: Bytes) -> Result<FloorSpec, Status> {
+    let request = GetFloorRequest::decode(request).map_err(|error| Status::internal(error.to_string()))?;
+    resolved(request.spec)
 }
 
 async fn serve<F>(address: SocketAddr, answer: F) -> anyhow::Result<()>

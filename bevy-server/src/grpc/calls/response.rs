@@ -6,7 +6,7 @@ use std::{
     fmt::{self, Write as _},
     io::IoSlice,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, LazyLock},
     task::{Context, Poll},
     time::Instant,
 };
@@ -46,11 +46,8 @@ pub(super) fn put_prefix(message: &mut BytesMut, length: usize) {
 }
 
 /// `grpc-status: 0`.
-pub(super) fn ok_trailers() -> HeaderMap {
-    let mut trailers = HeaderMap::with_capacity(1);
-    trailers.insert(Status::GRPC_STATUS, HeaderValue::from_static("0"));
-    trailers
-}
+pub(in crate::grpc) static OK_TRAILERS: LazyLock<HeaderMap> =
+    LazyLock::new(|| HeaderMap::from_iter([(Status::GRPC_STATUS, HeaderValue::from_static("0"))]));
 
 /// The trailers of a failed call.
 pub(super) fn error_trailers(status: &Status) -> HeaderMap {
@@ -197,6 +194,14 @@ impl FloorBody {
         self.deadline
     }
 
+    /// The message of a unary body, and whether [`OK_TRAILERS`] follow it; or the body if it is another.
+    pub(in crate::grpc) fn into_unary(self) -> Result<(GuardedBytes, bool), Self> {
+        match self.frames {
+            Frames::Unary { message: Some(message), has_trailers } => Ok((message, has_trailers)),
+            frames => Err(Self { frames, ..self }),
+        }
+    }
+
     /// The bytes of a unary message that are not sent yet.
     pub(in crate::grpc) fn unsent_bytes(&self) -> usize {
         match &self.frames {
@@ -246,7 +251,7 @@ impl Body for FloorBody {
             Frames::Empty => Poll::Ready(None),
             Frames::Unary { message, has_trailers } => {
                 let message = message.take().map(Frame::data);
-                let trailers = || std::mem::take(has_trailers).then(|| Frame::trailers(ok_trailers()));
+                let trailers = || std::mem::take(has_trailers).then(|| Frame::trailers(OK_TRAILERS.clone()));
                 Poll::Ready(message.or_else(trailers).map(Ok))
             }
             Frames::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
@@ -396,12 +401,11 @@ mod tests {
             let mut bytes = GuardedBytes::new(slices.pop_front().unwrap_or_default(), slices);
             let mut read = Vec::new();
             for cut in cuts {
-                let part = bytes.split_to(cut);
                 let mut vectored = [IoSlice::new(&[]); 16];
-                let filled = part.chunks_vectored(&mut vectored);
+                let filled = bytes.chunks_vectored(&mut vectored);
                 let chunks: usize = vectored[..filled].iter().map(|slice| slice.len()).sum();
-                prop_assert_eq!(chunks, part.remaining());
-                read.extend(part.into_bytes());
+                prop_assert_eq!(chunks, bytes.remaining());
+                read.extend(bytes.copy_to_bytes(cut.min(chunks)));
             }
             prop_assert_eq!(read.len() + bytes.remaining(), whole.len());
             while bytes.has_remaining() {

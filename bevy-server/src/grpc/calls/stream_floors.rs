@@ -17,7 +17,7 @@ use tonic::{Code, Status};
 use super::{
     Call, FloorBody, MetricsGuard, ServiceState,
     request::resolve,
-    response::{ServedCounts, add_trace, error_trailers, head, ok_trailers},
+    response::{OK_TRAILERS, ServedCounts, add_trace, error_trailers, head},
     stream_body::{StreamBody, StreamItem},
 };
 use crate::{
@@ -127,7 +127,7 @@ impl FloorStream {
             let message = Some(connect::end_of_stream(error, &trailers));
             return StreamItem::End { code, trailers, message };
         }
-        let trailers = self.trailers(error.map_or_else(ok_trailers, error_trailers));
+        let trailers = self.trailers(error.map_or_else(|| OK_TRAILERS.clone(), error_trailers));
         StreamItem::End { code, trailers, message: None }
     }
 

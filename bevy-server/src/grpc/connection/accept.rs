@@ -20,7 +20,7 @@ use tokio::{
 use super::{
     coalescing::{CoalescingIo, FlushAfterPoll, Protocol, WriteBuffer},
     drain::{CLOSE_GRACE, Connections, WriteBufferSlot},
-    http2,
+    http2::{self, ConnectionError},
     tls::{Handshakes, Negotiated},
     transport::Transport,
 };
@@ -39,6 +39,9 @@ use crate::{
 /// Deadline for the client to complete the TLS handshake and to send its protocol preface, counted together. HTTP/1
 /// (gRPC-Web) has as long again for its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long input is discarded after an error of the protocol, so that the client reads what was wrong.
+const ERROR_GRACE: Duration = Duration::from_secs(1);
 
 /// Connections that are accepted after the start of a drain, at the most: more than the backlog of a listener.
 const MAX_BACKLOG: usize = 4096;
@@ -153,7 +156,12 @@ async fn serve_connection(
     match protocol {
         Protocol::Http2 => {
             let connection = http2::serve(io, router, limits, closed);
-            FlushAfterPoll::new(connection, write_buffer, limits.stall_timeout).await??;
+            let ended = FlushAfterPoll::new(connection, write_buffer.clone(), limits.stall_timeout).await?;
+            if ended.as_ref().is_err_and(ConnectionError::is_of_protocol) {
+                // The client may still send, and a socket that is closed with unread input drops what says why.
+                let _ = timeout(ERROR_GRACE, write_buffer.linger(ERROR_GRACE)).await;
+            }
+            ended?;
         }
         Protocol::Http1 => {
             let connection = serve_http1(io, router, closed);

@@ -309,7 +309,7 @@ impl BufferState {
         self.room() == 0
     }
 
-    /// Takes `output`, however long, and sends what the socket takes. Returns the [room](Self::room) after that.
+    /// Takes `output`, however long, and sends what the socket takes. `output` is empty then. Returns the [room](Self::room) after that.
     fn send_all(&mut self, cx: &mut Context<'_>, output: &mut Vec<u8>) -> io::Result<usize> {
         if self.bytes.is_empty() {
             std::mem::swap(&mut self.bytes, output);
@@ -317,10 +317,12 @@ impl BufferState {
             self.remove_sent();
             self.bytes.append(output);
         }
-        match self.poll_send(cx) {
-            Poll::Ready(Err(error)) => Err(error),
-            _ => Ok(self.room()),
+        if let Poll::Ready(sent) = self.poll_send(cx) {
+            sent?;
+            // Nothing is left, so the caller gets its memory back.
+            std::mem::swap(&mut self.bytes, output);
         }
+        Ok(self.room())
     }
 
     /// Removes sent bytes from the front, if they are many.

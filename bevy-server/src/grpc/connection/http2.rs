@@ -24,7 +24,7 @@ use tonic::Status;
 use super::coalescing::CoalescingIo;
 use crate::{
     config::ConnectionLimits,
-    grpc::{FloorBody, GuardedBytes, routing::Router},
+    grpc::{FloorBody, GuardedBytes, OK_TRAILERS, routing::Router},
 };
 
 /// Bytes that a client may send on one call before the server has read them.
@@ -37,6 +37,8 @@ const MAX_HEADER_BYTES: u32 = 16 << 10;
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(60);
 /// How long the client may take to answer a ping.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Calls after which a busy connection is checked for its age and for a drain.
+const CALLS_BETWEEN_CHECKS: u64 = 1024;
 /// How long a client without calls may take to close after the server said that it will.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -49,6 +51,13 @@ pub(super) enum ConnectionError {
     /// The client did not answer a ping.
     #[error("the client did not answer a ping")]
     Silent,
+}
+
+impl ConnectionError {
+    /// Whether the client broke the protocol, and was told so.
+    pub(super) const fn is_of_protocol(&self) -> bool {
+        matches!(self, Self::Http2(floor_http2::ConnectionError::Protocol { .. }))
+    }
 }
 
 /// Serves the calls of a connection until its client closes it, or until `close` is true and all calls are answered.
@@ -69,6 +78,7 @@ pub(super) async fn serve(
         },
     );
     let mut watch = Watch::new(&limits);
+    let closes = close.clone();
     let mut closed = pin!(close.wait_for(|closed| *closed));
     let mut closing = false;
     loop {
@@ -78,6 +88,14 @@ pub(super) async fn serve(
                 let Some(accepted) = accepted else { return Ok(()) };
                 let (request, responder) = accepted?;
                 watch.calls += 1;
+                // A client that always has sent more keeps the other branches from being polled.
+                if watch.calls.is_multiple_of(CALLS_BETWEEN_CHECKS) {
+                    if !closing && *closes.borrow() {
+                        closing = true;
+                        connection.close();
+                    }
+                    watch.close_if_old(&connection);
+                }
                 poll_before_spawn(run_call(router.clone(), request, responder, limits.stall_timeout));
             }
             _ = &mut closed, if !closing => {
@@ -151,6 +169,16 @@ impl Watch {
         self.timer.as_mut().reset(next.max(Instant::now() + Duration::from_millis(100)));
     }
 
+    /// Closes a connection that has reached its maximum age.
+    fn close_if_old(&mut self, connection: &Connection<CoalescingIo>) {
+        let now = Instant::now();
+        if !self.closing && self.old_at.is_some_and(|old_at| now >= old_at) {
+            self.closing = true;
+            self.schedule(now + CLOSE_TIMEOUT);
+            connection.close();
+        }
+    }
+
     /// Checks a connection that has received so many bytes and has calls or not.
     fn check(&mut self, received: u64, has_calls: bool) -> Verdict {
         let now = Instant::now();
@@ -181,7 +209,12 @@ impl Watch {
                 self.schedule(now + KEEP_ALIVE_TIMEOUT);
                 return Verdict::Ping;
             }
-            None => self.schedule(now + if self.closing { CLOSE_TIMEOUT } else { KEEP_ALIVE_INTERVAL }),
+            None if self.closing => {
+                self.schedule(now + CLOSE_TIMEOUT);
+                // Again: the client has not confirmed that it knows.
+                return Verdict::Close;
+            }
+            None => self.schedule(now + KEEP_ALIVE_INTERVAL),
         }
         Verdict::Keep
     }
@@ -230,61 +263,70 @@ async fn run_call(
     let (head, body) = response.into_parts();
     // HTTP/2 leaves it to us that an answer to HEAD has no body.
     let is_empty = is_head || body.is_end_stream();
-    if responder.send_head(&head, is_empty).is_ok() && !is_empty {
-        Response { responder, body, stall_timeout }.send().await;
+    if responder.send_head(&head, is_empty).is_err() || is_empty {
+        return;
+    }
+    let deadline = body.deadline().map(Instant::from_std);
+    let mut response = Response { responder, deadline, stall_timeout };
+    let sent = match body.into_unary() {
+        Ok((message, has_trailers)) => response.send_unary(message, has_trailers).await,
+        Err(body) => response.send_frames(body).await,
+    };
+    match sent {
+        Ok(()) | Err(Unsent::Ended) => {}
+        Err(Unsent::TooSlow) => {
+            tracing::debug!("a response was reset: the client did not take it in time");
+            response.responder.reset(Reason::Cancel);
+        }
+        Err(Unsent::Failed(status)) => {
+            tracing::debug!(%status, "a response body failed");
+            response.responder.reset(Reason::InternalError);
+        }
     }
 }
 
 /// A response that is being sent.
 struct Response {
     responder: Responder,
-    body: FloorBody,
+    /// The deadline of the call.
+    deadline: Option<Instant>,
     stall_timeout: Option<Duration>,
 }
 
 impl Response {
-    async fn send(mut self) {
+    /// Sends one message. A response of Connect has no trailers, and ends with its message.
+    async fn send_unary(&mut self, message: GuardedBytes, has_trailers: bool) -> Result<(), Unsent> {
+        self.send_data(message, !has_trailers).await?;
+        if has_trailers {
+            self.responder.send_trailers(&OK_TRAILERS)?;
+        }
+        Ok(())
+    }
+
+    async fn send_frames(&mut self, mut body: FloorBody) -> Result<(), Unsent> {
         loop {
-            match self.next_frame().await {
-                Ok(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(data) => {
-                        // A body of Connect has no trailers, and ends with its message.
-                        let is_last = self.body.is_end_stream();
-                        match self.send_data(data, is_last).await {
-                            Ok(()) if is_last => return,
-                            Ok(()) => {}
-                            Err(Unsent::Ended) => return,
-                            Err(Unsent::TooSlow) => {
-                                tracing::debug!("a response was reset: the client did not take it in time");
-                                return self.responder.reset(Reason::Cancel);
-                            }
-                        }
+            let Some(frame) = self.next_frame(&mut body).await? else {
+                return self.send_data(GuardedBytes::empty(), true).await;
+            };
+            match frame.into_data() {
+                Ok(data) => {
+                    let is_last = body.is_end_stream();
+                    self.send_data(data, is_last).await?;
+                    if is_last {
+                        return Ok(());
                     }
-                    Err(frame) => {
-                        // Only data and trailers are frames of a body. Fails if the client has left.
-                        let _ = self.responder.send_trailers(&frame.into_trailers().unwrap_or_default());
-                        return;
-                    }
-                },
-                Ok(Some(Err(status))) => {
-                    tracing::debug!(%status, "a response body failed");
-                    return self.responder.reset(Reason::InternalError);
                 }
-                Ok(None) => {
-                    let _ = self.send_data(GuardedBytes::empty(), true).await;
-                    return;
-                }
-                Err(StreamEnded) => return,
+                // Only data and trailers are frames of a body.
+                Err(frame) => return Ok(self.responder.send_trailers(&frame.into_trailers().unwrap_or_default())?),
             }
         }
     }
 
-    /// The next frame of the body. `None` after the last one.
-    async fn next_frame(&mut self) -> Result<Option<Result<Frame<GuardedBytes>, Status>>, StreamEnded> {
-        let Self { body, responder, .. } = self;
+    /// The next frame of `body`. `None` after the last one.
+    async fn next_frame(&mut self, body: &mut FloorBody) -> Result<Option<Frame<GuardedBytes>>, Unsent> {
         poll_fn(|cx| match Pin::new(&mut *body).poll_frame(cx) {
-            Poll::Ready(frame) => Poll::Ready(Ok(frame)),
-            Poll::Pending => responder.poll_ended(cx).map(|()| Err(StreamEnded)),
+            Poll::Ready(frame) => Poll::Ready(frame.transpose().map_err(Unsent::Failed)),
+            Poll::Pending => self.responder.poll_ended(cx).map(|()| Err(Unsent::Ended)),
         })
         .await
     }
@@ -308,8 +350,7 @@ impl Response {
             return Ok(sent?);
         }
         let stalled_at = self.stall_timeout.map(|timeout| Instant::now() + timeout);
-        let deadline = self.body.deadline().map(Instant::from_std);
-        match stalled_at.into_iter().chain(deadline).min() {
+        match stalled_at.into_iter().chain(self.deadline).min() {
             None => Ok(send.await?),
             Some(until) => Ok(timeout_at(until, send).await.map_err(|_| Unsent::TooSlow)??),
         }
@@ -322,6 +363,8 @@ enum Unsent {
     Ended,
     /// The client took nothing for too long, or until the deadline of the call.
     TooSlow,
+    /// The body failed.
+    Failed(Status),
 }
 
 impl From<StreamEnded> for Unsent {

@@ -1,0 +1,141 @@
+//! Stores that are larger than the memory of their server: `ablation --cgroup DIRECTORY`. The server runs in a cgroup with
+//! a limit, which counts the pages of its files, so a store beyond the limit is read from the disk.
+
+use std::{
+    fmt::Write as _,
+    fs::{self, File, OpenOptions},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context, ensure};
+use benches::{
+    chains::{Candidate, SHAPE, Stores},
+    floors::TOWER,
+    load::{ClosedLoop, Rpc, Window, floor_request},
+    process::resident_bytes,
+    regret::Keys,
+    report::Record,
+    sample::{CPU, Column, MEMORY, P50, P99, RATE, Sample, Samples, Snapshot},
+    server::Setup,
+    timing::alternate,
+};
+use bytes::Bytes;
+use rustix::fs::{Advice, fadvise};
+
+use crate::{STARTS, workload::ZIPF};
+
+/// The chains that are compared unless others are named. The first generates what memory does not have.
+pub(crate) const CHAINS: [Candidate; 3] = [Candidate::Lru, Candidate::LruLmdb, Candidate::LruSled];
+
+/// About what a floor takes in LMDB and in sled, in bytes.
+const FLOOR_BYTES: u64 = 8 << 10;
+
+/// The part of the limit that the tier `lru` gets.
+const LRU_PART: u64 = 8;
+
+/// Requests that are built before the clock runs. After them the requests repeat.
+const REQUESTS: usize = 1 << 20;
+
+/// The reason why no server can run in `cgroup`, if there is one.
+pub(crate) fn cannot_use(cgroup: &Path) -> Option<String> {
+    let procs = cgroup.join("cgroup.procs");
+    let error = OpenOptions::new().write(true).open(&procs).err()?;
+    Some(format!("this process may not put a server in {}: {error}", procs.display()))
+}
+
+/// Measures `chains` with a store of `size` times the memory limit of `cgroup`, for `measured` from an empty page cache,
+/// and for as long after that. Returns a line for each load during which the kernel killed the server.
+pub(crate) fn measure(
+    cgroup: &Path,
+    size: f64,
+    chains: &[Candidate],
+    run: usize,
+    measured: Duration,
+    record: &mut Record,
+) -> anyhow::Result<String> {
+    let mut killed = String::new();
+    let limit = limit_of(cgroup)?;
+    let floors = (limit as f64 * size) as u64 / FLOOR_BYTES;
+    let floors = u32::try_from(floors).context("a floor has a number of 32 bits")?;
+    let capacity = (limit / LRU_PART).to_string();
+    for chain in alternate(run, chains) {
+        ensure!(!chain.needs_redis(), "{}: Redis has memory outside the cgroup", chain.name());
+        let stores = Stores::empty(chain.tiers())?;
+        if let [_, store] = chain.tiers() {
+            fill(&stores, store, floors).with_context(|| format!("filling {store}"))?;
+        }
+        for keys in [ZIPF, Keys::Uniform] {
+            drop_cached_pages(stores.data.path())?;
+            let setup = Setup::new().with("CACHE__LRU__CAPACITY", &capacity).in_cgroup(cgroup);
+            let servers = [stores.serve(&setup)?];
+            let messages = keys.numbers(floors).take(REQUESTS).map(|number| floor_request(TOWER, number)).collect();
+            let mut load = ClosedLoop::new([servers[0].grpc], Rpc::GetFloor, SHAPE, messages);
+            let window = Window { settle: Duration::ZERO, measured };
+            for start in STARTS {
+                let name = format!("{keys}, a store of {size} times the memory, {start}");
+                let timed = load.run_for(window, || Snapshot::of(&servers, &[]));
+                if timed.is_err() && resident_bytes(servers[0].pid()).is_err() {
+                    let line = format!("{name}, {}: the server was killed for lack of memory", chain.name());
+                    record.line(&line)?;
+                    let _ = writeln!(killed, "- {line}");
+                    break;
+                }
+                let timed = timed.with_context(|| format!("{name}, {}", chain.name()))?;
+                let sample = Sample::of(&timed.tally, &timed.before, &timed.after);
+                record.add(sample.named(name, chain.name(), run))?;
+            }
+        }
+    }
+    Ok(killed)
+}
+
+/// The memory limit of `cgroup`, of version 2 or 1, in bytes.
+fn limit_of(cgroup: &Path) -> anyhow::Result<u64> {
+    let files = ["memory.max", "memory.limit_in_bytes"].map(|name| cgroup.join(name));
+    let limit = files.iter().find_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
+    let limit = limit.with_context(|| format!("{} has no limit on memory", cgroup.display()))?;
+    ensure!(limit < 1 << 40, "the limit of {} is {limit} bytes, which no store exceeds", cgroup.display());
+    Ok(limit)
+}
+
+/// Fills `store` with floors 1 ..= `floors`, by a server without a limit.
+fn fill(stores: &Stores, store: &str, floors: u32) -> anyhow::Result<()> {
+    let setup = Setup::new().with("CACHE__CHAIN", format!("[{store:?}]")).with("CACHE__BYPASS", "off");
+    let server = setup.with("PREFETCH__AHEAD", "0").start_in(stores.data.path())?;
+    let messages: Arc<[Bytes]> = (1..=floors).map(|number| floor_request(TOWER, number)).collect();
+    ClosedLoop::new([server.grpc], Rpc::GetFloor, SHAPE, messages).fill(store)?;
+    server.stop()
+}
+
+/// Writes the files in `directory` to the disk, and removes them from the page cache.
+fn drop_cached_pages(directory: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            drop_cached_pages(&path)?;
+        } else {
+            let file = File::open(&path)?;
+            file.sync_all()?;
+            fadvise(&file, 0, None, Advice::DontNeed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The tables, by load.
+pub(crate) fn markdown(samples: &Samples) -> String {
+    const COLUMNS: [Column; 7] = [
+        RATE,
+        P50,
+        P99,
+        CPU,
+        ("read KB/answer", 1, |it| it.read_bytes as f64 / 1e3 / it.answers as f64),
+        ("major faults/answer", 2, |it| it.major_faults as f64 / it.answers as f64),
+        MEMORY,
+    ];
+    let tables =
+        samples.loads().into_iter().map(|load| format!("\n### {load}\n\n{}\n", samples.table(load, &COLUMNS, &[])));
+    tables.collect()
+}

@@ -1,0 +1,176 @@
+//! Takes header blocks: the heads of requests, and trailers.
+
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use super::{Block, Closing, MAX_STREAM, State, Stream, Window};
+use crate::{
+    error::{ConnectionError, Reason},
+    frame::{self, FrameHeader, flag, kind},
+    head::{HeadBuilder, HeadError, content_length},
+};
+
+/// Bytes of a header block, as a multiple of the limit for its fields. A block up to this size is answered with 431, a
+/// larger one also ends the connection.
+const BLOCK_BYTES_PER_LIMIT: usize = 4;
+
+impl State {
+    pub(super) fn take_headers(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
+        let id = header.stream;
+        if id.is_multiple_of(2) {
+            return Err(ConnectionError::protocol("HEADERS on a stream that a client may not open"));
+        }
+        let mut block = without_padding(header, payload)?;
+        let mut depends_on_itself = false;
+        if header.has(flag::PRIORITY) {
+            let Some((priority, rest)) = block.split_first_chunk::<5>() else {
+                return Err(ConnectionError::new(Reason::FrameSizeError, "HEADERS is too short for its priority"));
+            };
+            depends_on_itself = dependency(priority) == id;
+            block = rest;
+        }
+        let ends = header.has(flag::END_STREAM);
+        if header.has(flag::END_HEADERS) {
+            return self.take_block(id, ends, depends_on_itself, block);
+        }
+        self.block = Some(Block { stream: id, ends, depends_on_itself, bytes: block.to_vec() });
+        Ok(())
+    }
+
+    pub(super) fn take_continuation(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
+        let Some(block) = &mut self.block else {
+            return Err(ConnectionError::protocol("CONTINUATION without HEADERS"));
+        };
+        block.bytes.extend_from_slice(payload);
+        let is_last = header.has(flag::END_HEADERS);
+        if block.bytes.len() > BLOCK_BYTES_PER_LIMIT * self.limits.max_header_bytes as usize {
+            let id = block.stream;
+            if id > self.last_stream && self.closing != Closing::Final {
+                self.last_stream = id;
+                self.refuse_large_head(id, false);
+            }
+            return Err(ConnectionError::new(Reason::EnhanceYourCalm, "a header block is far above the limit"));
+        }
+        if payload.is_empty() && !is_last {
+            self.idle_frames.take()?;
+        }
+        match self.block.take_if(|_| is_last) {
+            Some(block) => self.take_block(block.stream, block.ends, block.depends_on_itself, &block.bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a complete header block. It is decoded in any case, because that changes the decoder's table.
+    fn take_block(
+        &mut self,
+        id: u32,
+        ends: bool,
+        depends_on_itself: bool,
+        block: &[u8],
+    ) -> Result<(), ConnectionError> {
+        let mut head = HeadBuilder::new(self.limits.max_header_bytes as usize);
+        if self.decoder.decode(block, |field, size| head.push(field, size)).is_err() {
+            return Err(ConnectionError::new(Reason::CompressionError, "a header block cannot be decoded"));
+        }
+        if let Some(stream) = self.streams.get_mut(&id) {
+            if stream.is_received {
+                return self.reset_for_error(id, Reason::StreamClosed);
+            }
+            return match head.trailers() {
+                Ok(trailers) if ends => {
+                    stream.trailers = Some(Box::new(trailers));
+                    self.end_request(id)
+                }
+                _ => self.reset_for_error(id, Reason::ProtocolError),
+            };
+        }
+        if id <= self.last_stream {
+            let is_late = self.remembered_resets.contains(&id);
+            let closed = ConnectionError::new(Reason::StreamClosed, "HEADERS on a closed stream");
+            return if is_late { self.idle_frames.take() } else { Err(closed) };
+        }
+        if self.closing == Closing::Final {
+            return self.idle_frames.take();
+        }
+        self.last_stream = id;
+        if depends_on_itself {
+            return self.reset_for_error(id, Reason::ProtocolError);
+        }
+        if self.streams.len() >= self.limits.max_streams as usize {
+            return self.reset_for_error(id, Reason::RefusedStream);
+        }
+        let request = match head.request() {
+            Ok(request) => request,
+            Err(HeadError::Malformed) => return self.reset_for_error(id, Reason::ProtocolError),
+            Err(HeadError::InvalidPath) => {
+                self.refuse(id, StatusCode::BAD_REQUEST, "the path of the request is not a valid URI\n", ends);
+                return self.idle_frames.take();
+            }
+            Err(HeadError::TooLarge) => {
+                self.refuse_large_head(id, ends);
+                return self.idle_frames.take();
+            }
+        };
+        let announced = match content_length(request.headers()) {
+            Ok(announced) if !ends || announced.is_none_or(|length| length == 0) => announced,
+            _ => return self.reset_for_error(id, Reason::ProtocolError),
+        };
+        let stream = Stream {
+            data: Vec::new(),
+            trailers: None,
+            is_received: ends,
+            is_body_dropped: false,
+            announced,
+            receive_window: Window::new(self.limits.stream_window),
+            send_window: self.initial_send_window,
+            is_waiting: false,
+            reader: None,
+            writer: None,
+        };
+        self.streams.insert(id, stream);
+        self.requests.push_back((id, request));
+        Ok(())
+    }
+
+    /// Answers a request that the caller does not see. `ends`: the request has no body.
+    fn refuse(&mut self, id: u32, status: StatusCode, text: &str, ends: bool) {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        let length = text.len() as i64;
+        let has_window = self.send_window >= length && self.initial_send_window >= length;
+        let Self { output, encoder, .. } = self;
+        frame::put_headers(output, id, !has_window, |block| encoder.encode_head(status, &headers, block));
+        if has_window {
+            self.send_window -= length;
+            frame::put_header(output, text.len(), kind::DATA, flag::END_STREAM, id);
+            output.extend_from_slice(text.as_bytes());
+        }
+        if !ends {
+            frame::put_reset(output, id, Reason::NoError);
+        }
+        self.remember_reset(id);
+    }
+
+    fn refuse_large_head(&mut self, id: u32, ends: bool) {
+        let limit = self.limits.max_header_bytes;
+        let text = format!("the headers of the request, with its path, have more than {limit} bytes\n");
+        self.refuse(id, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &text, ends);
+    }
+}
+
+/// The payload of a frame without its padding.
+pub(super) fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u8], ConnectionError> {
+    if !header.has(flag::PADDED) {
+        return Ok(payload);
+    }
+    let (padding, rest) = payload
+        .split_first()
+        .ok_or(ConnectionError::new(Reason::FrameSizeError, "a padded frame has no length of its padding"))?;
+    let length = rest.len().checked_sub(usize::from(*padding));
+    let length = length.ok_or(ConnectionError::protocol("a frame has more padding than payload"))?;
+    Ok(&rest[..length])
+}
+
+/// The stream on which a priority depends.
+pub(super) fn dependency([a, b, c, d, _]: &[u8; 5]) -> u32 {
+    u32::from_be_bytes([*a, *b, *c, *d]) & MAX_STREAM
+}

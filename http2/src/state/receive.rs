@@ -1,0 +1,245 @@
+//! Takes the frames of a client, all but header blocks.
+
+use super::{
+    CLOSE_PING, Closing, MAX_STREAM, State,
+    heads::{dependency, without_padding},
+    wake,
+};
+use crate::{
+    error::{ConnectionError, Reason},
+    frame::{self, FrameHeader, MAX_FRAME_BYTES, MAX_WINDOW, flag, setting},
+};
+
+/// Settings in one frame. Each change of the window costs work for all streams.
+const MAX_SETTINGS: usize = 32;
+/// An update of the connection's window below this counts as a frame without effect if streams wait for the window,
+/// because it wakes all of them.
+const MIN_WINDOW_UPDATE: i64 = 1024;
+
+impl State {
+    pub(super) fn take_data(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
+        let (id, length) = (header.stream, payload.len());
+        self.refuse_idle(id, "DATA on a stream that is not open")?;
+        self.receive_window.open -= length as i64;
+        if self.receive_window.open < 0 {
+            return Err(ConnectionError::new(Reason::FlowControlError, "more data than the connection's window"));
+        }
+        let data = without_padding(header, payload)?;
+        let ends = header.has(flag::END_STREAM);
+        if data.is_empty() && !ends {
+            self.idle_frames.take()?;
+        }
+        let Some(stream) = self.streams.get_mut(&id) else {
+            self.give_back(length);
+            return self.refuse_after_end(id);
+        };
+        stream.receive_window.open -= length as i64;
+        let broken = match &mut stream.announced {
+            _ if stream.is_received => Some(Reason::StreamClosed),
+            _ if stream.receive_window.open < 0 => Some(Reason::FlowControlError),
+            Some(announced) => match announced.checked_sub(data.len() as u64) {
+                Some(rest) => {
+                    *announced = rest;
+                    None
+                }
+                None => Some(Reason::ProtocolError),
+            },
+            None => None,
+        };
+        if let Some(reason) = broken {
+            self.give_back(length);
+            return self.reset_for_error(id, reason);
+        }
+        let unread = if stream.is_body_dropped { length } else { length - data.len() };
+        if !stream.is_body_dropped && !data.is_empty() {
+            if stream.data.is_empty() {
+                // Mostly the only data. With an exact capacity it becomes `Bytes` without a copy.
+                stream.data.reserve_exact(data.len());
+            }
+            stream.data.extend_from_slice(data);
+        }
+        wake(&mut stream.reader);
+        self.give_back(unread);
+        self.give_back_on(id, unread);
+        if ends { self.end_request(id) } else { Ok(()) }
+    }
+
+    /// The client has sent a whole request.
+    pub(super) fn end_request(&mut self, id: u32) -> Result<(), ConnectionError> {
+        let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
+        if stream.announced.is_some_and(|rest| rest > 0) {
+            return self.reset_for_error(id, Reason::ProtocolError);
+        }
+        stream.is_received = true;
+        wake(&mut stream.reader);
+        Ok(())
+    }
+
+    pub(super) fn take_priority(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
+        if header.stream == 0 {
+            return Err(ConnectionError::protocol("PRIORITY without a stream"));
+        }
+        let reason = match <&[u8; 5]>::try_from(payload) {
+            Ok(priority) if dependency(priority) != header.stream => return self.idle_frames.take(),
+            Ok(_) => Reason::ProtocolError,
+            Err(_) => Reason::FrameSizeError,
+        };
+        if header.stream.is_multiple_of(2) || header.stream > self.last_stream {
+            // A stream that is not open cannot be reset.
+            return Err(ConnectionError::new(reason, "PRIORITY is not valid"));
+        }
+        self.reset_for_error(header.stream, reason)
+    }
+
+    pub(super) fn take_reset(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
+        if payload.len() != 4 {
+            return Err(ConnectionError::new(Reason::FrameSizeError, "RST_STREAM has not 4 bytes"));
+        }
+        self.refuse_idle(header.stream, "RST_STREAM on a stream that is not open")?;
+        if !self.streams.contains_key(&header.stream) {
+            return self.take_free_frame();
+        }
+        self.forget_request(header.stream);
+        self.remove(header.stream);
+        self.idle_frames.take()
+    }
+
+    pub(super) fn take_settings(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
+        if header.stream != 0 {
+            return Err(ConnectionError::protocol("SETTINGS on a stream"));
+        }
+        if header.has(flag::ACK) {
+            let is_empty = payload.is_empty() && self.has_settings;
+            let not_empty =
+                ConnectionError::new(Reason::FrameSizeError, "an acknowledgement of SETTINGS has a payload");
+            return if is_empty { self.idle_frames.take() } else { Err(not_empty) };
+        }
+        let (settings, rest) = payload.as_chunks::<6>();
+        if !rest.is_empty() {
+            return Err(ConnectionError::new(Reason::FrameSizeError, "SETTINGS ends inside a setting"));
+        }
+        if settings.len() > MAX_SETTINGS {
+            return Err(ConnectionError::new(Reason::EnhanceYourCalm, "a frame has more than 32 settings"));
+        }
+        for [a, b, value @ ..] in settings {
+            self.apply_setting(u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value))?;
+        }
+        if std::mem::replace(&mut self.has_settings, true) {
+            self.idle_frames.take()?;
+        }
+        frame::put_settings_ack(&mut self.output);
+        Ok(())
+    }
+
+    fn apply_setting(&mut self, id: u16, value: u32) -> Result<(), ConnectionError> {
+        match id {
+            setting::HEADER_TABLE_SIZE => self.encoder.limit_table(value as usize),
+            setting::ENABLE_PUSH if value > 1 => return Err(ConnectionError::protocol("ENABLE_PUSH is not 0 or 1")),
+            setting::MAX_FRAME_SIZE if !(MAX_FRAME_BYTES as u32..1 << 24).contains(&value) => {
+                return Err(ConnectionError::protocol("MAX_FRAME_SIZE is outside of its range"));
+            }
+            setting::INITIAL_WINDOW_SIZE => {
+                let too_large = || ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1");
+                let value = i64::from(value);
+                if value > MAX_WINDOW {
+                    return Err(too_large());
+                }
+                let change = value - self.initial_send_window;
+                self.initial_send_window = value;
+                for stream in self.streams.values_mut() {
+                    stream.send_window += change;
+                    if stream.send_window > MAX_WINDOW {
+                        return Err(too_large());
+                    }
+                    wake(&mut stream.writer);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_ping(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
+        if header.stream != 0 {
+            return Err(ConnectionError::protocol("PING on a stream"));
+        }
+        let Ok(payload) = <[u8; 8]>::try_from(payload) else {
+            return Err(ConnectionError::new(Reason::FrameSizeError, "PING has not 8 bytes"));
+        };
+        if !header.has(flag::ACK) {
+            frame::put_ping(&mut self.output, true, payload);
+        } else if payload == CLOSE_PING && self.closing == Closing::Announced {
+            self.close_finally();
+        }
+        self.take_free_frame()
+    }
+
+    pub(super) fn take_window_update(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
+        let Ok(increment) = <[u8; 4]>::try_from(payload) else {
+            return Err(ConnectionError::new(Reason::FrameSizeError, "WINDOW_UPDATE has not 4 bytes"));
+        };
+        let increment = i64::from(u32::from_be_bytes(increment) & MAX_STREAM);
+        let id = header.stream;
+        if id == 0 {
+            self.send_window += increment;
+            if increment == 0 {
+                return Err(ConnectionError::protocol("WINDOW_UPDATE by 0"));
+            }
+            if self.send_window > MAX_WINDOW {
+                return Err(ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1"));
+            }
+            if increment < MIN_WINDOW_UPDATE && !self.waiting.is_empty() {
+                self.idle_frames.take()?;
+            }
+            self.wake_waiting();
+            return Ok(());
+        }
+        self.refuse_idle(id, "WINDOW_UPDATE on a stream that is not open")?;
+        let Some(stream) = self.streams.get_mut(&id) else { return self.take_free_frame() };
+        stream.send_window += increment;
+        if increment == 0 {
+            return self.reset_for_error(id, Reason::ProtocolError);
+        }
+        if stream.send_window > MAX_WINDOW {
+            return self.reset_for_error(id, Reason::FlowControlError);
+        }
+        wake(&mut stream.writer);
+        Ok(())
+    }
+
+    /// An error for a frame on a stream that the client has not opened.
+    pub(super) fn refuse_idle(&self, id: u32, text: &'static str) -> Result<(), ConnectionError> {
+        if id == 0 || id > self.last_stream || id.is_multiple_of(2) {
+            // After the last GOAWAY, the client's newer streams are unknown here.
+            if self.closing == Closing::Final && id > self.last_stream && !id.is_multiple_of(2) {
+                return Ok(());
+            }
+            return Err(ConnectionError::protocol(text));
+        }
+        Ok(())
+    }
+
+    /// Counts a frame without effect that honest clients send as often as they get data.
+    fn take_free_frame(&mut self) -> Result<(), ConnectionError> {
+        match self.free_frames.checked_sub(1) {
+            Some(left) => self.free_frames = left,
+            None => self.idle_frames.take()?,
+        }
+        Ok(())
+    }
+
+    /// Data arrived for a stream that has ended.
+    fn refuse_after_end(&mut self, id: u32) -> Result<(), ConnectionError> {
+        if self.remembered_resets.contains(&id) || id > self.last_stream {
+            return self.idle_frames.take();
+        }
+        self.reset_for_error(id, Reason::StreamClosed)
+    }
+
+    /// Resets a stream because of what the client did.
+    pub(super) fn reset_for_error(&mut self, id: u32, reason: Reason) -> Result<(), ConnectionError> {
+        self.forget_request(id);
+        self.reset(id, reason);
+        self.idle_frames.take()
+    }
+}
