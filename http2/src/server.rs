@@ -130,8 +130,6 @@ impl<T: Transport> Connection<T> {
         let room = self.transport.poll_send(cx, &mut output)?;
         // No byte may reach another connection.
         output.clear();
-        // No byte may reach another connection.
-        output.clear();
         if (1..=MAX_IDLE_CAPACITY).contains(&output.capacity()) {
             WRITE_BUFFER.set(output);
         }

@@ -3,6 +3,8 @@
 mod decoder;
 mod encoder;
 mod huffman;
+#[cfg(test)]
+mod reference;
 mod static_table;
 
 pub(crate) use decoder::{Decoder, Field};

@@ -27,7 +27,7 @@ impl Window {
     /// Gives back `count` bytes. Returns the increment to tell the client, if it is time to.
     pub(super) fn give_back(&mut self, count: usize) -> Option<u32> {
         self.read += count as u32;
-        if self.read < self.size / 2 {
+        if self.read < (self.size / 2).max(1) {
             return None;
         }
         self.open += i64::from(self.read);

@@ -84,6 +84,10 @@ impl State {
             Ok(_) => Reason::ProtocolError,
             Err(_) => Reason::FrameSizeError,
         };
+        if header.stream.is_multiple_of(2) || header.stream > self.last_stream {
+            // A stream that is not open cannot be reset.
+            return Err(ConnectionError::new(reason, "PRIORITY is not valid"));
+        }
         self.reset_for_error(header.stream, reason)
     }
 
