@@ -2,7 +2,8 @@
 //! makes the counts.
 //!
 //! Unlike times, counts hardly differ between two runs, so a tolerance of a percent finds a small regression. They
-//! depend on the compiler, on the C library and on the processor features that it chooses its copies by.
+//! depend on the compiler, on the versions of dependencies, on the C library and on the processor features that it
+//! chooses its copies by.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -19,7 +20,7 @@ pub const TOLERANCE: f64 = 0.015;
 pub struct Counts {
     /// Operations that were counted together.
     pub operations: u64,
-    /// Instructions of all operations, in the calling thread.
+    /// Instructions of all operations, in the calling thread, without those of the allocator.
     pub instructions: u64,
     /// Allocations of all operations, in the calling thread.
     pub allocations: u64,

@@ -9,7 +9,8 @@
 //! - [`peers`]: other caches and other servers for the same work.
 //! - [`chains`]: the chains that commands compare, and stores for one. [`trace`]: request logs. [`exact_lru`]: the hit
 //!   ratio of an exact LRU.
-//! - [`counts`]: instruction and allocation counts. [`suite`]: the durations of criterion's suites.
+//! - [`counts`]: instruction and allocation counts. [`callgrind`]: the file with the instructions. [`suite`]: the
+//!   durations of criterion's suites.
 //! - [`timing`]: timed loops and statistics. [`sample`]: the figures of a load, and tables of them. [`report`]: records.
 //!   [`regret`]: the benchmark of `cache.bypass`.
 //!
@@ -17,6 +18,7 @@
 //! not come or has other bytes. Commands return it as an error, and set-ups of benches panic.
 #![forbid(unsafe_code)]
 
+pub mod callgrind;
 pub mod chains;
 pub mod counts;
 pub mod delay_proxy;
