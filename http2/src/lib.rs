@@ -1,8 +1,8 @@
 //! The server's side of HTTP/2 (RFC 9113), for answers that are mostly ready at once. The gRPC port uses it.
 //!
 //! A connection parses everything that has arrived, gives all requests to its caller, and sends all that was written
-//! meanwhile in one system call. A caller that answers at once does so on the task of the connection. Others answer from
-//! tasks of their own. Each connection limits what its client can make it hold or do: its streams, windows, headers,
+//! meanwhile in one system call. A caller that answers at once does so on the task of the connection. Others answer
+//! from tasks of their own. Each connection limits what its client can make it hold or do: its streams, windows, headers,
 //! output, and the frames that lead to nothing.
 //!
 //! [decision 109](../docs/decisions/0109-own-http2.md) says why this is not the `h2` crate.
@@ -36,8 +36,8 @@ pub struct Limits {
 
 /// What carries a connection.
 pub trait Transport: AsyncRead + Unpin {
-    /// Takes all of `output`, leaves it empty, and sends what it can. Returns how many bytes it takes at the next call without holding
-    /// more than it should; if it returns 0, wakes the task when it has sent some.
+    /// Takes all of `output`, leaves it empty, and sends what it can. Returns how many bytes it takes at the next call
+    /// without holding more than it should; if it returns 0, wakes the task when it has sent some.
     ///
     /// # Errors
     /// Of the socket.

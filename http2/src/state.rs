@@ -69,8 +69,8 @@ pub(crate) struct State {
     /// Streams whose data waits for `send_window` or `room`.
     waiting: Vec<u32>,
     idle_frames: IdleFrames,
-    /// `DATA` frames sent. For each, one `PING`, late `WINDOW_UPDATE` or late `RST_STREAM` is free: gRPC clients measure the
-    /// bandwidth with pings, and a client does not know of the end of a response before it has received it.
+    /// `DATA` frames sent. For each, one `PING`, late `WINDOW_UPDATE` or late `RST_STREAM` is free: gRPC clients measure
+    /// the bandwidth with pings, and a client does not know of the end of a response before it has received it.
     free_frames: u32,
     closing: Closing,
     /// Wakes the task of the connection when there is output. `None` while the task runs: it sends at the end of its

@@ -121,7 +121,7 @@ fn put_string(output: &mut Vec<u8>, string: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use proptest::{collection::vec, prelude::*};
 
     use super::*;
     use crate::hpack::{Decoder, ENTRY_OVERHEAD, Field};
@@ -150,7 +150,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_encoded_is_decoded(
-            blocks in prop::collection::vec(prop::collection::vec(("[a-z]{1,9}(-[a-z]{1,50})?", "[ -~]{0,60}"), 0..6), 1..20),
+            blocks in vec(vec(("[a-z]{1,9}(-[a-z]{1,50})?", "[ -~]{0,60}"), 0..6), 1..20),
             limit_at in 0_usize..30,
         ) {
             let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
@@ -158,7 +158,9 @@ mod tests {
                 if i == limit_at {
                     encoder.limit_table(100);
                 }
-                let sent: Vec<_> = fields.iter().filter(|(name, _)| !matches!(&**name, "te" | "upgrade" | "connection")).cloned().collect();
+                // A decoder of requests refuses these.
+                let is_allowed = |field: &&(String, String)| !["te", "upgrade", "connection"].contains(&&*field.0);
+                let sent: Vec<_> = fields.iter().filter(is_allowed).cloned().collect();
                 let mut block = Vec::new();
                 encoder.encode_trailers(&headers(&sent), &mut block);
                 prop_assert_eq!(decoded(&mut decoder, &block), headers(&sent));
@@ -166,7 +168,7 @@ mod tests {
         }
 
         #[test]
-        fn no_block_panics(blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..10)) {
+        fn no_block_panics(blocks in vec(vec(any::<u8>(), 0..40), 1..10)) {
             let mut decoder = Decoder::default();
             for block in blocks {
                 let _ = decoder.decode(&block, |_, _| {});

@@ -1,7 +1,7 @@
 //! Write coalescing: everything that a connection writes during one poll is sent in one system call.
 //!
-//! The connection answers hits during its own poll. [`CoalescingIo`] collects what it writes in a [`WriteBuffer`], which is
-//! sent at the end of the poll: for HTTP/2 by the connection, for HTTP/1 by [`FlushAfterPoll`]. With TLS, what is
+//! The connection answers hits during its own poll. [`CoalescingIo`] collects what it writes in a [`WriteBuffer`], which
+//! is sent at the end of the poll: for HTTP/2 by the connection, for HTTP/1 by [`FlushAfterPoll`]. With TLS, what is
 //! collected fills whole records.
 
 use std::{
@@ -309,7 +309,8 @@ impl BufferState {
         self.room() == 0
     }
 
-    /// Takes `output`, however long, and sends what the socket takes. `output` is empty then. Returns the [room](Self::room) after that.
+    /// Takes `output`, however long, which is empty then, and sends what the socket takes. Returns the
+    /// [room](Self::room) after that.
     fn send_all(&mut self, cx: &mut Context<'_>, output: &mut Vec<u8>) -> io::Result<usize> {
         if self.bytes.is_empty() {
             std::mem::swap(&mut self.bytes, output);
