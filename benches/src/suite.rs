@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "builds the benches, and needs redis-server and the release server; .ci/run has all of them"]
+    #[ignore = "builds the benches, and needs redis-server and the release server"]
     fn every_suite_has_as_many_benches_as_it_announces() {
         for Suite { name, benches, .. } in SUITES {
             let arguments = ["bench", "--workspace", "--locked", "--bench", name, "--", "--list"];
