@@ -1,11 +1,13 @@
 //! Frames (RFC 9113, section 4): their header, their types, and how the server writes its own.
 
-use crate::error::Reason;
+use crate::error::{ConnectionError, Reason};
 
 /// Bytes of a frame's header.
 pub(crate) const FRAME_HEADER_BYTES: usize = 9;
 /// The largest payload of a frame in either direction: what every peer has to accept.
 pub(crate) const MAX_FRAME_BYTES: usize = 16_384;
+/// The largest id of a stream.
+pub(crate) const MAX_STREAM: u32 = (1 << 31) - 1;
 /// The largest flow-control window.
 pub(crate) const MAX_WINDOW: i64 = (1 << 31) - 1;
 
@@ -55,12 +57,30 @@ impl FrameHeader {
     pub(crate) fn parse(bytes: &[u8; FRAME_HEADER_BYTES]) -> Self {
         let [a, b, c, kind, flags, stream @ ..] = *bytes;
         let length = u32::from_be_bytes([0, a, b, c]) as usize;
-        Self { length, kind, flags, stream: u32::from_be_bytes(stream) & 0x7fff_ffff }
+        Self { length, kind, flags, stream: u32::from_be_bytes(stream) & MAX_STREAM }
     }
 
     pub(crate) const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
+}
+
+/// The payload of a frame without its padding.
+pub(crate) fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u8], ConnectionError> {
+    if !header.has(flag::PADDED) {
+        return Ok(payload);
+    }
+    let (padding, rest) = payload
+        .split_first()
+        .ok_or(ConnectionError::new(Reason::FrameSizeError, "a padded frame has no length of its padding"))?;
+    let length = rest.len().checked_sub(usize::from(*padding));
+    let length = length.ok_or(ConnectionError::protocol("a frame has more padding than payload"))?;
+    Ok(&rest[..length])
+}
+
+/// The stream on which a priority depends.
+pub(crate) fn dependency([a, b, c, d, _]: &[u8; 5]) -> u32 {
+    u32::from_be_bytes([*a, *b, *c, *d]) & MAX_STREAM
 }
 
 /// The header of a frame with `length` bytes of payload.

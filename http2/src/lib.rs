@@ -21,6 +21,9 @@ use tokio::io::AsyncRead;
 pub use error::{ConnectionError, Reason, StreamEnded};
 pub use server::{Accepted, Connection, RequestBody, Responder};
 
+/// What a client sends first (RFC 9113, section 3.4).
+pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
 /// The limits of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {

@@ -11,23 +11,19 @@ use std::{
     task::Waker,
 };
 
-use bounds::{IdleFrames, Window};
+use bounds::{FrameBudget, Window};
 use foldhash::fast::RandomState;
 use http::{HeaderMap, Request};
 
 use crate::{
-    Limits,
+    Limits, PREFACE,
     error::{ConnectionError, Reason},
-    frame::{self, FRAME_HEADER_BYTES, FrameHeader, MAX_FRAME_BYTES, kind, setting},
+    frame::{self, FRAME_HEADER_BYTES, FrameHeader, MAX_FRAME_BYTES, MAX_STREAM, kind, setting},
     hpack::{Decoder, Encoder},
 };
 
-/// What a client sends first (RFC 9113, section 3.4).
-const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The window of a stream or connection before a setting or an update changes it.
 const DEFAULT_WINDOW: u32 = 65_535;
-/// The largest id of a stream.
-const MAX_STREAM: u32 = (1 << 31) - 1;
 /// The payload of the ping that follows the announcement of a close.
 const CLOSE_PING: [u8; 8] = *b"closing!";
 /// The payload of other pings.
@@ -68,7 +64,7 @@ pub(crate) struct State {
     room: usize,
     /// Streams whose data waits for `send_window` or `room`.
     waiting: Vec<u32>,
-    idle_frames: IdleFrames,
+    frame_budget: FrameBudget,
     /// `DATA` frames sent. For each, one `PING`, late `WINDOW_UPDATE` or late `RST_STREAM` is free: gRPC clients measure
     /// the bandwidth with pings, and a client does not know of the end of a response before it has received it.
     free_frames: u32,
@@ -115,6 +111,7 @@ enum Closing {
     /// New streams are ignored. The client knows which was the last one.
     Final,
 }
+
 impl State {
     pub(crate) fn new(limits: Limits) -> Self {
         let mut output = Vec::new();
@@ -145,7 +142,7 @@ impl State {
             output,
             room: 0,
             waiting: Vec::new(),
-            idle_frames: IdleFrames::new(),
+            frame_budget: FrameBudget::new(),
             free_frames: 0,
             closing: Closing::Open,
             waker: None,
@@ -227,10 +224,10 @@ impl State {
             kind::GOAWAY if payload.len() < 8 => {
                 Err(ConnectionError::new(Reason::FrameSizeError, "GOAWAY has less than 8 bytes"))
             }
-            kind::GOAWAY => self.idle_frames.take(),
+            kind::GOAWAY => self.frame_budget.take(),
             kind::WINDOW_UPDATE => self.take_window_update(header, payload),
             // Unknown types are ignored (section 4.1).
-            _ => self.idle_frames.take(),
+            _ => self.frame_budget.take(),
         }
     }
 
@@ -245,6 +242,16 @@ impl State {
     fn give_back(&mut self, count: usize) {
         if let Some(increment) = self.receive_window.give_back(count) {
             frame::put_window_update(&mut self.output, 0, increment);
+        }
+    }
+
+    /// Gives the client back `count` bytes of both windows, from a task other than the connection's.
+    fn give_back_read(&mut self, id: u32, count: usize) {
+        let before = self.output.len();
+        self.give_back(count);
+        self.give_back_on(id, count);
+        if self.output.len() > before {
+            self.wake_connection();
         }
     }
 

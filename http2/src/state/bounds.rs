@@ -5,9 +5,9 @@ use std::time::Instant;
 use crate::error::{ConnectionError, Reason};
 
 /// Frames without effect and resets that a client may send at once.
-pub(super) const IDLE_FRAMES: u32 = 2000;
-/// As [`IDLE_FRAMES`], for each second.
-const IDLE_FRAMES_PER_SECOND: f64 = 1000.0;
+pub(super) const FRAME_BUDGET: u32 = 2000;
+/// As [`FRAME_BUDGET`], for each second.
+const BUDGET_PER_SECOND: f64 = 1000.0;
 
 /// What the client may send.
 #[derive(Debug)]
@@ -37,21 +37,21 @@ impl Window {
 
 /// The frames of a client that cost work and lead to nothing. Limited, or a client could keep a core busy with them.
 #[derive(Debug)]
-pub(super) struct IdleFrames {
+pub(super) struct FrameBudget {
     left: u32,
     refilled_at: Instant,
 }
 
-impl IdleFrames {
+impl FrameBudget {
     pub(super) fn new() -> Self {
-        Self { left: IDLE_FRAMES, refilled_at: Instant::now() }
+        Self { left: FRAME_BUDGET, refilled_at: Instant::now() }
     }
 
     pub(super) fn take(&mut self) -> Result<(), ConnectionError> {
         if self.left == 0 {
             let now = Instant::now();
-            let earned = now.duration_since(self.refilled_at).as_secs_f64() * IDLE_FRAMES_PER_SECOND;
-            self.left = earned.min(f64::from(IDLE_FRAMES)) as u32;
+            let earned = now.duration_since(self.refilled_at).as_secs_f64() * BUDGET_PER_SECOND;
+            self.left = earned.min(f64::from(FRAME_BUDGET)) as u32;
             self.refilled_at = now;
         }
         self.left = self

@@ -2,10 +2,10 @@
 
 use std::task::{Context, Poll, Waker};
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BufMut, Bytes};
 use http::{HeaderMap, StatusCode};
 
-use super::{State, Stream, bounds::IDLE_FRAMES};
+use super::{State, Stream, bounds::FRAME_BUDGET};
 use crate::{
     error::{Reason, StreamEnded},
     frame::{self, MAX_FRAME_BYTES, flag, kind},
@@ -23,12 +23,7 @@ impl State {
             return Poll::Pending;
         }
         let data = Bytes::from(std::mem::take(&mut stream.data));
-        let before = self.output.len();
-        self.give_back(data.len());
-        self.give_back_on(id, data.len());
-        if self.output.len() > before {
-            self.wake_connection();
-        }
+        self.give_back_read(id, data.len());
         Poll::Ready(Some(Ok(data)))
     }
 
@@ -48,14 +43,7 @@ impl State {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         stream.is_body_dropped = true;
         let unread = std::mem::take(&mut stream.data).len();
-        if unread > 0 {
-            let before = self.output.len();
-            self.give_back(unread);
-            self.give_back_on(id, unread);
-            if self.output.len() > before {
-                self.wake_connection();
-            }
-        }
+        self.give_back_read(id, unread);
     }
 
     /// Ready when a stream has ended.
@@ -128,9 +116,9 @@ impl State {
                 self.send_window -= count as i64;
                 let flags = if is_last && ends { flag::END_STREAM } else { 0 };
                 frame::put_header(&mut self.output, count, kind::DATA, flags, id);
-                put(&mut self.output, data, count);
+                self.output.put(Buf::take(&mut *data, count));
                 sent += count;
-                self.free_frames = (self.free_frames + 1).min(IDLE_FRAMES);
+                self.free_frames = (self.free_frames + 1).min(FRAME_BUDGET);
             }
             if is_last {
                 if ends {
@@ -164,17 +152,5 @@ fn register(waker: &mut Option<Waker>, cx: &Context<'_>) {
     match waker {
         Some(waker) => waker.clone_from(cx.waker()),
         None => *waker = Some(cx.waker().clone()),
-    }
-}
-
-/// Appends the first `count` bytes of `data`.
-fn put(output: &mut Vec<u8>, data: &mut impl Buf, count: usize) {
-    let mut left = count;
-    while left > 0 {
-        let chunk = data.chunk();
-        let length = left.min(chunk.len());
-        output.extend_from_slice(&chunk[..length]);
-        data.advance(length);
-        left -= length;
     }
 }

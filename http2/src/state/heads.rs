@@ -2,10 +2,10 @@
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use super::{Block, Closing, MAX_STREAM, State, Stream, Window};
+use super::{Block, Closing, State, Stream, Window};
 use crate::{
     error::{ConnectionError, Reason},
-    frame::{self, FrameHeader, flag, kind},
+    frame::{self, FrameHeader, dependency, flag, kind, without_padding},
     head::{HeadBuilder, HeadError, content_length},
 };
 
@@ -51,7 +51,7 @@ impl State {
             return Err(ConnectionError::new(Reason::EnhanceYourCalm, "a header block is far above the limit"));
         }
         if payload.is_empty() && !is_last {
-            self.idle_frames.take()?;
+            self.frame_budget.take()?;
         }
         match self.block.take_if(|_| is_last) {
             Some(block) => self.take_block(block.stream, block.ends, block.depends_on_itself, &block.bytes),
@@ -86,10 +86,10 @@ impl State {
         if id <= self.last_stream {
             let is_late = self.remembered_resets.contains(&id);
             let closed = ConnectionError::new(Reason::StreamClosed, "HEADERS on a closed stream");
-            return if is_late { self.idle_frames.take() } else { Err(closed) };
+            return if is_late { self.frame_budget.take() } else { Err(closed) };
         }
         if self.closing == Closing::Final {
-            return self.idle_frames.take();
+            return self.frame_budget.take();
         }
         self.last_stream = id;
         if depends_on_itself {
@@ -103,11 +103,11 @@ impl State {
             Err(HeadError::Malformed) => return self.reset_for_error(id, Reason::ProtocolError),
             Err(HeadError::InvalidPath) => {
                 self.refuse(id, StatusCode::BAD_REQUEST, "the path of the request is not a valid URI\n", ends);
-                return self.idle_frames.take();
+                return self.frame_budget.take();
             }
             Err(HeadError::TooLarge) => {
                 self.refuse_large_head(id, ends);
-                return self.idle_frames.take();
+                return self.frame_budget.take();
             }
         };
         let announced = match content_length(request.headers()) {
@@ -155,22 +155,4 @@ impl State {
         let text = format!("the headers of the request, with its path, have more than {limit} bytes\n");
         self.refuse(id, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &text, ends);
     }
-}
-
-/// The payload of a frame without its padding.
-pub(super) fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u8], ConnectionError> {
-    if !header.has(flag::PADDED) {
-        return Ok(payload);
-    }
-    let (padding, rest) = payload
-        .split_first()
-        .ok_or(ConnectionError::new(Reason::FrameSizeError, "a padded frame has no length of its padding"))?;
-    let length = rest.len().checked_sub(usize::from(*padding));
-    let length = length.ok_or(ConnectionError::protocol("a frame has more padding than payload"))?;
-    Ok(&rest[..length])
-}
-
-/// The stream on which a priority depends.
-pub(super) fn dependency([a, b, c, d, _]: &[u8; 5]) -> u32 {
-    u32::from_be_bytes([*a, *b, *c, *d]) & MAX_STREAM
 }

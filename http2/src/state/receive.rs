@@ -1,13 +1,9 @@
 //! Takes the frames of a client, all but header blocks.
 
-use super::{
-    CLOSE_PING, Closing, MAX_STREAM, State,
-    heads::{dependency, without_padding},
-    wake,
-};
+use super::{CLOSE_PING, Closing, State, wake};
 use crate::{
     error::{ConnectionError, Reason},
-    frame::{self, FrameHeader, MAX_FRAME_BYTES, MAX_WINDOW, flag, setting},
+    frame::{self, FrameHeader, MAX_FRAME_BYTES, MAX_STREAM, MAX_WINDOW, dependency, flag, setting, without_padding},
 };
 
 /// Settings in one frame. Each change of the window costs work for all streams.
@@ -27,7 +23,7 @@ impl State {
         let data = without_padding(header, payload)?;
         let ends = header.has(flag::END_STREAM);
         if data.is_empty() && !ends {
-            self.idle_frames.take()?;
+            self.frame_budget.take()?;
         }
         let Some(stream) = self.streams.get_mut(&id) else {
             self.give_back(length);
@@ -80,11 +76,11 @@ impl State {
             return Err(ConnectionError::protocol("PRIORITY without a stream"));
         }
         let reason = match <&[u8; 5]>::try_from(payload) {
-            Ok(priority) if dependency(priority) != header.stream => return self.idle_frames.take(),
+            Ok(priority) if dependency(priority) != header.stream => return self.frame_budget.take(),
             Ok(_) => Reason::ProtocolError,
             Err(_) => Reason::FrameSizeError,
         };
-        if header.stream.is_multiple_of(2) || header.stream > self.last_stream {
+        if self.is_idle(header.stream) {
             // A stream that is not open cannot be reset.
             return Err(ConnectionError::new(reason, "PRIORITY is not valid"));
         }
@@ -101,7 +97,7 @@ impl State {
         }
         self.forget_request(header.stream);
         self.remove(header.stream);
-        self.idle_frames.take()
+        self.frame_budget.take()
     }
 
     pub(super) fn take_settings(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
@@ -112,7 +108,7 @@ impl State {
             let is_empty = payload.is_empty() && self.has_settings;
             let not_empty =
                 ConnectionError::new(Reason::FrameSizeError, "an acknowledgement of SETTINGS has a payload");
-            return if is_empty { self.idle_frames.take() } else { Err(not_empty) };
+            return if is_empty { self.frame_budget.take() } else { Err(not_empty) };
         }
         let (settings, rest) = payload.as_chunks::<6>();
         if !rest.is_empty() {
@@ -125,7 +121,7 @@ impl State {
             self.apply_setting(u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value))?;
         }
         if std::mem::replace(&mut self.has_settings, true) {
-            self.idle_frames.take()?;
+            self.frame_budget.take()?;
         }
         frame::put_settings_ack(&mut self.output);
         Ok(())
@@ -189,7 +185,7 @@ impl State {
                 return Err(ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1"));
             }
             if increment < MIN_WINDOW_UPDATE && !self.waiting.is_empty() {
-                self.idle_frames.take()?;
+                self.frame_budget.take()?;
             }
             self.wake_waiting();
             return Ok(());
@@ -207,23 +203,23 @@ impl State {
         Ok(())
     }
 
-    /// An error for a frame on a stream that the client has not opened.
-    pub(super) fn refuse_idle(&self, id: u32, text: &'static str) -> Result<(), ConnectionError> {
-        if id == 0 || id > self.last_stream || id.is_multiple_of(2) {
-            // After the last GOAWAY, the client's newer streams are unknown here.
-            if self.closing == Closing::Final && id > self.last_stream && !id.is_multiple_of(2) {
-                return Ok(());
-            }
-            return Err(ConnectionError::protocol(text));
-        }
-        Ok(())
+    /// Whether the client has not opened this stream, or may not open it.
+    fn is_idle(&self, id: u32) -> bool {
+        id > self.last_stream || id.is_multiple_of(2)
+    }
+
+    /// An error for a frame on an idle stream.
+    fn refuse_idle(&self, id: u32, text: &'static str) -> Result<(), ConnectionError> {
+        // After the last GOAWAY, the client's newer streams are unknown here.
+        let is_unknown = self.closing == Closing::Final && !id.is_multiple_of(2);
+        if self.is_idle(id) && !is_unknown { Err(ConnectionError::protocol(text)) } else { Ok(()) }
     }
 
     /// Counts a frame without effect that honest clients send as often as they get data.
     fn take_free_frame(&mut self) -> Result<(), ConnectionError> {
         match self.free_frames.checked_sub(1) {
             Some(left) => self.free_frames = left,
-            None => self.idle_frames.take()?,
+            None => self.frame_budget.take()?,
         }
         Ok(())
     }
@@ -231,7 +227,7 @@ impl State {
     /// Data arrived for a stream that has ended.
     fn refuse_after_end(&mut self, id: u32) -> Result<(), ConnectionError> {
         if self.remembered_resets.contains(&id) || id > self.last_stream {
-            return self.idle_frames.take();
+            return self.frame_budget.take();
         }
         self.reset_for_error(id, Reason::StreamClosed)
     }
@@ -240,6 +236,6 @@ impl State {
     pub(super) fn reset_for_error(&mut self, id: u32, reason: Reason) -> Result<(), ConnectionError> {
         self.forget_request(id);
         self.reset(id, reason);
-        self.idle_frames.take()
+        self.frame_budget.take()
     }
 }

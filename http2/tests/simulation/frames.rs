@@ -1,4 +1,4 @@
-//! Turns the bytes of a program into choices and frames.
+//! Reads the bytes of a program as choices and frames.
 
 /// The rest of a program. At its end all choices are the first.
 pub(crate) struct Program<'a> {

@@ -238,8 +238,8 @@ pub(in crate::grpc) async fn discard(body: impl Body<Data = Bytes, Error: Displa
     }
 }
 
-/// Reads the rest of a body, mostly nothing. A response that is sent before the
-/// end of its request resets the call, which some clients report as an error.
+/// Reads the rest of a body, mostly nothing. A response that is sent before the end of its request resets the call, which
+/// some clients report as an error.
 async fn read_to_end(mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>) -> Result<(), Status> {
     let mut extra_bytes = 0;
     while !body.is_end_stream()

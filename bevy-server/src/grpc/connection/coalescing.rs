@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use floor_http2::PREFACE;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::{Instant, Sleep},
@@ -23,8 +24,6 @@ use tokio::{
 use super::transport::{Input, Output, Transport};
 use crate::clients::{Budget, Client, Reserved};
 
-/// What an HTTP/2 client sends first (RFC 9113, section 3.4).
-const HTTP2_PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Maximum of unsent bytes. Beyond it writes wait until the client has read some.
 const MAX_UNSENT_BYTES: usize = 256 << 10;
 /// As [`MAX_UNSENT_BYTES`], while the client has more than its share of the memory for unsent bytes. Errors and answers
@@ -75,7 +74,7 @@ impl CoalescingIo {
     /// # Errors
     /// The error of the transport, or `UnexpectedEof` if the client closes first.
     pub(super) async fn detect_protocol(&mut self) -> io::Result<Protocol> {
-        let mut detected = [0; HTTP2_PREFACE.len()];
+        let mut detected = [0; PREFACE.len()];
         let mut length = 0;
         let protocol = loop {
             let mut buffer = ReadBuf::new(&mut detected[length..]);
@@ -84,10 +83,10 @@ impl CoalescingIo {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             length += buffer.filled().len();
-            if !HTTP2_PREFACE.starts_with(&detected[..length]) {
+            if !PREFACE.starts_with(&detected[..length]) {
                 break Protocol::Http1;
             }
-            if length == HTTP2_PREFACE.len() {
+            if length == PREFACE.len() {
                 break Protocol::Http2;
             }
         };
