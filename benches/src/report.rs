@@ -1,13 +1,23 @@
 //! Records: where and how a run was made, every sample as soon as it is measured, and the tables at the end.
 
-use std::{env, fmt, fs, io::Write as _, num::NonZero, path::PathBuf, process::Command, thread};
+use std::{
+    env, fmt, fs,
+    io::Write as _,
+    num::NonZero,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
 
 use anyhow::{Context, ensure};
 use clap::Args;
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
-use crate::sample::{Sample, Samples};
+use crate::{
+    sample::{Sample, Samples},
+    server,
+};
 
 /// Fails in a debug build, whose figures mean nothing.
 pub fn ensure_release() -> anyhow::Result<()> {
@@ -121,7 +131,8 @@ impl fmt::Display for Origin {
 }
 
 /// This machine, now, in one line: processor, cores that this process may use, kernel, rustc, commit (marked where the
-/// work tree differs from it) and the load average over the last minute.
+/// work tree differs from it, and where the server beside this program was not built from the work tree as it is) and
+/// the load average over the last minute.
 fn machine() -> String {
     let cpu = processor();
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -129,9 +140,26 @@ fn machine() -> String {
     let commit = output_of("git", &["rev-parse", "--short", "HEAD"]);
     let is_clean = output_of("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty();
     let changed = if is_clean { "" } else { " with uncommitted changes" };
+    let tree = PathBuf::from(output_of("git", &["rev-parse", "--show-toplevel"]));
+    let is_current = server::binary().ok().is_none_or(|server| is_built_from(&server, &tree));
+    let build = if is_current { "" } else { ", but the server is not built from it" };
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().unwrap_or_default();
-    format!("{cpu}, {cores} cores, {kernel}, {toolchain}, commit {commit}{changed}, load average {load}")
+    format!("{cpu}, {cores} cores, {kernel}, {toolchain}, commit {commit}{changed}{build}, load average {load}")
+}
+
+/// Whether `program` is built from the sources in `tree` as they are: cargo writes beside it which files it depends on.
+/// A program without that list is not judged.
+fn is_built_from(program: &Path, tree: &Path) -> bool {
+    let Ok(list) = fs::read_to_string(program.with_extension("d")) else { return true };
+    let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let built = modified(program);
+    // A space in a path is written as `\ `.
+    let list = list.replace("\\ ", "\0");
+    let mut sources = list.split_whitespace().skip(1).map(|source| PathBuf::from(source.replace('\0', " ")));
+    // What build scripts generate stands beside the program.
+    let is_ours = |source: &Path| source.starts_with(tree) || program.parent().is_some_and(|d| source.starts_with(d));
+    sources.all(|source| is_ours(&source) && modified(&source).is_some_and(|at| Some(at) <= built))
 }
 
 /// The name of the processor.
@@ -156,6 +184,8 @@ pub fn table<H: Into<String>>(header: impl IntoIterator<Item = H>) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::sample::RATE;
 
@@ -174,6 +204,31 @@ mod tests {
         record.finish("Test", &record.samples.table("hit", &[RATE], &[]).to_string()).unwrap();
         let text = fs::read_to_string(path.with_extension("md")).unwrap();
         assert!(text.starts_with("# Test, ") && text.contains("200 (100 .. 300)"), "{text}");
+    }
+
+    #[test]
+    fn a_program_of_other_or_newer_sources_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let (tree, program) = (directory.path().join("a tree"), directory.path().join("program"));
+        fs::create_dir(&tree).unwrap();
+        let source = tree.join("main.rs");
+        fs::write(&source, "").unwrap();
+        fs::write(&program, "").unwrap();
+        assert!(is_built_from(&program, &tree), "nothing says what it was built from");
+        let escaped = source.display().to_string().replace(' ', "\\ ");
+        fs::write(program.with_extension("d"), format!("{}: {escaped}\n", program.display())).unwrap();
+        assert!(is_built_from(&program, &tree));
+        let elsewhere = tree.join("target");
+        fs::create_dir(&elsewhere).unwrap();
+        let moved = elsewhere.join("program");
+        fs::copy(&program, &moved).unwrap();
+        fs::copy(program.with_extension("d"), moved.with_extension("d")).unwrap();
+        assert!(!is_built_from(&moved, &directory.path().join("another")));
+        let later = fs::metadata(&program).unwrap().modified().unwrap() + Duration::from_secs(1);
+        fs::File::options().write(true).open(&source).unwrap().set_modified(later).unwrap();
+        assert!(!is_built_from(&program, &tree));
+        fs::remove_file(&source).unwrap();
+        assert!(!is_built_from(&program, &tree));
     }
 
     #[test]

@@ -195,7 +195,7 @@ impl Server {
 }
 
 /// `FLOORS_BENCH_SERVER`, else the server in the directory of this binary or, for benches, in the one above.
-fn binary() -> anyhow::Result<PathBuf> {
+pub fn binary() -> anyhow::Result<PathBuf> {
     if let Some(path) = env::var_os("FLOORS_BENCH_SERVER") {
         return Ok(path.into());
     }
