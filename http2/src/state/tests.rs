@@ -399,7 +399,8 @@ fn a_reset_ends_a_call() {
     state.receive(&reset(1)).unwrap();
     assert_eq!(wakes.take(), 2);
     assert!(
-        state.poll_ended(1, &mut cx).is_ready() && state.send_head(1, StatusCode::OK, &HeaderMap::new(), None, true).is_err()
+        state.poll_ended(1, &mut cx).is_ready()
+            && state.send_head(1, StatusCode::OK, &HeaderMap::new(), None, true).is_err()
     );
     assert_eq!((poll_send(&mut state, 1, b"x", &waker), sent(&mut state)), (Poll::Ready(Err(StreamEnded)), vec![]));
     // The body is cut off, and does not seem complete.
