@@ -295,6 +295,10 @@ fn a_get_can_be_cached_and_validated() {
     assert_eq!(status, 200, "{head}");
     assert_eq!(header(&head, "cache-control"), Some("public, max-age=60"));
     assert_eq!(header(&head, "access-control-allow-origin"), Some("*"), "a cache may give it to a page");
+    let from_page = get_url(&server, "GetFloor", &format!("connect=v1&{json}"), "origin: https://game.example\r\n").1;
+    let exposed = header(&head, "access-control-expose-headers");
+    assert!(exposed.is_some_and(|names| names.contains("floor-served-by")), "{head}");
+    assert_eq!(exposed, header(&from_page, "access-control-expose-headers"), "as for a page");
     let floor = parse(&body);
     let etag = header(&head, "etag").unwrap().to_owned();
     assert!(etag.starts_with('"') && etag.ends_with("-json\""), "{etag}");

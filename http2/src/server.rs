@@ -224,13 +224,14 @@ impl Responder {
         self.shared.lock().poll_ended(self.id, cx)
     }
 
-    /// Sends the head of a response; with `ends` the whole response.
+    /// Sends the head of a response; with `ends` the whole response. With a `length`, the head says it in a
+    /// `content-length`, which `head` then must not have.
     ///
     /// # Errors
     /// The call has ended.
-    pub fn send_head(&mut self, head: &response::Parts, ends: bool) -> Result<(), StreamEnded> {
+    pub fn send_head(&mut self, head: &response::Parts, length: Option<u64>, ends: bool) -> Result<(), StreamEnded> {
         self.is_done = ends;
-        self.shared.lock().send_head(self.id, head.status, &head.headers, ends)
+        self.shared.lock().send_head(self.id, head.status, &head.headers, length, ends)
     }
 
     /// Sends the beginning of `data`, as much as the client and the output take. Returns the number of bytes, which is 0

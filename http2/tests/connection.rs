@@ -76,7 +76,7 @@ fn serve(mut connection: Connection<Io>) {
 
 /// Answers with the body of the request, and trailers.
 async fn echo(mut body: RequestBody, mut responder: Responder) -> Result<(), StreamEnded> {
-    responder.send_head(&Response::new(()).into_parts().0, false)?;
+    responder.send_head(&Response::new(()).into_parts().0, None, false)?;
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let mut data = frame?.into_data().unwrap_or_default();
         while data.has_remaining() {
@@ -171,7 +171,7 @@ async fn calls_end_with_their_connection() {
     tokio::task::yield_now().await;
     drop(connection);
     assert_eq!(next.await.unwrap().unwrap().unwrap_err(), StreamEnded);
-    assert!(responder.send_head(&Response::new(()).into_parts().0, true).is_err());
+    assert!(responder.send_head(&Response::new(()).into_parts().0, None, true).is_err());
     poll_fn(|cx| responder.poll_ended(cx)).await;
 }
 

@@ -55,6 +55,8 @@ struct Services {
     tonic_routes: BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>,
     /// What pages may read of an answer that does not come from tonic.
     cors: CorsLayer,
+    /// What `cors` adds to the answer to a request without an origin.
+    cors_without_origin: HeaderMap,
 }
 
 impl Routes {
@@ -92,7 +94,8 @@ impl Routes {
             .layer(tonic_web::GrpcWebLayer::new())
             .service(routes.prepare());
         let tonic_routes = BoxCloneSyncService::new(tonic_routes);
-        Self(Arc::new(Services { floor_service, authenticator, tonic_routes, cors }))
+        let cors_without_origin = without_origin(&cors);
+        Self(Arc::new(Services { floor_service, authenticator, tonic_routes, cors, cors_without_origin }))
     }
 
     /// The router for a connection of `client`. If the peer is a trusted proxy, `behind_proxy` finds the client of each
@@ -143,6 +146,20 @@ fn cors(origins: &CorsOrigins) -> CorsLayer {
         .max_age(CORS_MAX_AGE)
 }
 
+/// What `cors` adds to the answer to a request without an origin. It is the same for all: making it anew would cost as
+/// much as the rest of a hit.
+fn without_origin(cors: &CorsLayer) -> HeaderMap {
+    let service = tower::service_fn(async |_: Request<()>| Ok::<_, Infallible>(Response::new(())));
+    let answer = cors.layer(service).oneshot(Request::new(())).now_or_never();
+    answer.map(|Ok(response)| response.into_parts().0.headers).expect("nothing is waited for")
+}
+
+fn add_all(added: &HeaderMap, headers: &mut HeaderMap) {
+    for (name, value) in added {
+        headers.append(name, value.clone());
+    }
+}
+
 /// The service of a connection. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Router(Arc<RouterState>);
@@ -189,17 +206,27 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Display + Into<BoxError>> + Send + 'static,
     {
-        let route = if is_grpc_call(&request) { Route::Floors(Protocol::Grpc) } else { connect::route(&request) };
+        let content_type = content_type(request.headers());
+        let route = match is_grpc(content_type) && is_for_floor_service(&request) {
+            true => Route::Floors(Protocol::Grpc),
+            false => connect::route(&request, content_type),
+        };
         // Boxed, all but one, to keep the future of a floor call small.
         match route {
-            Route::Floors(Protocol::Grpc) => self.call_floors(request, Protocol::Grpc).await,
-            Route::Floors(protocol) if !needs_cors(&request) => self.call_floors(request, protocol).await,
+            Route::Floors(protocol) if protocol == Protocol::Grpc || !is_of_page(&request) => {
+                let mut response = self.call_floors(request, protocol).await;
+                if matches!(protocol, Protocol::ConnectGet(_)) {
+                    // A cache may give it to a page.
+                    add_all(&self.0.services.cors_without_origin, response.headers_mut());
+                }
+                response
+            }
             Route::Tonic => Box::pin(self.call_tonic(request)).await,
             Route::Floors(_) | Route::Refused(_) => Box::pin(self.call_with_cors(request, route)).await,
         }
     }
 
-    async fn call_floors<B>(self, request: Request<B>, protocol: Protocol) -> Response<FloorBody>
+    async fn call_floors<B>(&self, request: Request<B>, protocol: Protocol) -> Response<FloorBody>
     where
         B: Body<Data = Bytes, Error: Display>,
     {
@@ -254,22 +281,19 @@ impl hyper::service::Service<Request<Incoming>> for Router {
     }
 }
 
-/// Whether a page may have to read the answer: it says where it is from, or the answer may come from a cache.
-fn needs_cors<B>(request: &Request<B>) -> bool {
-    matches!(*request.method(), Method::GET | Method::HEAD) || request.headers().contains_key(header::ORIGIN)
+/// Whether a page makes the request: it says where it is from.
+fn is_of_page<B>(request: &Request<B>) -> bool {
+    request.headers().contains_key(header::ORIGIN)
 }
 
-/// Whether this is a plain gRPC call to the floor service.
-fn is_grpc_call<B>(request: &Request<B>) -> bool {
+/// Whether this request is, with the content type of gRPC, a call to the floor service.
+fn is_for_floor_service<B>(request: &Request<B>) -> bool {
     let path = request.uri().path().as_bytes();
     let is_floor_service = path
         .strip_prefix(b"/")
         .and_then(|path| path.strip_prefix(SERVICE_NAME.as_bytes()))
         .is_some_and(|rest| rest.starts_with(b"/"));
-    is_floor_service
-        && is_grpc(request.headers())
-        && request.version() == http::Version::HTTP_2
-        && *request.method() == Method::POST
+    is_floor_service && request.version() == http::Version::HTTP_2 && *request.method() == Method::POST
 }
 
 /// The floor service. Cheap to clone.
@@ -362,7 +386,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        if !is_grpc(request.headers()) {
+        if !is_grpc(content_type(request.headers())) {
             let mut refusal = Response::new(tonic::body::Body::empty());
             *refusal.status_mut() = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
             return Box::pin(std::future::ready(Ok(refusal)));
@@ -381,10 +405,14 @@ where
     }
 }
 
-/// Whether the content type is protobuf in gRPC frames, the only one that is supported.
-fn is_grpc(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    matches!(kind, Some(b"application/grpc" | b"application/grpc+proto"))
+/// Whether the content type is protobuf in gRPC frames, the only one of gRPC that is supported.
+fn is_grpc(content_type: &[u8]) -> bool {
+    matches!(content_type, b"application/grpc" | b"application/grpc+proto")
+}
+
+/// The content type; empty if there is none.
+fn content_type(headers: &HeaderMap) -> &[u8] {
+    headers.get(header::CONTENT_TYPE).map_or(&[], HeaderValue::as_bytes)
 }
 
 /// The RPC that a request path names, or else the unknown name in the path.

@@ -47,15 +47,15 @@ impl Name {
         }
     }
 
-    /// The field with this name and `value`.
-    fn with(self, value: Bytes) -> Field {
+    /// The field with this name and `value`. Of a value that is kept, `to_bytes` makes `Bytes`.
+    fn with<'a>(self, value: &'a [u8], to_bytes: fn(&'a [u8]) -> Bytes) -> Field {
         match self {
-            Self::Authority if HeaderValue::from_bytes(&value).is_ok() => Field::Authority,
-            Self::Scheme if HeaderValue::from_bytes(&value).is_ok() => Field::Scheme,
-            Self::Method => Method::from_bytes(&value).map_or(Field::Malformed(Self::Method), Field::Method),
+            Self::Authority if is_value(value) => Field::Authority,
+            Self::Scheme if is_value(value) => Field::Scheme,
+            Self::Method => Method::from_bytes(value).map_or(Field::Malformed(Self::Method), Field::Method),
             Self::Path if value.is_empty() => Field::Malformed(self),
-            Self::Path => PathAndQuery::from_maybe_shared(value).map_or(Field::InvalidPath, Field::Path),
-            Self::Header(name) => match HeaderValue::from_maybe_shared(value) {
+            Self::Path => PathAndQuery::from_maybe_shared(to_bytes(value)).map_or(Field::InvalidPath, Field::Path),
+            Self::Header(name) => match HeaderValue::from_maybe_shared(to_bytes(value)) {
                 Ok(value) if !is_of_connection(&name, &value) => Field::Header(name, value),
                 _ => Field::Malformed(Self::Header(name)),
             },
@@ -73,6 +73,11 @@ impl Name {
             Self::Malformed(len) => *len,
         }
     }
+}
+
+/// Whether a header may have this value, as [`HeaderValue`] decides it.
+fn is_value(value: &[u8]) -> bool {
+    value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
 }
 
 /// Whether a header is about the connection, which HTTP/2 does not allow (RFC 9113, section 8.2.2).
@@ -100,11 +105,7 @@ impl Field {
 static STATIC_FIELDS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let entry = |(name, value): &(&'static str, &'static str)| Entry {
         // An empty value stands for none: these entries are there for their names.
-        field: match *name {
-            ":path" | ":method" | ":scheme" => Name::new(name.as_bytes()).with(Bytes::from_static(value.as_bytes())),
-            ":authority" => Field::Authority,
-            _ => Name::new(name.as_bytes()).with(Bytes::from_static(value.as_bytes())),
-        },
+        field: Name::new(name.as_bytes()).with(value.as_bytes(), Bytes::from_static),
         size: name.len() + value.len() + ENTRY_OVERHEAD,
     };
     STATIC_TABLE.iter().map(entry).collect()
@@ -191,7 +192,7 @@ impl Decoder {
         };
         let value = input.string(&mut self.scratch)?;
         let size = name_len + value.len() + ENTRY_OVERHEAD;
-        let mut field = name.with(Bytes::copy_from_slice(value));
+        let mut field = name.with(value, Bytes::copy_from_slice);
         if let Field::Header(name, value) = &mut field {
             value.set_sensitive(is_sensitive || *name == header::AUTHORIZATION);
         }

@@ -1,14 +1,20 @@
 //! Encodes responses.
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use super::{TABLE_BYTES, static_table::STATIC_TABLE};
+use super::{
+    TABLE_BYTES,
+    static_table::{STATIC_TABLE, index_of_name, index_of_status},
+};
 
 /// Fields that the encoder enters into the table of the client. None is ever evicted: together they are smaller than the
 /// table.
 const MAX_ENTRIES: usize = 16;
 /// The longest name and the longest value of a field in the table, in bytes.
 const MAX_ENTRY_BYTES: usize = 48;
+
+/// Decimal digits of the greatest 64-bit number.
+const MAX_DIGITS: usize = 20;
 
 /// The encoder of a connection. The first short fields that it meets enter the table of the client, and take one byte
 /// from then on. The responses of a service have few different ones.
@@ -37,19 +43,24 @@ impl Encoder {
         }
     }
 
-    /// Appends the block of a response's head to `output`.
-    pub(crate) fn encode_head(&mut self, status: StatusCode, headers: &HeaderMap, output: &mut Vec<u8>) {
+    /// Appends the block of a response's head to `output`. It has a `content-length` if there is a `length`.
+    pub(crate) fn encode_head(
+        &mut self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        length: Option<u64>,
+        output: &mut Vec<u8>,
+    ) {
         self.begin(output);
-        let status = status.as_str();
-        let is_status = |entry: &(&str, &str)| entry.0 == ":status" && entry.1 == status;
-        if let Some(index) = STATIC_TABLE.iter().position(is_status) {
-            put_number(output, 0x80, 7, index + 1);
-        } else {
-            let of_name = STATIC_TABLE.iter().position(|(name, _)| *name == ":status").map_or(0, |index| index + 1);
-            put_number(output, 0, 4, of_name);
-            put_string(output, status.as_bytes());
+        match index_of_status(status.as_str()) {
+            Some(index) => put_number(output, 0x80, 7, index),
+            None => put_literal(output, (0, 4), ":status", status.as_str().as_bytes()),
         }
         self.encode_fields(headers, output);
+        if let Some(length) = length {
+            let mut buffer = [0; MAX_DIGITS];
+            put_literal(output, (0, 4), header::CONTENT_LENGTH.as_str(), digits(length, &mut buffer));
+        }
     }
 
     /// Appends the block of trailers to `output`.
@@ -76,23 +87,44 @@ impl Encoder {
             put_number(output, 0x80, 7, STATIC_TABLE.len() + self.table.len() - index);
             return;
         }
+        // Each response has its own, and they would fill the table.
+        let is_unique = *name == header::ETAG || *name == header::CONTENT_LENGTH;
         let is_short = value.len() <= MAX_ENTRY_BYTES && name.as_str().len() <= MAX_ENTRY_BYTES;
-        let enters = self.has_table && is_short && !value.is_sensitive() && self.table.len() < MAX_ENTRIES;
-        let (flags, bits) = match enters {
+        let may_enter = is_short && !is_unique && !value.is_sensitive();
+        let enters = self.has_table && may_enter && self.table.len() < MAX_ENTRIES;
+        let form = match enters {
             true => (0x40, 6),
             false if value.is_sensitive() => (0x10, 4),
             false => (0, 4),
         };
-        let name_text = name.as_str();
-        if let Some(index) = STATIC_TABLE.iter().position(|entry| entry.0 == name_text) {
-            put_number(output, flags, bits, index + 1);
-        } else {
-            put_number(output, flags, bits, 0);
-            put_string(output, name_text.as_bytes());
-        }
-        put_string(output, value.as_bytes());
+        put_literal(output, form, name.as_str(), value.as_bytes());
         if enters {
             self.table.push((name.clone(), value.clone()));
+        }
+    }
+}
+
+/// Appends a literal field. `form` is the flags of its first byte, and the bits that the index of its name has there.
+fn put_literal(output: &mut Vec<u8>, (flags, bits): (u8, u32), name: &str, value: &[u8]) {
+    match index_of_name(name) {
+        Some(index) => put_number(output, flags, bits, index),
+        None => {
+            put_number(output, flags, bits, 0);
+            put_string(output, name.as_bytes());
+        }
+    }
+    put_string(output, value);
+}
+
+/// The decimal digits of `number`.
+fn digits(mut number: u64, buffer: &mut [u8; MAX_DIGITS]) -> &[u8] {
+    let mut start = MAX_DIGITS;
+    loop {
+        start -= 1;
+        buffer[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &buffer[start..];
         }
     }
 }
@@ -183,10 +215,48 @@ mod tests {
         let mut lengths = Vec::new();
         for _ in 0..2 {
             let mut block = Vec::new();
-            encoder.encode_head(StatusCode::OK, &headers, &mut block);
+            encoder.encode_head(StatusCode::OK, &headers, None, &mut block);
             lengths.push(block.len());
         }
         assert_eq!(lengths, [1 + 1 + 1 + 16, 2]);
+    }
+
+    #[test]
+    fn fields_that_each_response_has_its_own_of_do_not_fill_the_table() {
+        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        for floor in 0..2 * MAX_ENTRIES as u64 {
+            let sent = headers(&[("etag".to_owned(), format!("\"{floor}\""))]);
+            let mut block = Vec::new();
+            encoder.encode_head(StatusCode::OK, &sent, Some(floor), &mut block);
+            // The decoder of requests refuses the status, which is the first byte.
+            let received = decoded(&mut decoder, &block[1..]);
+            assert_eq!((&received["etag"], &received["content-length"]), (&sent["etag"], &floor.into()));
+        }
+        let mut block = Vec::new();
+        let served_by = headers(&[("floor-served-by".to_owned(), "lru".to_owned())]);
+        for _ in 0..2 {
+            block.clear();
+            encoder.encode_head(StatusCode::OK, &served_by, None, &mut block);
+        }
+        assert_eq!(block.len(), 2, "it is in the table");
+    }
+
+    #[test]
+    fn lengths_are_decimal() {
+        let mut buffer = [0; MAX_DIGITS];
+        for length in [0, 9, 10, 2692, u64::MAX] {
+            assert_eq!(digits(length, &mut buffer), length.to_string().as_bytes());
+        }
+    }
+
+    #[test]
+    fn every_status_is_encoded() {
+        for (status, wanted) in [(200, &[0x88][..]), (304, &[0x8b]), (418, b"\x08\x03418")] {
+            let mut block = Vec::new();
+            let status = StatusCode::from_u16(status).unwrap();
+            Encoder::default().encode_head(status, &HeaderMap::new(), None, &mut block);
+            assert_eq!(block, wanted, "{status}");
+        }
     }
 
     #[test]

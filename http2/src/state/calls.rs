@@ -53,19 +53,20 @@ impl State {
         Poll::Pending
     }
 
-    /// Sends the head of a response; with `ends` the whole response.
+    /// Sends the head of a response, with a `content-length` if there is a `length`; with `ends` the whole response.
     pub(crate) fn send_head(
         &mut self,
         id: u32,
         status: StatusCode,
         headers: &HeaderMap,
+        length: Option<u64>,
         ends: bool,
     ) -> Result<(), StreamEnded> {
         if !self.streams.contains_key(&id) {
             return Err(StreamEnded);
         }
         let Self { output, encoder, .. } = self;
-        frame::put_headers(output, id, ends, |block| encoder.encode_head(status, headers, block));
+        frame::put_headers(output, id, ends, |block| encoder.encode_head(status, headers, length, block));
         if ends {
             self.end_response(id);
         }

@@ -138,7 +138,7 @@ impl State {
         let length = text.len() as i64;
         let has_window = self.send_window >= length && self.initial_send_window >= length;
         let Self { output, encoder, .. } = self;
-        frame::put_headers(output, id, !has_window, |block| encoder.encode_head(status, &headers, block));
+        frame::put_headers(output, id, !has_window, |block| encoder.encode_head(status, &headers, None, block));
         if has_window {
             self.send_window -= length;
             frame::put_header(output, text.len(), kind::DATA, flag::END_STREAM, id);

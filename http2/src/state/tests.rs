@@ -176,7 +176,7 @@ fn a_unary_call_is_answered() {
     assert_eq!(poll_data(&mut state, 1), Poll::Ready(Some(Ok(Bytes::from_static(b"ddddd")))));
     assert!(state.is_body_ended(1));
     assert_eq!(poll_data(&mut state, 1), Poll::Ready(None));
-    state.send_head(1, StatusCode::OK, &HeaderMap::new(), false).unwrap();
+    state.send_head(1, StatusCode::OK, &HeaderMap::new(), None, false).unwrap();
     assert_eq!(poll_send(&mut state, 1, b"floor", Waker::noop()), Poll::Ready(Ok(5)));
     state.send_trailers(1, &HeaderMap::new()).unwrap();
     let expected = [
@@ -191,7 +191,7 @@ fn a_unary_call_is_answered() {
 #[test]
 fn a_request_that_is_not_needed_to_its_end_is_reset_without_error() {
     let mut state = with_call(false);
-    state.send_head(1, StatusCode::OK, &HeaderMap::new(), true).unwrap();
+    state.send_head(1, StatusCode::OK, &HeaderMap::new(), None, true).unwrap();
     assert_eq!(sent(&mut state)[1..], [reset_of(1, Reason::NoError)]);
     // Sent before the client knew.
     state.receive(&[data(1, false, 5), headers(1, true, &[])].concat()).unwrap();
@@ -399,7 +399,8 @@ fn a_reset_ends_a_call() {
     state.receive(&reset(1)).unwrap();
     assert_eq!(wakes.take(), 2);
     assert!(
-        state.poll_ended(1, &mut cx).is_ready() && state.send_head(1, StatusCode::OK, &HeaderMap::new(), true).is_err()
+        state.poll_ended(1, &mut cx).is_ready()
+            && state.send_head(1, StatusCode::OK, &HeaderMap::new(), None, true).is_err()
     );
     assert_eq!((poll_send(&mut state, 1, b"x", &waker), sent(&mut state)), (Poll::Ready(Err(StreamEnded)), vec![]));
     // The body is cut off, and does not seem complete.
@@ -459,7 +460,7 @@ fn a_connection_closes_after_its_calls() {
     assert_eq!(state.receive_window.open + i64::from(state.receive_window.read), 70_000);
     for id in [1, 3] {
         assert!(!state.is_done());
-        state.send_head(id, StatusCode::OK, &HeaderMap::new(), true).unwrap();
+        state.send_head(id, StatusCode::OK, &HeaderMap::new(), None, true).unwrap();
     }
     assert!(state.is_done());
 }
@@ -549,7 +550,7 @@ fn pings_and_late_updates_of_a_client_that_gets_data_are_not_limited() {
     for id in (1..100_000).step_by(2) {
         state.receive(&headers(id, true, &POST)).unwrap();
         assert!(state.next_request().is_some());
-        state.send_head(id, StatusCode::OK, &HeaderMap::new(), false).unwrap();
+        state.send_head(id, StatusCode::OK, &HeaderMap::new(), None, false).unwrap();
         assert_eq!(poll_send(&mut state, id, &[0; 2000], Waker::noop()), Poll::Ready(Ok(2000)));
         state.send_trailers(id, &HeaderMap::new()).unwrap();
         let late = if id % 4 == 1 { window_update(id, 2000) } else { frame(kind::PING, 0, 0, &[0; 8]) };
@@ -637,7 +638,7 @@ proptest! {
                 break;
             }
             if let Some((id, _)) = state.next_request().filter(|_| step % 2 == 0) {
-                let _ = state.send_head(id, StatusCode::OK, &HeaderMap::new(), step == 2);
+                let _ = state.send_head(id, StatusCode::OK, &HeaderMap::new(), None, step == 2);
             }
             let ids: Vec<_> = state.streams.keys().copied().collect();
             for id in ids {

@@ -737,7 +737,7 @@ fn send_head(memory: &Memory, call: &mut Call, count: usize, ends: bool) {
     let mut response = Response::builder().status(status).body(()).expect("a valid response");
     *response.headers_mut() = headers(count);
     let (head, ()) = response.into_parts();
-    match memory.count(|| responder.send_head(&head, ends)) {
+    match memory.count(|| responder.send_head(&head, None, ends)) {
         Ok(()) => {
             call.head = Some(fields(Some(status), &head.headers));
             call.is_complete = ends;

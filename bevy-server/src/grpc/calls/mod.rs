@@ -233,11 +233,15 @@ pub(super) async fn answer(
     };
     let mut response = response.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
     if call.protocol != Protocol::Grpc {
+        response.body_mut().remove_framing();
         let encoding = call.protocol.encoding();
-        let growing = JSON_GROWTH * response.body().unsent_bytes();
-        let growing = (encoding == Encoding::Json).then(|| state.reserve_unsent(&client, growing)).transpose()?;
-        connect::encode(&mut response, rpc, encoding, caching).await?;
-        drop(growing);
+        let is_known = caching.is_some_and(|caching| connect::add_caching(&mut response, rpc, encoding, caching));
+        if encoding == Encoding::Json && !is_known {
+            let growing = state.reserve_unsent(&client, JSON_GROWTH * response.body().unsent_bytes())?;
+            // Boxed to keep the futures of other calls small.
+            Box::pin(connect::encode_json(&mut response, rpc)).await?;
+            drop(growing);
+        }
     }
     let unsent = response.body().unsent_bytes();
     let reserved = state.reserve_unsent(&client, unsent)?;

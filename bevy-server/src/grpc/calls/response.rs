@@ -21,21 +21,21 @@ use tonic::Status;
 use super::{request::Call, stream_body::StreamBody};
 use crate::{
     clients::Reserved,
-    grpc::InFlightGuard,
+    grpc::{InFlightGuard, connect::Protocol},
     headers::{FLOOR_SERVED_BY, FLOOR_SERVER_US, FLOOR_TRACE},
 };
 
-/// A unary response with the tier that served it, or `generated`.
-pub(super) fn respond(body: FloorBody, served_by: HeaderValue) -> Response<FloorBody> {
-    let mut response = head(body);
+/// A unary response in `protocol` with the tier that served it, or `generated`.
+pub(super) fn respond(protocol: Protocol, body: FloorBody, served_by: HeaderValue) -> Response<FloorBody> {
+    let mut response = head(protocol, body);
     response.headers_mut().insert(&FLOOR_SERVED_BY, served_by);
     response
 }
 
-/// A response with status 200 and the content type of gRPC.
-pub(super) fn head(body: FloorBody) -> Response<FloorBody> {
+/// A response with status 200 and the content type of `protocol`.
+pub(super) fn head(protocol: Protocol, body: FloorBody) -> Response<FloorBody> {
     let mut response = Response::new(body);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(protocol.content_type()));
     response
 }
 
@@ -156,20 +156,33 @@ impl FloorBody {
     }
 
     /// A message without a frame prefix and trailers.
-    pub(in crate::grpc) const fn message(message: GuardedBytes) -> Self {
-        Self { frames: Frames::Unary { message: Some(message), has_trailers: false }, deadline: None }
-    }
-
-    /// As [`message`](Self::message), of bytes that no guard has yet.
     pub(in crate::grpc) fn whole(message: Bytes) -> Self {
-        Self::message(GuardedBytes::new(message, VecDeque::new()))
+        let message = Some(GuardedBytes::new(message, VecDeque::new()));
+        Self { frames: Frames::Unary { message, has_trailers: false }, deadline: None }
     }
 
-    /// The message of a unary body, without its frame prefix.
-    pub(in crate::grpc) fn into_message(self) -> GuardedBytes {
-        let Frames::Unary { message: Some(mut message), .. } = self.frames else { return GuardedBytes::empty() };
-        message.advance(FRAME_PREFIX_BYTES.min(message.remaining));
-        message
+    /// Removes the frame prefix and the trailers of a unary body.
+    pub(in crate::grpc) fn remove_framing(&mut self) {
+        if let Frames::Unary { message: Some(message), has_trailers } = &mut self.frames {
+            message.advance(FRAME_PREFIX_BYTES.min(message.remaining));
+            *has_trailers = false;
+        }
+    }
+
+    /// The beginning of a unary message that is not sent yet: of one floor all of it.
+    pub(in crate::grpc) fn first_slice(&self) -> &[u8] {
+        match &self.frames {
+            Frames::Unary { message: Some(message), .. } => message.chunk(),
+            _ => &[],
+        }
+    }
+
+    /// The length of the body, if nothing follows its message.
+    pub(in crate::grpc) fn content_length(&self) -> Option<u64> {
+        match &self.frames {
+            Frames::Unary { message: Some(message), has_trailers: false } => Some(message.remaining as u64),
+            _ => None,
+        }
     }
 
     /// As [`unary`](Self::unary), of a message in several slices.

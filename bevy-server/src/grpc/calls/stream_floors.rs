@@ -95,10 +95,7 @@ impl FloorStream {
             })
         });
         let body = FloorBody::stream(StreamBody::new(items.boxed(), metrics_guard, in_flight), deadline);
-        match protocol {
-            Protocol::ConnectStream(encoding) => connect::stream_head(body, encoding),
-            _ => head(body),
-        }
+        head(protocol, body)
     }
 
     /// The next floor and its memory.

@@ -97,11 +97,9 @@ pub(super) fn body(code: &'static str, message: &str) -> Vec<u8> {
 
 /// A response of JSON.
 pub(super) fn response(status: StatusCode, json: Vec<u8>) -> Response<FloorBody> {
-    let length = json.len();
     let mut response = Response::new(FloorBody::whole(json.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     response
 }
 

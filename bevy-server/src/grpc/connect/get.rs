@@ -1,5 +1,7 @@
 //! Unary calls by GET: the request is in the query, so that caches know the answer by its URL.
 
+use std::borrow::Cow;
+
 use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
@@ -56,12 +58,17 @@ impl Query {
         }
         let encoding = encoding.ok_or_else(|| invalid("encoding is missing: json or proto"))?;
         let message = message.ok_or_else(|| invalid("message is missing: the request, percent-encoded"))?;
-        // In queries `+` is a space.
-        let spaced = message.replace('+', if is_base64 { "-" } else { " " });
-        let message: Vec<u8> = percent_decode(spaced.as_bytes()).collect();
+        // In queries `+` is a space, but base64 has none.
+        let spaced: Cow<'_, str> =
+            if is_base64 || !message.contains('+') { message.into() } else { message.replace('+', " ").into() };
+        let message = percent_decoded(&spaced);
         let message = if is_base64 { from_base64(message)? } else { message };
         Ok(Self { message: message.into(), encoding, names_version })
     }
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    Cow::from(percent_decode(text.as_bytes())).into_owned()
 }
 
 fn parse_encoding(value: &str) -> Result<Encoding, Status> {

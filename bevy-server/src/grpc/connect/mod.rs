@@ -17,4 +17,4 @@ pub(super) use get::Query;
 pub(super) use headers::{check as check_headers, timeout};
 pub(super) use json::{MAX_JSON_BYTES, enveloped as enveloped_json, request as request_of_json};
 pub(super) use protocol::{Encoding, Protocol, Route, route};
-pub(super) use response::{Caching, encode, stream_head};
+pub(super) use response::{Caching, add_caching, encode_json};

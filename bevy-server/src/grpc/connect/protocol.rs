@@ -1,9 +1,9 @@
 //! Decides which protocol a request speaks, and who answers it.
 
-use http::{HeaderMap, Method, Request, Version, header};
+use http::{Method, Request, Version};
 
 use super::refusal::Refusal;
-use crate::grpc::routing::rpc_from_path;
+use crate::grpc::{Rpc, routing::rpc_from_path};
 
 /// How messages are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,17 @@ impl Protocol {
         }
     }
 
+    /// The content type of an answer, and of a message that is not sent by GET.
+    pub(in crate::grpc) const fn content_type(self) -> &'static str {
+        match self {
+            Self::Grpc => "application/grpc",
+            Self::ConnectUnary(Encoding::Proto) | Self::ConnectGet(Encoding::Proto) => "application/proto",
+            Self::ConnectUnary(Encoding::Json) | Self::ConnectGet(Encoding::Json) => "application/json",
+            Self::ConnectStream(Encoding::Proto) => "application/connect+proto",
+            Self::ConnectStream(Encoding::Json) => "application/connect+json",
+        }
+    }
+
     /// Whether messages have a prefix: flags and their length.
     pub(in crate::grpc) const fn is_framed(self) -> bool {
         matches!(self, Self::Grpc | Self::ConnectStream(_))
@@ -49,9 +60,17 @@ pub(in crate::grpc) enum Route {
     Refused(Refusal),
 }
 
-/// Who answers a request that is no plain gRPC call to the floor service.
-pub(in crate::grpc) fn route<B>(request: &Request<B>) -> Route {
-    let media_type = media_type(request.headers());
+/// Who answers a request with this content type that is no plain gRPC call to the floor service.
+pub(in crate::grpc) fn route<B>(request: &Request<B>, content_type: &[u8]) -> Route {
+    let media_type = media_type(content_type);
+    let rpc = rpc_from_path(request.uri().path());
+    // First, because it is the fastest call.
+    if let Ok(rpc) = rpc
+        && *request.method() == Method::POST
+        && let Some(protocol) = protocol(rpc, media_type)
+    {
+        return Route::Floors(protocol);
+    }
     if *request.method() == Method::OPTIONS || starts_with(media_type, b"application/grpc-web") {
         return Route::Tonic;
     }
@@ -59,23 +78,26 @@ pub(in crate::grpc) fn route<B>(request: &Request<B>) -> Route {
     if is_grpc && request.version() != Version::HTTP_2 {
         return Route::Refused(Refusal::NeedsHttp2);
     }
-    let Ok(rpc) = rpc_from_path(request.uri().path()) else {
+    let Ok(rpc) = rpc else {
         return if is_grpc { Route::Tonic } else { Route::Refused(Refusal::Path) };
     };
-    let is_stream = rpc.is_stream();
-    if matches!(*request.method(), Method::GET | Method::HEAD) && !is_stream {
+    if matches!(*request.method(), Method::GET | Method::HEAD) && !rpc.is_stream() {
         // The query has the encoding; until it is parsed, only errors are sent, and they are JSON.
         return Route::Floors(Protocol::ConnectGet(Encoding::Json));
     }
     if *request.method() != Method::POST {
         return Route::Refused(Refusal::Method(rpc));
     }
-    let protocol = if is_stream {
+    Route::Refused(Refusal::ContentType(rpc))
+}
+
+/// The protocol of Connect that posts messages of this type.
+fn protocol(rpc: Rpc, media_type: &[u8]) -> Option<Protocol> {
+    if rpc.is_stream() {
         encoding(media_type, b"application/connect+proto", b"application/connect+json").map(Protocol::ConnectStream)
     } else {
         encoding(media_type, b"application/proto", b"application/json").map(Protocol::ConnectUnary)
-    };
-    protocol.map_or(Route::Refused(Refusal::ContentType(rpc)), Route::Floors)
+    }
 }
 
 fn encoding(media_type: &[u8], proto: &[u8], json: &[u8]) -> Option<Encoding> {
@@ -86,10 +108,9 @@ fn encoding(media_type: &[u8], proto: &[u8], json: &[u8]) -> Option<Encoding> {
     }
 }
 
-/// The content type without its parameters; empty if there is none.
-fn media_type(headers: &HeaderMap) -> &[u8] {
-    let value = headers.get(header::CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
-    value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
+/// A content type without its parameters.
+fn media_type(content_type: &[u8]) -> &[u8] {
+    content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
 }
 
 fn starts_with(media_type: &[u8], prefix: &[u8]) -> bool {
@@ -99,11 +120,10 @@ fn starts_with(media_type: &[u8], prefix: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grpc::Rpc;
 
     fn route_of(version: Version, method: &str, path: &str, content_type: &str) -> String {
         let request = Request::builder().version(version).method(method).uri(path).header("content-type", content_type);
-        format!("{:?}", route(&request.body(()).unwrap()))
+        format!("{:?}", route(&request.body(()).unwrap(), content_type.as_bytes()))
     }
 
     #[test]

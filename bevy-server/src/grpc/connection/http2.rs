@@ -261,9 +261,9 @@ async fn run_call(
     };
     let Some(response) = response else { return };
     let (head, mut body) = response.into_parts();
-    // HTTP/2 leaves it to us that an answer to HEAD has no body.
+    // HTTP/2 leaves it to us that an answer to HEAD has no body, and that a head says the length of its body.
     let is_empty = is_head || body.is_end_stream();
-    if responder.send_head(&head, is_empty).is_err() || is_empty {
+    if responder.send_head(&head, body.content_length(), is_empty).is_err() || is_empty {
         return;
     }
     let deadline = body.deadline().map(Instant::from_std);
