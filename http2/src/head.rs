@@ -65,6 +65,11 @@ impl HeadBuilder {
         self.is_malformed |= is_repeated || (is_pseudo && !self.headers.is_empty());
     }
 
+    /// The bytes of the fields so far.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The head of a request.
     pub(crate) fn request(self) -> Result<Request<()>, HeadError> {
         if self.bytes > self.max_bytes {

@@ -4,6 +4,7 @@
 mod bounds;
 mod calls;
 mod heads;
+mod last_head;
 mod receive;
 
 use std::{
@@ -14,6 +15,7 @@ use std::{
 use bounds::{FrameBudget, Window};
 use foldhash::fast::RandomState;
 use http::{HeaderMap, Request};
+use last_head::LastHead;
 
 use crate::{
     Limits, PREFACE,
@@ -45,6 +47,7 @@ pub(crate) struct State {
     /// The beginning of a header block whose rest has not arrived.
     block: Option<Block>,
     decoder: Decoder,
+    last_head: LastHead,
     encoder: Encoder,
     streams: HashMap<u32, Stream, RandomState>,
     remembered_resets: VecDeque<u32>,
@@ -131,6 +134,7 @@ impl State {
             pending: Vec::new(),
             block: None,
             decoder: Decoder::default(),
+            last_head: LastHead::default(),
             encoder: Encoder::default(),
             streams: HashMap::default(),
             remembered_resets: VecDeque::new(),
@@ -347,6 +351,7 @@ impl State {
         self.streams.shrink_to_fit();
         self.requests.shrink_to_fit();
         self.waiting.shrink_to_fit();
+        self.last_head = LastHead::default();
         frame::put_ping(&mut self.output, false, PING);
         self.wake_connection();
     }

@@ -124,17 +124,25 @@ pub(crate) struct Decoder {
     table: VecDeque<Entry>,
     table_size: usize,
     max_size: usize,
+    /// Counts what may have changed the table or its size.
+    table_version: u64,
     /// For strings in Huffman code.
     scratch: Vec<u8>,
 }
 
 impl Default for Decoder {
     fn default() -> Self {
-        Self { table: VecDeque::new(), table_size: 0, max_size: TABLE_BYTES, scratch: Vec::new() }
+        Self { table: VecDeque::new(), table_size: 0, max_size: TABLE_BYTES, table_version: 0, scratch: Vec::new() }
     }
 }
 
 impl Decoder {
+    /// A number that is another one after every block that may have changed the table. A block decodes to the same
+    /// fields, and may be left out, as long as the number is the same before and after it.
+    pub(crate) const fn table_version(&self) -> u64 {
+        self.table_version
+    }
+
     /// Decodes a header block. Gives each field to `take` with its size in bytes (RFC 9113, section 6.5.2).
     ///
     /// # Errors
@@ -153,6 +161,7 @@ impl Decoder {
                     if !may_resize || size > TABLE_BYTES {
                         return Err(HpackError::TableSize);
                     }
+                    self.table_version += 1;
                     self.max_size = size;
                     self.evict(0);
                     continue;
@@ -162,6 +171,7 @@ impl Decoder {
                     let entry = self.literal(&mut input, if is_indexed { 6 } else { 4 }, first & 0xf0 == 0x10)?;
                     // A field that does not enter the table is not cloned, which would allocate.
                     if is_indexed {
+                        self.table_version += 1;
                         take(entry.field.clone(), entry.size);
                         self.insert(entry);
                     } else {

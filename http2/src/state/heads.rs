@@ -1,8 +1,8 @@
 //! Takes header blocks: the heads of requests, and trailers.
 
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 
-use super::{Block, Closing, State, Stream, Window};
+use super::{Block, Closing, State, Stream, Window, last_head::Decoded};
 use crate::{
     error::{ConnectionError, Reason},
     frame::{self, FrameHeader, dependency, flag, kind, without_padding},
@@ -59,7 +59,8 @@ impl State {
         }
     }
 
-    /// Takes a complete header block. It is decoded in any case, because that changes the decoder's table.
+    /// Takes a complete header block. It is decoded in any case, because that changes the decoder's table; unless it is
+    /// the same as the last one and that has not changed the table.
     fn take_block(
         &mut self,
         id: u32,
@@ -67,6 +68,12 @@ impl State {
         depends_on_itself: bool,
         block: &[u8],
     ) -> Result<(), ConnectionError> {
+        let table_version = self.decoder.table_version();
+        if id > self.last_stream
+            && let Some(request) = self.last_head.find(block, table_version)
+        {
+            return self.open(id, ends, depends_on_itself, Ok(request));
+        }
         let mut head = HeadBuilder::new(self.limits.max_header_bytes as usize);
         if self.decoder.decode(block, |field, size| head.push(field, size)).is_err() {
             return Err(ConnectionError::new(Reason::CompressionError, "a header block cannot be decoded"));
@@ -88,6 +95,24 @@ impl State {
             let closed = ConnectionError::new(Reason::StreamClosed, "HEADERS on a closed stream");
             return if is_late { self.frame_budget.take() } else { Err(closed) };
         }
+        let bytes = head.bytes();
+        let request = head.request();
+        if let Ok(request) = &request
+            && self.decoder.table_version() == table_version
+        {
+            self.last_head.set(&Decoded { block, request, bytes, table_version });
+        }
+        self.open(id, ends, depends_on_itself, request)
+    }
+
+    /// Opens the stream of a request.
+    fn open(
+        &mut self,
+        id: u32,
+        ends: bool,
+        depends_on_itself: bool,
+        request: Result<Request<()>, HeadError>,
+    ) -> Result<(), ConnectionError> {
         if self.closing == Closing::Final {
             return self.frame_budget.take();
         }
@@ -98,7 +123,7 @@ impl State {
         if self.streams.len() >= self.limits.max_streams as usize {
             return self.reset_for_error(id, Reason::RefusedStream);
         }
-        let request = match head.request() {
+        let request = match request {
             Ok(request) => request,
             Err(HeadError::Malformed) => return self.reset_for_error(id, Reason::ProtocolError),
             Err(HeadError::InvalidPath) => {

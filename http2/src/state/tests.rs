@@ -13,7 +13,7 @@ use http::StatusCode;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{error::StreamEnded, frame::flag};
+use crate::{error::StreamEnded, frame::flag, head::HeadBuilder};
 
 const LIMITS: Limits =
     Limits { max_streams: 4, max_header_bytes: 1024, stream_window: 20_000, connection_window: 70_000 };
@@ -652,6 +652,104 @@ proptest! {
             let window = &state.receive_window;
             prop_assert_eq!(window.open + i64::from(window.read) + unread as i64, 70_000);
             sent(&mut state);
+        }
+    }
+}
+
+/// `POST http:/` with a new entry of the table: `x`, and a value of one byte that follows.
+const ADD_X: [u8; 7] = [0x83, 0x86, 0x84, 0x40, 1, b'x', 1];
+
+/// The heads of requests with these header blocks, one after the other on one connection.
+fn heads_of(state: &mut State, first_stream: u32, blocks: &[Vec<u8>]) -> Vec<Request<()>> {
+    let streams = (first_stream..).step_by(2);
+    streams
+        .zip(blocks)
+        .map(|(stream, block)| {
+            state.receive(&headers(stream, true, block)).unwrap();
+            let (_, request) = state.next_request().unwrap();
+            state.receive(&reset(stream)).unwrap();
+            request
+        })
+        .collect()
+}
+
+#[test]
+fn a_block_that_is_repeated_is_not_decoded_again() {
+    let mut state = connected();
+    let block = post_with("authorization", "Bearer hush");
+    heads_of(&mut state, 1, &[block.clone(), block.clone()]);
+    let allocated = |state: &mut State, stream| {
+        let mut requests = Vec::new();
+        let counted = allocation_counter::measure(|| requests = heads_of(state, stream, &[block.clone()]));
+        assert_eq!(requests[0].headers()["authorization"], "Bearer hush");
+        assert!(requests[0].headers()["authorization"].is_sensitive());
+        counted.count_total
+    };
+    let repeated = allocated(&mut state, 5);
+    state.ping();
+    let decoded = allocated(&mut state, 7);
+    assert!(repeated < decoded, "{repeated} allocations, and {decoded} after a silence");
+}
+
+#[test]
+fn a_repeated_block_means_what_the_table_says_now() {
+    let mut state = connected();
+    let (one, two) = ([&ADD_X[..], b"1"].concat(), [&ADD_X[..], b"2"].concat());
+    let newest = [&POST[..], &[0xbe]].concat();
+    let blocks = [one, newest.clone(), newest.clone(), newest.clone(), two, newest.clone(), newest];
+    let values = heads_of(&mut state, 1, &blocks).into_iter().map(|request| request.headers()["x"].clone());
+    assert_eq!(values.collect::<Vec<_>>(), ["1", "1", "1", "1", "2", "2", "2"]);
+    // The table is emptied, so the index refers to nothing.
+    let emptied = [&[0x20], &POST[..]].concat();
+    heads_of(&mut state, 101, &[emptied]);
+    assert_eq!(error(&mut state, &headers(201, true, &[&POST[..], &[0xbe]].concat())), Reason::CompressionError);
+}
+
+#[test]
+fn large_heads_are_not_remembered() {
+    let mut state = new(Limits { max_header_bytes: 16 << 10, ..LIMITS });
+    state.receive(&settings(&[])).unwrap();
+    // Few bytes that refer to the same field again and again.
+    let add = [&ADD_X[..6], &[100], &[b'v'; 100]].concat();
+    let large = [&POST[..], &[0xbe; 40]].concat();
+    heads_of(&mut state, 1, &[add, large.clone(), large.clone()]);
+    assert_eq!(state.last_head.remembered_bytes(), 0);
+    let long = post_with("x", &"v".repeat(100));
+    heads_of(&mut state, 101, &[long.clone(), long.clone()]);
+    assert_eq!(state.last_head.remembered_bytes(), long.len());
+}
+
+proptest! {
+    #[test]
+    fn requests_do_not_depend_on_what_was_remembered(picks in prop::collection::vec(0_usize..9, 0..40)) {
+        let literal = |kind: u8, value: &str| [&POST[..], &[kind, 1, b'x', value.len() as u8], value.as_bytes()].concat();
+        let parts: [Vec<u8>; 9] = [
+            POST.to_vec(),
+            literal(0, "1"),
+            literal(0, "2"),
+            literal(0x10, "1"),
+            literal(0x40, "3"),
+            literal(0x40, "4"),
+            // The table is emptied first.
+            [&[0x20, 0x3f, 0xe1, 0x1f], &literal(0x40, "5")[..]].concat(),
+            [&POST[..], &[0xbe]].concat(),
+            [&POST[..], &[0xbf]].concat(),
+        ];
+        // Two entries to refer to.
+        let blocks = [4, 5, 6, 4].into_iter().chain(picks).map(|pick| parts[pick].clone());
+        let (mut state, mut decoder) = (connected(), Decoder::default());
+        for (stream, block) in (1..).step_by(2).zip(blocks) {
+            let mut head = HeadBuilder::new(LIMITS.max_header_bytes as usize);
+            let is_valid = decoder.decode(&block, |field, size| head.push(field, size)).is_ok();
+            prop_assert_eq!(state.receive(&headers(stream, true, &block)).is_ok(), is_valid);
+            if !is_valid {
+                break;
+            }
+            let (_, request) = state.next_request().unwrap();
+            state.receive(&reset(stream)).unwrap();
+            let expected = head.request().unwrap();
+            prop_assert_eq!(request.headers(), expected.headers());
+            prop_assert_eq!((request.method(), request.uri()), (expected.method(), expected.uri()));
         }
     }
 }
