@@ -106,7 +106,6 @@ impl MissLookup {
                 Decision::BypassAndSample => sample(&inner.stack, self.next, mem::take(&mut asked)),
                 Decision::BypassAndCollect(allowed) => {
                     if let Some(complete) = lower.probe_keys.collect(now, &asked, allowed) {
-                        lower.policy.begin_probe(now);
                         probe(&inner.stack, self.next, complete);
                     }
                     asked.clear();

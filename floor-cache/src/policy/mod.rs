@@ -234,11 +234,6 @@ impl Policy {
         if asks { Decision::Ask } else { Decision::BypassAndSample }
     }
 
-    /// Records the start of a probe.
-    pub(crate) fn begin_probe(&self, now: Instant) {
-        self.state.lock().threads.begin_probe(now);
-    }
-
     /// Records the end of a probe that took `took` and was allowed `allowed` seconds.
     pub(crate) fn end_probe(&self, now: Instant, took: Duration, allowed: f64) {
         self.state.lock().threads.end_probe(now, took, allowed);

@@ -295,7 +295,6 @@ impl Blocking {
 
     /// A probe of 256 keys that takes `micros` for each.
     fn probe(&mut self, micros: u32) {
-        self.policy.begin_probe(self.now);
         let took = Duration::from_micros(256 * u64::from(micros));
         self.now += took;
         self.policy.end_probe(self.now, took, 256.0 * 2.0 * self.run);

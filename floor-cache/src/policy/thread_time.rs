@@ -100,13 +100,6 @@ impl ThreadTime {
         }
     }
 
-    /// Records the start of a probe. No other starts while it runs.
-    pub(super) fn begin_probe(&mut self, now: Instant) {
-        if self.next_probe.is_some() {
-            self.next_probe = Some(now + MAX_HOLD);
-        }
-    }
-
     /// Records the end of a probe that took `took` and was allowed `allowed` seconds, 0 if it measured nothing. Admits the
     /// tier, or decides when the next probe may start.
     pub(super) fn end_probe(&mut self, now: Instant, took: Duration, allowed: f64) {

@@ -12,9 +12,18 @@ use parking_lot::Mutex;
 use super::tier_stack::LowerTier;
 use crate::{key::Key, policy::Asked, tier::TierErrorKind};
 
-/// The keys of the next probe.
+/// The keys of the next probe of a tier.
 #[derive(Debug, Default)]
-pub(crate) struct ProbeKeys(Mutex<Option<Probe>>);
+pub(crate) struct ProbeKeys(Mutex<Next>);
+
+#[derive(Debug, Default)]
+enum Next {
+    #[default]
+    Empty,
+    Collecting(Probe),
+    /// A probe runs. No other starts before it ends, however long the disk takes.
+    Running,
+}
 
 /// The keys of a probe, and how long its queries may take in seconds.
 #[derive(Debug)]
@@ -33,16 +42,26 @@ const COLLECTING: Duration = Duration::from_secs(1);
 const MAX_DURATION: Duration = Duration::from_millis(250);
 
 impl ProbeKeys {
-    /// Adds `keys`, which may take `allowed` seconds. Returns the probe if it is complete.
+    /// Adds `keys`, which may take `allowed` seconds. Returns the probe if it is complete. The caller must
+    /// [run](LowerTier::run) it.
     pub(crate) fn collect(&self, now: Instant, keys: &[Key], allowed: f64) -> Option<Probe> {
         let mut next = self.0.lock();
-        let probe = next.get_or_insert_with(|| Probe { keys: Vec::new(), allowed: 0.0, since: now });
+        if matches!(*next, Next::Empty) {
+            *next = Next::Collecting(Probe { keys: Vec::new(), allowed: 0.0, since: now });
+        }
+        let Next::Collecting(probe) = &mut *next else { return None };
         let taken = keys.len().min(KEYS - probe.keys.len());
         probe.keys.extend(&keys[..taken]);
         probe.allowed += allowed * taken as f64 / keys.len().max(1) as f64;
         let is_late = now.saturating_duration_since(probe.since) >= COLLECTING;
         let is_complete = probe.keys.len() == KEYS || is_late && probe.keys.len() >= MIN_KEYS;
-        if is_complete { mem::take(&mut *next) } else { None }
+        match mem::replace(&mut *next, Next::Running) {
+            Next::Collecting(probe) if is_complete => Some(probe),
+            collecting => {
+                *next = collecting;
+                None
+            }
+        }
     }
 }
 
@@ -62,9 +81,39 @@ impl LowerTier {
             self.learn(Asked::InProbe, 1, &answer, began.elapsed());
             asked += 1;
         }
-        // Keys that another lookup collected as this probe started are too old for the next.
-        *self.probe_keys.0.lock() = None;
         let allowed = probe.allowed * asked as f64 / probe.keys.len() as f64;
         self.policy.end_probe(Instant::now(), started.elapsed(), allowed);
+        *self.probe_keys.0.lock() = Next::Empty;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Class;
+
+    const KEY: Key = Key::new([0; Key::LEN - 1], Class::new(1));
+
+    #[test]
+    fn a_probe_is_complete_with_256_keys_or_with_some_after_a_second() {
+        let (probe_keys, now) = (ProbeKeys::default(), Instant::now());
+        assert!(probe_keys.collect(now, &[KEY; 255], 2.55).is_none());
+        let probe = probe_keys.collect(now, &[KEY; 4], 0.04).expect("256 keys are enough");
+        assert_eq!(probe.keys.len(), KEYS);
+        assert!((probe.allowed - 2.56).abs() < 1e-9, "{}", probe.allowed);
+
+        let (probe_keys, late) = (ProbeKeys::default(), now + COLLECTING);
+        assert!(probe_keys.collect(now, &[KEY; 14], 0.1).is_none());
+        assert!(probe_keys.collect(late, &[KEY; 1], 0.1).is_none());
+        assert!(probe_keys.collect(late, &[KEY; 1], 0.1).is_some());
+    }
+
+    #[test]
+    fn no_probe_starts_while_one_runs() {
+        let (probe_keys, now) = (ProbeKeys::default(), Instant::now());
+        assert!(probe_keys.collect(now, &[KEY; KEYS], 1.0).is_some());
+        for hours in 1..5 {
+            assert!(probe_keys.collect(now + Duration::from_secs(3600 * hours), &[KEY; KEYS], 1.0).is_none());
+        }
     }
 }
