@@ -25,7 +25,7 @@ use crate::{
     producer::{Generations, Producer},
     single_flight::Flights,
     source::Source,
-    stack::{LowerTier, Purges, TierStack, WriteBehind, WriteMetrics},
+    stack::{LowerTier, ProbeKeys, Purges, TierStack, WriteBehind, WriteMetrics},
     tier::Tier,
     tiers::LruTier,
 };
@@ -133,7 +133,8 @@ impl<'a> ChainBuilder<'a> {
         let policy = Policy::new(self.config.bypass, tier.waits());
         let mismatches = AtomicU32::new(0);
         let hedging = Hedging::new(name, &self.hedges);
-        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, hedging, mismatches });
+        let probe_keys = ProbeKeys::default();
+        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, probe_keys, hedging, mismatches });
         Ok(self)
     }
 

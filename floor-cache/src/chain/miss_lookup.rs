@@ -26,7 +26,7 @@ use crate::{
     served::{Found, Options, Outcome, Step},
     single_flight::Leader,
     source::{GenerationRequest, Priority},
-    stack::{LowerTier, PurgeEpoch, RequiredIn, TierStack, Values},
+    stack::{LowerTier, Probe, PurgeEpoch, RequiredIn, TierStack, Values},
     tier::TierError,
 };
 
@@ -104,6 +104,12 @@ impl MissLookup {
                 Decision::Ask => {}
                 Decision::Bypass => asked.clear(),
                 Decision::BypassAndSample => sample(&inner.stack, self.next, mem::take(&mut asked)),
+                Decision::BypassAndCollect(allowed) => {
+                    if let Some(complete) = lower.probe_keys.collect(now, &asked, allowed) {
+                        probe(&inner.stack, self.next, complete);
+                    }
+                    asked.clear();
+                }
             }
         }
         lower.meter.record_bypass(self.pending.len() - asked.len());
@@ -284,6 +290,12 @@ fn cpu_cost(inner: &Inner, now: Instant) -> CpuCost {
 fn sample(stack: &Arc<TierStack>, depth: usize, keys: Vec<Key>) {
     let asked = stack.clone();
     stack.runtime.spawn(async move { asked.lower[depth].sample(&keys).await });
+}
+
+/// Probes the local tier at `depth`, on a thread that may block.
+fn probe(stack: &Arc<TierStack>, depth: usize, probe: Probe) {
+    let asked = stack.clone();
+    stack.runtime.spawn_blocking(move || asked.lower[depth].run(&probe));
 }
 
 /// Stores the generated value, then completes the flight. Lower tiers that are nearly full may refuse it unless

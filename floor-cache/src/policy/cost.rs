@@ -98,6 +98,8 @@ pub(crate) struct Work {
 pub(crate) struct Forecast {
     /// Seconds until the last value is ready.
     pub(crate) response: f64,
+    /// Seconds on workers for all values, one after the other.
+    pub(crate) run: f64,
     /// CPU seconds of all values.
     pub(crate) cpu: f64,
 }
@@ -154,7 +156,8 @@ impl GenerationCost {
         }
         let predicted = self.predicted(state.backlog + run, longest);
         let stretch = if state.queued < self.workers as usize { 1.0 } else { state.stretch.get().unwrap_or(1.0) };
-        (run > 0.0).then(|| Forecast { response: state.dispatch.get().unwrap_or_default() + stretch * predicted, cpu })
+        let response = state.dispatch.get().unwrap_or_default() + stretch * predicted;
+        (run > 0.0).then_some(Forecast { response, run, cpu })
     }
 
     /// Seconds to finish `work` seconds of work, whose longest item takes `longest`.
@@ -309,7 +312,7 @@ mod tests {
     }
 
     fn assert_forecast_near(forecast: Option<Forecast>, response: f64, cpu: f64) {
-        let Forecast { response: predicted, cpu: used } = forecast.expect("values of the class were generated");
+        let Forecast { response: predicted, cpu: used, .. } = forecast.expect("values of the class were generated");
         let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.01;
         assert!(near(predicted, response) && near(used, cpu), "{predicted} and {used}");
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use cost::QueryCost;
 use parking_lot::Mutex;
+use thread_time::{Access, ThreadTime};
 
 use crate::{config::Bypass, ewma::Ewma, sampler::Draw};
 
@@ -20,6 +21,7 @@ mod load;
 mod simulation;
 #[cfg(test)]
 mod tests;
+mod thread_time;
 
 pub(crate) use cost::{Forecast, GenerationCost, Work};
 pub(crate) use hedging::Hedging;
@@ -40,6 +42,8 @@ struct State {
     hit_ratio: f64,
     /// `T(n)`.
     cost: QueryCost,
+    /// Of a local tier: whether its queries keep callers' threads for too long.
+    threads: ThreadTime,
     /// Queries measured.
     queries: u64,
     /// Seconds of response time to generate one of the values decided on, for reports.
@@ -60,7 +64,7 @@ struct State {
 }
 
 /// The decision for one lookup at one tier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Decision {
     /// Ask the tier and wait for its answer.
     Ask,
@@ -68,6 +72,8 @@ pub(crate) enum Decision {
     Bypass,
     /// Skip the tier, and ask it in the background to measure its cost.
     BypassAndSample,
+    /// Skip the local tier, and collect the keys for a probe. A probe of them may take so many seconds.
+    BypassAndCollect(f64),
 }
 
 /// Who waits for a measured answer.
@@ -77,6 +83,8 @@ pub(crate) enum Asked {
     ForCaller,
     /// No caller: the query measures whether the tier has changed.
     InBackground,
+    /// No caller, and on a thread that may block.
+    InProbe,
 }
 
 /// The reason of a decision.
@@ -159,6 +167,7 @@ impl Policy {
         let state = State {
             hit_ratio: 1.0,
             cost: QueryCost::new(is_remote),
+            threads: ThreadTime::new(),
             queries: 0,
             generation: Ewma::new(),
             bypassed: 0,
@@ -185,8 +194,13 @@ impl Policy {
             Bypass::Off => return Decision::Ask,
             Bypass::Forced => return Decision::Bypass,
         }
+        let access = state.threads.access(now);
         let comparison = generation.and_then(|generation| state.compare(keys, generation, cpu, self.is_remote));
         let asks = match comparison {
+            _ if access != Access::Admitted => {
+                state.reason = Reason::Slower;
+                false
+            }
             None => true,
             Some(comparison) => {
                 state.reason = comparison.reason;
@@ -198,15 +212,31 @@ impl Policy {
         let weight = (gap / SHARE_MEMORY).min(MAX_SHARE_WEIGHT);
         state.asked_ratio += weight * (f64::from(u8::from(asks)) - state.asked_ratio);
         state.update_verdict(now);
-        if asks {
-            return Decision::Ask;
+        // Only local tiers take the time of the caller's thread.
+        let allowance = generation
+            .filter(|_| !self.is_remote)
+            .map(|generation| ThreadTime::allowance(generation.run + cpu.overhead * keys as f64));
+        match (access, allowance) {
+            (Access::Admitted, _) => {}
+            (Access::ProbeDue, Some(allowance)) => return Decision::BypassAndCollect(allowance),
+            (Access::ProbeDue | Access::Excluded, _) => return Decision::Bypass,
         }
-        state.bypassed += 1;
-        if state.bypassed < SAMPLE {
-            return Decision::Bypass;
+        if !asks {
+            state.bypassed += 1;
+            if state.bypassed < SAMPLE {
+                return Decision::Bypass;
+            }
+            state.bypassed = 0;
         }
-        state.bypassed = 0;
-        Decision::BypassAndSample
+        if let Some(allowance) = allowance {
+            state.threads.begin(now, allowance);
+        }
+        if asks { Decision::Ask } else { Decision::BypassAndSample }
+    }
+
+    /// Records the end of a probe that took `took` and was allowed `allowed` seconds.
+    pub(crate) fn end_probe(&self, now: Instant, took: Duration, allowed: f64) {
+        self.state.lock().threads.end_probe(now, took, allowed);
     }
 
     /// Records a query for `keys` keys with `hits` hits. A failure is a query without hits.
@@ -215,13 +245,16 @@ impl Policy {
             return;
         }
         let mut state = self.state.lock();
+        if !self.is_remote && asked != Asked::InProbe {
+            state.threads.end(now, took.as_secs_f64());
+        }
         // While callers ask, their queries are enough, and a sample has the least weight.
-        let alone = asked == Asked::InBackground && state.asked < SAMPLE;
+        let alone = asked != Asked::ForCaller && state.asked < SAMPLE;
         let gap = state.learnt.map_or(0.0, |learnt| now.saturating_duration_since(learnt).as_secs_f64());
         state.learnt = Some(now);
         let [cost_weight, ratio_weight] =
             [COST_WEIGHTS, RATIO_WEIGHTS].map(|weights| if alone { weights.after(gap) } else { weights.least });
-        state.asked = if asked == Asked::InBackground { 0 } else { state.asked.saturating_add(1) };
+        state.asked = if asked == Asked::ForCaller { state.asked.saturating_add(1) } else { 0 };
         state.cost.learn(keys, took.as_secs_f64(), cost_weight);
         // A batch of n keys changes the ratio like n queries.
         let kept = (1.0 - ratio_weight).powf(keys as f64);

@@ -360,7 +360,7 @@ impl<'a> Simulation<'a> {
                 self.asks += 1;
                 self.enter(1, Job { step: Step::Send, caller }, self.scenario.query / 2.0);
             }
-            Decision::Bypass => self.generate(caller),
+            Decision::Bypass | Decision::BypassAndCollect(_) => self.generate(caller),
             Decision::BypassAndSample => {
                 let sample = self.call(true);
                 self.calls[sample].left = keys;

@@ -34,7 +34,7 @@ impl Setup {
 
     fn generation(keys: usize, micros: f64) -> Option<Forecast> {
         let seconds = keys as f64 * micros * 1e-6;
-        Some(Forecast { response: seconds, cpu: seconds })
+        Some(Forecast { response: seconds, run: seconds, cpu: seconds })
     }
 
     /// Makes `count` lookups of `keys` keys that cost `generation` microseconds each. Returns how many asked `tier`.
@@ -50,7 +50,7 @@ impl Setup {
                     self.policy.learn(self.now, Asked::ForCaller, keys, hits, took);
                 }
                 Decision::BypassAndSample => self.policy.learn(self.now, Asked::InBackground, keys, hits, took),
-                Decision::Bypass => {}
+                Decision::Bypass | Decision::BypassAndCollect(_) => {}
             }
         }
         asked
@@ -114,7 +114,7 @@ fn a_slow_store_in_this_process_costs_cpu_time() {
     let setup = Setup { policy: Policy::new(Bypass::Auto, false), ..Setup::new(Bypass::Auto) };
     let store = Tier { micros: 200, hits: 10 };
     // Many values are queued, so generating takes long.
-    let queued = Some(Forecast { response: 400e-6, cpu: 50e-6 });
+    let queued = Some(Forecast { response: 400e-6, run: 50e-6, cpu: 50e-6 });
     let decide = |cpu| setup.policy.decide(setup.now, 1, queued, cpu);
     (0..100).for_each(|_| setup.policy.learn(setup.now, Asked::ForCaller, 1, 1, Duration::from_micros(store.micros)));
     assert_eq!(decide(NO_PRICE), Decision::Ask);
@@ -244,6 +244,143 @@ fn a_batch_moves_the_hit_ratio_as_its_keys_would_one_by_one() {
     many.policy.learn(many.now, Asked::ForCaller, 64, 0, Duration::from_micros(6400));
     let [one, many] = [one, many].map(|setup| setup.policy.status().hit_ratio);
     assert!((one - many).abs() < 1e-9, "{one} against {many}");
+}
+
+/// A local tier whose queries block. While they do, generated values arrive late: generating takes 200 us, and its answer
+/// comes after 20 ms.
+struct Blocking {
+    policy: Policy,
+    now: Instant,
+    run: f64,
+}
+
+/// What became of lookups at a local tier.
+#[derive(Debug, Default, PartialEq)]
+struct Tally {
+    asked: u64,
+    sampled: u64,
+    collected: u64,
+}
+
+impl Blocking {
+    fn new() -> Self {
+        Self { policy: Policy::new(Bypass::Auto, false), now: Instant::now(), run: 200e-6 }
+    }
+
+    /// Makes `count` lookups of one key, one after the other, whose queries take what `query` says, in microseconds.
+    fn look_up(&mut self, count: u64, cpu: CpuCost, query: impl Fn(u64) -> u64) -> Tally {
+        let mut tally = Tally::default();
+        for number in 0..count {
+            let forecast = Some(Forecast { response: 20e-3, run: self.run, cpu: self.run });
+            let took = Duration::from_micros(query(number));
+            let by = match self.policy.decide(self.now, 1, forecast, cpu) {
+                Decision::Ask => Some(Asked::ForCaller),
+                Decision::BypassAndSample => Some(Asked::InBackground),
+                Decision::BypassAndCollect(allowance) => {
+                    assert!((200e-6..1e-3).contains(&allowance), "{allowance}");
+                    tally.collected += 1;
+                    None
+                }
+                Decision::Bypass => None,
+            };
+            self.now += Duration::from_micros(100);
+            if let Some(by) = by {
+                self.now += took;
+                self.policy.learn(self.now, by, 1, 1, took);
+                *(if by == Asked::ForCaller { &mut tally.asked } else { &mut tally.sampled }) += 1;
+            }
+        }
+        tally
+    }
+
+    /// A probe of 256 keys that takes `micros` for each.
+    fn probe(&mut self, micros: u32) {
+        let took = Duration::from_micros(256 * u64::from(micros));
+        self.now += took;
+        self.policy.end_probe(self.now, took, 256.0 * 2.0 * self.run);
+    }
+}
+
+/// A disk that is asked by callers may block all of their threads, and generated values arrive as late as its answers.
+#[test]
+fn a_store_that_blocks_threads_is_bypassed_however_late_generated_values_arrive() {
+    for (disk, query) in [
+        ("3 ms a query", (|_| 3000) as fn(u64) -> u64),
+        ("30 queries at once, then a wait", |number| if number % 30 == 29 { 100_000 } else { 100 }),
+        ("one query in 20 misses the page cache", |number| if number % 20 == 0 { 20_000 } else { 5 }),
+    ] {
+        let mut tier = Blocking::new();
+        let first = tier.look_up(1000, NO_PRICE, query);
+        assert!(first.asked < 300 && first.sampled == 0, "{disk}: {first:?}");
+        assert_eq!(tier.look_up(1000, NO_PRICE, query).asked, 0, "{disk}");
+        assert_eq!(tier.policy.status().reason, Reason::Slower);
+    }
+}
+
+#[test]
+fn a_fast_store_is_asked_at_saturation_and_through_stalls() {
+    for (store, query) in [
+        ("in the page cache", (|_| 5) as fn(u64) -> u64),
+        ("in part on a fast disk", |number| if number % 2 == 0 { 300 } else { 5 }),
+        ("a thread suspended for a time slice", |number| if number % 100 == 50 { 4000 } else { 5 }),
+        ("a machine suspended for 10 s", |number| if number == 500 { 10_000_000 } else { 5 }),
+    ] {
+        for cpu in [NO_PRICE, SATURATED] {
+            let expected = Tally { asked: 2000, ..Tally::default() };
+            assert_eq!(Blocking::new().look_up(2000, cpu, query), expected, "{store} at {cpu:?}");
+        }
+    }
+}
+
+#[test]
+fn a_probe_of_a_fast_disk_admits_callers_again() {
+    let mut tier = Blocking::new();
+    tier.look_up(100, NO_PRICE, |_| 3000);
+    let waiting = tier.look_up(1000, NO_PRICE, |_| 5);
+    assert_eq!(waiting, Tally::default(), "no probe within half a second");
+    tier.now += Duration::from_millis(500);
+    let due = tier.look_up(100, NO_PRICE, |_| 5);
+    assert_eq!(due, Tally { collected: 100, ..Tally::default() });
+    tier.probe(3000);
+    tier.now += Duration::from_secs(7);
+    assert_eq!(tier.look_up(100, NO_PRICE, |_| 5), Tally::default(), "a pause of ten times 768 ms");
+    tier.now += Duration::from_secs(1);
+    assert_eq!(tier.look_up(100, NO_PRICE, |_| 5).collected, 100);
+    tier.probe(5);
+    assert_eq!(tier.look_up(1000, NO_PRICE, |_| 5).asked, 1000);
+}
+
+#[test]
+fn a_disk_that_only_probes_find_fast_is_probed_less_and_less_often() {
+    let mut tier = Blocking::new();
+    let mut hold = Duration::ZERO;
+    for expected in [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 16.0] {
+        while tier.look_up(1, NO_PRICE, |_| 3000).asked > 0 {}
+        let excluded = tier.now;
+        while tier.look_up(1, NO_PRICE, |_| 3000).collected == 0 {
+            tier.now += Duration::from_millis(10);
+        }
+        hold = tier.now - excluded;
+        assert!((hold.as_secs_f64() - expected).abs() < 0.1, "{hold:?} of {expected} s");
+        tier.probe(5);
+    }
+    // After it was fast for long, the hold is short again.
+    for _ in 0..20 {
+        assert_eq!(tier.look_up(100, NO_PRICE, |_| 5).asked, 100);
+        tier.now += 10 * hold / 20;
+    }
+    while tier.look_up(1, NO_PRICE, |_| 3000).asked > 0 {}
+    tier.now += Duration::from_millis(600);
+    assert_eq!(tier.look_up(1, NO_PRICE, |_| 5).collected, 1);
+}
+
+#[test]
+fn samples_on_callers_threads_count_like_callers() {
+    let mut tier = Blocking::new();
+    // Without hits the tier is bypassed, until a sample finds some.
+    (0..2000).for_each(|_| tier.policy.learn(tier.now, Asked::InProbe, 1, 0, Duration::from_micros(5)));
+    let tally = tier.look_up(2000, NO_PRICE, |_| 3000);
+    assert!(tally.sampled > 0 && tally.asked + tally.sampled < 60, "{tally:?}");
 }
 
 /// A load of `calls` calls in flight, whose process and whose machine use this share of two cores, for `seconds`.

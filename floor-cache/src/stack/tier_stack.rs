@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use tokio::runtime::Handle;
 
-use super::{admission::WriteReason, purge::Purges, write_behind::WriteBehind};
+use super::{admission::WriteReason, probe::ProbeKeys, purge::Purges, write_behind::WriteBehind};
 use crate::{
     config::Admit,
     hash::Hashed,
@@ -134,6 +134,7 @@ pub(crate) struct LowerTier {
     pub(crate) writes: WriteBehind,
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,
+    pub(crate) probe_keys: ProbeKeys,
     pub(crate) hedging: Hedging,
     /// Wrong values that audits found here since they last tripped the breaker.
     pub(crate) mismatches: AtomicU32,

@@ -1,0 +1,119 @@
+//! Probes of a local tier whose queries took too long: a series of queries on a thread that may block, with keys that
+//! lookups collected. A single query would not do: a disk with a limit on its rate answers the first ones at once.
+
+use std::{
+    mem,
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt;
+use parking_lot::Mutex;
+
+use super::tier_stack::LowerTier;
+use crate::{key::Key, policy::Asked, tier::TierErrorKind};
+
+/// The keys of the next probe of a tier.
+#[derive(Debug, Default)]
+pub(crate) struct ProbeKeys(Mutex<Next>);
+
+#[derive(Debug, Default)]
+enum Next {
+    #[default]
+    Empty,
+    Collecting(Probe),
+    /// A probe runs. No other starts before it ends, however long the disk takes.
+    Running,
+}
+
+/// The keys of a probe, and how long its queries may take in seconds.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    keys: Vec<Key>,
+    allowed: f64,
+    since: Instant,
+}
+
+/// A probe starts when it has so many keys, or some of them after a while.
+const KEYS: usize = 256;
+const MIN_KEYS: usize = 16;
+const COLLECTING: Duration = Duration::from_secs(1);
+
+/// The longest time that a probe starts queries for.
+const MAX_DURATION: Duration = Duration::from_millis(250);
+
+impl ProbeKeys {
+    /// Adds `keys`, which may take `allowed` seconds. Returns the probe if it is complete. The caller must
+    /// [run](LowerTier::run) it.
+    pub(crate) fn collect(&self, now: Instant, keys: &[Key], allowed: f64) -> Option<Probe> {
+        let mut next = self.0.lock();
+        if matches!(*next, Next::Empty) {
+            *next = Next::Collecting(Probe { keys: Vec::new(), allowed: 0.0, since: now });
+        }
+        let Next::Collecting(probe) = &mut *next else { return None };
+        let taken = keys.len().min(KEYS - probe.keys.len());
+        probe.keys.extend(&keys[..taken]);
+        probe.allowed += allowed * taken as f64 / keys.len().max(1) as f64;
+        let is_late = now.saturating_duration_since(probe.since) >= COLLECTING;
+        let is_complete = probe.keys.len() == KEYS || is_late && probe.keys.len() >= MIN_KEYS;
+        match mem::replace(&mut *next, Next::Running) {
+            Next::Collecting(probe) if is_complete => Some(probe),
+            collecting => {
+                *next = collecting;
+                None
+            }
+        }
+    }
+}
+
+impl LowerTier {
+    /// Asks this local tier for the keys of `probe`, one after the other, and decides whether callers may ask it. Blocks.
+    pub(crate) fn run(&self, probe: &Probe) {
+        let started = Instant::now();
+        let longest = MAX_DURATION.min(Duration::try_from_secs_f64(probe.allowed).unwrap_or(MAX_DURATION));
+        let mut asked = 0;
+        while asked < probe.keys.len() && started.elapsed() < longest {
+            let key = &probe.keys[asked..=asked];
+            let began = Instant::now();
+            let Some(answer) = self.ask(key).now_or_never() else { break };
+            if answer.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Open) {
+                break;
+            }
+            self.learn(Asked::InProbe, 1, &answer, began.elapsed());
+            asked += 1;
+        }
+        let allowed = probe.allowed * asked as f64 / probe.keys.len() as f64;
+        self.policy.end_probe(Instant::now(), started.elapsed(), allowed);
+        *self.probe_keys.0.lock() = Next::Empty;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Class;
+
+    const KEY: Key = Key::new([0; Key::LEN - 1], Class::new(1));
+
+    #[test]
+    fn a_probe_is_complete_with_256_keys_or_with_some_after_a_second() {
+        let (probe_keys, now) = (ProbeKeys::default(), Instant::now());
+        assert!(probe_keys.collect(now, &[KEY; 255], 2.55).is_none());
+        let probe = probe_keys.collect(now, &[KEY; 4], 0.04).expect("256 keys are enough");
+        assert_eq!(probe.keys.len(), KEYS);
+        assert!((probe.allowed - 2.56).abs() < 1e-9, "{}", probe.allowed);
+
+        let (probe_keys, late) = (ProbeKeys::default(), now + COLLECTING);
+        assert!(probe_keys.collect(now, &[KEY; 14], 0.1).is_none());
+        assert!(probe_keys.collect(late, &[KEY; 1], 0.1).is_none());
+        assert!(probe_keys.collect(late, &[KEY; 1], 0.1).is_some());
+    }
+
+    #[test]
+    fn no_probe_starts_while_one_runs() {
+        let (probe_keys, now) = (ProbeKeys::default(), Instant::now());
+        assert!(probe_keys.collect(now, &[KEY; KEYS], 1.0).is_some());
+        for hours in 1..5 {
+            assert!(probe_keys.collect(now + Duration::from_secs(3600 * hours), &[KEY; KEYS], 1.0).is_none());
+        }
+    }
+}
