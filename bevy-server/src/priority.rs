@@ -3,15 +3,55 @@
 //! A thread that generates computes for a tenth of a millisecond to several milliseconds, and a hit needs a few
 //! microseconds. With equal priorities a call waits until the generating thread has used its time slice of milliseconds.
 //! So generating threads get a lower share of contended cores, and all threads get short slices, which Linux knows since
-//! version 6.12: a thread that wakes soon runs. docs/decisions/0108-thread-priorities.md has the measurements.
+//! version 6.12: a thread that wakes soon runs. Besides, a thread that generates gives way between the stages of a floor.
+//! docs/decisions/0108-thread-priorities.md has the measurements.
 //!
-//! Only Linux has priorities of single threads. Elsewhere nothing is changed.
+//! Only Linux has priorities of single threads. Elsewhere they are not changed.
 
-use std::{io, sync::Once};
+use std::{
+    cell::Cell,
+    io,
+    sync::Once,
+    thread,
+    time::{Duration, Instant},
+};
+
+use floor_gen::explain::Observer;
 
 /// What generation adds to the niceness of the process. With 5 more, a thread gets a quarter of a core for which it
 /// competes with one that serves calls. So generation goes on when calls occupy all cores.
 const ADDED_NICENESS: i32 = 5;
+
+/// How long a thread generates before it gives way. Without other threads that are ready, giving way costs about a
+/// microsecond.
+const GIVE_WAY_AFTER: Duration = Duration::from_micros(10);
+
+/// Observes the generation of a floor, and gives way to other threads between its stages.
+///
+/// Linux seldom decides anew which thread runs: when one wakes, sleeps or gives way, and at the timer's interrupt, which
+/// comes every few milliseconds. Of the threads that are ready it takes only one that has had less than its share of the
+/// core, however low its priority. So a thread that has just served calls and is ready again does not run while another
+/// generates, until one of these events.
+pub(crate) struct GiveWay<F> {
+    since: Cell<Instant>,
+    give_way: F,
+}
+
+impl GiveWay<fn()> {
+    /// For a floor that is generated now.
+    pub(crate) fn new() -> Self {
+        Self { since: Cell::new(Instant::now()), give_way: thread::yield_now }
+    }
+}
+
+impl<F: Fn()> Observer for GiveWay<F> {
+    fn stage(&self, _name: &'static str) {
+        if self.since.get().elapsed() >= GIVE_WAY_AFTER {
+            (self.give_way)();
+            self.since.set(Instant::now());
+        }
+    }
+}
 
 /// The calling thread serves calls.
 pub(crate) fn serve_calls() {
@@ -79,8 +119,29 @@ mod imp {
 }
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 mod tests {
+    use floor_gen::{FloorSpec, Generator};
+
+    use super::*;
+
+    #[test]
+    fn generating_gives_way_between_stages_after_a_while() {
+        let last = Cell::new(Instant::now());
+        let runs = std::cell::RefCell::new(Vec::new());
+        let give_way = || runs.borrow_mut().push(last.replace(Instant::now()).elapsed());
+        let observer = GiveWay { since: Cell::new(Instant::now()), give_way };
+        let spec = FloorSpec::resolve(42, 7, 512, 512, None).unwrap();
+        let floor = Generator::new().generate_observed(&spec, &observer);
+        assert_eq!(floor, floor_gen::generate(&spec));
+        let runs = runs.into_inner();
+        assert!(runs.len() >= 5, "{runs:?}");
+        assert!(runs.iter().all(|run| *run >= GIVE_WAY_AFTER), "{runs:?}");
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests_of_linux {
     use super::*;
 
     /// The niceness and the policy of this thread (proc(5), fields 19 and 41).

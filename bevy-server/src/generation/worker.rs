@@ -11,7 +11,7 @@ use floor_cache::{Key, Made, SourceError};
 use floor_gen::Generator;
 
 use super::queue::Queue;
-use crate::key;
+use crate::{key, priority::GiveWay};
 
 /// Serves `queue` until it is stopped and empty.
 pub(super) async fn run(queue: Arc<Queue>) {
@@ -42,8 +42,9 @@ fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceErr
     let failed = |reason: String| SourceError::Failed { key, reason };
     let spec = key::spec(&key).ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
     let (started, cpu) = (Instant::now(), thread_cpu());
-    let value = catch_unwind(AssertUnwindSafe(|| floor_wire::framed(&generator.generate(&spec))))
-        .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
+    let value =
+        catch_unwind(AssertUnwindSafe(|| floor_wire::framed(&generator.generate_observed(&spec, &GiveWay::new()))))
+            .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
     let took = started.elapsed();
     let cpu = cpu.zip(thread_cpu()).map_or(took, |(before, after)| after.saturating_sub(before));
     Ok(Made { value, took, cpu })

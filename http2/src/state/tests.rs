@@ -680,7 +680,7 @@ fn a_block_that_is_repeated_is_not_decoded_again() {
     heads_of(&mut state, 1, &[block.clone(), block.clone()]);
     let allocated = |state: &mut State, stream| {
         let mut requests = Vec::new();
-        let counted = allocation_counter::measure(|| requests = heads_of(state, stream, &[block.clone()]));
+        let counted = allocation_counter::measure(|| requests = heads_of(state, stream, std::slice::from_ref(&block)));
         assert_eq!(requests[0].headers()["authorization"], "Bearer hush");
         assert!(requests[0].headers()["authorization"].is_sensitive());
         counted.count_total
