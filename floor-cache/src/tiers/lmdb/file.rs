@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, RwTxn, WithTls};
+use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, RwTxn, WithoutTls};
 use tracing::{debug, error, warn};
 
 use super::{DATA, NAME, clean};
@@ -25,10 +25,10 @@ pub(super) const DAMAGED: &str = "damaged";
 /// in its place.
 #[expect(unsafe_code, reason = "heed opens a map of a file, which others may change, in no other way")]
 pub(super) fn open(
-    mut options: EnvOpenOptions<WithTls>,
+    mut options: EnvOpenOptions<WithoutTls>,
     path: &Path,
     layout: &'static str,
-) -> Result<(Env<WithTls>, File), OpenError> {
+) -> Result<(Env<WithoutTls>, File), OpenError> {
     // Without read-ahead: a floor is one or two pages at a random place, and the kernel would read up to 8 MB around it.
     // SAFETY: `NO_META_SYNC` gives up the last commit after a crash of the system, not the file's integrity, and
     // `NO_READ_AHEAD` changes what the kernel reads; they are unsafe in heed because some other flags are.
@@ -56,18 +56,18 @@ pub(super) fn open(
 /// Extends the map to `space` bytes beyond the last page, in case the store was created for a larger map. Only while
 /// nothing else uses `env`.
 #[expect(unsafe_code, reason = "heed does not look whether a transaction is open")]
-pub(super) fn extend_map(env: &Env<WithTls>, space: u64) -> Result<(), heed::Error> {
+pub(super) fn extend_map(env: &Env<WithoutTls>, space: u64) -> Result<(), heed::Error> {
     let size = (bytes_of_pages(env) + space).next_multiple_of(MAP_GRANULARITY);
     // SAFETY: no transaction is open: the caller has just opened the store and has not handed it on.
     unsafe { env.resize(usize::try_from(size).unwrap_or(usize::MAX)) }
 }
 
 /// Whether the file is long enough for all pages of the store.
-fn is_whole(env: &Env<WithTls>, data: &File) -> bool {
+fn is_whole(env: &Env<WithoutTls>, data: &File) -> bool {
     length(data) >= bytes_of_pages(env)
 }
 
-fn bytes_of_pages(env: &Env<WithTls>) -> u64 {
+fn bytes_of_pages(env: &Env<WithoutTls>) -> u64 {
     (env.info().last_page_number as u64 + 1) * u64::from(env.stat().page_size)
 }
 
@@ -75,7 +75,7 @@ fn bytes_of_pages(env: &Env<WithTls>) -> u64 {
 ///
 /// LMDB does not write a page that a transaction allocated and freed, which may be the last. Without the extension, the
 /// file would then look truncated at the next open. The extension is sparse.
-pub(super) fn write_txn<'e>(env: &'e Env<WithTls>, data: &File, space: u64) -> Result<RwTxn<'e>, heed::Error> {
+pub(super) fn write_txn<'e>(env: &'e Env<WithoutTls>, data: &File, space: u64) -> Result<RwTxn<'e>, heed::Error> {
     let txn = env.write_txn()?;
     let map = env.info().map_size as u64;
     if length(data) < (bytes_of_pages(env) + space).min(map)
@@ -102,7 +102,7 @@ fn length(data: &File) -> u64 {
 }
 
 /// Extends the file to the end of the last page after a commit, in case the transaction used more space than expected.
-pub(super) fn extend_to_last_page(env: &Env<WithTls>, data: &File) {
+pub(super) fn extend_to_last_page(env: &Env<WithoutTls>, data: &File) {
     if is_whole(env, data) {
         return;
     }
@@ -125,7 +125,7 @@ pub(super) const fn shows_damage(error: &heed::Error) -> bool {
 }
 
 /// Creates the marker file of damage for the next open, if the store is still in its directory.
-pub(super) fn record_damage(env: &Env<WithTls>, data: &File, error: &heed::Error) {
+pub(super) fn record_damage(env: &Env<WithoutTls>, data: &File, error: &heed::Error) {
     if !is_data_file_of(env.path(), data) {
         return;
     }
@@ -140,7 +140,7 @@ pub(super) fn record_damage(env: &Env<WithTls>, data: &File, error: &heed::Error
 
 /// Makes the store durable and marks it as cleanly closed, if it is still in its directory. The write transaction
 /// excludes other servers.
-pub(super) fn mark_clean(env: &Env<WithTls>, data: &File) -> Result<(), heed::Error> {
+pub(super) fn mark_clean(env: &Env<WithoutTls>, data: &File) -> Result<(), heed::Error> {
     let _txn = env.write_txn()?;
     env.force_sync()?;
     if is_data_file_of(env.path(), data) {

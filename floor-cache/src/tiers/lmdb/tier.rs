@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use heed::{
-    Database, Env, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithTls,
+    Database, Env, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithoutTls,
     types::{Bytes as Raw, Str},
 };
 use tracing::{debug, warn};
@@ -36,7 +36,7 @@ use crate::{
 /// A read is a read transaction on the caller's thread and copies the value once, from the map. A write is one
 /// transaction for all entries and one sync of the file. It blocks, so the chain writes from its writer thread.
 pub struct LmdbTier {
-    env: Env<WithTls>,
+    env: Env<WithoutTls>,
     /// The data file.
     data: File,
     /// The format and the hand of the store, under [`LAYOUT_KEY`] and [`HAND_KEY`].
@@ -108,7 +108,9 @@ impl LmdbTier {
     fn open_checked(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         let map_size = config.map_size.max(MIN_MAP) / file::MAP_GRANULARITY * file::MAP_GRANULARITY;
-        let mut options = EnvOpenOptions::new();
+        // With a reader for each thread, a thread that ends gives its reader back, in memory that the last owner of the
+        // store may unmap at that moment: the process crashed now and then when it stopped.
+        let mut options = EnvOpenOptions::new().read_txn_without_tls();
         options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
         let (env, data) = file::open(options, path, LAYOUT)?;
         let broken = |error: heed::Error| match &error {
@@ -183,7 +185,7 @@ impl LmdbTier {
     }
 
     /// A read transaction, unless LMDB has reported damage.
-    fn read_txn(&self) -> Result<RoTxn<'_, WithTls>, heed::Error> {
+    fn read_txn(&self) -> Result<RoTxn<'_, WithoutTls>, heed::Error> {
         self.check_usable()?;
         self.env.read_txn()
     }
@@ -556,5 +558,40 @@ impl Tier for LmdbTier {
 impl fmt::Debug for LmdbTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LmdbTier").field("path", &self.env.path()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Barrier, thread};
+
+    use futures_util::FutureExt;
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::{envelope::Namespace, key::Class};
+
+    /// A thread with a reader of its own gives it back when it ends, in memory that the store's last owner may have
+    /// unmapped by then.
+    #[test]
+    fn a_thread_keeps_no_reader() {
+        let home = tempfile::tempdir().unwrap();
+        let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 64 << 20 };
+        let envelope = Envelope::new(Namespace::new("test").unwrap(), 1);
+        let tier = LmdbTier::open(&config, envelope).unwrap();
+        let key = Key::new([0; Key::LEN - 1], Class::new(1));
+        let (turn, all_have_read) = (Mutex::new(()), Barrier::new(8));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    {
+                        let _turn = turn.lock();
+                        assert_eq!(tier.get(&key).now_or_never().unwrap().unwrap(), None);
+                    }
+                    all_have_read.wait();
+                });
+            }
+        });
+        assert_eq!(tier.env.info().number_of_readers, 1, "of eight threads that read in turn");
     }
 }
